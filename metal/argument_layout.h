@@ -1,0 +1,94 @@
+// What a kernel's arguments look like from the host: names, indices and struct layouts, as reflected from its source.
+//
+// Launch code binds by name through this header, so a kernel may order its buffers and its struct fields as it likes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::metal {
+
+// The kind of a scalar in memory; `other` is anything that is not one of Metal's scalars (a vector, a nested struct).
+enum class ScalarType { boolean, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float32, other };
+
+[[nodiscard]] std::string_view to_string(ScalarType type);
+// Bytes of one scalar; 0 for `other`.
+[[nodiscard]] std::size_t size_of(ScalarType type);
+
+// One field of a struct, as the compiler laid it out. `count` > 1 for an array or a vector of `type`.
+struct StructField {
+  std::string name;
+  std::string type_name;  // as in the source: "uint", "float4", "half[8]"
+  ScalarType type = ScalarType::other;
+  std::size_t count = 1;
+  std::size_t offset = 0;  // bytes from the struct's start
+  std::size_t size = 0;    // bytes
+};
+
+struct StructLayout {
+  std::string name;
+  std::size_t size = 0;  // bytes, padding included
+  std::vector<StructField> fields;
+
+  [[nodiscard]] const StructField* find(std::string_view field) const;
+};
+
+enum class AddressSpace { device, constant, threadgroup };
+
+// One argument that the host binds: a buffer (device or constant) or a threadgroup pointer.
+struct BoundArgument {
+  std::string name;
+  AddressSpace space = AddressSpace::device;
+  std::uint32_t index = 0;        // [[buffer(index)]] or [[threadgroup(index)]]
+  bool is_reference = false;      // `constant T&` rather than a pointer
+  bool is_const = false;          // the kernel cannot write through it
+  std::string type_name;          // the pointee
+  ScalarType element = ScalarType::other;  // the pointee where it is a scalar, else its scalar if it is a vector
+  std::size_t element_count = 1;  // scalars in the pointee
+  std::size_t size = 0;           // bytes of the pointee
+  std::optional<StructLayout> layout;  // of a struct pointee
+};
+
+// Everything the host must bind for one function.
+struct ArgumentLayout {
+  std::string function;  // host name
+  std::string file;
+  std::uint32_t line = 0;
+  std::vector<BoundArgument> arguments;
+  std::size_t static_threadgroup_bytes = 0;  // threadgroup variables declared in the kernel's body
+  std::uint32_t max_total_threads = 1024;    // [[max_total_threads_per_threadgroup(n)]], else Metal's limit
+
+  // nullptr if there is no argument of that name (or of that space and index).
+  [[nodiscard]] const BoundArgument* find(std::string_view argument) const;
+  [[nodiscard]] const BoundArgument* find(AddressSpace space, std::uint32_t index) const;
+};
+
+// A value for a struct field, before it is converted to the field's type.
+struct FieldValue {
+  enum class Kind { unsigned_integer, signed_integer, floating } kind = Kind::unsigned_integer;
+  std::uint64_t bits = 0;  // the value as uint64, int64 or double, bit for bit
+
+  static FieldValue of(std::uint64_t value);
+  static FieldValue of(std::int64_t value);
+  static FieldValue of(std::uint32_t value) { return of(std::uint64_t{value}); }
+  static FieldValue of(std::int32_t value) { return of(std::int64_t{value}); }
+  static FieldValue of(bool value) { return of(std::uint64_t{value}); }
+  static FieldValue of(double value);
+  static FieldValue of(float value) { return of(double{value}); }
+};
+
+// Lays `values` out as `layout` says; bytes that no field covers are zero.
+//
+// Throws AbiMismatch (errors.h), before anything runs, if a field of the layout has no value, if a value does not fit the
+// field's type (a negative or too large integer, a floating value for an integer field), if a field is not a scalar, or if
+// the layout lacks a name in `required`.
+[[nodiscard]] std::vector<std::byte> pack_struct(const StructLayout& layout, const std::map<std::string, FieldValue, std::less<>>& values,
+                                                 std::span<const std::string_view> required);
+
+}  // namespace assay::metal

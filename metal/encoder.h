@@ -1,0 +1,70 @@
+// The compute encoder that launch code drives: Metal's encoding calls as a pure C++ interface.
+//
+// Launch code (kernels/launch) sees only this header and argument_layout.h. Tests mock the interface, the simulator
+// (simulator.h) implements it, and an implementation over Apple's metal-cpp would fit it as well.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "metal/buffer.h"
+
+namespace assay::metal {
+
+// Counts along x, y, z: a grid in threadgroups (or threads), or a threadgroup in threads. Every component is >= 1.
+struct Size3 {
+  std::uint32_t x = 1;
+  std::uint32_t y = 1;
+  std::uint32_t z = 1;
+
+  [[nodiscard]] std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+  friend bool operator==(const Size3&, const Size3&) = default;
+};
+
+// The value of one `[[function_constant(n)]]`; converted to the constant's declared type when the pipeline is made.
+using FunctionConstant = std::variant<bool, std::int64_t, double>;
+
+// What `newComputePipelineState` needs: a function's host name and the constants that specialise it, by index.
+struct PipelineDescriptor {
+  std::string function;
+  std::map<std::uint32_t, FunctionConstant> constants;
+
+  friend bool operator==(const PipelineDescriptor&, const PipelineDescriptor&) = default;
+  friend auto operator<=>(const PipelineDescriptor&, const PipelineDescriptor&) = default;
+};
+
+// Encodes dispatches. State (pipeline, bindings, threadgroup lengths) persists from one dispatch to the next, as in
+// Metal. Misuse (an index out of range, a length that Metal forbids, an argument left unbound) throws EncodeError from
+// the call that can know it.
+class ComputeEncoder {
+ public:
+  ComputeEncoder() = default;
+  ComputeEncoder(const ComputeEncoder&) = delete;
+  ComputeEncoder& operator=(const ComputeEncoder&) = delete;
+  virtual ~ComputeEncoder() = default;
+
+  virtual void set_pipeline(const PipelineDescriptor& pipeline) = 0;
+
+  // Binds a view of a buffer to `[[buffer(index)]]`, index 0..30. The buffer must outlive the dispatches that use it.
+  virtual void set_buffer(std::uint32_t index, BufferView view) = 0;
+
+  // Copies at most 4,096 bytes into `[[buffer(index)]]`; only a `constant` argument may read them.
+  virtual void set_bytes(std::uint32_t index, std::span<const std::byte> bytes) = 0;
+
+  // Reserves threadgroup memory for `[[threadgroup(index)]]`; bytes is a multiple of 16.
+  virtual void set_threadgroup_memory_length(std::uint32_t index, std::size_t bytes) = 0;
+
+  // Orders all dispatches before it against all after it (buffer scope).
+  virtual void memory_barrier() = 0;
+
+  virtual void dispatch_threadgroups(Size3 threadgroups, Size3 threads_per_threadgroup) = 0;
+
+  // As Metal's dispatchThreads: the last threadgroup along an axis may be smaller than the others.
+  virtual void dispatch_threads(Size3 threads, Size3 threads_per_threadgroup) = 0;
+};
+
+}  // namespace assay::metal

@@ -1,0 +1,46 @@
+// The exceptions of this folder: misuse and broken input, each with the offending values in its text.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace assay::metal {
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The source cannot be translated or compiled. what() starts with `file:line:column: error:` of the user's source and
+// holds the compiler's own message where there is one.
+class CompileError : public Error {
+ public:
+  using Error::Error;
+};
+
+// The machine lacks what it takes (no clang, an unwritable cache); what() says what to install or change.
+class EnvironmentError : public Error {
+ public:
+  using Error::Error;
+};
+
+// No such function, a function constant that is used but has no value, a constant of the wrong type.
+class PipelineError : public Error {
+ public:
+  using Error::Error;
+};
+
+// The host and the kernel disagree about an argument or a struct field.
+class AbiMismatch : public Error {
+ public:
+  using Error::Error;
+};
+
+// An encoder call that Metal forbids: index, length, unbound argument, limits.
+class EncodeError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace assay::metal

@@ -1,0 +1,79 @@
+// A `.metal` file, translated: its functions, and pipelines compiled from them on demand.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metal/argument_layout.h"
+#include "metal/encoder.h"
+
+namespace assay::metal {
+
+struct CompileOptions {
+  int metal_version = 310;               // __METAL_VERSION__
+  bool fp_contract = false;              // true: the compiler may fuse a*b+c, a knob for sensitivity studies
+  std::vector<std::string> definitions;  // "NAME" or "NAME=VALUE", as -D
+  std::vector<std::filesystem::path> include_directories;
+  std::filesystem::path cache_directory;  // empty: $XDG_CACHE_HOME/assay, else ~/.cache/assay
+};
+
+// A `[[function_constant(n)]]` declared in the file.
+struct FunctionConstantDeclaration {
+  std::string name;
+  std::string type_name;
+  std::uint32_t index = 0;
+  std::uint32_t line = 0;
+};
+
+// A kernel function as the host can name it.
+struct FunctionDeclaration {
+  std::string name;  // host name
+  std::string file;
+  std::uint32_t line = 0;
+};
+
+class Pipeline;
+
+// Immutable and safe to share between threads; pipelines are compiled once per set of constants and kept.
+class Library {
+ public:
+  // Preprocesses and translates `file`. Throws CompileError or EnvironmentError.
+  [[nodiscard]] static std::shared_ptr<Library> from_file(const std::filesystem::path& file, const CompileOptions& options = {});
+  // As from_file, from text; `name` stands in messages, `#include "..."` is relative to the working directory.
+  [[nodiscard]] static std::shared_ptr<Library> from_source(std::string_view source, std::string name, const CompileOptions& options = {});
+  ~Library();
+
+  [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] const std::vector<FunctionDeclaration>& functions() const;
+  [[nodiscard]] const std::vector<FunctionConstantDeclaration>& function_constants() const;
+  [[nodiscard]] bool has_function(std::string_view function) const;
+
+  // Compiles (or takes from the cache) one function with its constants. Throws PipelineError, CompileError.
+  [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(const PipelineDescriptor& descriptor) const;
+
+ private:
+  struct Impl;
+  explicit Library(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// One function, compiled and loaded.
+class Pipeline {
+ public:
+  [[nodiscard]] const ArgumentLayout& layout() const;
+  [[nodiscard]] const PipelineDescriptor& descriptor() const;
+
+  struct Impl;
+  explicit Pipeline(std::unique_ptr<Impl> impl);
+  ~Pipeline();
+  [[nodiscard]] const Impl& impl() const { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay::metal
