@@ -1,0 +1,57 @@
+# The three kinds of target of this repository. Sources are found by globbing, so that adding one touches one place;
+# CONFIGURE_DEPENDS makes the build look again by itself.
+
+# Language level, warnings and sanitizers of one of our targets.
+# CONVERSION adds the conversion warnings that the numerical folders are held to.
+function(assay_compile_options target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CONVERSION" "" "")
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
+  if(arg_CONVERSION)
+    target_compile_options(${target} PRIVATE -Wconversion -Wsign-conversion)
+  endif()
+  if(ASSAY_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(ASSAY_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${ASSAY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${ASSAY_SANITIZE})
+  endif()
+endfunction()
+
+# assay_glob(<variable> [<folder> [EXCLUDE <subfolder>...]]): the *.cpp below a folder, relative to the caller's.
+function(assay_glob variable)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "EXCLUDE")
+  set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
+  if(arg_FOLDER)
+    string(APPEND folder "/${arg_FOLDER}")
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  foreach(excluded IN LISTS arg_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "^${folder}/${excluded}/")
+  endforeach()
+  set(${variable} "${sources}" PARENT_SCOPE)
+endfunction()
+
+# assay_library(<name> [CONVERSION] [EXCLUDE <subfolder>...] [PUBLIC <target>...] [PRIVATE <target>...])
+#
+# The static library of the calling folder. PUBLIC are the rooms and packages that its headers may show, PRIVATE those
+# that only its sources use. A folder that has headers only becomes an INTERFACE library of the same name.
+function(assay_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CONVERSION" "" "EXCLUDE;PUBLIC;PRIVATE")
+  assay_glob(sources EXCLUDE ${arg_EXCLUDE})
+  if(NOT sources)
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${name} INTERFACE fmt::fmt ${arg_PUBLIC})
+    return()
+  endif()
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PUBLIC fmt::fmt ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+  if(arg_CONVERSION)
+    assay_compile_options(${name} CONVERSION)
+  else()
+    assay_compile_options(${name})
+  endif()
+endfunction()
