@@ -1,0 +1,48 @@
+// The arithmetic that a bound allows a kernel: unit roundoffs, errors of elementary functions, underflow, output formats.
+#pragma once
+
+namespace assay::oracles {
+
+// Unit roundoff of float, round to nearest: half the distance from 1 to the next float.
+inline constexpr double kFloatUnit = 0x1p-24;
+
+// gamma(m) = m u / (1 - m u): |theta| <= gamma(m) for a product of m factors (1 + delta_i)^(+-1) with |delta_i| <= u
+// (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1). `m` is in units of u and need not be
+// whole, so that an elementary function of several ulp counts as that many roundings. Throws std::domain_error if m u >= 1.
+[[nodiscard]] double gamma(double m, double unit = kFloatUnit);
+
+// What the machine under test may do in float beyond correct rounding. Errors are relative, in units of u (an ulp is 2u).
+struct ArithmeticProfile {
+  const char* name;
+  double eta;                    // largest absolute error of one operation whose result or operand is subnormal
+  double exp_error;              // of exp(x) ...
+  double exp_error_per_unit;     // ... plus this times |x|
+  double rsqrt_error;            // of rsqrt(x)
+  double divide_error;           // of x / y
+  double reciprocal_error;       // of 1 / x
+};
+
+// The simulator of metal/: subnormals kept; exp, rsqrt and division rounded once.
+[[nodiscard]] const ArithmeticProfile& simulator_profile();
+// What the Metal Shading Language Specification permits with precise mathematics: subnormals may be flushed, exp within 4 ulp.
+[[nodiscard]] const ArithmeticProfile& metal_profile();
+// The same with fast mathematics: exp within 3 + floor(|2x|) ulp, division within 2.5 ulp, rsqrt within 2 ulp, 1/x within 1 ulp.
+[[nodiscard]] const ArithmeticProfile& metal_fast_profile();
+
+// The type that a kernel stores its output in; converting a float to it is the last rounding.
+struct OutputFormat {
+  const char* name;
+  int significant_bits;       // 24 float, 11 half, 8 bfloat
+  double smallest_subnormal;  // spacing of the numbers around zero
+
+  // Adds that conversion to the bound of a float result of this value. Float itself adds nothing: storing it is exact.
+  [[nodiscard]] double widen(double value, double bound) const;
+};
+[[nodiscard]] const OutputFormat& float_format();
+[[nodiscard]] const OutputFormat& half_format();
+[[nodiscard]] const OutputFormat& bfloat_format();
+
+// `value` rounded to IEEE binary16, nearest even, subnormals kept; infinite from 65520 on.
+[[nodiscard]] double round_to_half(double value);
+
+}  // namespace assay::oracles

@@ -1,0 +1,79 @@
+// Exact decode attention over a TurboQuant cache, from the stored bits, with a bound for every output element.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "oracles/arithmetic.h"
+#include "oracles/expected.h"
+#include "oracles/partials.h"
+
+namespace assay::oracles {
+
+enum class MaskType : std::uint32_t { none = 0, causal = 1, sliding_window = 2 };
+
+// One query token per head. Positions are counted by age: 0 is the newest. The ring maps them to slots: the oldest of the kv_len
+// positions is at slot ring_start, each newer one a slot further, modulo kv_capacity.
+struct DecodeShape {
+  std::size_t heads = 0;        // H
+  std::size_t kv_heads = 0;     // G, divides H; query head h reads key/value head h / (H / G)
+  std::size_t head_dim = 0;     // D, 256 or 512
+  std::size_t kv_len = 0;       // n, >= 1
+  std::size_t kv_capacity = 0;  // cap, >= n
+  std::size_t ring_start = 0;   // < cap; 0 unless n == cap
+  MaskType mask_type = MaskType::none;
+  std::size_t sliding_window = 0;  // W in positions; only with MaskType::sliding_window; 0 means no window
+  float scale = 1.0F;
+};
+
+// How a norm and a centroid make a value. With D = 256 both layouts keep one norm per position and value = c * norm / sqrt(256).
+enum class NormLayout {
+  one_per_position,  // norms [G, cap];    value = c * norm / sqrt(D)
+  one_per_block,     // norms [G, cap, D/256]; with D = 512 value = c * norm_b / scale_factor_d512, b = coordinate / 256
+};
+
+// The cache as stored. 4 bits: codes [G, cap, D/2], coordinate 2i in the low nibble of byte i. 5, 6, 8 bits: codes [G, cap, D].
+struct TurboQuantCache {
+  int bits = 4;
+  NormLayout norm_layout = NormLayout::one_per_position;
+  float scale_factor_d512 = 1.0F;
+  std::span<const std::uint8_t> k_codes, v_codes;
+  std::span<const float> k_norms, v_norms;
+};
+
+struct AttentionAccuracy {
+  ArithmeticProfile profile = simulator_profile();
+  // Roundings between a product q_i k_i and the finished dot product. D if not given, which holds for every order of summation;
+  // a variant may state the (smaller) depth of its own tree; a larger value than D is ignored.
+  std::optional<std::size_t> dot_depth;
+  OutputFormat output = float_format();
+};
+
+// Slots that the query sees, newest first: age a is visible if a < n and, with a window W > 0, a < W.
+[[nodiscard]] std::vector<std::size_t> visible_slots(const DecodeShape& shape);
+
+// Bytes of codes and number of norms (for K and for V each) that a cache of this shape holds.
+[[nodiscard]] std::size_t code_bytes(const DecodeShape& shape, int bits);
+[[nodiscard]] std::size_t norm_count(const DecodeShape& shape, NormLayout layout);
+
+// The exact attention output [H, D] in the rotated domain. `q` is float [H, D], already rotated; the contract's rounding of q to half
+// happens inside. Only visible positions are read (and the norms, never the codes, of the others; those that are not finite are passed
+// over). Throws std::invalid_argument with the offending values if shape, spans or value rule do not fit together, if a visible
+// norm or a q is not finite, or if q leaves the domain |q| <= 65504.
+[[nodiscard]] Expected decode_attention(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache,
+                                        const AttentionAccuracy& accuracy = {});
+
+// What a decode case must satisfy for the -65504 of the mask to act as minus infinity (KERNELS contract, "domain"): every score above
+// -65400, no invisible score of a readable position more than 65400 above the largest visible one. Empty if it holds, else the reason.
+struct DomainReport {
+  double smallest_visible_score = 0;
+  double largest_visible_score = 0;
+  double largest_excess = 0;  // largest over heads of (invisible score - largest visible score of that head); -inf if none
+  bool inside = true;
+};
+[[nodiscard]] DomainReport decode_domain(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache);
+
+}  // namespace assay::oracles
