@@ -1,0 +1,101 @@
+#include "kernels/contract.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <vector>
+
+namespace assay::kernels {
+namespace {
+
+using enum ArgumentRole;
+using metal::ScalarType;
+
+constexpr std::array kTq4Entries = {
+    EntryContract{"d256", "flash_attn_vec_tq_dk256"},
+    EntryContract{"d512", "flash_attn_vec_tq_dk512"},
+};
+constexpr std::array kTq4Arguments = {
+    ArgumentContract{"params", 0, parameters, ScalarType::other},  ArgumentContract{"Q", 1, input, ScalarType::float32},
+    ArgumentContract{"K_packed", 2, input, ScalarType::uint8},     ArgumentContract{"K_norms", 3, input, ScalarType::float32},
+    ArgumentContract{"V_packed", 4, input, ScalarType::uint8},     ArgumentContract{"V_norms", 5, input, ScalarType::float32},
+    ArgumentContract{"dst", 6, output, ScalarType::float32},
+};
+constexpr std::array kTq4Fields = {
+    FieldContract{"n_heads", ScalarType::uint32},     FieldContract{"n_kv_heads", ScalarType::uint32},
+    FieldContract{"head_dim", ScalarType::uint32},    FieldContract{"kv_seq_len", ScalarType::uint32},
+    FieldContract{"kv_capacity", ScalarType::uint32}, FieldContract{"scale", ScalarType::float32},
+    FieldContract{"mask_type", ScalarType::uint32},   FieldContract{"sliding_window", ScalarType::uint32},
+    FieldContract{"softcap", ScalarType::float32},    FieldContract{"nwg", ScalarType::uint32},
+    FieldContract{"ring_start", ScalarType::uint32},
+};
+
+constexpr std::array kReduceEntries = {
+    EntryContract{"d256", "flash_attn_vec_reduce_dk256"},
+    EntryContract{"d512", "flash_attn_vec_reduce_dk512"},
+};
+constexpr std::array kReduceArguments = {
+    ArgumentContract{"params", 0, parameters, ScalarType::other},
+    ArgumentContract{"htmp", 1, input, ScalarType::float32},
+    ArgumentContract{"dst", 2, output, ScalarType::float32},
+    ArgumentContract{"nwg_param", 3, scalar, ScalarType::uint32},
+};
+constexpr std::array kReduceFields = {
+    FieldContract{"nrows", ScalarType::uint32},
+};
+
+constexpr std::array kFwhtEntries = {
+    EntryContract{"standalone_d256", "fwht_standalone_f32_d256"}, EntryContract{"standalone_d512", "fwht_standalone_f32_d512"},
+    EntryContract{"premult_d256", "fwht_sign_premult_f32_d256"},  EntryContract{"premult_d512", "fwht_sign_premult_f32_d512"},
+    EntryContract{"undo_d256", "fwht_sign_undo_f32_d256"},        EntryContract{"undo_d512", "fwht_sign_undo_f32_d512"},
+};
+constexpr std::array kFwhtArguments = {
+    ArgumentContract{"data", 0, output, ScalarType::float32},
+    ArgumentContract{"params", 1, parameters, ScalarType::other},
+};
+constexpr std::array kFwhtFields = {
+    FieldContract{"head_dim", ScalarType::uint32},
+    FieldContract{"num_heads", ScalarType::uint32},
+};
+
+constexpr std::array kFamilies = {
+    FamilyContract{"tq4", kTq4Entries, kTq4Arguments, kTq4Fields, true},
+    FamilyContract{"reduce", kReduceEntries, kReduceArguments, kReduceFields, false},
+    FamilyContract{"fwht", kFwhtEntries, kFwhtArguments, kFwhtFields, false},
+};
+
+}  // namespace
+
+const ArgumentContract* FamilyContract::find_argument(std::string_view argument) const {
+  const auto found = std::ranges::find(arguments, argument, &ArgumentContract::name);
+  return found == arguments.end() ? nullptr : &*found;
+}
+
+const FieldContract* FamilyContract::find_field(std::string_view field) const {
+  const auto found = std::ranges::find(fields, field, &FieldContract::name);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+const EntryContract* FamilyContract::find_entry(std::string_view key) const {
+  const auto found = std::ranges::find(entries, key, &EntryContract::key);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+std::span<const FamilyContract> family_contracts() { return kFamilies; }
+
+const FamilyContract* find_family_contract(std::string_view name) {
+  const auto found = std::ranges::find(kFamilies, name, &FamilyContract::name);
+  return found == kFamilies.end() ? nullptr : &*found;
+}
+
+const FamilyContract& family_contract(std::string_view name) {
+  if (const FamilyContract* found = find_family_contract(name)) return *found;
+  std::vector<std::string_view> names;
+  for (const FamilyContract& family : kFamilies) names.push_back(family.name);
+  throw std::invalid_argument(fmt::format("unknown family '{}'; the families are {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace assay::kernels

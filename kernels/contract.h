@@ -1,0 +1,63 @@
+// What every variant of a family has in common as far as the host can see it: function names, arguments, struct fields.
+//
+// Launch code binds by these names, and variant.toml is checked against them. Adding a family adds one row to the table
+// in contract.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "metal/argument_layout.h"
+
+namespace assay::kernels {
+
+// A field of a family's parameter struct. Fields are listed in the order of the contract.
+struct FieldContract {
+  std::string_view name;
+  metal::ScalarType type;
+};
+
+enum class ArgumentRole {
+  parameters,  // a `constant` struct, filled field by field
+  scalar,      // one `constant` integer
+  input,       // a buffer that the kernel reads
+  output,      // a buffer that the kernel writes (and may read)
+};
+
+struct ArgumentContract {
+  std::string_view name;
+  std::uint32_t index;         // [[buffer(index)]], used where a kernel calls the argument otherwise
+  ArgumentRole role;
+  metal::ScalarType element;   // of a buffer or scalar; packed indices (uint8) may be read through any integer type
+};
+
+// One function of a family: the key it has in variant.toml's [entry] and the name it has unless that table says otherwise.
+struct EntryContract {
+  std::string_view key;
+  std::string_view function;
+};
+
+struct FamilyContract {
+  std::string_view name;
+  std::span<const EntryContract> entries;
+  std::span<const ArgumentContract> arguments;
+  std::span<const FieldContract> fields;  // of the one argument with role `parameters`
+  bool has_threadgroup_memory;            // [[threadgroup(0)]]
+
+  [[nodiscard]] const ArgumentContract* find_argument(std::string_view argument) const;
+  [[nodiscard]] const FieldContract* find_field(std::string_view field) const;
+  [[nodiscard]] const EntryContract* find_entry(std::string_view key) const;
+};
+
+// All families, in the order in which they are listed to people.
+[[nodiscard]] std::span<const FamilyContract> family_contracts();
+
+// nullptr if there is no family of that name.
+[[nodiscard]] const FamilyContract* find_family_contract(std::string_view name);
+
+// As above, but throws std::invalid_argument that lists the families.
+[[nodiscard]] const FamilyContract& family_contract(std::string_view name);
+
+}  // namespace assay::kernels

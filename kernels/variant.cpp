@@ -1,0 +1,324 @@
+#include "kernels/variant.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <sstream>
+#define TOML_EXCEPTIONS 1
+#include <toml++/toml.h>
+
+namespace assay::kernels {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Reads one description; every complaint starts with `file:line:`.
+class Reader {
+ public:
+  Reader(std::string name, const fs::path& file) : file_(file) { variant_.name = std::move(name); }
+
+  Variant read(std::string_view text) {
+    toml::table root;
+    try {
+      root = toml::parse(text, file_.string());
+    } catch (const toml::parse_error& error) {
+      throw VariantError(fmt::format("{}:{}: not valid TOML: {}", file_.string(), error.source().begin.line, error.description()));
+    }
+    accept_keys(root, "at the top level",
+                {"family", "source", "about", "claims", "offset_bits", "entry", "limits", "fields", "bind", "accuracy", "known_finding"});
+    read_top(root);
+    if (const toml::table* table = subtable(root, "entry")) read_entry(*table);
+    if (const toml::table* table = subtable(root, "limits")) read_limits(*table);
+    if (const toml::table* table = subtable(root, "fields")) read_fields(*table);
+    if (const toml::table* table = subtable(root, "bind")) read_bind(*table);
+    if (const toml::table* table = subtable(root, "accuracy")) read_accuracy(*table);
+    if (const toml::node* node = root.get("known_finding")) read_known_findings(*node);
+    return std::move(variant_);
+  }
+
+ private:
+  [[noreturn]] void fail(std::uint32_t line, const std::string& message) const {
+    throw VariantError(fmt::format("{}:{}: {}", file_.string(), line, message));
+  }
+  [[noreturn]] void fail(const toml::node& node, const std::string& message) const { fail(node.source().begin.line, message); }
+
+  static std::string_view type_name(const toml::node& node) {
+    switch (node.type()) {
+      case toml::node_type::table:
+        return "a table";
+      case toml::node_type::array:
+        return "an array";
+      case toml::node_type::string:
+        return "a string";
+      case toml::node_type::integer:
+        return "an integer";
+      case toml::node_type::floating_point:
+        return "a floating-point number";
+      case toml::node_type::boolean:
+        return "a boolean";
+      default:
+        return "a date or time";
+    }
+  }
+
+  void accept_keys(const toml::table& table, std::string_view where, const std::vector<std::string_view>& keys) const {
+    for (const auto& [key, value] : table) {
+      if (std::ranges::find(keys, key.str()) == keys.end()) {
+        fail(key.source().begin.line, fmt::format("unknown key '{}' {}; accepted: {}", key.str(), where, fmt::join(keys, ", ")));
+      }
+    }
+  }
+
+  const toml::table* subtable(const toml::table& root, std::string_view key) const {
+    const toml::node* node = root.get(key);
+    if (node == nullptr) return nullptr;
+    if (!node->is_table()) fail(*node, fmt::format("'{}' must be a table, [{}], but is {}", key, key, type_name(*node)));
+    return node->as_table();
+  }
+
+  std::string string_of(const toml::node& node, std::string_view what) const {
+    const auto value = node.value_exact<std::string>();
+    if (!value) fail(node, fmt::format("{} must be a string, but is {}", what, type_name(node)));
+    if (value->empty()) fail(node, fmt::format("{} is empty", what));
+    return *value;
+  }
+
+  std::int64_t integer_of(const toml::node& node, std::string_view what) const {
+    const auto value = node.value_exact<std::int64_t>();
+    if (!value) fail(node, fmt::format("{} must be an integer, but is {}", what, type_name(node)));
+    return *value;
+  }
+
+  std::vector<std::string> strings_of(const toml::node& node, std::string_view what) const {
+    const toml::array* array = node.as_array();
+    if (array == nullptr) fail(node, fmt::format("{} must be an array of strings, but is {}", what, type_name(node)));
+    std::vector<std::string> values;
+    for (const toml::node& element : *array) values.push_back(string_of(element, fmt::format("an element of {}", what)));
+    return values;
+  }
+
+  std::string required_string(const toml::table& table, std::string_view key, std::string_view where, std::uint32_t line) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) fail(line, fmt::format("'{}' is missing {}", key, where));
+    return string_of(*node, fmt::format("'{}'", key));
+  }
+
+  void read_top(const toml::table& root) {
+    variant_.description = file_;
+    variant_.family = required_string(root, "family", "at the top level", 1);
+    contract_ = find_family_contract(variant_.family);
+    if (contract_ == nullptr) {
+      std::vector<std::string_view> names;
+      for (const FamilyContract& family : family_contracts()) names.push_back(family.name);
+      fail(*root.get("family"), fmt::format("unknown family '{}'; accepted: {}", variant_.family, fmt::join(names, ", ")));
+    }
+    variant_.source = file_.parent_path() / required_string(root, "source", "at the top level", 1);
+    if (const toml::node* node = root.get("about")) variant_.about = string_of(*node, "'about'");
+    if (const toml::node* node = root.get("claims")) variant_.claims = strings_of(*node, "'claims'");
+    if (const toml::node* node = root.get("offset_bits")) {
+      const std::int64_t bits = integer_of(*node, "'offset_bits'");
+      if (bits != 32 && bits != 64) fail(*node, fmt::format("'offset_bits' is {}; accepted: 32, 64", bits));
+      variant_.offset_bits = static_cast<std::uint32_t>(bits);
+    }
+  }
+
+  void read_entry(const toml::table& table) {
+    std::vector<std::string_view> keys;
+    for (const EntryContract& entry : contract_->entries) keys.push_back(entry.key);
+    accept_keys(table, fmt::format("in [entry] of family {}", contract_->name), keys);
+    for (const auto& [key, value] : table) variant_.entry.emplace(key.str(), string_of(value, fmt::format("[entry] {}", key.str())));
+  }
+
+  void read_limits(const toml::table& table) {
+    for (const auto& [key, value] : table) {
+      const toml::array* array = value.as_array();
+      if (array == nullptr || array->empty()) {
+        fail(value, fmt::format("[limits] {} must be a non-empty array of integers, the values that are supported", key.str()));
+      }
+      AxisLimit limit{std::string(key.str()), {}, key.source().begin.line};
+      for (const toml::node& element : *array) {
+        limit.values.push_back(integer_of(element, fmt::format("an element of [limits] {}", key.str())));
+      }
+      variant_.limits.push_back(std::move(limit));
+    }
+  }
+
+  void read_fields(const toml::table& table) {
+    for (const auto& [key, value] : table) {
+      if (contract_->find_field(key.str()) != nullptr) {
+        fail(key.source().begin.line, fmt::format("[fields] {} is set by family {} itself; [fields] gives values to fields that the "
+                                                  "family does not know",
+                                                  key.str(), contract_->name));
+      }
+      if (const auto integer = value.value_exact<std::int64_t>()) {
+        variant_.fields.emplace(key.str(), metal::FieldValue::of(*integer));
+      } else if (const auto floating = value.value_exact<double>()) {
+        variant_.fields.emplace(key.str(), metal::FieldValue::of(*floating));
+      } else if (const auto boolean = value.value_exact<bool>()) {
+        variant_.fields.emplace(key.str(), metal::FieldValue::of(*boolean));
+      } else {
+        fail(value, fmt::format("[fields] {} must be an integer, a floating-point number or a boolean, but is {}", key.str(), type_name(value)));
+      }
+    }
+  }
+
+  void read_bind(const toml::table& table) {
+    std::vector<std::string_view> keys;
+    for (const ArgumentContract& argument : contract_->arguments) keys.push_back(argument.name);
+    accept_keys(table, fmt::format("in [bind] of family {}", contract_->name), keys);
+    for (const auto& [key, value] : table) variant_.bind.emplace(key.str(), string_of(value, fmt::format("[bind] {}", key.str())));
+  }
+
+  void read_accuracy(const toml::table& table) {
+    accept_keys(table, "in [accuracy]", {"dot_depth", "accumulator", "stores", "reason"});
+    Accuracy& accuracy = variant_.accuracy;
+    if (const toml::node* node = table.get("dot_depth")) {
+      const std::int64_t depth = integer_of(*node, "[accuracy] dot_depth");
+      if (depth < 1 || depth > 1'000'000) fail(*node, fmt::format("[accuracy] dot_depth is {}; accepted: 1 .. 1000000", depth));
+      accuracy.dot_depth = static_cast<std::uint32_t>(depth);
+    }
+    if (const toml::node* node = table.get("accumulator")) {
+      accuracy.accumulator = string_of(*node, "[accuracy] accumulator");
+      if (accuracy.accumulator != "float" && accuracy.accumulator != "half") {
+        fail(*node, fmt::format("[accuracy] accumulator is '{}'; accepted: float, half", accuracy.accumulator));
+      }
+    }
+    if (const toml::node* node = table.get("stores")) {
+      accuracy.stores = strings_of(*node, "[accuracy] stores");
+      for (const std::string& format : accuracy.stores) {
+        if (format != "float" && format != "half" && format != "bf16") {
+          fail(*node, fmt::format("[accuracy] stores holds '{}'; accepted: float, half, bf16", format));
+        }
+      }
+    }
+    accuracy.reason = required_string(table, "reason", "in [accuracy]: an accuracy is declared with its reason", table.source().begin.line);
+  }
+
+  void read_known_findings(const toml::node& node) {
+    const toml::array* findings = node.as_array();
+    if (findings == nullptr) fail(node, "known_finding must be an array of tables, [[known_finding]]");
+    for (const toml::node& element : *findings) {
+      const toml::table* table = element.as_table();
+      if (table == nullptr) fail(element, "known_finding must be an array of tables, [[known_finding]]");
+      accept_keys(*table, "in [[known_finding]]", {"when", "shows", "see"});
+      KnownFinding finding;
+      finding.line = table->source().begin.line;
+      finding.when = required_string(*table, "when", "in [[known_finding]]", finding.line);
+      finding.shows = required_string(*table, "shows", "in [[known_finding]]", finding.line);
+      if (const toml::node* see = table->get("see")) finding.see = string_of(*see, "[[known_finding]] see");
+      variant_.known_findings.push_back(std::move(finding));
+    }
+  }
+
+  fs::path file_;
+  Variant variant_;
+  const FamilyContract* contract_ = nullptr;
+};
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+  });
+}
+
+// A variant's name is the first word of its cases' names, so it must stay one word there and in a glob.
+std::string checked_name(const std::string& name, const fs::path& path) {
+  if (!is_name(name)) {
+    throw VariantError(fmt::format("{}: '{}' cannot name a variant; use letters, digits, '_', '-' and '.'", path.string(), name));
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string Variant::function(std::string_view entry_key) const {
+  if (const auto own = entry.find(entry_key); own != entry.end()) return own->second;
+  const EntryContract* contract = family_contract(family).find_entry(entry_key);
+  if (contract == nullptr) throw std::invalid_argument(fmt::format("family {} has no entry '{}'", family, entry_key));
+  return std::string(contract->function);
+}
+
+Variant parse_variant(std::string_view text, std::string name, const fs::path& file) { return Reader(std::move(name), file).read(text); }
+
+Variant read_variant(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw VariantError(fmt::format("{}: cannot be read", file.string()));
+  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  const fs::path absolute = fs::absolute(file).lexically_normal();
+  Variant variant = parse_variant(text, checked_name(absolute.parent_path().filename().string(), file), file);
+  if (!fs::is_regular_file(variant.source)) {
+    throw VariantError(fmt::format("{}: source '{}' is not a file", file.string(), variant.source.string()));
+  }
+  return variant;
+}
+
+std::vector<Variant> find_variants(const fs::path& directory) {
+  std::error_code error;
+  std::vector<Variant> variants;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const fs::path description = it->path() / "variant.toml";
+    if (fs::is_regular_file(description)) variants.push_back(read_variant(description));
+  }
+  if (error) throw VariantError(fmt::format("variants directory '{}' cannot be read: {}", directory.string(), error.message()));
+  std::ranges::sort(variants, {}, &Variant::name);
+  return variants;
+}
+
+fs::path default_variants_directory() {
+  if (const char* directory = std::getenv("ASSAY_VARIANTS"); directory != nullptr && *directory != '\0') return directory;
+  return ASSAY_VARIANTS_DIR;
+}
+
+Variant variant_from_path(const fs::path& path, std::string_view family) {
+  fs::path file = path;
+  if (fs::is_directory(path)) file = path / "variant.toml";
+  if (!fs::is_regular_file(file)) {
+    throw VariantError(fs::is_directory(path)
+                           ? fmt::format("'{}' holds no variant.toml; name the .metal file itself, with --family", path.string())
+                           : fmt::format("no such kernel: '{}' is neither a .metal file nor a directory with a variant.toml", path.string()));
+  }
+  if (file.extension() == ".toml") {
+    Variant variant = read_variant(file);
+    if (!family.empty() && family != variant.family) {
+      throw VariantError(fmt::format("{}: describes family {}, but --family {} was given", file.string(), variant.family, family));
+    }
+    return variant;
+  }
+  if (family.empty()) {
+    std::vector<std::string_view> names;
+    for (const FamilyContract& contract : family_contracts()) names.push_back(contract.name);
+    throw VariantError(fmt::format("'{}' is a lone file: say what it implements with --family ({})", path.string(), fmt::join(names, ", ")));
+  }
+  Variant variant;
+  variant.name = checked_name(file.stem().string(), file);
+  variant.family = family_contract(family).name;
+  variant.source = file;
+  variant.about = "a lone file";
+  return variant;
+}
+
+std::pair<std::string, metal::FieldValue> parse_field_assignment(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  const std::string_view name = text.substr(0, equals);
+  if (equals == std::string_view::npos || name.empty()) {
+    throw VariantError(fmt::format("'{}' is not an assignment; write name=value", text));
+  }
+  const std::string_view value = text.substr(equals + 1);
+  const auto whole = [&](auto result) { return result.ec == std::errc{} && result.ptr == value.data() + value.size() && !value.empty(); };
+  if (value == "true" || value == "false") return {std::string(name), metal::FieldValue::of(value == "true")};
+  std::int64_t integer = 0;
+  if (whole(std::from_chars(value.data(), value.data() + value.size(), integer))) return {std::string(name), metal::FieldValue::of(integer)};
+  std::uint64_t large = 0;
+  if (whole(std::from_chars(value.data(), value.data() + value.size(), large))) return {std::string(name), metal::FieldValue::of(large)};
+  double floating = 0;
+  if (whole(std::from_chars(value.data(), value.data() + value.size(), floating))) return {std::string(name), metal::FieldValue::of(floating)};
+  throw VariantError(fmt::format("the value of '{}' is not a number; accepted: an integer, a floating-point number, true, false", text));
+}
+
+}  // namespace assay::kernels

@@ -1,0 +1,101 @@
+// A variant: one iteration of a kernel, described by a `variant.toml` beside its `.metal` source and found at run time.
+//
+// Grammar of variant.toml (TOML 1.0; every key not named here is refused, with file, line and the accepted keys):
+//
+//   family      = string, required          one of family_contracts()
+//   source      = string, required          the .metal file, relative to the toml
+//   about       = string                    one line for people
+//   claims      = [string...]               each a promise that a test checks, e.g. "same_bits_as:tqhb_v1@nsg=1"
+//   offset_bits = 32 | 64                   widest cache offset the kernel computes; default 32
+//   [entry]     key = string                functions named otherwise than the family's; keys: the family's entries
+//   [limits]    axis = [integer...]         the only values of an axis that the variant supports
+//   [fields]    name = integer | float | boolean   values of struct fields that the family does not know
+//   [bind]      name = string               the kernel's own name for an argument of the family
+//   [accuracy]  dot_depth = integer >= 1    longest chain of roundings from a product to its score (can only tighten)
+//               accumulator = "float" | "half",  stores = ["float" | "half" | "bf16"...],  reason = string (then required)
+//   [[known_finding]]  when = string, shows = string, required;  see = string
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/contract.h"
+#include "metal/argument_layout.h"
+
+namespace assay::kernels {
+
+// A variant.toml, a kernel path or a `--set` that cannot be used; what() names the place.
+class VariantError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The only values of one axis that a variant supports. Axes belong to the harness, which checks the name.
+struct AxisLimit {
+  std::string axis;
+  std::vector<std::int64_t> values;
+  std::uint32_t line = 0;  // in the variant.toml, for messages
+};
+
+struct Accuracy {
+  std::optional<std::uint32_t> dot_depth;
+  std::string accumulator = "float";
+  std::vector<std::string> stores;
+  std::string reason;
+};
+
+struct KnownFinding {
+  std::string when;   // predicate over axes
+  std::string shows;  // failure signature
+  std::string see;
+  std::uint32_t line = 0;
+};
+
+using FieldValues = std::map<std::string, metal::FieldValue, std::less<>>;
+
+struct Variant {
+  std::string name;                  // the folder's name, or the stem of a lone .metal file
+  std::filesystem::path description;  // the variant.toml; empty for a lone file
+  std::string family;
+  std::filesystem::path source;
+  std::string about;
+  std::vector<std::string> claims;
+  std::uint32_t offset_bits = 32;
+  std::map<std::string, std::string, std::less<>> entry;  // entry key -> function
+  std::vector<AxisLimit> limits;
+  FieldValues fields;
+  std::map<std::string, std::string, std::less<>> bind;  // the family's argument name -> the kernel's
+  Accuracy accuracy;
+  std::vector<KnownFinding> known_findings;
+
+  // Function of an entry key, as [entry] or the family has it.
+  [[nodiscard]] std::string function(std::string_view entry_key) const;
+};
+
+// Reads the text of a variant.toml. `file` stands in messages and is what `source` is relative to. Throws VariantError.
+[[nodiscard]] Variant parse_variant(std::string_view text, std::string name, const std::filesystem::path& file);
+
+// Reads `file`; the variant is named after its folder.
+[[nodiscard]] Variant read_variant(const std::filesystem::path& file);
+
+// Every folder below `directory` that holds a variant.toml, sorted by name. Throws VariantError if the directory cannot
+// be read or a description is wrong.
+[[nodiscard]] std::vector<Variant> find_variants(const std::filesystem::path& directory);
+
+// Where this build's own variants are: $ASSAY_VARIANTS if set, else the folder in the source tree.
+[[nodiscard]] std::filesystem::path default_variants_directory();
+
+// A user's kernel: a directory with a variant.toml, the variant.toml itself, or a lone .metal file (then `family` is
+// required). A `family` that contradicts the description is refused. Throws VariantError.
+[[nodiscard]] Variant variant_from_path(const std::filesystem::path& path, std::string_view family);
+
+// `name=value`, value an integer, a floating-point number, true or false. Throws VariantError.
+[[nodiscard]] std::pair<std::string, metal::FieldValue> parse_field_assignment(std::string_view text);
+
+}  // namespace assay::kernels
