@@ -1,0 +1,218 @@
+#include "tests/structure/house_rules.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "tests/structure/include_scan.h"
+
+namespace assay::tests {
+namespace {
+
+using Names = std::span<const std::string_view>;
+
+constexpr std::array<std::string_view, 8> kFolders = {"metal", "kernels", "oracles", "fixtures", "harness", "reports", "cli", "tests"};
+
+struct FolderRule {
+  std::string_view folder;
+  std::vector<std::string_view> may_include;
+};
+
+const std::vector<FolderRule>& folder_rules() {
+  static const std::vector<FolderRule> rules = {
+      {"metal", {}},
+      {"kernels", {"metal"}},
+      {"oracles", {}},
+      {"fixtures", {"oracles"}},
+      {"harness", {"metal", "kernels", "oracles", "fixtures"}},
+      {"reports", {"harness"}},
+      {"cli", {"metal", "kernels", "oracles", "fixtures", "harness", "reports"}},
+      {"tests", {kFolders.begin(), kFolders.end()}},
+  };
+  return rules;
+}
+
+// Each may use only itself and those before it.
+constexpr std::array<std::string_view, 6> kHarnessRooms = {"cases", "judge", "run", "ledger", "triage", "mutate"};
+
+// Launch code knows the encoder it drives, never what stands behind it.
+constexpr std::array<std::string_view, 4> kSeenByLaunchCode = {"metal/encoder.h", "metal/argument_layout.h", "metal/buffer.h",
+                                                               "metal/errors.h"};
+
+// An outside package enters the house through one door; tests may use any.
+struct Package {
+  std::string_view prefix;  // of the include
+  std::string_view door;    // a folder, or a folder below one; empty: anywhere
+};
+constexpr std::array<Package, 18> kPackages = {{
+    {"fmt/", ""},
+    {"boost/", "metal"},
+    {"llvm/", "metal/pass"},
+    {"llvm-c/", "metal/pass"},
+    {"clang/", "metal/pass"},
+    {"clang-c/", "metal/pass"},
+    {"toml++/", "kernels"},
+    {"Eigen/", "oracles"},
+    {"unsupported/Eigen/", "oracles"},
+    {"hdf5", "fixtures"},
+    {"H5", "fixtures"},
+    {"sqlite3", "harness"},
+    {"nlohmann/", "reports"},
+    {"CLI/", "cli"},
+    {"gtest/", "tests"},
+    {"gmock/", "tests"},
+    {"benchmark/", "tests"},
+    {"sanitizer/", "metal"},
+}};
+
+// Headers of the system that are not C++'s own.
+constexpr std::array<std::string_view, 17> kSystemHeaders = {"dlfcn.h",   "errno.h", "fcntl.h",  "fenv.h",      "immintrin.h", "poll.h",
+                                                             "pthread.h", "sched.h", "signal.h", "spawn.h",     "stdio.h",     "stdlib.h",
+                                                             "string.h",  "time.h",  "unistd.h", "x86intrin.h", "arm_neon.h"};
+
+bool contains(Names names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+bool is_below(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+std::string_view first_part(std::string_view path) { return path.substr(0, path.find('/')); }
+
+std::optional<std::size_t> harness_room(std::string_view path) {
+  if (!path.starts_with("harness/")) return std::nullopt;
+  const auto room = std::find(kHarnessRooms.begin(), kHarnessRooms.end(), first_part(path.substr(8)));
+  if (room == kHarnessRooms.end()) return std::nullopt;
+  return static_cast<std::size_t>(room - kHarnessRooms.begin());
+}
+
+const Package* package_of(std::string_view target) {
+  const auto package = std::find_if(kPackages.begin(), kPackages.end(), [&](const Package& p) { return target.starts_with(p.prefix); });
+  return package == kPackages.end() ? nullptr : &*package;
+}
+
+class SourceCheck {
+ public:
+  explicit SourceCheck(std::string_view path) : path_(path), folder_(first_part(path)) {}
+
+  std::vector<Violation> run(std::string_view text) {
+    if (!contains(kFolders, folder_)) {
+      report(0, fmt::format("stands in no folder of the house: {}", fmt::join(kFolders, ", ")));
+      return std::move(violations_);
+    }
+    if (path_.ends_with(".h") && text.find("#pragma once") == std::string_view::npos) report(0, "a header needs #pragma once");
+    if (folder_ == "harness" && !harness_room(path_)) {
+      report(0, fmt::format("stands in no room of harness/: {}", fmt::join(kHarnessRooms, ", ")));
+    }
+    for (const Include& include : includes_of(text)) {
+      if (is_below(path_, "metal/shader")) {
+        shader_include(include);
+      } else {
+        host_include(include);
+      }
+    }
+    return std::move(violations_);
+  }
+
+ private:
+  void report(unsigned line, std::string message) { violations_.push_back({std::string(path_), line, std::move(message)}); }
+
+  // What a kernel sees is compiled without any system header: it may only reach its neighbours.
+  void shader_include(const Include& include) {
+    if (include.form == Include::Form::computed) {
+      report(include.line, fmt::format("computed include: {}", include.target));
+    } else if (include.target.find("..") != std::string::npos) {
+      report(include.line, fmt::format("relative include \"{}\"", include.target));
+    } else if (include.form == Include::Form::angled && !include.target.starts_with("metal_")) {
+      report(include.line, fmt::format("a shader header sees no <{}>", include.target));
+    } else if (include.form == Include::Form::quoted && contains(kFolders, first_part(include.target)) &&
+               !include.target.starts_with("metal/shader/")) {
+      report(include.line, fmt::format("a shader header sees no \"{}\"", include.target));
+    }
+  }
+
+  void host_include(const Include& include) {
+    const std::string_view target = include.target;
+    if (include.form == Include::Form::computed) {
+      report(include.line, fmt::format("computed include: {}", target));
+      return;
+    }
+    if (target.starts_with("./") || target.starts_with("../") || target.find("/../") != std::string_view::npos || target.starts_with("/")) {
+      report(include.line, fmt::format("\"{}\" is not written from the root", target));
+      return;
+    }
+    if (contains(kFolders, first_part(target)) && target.find('/') != std::string_view::npos) {
+      room_include(include);
+    } else if (const Package* package = package_of(target)) {
+      package_include(include, *package);
+    } else if (include.form == Include::Form::quoted) {
+      report(include.line, fmt::format("\"{}\" is not written from the root", target));
+    } else if (target.find_first_of("./") != std::string_view::npos && !contains(kSystemHeaders, target) && !target.starts_with("sys/")) {
+      report(include.line, fmt::format("<{}> is of no package that the house knows", target));
+    }
+  }
+
+  void room_include(const Include& include) {
+    const std::string_view target = include.target;
+    const std::string_view room = first_part(target);
+    const auto rule = std::find_if(folder_rules().begin(), folder_rules().end(), [&](const FolderRule& r) { return r.folder == folder_; });
+    if (include.form == Include::Form::angled) report(include.line, fmt::format("<{}> is our own: quotes, not brackets", target));
+    if (room != folder_ && !contains(rule->may_include, room)) {
+      report(include.line, fmt::format("{}/ must not include \"{}\"; it may include: {}", folder_, target,
+                                       rule->may_include.empty() ? "nothing" : fmt::format("{}", fmt::join(rule->may_include, ", "))));
+    }
+    if (is_below(path_, "kernels/launch") && room == "metal" && !contains(kSeenByLaunchCode, target)) {
+      report(include.line,
+             fmt::format("launch code must not include \"{}\"; of metal/ it sees: {}", target, fmt::join(kSeenByLaunchCode, ", ")));
+    } else if (folder_ == "kernels" && target == "metal/simulator.h") {
+      report(include.line, "kernels/ knows the encoder, not the simulator");
+    }
+    if (is_below(target, "metal/shader") && folder_ != "metal" && folder_ != "tests") {
+      report(include.line, fmt::format("\"{}\" is for kernels to see", target));
+    }
+    const auto mine = harness_room(path_);
+    const auto theirs = harness_room(target);
+    if (mine && theirs && *theirs > *mine) {
+      report(include.line, fmt::format("harness/{} comes before harness/{} and must not include \"{}\"", kHarnessRooms[*mine],
+                                       kHarnessRooms[*theirs], target));
+    }
+  }
+
+  void package_include(const Include& include, const Package& package) {
+    if (folder_ != "tests" && !package.door.empty() && !is_below(path_, package.door)) {
+      report(include.line, fmt::format("\"{}\" enters the house in {}/ only", include.target, package.door));
+    }
+    if (folder_ == "oracles" && path_.ends_with(".h") && include.target.find("Eigen/") != std::string::npos) {
+      report(include.line, "headers of oracles/ do not show Eigen");
+    }
+  }
+
+  std::string_view path_;
+  std::string_view folder_;
+  std::vector<Violation> violations_;
+};
+
+}  // namespace
+
+std::string Violation::to_string() const {
+  return line == 0 ? fmt::format("{}: {}", file, message) : fmt::format("{}:{}: {}", file, line, message);
+}
+
+std::span<const std::string_view> folders() { return kFolders; }
+
+std::vector<Violation> check_source(std::string_view path, std::string_view text) { return SourceCheck(path).run(text); }
+
+std::vector<Violation> check_root(std::span<const std::string> directories) {
+  constexpr std::array<std::string_view, 2> kOther = {"cmake", "docs"};
+  std::vector<Violation> violations;
+  for (const std::string& directory : directories) {
+    if (directory.starts_with('.') || directory.starts_with("build")) continue;
+    if (contains(kFolders, directory) || contains(kOther, directory)) continue;
+    violations.push_back({directory, 0, fmt::format("no folder of the house: {}, {}", fmt::join(kFolders, ", "), fmt::join(kOther, ", "))});
+  }
+  return violations;
+}
+
+}  // namespace assay::tests

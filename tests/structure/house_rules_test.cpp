@@ -1,0 +1,189 @@
+#include "tests/structure/house_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <stdexcept>
+
+#include "tests/structure/include_scan.h"
+
+namespace assay::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = ASSAY_SOURCE_DIR;
+
+std::string read(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw std::runtime_error("cannot read " + file.string());
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+bool is_source(const fs::path& file) {
+  const fs::path extension = file.extension();
+  return extension == ".h" || extension == ".cpp" || extension == ".hpp" || extension == ".cc" || extension == ".inc" ||
+         extension == ".def";
+}
+
+// One source that breaks exactly one rule, and a twin that keeps it.
+struct Planted {
+  const char* name;
+  const char* path;
+  const char* broken;
+  const char* message;  // a part of the violation's text
+  const char* kept;
+};
+
+void PrintTo(const Planted& planted, std::ostream* stream) { *stream << planted.name; }
+
+const Planted kPlanted[] = {
+    {"metal_includes_upwards", "metal/a.cpp", "#include \"oracles/fwht.h\"", "it may include: nothing", "#include \"metal/buffer.h\""},
+    {"kernels_include_oracles", "kernels/a.cpp", "#include \"oracles/fwht.h\"", "it may include: metal", "#include \"metal/encoder.h\""},
+    {"kernels_include_simulator", "kernels/a.h", "#pragma once\n#include \"metal/simulator.h\"", "not the simulator",
+     "#pragma once\n#include \"metal/library.h\""},
+    {"launch_includes_library", "kernels/launch/a.cpp", "#include \"metal/library.h\"", "launch code must not",
+     "#include \"metal/argument_layout.h\""},
+    {"launch_includes_simulator", "kernels/launch/deep/a.cpp", "#include \"metal/simulator.h\"", "launch code must not",
+     "#include \"metal/errors.h\""},
+    {"oracles_include_metal", "oracles/a.cpp", "#include \"metal/buffer.h\"", "it may include: nothing", "#include \"oracles/fwht.h\""},
+    {"oracles_show_eigen", "oracles/a.h", "#pragma once\n#include <Eigen/Core>", "do not show Eigen", "#pragma once\n#include <span>"},
+    {"fixtures_include_kernels", "fixtures/a.cpp", "#include \"kernels/variant.h\"", "it may include: oracles",
+     "#include \"oracles/fwht.h\""},
+    {"harness_includes_cli", "harness/run/a.cpp", "#include \"cli/main.h\"", "harness/ must not", "#include \"kernels/variant.h\""},
+    {"harness_includes_reports", "harness/run/a.cpp", "#include \"reports/html.h\"", "harness/ must not", "#include \"fixtures/a.h\""},
+    {"cases_include_judge", "harness/cases/a.cpp", "#include \"harness/judge/judge.h\"", "comes before harness/judge",
+     "#include \"harness/cases/case.h\""},
+    {"judge_includes_run", "harness/judge/a.cpp", "#include \"harness/run/run.h\"", "comes before harness/run",
+     "#include \"harness/cases/case.h\""},
+    {"run_includes_ledger", "harness/run/a.cpp", "#include \"harness/ledger/l.h\"", "comes before harness/ledger",
+     "#include \"harness/judge/judge.h\""},
+    {"ledger_includes_triage", "harness/ledger/a.cpp", "#include \"harness/triage/t.h\"", "comes before harness/triage",
+     "#include \"harness/run/run.h\""},
+    {"triage_includes_mutate", "harness/triage/a.cpp", "#include \"harness/mutate/m.h\"", "comes before harness/mutate",
+     "#include \"harness/ledger/l.h\""},
+    {"harness_file_in_no_room", "harness/misc/a.cpp", "int x;", "no room of harness/", nullptr},
+    {"reports_include_oracles", "reports/a.cpp", "#include \"oracles/fwht.h\"", "it may include: harness",
+     "#include \"harness/run/run.h\""},
+    {"cli_includes_tests", "cli/a.cpp", "#include \"tests/structure/a.h\"", "cli/ must not", "#include \"reports/html.h\""},
+    {"metal_includes_tests", "metal/a.cpp", "#include \"tests/a.h\"", "metal/ must not", "#include \"metal/a.h\""},
+    {"kernels_see_shader_headers", "kernels/a.cpp", "#include \"metal/shader/vec.h\"", "for kernels to see", "#include \"metal/errors.h\""},
+    {"boost_in_harness", "harness/run/a.cpp", "#include <boost/context/fiber.hpp>", "enters the house in metal/", "#include <thread>"},
+    {"eigen_in_fixtures", "fixtures/a.cpp", "#include <Eigen/Dense>", "enters the house in oracles/", "#include <fmt/format.h>"},
+    {"eigen_unsupported_in_metal", "metal/a.cpp", "#include <unsupported/Eigen/FFT>", "enters the house in oracles/",
+     "#include <boost/context/detail/fcontext.hpp>"},
+    {"toml_in_cli", "cli/a.cpp", "#include <toml++/toml.h>", "enters the house in kernels/", "#include <CLI/CLI.hpp>"},
+    {"hdf5_in_harness", "harness/run/a.cpp", "#include <hdf5.h>", "enters the house in fixtures/", "#include <sqlite3.h>"},
+    {"sqlite_in_reports", "reports/a.cpp", "#include <sqlite3.h>", "enters the house in harness/", "#include <nlohmann/json.hpp>"},
+    {"json_in_harness", "harness/run/a.cpp", "#include <nlohmann/json.hpp>", "enters the house in reports/", "#include <sqlite3.h>"},
+    {"cli11_in_reports", "reports/a.cpp", "#include <CLI/CLI.hpp>", "enters the house in cli/", "#include <string>"},
+    {"gtest_in_harness", "harness/judge/a.cpp", "#include <gtest/gtest.h>", "enters the house in tests/", "#include <cmath>"},
+    {"gmock_in_kernels", "kernels/a.cpp", "#include <gmock/gmock.h>", "enters the house in tests/", "#include <toml++/toml.h>"},
+    {"benchmark_in_oracles", "oracles/a.cpp", "#include <benchmark/benchmark.h>", "enters the house in tests/", "#include <Eigen/Core>"},
+    {"llvm_in_runtime", "metal/execute/a.cpp", "#include \"llvm/IR/Module.h\"", "enters the house in metal/pass/", "#include <dlfcn.h>"},
+    {"clang_in_translator", "metal/translate/a.cpp", "#include <clang/AST/AST.h>", "enters the house in metal/pass/",
+     "#include <sys/wait.h>"},
+    {"unknown_package", "metal/a.cpp", "#include <absl/strings/str_cat.h>", "no package that the house knows", "#include <string_view>"},
+    {"unknown_system_header", "metal/a.cpp", "#include <tbb.h>", "no package that the house knows", "#include <unistd.h>"},
+    {"relative_parent", "oracles/a.cpp", "#include \"../metal/buffer.h\"", "not written from the root", "#include \"oracles/a.h\""},
+    {"relative_inside", "oracles/a.cpp", "#include \"oracles/../metal/buffer.h\"", "not written from the root", "#include \"oracles/a.h\""},
+    {"neighbour_without_folder", "oracles/a.cpp", "#include \"fwht.h\"", "not written from the root", "#include \"oracles/fwht.h\""},
+    {"absolute", "oracles/a.cpp", "#include \"/usr/include/stdio.h\"", "not written from the root", "#include <cstdio>"},
+    {"own_header_in_brackets", "oracles/a.cpp", "#include <oracles/fwht.h>", "quotes, not brackets", "#include \"oracles/fwht.h\""},
+    {"computed", "oracles/a.cpp", "#define H <vector>\n#include H", "computed include", "#include <vector>"},
+    {"spaces_do_not_hide", "oracles/a.cpp", "  #  include   \"metal/buffer.h\"  // why", "it may include: nothing",
+     "// #include \"metal/buffer.h\""},
+    {"missing_pragma_once", "oracles/a.h", "int x;", "#pragma once", "#pragma once\nint x;"},
+    {"shader_sees_host", "metal/shader/a.h", "#pragma once\n#include \"metal/buffer.h\"", "a shader header sees no",
+     "#pragma once\n#include \"metal/shader/vec.h\""},
+    {"shader_sees_system", "metal/shader/a.h", "#pragma once\n#include <cmath>", "a shader header sees no",
+     "#pragma once\n#include <metal_stdlib>"},
+    {"no_folder", "utils/a.cpp", "int x;", "no folder of the house", nullptr},
+};
+
+class PlantedViolation : public testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedViolation, IsReportedOnceAndItsTwinIsNot) {
+  const Planted& planted = GetParam();
+  const auto violations = check_source(planted.path, planted.broken);
+  ASSERT_EQ(violations.size(), 1u);
+  EXPECT_NE(violations[0].to_string().find(planted.message), std::string::npos) << violations[0].to_string();
+  EXPECT_EQ(violations[0].file, planted.path);
+  if (planted.kept == nullptr) return;
+  const auto kept = check_source(planted.path, planted.kept);
+  EXPECT_TRUE(kept.empty()) << kept.front().to_string();
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, PlantedViolation, testing::ValuesIn(kPlanted),
+                         [](const testing::TestParamInfo<Planted>& info) { return std::string(info.param.name); });
+
+TEST(IncludeScan, FindsDirectivesAsACompilerWould) {
+  const std::string text =
+      "#include \"metal/a.h\"\n"
+      "// #include \"metal/comment.h\"\n"
+      "/* #include \"metal/block.h\"\n"
+      "#include \"metal/block_too.h\" */ #include <vector>\n"
+      "const int n = 1'000; const char q = '\"';\n"
+      "const char* s = \"\\\"\\n#include <string>\";\n"
+      "const char* r = R\"msl(\n#include <metal_stdlib>\n)\" )msl\";\n"
+      "#error it's not closed\n"
+      "\t#\tinclude\t<map>  // why\n"
+      "auto t = u8R\"(\n#include <inside>\n)\";\n"
+      "#include \"metal/last.h\"";
+  const auto includes = includes_of(text);
+  ASSERT_EQ(includes.size(), 4u);
+  EXPECT_EQ(includes[0].target, "metal/a.h");
+  EXPECT_EQ(includes[0].form, Include::Form::quoted);
+  EXPECT_EQ(includes[0].line, 1u);
+  EXPECT_EQ(includes[1].target, "vector");
+  EXPECT_EQ(includes[1].form, Include::Form::angled);
+  EXPECT_EQ(includes[1].line, 4u);
+  EXPECT_EQ(includes[2].target, "map");
+  EXPECT_EQ(includes[2].line, 11u);
+  EXPECT_EQ(includes[3].target, "metal/last.h");
+  EXPECT_EQ(includes[3].line, 15u);
+}
+
+TEST(HouseRules, EverySourceKeepsThem) {
+  std::size_t sources = 0;
+  std::set<std::string> folders_with_sources;
+  std::string report;
+  for (const std::string_view folder : folders()) {
+    if (!fs::exists(kRoot / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      if (!entry.is_regular_file() || !is_source(entry.path())) continue;
+      ++sources;
+      folders_with_sources.insert(std::string(folder));
+      const std::string path = fs::relative(entry.path(), kRoot).generic_string();
+      for (const Violation& violation : check_source(path, read(entry.path()))) report += violation.to_string() + "\n";
+    }
+  }
+  EXPECT_EQ(report, "");
+  // A walk that found nothing would pass as well.
+  EXPECT_GE(sources, 10u);
+  EXPECT_TRUE(folders_with_sources.contains("metal"));
+  EXPECT_TRUE(folders_with_sources.contains("tests"));
+}
+
+TEST(HouseRules, RootHoldsTheAgreedFoldersOnly) {
+  std::vector<std::string> directories;
+  for (const auto& entry : fs::directory_iterator(kRoot)) {
+    if (entry.is_directory()) directories.push_back(entry.path().filename().string());
+  }
+  EXPECT_GE(directories.size(), 8u);
+  const auto violations = check_root(directories);
+  EXPECT_TRUE(violations.empty()) << violations.front().to_string();
+}
+
+TEST(HouseRules, AStrangeFolderInTheRootIsReported) {
+  const std::vector<std::string> directories = {"metal", "build", ".git", "utils", "docs"};
+  const auto violations = check_root(directories);
+  ASSERT_EQ(violations.size(), 1u);
+  EXPECT_EQ(violations[0].file, "utils");
+}
+
+}  // namespace
+}  // namespace assay::tests
