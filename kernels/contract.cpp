@@ -19,9 +19,9 @@ constexpr std::array kTq4Entries = {
     EntryContract{"d512", "flash_attn_vec_tq_dk512"},
 };
 constexpr std::array kTq4Arguments = {
-    ArgumentContract{"params", 0, parameters, ScalarType::other},  ArgumentContract{"Q", 1, input, ScalarType::float32},
-    ArgumentContract{"K_packed", 2, input, ScalarType::uint8},     ArgumentContract{"K_norms", 3, input, ScalarType::float32},
-    ArgumentContract{"V_packed", 4, input, ScalarType::uint8},     ArgumentContract{"V_norms", 5, input, ScalarType::float32},
+    ArgumentContract{"params", 0, parameters, ScalarType::other}, ArgumentContract{"Q", 1, input, ScalarType::float32},
+    ArgumentContract{"K_packed", 2, input, ScalarType::uint8},    ArgumentContract{"K_norms", 3, input, ScalarType::float32},
+    ArgumentContract{"V_packed", 4, input, ScalarType::uint8},    ArgumentContract{"V_norms", 5, input, ScalarType::float32},
     ArgumentContract{"dst", 6, output, ScalarType::float32},
 };
 constexpr std::array kTq4Fields = {

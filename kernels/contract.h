@@ -28,9 +28,9 @@ enum class ArgumentRole {
 
 struct ArgumentContract {
   std::string_view name;
-  std::uint32_t index;         // [[buffer(index)]], used where a kernel calls the argument otherwise
+  std::uint32_t index;  // [[buffer(index)]], used where a kernel calls the argument otherwise
   ArgumentRole role;
-  metal::ScalarType element;   // of a buffer or scalar; packed indices (uint8) may be read through any integer type
+  metal::ScalarType element;  // of a buffer or scalar; packed indices (uint8) may be read through any integer type
 };
 
 // One function of a family: the key it has in variant.toml's [entry] and the name it has unless that table says otherwise.

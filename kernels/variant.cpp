@@ -163,7 +163,8 @@ class Reader {
       } else if (const auto boolean = value.value_exact<bool>()) {
         variant_.fields.emplace(key.str(), metal::FieldValue::of(*boolean));
       } else {
-        fail(value, fmt::format("[fields] {} must be an integer, a floating-point number or a boolean, but is {}", key.str(), type_name(value)));
+        fail(value,
+             fmt::format("[fields] {} must be an integer, a floating-point number or a boolean, but is {}", key.str(), type_name(value)));
       }
     }
   }
@@ -279,9 +280,10 @@ Variant variant_from_path(const fs::path& path, std::string_view family) {
   fs::path file = path;
   if (fs::is_directory(path)) file = path / "variant.toml";
   if (!fs::is_regular_file(file)) {
-    throw VariantError(fs::is_directory(path)
-                           ? fmt::format("'{}' holds no variant.toml; name the .metal file itself, with --family", path.string())
-                           : fmt::format("no such kernel: '{}' is neither a .metal file nor a directory with a variant.toml", path.string()));
+    throw VariantError(
+        fs::is_directory(path)
+            ? fmt::format("'{}' holds no variant.toml; name the .metal file itself, with --family", path.string())
+            : fmt::format("no such kernel: '{}' is neither a .metal file nor a directory with a variant.toml", path.string()));
   }
   if (file.extension() == ".toml") {
     Variant variant = read_variant(file);
@@ -293,7 +295,8 @@ Variant variant_from_path(const fs::path& path, std::string_view family) {
   if (family.empty()) {
     std::vector<std::string_view> names;
     for (const FamilyContract& contract : family_contracts()) names.push_back(contract.name);
-    throw VariantError(fmt::format("'{}' is a lone file: say what it implements with --family ({})", path.string(), fmt::join(names, ", ")));
+    throw VariantError(
+        fmt::format("'{}' is a lone file: say what it implements with --family ({})", path.string(), fmt::join(names, ", ")));
   }
   Variant variant;
   variant.name = checked_name(file.stem().string(), file);
@@ -313,11 +316,13 @@ std::pair<std::string, metal::FieldValue> parse_field_assignment(std::string_vie
   const auto whole = [&](auto result) { return result.ec == std::errc{} && result.ptr == value.data() + value.size() && !value.empty(); };
   if (value == "true" || value == "false") return {std::string(name), metal::FieldValue::of(value == "true")};
   std::int64_t integer = 0;
-  if (whole(std::from_chars(value.data(), value.data() + value.size(), integer))) return {std::string(name), metal::FieldValue::of(integer)};
+  if (whole(std::from_chars(value.data(), value.data() + value.size(), integer)))
+    return {std::string(name), metal::FieldValue::of(integer)};
   std::uint64_t large = 0;
   if (whole(std::from_chars(value.data(), value.data() + value.size(), large))) return {std::string(name), metal::FieldValue::of(large)};
   double floating = 0;
-  if (whole(std::from_chars(value.data(), value.data() + value.size(), floating))) return {std::string(name), metal::FieldValue::of(floating)};
+  if (whole(std::from_chars(value.data(), value.data() + value.size(), floating)))
+    return {std::string(name), metal::FieldValue::of(floating)};
   throw VariantError(fmt::format("the value of '{}' is not a number; accepted: an integer, a floating-point number, true, false", text));
 }
 

@@ -60,7 +60,7 @@ struct KnownFinding {
 using FieldValues = std::map<std::string, metal::FieldValue, std::less<>>;
 
 struct Variant {
-  std::string name;                  // the folder's name, or the stem of a lone .metal file
+  std::string name;                   // the folder's name, or the stem of a lone .metal file
   std::filesystem::path description;  // the variant.toml; empty for a lone file
   std::string family;
   std::filesystem::path source;

@@ -1,0 +1,256 @@
+#include "kernels/launch/binding.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <set>
+
+#include "metal/errors.h"
+
+namespace assay::kernels {
+namespace {
+
+using metal::AddressSpace;
+using metal::BoundArgument;
+using metal::ScalarType;
+
+constexpr std::size_t kThreadgroupMemoryLimit = 32 * 1024;  // Metal feature set tables, every Apple GPU family
+
+bool is_integer(ScalarType type) {
+  using enum ScalarType;
+  return type == int8 || type == uint8 || type == int16 || type == uint16 || type == int32 || type == uint32 || type == int64 ||
+         type == uint64;
+}
+
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+std::string_view space_name(AddressSpace space) {
+  switch (space) {
+    case AddressSpace::device:
+      return "device";
+    case AddressSpace::constant:
+      return "constant";
+    case AddressSpace::threadgroup:
+      return "threadgroup";
+  }
+  return "?";
+}
+
+// A field whose value came as an integer may still be a float in the struct: `--set temperature=1` means 1.0.
+metal::FieldValue fitted(const metal::FieldValue& value, ScalarType type) {
+  using Kind = metal::FieldValue::Kind;
+  const bool floating = type == ScalarType::float32 || type == ScalarType::float16 || type == ScalarType::bfloat16;
+  if (!floating || value.kind == Kind::floating) return value;
+  return metal::FieldValue::of(value.kind == Kind::unsigned_integer ? static_cast<double>(value.bits)
+                                                                    : static_cast<double>(std::bit_cast<std::int64_t>(value.bits)));
+}
+
+}  // namespace
+
+BoundKernel::BoundKernel(const FamilyContract& contract, KernelEntry entry) : contract_(&contract), entry_(std::move(entry)) {
+  resolve_arguments();
+  for (const ArgumentContract& argument : contract_->arguments) {
+    const BoundArgument& found = bound(argument.name);
+    check_argument(argument, found);
+    if (argument.role == ArgumentRole::parameters) check_parameters(found);
+  }
+}
+
+void BoundKernel::fail(const std::string& message) const {
+  throw metal::AbiMismatch(fmt::format("{}:{}: function '{}' of family {}: {}", entry_.layout.file, entry_.layout.line,
+                                       entry_.layout.function, contract_->name, message));
+}
+
+const BoundArgument& BoundKernel::bound(std::string_view argument) const { return *arguments_.at(std::string(argument)); }
+
+void BoundKernel::resolve_arguments() {
+  std::vector<const BoundArgument*> free;
+  for (const BoundArgument& argument : entry_.layout.arguments) {
+    if (argument.space != AddressSpace::threadgroup) {
+      free.push_back(&argument);
+    } else if (threadgroup_ != nullptr) {
+      fail(fmt::format("two threadgroup arguments, '{}' and '{}', where the family sizes one", threadgroup_->name, argument.name));
+    } else if (!contract_->has_threadgroup_memory) {
+      fail(fmt::format("threadgroup argument '{}', where the family has none", argument.name));
+    } else {
+      threadgroup_ = &argument;
+    }
+  }
+
+  std::vector<const ArgumentContract*> missing;
+  for (const ArgumentContract& argument : contract_->arguments) missing.push_back(&argument);
+
+  // Each rule takes what it can before a weaker one is tried, so that an index is only trusted where no name speaks.
+  const auto take_if = [&](const auto& matches, const auto& note) {
+    std::erase_if(missing, [&](const ArgumentContract* wanted) {
+      const auto found = std::ranges::find_if(free, [&](const BoundArgument* candidate) { return matches(*wanted, *candidate); });
+      if (found == free.end()) return false;
+      arguments_.emplace(wanted->name, *found);
+      if (std::string text = note(*wanted, **found); !text.empty()) notes_.push_back(std::move(text));
+      free.erase(found);
+      return true;
+    });
+  };
+  const auto silent = [](const ArgumentContract&, const BoundArgument&) { return std::string(); };
+  const auto renamed = [&](const ArgumentContract& wanted) { return entry_.bind.find(wanted.name); };
+
+  for (const ArgumentContract& argument : contract_->arguments) {
+    const auto other = renamed(argument);
+    if (other == entry_.bind.end()) continue;
+    if (std::ranges::none_of(free, [&](const BoundArgument* candidate) { return candidate->name == other->second; })) {
+      fail(fmt::format("[bind] {} = '{}', but the kernel has no argument of that name", argument.name, other->second));
+    }
+  }
+  take_if(
+      [&](const ArgumentContract& wanted, const BoundArgument& candidate) {
+        const auto other = renamed(wanted);
+        return candidate.name == (other == entry_.bind.end() ? wanted.name : std::string_view(other->second));
+      },
+      silent);
+  take_if([](const ArgumentContract& wanted, const BoundArgument& candidate) { return same_letters(wanted.name, candidate.name); },
+          [](const ArgumentContract& wanted, const BoundArgument& candidate) {
+            return fmt::format("argument '{}' taken as {}", candidate.name, wanted.name);
+          });
+  take_if([](const ArgumentContract& wanted, const BoundArgument& candidate) { return candidate.index == wanted.index; },
+          [](const ArgumentContract& wanted, const BoundArgument& candidate) {
+            return fmt::format("argument '{}' taken as {}, by its index {}", candidate.name, wanted.name, wanted.index);
+          });
+
+  if (!missing.empty()) {
+    std::vector<std::string> wanted;
+    for (const ArgumentContract* argument : missing) wanted.push_back(fmt::format("{} (buffer {})", argument->name, argument->index));
+    std::vector<std::string> has;
+    for (const BoundArgument& argument : entry_.layout.arguments) {
+      has.push_back(
+          fmt::format("{} ({} {})", argument.name, argument.space == AddressSpace::threadgroup ? "threadgroup" : "buffer", argument.index));
+    }
+    fail(fmt::format("no argument for {}; the kernel has {}", fmt::join(wanted, ", "),
+                     has.empty() ? "none" : fmt::format("{}", fmt::join(has, ", "))));
+  }
+  if (!free.empty()) {
+    std::vector<std::string_view> names;
+    for (const ArgumentContract& argument : contract_->arguments) names.push_back(argument.name);
+    fail(fmt::format("nobody binds argument '{}' (buffer {}); the family knows {}", free.front()->name, free.front()->index,
+                     fmt::join(names, ", ")));
+  }
+}
+
+void BoundKernel::check_argument(const ArgumentContract& argument, const BoundArgument& found) const {
+  const auto wrong = [&](std::string_view expected) {
+    fail(fmt::format("argument '{}' (buffer {}) must be {} for {}, but is {} {}{}{}", found.name, found.index, expected, argument.name,
+                     space_name(found.space), found.is_const ? "const " : "", found.type_name, found.is_reference ? "&" : "*"));
+  };
+  switch (argument.role) {
+    case ArgumentRole::parameters:
+      if (found.space != AddressSpace::constant || !found.layout) wrong("a struct in constant memory");
+      return;
+    case ArgumentRole::scalar:
+      if (found.space != AddressSpace::constant || !is_integer(found.element) || found.element_count != 1)
+        wrong("one integer in constant memory");
+      return;
+    case ArgumentRole::output:
+      if (found.space != AddressSpace::device || found.is_const) wrong("a writable device buffer");
+      break;
+    case ArgumentRole::input:
+      break;
+  }
+  // `other` is a struct or void pointer: the kernel has its own view of the bytes, which nobody can check from here.
+  if (found.element == ScalarType::other || found.element == argument.element) return;
+  if (argument.element == ScalarType::uint8 && is_integer(found.element)) return;
+  wrong(fmt::format("of {}", metal::to_string(argument.element)));
+}
+
+void BoundKernel::check_parameters(const BoundArgument& found) {
+  const metal::StructLayout& layout = *found.layout;
+  std::vector<std::string_view> known;
+  for (const FieldContract& field : contract_->fields) known.push_back(field.name);
+
+  std::vector<std::string_view> missing;
+  for (const FieldContract& wanted : contract_->fields) {
+    const metal::StructField* field = layout.find(wanted.name);
+    if (field == nullptr) {
+      missing.push_back(wanted.name);
+      continue;
+    }
+    const bool integer = is_integer(wanted.type);
+    const bool fits = field->count == 1 && (integer ? is_integer(field->type) : field->type == wanted.type);
+    if (!fits) {
+      fail(fmt::format("field '{}' of struct {} is {}, the contract has {}", wanted.name, layout.name, field->type_name,
+                       metal::to_string(wanted.type)));
+    }
+  }
+  if (!missing.empty()) {
+    std::vector<std::string_view> has;
+    for (const metal::StructField& field : layout.fields) has.push_back(field.name);
+    fail(fmt::format("struct {} lacks {}; it has {}", layout.name, fmt::join(missing, ", "), fmt::join(has, ", ")));
+  }
+
+  for (const metal::StructField& field : layout.fields) {
+    if (contract_->find_field(field.name) != nullptr) continue;
+    if (!entry_.fields.contains(field.name)) {
+      fail(fmt::format("field '{}' ({}) of struct {} has no value; give it one in [fields] or with --set {}=VALUE. The family knows {}",
+                       field.name, field.type_name, layout.name, field.name, fmt::join(known, ", ")));
+    }
+    notes_.push_back(fmt::format("struct {} has the additional field {}", layout.name, field.name));
+  }
+
+  std::vector<const metal::StructField*> by_offset;
+  for (const metal::StructField& field : layout.fields) {
+    if (contract_->find_field(field.name) != nullptr) by_offset.push_back(&field);
+  }
+  std::ranges::sort(by_offset, {}, &metal::StructField::offset);
+  const auto same_name = [](const metal::StructField* field, std::string_view name) { return field->name == name; };
+  if (!std::ranges::equal(by_offset, known, same_name)) {
+    notes_.push_back(fmt::format("struct {} has its fields in another order than the contract", layout.name));
+  }
+}
+
+void BoundKernel::set_parameters(metal::ComputeEncoder& encoder, const FieldValues& values) const {
+  const auto parameters = std::ranges::find(contract_->arguments, ArgumentRole::parameters, &ArgumentContract::role);
+  const BoundArgument& found = bound(parameters->name);
+  std::vector<std::string_view> required;
+  for (const FieldContract& field : contract_->fields) required.push_back(field.name);
+
+  FieldValues all;
+  for (const metal::StructField& field : found.layout->fields) {
+    // The family's own values come first: what the oracle assumes is not for a description to change.
+    if (const auto own = values.find(field.name); own != values.end()) {
+      all.emplace(field.name, own->second);
+    } else if (const auto extra = entry_.fields.find(field.name); extra != entry_.fields.end()) {
+      all.emplace(field.name, fitted(extra->second, field.type));
+    }
+  }
+  encoder.set_bytes(found.index, metal::pack_struct(*found.layout, all, required));
+}
+
+void BoundKernel::set_scalar(metal::ComputeEncoder& encoder, std::string_view argument, std::uint32_t value) const {
+  const BoundArgument& found = bound(argument);
+  metal::StructLayout layout;
+  layout.name = found.name;
+  layout.size = found.size;
+  layout.fields.push_back({found.name, found.type_name, found.element, 1, 0, found.size});
+  encoder.set_bytes(found.index, metal::pack_struct(layout, {{found.name, metal::FieldValue::of(value)}}, {}));
+}
+
+void BoundKernel::set_buffer(metal::ComputeEncoder& encoder, std::string_view argument, metal::BufferView view) const {
+  encoder.set_buffer(bound(argument).index, view);
+}
+
+void BoundKernel::set_threadgroup_memory(metal::ComputeEncoder& encoder, std::size_t bytes) const {
+  const std::size_t dynamic = threadgroup_ == nullptr ? 0 : bytes;
+  if (entry_.layout.static_threadgroup_bytes + dynamic > kThreadgroupMemoryLimit) {
+    throw metal::EncodeError(
+        fmt::format("{}:{}: function '{}' needs {} bytes of threadgroup memory ({} declared in the kernel, {} set by the host); "
+                    "Metal allows {}",
+                    entry_.layout.file, entry_.layout.line, entry_.layout.function, entry_.layout.static_threadgroup_bytes + dynamic,
+                    entry_.layout.static_threadgroup_bytes, dynamic, kThreadgroupMemoryLimit));
+  }
+  if (threadgroup_ != nullptr) encoder.set_threadgroup_memory_length(threadgroup_->index, bytes);
+}
+
+}  // namespace assay::kernels

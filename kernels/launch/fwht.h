@@ -1,0 +1,29 @@
+// Launch code of family `fwht`: the Walsh-Hadamard transform of every head's row, in place.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/launch/binding.h"
+#include "metal/buffer.h"
+#include "metal/encoder.h"
+
+namespace assay::kernels {
+
+// Which of the family's functions a launch means; the values are those of the case axis.
+enum class FwhtMode : std::uint32_t { standalone = 0, premult = 1, undo = 2 };
+
+struct FwhtParameters {
+  std::uint32_t head_dim = 0;   // D, 256 or 512
+  std::uint32_t num_heads = 0;  // >= 1
+};
+
+// The key of [entry], and of the contract, for a mode at a head dimension: "premult_d256". Throws std::invalid_argument
+// for a head_dim that no kernel has.
+[[nodiscard]] std::string fwht_entry_key(FwhtMode mode, std::uint32_t head_dim);
+
+// One threadgroup of 32 threads per head over `data` f32 [num_heads, D]. `kernel` is the function of the wanted mode. Throws
+// std::invalid_argument naming the field and both values before anything is encoded.
+void encode_fwht(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const FwhtParameters& parameters, metal::BufferView data);
+
+}  // namespace assay::kernels

@@ -1,0 +1,28 @@
+// Launch code of family `reduce`: merges the partial attention results of NWG workgroups.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/launch/binding.h"
+#include "metal/buffer.h"
+#include "metal/encoder.h"
+
+namespace assay::kernels {
+
+struct ReduceParameters {
+  std::uint32_t nrows = 0;     // heads times queries
+  std::uint32_t head_dim = 0;  // D, 256 or 512
+  std::uint32_t nwg = 0;       // 1 .. 32
+};
+
+struct ReduceBuffers {
+  metal::BufferView htmp;  // f32 [nrows * NWG * (D + 2)], the attention kernel's partials
+  metal::BufferView dst;   // f32 [nrows, D]
+};
+
+// One threadgroup of NWG simdgroups per row. The caller orders it behind whatever wrote htmp. Throws
+// std::invalid_argument naming the field and both values before anything is encoded.
+void encode_reduce(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const ReduceParameters& parameters,
+                   const ReduceBuffers& buffers);
+
+}  // namespace assay::kernels
