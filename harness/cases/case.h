@@ -1,0 +1,47 @@
+// A case: one variant at one point of its family's axes, with one fixture and one seed; and the name that replays it.
+//
+// Grammar of a name: words joined by '/'. The first is the variant; the others are the family's words (family.h), a
+// fixture's name and `s<seed>`, in any order and each once. format_case() writes them in the family's order, followed by
+// fixture and seed:
+//
+//   tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
+//     d<head_dim>  h<heads>x<kv_heads>  kv<length>c<capacity>  ring<slot of the oldest position>
+//     nomask | causal | win<W> | nomaskwin<W> | causalwin<W>     mask type 0, 1, 2; a window W with mask types 0 and 1
+//     nwg<workgroups per head>   scale1 (score scale 1; left out: 1/sqrt(D))
+//   reduce_v1/d256/rows8/nwg16/gauss/s7
+//   fwht_v1/d512/h8/premult/gauss/s7     standalone | premult | undo
+//
+// Numbers are decimal without sign and without leading zeros. parse_case(format_case(c)) == c for every case.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/cases/family.h"
+
+namespace assay::harness {
+
+struct Case {
+  std::string variant;
+  const Family* family = nullptr;
+  std::vector<std::int64_t> values;  // one per axis of the family
+  std::string fixture;
+  std::uint64_t seed = 0;
+
+  // Value of an axis; throws std::invalid_argument if the family has none of that name.
+  [[nodiscard]] std::int64_t at(std::string_view axis) const { return values[family->axis_index(axis)]; }
+  friend bool operator==(const Case&, const Case&) = default;
+};
+
+[[nodiscard]] std::string format_case(const Case& value);
+
+// Reads the words behind the variant's. Throws std::invalid_argument that names the offending word and what is accepted.
+[[nodiscard]] Case parse_case(std::string_view name, const Family& family);
+
+// The first word of a name.
+[[nodiscard]] std::string_view variant_of(std::string_view name);
+
+}  // namespace assay::harness

@@ -1,0 +1,37 @@
+#include "harness/cases/family.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "harness/cases/family_rows.h"
+
+namespace assay::harness {
+
+std::size_t Family::axis_index(std::string_view axis) const {
+  const auto found = std::ranges::find(axes, axis, &Axis::name);
+  if (found == axes.end()) {
+    std::vector<std::string_view> names;
+    for (const Axis& known : axes) names.push_back(known.name);
+    throw std::invalid_argument(fmt::format("family {} has no axis '{}'; it has {}", name(), axis, fmt::join(names, ", ")));
+  }
+  return static_cast<std::size_t>(found - axes.begin());
+}
+
+std::span<const Family> all_families() {
+  static const std::vector<Family> families = {tq4_family(), reduce_family(), fwht_family()};
+  return families;
+}
+
+const Family& find_family(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Family& family : all_families()) {
+    if (family.name() == name) return family;
+    names.push_back(family.name());
+  }
+  throw std::invalid_argument(fmt::format("unknown family '{}'; the families are {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace assay::harness

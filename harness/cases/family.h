@@ -1,0 +1,90 @@
+// A family as the harness sees it: its axes, how a case is named, which levels a suite combines.
+//
+// Everything that the cases room knows about a family stands in its one row of all_families(): the contract it shares with
+// the launch code (function names, arguments, fields), its axes, the words of a case name, the levels of its covering
+// design and the classes whose triples the gate must meet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fixtures/generators.h"
+#include "kernels/contract.h"
+
+namespace assay::harness {
+
+// One integer coordinate of a case. The range is what a name may say; whether a kernel accepts the value is for the
+// launch code to decide, so that a refusal can be a case too.
+struct Axis {
+  std::string_view name;
+  std::int64_t minimum;
+  std::int64_t maximum;
+  std::int64_t initial;  // where a name leaves the axis out
+};
+
+// One spelling of a word in a case name: `{axis}` stands for a decimal number, everything else for itself. A form with
+// `fixed` settings is only used where the axes have these values, and sets them.
+struct WordForm {
+  std::string_view pattern;
+  std::vector<std::pair<std::string_view, std::int64_t>> fixed;
+};
+
+// One word of a case name: the first form that fits is printed, any may be read. An optional word is left out where its
+// axes have their initial values.
+struct Word {
+  std::vector<WordForm> forms;
+  bool optional = false;
+};
+
+// One factor of a covering design, with the labels of its levels.
+struct Factor {
+  std::string_view name;
+  std::vector<std::string> levels;
+};
+
+// A partition of the cases by what their values mean to the kernel; -1 marks the axis values to which it does not apply.
+struct Classifier {
+  std::string_view name;
+  std::vector<std::string> classes;
+  std::function<int(std::span<const std::int64_t> values)> classify;
+};
+
+struct Family {
+  const kernels::FamilyContract* contract = nullptr;
+  std::string_view about;
+  std::vector<Axis> axes;
+  std::vector<Word> words;
+  std::vector<Factor> factors;
+
+  // Axis values of one level per factor (-1: still open). False if no completion of the open factors makes a sensible and
+  // affordable case; exact once no factor is open.
+  std::function<bool(std::span<const int> levels, std::span<std::int64_t> values)> realise;
+
+  std::vector<std::size_t> class_factors;  // the factors that the classifiers look at
+  std::vector<Classifier> classifiers;     // the suites meet every triple of their classes that any case can have
+
+  bool (*has_fixture)(const fixtures::Fixture& fixture) = nullptr;
+
+  // Key in the contract's entries of the function that a case runs.
+  std::function<std::string(std::span<const std::int64_t> values)> entry_key;
+
+  [[nodiscard]] std::string_view name() const { return contract->name; }
+  // Throws std::invalid_argument if there is no such axis.
+  [[nodiscard]] std::size_t axis_index(std::string_view axis) const;
+};
+
+[[nodiscard]] std::span<const Family> all_families();
+// Throws std::invalid_argument that lists the families.
+[[nodiscard]] const Family& find_family(std::string_view name);
+
+// The scale axis of decode attention.
+inline constexpr std::int64_t kScaleInverseRoot = 0;  // 1 / sqrt(D), rounded to float
+inline constexpr std::int64_t kScaleOne = 1;
+
+}  // namespace assay::harness

@@ -1,0 +1,12 @@
+// The rows of all_families(), one function each. Only family.cpp includes this.
+#pragma once
+
+#include "harness/cases/family.h"
+
+namespace assay::harness {
+
+[[nodiscard]] Family tq4_family();
+[[nodiscard]] Family reduce_family();
+[[nodiscard]] Family fwht_family();
+
+}  // namespace assay::harness

@@ -1,0 +1,99 @@
+#include "harness/cases/selection.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "harness/cases/suite.h"
+
+namespace assay::harness {
+
+bool glob_match(std::string_view pattern, std::string_view text) {
+  // Backtracks to the last '*' only: an earlier one can never do better.
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+Selection select_cases(const SelectionRequest& request, std::span<const kernels::Variant> variants) {
+  if (!request.family.empty()) static_cast<void>(find_family(request.family));
+  std::vector<const kernels::Variant*> candidates;
+  std::vector<std::string_view> names;
+  for (const kernels::Variant& variant : variants) {
+    if (!request.family.empty() && variant.family != request.family) continue;
+    check_limits(variant);
+    candidates.push_back(&variant);
+    names.push_back(variant.name);
+  }
+  if (candidates.empty()) {
+    throw std::invalid_argument(request.family.empty() ? std::string("there are no variants")
+                                                       : fmt::format("there is no variant of family {}", request.family));
+  }
+  if (request.words.empty() && request.family.empty()) {
+    throw std::invalid_argument(
+        fmt::format("nothing was selected; name a case, a glob, a suite ({}) or a family", fmt::join(suite_names(), ", ")));
+  }
+
+  Selection selection;
+  std::set<std::string> taken;
+  const auto take = [&](Case value) {
+    if (taken.insert(format_case(value)).second) selection.cases.push_back(std::move(value));
+  };
+  const auto take_suite = [&](Suite suite, auto&& wanted) {
+    std::size_t count = 0;
+    for (const kernels::Variant* variant : candidates) {
+      for (Case& value : suite_cases(suite, *variant, request.seed, &selection.left_out)) {
+        if (!wanted(value)) continue;
+        ++count;
+        take(std::move(value));
+      }
+    }
+    return count;
+  };
+
+  std::vector<std::string> words = request.words;
+  if (words.empty()) words.emplace_back("gate");
+  for (const std::string& word : words) {
+    if (is_suite(word)) {
+      if (take_suite(parse_suite(word), [](const Case&) { return true; }) == 0) {
+        throw std::invalid_argument(fmt::format("suite '{}' has no case for {}", word, fmt::join(names, ", ")));
+      }
+    } else if (word.find_first_of("*?") != std::string::npos) {
+      if (take_suite(Suite::gate, [&](const Case& value) { return glob_match(word, format_case(value)); }) == 0) {
+        throw std::invalid_argument(fmt::format("no case of the gate matches '{}'; `assay list --cases gate` prints them", word));
+      }
+    } else {
+      const auto variant =
+          std::ranges::find_if(candidates, [&](const kernels::Variant* candidate) { return candidate->name == variant_of(word); });
+      if (variant == candidates.end()) {
+        throw std::invalid_argument(fmt::format("'{}' is no suite ({}), and '{}' is no variant{} ({})", word,
+                                                fmt::join(suite_names(), ", "), variant_of(word),
+                                                request.family.empty() ? "" : " of family " + request.family, fmt::join(names, ", ")));
+      }
+      take(parse_case(word, find_family((*variant)->family)));
+    }
+  }
+  return selection;
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,33 @@
+// From the words a user types to cases: case names, globs over case names, suites.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/cases/case.h"
+#include "kernels/variant.h"
+
+namespace assay::harness {
+
+struct SelectionRequest {
+  std::vector<std::string> words;  // case names, globs ('*' also matches '/'; '?'; matched against the gate), suites
+  std::string family;              // only variants of this family; empty: all
+  std::uint64_t seed = 0;          // shifts the seeds of the suites' cases
+};
+
+struct Selection {
+  std::vector<Case> cases;   // in the order of the words, each case once
+  std::size_t left_out = 0;  // cases of suites outside of [limits] of their variant
+};
+
+// Without words, but with a family: the family's gate. Throws std::invalid_argument, naming the word, for an unknown
+// variant, a name that does not parse, a glob or suite that selects nothing, and if nothing was asked for at all.
+[[nodiscard]] Selection select_cases(const SelectionRequest& request, std::span<const kernels::Variant> variants);
+
+// Whether `text` matches `pattern`, in which '*' stands for any characters and '?' for one.
+[[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text);
+
+}  // namespace assay::harness

@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "harness/cases/family_rows.h"
+
+namespace assay::harness {
+namespace {
+
+enum AxisIndex : std::size_t { kHeadDim, kHeads, kKvHeads, kKvLen, kKvCapacity, kRingStart, kMaskType, kWindow, kNwg, kScale };
+
+constexpr std::int64_t kChunk = 32;  // slots that a workgroup visits together
+
+constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
+constexpr std::array<std::pair<std::int64_t, std::int64_t>, 11> kHeadCounts = {
+    {{1, 1}, {2, 1}, {4, 4}, {8, 8}, {8, 2}, {8, 1}, {16, 2}, {32, 4}, {32, 8}, {6, 3}, {5, 1}}};
+// Both sides of every edge: one key, one chunk, two chunks, powers of two, and a length with no structure.
+constexpr std::array<std::int64_t, 22> kLengths = {1,   2,   31,  32,  33,  63,  64,   65,   127,  128,  255,
+                                                   256, 257, 511, 512, 513, 777, 1023, 1024, 1025, 2048, 4096};
+constexpr std::array<std::int64_t, 8> kWorkgroups = {1, 2, 3, 4, 8, 16, 31, 32};
+
+constexpr std::array<std::string_view, 4> kCapacities = {"n", "n+1", "pow2", "4n"};
+constexpr std::array<std::string_view, 6> kRings = {"0", "1", "31", "32", "cap/2", "cap-1"};
+
+struct Mask {
+  std::string_view label;
+  std::int64_t mask_type;
+  std::int64_t of_length;  // 1: the window is n + offset
+  std::int64_t offset;
+};
+// A window with another mask type, and a window of 0, must do nothing at all.
+constexpr std::array<Mask, 13> kMasks = {{{"none", 0, 0, 0},
+                                          {"causal", 1, 0, 0},
+                                          {"none,w33", 0, 0, 33},
+                                          {"causal,w33", 1, 0, 33},
+                                          {"win0", 2, 0, 0},
+                                          {"win1", 2, 0, 1},
+                                          {"win31", 2, 0, 31},
+                                          {"win32", 2, 0, 32},
+                                          {"win33", 2, 0, 33},
+                                          {"win512", 2, 0, 512},
+                                          {"win(n-1)", 2, 1, -1},
+                                          {"win(n)", 2, 1, 0},
+                                          {"win(n+1)", 2, 1, 1}}};
+
+// Work of one case, in products of the dot products (heads times keys times head_dim): about 60 ms on one core.
+constexpr std::int64_t kAffordableProducts = std::int64_t{1} << 23;
+// Cache coordinates to make up for one case, whether the kernel reads them or not.
+constexpr std::int64_t kAffordableCoordinates = std::int64_t{1} << 22;
+
+enum FactorIndex : std::size_t {
+  kFactorD,
+  kFactorHeads,
+  kFactorLength,
+  kFactorCapacity,
+  kFactorRing,
+  kFactorMask,
+  kFactorNwg,
+  kFactorScale
+};
+
+std::int64_t capacity_of(int level, std::int64_t n) {
+  switch (level) {
+    case 0:
+      return n;
+    case 1:
+      return n + 1;
+    case 2:
+      return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
+    default:
+      return 4 * n;
+  }
+}
+
+std::int64_t ring_of(int level, std::int64_t capacity) {
+  constexpr std::array<std::int64_t, 4> fixed = {0, 1, 31, 32};
+  if (level < 4) return fixed[static_cast<std::size_t>(level)];
+  return level == 4 ? capacity / 2 : capacity - 1;
+}
+
+bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
+  const auto level = [&](FactorIndex factor) { return levels[factor]; };
+  const auto known = [&](FactorIndex factor) { return levels[factor] >= 0; };
+  const auto of = [&](FactorIndex factor, const auto& table) { return table[static_cast<std::size_t>(levels[factor])]; };
+
+  if (known(kFactorD)) values[kHeadDim] = of(kFactorD, kHeadDims);
+  if (known(kFactorHeads)) {
+    values[kHeads] = of(kFactorHeads, kHeadCounts).first;
+    values[kKvHeads] = of(kFactorHeads, kHeadCounts).second;
+  }
+  if (known(kFactorNwg)) values[kNwg] = of(kFactorNwg, kWorkgroups);
+  if (known(kFactorScale)) values[kScale] = level(kFactorScale);
+
+  const std::int64_t smallest_dim = known(kFactorD) ? values[kHeadDim] : kHeadDims.front();
+  const std::int64_t fewest_heads = known(kFactorHeads) ? values[kHeads] : 1;
+  const std::int64_t fewest_kv_heads = known(kFactorHeads) ? values[kKvHeads] : 1;
+  if (!known(kFactorLength)) return true;
+  const std::int64_t n = values[kKvLen] = of(kFactorLength, kLengths);
+  if (fewest_heads * n * smallest_dim > kAffordableProducts) return false;
+
+  if (known(kFactorMask)) {
+    const Mask mask = of(kFactorMask, kMasks);
+    values[kMaskType] = mask.mask_type;
+    values[kWindow] = mask.of_length * n + mask.offset;
+  }
+
+  const bool ring_turns = known(kFactorRing) && level(kFactorRing) != 0;
+  if (!known(kFactorCapacity)) {
+    if (fewest_kv_heads * n * smallest_dim > kAffordableCoordinates) return false;
+    return !ring_turns || ring_of(level(kFactorRing), n) < n;
+  }
+  const std::int64_t capacity = values[kKvCapacity] = capacity_of(level(kFactorCapacity), n);
+  if (fewest_kv_heads * capacity * smallest_dim > kAffordableCoordinates) return false;
+  if (!known(kFactorRing)) return true;
+  values[kRingStart] = ring_of(level(kFactorRing), capacity);
+  // A ring turns only once it is full; the launch code refuses anything else.
+  if (ring_turns && capacity != n) return false;
+  return values[kRingStart] < capacity;
+}
+
+template <typename Table, typename Label>
+std::vector<std::string> labels(const Table& table, const Label& label) {
+  std::vector<std::string> result;
+  for (const auto& row : table) result.push_back(label(row));
+  return result;
+}
+
+std::vector<Classifier> classifiers() {
+  const auto chunks = [](std::span<const std::int64_t> v) { return (v[kKvLen] + kChunk - 1) / kChunk; };
+  return {
+      {"n mod 32",
+       {"0", "1", "31", "other"},
+       [](std::span<const std::int64_t> v) {
+         const std::int64_t rest = v[kKvLen] % kChunk;
+         return rest == 0 ? 0 : rest == 1 ? 1 : rest == 31 ? 2 : 3;
+       }},
+      {"chunks against nwg",
+       {"fewer", "equal", "more"},
+       [chunks](std::span<const std::int64_t> v) { return chunks(v) < v[kNwg]    ? 0
+                                                          : chunks(v) == v[kNwg] ? 1
+                                                                                 : 2; }},
+      {"ring_start",
+       {"0", "inside a chunk", "on a chunk edge"},
+       [](std::span<const std::int64_t> v) { return v[kRingStart] == 0            ? 0
+                                                    : v[kRingStart] % kChunk != 0 ? 1
+                                                                                  : 2; }},
+      {"window",
+       {"off", "inside a chunk", "crossing chunks", ">= n"},
+       [](std::span<const std::int64_t> v) {
+         if (v[kMaskType] != 2 || v[kWindow] == 0) return 0;
+         if (v[kWindow] >= v[kKvLen]) return 3;
+         // The oldest and the newest visible slot, in memory.
+         const std::int64_t oldest = (v[kRingStart] + v[kKvLen] - v[kWindow]) % v[kKvCapacity];
+         const std::int64_t newest = (v[kRingStart] + v[kKvLen] - 1) % v[kKvCapacity];
+         return v[kWindow] <= kChunk && oldest / kChunk == newest / kChunk ? 1 : 2;
+       }},
+      {"nwg", labels(kWorkgroups, [](std::int64_t nwg) { return fmt::format("{}", nwg); }),
+       [](std::span<const std::int64_t> v) {
+         const auto found = std::ranges::find(kWorkgroups, v[kNwg]);
+         return found == kWorkgroups.end() ? -1 : static_cast<int>(found - kWorkgroups.begin());
+       }},
+  };
+}
+
+}  // namespace
+
+Family tq4_family() {
+  const auto number = [](std::int64_t value) { return fmt::format("{}", value); };
+  const auto text = [](std::string_view value) { return std::string(value); };
+  Family family;
+  family.contract = &kernels::family_contract("tq4");
+  family.about = "decode attention over a 4-bit TurboQuant cache, one query token per head";
+  family.axes = {
+      {"head_dim", 256, 512, 256},    {"n_heads", 0, 4096, 1},
+      {"n_kv_heads", 0, 4096, 1},     {"kv_len", 0, 1 << 20, 1},
+      {"kv_capacity", 0, 1 << 20, 1}, {"ring_start", 0, 1 << 20, 0},
+      {"mask_type", 0, 2, 0},         {"sliding_window", 0, 1 << 21, 0},
+      {"nwg", 0, 1024, 16},           {"scale", kScaleInverseRoot, kScaleOne, kScaleInverseRoot},
+  };
+  family.words = {
+      {{{"d{head_dim}", {}}}},
+      {{{"h{n_heads}x{n_kv_heads}", {}}}},
+      {{{"kv{kv_len}c{kv_capacity}", {}}}},
+      {{{"ring{ring_start}", {}}}},
+      {{{"nomask", {{"mask_type", 0}, {"sliding_window", 0}}},
+        {"causal", {{"mask_type", 1}, {"sliding_window", 0}}},
+        {"win{sliding_window}", {{"mask_type", 2}}},
+        {"nomaskwin{sliding_window}", {{"mask_type", 0}}},
+        {"causalwin{sliding_window}", {{"mask_type", 1}}}}},
+      {{{"nwg{nwg}", {}}}},
+      {{{"scale{scale}", {}}}, true},
+  };
+  family.factors = {
+      {"head_dim", labels(kHeadDims, number)},
+      {"heads", labels(kHeadCounts, [](const auto& heads) { return fmt::format("{}x{}", heads.first, heads.second); })},
+      {"n", labels(kLengths, number)},
+      {"cap", labels(kCapacities, text)},
+      {"ring_start", labels(kRings, text)},
+      {"mask", labels(kMasks, [](const Mask& mask) { return std::string(mask.label); })},
+      {"nwg", labels(kWorkgroups, number)},
+      {"scale", {"1/sqrt(D)", "1"}},
+  };
+  family.realise = realise;
+  family.class_factors = {kFactorLength, kFactorCapacity, kFactorRing, kFactorMask, kFactorNwg};
+  family.classifiers = classifiers();
+  family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.decode != nullptr; };
+  family.entry_key = [](std::span<const std::int64_t> values) { return fmt::format("d{}", values[kHeadDim]); };
+  return family;
+}
+
+}  // namespace assay::harness
