@@ -67,7 +67,7 @@ struct AttentionAccuracy {
                                         const AttentionAccuracy& accuracy = {});
 
 // What a decode case must satisfy for the -65504 of the mask to act as minus infinity (KERNELS contract, "domain"): every score above
-// -65400, no invisible score of a readable position more than 65400 above the largest visible one. Empty if it holds, else the reason.
+// -65400, no invisible score of a position with a finite norm more than 65400 above the largest visible one of its head.
 struct DomainReport {
   double smallest_visible_score = 0;
   double largest_visible_score = 0;

@@ -1,0 +1,85 @@
+#include "oracles/arithmetic.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace assay::oracles {
+
+double gamma(double m, double unit) {
+  const double product = m * unit;
+  if (!(product >= 0.0 && product < 1.0)) {
+    throw std::domain_error(fmt::format("gamma({}) is undefined for a unit roundoff of {}: their product must be below 1", m, unit));
+  }
+  return product / (1.0 - product);
+}
+
+const ArithmeticProfile& simulator_profile() {
+  static constexpr ArithmeticProfile profile{.name = "simulator",
+                                             .eta = 0x1p-149,
+                                             .eta_add = 0.0,
+                                             .exp_error = 1.0,
+                                             .exp_error_per_unit = 0.0,
+                                             .rsqrt_error = 1.0,
+                                             .divide_error = 1.0,
+                                             .reciprocal_error = 1.0};
+  return profile;
+}
+
+const ArithmeticProfile& metal_profile() {
+  static constexpr ArithmeticProfile profile{.name = "metal",
+                                             .eta = 0x1p-126,
+                                             .eta_add = 0x1p-126,
+                                             .exp_error = 8.0,
+                                             .exp_error_per_unit = 0.0,
+                                             .rsqrt_error = 4.0,
+                                             .divide_error = 1.0,
+                                             .reciprocal_error = 1.0};
+  return profile;
+}
+
+const ArithmeticProfile& metal_fast_profile() {
+  static constexpr ArithmeticProfile profile{.name = "metal_fast",
+                                             .eta = 0x1p-126,
+                                             .eta_add = 0x1p-126,
+                                             .exp_error = 6.0,
+                                             .exp_error_per_unit = 4.0,
+                                             .rsqrt_error = 4.0,
+                                             .divide_error = 5.0,
+                                             .reciprocal_error = 2.0};
+  return profile;
+}
+
+double OutputFormat::widen(double value, double bound) const {
+  if (significant_bits >= 24) return bound;
+  const double unit = std::ldexp(1.0, -significant_bits);
+  return bound + unit * (std::abs(value) + bound) + 0.5 * smallest_subnormal;
+}
+
+const OutputFormat& float_format() {
+  static constexpr OutputFormat format{"float", 24, 0x1p-149};
+  return format;
+}
+const OutputFormat& half_format() {
+  static constexpr OutputFormat format{"half", 11, 0x1p-24};
+  return format;
+}
+const OutputFormat& bfloat_format() {
+  static constexpr OutputFormat format{"bfloat", 8, 0x1p-133};
+  return format;
+}
+
+double round_to_half(double value) {
+  const double size = std::abs(value);
+  if (!(size < 65520.0)) return std::isnan(value) ? value : std::copysign(std::numeric_limits<double>::infinity(), value);
+  // The spacing of halves is 2^(e-10) in the binade [2^e, 2^(e+1)), and that of e = -14 below. Dividing by it is exact, and
+  // nearbyint rounds halves to even under the default rounding mode.
+  int exponent = -14;
+  if (size >= 0x1p-14) exponent = std::ilogb(size);
+  const double spacing = std::ldexp(1.0, exponent - 10);
+  return std::nearbyint(value / spacing) * spacing;
+}
+
+}  // namespace assay::oracles

@@ -1,0 +1,254 @@
+#include "oracles/attention.h"
+
+#include <fmt/format.h>
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "oracles/attention_bound.h"
+#include "oracles/cache_reader.h"
+#include "oracles/codebook.h"
+
+namespace assay::oracles {
+
+namespace {
+
+using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Eigen::Index;
+
+// Positions that are dequantised at a time: 256 rows of 512 doubles are 1 MB, about a second-level cache.
+constexpr std::size_t kBlock = 256;
+
+void require_shape(const DecodeShape& shape) {
+  const auto refuse = [](const std::string& text) { throw std::invalid_argument("decode shape: " + text); };
+  if (shape.head_dim != 256 && shape.head_dim != 512) refuse(fmt::format("head_dim {} is neither 256 nor 512", shape.head_dim));
+  if (shape.heads == 0 || shape.kv_heads == 0 || shape.heads % shape.kv_heads != 0) {
+    refuse(fmt::format("{} heads are no multiple of {} kv_heads", shape.heads, shape.kv_heads));
+  }
+  if (shape.kv_len == 0 || shape.kv_capacity < shape.kv_len) {
+    refuse(fmt::format("kv_len {} must be from 1 to kv_capacity {}", shape.kv_len, shape.kv_capacity));
+  }
+  if (shape.ring_start >= shape.kv_capacity || (shape.ring_start != 0 && shape.kv_len < shape.kv_capacity)) {
+    refuse(fmt::format("ring_start {} with kv_len {} and kv_capacity {}: only a full ring may start elsewhere than at slot 0",
+                       shape.ring_start, shape.kv_len, shape.kv_capacity));
+  }
+  if (shape.mask_type > MaskType::sliding_window) {
+    refuse(fmt::format("mask_type {} is none of 0, 1, 2", static_cast<std::uint32_t>(shape.mask_type)));
+  }
+  if (!std::isfinite(shape.scale)) refuse(fmt::format("scale is {}", shape.scale));
+}
+
+void require_inputs(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache) {
+  require_shape(shape);
+  const auto require_size = [](const char* what, std::size_t size, std::size_t needed) {
+    if (size != needed) throw std::invalid_argument(fmt::format("{} holds {} elements, the shape needs {}", what, size, needed));
+  };
+  (void)codebook(cache.bits);
+  require_size("q", q.size(), shape.heads * shape.head_dim);
+  require_size("k_codes", cache.k_codes.size(), code_bytes(shape, cache.bits));
+  require_size("v_codes", cache.v_codes.size(), code_bytes(shape, cache.bits));
+  require_size("k_norms", cache.k_norms.size(), norm_count(shape, cache.norm_layout));
+  require_size("v_norms", cache.v_norms.size(), norm_count(shape, cache.norm_layout));
+  if (cache.norm_layout == NormLayout::one_per_block && shape.head_dim > 256 &&
+      !(cache.scale_factor_d512 > 0.0F && std::isfinite(cache.scale_factor_d512))) {
+    throw std::invalid_argument(fmt::format("scale_factor_d512 is {}: it must be positive", cache.scale_factor_d512));
+  }
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    if (!(std::abs(q[i]) <= 65504.0F)) {
+      throw std::invalid_argument(fmt::format("q is {} at head {} coordinate {}: outside of the domain |q| <= 65504", q[i],
+                                              i / shape.head_dim, i % shape.head_dim));
+    }
+  }
+}
+
+// What one side of the cache holds at the visible slots of one key/value head, dequantised block by block.
+template <typename Visit>
+void for_each_block(const CacheReader& reader, std::size_t kv_head, std::span<const std::size_t> slots, RowMatrix& rows, Visit visit) {
+  for (std::size_t first = 0; first < slots.size(); first += kBlock) {
+    const std::size_t count = std::min(kBlock, slots.size() - first);
+    reader.read(kv_head, slots.subspan(first, count), rows.data());
+    visit(static_cast<Index>(first), rows.topRows(static_cast<Index>(count)));
+  }
+}
+
+void require_finite_norms(const CacheReader& reader, const char* side, std::size_t kv_heads, std::span<const std::size_t> slots) {
+  for (std::size_t g = 0; g < kv_heads; ++g) {
+    for (const std::size_t slot : slots) {
+      if (!std::isfinite(reader.largest(g, slot))) {
+        throw std::invalid_argument(fmt::format("norm of visible {} slot {} of key/value head {} is not finite", side, slot, g));
+      }
+    }
+  }
+}
+
+// sums[j] += sum_t weights[t] |rows(t, j) - center[j]|, two positions at a time: this loop is where the bound's time goes.
+void add_deviations(const double* rows, std::size_t count, std::size_t dim, const double* weights, const double* center, double* sums) {
+  std::size_t t = 0;
+  for (; t + 2 <= count; t += 2) {
+    const double w0 = weights[t];
+    const double w1 = weights[t + 1];
+    if (w0 == 0.0 && w1 == 0.0) continue;
+    const double* v0 = rows + t * dim;
+    const double* v1 = v0 + dim;
+    for (std::size_t j = 0; j < dim; ++j) sums[j] += w0 * std::abs(v0[j] - center[j]) + w1 * std::abs(v1[j] - center[j]);
+  }
+  for (; t < count; ++t) {
+    const double* v = rows + t * dim;
+    for (std::size_t j = 0; j < dim; ++j) sums[j] += weights[t] * std::abs(v[j] - center[j]);
+  }
+}
+
+// The query heads that read one key/value head: q rounded to half, one column per head.
+Eigen::MatrixXd half_queries(const DecodeShape& shape, std::span<const float> q, std::size_t kv_head) {
+  const std::size_t group = shape.heads / shape.kv_heads;
+  Eigen::MatrixXd queries(static_cast<Index>(shape.head_dim), static_cast<Index>(group));
+  const float* first = q.data() + kv_head * group * shape.head_dim;
+  for (Index i = 0; i < queries.size(); ++i) queries.data()[i] = round_to_half(static_cast<double>(first[i]));
+  return queries;
+}
+
+std::vector<std::size_t> slots_by_age(const DecodeShape& shape, std::size_t first_age, std::size_t end_age) {
+  std::vector<std::size_t> slots;
+  slots.reserve(end_age - first_age);
+  for (std::size_t age = first_age; age < end_age; ++age) {
+    slots.push_back((shape.ring_start + shape.kv_len - 1 - age) % shape.kv_capacity);
+  }
+  return slots;
+}
+
+std::size_t visible_count(const DecodeShape& shape) {
+  const bool window = shape.mask_type == MaskType::sliding_window && shape.sliding_window > 0;
+  return window ? std::min(shape.sliding_window, shape.kv_len) : shape.kv_len;
+}
+
+}  // namespace
+
+std::vector<std::size_t> visible_slots(const DecodeShape& shape) {
+  require_shape(shape);
+  return slots_by_age(shape, 0, visible_count(shape));
+}
+
+Expected decode_attention(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache,
+                          const AttentionAccuracy& accuracy) {
+  require_inputs(shape, q, cache);
+  const std::vector<std::size_t> slots = visible_slots(shape);
+  const std::vector<std::size_t> invisible = slots_by_age(shape, slots.size(), shape.kv_len);
+  const CacheReader keys(shape, cache.bits, cache.norm_layout, cache.scale_factor_d512, cache.k_codes, cache.k_norms);
+  const CacheReader values(shape, cache.bits, cache.norm_layout, cache.scale_factor_d512, cache.v_codes, cache.v_norms);
+  require_finite_norms(keys, "K", shape.kv_heads, slots);
+  require_finite_norms(values, "V", shape.kv_heads, slots);
+  const AttentionRoundings roundings(shape, cache, accuracy, slots);
+
+  const std::size_t dim = shape.head_dim;
+  const std::size_t group = shape.heads / shape.kv_heads;
+  const Index columns = static_cast<Index>(dim);
+  const Index heads = static_cast<Index>(group);
+  const Index count = static_cast<Index>(slots.size());
+  const double scale = static_cast<double>(shape.scale);
+
+  Expected expected;
+  expected.value.resize(shape.heads * dim);
+  expected.bound.resize(shape.heads * dim);
+  expected.magnitude.resize(shape.heads * dim);
+
+  RowMatrix rows(static_cast<Index>(std::min(kBlock, slots.size())), columns);
+  Eigen::MatrixXd scores(count, heads);
+  Eigen::MatrixXd products(count, heads);
+  Eigen::MatrixXd weights(count, heads);
+  for (std::size_t g = 0; g < shape.kv_heads; ++g) {
+    const Eigen::MatrixXd queries = half_queries(shape, q, g);
+    const Eigen::MatrixXd query_sizes = queries.cwiseAbs();
+    for_each_block(keys, g, slots, rows, [&](Index first, auto block) {
+      scores.middleRows(first, block.rows()).noalias() = scale * (block * queries);
+      block = block.cwiseAbs();
+      products.middleRows(first, block.rows()).noalias() = block * query_sizes;
+    });
+
+    std::vector<WeightErrors> errors;
+    for (Index r = 0; r < heads; ++r) {
+      const double largest = scores.col(r).maxCoeff();
+      for (Index t = 0; t < count; ++t) weights(t, r) = std::exp(scores(t, r) - largest);
+      errors.push_back(weight_errors(roundings, {scores.col(r).data(), slots.size()}, {products.col(r).data(), slots.size()},
+                                     {weights.col(r).data(), slots.size()}, query_sizes.col(r).sum()));
+    }
+    const Eigen::RowVectorXd sums = weights.colwise().sum();
+
+    // One row per head here, so that the passes over the values run along contiguous memory.
+    RowMatrix output = RowMatrix::Zero(heads, columns);
+    RowMatrix magnitude = RowMatrix::Zero(heads, columns);
+    RowMatrix deviation = RowMatrix::Zero(heads, columns);
+    Eigen::RowVectorXd value_sizes = Eigen::RowVectorXd::Zero(columns);
+    for_each_block(values, g, slots, rows, [&](Index first, auto block) {
+      const auto w = weights.middleRows(first, block.rows());
+      output.noalias() += w.transpose() * block;
+      block = block.cwiseAbs();
+      magnitude.noalias() += w.transpose() * block;
+      value_sizes += block.colwise().sum();
+    });
+    for (Index r = 0; r < heads; ++r) {
+      output.row(r) /= sums(r);
+      magnitude.row(r) /= sums(r);
+    }
+    for_each_block(values, g, slots, rows, [&](Index first, auto block) {
+      for (Index r = 0; r < heads; ++r) {
+        add_deviations(block.data(), static_cast<std::size_t>(block.rows()), dim, errors[static_cast<std::size_t>(r)].slack.data() + first,
+                       output.row(r).data(), deviation.row(r).data());
+      }
+    });
+
+    // Masked slots of a chunk that is not skipped are read as well; a value that is not finite may only lie in a skipped one.
+    double stale = 0.0;
+    for (const std::size_t slot : invisible) {
+      const double size = values.largest(g, slot);
+      if (std::isfinite(size)) stale += size;
+    }
+    for (Index r = 0; r < heads; ++r) {
+      const std::size_t head = g * group + static_cast<std::size_t>(r);
+      for (Index j = 0; j < columns; ++j) {
+        const std::size_t index = head * dim + static_cast<std::size_t>(j);
+        const ElementSums element{.value = output(r, j),
+                                  .magnitude = magnitude(r, j),
+                                  .deviation = deviation(r, j),
+                                  .reach = value_sizes(j) + stale + roundings.positions * std::abs(output(r, j))};
+        expected.value[index] = element.value;
+        expected.magnitude[index] = element.magnitude;
+        const double bound = element_bound(roundings, errors[static_cast<std::size_t>(r)], sums(r), element);
+        expected.bound[index] = accuracy.output.widen(element.value, bound);
+      }
+    }
+  }
+  return expected;
+}
+
+DomainReport decode_domain(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache) {
+  require_inputs(shape, q, cache);
+  const std::size_t visible = visible_count(shape);
+  const std::vector<std::size_t> slots = slots_by_age(shape, 0, shape.kv_len);
+  const CacheReader keys(shape, cache.bits, cache.norm_layout, cache.scale_factor_d512, cache.k_codes, cache.k_norms);
+  const double infinity = std::numeric_limits<double>::infinity();
+  DomainReport report{.smallest_visible_score = infinity, .largest_visible_score = -infinity, .largest_excess = -infinity};
+  RowMatrix row(1, static_cast<Index>(shape.head_dim));
+  for (std::size_t g = 0; g < shape.kv_heads; ++g) {
+    const Eigen::MatrixXd queries = half_queries(shape, q, g);
+    Eigen::RowVectorXd largest_visible = Eigen::RowVectorXd::Constant(queries.cols(), -infinity);
+    for (std::size_t age = 0; age < slots.size(); ++age) {
+      if (age >= visible && !std::isfinite(keys.largest(g, slots[age]))) continue;
+      keys.read(g, std::span(slots).subspan(age, 1), row.data());
+      const Eigen::RowVectorXd scores = static_cast<double>(shape.scale) * (row * queries);
+      if (age < visible) {
+        largest_visible = largest_visible.cwiseMax(scores);
+        report.smallest_visible_score = std::min(report.smallest_visible_score, scores.minCoeff());
+        report.largest_visible_score = std::max(report.largest_visible_score, scores.maxCoeff());
+      } else {
+        report.largest_excess = std::max(report.largest_excess, (scores - largest_visible).maxCoeff());
+      }
+    }
+  }
+  report.inside = report.smallest_visible_score > -65400.0 && report.largest_excess <= 65400.0;
+  return report;
+}
+
+}  // namespace assay::oracles

@@ -1,0 +1,123 @@
+#include "oracles/attention_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "oracles/codebook.h"
+
+namespace assay::oracles {
+
+namespace {
+
+// Roundings from a stored norm and a centroid to the coordinate that a kernel multiplies with.
+double dequantise_roundings(const DecodeShape& shape, const TurboQuantCache& cache, const ArithmeticProfile& profile) {
+  const bool blocks = cache.norm_layout == NormLayout::one_per_block && shape.head_dim > 256;
+  const double to_multiplier = blocks ? std::max(profile.divide_error, profile.reciprocal_error + 1.0) : profile.rsqrt_error + 1.0;
+  return to_multiplier + 1.0;
+}
+
+// Below this distance from the largest score a weight is under 2^-150: masked slots live there (domain of the decode families).
+constexpr double kVanishing = 104.0;
+
+}  // namespace
+
+AttentionRoundings::AttentionRoundings(const DecodeShape& shape, const TurboQuantCache& cache, const AttentionAccuracy& accuracy,
+                                       std::span<const std::size_t> visible)
+    : profile(accuracy.profile), largest_centroid(oracles::largest_centroid(cache.bits)), head_dim(shape.head_dim), scale(shape.scale) {
+  const std::size_t all_chunks = (shape.kv_len + kChunk - 1) / kChunk;
+  std::vector<std::size_t> number(all_chunks, all_chunks);
+  std::size_t found = 0;
+  chunk_of.reserve(visible.size());
+  for (const std::size_t slot : visible) {
+    std::size_t& index = number[slot / kChunk];
+    if (index == all_chunks) index = found++;
+    chunk_of.push_back(index);
+  }
+  chunks = static_cast<double>(found);
+  positions = chunks * static_cast<double>(kChunk);
+
+  const double dequantise = dequantise_roundings(shape, cache, profile);
+  const double dot = static_cast<double>(std::min(accuracy.dot_depth.value_or(head_dim), head_dim));
+  // Sums within a chunk, then a rescale and a sum for each further chunk on the way to the root of whatever tree merges them.
+  const double in_chunk = static_cast<double>(std::min(shape.kv_len, kChunk)) - 1.0;
+  const double merging = 2.0 * (chunks - 1.0);
+  const double normalise = std::max(profile.reciprocal_error + 1.0, profile.divide_error);
+  const bool blocks = cache.norm_layout == NormLayout::one_per_block && shape.head_dim > 256;
+  multiplier_eta = 1.0 + (blocks ? std::max(1.0, 1.0 / static_cast<double>(cache.scale_factor_d512)) : 1.0);
+  score_gamma = gamma(dot + dequantise);
+  sum_gamma = gamma(in_chunk + merging);
+  output_gamma = gamma(dequantise + 1.0 + in_chunk + merging + normalise);
+}
+
+WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const double> scores, std::span<const double> products,
+                           std::span<const double> weights, double q_size) {
+  const ArithmeticProfile& profile = roundings.profile;
+  const double u = kFloatUnit;
+  const double apply = gamma(3.0);
+  const double scale = std::abs(static_cast<double>(roundings.scale));
+  const double dim = static_cast<double>(roundings.head_dim);
+  const double underflow =
+      scale * (profile.eta * ((roundings.multiplier_eta * roundings.largest_centroid + 1.0) * q_size + dim) + profile.eta_add * dim) + 4.0 * profile.eta;
+  const std::size_t count = scores.size();
+
+  std::vector<double> error(count);
+  double largest_error = 0.0;
+  double largest_score = -std::numeric_limits<double>::infinity();
+  std::vector<double> chunk_maximum(static_cast<std::size_t>(roundings.chunks), -std::numeric_limits<double>::infinity());
+  for (std::size_t t = 0; t < count; ++t) {
+    error[t] = scale * roundings.score_gamma * (1.0 + apply) * products[t] + apply * std::abs(scores[t]) + underflow;
+    largest_error = std::max(largest_error, error[t]);
+    largest_score = std::max(largest_score, scores[t]);
+    double& maximum = chunk_maximum[roundings.chunk_of[t]];
+    maximum = std::max(maximum, scores[t]);
+  }
+
+  // Another chunk can raise the running maximum above the one of t's chunk, and so rescale t's weight by a rounded factor, only
+  // if its own maximum gets above it; near the bottom, where masked slots lie, any chunk might.
+  std::vector<double> sorted = chunk_maximum;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<double> rescales(chunk_maximum.size());
+  for (std::size_t c = 0; c < rescales.size(); ++c) {
+    const double reach = chunk_maximum[c] - 2.0 * largest_error;
+    const auto first = std::lower_bound(sorted.begin(), sorted.end(), reach);
+    const bool vanishing = reach <= largest_score - kVanishing + 2.0 * largest_error;
+    rescales[c] = vanishing ? static_cast<double>(sorted.size()) : static_cast<double>(sorted.end() - first);
+    rescales[c] -= 1.0;
+  }
+
+  WeightErrors errors;
+  errors.slack.resize(count);
+  for (std::size_t t = 0; t < count; ++t) {
+    const double distance = largest_score - scores[t];
+    const double computed = distance + error[t] + largest_error;
+    const double exponentials = 1.0 + rescales[roundings.chunk_of[t]];
+    const double e = u * profile.exp_error;
+    const double steep = u * profile.exp_error_per_unit * computed;
+    // -log(1 - x) <= x / (1 - x), as the errors multiply and r_t stands in an exponent.
+    const double r = error[t] + u * computed + exponentials * (e / (1.0 - e) + profile.eta) + steep / (1.0 - std::min(steep, 0.5));
+    // A weight that vanished in double may still be multiplied by a huge e^r: from 1 on both go into one exponent.
+    errors.slack[t] = r < 1.0 ? weights[t] * std::expm1(r) : std::exp(std::min(r - distance, 600.0));
+    errors.total_slack += errors.slack[t];
+    errors.smallest_sum += weights[t] * std::exp(-r);
+  }
+  return errors;
+}
+
+double element_bound(const AttentionRoundings& roundings, const WeightErrors& errors, double weight_sum, const ElementSums& sums) {
+  const ArithmeticProfile& profile = roundings.profile;
+  const double size = std::abs(sums.value);
+  const double from_weights = sums.deviation / errors.smallest_sum;
+  const double largest_magnitude = (sums.magnitude * weight_sum + size * errors.total_slack) / errors.smallest_sum + from_weights;
+  const double zeta = roundings.sum_gamma / (1.0 - roundings.sum_gamma);
+  const double from_sums = (size + from_weights) * zeta + (1.0 + zeta) * roundings.output_gamma * largest_magnitude;
+
+  const double c = roundings.largest_centroid;
+  const double n = roundings.positions;
+  const double products = profile.eta * (((roundings.multiplier_eta + 1.0) * c + 1.0) * n + 2.0 * roundings.chunks + size * roundings.chunks + 2.0 * sums.reach);
+  const double additions = profile.eta_add * (n + roundings.chunks) * (1.0 + size);
+  const double from_underflow = (products + additions) / errors.smallest_sum + 2.0 * profile.eta;
+  return from_weights + from_sums + from_underflow;
+}
+
+}  // namespace assay::oracles

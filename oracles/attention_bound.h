@@ -1,0 +1,54 @@
+// The bound of decode attention, in the terms of oracles/README.md. Internal to oracles/.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "oracles/attention.h"
+
+namespace assay::oracles {
+
+// Slots per chunk of the contract: what an online softmax rescales by.
+inline constexpr std::size_t kChunk = 32;
+
+// Roundings that the contract allows, in units of u, and what depends on shape and profile alone.
+struct AttentionRoundings {
+  AttentionRoundings(const DecodeShape& shape, const TurboQuantCache& cache, const AttentionAccuracy& accuracy,
+                     std::span<const std::size_t> visible);
+
+  ArithmeticProfile profile;
+  double largest_centroid;
+  double score_gamma;    // of a score, on |scale| sum |q_i k_ti|
+  double output_gamma;   // of a term of the output sum, on sum p_t |v_tj|
+  double sum_gamma;      // of a term of the softmax denominator
+  double multiplier_eta;  // underflows, in units of eta, on the way from a norm to the number that centroids are multiplied with
+  double positions;      // slots that may take part, padding of the last chunk included
+  double chunks;         // chunks that are not skipped
+  std::size_t head_dim;
+  float scale;
+  std::vector<std::size_t> chunk_of;  // for each visible position, the index of its chunk among the `chunks`
+};
+
+// One query head: how far each computed score, and so each weight, may be off.
+struct WeightErrors {
+  std::vector<double> slack;    // p_t expm1(r_t) for weights p_t = e^(s_t - s_max), not normalised
+  double total_slack = 0;       // its sum
+  double smallest_sum = 0;      // sum of p_t e^(-r_t): the least denominator
+};
+
+// `scores` s_t, `products` sum_i |q_i k_ti|, `weights` e^(s_t - s_max), `q_size` sum_i |q_i|.
+[[nodiscard]] WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const double> scores,
+                                         std::span<const double> products, std::span<const double> weights, double q_size);
+
+// What the bound of one output element is made of.
+struct ElementSums {
+  double value;      // o_j
+  double magnitude;  // A_j = sum p_t |v_tj| / sum p_t
+  double deviation;  // sum_t slack_t |v_tj - o_j|
+  double reach;      // >= sum over every position that is read of |v_tj - o_j|, without weights
+};
+[[nodiscard]] double element_bound(const AttentionRoundings& roundings, const WeightErrors& errors, double weight_sum,
+                                   const ElementSums& sums);
+
+}  // namespace assay::oracles
