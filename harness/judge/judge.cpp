@@ -1,0 +1,190 @@
+#include "harness/judge/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "metal/buffer.h"
+#include "oracles/partials.h"
+
+namespace assay::harness {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool is_unwritten(float value) { return std::bit_cast<std::uint32_t>(value) == metal::kPoisonWord; }
+bool is_unwritten(double value) {
+  static const auto poison = std::bit_cast<std::uint64_t>(oracles::widen_nan(metal::kPoisonWord));
+  return std::bit_cast<std::uint64_t>(value) == poison;
+}
+
+void require_comparable(std::size_t actual_size, const oracles::Expected& expected) {
+  const std::size_t size = expected.value.size();
+  if (actual_size != size || expected.bound.size() != size || expected.magnitude.size() != size) {
+    throw std::invalid_argument(fmt::format("cannot judge {} elements by {} values, {} bounds and {} magnitudes", actual_size, size,
+                                            expected.bound.size(), expected.magnitude.size()));
+  }
+  for (std::size_t j = 0; j < size; ++j) {
+    if (!std::isfinite(expected.value[j]) || !(expected.bound[j] >= 0.0) || !(expected.magnitude[j] >= 0.0)) {
+      throw std::invalid_argument(fmt::format("expectation of element {} is value {}, bound {}, magnitude {}", j, expected.value[j],
+                                              expected.bound[j], expected.magnitude[j]));
+    }
+  }
+}
+
+std::size_t changed_words(std::span<const std::uint32_t> words) {
+  return static_cast<std::size_t>(std::count_if(words.begin(), words.end(), [](std::uint32_t w) { return w != metal::kPoisonWord; }));
+}
+
+template <typename Float>
+ElementFault classify(Float actual) {
+  if (is_unwritten(actual)) return ElementFault::not_written;
+  if (std::isnan(actual)) return ElementFault::nan;
+  if (std::isinf(actual)) return ElementFault::infinite;
+  return ElementFault::none;
+}
+
+// The ratio decides nothing (the test itself does), it only orders: an error where no error is allowed is infinitely bad.
+double ratio_of(double error, double bound) {
+  if (error == 0.0) return 0.0;
+  return bound > 0.0 ? error / bound : kInfinity;
+}
+
+bool worse(const WorstElement& a, const WorstElement& b) { return a.ratio != b.ratio ? a.ratio > b.ratio : a.index < b.index; }
+
+// The `options.worst_count` worst so far, as a heap whose front is the least bad of them.
+class WorstList {
+ public:
+  explicit WorstList(std::size_t limit) : limit_(limit) {}
+  void offer(const WorstElement& element) {
+    if (limit_ == 0 || (elements_.size() == limit_ && !worse(element, elements_.front()))) return;
+    if (elements_.size() == limit_) {
+      std::pop_heap(elements_.begin(), elements_.end(), worse);
+      elements_.pop_back();
+    }
+    elements_.push_back(element);
+    std::push_heap(elements_.begin(), elements_.end(), worse);
+  }
+  [[nodiscard]] std::vector<WorstElement> sorted() && {
+    std::sort(elements_.begin(), elements_.end(), worse);
+    return std::move(elements_);
+  }
+
+ private:
+  std::size_t limit_;
+  std::vector<WorstElement> elements_;
+};
+
+std::size_t count_distinct(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return static_cast<std::size_t>(std::unique(values.begin(), values.end()) - values.begin());
+}
+
+double median_ratio(const oracles::Expected& expected) {
+  std::vector<double> ratios;
+  ratios.reserve(expected.size());
+  for (std::size_t j = 0; j < expected.size(); ++j) {
+    if (expected.magnitude[j] > 0.0) ratios.push_back(expected.bound[j] / expected.magnitude[j]);
+  }
+  if (ratios.empty()) return 0.0;
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  return *middle;
+}
+
+std::string distrust(const Judgement& judgement, std::size_t size, const JudgeOptions& options) {
+  if (size == 0) return "there was nothing to compare";
+  if (judgement.compared == 0) return fmt::format("none of {} elements could be compared", size);
+  if (judgement.distinct_expected == 1 && size > 1 && !options.constant_is_expected) {
+    return fmt::format("all {} expected values are the same, and the inputs were not constant", size);
+  }
+  if (judgement.uninformative * 10 > size) {
+    return fmt::format("{} of {} elements have a bound above {} of their magnitude", judgement.uninformative, size,
+                       options.informative_ratio);
+  }
+  return {};
+}
+
+template <typename Float>
+Judgement judge_elements(std::span<const Float> actual, const oracles::Expected& expected, const GuardBands& guards,
+                         const JudgeOptions& options) {
+  require_comparable(actual.size(), expected);
+  Judgement judgement;
+  WorstList worst(options.worst_count);
+  double error_squares = 0.0;
+  double expected_squares = 0.0;
+  double actual_squares = 0.0;
+  double products = 0.0;
+  for (std::size_t j = 0; j < actual.size(); ++j) {
+    WorstElement element{.index = j,
+                         .expected = expected.value[j],
+                         .actual = static_cast<double>(actual[j]),
+                         .bound = expected.bound[j],
+                         .ratio = kInfinity,
+                         .fault = classify(actual[j])};
+    // A magnitude of 0 has an exact 0 as its only right answer: as informative as can be.
+    const double limit = options.informative_ratio * expected.magnitude[j];
+    if (!(element.bound <= limit) && expected.magnitude[j] > 0.0) ++judgement.uninformative;
+    switch (element.fault) {
+      case ElementFault::not_written:
+        ++judgement.not_written;
+        break;
+      case ElementFault::nan:
+        ++judgement.nans;
+        break;
+      case ElementFault::infinite:
+        ++judgement.infs;
+        break;
+      default: {
+        ++judgement.compared;
+        const double error = std::abs(element.actual - element.expected);
+        if (!(error <= element.bound)) {
+          ++judgement.above_bound;
+          element.fault = ElementFault::above_bound;
+        }
+        element.ratio = ratio_of(error, element.bound);
+        judgement.max_abs_error = std::max(judgement.max_abs_error, error);
+        if (element.expected != 0.0) judgement.max_rel_error = std::max(judgement.max_rel_error, error / std::abs(element.expected));
+        error_squares += error * error;
+        expected_squares += element.expected * element.expected;
+        actual_squares += element.actual * element.actual;
+        products += element.actual * element.expected;
+      }
+    }
+    if (element.ratio > judgement.max_ratio) {
+      judgement.max_ratio = element.ratio;
+      judgement.max_ratio_index = j;
+    }
+    worst.offer(element);
+  }
+  judgement.guard_violations = changed_words(guards.before) + changed_words(guards.after);
+  judgement.distinct_expected = count_distinct(expected.value);
+  judgement.median_bound_ratio = median_ratio(expected);
+  judgement.nmse = ratio_of(error_squares, expected_squares);
+  const double norms = std::sqrt(expected_squares) * std::sqrt(actual_squares);
+  judgement.cosine = norms > 0.0 ? products / norms : (expected_squares == actual_squares ? 1.0 : 0.0);
+  judgement.worst = std::move(worst).sorted();
+  judgement.mistrusted = distrust(judgement, actual.size(), options);
+  return judgement;
+}
+
+}  // namespace
+
+bool Judgement::passed() const {
+  return mistrusted.empty() && compared > 0 && above_bound == 0 && not_written == 0 && nans == 0 && infs == 0 && guard_violations == 0;
+}
+
+Judgement judge(std::span<const float> actual, const oracles::Expected& expected, const GuardBands& guards, const JudgeOptions& options) {
+  return judge_elements(actual, expected, guards, options);
+}
+
+Judgement judge(std::span<const double> actual, const oracles::Expected& expected, const GuardBands& guards, const JudgeOptions& options) {
+  return judge_elements(actual, expected, guards, options);
+}
+
+}  // namespace assay::harness
