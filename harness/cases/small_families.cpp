@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string_view>
 
 #include "harness/cases/family_rows.h"
-#include "kernels/launch/fwht.h"
 
 namespace assay::harness {
 namespace {
@@ -79,7 +79,8 @@ Family fwht_family() {
   family.classifiers = {by_value("head_dim", 0, kHeadDims), by_value("num_heads", 1, kHeads), by_value("mode", 2, kModes)};
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; };
   family.entry_key = [](std::span<const std::int64_t> values) {
-    return kernels::fwht_entry_key(static_cast<kernels::FwhtMode>(values[2]), static_cast<std::uint32_t>(values[0]));
+    constexpr std::array<std::string_view, 3> modes = {"standalone", "premult", "undo"};
+    return fmt::format("{}_d{}", modes.at(static_cast<std::size_t>(values[2])), values[0]);
   };
   return family;
 }

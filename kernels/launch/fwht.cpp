@@ -30,9 +30,13 @@ std::string fwht_entry_key(FwhtMode mode, std::uint32_t head_dim) {
   return fmt::format("{}_d{}", mode_name(mode), head_dim);
 }
 
-void encode_fwht(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const FwhtParameters& parameters, metal::BufferView data) {
+void validate(const FwhtParameters& parameters) {
   require_head_dim(parameters.head_dim);
   require_positive("num_heads", parameters.num_heads);
+}
+
+void encode_fwht(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const FwhtParameters& parameters, metal::BufferView data) {
+  validate(parameters);
   require_size("data", data, std::uint64_t{parameters.num_heads} * parameters.head_dim * 4, "f32 [num_heads, head_dim]");
 
   kernel.set_pipeline(encoder);

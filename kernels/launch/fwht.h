@@ -22,6 +22,9 @@ struct FwhtParameters {
 // for a head_dim that no kernel has.
 [[nodiscard]] std::string fwht_entry_key(FwhtMode mode, std::uint32_t head_dim);
 
+// Throws std::invalid_argument naming the field if no kernel may be started with these parameters; encode_fwht does the same.
+void validate(const FwhtParameters& parameters);
+
 // One threadgroup of 32 threads per head over `data` f32 [num_heads, D]. `kernel` is the function of the wanted mode. Throws
 // std::invalid_argument naming the field and both values before anything is encoded.
 void encode_fwht(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const FwhtParameters& parameters, metal::BufferView data);

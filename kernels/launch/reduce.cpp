@@ -4,11 +4,15 @@
 
 namespace assay::kernels {
 
-void encode_reduce(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const ReduceParameters& parameters,
-                   const ReduceBuffers& buffers) {
+void validate(const ReduceParameters& parameters) {
   require_head_dim(parameters.head_dim);
   require_positive("nrows", parameters.nrows);
   require_nwg(parameters.nwg);
+}
+
+void encode_reduce(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const ReduceParameters& parameters,
+                   const ReduceBuffers& buffers) {
+  validate(parameters);
   const std::uint64_t row_bytes = std::uint64_t{parameters.nrows} * 4;
   require_size("htmp", buffers.htmp, row_bytes * parameters.nwg * (parameters.head_dim + 2), "f32 [nrows * nwg * (head_dim + 2)]");
   require_size("dst", buffers.dst, row_bytes * parameters.head_dim, "f32 [nrows, head_dim]");

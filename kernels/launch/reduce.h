@@ -20,6 +20,9 @@ struct ReduceBuffers {
   metal::BufferView dst;   // f32 [nrows, D]
 };
 
+// Throws std::invalid_argument naming the field if no kernel may be started with these parameters; encode_reduce does the same.
+void validate(const ReduceParameters& parameters);
+
 // One threadgroup of NWG simdgroups per row. The caller orders it behind whatever wrote htmp. Throws
 // std::invalid_argument naming the field and both values before anything is encoded.
 void encode_reduce(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const ReduceParameters& parameters,

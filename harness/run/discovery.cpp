@@ -1,0 +1,171 @@
+#include "harness/run/discovery.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "metal/errors.h"
+
+namespace assay::harness {
+namespace {
+
+// "premult_d256" -> {"premult", "256"}: the words by which a function's name may speak for an entry.
+std::set<std::string> words_of(std::string_view key) {
+  std::set<std::string> words;
+  while (!key.empty()) {
+    const std::size_t end = std::min(key.find('_'), key.size());
+    std::string_view word = key.substr(0, end);
+    if (word.size() > 1 && word[0] == 'd' && word[1] >= '0' && word[1] <= '9') word.remove_prefix(1);
+    words.emplace(word);
+    key.remove_prefix(std::min(end + 1, key.size()));
+  }
+  return words;
+}
+
+bool is_number(const std::string& word) { return word[0] >= '0' && word[0] <= '9'; }
+
+// How well a function's name speaks for `key`: the number of its words; nullopt if the name speaks for another entry or
+// leaves out a word that is not a number (a kernel may serve every head dimension, but not every mode).
+std::optional<std::size_t> speaks_for(std::string_view function, std::string_view key, const kernels::FamilyContract& contract) {
+  const std::set<std::string> wanted = words_of(key);
+  std::size_t count = 0;
+  for (const kernels::EntryContract& entry : contract.entries) {
+    for (const std::string& word : words_of(entry.key)) {
+      if (function.find(word) != std::string_view::npos && !wanted.contains(word)) return std::nullopt;
+    }
+  }
+  const bool one_part =
+      std::ranges::all_of(contract.entries, [](const kernels::EntryContract& entry) { return words_of(entry.key).size() == 1; });
+  for (const std::string& word : wanted) {
+    const bool spoken = function.find(word) != std::string_view::npos;
+    if (!spoken && !one_part && !is_number(word)) return std::nullopt;
+    count += spoken ? 1U : 0U;
+  }
+  return count;
+}
+
+std::string list_functions(const metal::Library& library) {
+  std::vector<std::string_view> names;
+  for (const metal::FunctionDeclaration& function : library.functions()) names.push_back(function.name);
+  return names.empty() ? "no kernel function at all" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+class Finder {
+ public:
+  Finder(const kernels::Variant& variant, const metal::Library& library)
+      : variant_(variant), library_(library), contract_(kernels::family_contract(variant.family)) {}
+
+  Discovery find(const std::set<std::string>& keys) {
+    std::set<std::string> open;
+    for (const std::string& key : keys) {
+      const std::string function = variant_.function(key);
+      if (library_.has_function(function)) {
+        result_.kernels.emplace(key, bind_function(contract_, variant_, library_, function));
+      } else {
+        open.insert(key);
+      }
+    }
+    if (open.empty()) return std::move(result_);
+    if (!variant_.description.empty()) {
+      const std::string& key = *open.begin();
+      throw metal::PipelineError(fmt::format("{}: no function '{}' for entry {} of family {}; {} has {}", variant_.description.string(),
+                                             variant_.function(key), key, contract_.name, variant_.source.string(),
+                                             list_functions(library_)));
+    }
+    // A file that uses the family's names for some entries does not hide others under strange names.
+    if (std::ranges::any_of(contract_.entries,
+                            [&](const kernels::EntryContract& entry) { return library_.has_function(entry.function); })) {
+      for (const std::string& key : open) mark_absent(key);
+    } else {
+      find_by_arguments(open);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void mark_absent(const std::string& key) {
+    result_.absent.emplace(key,
+                           fmt::format("{} has no function '{}' for {}", variant_.source.filename().string(), variant_.function(key), key));
+  }
+
+  void find_by_arguments(const std::set<std::string>& keys) {
+    std::vector<std::string> binding;
+    std::string refusals;
+    for (const metal::FunctionDeclaration& function : library_.functions()) {
+      try {
+        static_cast<void>(bind_function(contract_, variant_, library_, function.name));
+        binding.push_back(function.name);
+      } catch (const metal::CompileError&) {
+        throw;
+      } catch (const metal::Error& error) {
+        refusals += fmt::format("\n  {}", error.what());
+      }
+    }
+    if (binding.empty()) {
+      std::vector<std::string_view> wanted;
+      for (const kernels::EntryContract& entry : contract_.entries) wanted.push_back(entry.function);
+      throw metal::PipelineError(
+          fmt::format("{}: no kernel of family {}: no function is called {}, and of {} none has the family's arguments{}",
+                      variant_.source.string(), contract_.name, fmt::join(wanted, " or "), list_functions(library_), refusals));
+    }
+    for (const std::string& key : keys) choose(key, binding);
+    if (result_.kernels.empty()) {
+      throw metal::PipelineError(fmt::format("{}: {} would bind as family {}, but no name says for which of {}", variant_.source.string(),
+                                             fmt::join(binding, ", "), contract_.name, fmt::join(keys, ", ")));
+    }
+  }
+
+  void choose(const std::string& key, const std::vector<std::string>& binding) {
+    std::vector<std::string> best;
+    std::size_t most = 0;
+    for (const std::string& function : binding) {
+      const auto words = speaks_for(function, key, contract_);
+      if (!words) continue;
+      if (best.empty() || *words > most) {
+        best = {function};
+        most = *words;
+      } else if (*words == most) {
+        best.push_back(function);
+      }
+    }
+    if (best.empty()) {
+      result_.absent.emplace(key, fmt::format("{} has no function for {} (its {} speaks for another)", variant_.source.filename().string(),
+                                              key, fmt::join(binding, ", ")));
+      return;
+    }
+    if (best.size() > 1) {
+      throw metal::PipelineError(fmt::format("{}: {} could all be entry {} of family {}; say which in a variant.toml: [entry] {} = \"...\"",
+                                             variant_.source.string(), fmt::join(best, ", "), key, contract_.name, key));
+    }
+    result_.notes.push_back(fmt::format("{}: function '{}' was chosen for {} {}, because its arguments bind",
+                                        variant_.source.filename().string(), best.front(), contract_.name, key));
+    result_.kernels.emplace(key, bind_function(contract_, variant_, library_, best.front()));
+  }
+
+  const kernels::Variant& variant_;
+  const metal::Library& library_;
+  const kernels::FamilyContract& contract_;
+  Discovery result_;
+};
+
+}  // namespace
+
+kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, const kernels::Variant& variant, const metal::Library& library,
+                                   const std::string& function) {
+  kernels::KernelEntry entry;
+  entry.pipeline.function = function;
+  entry.layout = library.pipeline(entry.pipeline)->layout();
+  entry.fields = variant.fields;
+  // [bind] speaks of the variant's own family; a reduce in the same file goes by the reduce family's names.
+  if (contract.name == variant.family) entry.bind = variant.bind;
+  return {contract, std::move(entry)};
+}
+
+Discovery discover(const kernels::Variant& variant, const metal::Library& library, const std::set<std::string>& keys) {
+  return Finder(variant, library).find(keys);
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,33 @@
+// Finds the functions of a kernel file that play a family's parts, whatever they are called.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernels/contract.h"
+#include "kernels/launch/binding.h"
+#include "kernels/variant.h"
+#include "metal/library.h"
+
+namespace assay::harness {
+
+struct Discovery {
+  std::map<std::string, kernels::BoundKernel, std::less<>> kernels;  // by entry key
+  std::map<std::string, std::string, std::less<>> absent;            // entry key -> why there is none
+  std::vector<std::string> notes;                                    // which functions were chosen, if not by the family's names
+};
+
+// Binds the functions of `keys`. A function of the name that [entry] or the family gives is taken; a described variant must have
+// it. A lone file may call its functions otherwise: among those whose arguments bind, the one whose name speaks for the key
+// ("...256..." for d256) or for no key at all. Throws metal::PipelineError or metal::AbiMismatch, with file, line and
+// function, if the file has none or the choice is not unique.
+[[nodiscard]] Discovery discover(const kernels::Variant& variant, const metal::Library& library, const std::set<std::string>& keys);
+
+// Compiles and binds one function of the library.
+[[nodiscard]] kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, const kernels::Variant& variant,
+                                                 const metal::Library& library, const std::string& function);
+
+}  // namespace assay::harness

@@ -1,0 +1,52 @@
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "fixtures/generators.h"
+#include "harness/run/executors.h"
+#include "harness/run/guarded_buffer.h"
+#include "kernels/launch/fwht.h"
+#include "oracles/fwht.h"
+
+namespace assay::harness {
+namespace {
+
+kernels::FwhtParameters parameters_of(const Case& about) {
+  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
+  return {.head_dim = value("head_dim"), .num_heads = value("num_heads")};
+}
+
+oracles::FwhtMode mode_of(const Case& about) {
+  switch (about.at("mode")) {
+    case 1:
+      return oracles::FwhtMode::signs_first;
+    case 2:
+      return oracles::FwhtMode::signs_last;
+    default:
+      return oracles::FwhtMode::plain;
+  }
+}
+
+}  // namespace
+
+void validate_fwht(const Case& about) { kernels::validate(parameters_of(about)); }
+
+void execute_fwht(Execution& execution) {
+  Verdict& verdict = execution.verdict;
+  const kernels::FwhtParameters parameters = parameters_of(execution.about);
+
+  const std::vector<float> input =
+      fixtures::find_fixture(execution.about.fixture).fwht({parameters.num_heads, parameters.head_dim, execution.about.seed});
+  oracles::Expected expected;
+  verdict.oracle_seconds = timed([&] { expected = oracles::fwht(input, parameters.head_dim, mode_of(execution.about)); });
+
+  GuardedBuffer data(input.size(), "data");
+  std::ranges::copy(input, data.values().begin());
+  verdict.simulator_seconds = timed([&] { kernels::encode_fwht(execution.simulator, execution.kernel, parameters, data.view()); });
+
+  verdict.row_length = parameters.head_dim;
+  verdict.judgement = judge(data.values(), expected, data.guards());
+  add_to_digest(verdict.digest, data.bytes());
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,43 @@
+#include <cstdint>
+#include <vector>
+
+#include "fixtures/generators.h"
+#include "harness/run/executors.h"
+#include "harness/run/guarded_buffer.h"
+#include "kernels/launch/reduce.h"
+#include "oracles/reduce.h"
+
+namespace assay::harness {
+namespace {
+
+kernels::ReduceParameters parameters_of(const Case& about) {
+  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
+  return {.nrows = value("nrows"), .head_dim = value("head_dim"), .nwg = value("nwg")};
+}
+
+}  // namespace
+
+void validate_reduce(const Case& about) { kernels::validate(parameters_of(about)); }
+
+void execute_reduce(Execution& execution) {
+  Verdict& verdict = execution.verdict;
+  const kernels::ReduceParameters parameters = parameters_of(execution.about);
+  const oracles::PartialsShape shape{parameters.nrows, parameters.head_dim, parameters.nwg};
+
+  const std::vector<float> raw = fixtures::find_fixture(execution.about.fixture).reduce({shape, execution.about.seed});
+  oracles::Expected expected;
+  verdict.oracle_seconds = timed([&] { expected = oracles::reduce(shape, raw); });
+
+  const auto htmp = metal::Buffer::of(std::span(raw), "htmp");
+  GuardedBuffer dst(std::size_t{parameters.nrows} * parameters.head_dim, "dst");
+  verdict.simulator_seconds = timed([&] {
+    kernels::encode_reduce(execution.simulator, execution.kernel, parameters, {{htmp.get()}, dst.view()});
+  });
+
+  verdict.row_length = parameters.head_dim;
+  verdict.judgement = judge(dst.values(), expected, dst.guards());
+  add_to_digest(verdict.digest, dst.bytes());
+  check_unchanged(verdict, "htmp", *htmp, std::as_bytes(std::span(raw)));
+}
+
+}  // namespace assay::harness

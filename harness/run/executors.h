@@ -1,0 +1,49 @@
+// One function per family that carries a case out; only execute.cpp calls them.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "harness/run/verdict.h"
+#include "harness/run/workbench.h"
+#include "kernels/launch/binding.h"
+#include "metal/buffer.h"
+#include "metal/simulator.h"
+
+namespace assay::harness {
+
+struct Execution {
+  const PreparedVariant& prepared;
+  const kernels::BoundKernel& kernel;  // the function of the case
+  const Case& about;
+  metal::Simulator& simulator;
+  Verdict& verdict;  // judgement, stages, row_length, digest and times are filled here
+};
+
+// Throws std::invalid_argument naming the field if the launch code would refuse the case; before anything is made or run.
+void validate_tq4(const Case& about);
+void validate_reduce(const Case& about);
+void validate_fwht(const Case& about);
+
+void execute_tq4(Execution& execution);
+void execute_reduce(Execution& execution);
+void execute_fwht(Execution& execution);
+
+// Adds bytes to an FNV-1a digest.
+void add_to_digest(std::uint64_t& digest, std::span<const std::byte> bytes);
+
+// Notes in the verdict if the kernel wrote to an input, which `const` forbids but a cast allows.
+void check_unchanged(Verdict& verdict, std::string_view argument, const metal::Buffer& buffer, std::span<const std::byte> original);
+
+// Runs `work` and returns the seconds it took.
+template <typename Work>
+double timed(const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace assay::harness

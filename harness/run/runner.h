@@ -1,0 +1,50 @@
+// Runs cases on several CPU threads and sums up what came of them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+
+#include "harness/run/verdict.h"
+#include "harness/run/workbench.h"
+#include "metal/simulator.h"
+
+namespace assay::harness {
+
+struct RunOptions {
+  metal::SimulatorOptions simulator;
+  unsigned jobs = 1;       // cases at a time, >= 1
+  bool fail_fast = false;  // start no further case after the first that did not pass
+};
+
+// What a reader of a whole run needs. Figures cover the cases that were carried out.
+struct Summary {
+  std::size_t selected = 0;
+  std::map<Status, std::size_t> counts;
+  std::size_t elements_compared = 0;
+  std::size_t elements_faulty = 0;  // above the bound, never written, NaN or infinite
+  double largest_ratio = 0;         // largest error / bound of an attention, reduce or fwht output
+  std::string largest_ratio_case;
+  std::size_t stage_failures = 0;  // cases with a later stage that is wrong, whatever their own verdict
+  bool any_internal = false;
+  std::uint64_t digest = 0;  // of all outputs, independent of the order in which cases finished
+  double oracle_seconds = 0;
+  double simulator_seconds = 0;
+  double seconds = 0;
+  bool stopped = false;  // by `stop` or fail_fast, before every case had run
+
+  [[nodiscard]] std::size_t count(Status status) const;
+  [[nodiscard]] std::size_t executed() const;  // cases with a verdict other than `skipped`
+  [[nodiscard]] std::size_t failures() const;  // cases that count as failure
+};
+
+// Calls `on_verdict` once per finished case, one call at a time. When `stop` becomes true, running cases are finished, no
+// other is started, and the summary covers what was done.
+[[nodiscard]] Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options,
+                                const std::atomic<bool>& stop, const std::function<void(const Verdict&)>& on_verdict);
+
+}  // namespace assay::harness

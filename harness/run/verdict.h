@@ -1,0 +1,53 @@
+// The verdict on one case: what came of it, and every figure that a reader may want to see.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/cases/case.h"
+#include "harness/judge/judge.h"
+#include "metal/simulator.h"
+
+namespace assay::harness {
+
+enum class Status {
+  passed,
+  failed,      // an element above its bound, missing, NaN or infinite; memory written that no kernel may write
+  hazard,      // the simulator saw what a right kernel never does
+  crashed,     // (worker processes only)
+  timeout,     // (worker processes only)
+  rejected,    // the launch code or the encoder refused the parameters
+  mistrusted,  // nothing was really compared, or the harness itself failed: proves nothing, counts as failure
+  skipped,     // not run, with a reason
+};
+
+[[nodiscard]] std::string_view to_string(Status status);
+[[nodiscard]] inline bool is_success(Status status) { return status == Status::passed || status == Status::skipped; }
+
+// A later stage of the same dispatches, judged on the bits that the stage before it stored. Does not decide the verdict.
+struct StageVerdict {
+  std::string name;  // "reduce of reduce_v1"
+  bool passed = false;
+  std::string reason;   // why not
+  Judgement judgement;  // empty if it could not be judged
+};
+
+struct Verdict {
+  Case about;
+  Status status = Status::mistrusted;
+  std::string reason;          // one line; empty if passed
+  bool is_internal = false;    // the harness failed, not the kernel
+  std::size_t row_length = 1;  // elements of one output row, to tell (row, coordinate) from an index
+  Judgement judgement;
+  std::vector<StageVerdict> stages;
+  std::vector<metal::Hazard> hazards;
+  metal::ExecutionCounters counters;
+  std::uint64_t digest = 0;  // FNV-1a of every output byte: equal for equal bits
+  double oracle_seconds = 0;
+  double simulator_seconds = 0;
+};
+
+}  // namespace assay::harness

@@ -1,0 +1,195 @@
+#include "harness/run/workbench.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "harness/run/discovery.h"
+#include "metal/errors.h"
+
+namespace assay::harness {
+namespace {
+
+// The reduce family's entry for a key of a decode family: both are told apart by head dimension alone.
+bool has_reduce(const metal::Library& library, const std::set<std::string>& keys) {
+  const kernels::FamilyContract& reduce = kernels::family_contract("reduce");
+  return std::ranges::all_of(keys, [&](const std::string& key) {
+    const kernels::EntryContract* entry = reduce.find_entry(key);
+    return entry != nullptr && library.has_function(entry->function);
+  });
+}
+
+// Compiles the functions that will be asked for, several at a time. A failure is left for the one who asks: there it has
+// a context.
+void compile_ahead(const metal::Library& library, const std::vector<std::string>& functions, unsigned jobs) {
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < functions.size(); i = next++) {
+      try {
+        static_cast<void>(library.pipeline({functions[i], {}}));
+      } catch (const std::exception&) {
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 1; i < std::min<std::size_t>(jobs, functions.size()); ++i) threads.emplace_back(work);
+  work();
+}
+
+void refuse_unsupported_accuracy(const kernels::Variant& variant) {
+  if (variant.accuracy.accumulator != "float" || !variant.accuracy.stores.empty()) {
+    throw kernels::VariantError(
+        fmt::format("{}: [accuracy] declares a weaker storage (accumulator = {}, stores = [{}]), which no bound of family {} has "
+                    "terms for",
+                    variant.description.string(), variant.accuracy.accumulator, fmt::join(variant.accuracy.stores, ", "), variant.family));
+  }
+}
+
+class Preparation {
+ public:
+  Preparation(std::span<const kernels::Variant> catalogue, const WorkbenchOptions& options) : catalogue_(catalogue), options_(options) {}
+
+  PreparedVariant prepare(const kernels::Variant& described, const std::set<std::string>& keys) {
+    PreparedVariant prepared;
+    prepared.variant = described;
+    if (options_.user_variant.empty() || options_.user_variant == described.name) {
+      for (const auto& [name, value] : options_.fields) {
+        if (kernels::family_contract(described.family).find_field(name) != nullptr) {
+          throw kernels::VariantError(fmt::format("--set {}: family {} sets this field itself", name, described.family));
+        }
+        prepared.variant.fields.insert_or_assign(name, value);
+      }
+    }
+    const kernels::Variant& variant = prepared.variant;
+    refuse_unsupported_accuracy(variant);
+
+    const auto library = load(variant);
+    prepared.libraries.push_back(library);
+    compile_ahead(*library, functions_of(variant, *library, keys), options_.jobs);
+    Discovery found = discover(variant, *library, keys);
+    prepared.kernels = std::move(found.kernels);
+    prepared.absent = std::move(found.absent);
+    prepared.notes = std::move(found.notes);
+    if (variant.family == "tq4") add_reduce(prepared, *library);
+
+    std::set<std::string> told;
+    for (const auto& [key, kernel] : prepared.kernels) {
+      for (const std::string& note : kernel.notes()) {
+        if (told.insert(note).second) prepared.notes.push_back(fmt::format("{}: {}", variant.name, note));
+      }
+    }
+    if (!variant.known_findings.empty()) {
+      prepared.notes.push_back(fmt::format("{}: {} known findings are declared; they are not evaluated, every failure counts", variant.name,
+                                           variant.known_findings.size()));
+    }
+    check_fields(prepared);
+    return prepared;
+  }
+
+ private:
+  std::shared_ptr<metal::Library> load(const kernels::Variant& variant) {
+    auto& library = libraries_[variant.source.string()];
+    if (!library) {
+      metal::CompileOptions compile;
+      compile.fp_contract = options_.fp_contract;
+      library = metal::Library::from_file(variant.source, compile);
+    }
+    return library;
+  }
+
+  static std::vector<std::string> functions_of(const kernels::Variant& variant, const metal::Library& library,
+                                               const std::set<std::string>& keys) {
+    std::vector<std::string> functions;
+    for (const std::string& key : keys) {
+      if (std::string function = variant.function(key); library.has_function(function)) functions.push_back(std::move(function));
+    }
+    return functions;
+  }
+
+  void add_reduce(PreparedVariant& prepared, const metal::Library& own) {
+    const kernels::FamilyContract& contract = kernels::family_contract("reduce");
+    std::set<std::string> keys;
+    for (const auto& [key, kernel] : prepared.kernels) keys.insert(key);
+    if (has_reduce(own, keys)) {
+      prepared.reduce_owner = prepared.variant.name;
+      for (const std::string& key : keys) {
+        prepared.reduce.emplace(key, bind_function(contract, prepared.variant, own, std::string(contract.find_entry(key)->function)));
+      }
+      prepared.notes.push_back(fmt::format("{} brings its own reduce; it is judged with --family reduce", prepared.variant.name));
+      return;
+    }
+    const auto lender = std::ranges::find(catalogue_, "reduce", &kernels::Variant::family);
+    if (lender == catalogue_.end()) {
+      throw kernels::VariantError(
+          fmt::format("{} needs a reduce for nwg > 1, and there is no variant of family reduce", prepared.variant.name));
+    }
+    const auto library = load(*lender);
+    compile_ahead(*library, functions_of(*lender, *library, keys), options_.jobs);
+    Discovery found = discover(*lender, *library, keys);
+    prepared.reduce = std::move(found.kernels);
+    prepared.reduce_owner = lender->name;
+    prepared.libraries.push_back(library);
+    prepared.notes.push_back(fmt::format("{} has no reduce of its own and borrows {}", prepared.variant.name, lender->name));
+  }
+
+  // A value that no struct takes is a misspelt name.
+  static void check_fields(const PreparedVariant& prepared) {
+    std::set<std::string> known;
+    const auto collect = [&](const auto& kernels) {
+      for (const auto& [key, kernel] : kernels) {
+        for (const metal::BoundArgument& argument : kernel.entry().layout.arguments) {
+          if (!argument.layout) continue;
+          for (const metal::StructField& field : argument.layout->fields) known.insert(field.name);
+        }
+      }
+    };
+    collect(prepared.kernels);
+    if (prepared.reduce_owner == prepared.variant.name) collect(prepared.reduce);
+    for (const auto& [name, value] : prepared.variant.fields) {
+      if (known.contains(name)) continue;
+      throw kernels::VariantError(
+          fmt::format("{}: a value is given for field '{}', but its structs have {}", prepared.variant.name, name, fmt::join(known, ", ")));
+    }
+  }
+
+  std::span<const kernels::Variant> catalogue_;
+  const WorkbenchOptions& options_;
+  std::map<std::string, std::shared_ptr<metal::Library>> libraries_;
+};
+
+}  // namespace
+
+const kernels::BoundKernel* PreparedVariant::kernel(std::string_view entry_key) const {
+  const auto found = kernels.find(entry_key);
+  return found == kernels.end() ? nullptr : &found->second;
+}
+
+Workbench::Workbench(std::span<const kernels::Variant> catalogue, std::span<const Case> cases, const WorkbenchOptions& options) {
+  std::map<std::string, std::set<std::string>> keys;
+  for (const Case& value : cases) {
+    std::set<std::string>& needed = keys[value.variant];
+    // A head_dim that no kernel has gets as far as the launch code, which refuses it.
+    if (std::string key = value.family->entry_key(value.values); value.family->contract->find_entry(key) != nullptr)
+      needed.insert(std::move(key));
+  }
+
+  Preparation preparation(catalogue, options);
+  for (const auto& [name, needed] : keys) {
+    const auto variant = std::ranges::find(catalogue, name, &kernels::Variant::name);
+    if (variant == catalogue.end()) throw std::invalid_argument(fmt::format("no variant '{}'", name));
+    variants_.emplace(name, preparation.prepare(*variant, needed));
+  }
+}
+
+const PreparedVariant& Workbench::find(std::string_view variant) const {
+  const auto found = variants_.find(variant);
+  if (found == variants_.end()) throw std::invalid_argument(fmt::format("variant '{}' was not prepared", variant));
+  return found->second;
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,54 @@
+// Variants made ready to run: sources compiled, functions found, arguments bound and checked, before the first case runs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/cases/case.h"
+#include "kernels/launch/binding.h"
+#include "kernels/variant.h"
+#include "metal/library.h"
+
+namespace assay::harness {
+
+// One variant with the functions that the selected cases need. Immutable and safe to share between threads.
+struct PreparedVariant {
+  kernels::Variant variant;
+  std::vector<std::shared_ptr<metal::Library>> libraries;            // its own first, then those it borrows from
+  std::map<std::string, kernels::BoundKernel, std::less<>> kernels;  // by entry key
+  std::map<std::string, kernels::BoundKernel, std::less<>> reduce;   // tq4 only: by entry key of the reduce family
+  std::string reduce_owner;                                          // name of the variant that `reduce` is from
+  std::map<std::string, std::string, std::less<>> absent;            // entry key -> why its cases are skipped
+  std::vector<std::string> notes;                                    // what a reader of the verdicts should know
+
+  // nullptr if the variant has no function for the key; then `absent` has the reason.
+  [[nodiscard]] const kernels::BoundKernel* kernel(std::string_view entry_key) const;
+};
+
+struct WorkbenchOptions {
+  bool fp_contract = false;
+  unsigned jobs = 1;            // compilations at a time
+  kernels::FieldValues fields;  // `--set`: laid over the [fields] of the selected variants
+  std::string user_variant;     // the one that `fields` is meant for; empty: every selected one
+};
+
+class Workbench {
+ public:
+  // Prepares the variants that `cases` name. `catalogue` also serves those who borrow. Throws metal::CompileError,
+  // metal::EnvironmentError, metal::PipelineError, metal::AbiMismatch and kernels::VariantError.
+  Workbench(std::span<const kernels::Variant> catalogue, std::span<const Case> cases, const WorkbenchOptions& options);
+
+  // Throws std::invalid_argument if the variant was not prepared.
+  [[nodiscard]] const PreparedVariant& find(std::string_view variant) const;
+  [[nodiscard]] const std::map<std::string, PreparedVariant, std::less<>>& variants() const { return variants_; }
+
+ private:
+  std::map<std::string, PreparedVariant, std::less<>> variants_;
+};
+
+}  // namespace assay::harness
