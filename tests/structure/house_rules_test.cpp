@@ -118,7 +118,7 @@ TEST_P(PlantedViolation, IsReportedOnceAndItsTwinIsNot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, PlantedViolation, testing::ValuesIn(kPlanted),
-                         [](const testing::TestParamInfo<Planted>& info) { return std::string(info.param.name); });
+                         [](const testing::TestParamInfo<Planted>& planted) { return std::string(planted.param.name); });
 
 TEST(IncludeScan, FindsDirectivesAsACompilerWould) {
   const std::string text =
