@@ -1,0 +1,377 @@
+// The scalar functions behind math.h, common.h and relational.h, for float and half.
+//
+// Transcendental functions are evaluated by the C library in double precision and rounded once, so a result is within half
+// an ulp of the exact one (but for cases that the double's own last-place error tips over). Functions that are exact in
+// the type itself (floor, fmod, ...) are exact here.
+#pragma once
+
+#include "vec.h"
+
+namespace metal {
+namespace detail {
+
+// The C library, under names that no kernel uses. Without the const attribute the compiler would have to assume errno.
+namespace libm {
+#define ASSAY_LIBM1(name) extern "C" __attribute__((const)) double __assay_##name(double) __asm__(#name);
+#define ASSAY_LIBM2(name) extern "C" __attribute__((const)) double __assay_##name(double, double) __asm__(#name);
+ASSAY_LIBM1(exp)
+ASSAY_LIBM1(exp2)
+ASSAY_LIBM1(exp10)
+ASSAY_LIBM1(log)
+ASSAY_LIBM1(log2)
+ASSAY_LIBM1(log10)
+ASSAY_LIBM1(sin)
+ASSAY_LIBM1(cos)
+ASSAY_LIBM1(tan)
+ASSAY_LIBM1(asin)
+ASSAY_LIBM1(acos)
+ASSAY_LIBM1(atan)
+ASSAY_LIBM1(sinh)
+ASSAY_LIBM1(cosh)
+ASSAY_LIBM1(tanh)
+ASSAY_LIBM1(asinh)
+ASSAY_LIBM1(acosh)
+ASSAY_LIBM1(atanh)
+ASSAY_LIBM2(pow)
+ASSAY_LIBM2(atan2)
+ASSAY_LIBM2(fmod)
+#undef ASSAY_LIBM1
+#undef ASSAY_LIBM2
+}  // namespace libm
+
+constexpr __global const ulong pi_bits = 0x400921fb54442d18ul;  // literals are float in this dialect
+
+template <class T>
+struct fp_bits {};
+template <>
+struct fp_bits<float> {
+  typedef uint type;
+  static constexpr __global const uint exponent = 0x7f800000u, mantissa = 0x007fffffu, sign = 0x80000000u;
+};
+template <>
+struct fp_bits<half> {
+  typedef ushort type;
+  static constexpr __global const ushort exponent = 0x7c00, mantissa = 0x03ff, sign = 0x8000;
+};
+template <>
+struct fp_bits<bfloat> {
+  typedef ushort type;
+  static constexpr __global const ushort exponent = 0x7f80, mantissa = 0x007f, sign = 0x8000;
+};
+
+// The float next to d whose last bit says that d lies strictly between two floats ("round to odd"): rounding it again to
+// a type with at most 22 bits of precision gives what rounding d at once would give (Boldo and Melquiond, 2008).
+inline float round_to_odd(double d) {
+  const float nearest = float(d);
+  const double back = nearest;
+  if (!(back != d) || d != d) return nearest;
+  uint bits = __builtin_bit_cast(uint, nearest);
+  if ((bits & 1u) == 0u) bits += ((back < d) == ((bits >> 31) == 0u)) ? 1u : ~0u;
+  return __builtin_bit_cast(float, bits);
+}
+
+template <class T>
+inline T round_once(double d);
+template <>
+inline float round_once<float>(double d) {
+  return float(d);
+}
+template <>
+inline half round_once<half>(double d) {
+  return half(round_to_odd(d));
+}
+
+template <class T>
+constexpr T nan_of() {
+  return T(__builtin_bit_cast(float, 0x7fc00000u));
+}
+
+template <class T>
+inline bool isnan(T x) {
+  return x != x;
+}
+template <class T>
+inline bool isinf(T x) {
+  typedef fp_bits<T> B;
+  return (__builtin_bit_cast(typename B::type, x) & (B::exponent | B::mantissa)) == B::exponent;
+}
+template <class T>
+inline bool isfinite(T x) {
+  typedef fp_bits<T> B;
+  return (__builtin_bit_cast(typename B::type, x) & B::exponent) != B::exponent;
+}
+template <class T>
+inline bool isnormal(T x) {
+  typedef fp_bits<T> B;
+  const uint e = __builtin_bit_cast(typename B::type, x) & B::exponent;
+  return e != 0 && e != B::exponent;
+}
+template <class T>
+inline bool issubnormal(T x) {
+  typedef fp_bits<T> B;
+  const uint bits = __builtin_bit_cast(typename B::type, x);
+  return (bits & B::exponent) == 0 && (bits & B::mantissa) != 0;
+}
+template <class T>
+inline bool signbit(T x) {
+  typedef fp_bits<T> B;
+  return (__builtin_bit_cast(typename B::type, x) & B::sign) != 0;
+}
+template <class T>
+inline bool isordered(T x, T y) {
+  return x == x && y == y;
+}
+template <class T>
+inline bool isunordered(T x, T y) {
+  return !isordered(x, y);
+}
+template <class T>
+inline T copysign(T x, T y) {
+  typedef fp_bits<T> B;
+  typedef typename B::type Bits;
+  return __builtin_bit_cast(
+      T, Bits((__builtin_bit_cast(Bits, x) & (B::exponent | B::mantissa)) | (__builtin_bit_cast(Bits, y) & B::sign)));
+}
+template <class T>
+inline T fabs(T x) {
+  typedef fp_bits<T> B;
+  typedef typename B::type Bits;
+  return __builtin_bit_cast(T, Bits(__builtin_bit_cast(Bits, x) & (B::exponent | B::mantissa)));
+}
+
+#define ASSAY_BY_LIBM1(name)                               \
+  template <class T>                                       \
+  inline T name(T x) {                                     \
+    return round_once<T>(libm::__assay_##name(double(x))); \
+  }
+ASSAY_BY_LIBM1(exp)
+ASSAY_BY_LIBM1(exp2)
+ASSAY_BY_LIBM1(exp10)
+ASSAY_BY_LIBM1(log)
+ASSAY_BY_LIBM1(log2)
+ASSAY_BY_LIBM1(log10)
+ASSAY_BY_LIBM1(sin)
+ASSAY_BY_LIBM1(cos)
+ASSAY_BY_LIBM1(tan)
+ASSAY_BY_LIBM1(asin)
+ASSAY_BY_LIBM1(acos)
+ASSAY_BY_LIBM1(atan)
+ASSAY_BY_LIBM1(sinh)
+ASSAY_BY_LIBM1(cosh)
+ASSAY_BY_LIBM1(tanh)
+ASSAY_BY_LIBM1(asinh)
+ASSAY_BY_LIBM1(acosh)
+ASSAY_BY_LIBM1(atanh)
+#undef ASSAY_BY_LIBM1
+#define ASSAY_BY_LIBM2(name)                                          \
+  template <class T>                                                  \
+  inline T name(T x, T y) {                                           \
+    return round_once<T>(libm::__assay_##name(double(x), double(y))); \
+  }
+ASSAY_BY_LIBM2(pow)
+ASSAY_BY_LIBM2(atan2)
+ASSAY_BY_LIBM2(fmod)
+#undef ASSAY_BY_LIBM2
+
+// Defined for x >= 0 only.
+template <class T>
+inline T powr(T x, T y) {
+  return x < T(0) ? nan_of<T>() : pow(x, y);
+}
+
+// sin and cos of pi * r for |r| <= 1/4 at the most: the reductions are exact, so results keep their relative accuracy.
+inline double sine_of_pi_times(double r) { return libm::__assay_sin(__builtin_bit_cast(double, pi_bits) * r); }
+inline double cosine_of_pi_times(double r) { return libm::__assay_cos(__builtin_bit_cast(double, pi_bits) * r); }
+inline double sinpi_double(double x) {
+  double r = x - 2 * __builtin_rint(x / 2);  // [-1, 1]
+  if (__builtin_fabs(r) > (double)0.5f) r = __builtin_copysign((double)1.0f, r) - r;
+  if (__builtin_fabs(r) <= (double)0.25f) return sine_of_pi_times(r);
+  return __builtin_copysign(cosine_of_pi_times((double)0.5f - __builtin_fabs(r)), r);
+}
+inline double cospi_double(double x) {
+  const double r = __builtin_fabs(x - 2 * __builtin_rint(x / 2));  // [0, 1]
+  const double s = r > (double)0.5f ? 1 - r : r;
+  const double c = s <= (double)0.25f ? cosine_of_pi_times(s) : sine_of_pi_times((double)0.5f - s);
+  return r > (double)0.5f ? -c : c;
+}
+template <class T>
+inline T sinpi(T x) {
+  return round_once<T>(sinpi_double(double(x)));
+}
+template <class T>
+inline T cospi(T x) {
+  return round_once<T>(cospi_double(double(x)));
+}
+template <class T>
+inline T tanpi(T x) {
+  return round_once<T>(sinpi_double(double(x)) / cospi_double(double(x)));
+}
+template <class T>
+inline T sincos(T x, __private T& cosine) {
+  cosine = cos(x);
+  return sin(x);
+}
+
+template <class T>
+inline T sqrt(T x) {
+  return round_once<T>(__builtin_sqrt(double(x)));
+}
+template <>
+inline float sqrt(float x) {
+  return __builtin_sqrtf(x);
+}
+template <class T>
+inline T rsqrt(T x) {
+  return round_once<T>((double)1.0f / __builtin_sqrt(double(x)));
+}
+template <class T>
+inline T divide(T x, T y) {
+  return x / y;
+}
+
+// half through float: every half is a float, and these results need no rounding.
+template <class T>
+inline T floor(T x) {
+  return T(__builtin_floorf(x));
+}
+template <class T>
+inline T ceil(T x) {
+  return T(__builtin_ceilf(x));
+}
+template <class T>
+inline T trunc(T x) {
+  return T(__builtin_truncf(x));
+}
+template <class T>
+inline T rint(T x) {
+  return T(__builtin_rintf(x));
+}
+template <class T>
+inline T round(T x) {
+  return T(__builtin_roundf(x));
+}
+// In [0, 1): x - floor(x), held below 1 where that difference would round up to it.
+template <class T>
+inline T fract(T x) {
+  if (isinf(x)) return copysign(T(0), x);
+  const T f = x - floor(x);
+  const T below_one = is_same<T, half>::value ? T(0x1.ffcp-1f) : T(0x1.fffffep-1f);
+  return f < below_one || f != f ? f : below_one;
+}
+template <class T>
+inline T modf(T x, __private T& whole) {
+  whole = trunc(x);
+  return copysign(isinf(x) ? T(0) : T(x - whole), x);
+}
+
+inline float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+// The product is exact in double; the sum is rounded to odd, so that the step to half is the only rounding.
+inline half fma(half x, half y, half z) {
+  const double p = double(x) * double(y), c = double(z);
+  const double s = p + c;
+  const double c_part = s - p;
+  const double error = (p - (s - c_part)) + (c - c_part);
+  ulong bits = __builtin_bit_cast(ulong, s);
+  if (error == error && error != 0 && (bits & 1ul) == 0ul) bits += ((error > 0) == ((bits >> 63) == 0ul)) ? 1ul : ~0ul;
+  return round_once<half>(__builtin_bit_cast(double, bits));
+}
+template <class T>
+inline T mad(T x, T y, T z) {
+  return x * y + z;
+}
+
+// The operand that is a number if the other is not.
+template <class T>
+inline T fmin(T x, T y) {
+  return (y < x || x != x) ? y : x;
+}
+template <class T>
+inline T fmax(T x, T y) {
+  return (x < y || x != x) ? y : x;
+}
+template <class T>
+inline T fmin3(T x, T y, T z) {
+  return fmin(x, fmin(y, z));
+}
+template <class T>
+inline T fmax3(T x, T y, T z) {
+  return fmax(x, fmax(y, z));
+}
+// A NaN counts as absent: of the numbers that remain the smaller, as OpenCL's median of three does.
+template <class T>
+inline T fmedian3(T x, T y, T z) {
+  if (x != x) return fmin(y, z);
+  if (y != y) return fmin(x, z);
+  if (z != z) return fmin(x, y);
+  return fmax(fmin(x, y), fmin(fmax(x, y), z));
+}
+template <class T>
+inline T fdim(T x, T y) {
+  if (x != x || y != y) return nan_of<T>();
+  return x > y ? T(x - y) : T(0);
+}
+template <class T>
+inline T nextafter(T x, T y) {
+  typedef typename fp_bits<T>::type Bits;
+  if (x != x || y != y) return nan_of<T>();
+  if (x == y) return y;
+  if (x == T(0)) return __builtin_bit_cast(T, Bits((y < x ? fp_bits<T>::sign : Bits(0)) | Bits(1)));
+  const Bits bits = __builtin_bit_cast(Bits, x);
+  return __builtin_bit_cast(T, Bits((x < y) == (x > T(0)) ? bits + 1 : bits - 1));
+}
+
+// 2^k by its encoding, -1022 <= k <= 1023.
+inline double power_of_two(int k) { return __builtin_bit_cast(double, ulong(k + 1023) << 52); }
+
+template <class T>
+inline T ldexp(T x, int k) {
+  // Beyond these every finite nonzero x overflows or vanishes, and within them the product is exact in double.
+  const int bounded = k < -400 ? -400 : k > 400 ? 400 : k;
+  return round_once<T>(double(x) * power_of_two(bounded));
+}
+// The mantissa in [0.5, 1) and the exponent; zero, infinity and NaN come back with exponent 0.
+template <class T>
+inline T frexp(T x, __private int& exponent) {
+  exponent = 0;
+  if (x == T(0) || !isfinite(x)) return x;
+  const ulong bits = __builtin_bit_cast(ulong, double(x));  // a normal double, whatever x is
+  exponent = int((bits >> 52) & 2047ul) - 1022;
+  return T(float(__builtin_bit_cast(double, (bits & 0x800ffffffffffffful) | (1022ul << 52))));
+}
+// The unbiased exponent; INT_MIN for zero and NaN, INT_MAX for infinity.
+template <class T>
+inline int ilogb(T x) {
+  if (x == T(0) || x != x) return -2147483647 - 1;
+  if (isinf(x)) return 2147483647;
+  return int((__builtin_bit_cast(ulong, double(x)) >> 52) & 2047ul) - 1023;
+}
+
+// common.h
+template <class T>
+inline T clamp_fp(T x, T low, T high) {
+  return fmin(fmax(x, low), high);
+}
+template <class T>
+inline T saturate(T x) {
+  return clamp_fp(x, T(0), T(1));
+}
+template <class T>
+inline T mix(T x, T y, T a) {
+  return x + (y - x) * a;
+}
+template <class T>
+inline T sign(T x) {
+  return x > T(0) ? T(1) : x < T(0) ? T(-1) : x != x ? T(0) : x;
+}
+template <class T>
+inline T step(T edge, T x) {
+  return x < edge ? T(0) : T(1);
+}
+template <class T>
+inline T smoothstep(T edge0, T edge1, T x) {
+  const T t = clamp_fp(T((x - edge0) / (edge1 - edge0)), T(0), T(1));
+  return t * t * (T(3) - T(2) * t);
+}
+
+}  // namespace detail
+}  // namespace metal
