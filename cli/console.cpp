@@ -1,0 +1,200 @@
+#include "cli/console.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "cli/workspace.h"
+
+namespace assay::cli {
+namespace {
+
+using harness::Status;
+using harness::Verdict;
+
+// Failures are described in full up to this many; a broken kernel would fill screens without telling more.
+constexpr std::size_t kDetailedFailures = 10;
+constexpr int kBarWidth = 30;
+constexpr std::size_t kPlainInterval = 100;  // cases between two progress lines that are not on a terminal
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// 1234567 -> "1,234,567".
+std::string grouped(std::size_t value) {
+  std::string digits = fmt::format("{}", value);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+std::string_view fault_name(harness::ElementFault fault) {
+  switch (fault) {
+    case harness::ElementFault::none:
+      return "";
+    case harness::ElementFault::above_bound:
+      return "above bound";
+    case harness::ElementFault::not_written:
+      return "never written";
+    case harness::ElementFault::nan:
+      return "NaN";
+    case harness::ElementFault::infinite:
+      return "infinite";
+  }
+  return "";
+}
+
+std::string worst_elements(const harness::Judgement& judgement, std::size_t row_length) {
+  if (judgement.worst.empty()) return {};
+  std::string text = fmt::format("    {:>8} {:>6} {:>10}  {:>16}  {:>16}  {:>12}  {:>12}  {:>12}\n", "index", "row", "coordinate",
+                                 "expected", "actual", "error", "bound", "error/bound");
+  for (const harness::WorstElement& element : judgement.worst) {
+    text += fmt::format("    {:>8} {:>6} {:>10}  {:>16.9g}  {:>16.9g}  {:>12.4g}  {:>12.4g}  {:>12.4g}  {}\n", element.index,
+                        element.index / row_length, element.index % row_length, element.expected, element.actual,
+                        std::abs(element.actual - element.expected), element.bound, element.ratio, fault_name(element.fault));
+  }
+  return text;
+}
+
+std::string hazards_of(const Verdict& verdict) {
+  std::string text;
+  for (const metal::Hazard& hazard : verdict.hazards) {
+    text += fmt::format("    {}:{}: {} in {}: {} ({} time{})\n", hazard.first.file, hazard.first.line, metal::to_string(hazard.kind),
+                        hazard.function, hazard.message, hazard.count, hazard.count == 1 ? "" : "s");
+    if (hazard.second) text += fmt::format("    {}:{}: the other party\n", hazard.second->file, hazard.second->line);
+  }
+  return text;
+}
+
+std::string stages_of(const Verdict& verdict, bool only_failures) {
+  std::string text;
+  for (const harness::StageVerdict& stage : verdict.stages) {
+    if (stage.passed && only_failures) continue;
+    text += fmt::format("  {}: {}{}{}, largest error/bound {:.4g} (does not decide this verdict)\n", stage.name,
+                        stage.passed ? "passed" : "failed", stage.reason.empty() ? "" : ": ", stage.reason, stage.judgement.max_ratio);
+  }
+  return text;
+}
+
+}  // namespace
+
+Progress::Progress(const Options& options, std::size_t selected)
+    : options_(options), selected_(selected), start_(now()), is_terminal_(isatty(STDOUT_FILENO) != 0) {}
+
+void Progress::show(const Verdict& verdict) {
+  ++done_;
+  if (!harness::is_success(verdict.status)) {
+    ++failures_;
+    clear();
+    if (failures_ <= kDetailedFailures) {
+      fmt::print("{}", describe_verdict(verdict, options_));
+    } else {
+      fmt::print("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.about), verdict.reason);
+    }
+    if (failures_ == kDetailedFailures) fmt::print("(further failures in one line each; `assay show CASE` tells all)\n");
+  }
+  if (is_terminal_) {
+    if (now() - last_drawn_ > 0.1 || done_ == selected_) draw();
+  } else if (done_ % kPlainInterval == 0 && done_ < selected_) {
+    fmt::print("{} of {} cases, {} failed\n", done_, selected_, failures_);
+  }
+  std::fflush(stdout);
+}
+
+void Progress::draw() {
+  last_drawn_ = now();
+  const double elapsed = last_drawn_ - start_;
+  const double rate = elapsed > 0 ? static_cast<double>(done_) / elapsed : 0;
+  const double left = rate > 0 ? static_cast<double>(selected_ - done_) / rate : 0;
+  const int filled = selected_ == 0 ? kBarWidth : static_cast<int>(done_ * kBarWidth / selected_);
+  fmt::print("\r\033[K[{:#<{}}{:.<{}}] {}/{}, {:.0f} cases/s, {:.0f} s left, {} failed", "", filled, "", kBarWidth - filled, done_,
+             selected_, rate, left, failures_);
+}
+
+void Progress::clear() {
+  if (is_terminal_) fmt::print("\r\033[K");
+}
+
+void Progress::finish() {
+  clear();
+  std::fflush(stdout);
+}
+
+std::string describe_verdict(const Verdict& verdict, const Options& options) {
+  const std::string name = harness::format_case(verdict.about);
+  std::string text = fmt::format("{} {}\n", harness::to_string(verdict.status), name);
+  if (!verdict.reason.empty()) text += fmt::format("  {}\n", verdict.reason);
+  text += hazards_of(verdict);
+  if (verdict.status == Status::failed || verdict.status == Status::hazard || verdict.status == Status::mistrusted) {
+    text += worst_elements(verdict.judgement, verdict.row_length);
+  }
+  text += stages_of(verdict, true);
+  if (verdict.status != Status::passed) text += fmt::format("  replay: {}\n", replay_line(options, name));
+  return text;
+}
+
+std::string describe_everything(const Verdict& verdict, const Options& options) {
+  const std::string name = harness::format_case(verdict.about);
+  std::string text = fmt::format("{} {}\n", harness::to_string(verdict.status), name);
+  if (!verdict.reason.empty()) text += fmt::format("  {}\n", verdict.reason);
+  text += fmt::format("  family {}: {}\n", verdict.about.family->name(), verdict.about.family->about);
+  for (std::size_t i = 0; i < verdict.about.values.size(); ++i) {
+    text += fmt::format("  {:<16} {}\n", verdict.about.family->axes[i].name, verdict.about.values[i]);
+  }
+  for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
+    if (fixture.name == verdict.about.fixture) text += fmt::format("  fixture {:<8} {}\n", fixture.name, fixture.catches);
+  }
+  const harness::Judgement& judgement = verdict.judgement;
+  if (verdict.status != Status::rejected && verdict.status != Status::skipped && !verdict.is_internal) {
+    text += fmt::format("  elements         {} compared, {} above bound, {} never written, {} NaN, {} infinite, {} guard words changed\n",
+                        judgement.compared, judgement.above_bound, judgement.not_written, judgement.nans, judgement.infs,
+                        judgement.guard_violations);
+    text += fmt::format("  error/bound      largest {:.4g} at index {}\n", judgement.max_ratio, judgement.max_ratio_index);
+    text += fmt::format("  error            largest {:.4g} absolute, {:.4g} relative; NMSE {:.4g}; cosine {:.15g}\n",
+                        judgement.max_abs_error, judgement.max_rel_error, judgement.nmse, judgement.cosine);
+    text += fmt::format("  bound            median bound/magnitude {:.4g}; {} uninformative elements; {} distinct expected values\n",
+                        judgement.median_bound_ratio, judgement.uninformative, judgement.distinct_expected);
+    text += fmt::format("  simulator        {} threadgroups, {} meeting points, {} collectives ({} divergent), {:.4f} s; oracle {:.4f} s\n",
+                        verdict.counters.threadgroups, verdict.counters.meeting_points, verdict.counters.collectives,
+                        verdict.counters.divergent_collectives, verdict.simulator_seconds, verdict.oracle_seconds);
+    text += fmt::format("  output digest    {:016x}\n", verdict.digest);
+    text += "  worst elements\n" + worst_elements(judgement, verdict.row_length);
+  }
+  text += hazards_of(verdict) + stages_of(verdict, false);
+  text += fmt::format("  replay: {}\n", replay_line(options, name));
+  text += "  executed on the simulator\n";
+  return text;
+}
+
+std::string describe_summary(const harness::Summary& summary, const Options& options) {
+  std::string text;
+  if (summary.stopped) {
+    std::size_t done = 0;
+    for (const auto& [status, count] : summary.counts) done += count;
+    text += fmt::format("stopped: {} of {} selected cases were run, the others were not\n", done, summary.selected);
+  }
+  if (summary.stage_failures != 0) {
+    text += fmt::format("in {} cases a later stage is wrong, which decides no verdict here: run its own family\n", summary.stage_failures);
+  }
+  std::size_t carried_out = 0;
+  for (const auto& [status, count] : summary.counts) carried_out += count;
+  text += fmt::format("{} cases: {} passed, {} failed", carried_out, summary.count(Status::passed), summary.failures());
+  std::string kinds;
+  for (const auto& [status, count] : summary.counts) {
+    if (status != Status::passed && status != Status::failed && status != Status::skipped && count != 0) {
+      kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, harness::to_string(status));
+    }
+  }
+  if (!kinds.empty()) text += fmt::format(" (of these {})", kinds);
+  if (summary.count(Status::skipped) != 0) text += fmt::format(", {} skipped", summary.count(Status::skipped));
+  text += fmt::format("; {} elements compared, {} above bound", grouped(summary.elements_compared), grouped(summary.elements_faulty));
+  if (!summary.largest_ratio_case.empty()) {
+    text += fmt::format("; largest error/bound {:.3g} in {}", summary.largest_ratio, summary.largest_ratio_case);
+  }
+  text += fmt::format("; executed on the simulator, schedule {}, in {:.1f} s; output digest {:016x}\n", options.schedule, summary.seconds,
+                      summary.digest);
+  return text;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,42 @@
+// What people read on a terminal: progress, failures with their worst elements, the summary.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "cli/options.h"
+#include "harness/run/runner.h"
+#include "harness/run/verdict.h"
+
+namespace assay::cli {
+
+// Shows the progress of a run: a bar that is redrawn on a terminal, plain lines elsewhere.
+class Progress {
+ public:
+  Progress(const Options& options, std::size_t selected);
+
+  void show(const harness::Verdict& verdict);
+  // Clears the bar, so that what follows starts on a line of its own.
+  void finish();
+
+ private:
+  void draw();
+  void clear();
+
+  const Options& options_;
+  std::size_t selected_;
+  std::size_t done_ = 0;
+  std::size_t failures_ = 0;
+  double start_;
+  double last_drawn_ = 0;
+  bool is_terminal_;
+};
+
+// Verdict, reason, hazards, worst elements and replay line of one case.
+[[nodiscard]] std::string describe_verdict(const harness::Verdict& verdict, const Options& options);
+// All of that, with every figure.
+[[nodiscard]] std::string describe_everything(const harness::Verdict& verdict, const Options& options);
+// The closing lines of a run.
+[[nodiscard]] std::string describe_summary(const harness::Summary& summary, const Options& options);
+
+}  // namespace assay::cli

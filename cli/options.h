@@ -1,0 +1,33 @@
+// What the command line asked for, parsed but not yet acted upon.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace assay::cli {
+
+struct Options {
+  enum class Command { gate, run, list, show } command = Command::gate;
+  std::vector<std::string> words;  // cases, globs, suites
+  std::string cases;               // list --cases
+  std::string family;
+  std::string kernel;               // a .metal file, a variant.toml or its directory
+  std::string variants;             // directory to look for variants in; empty: the default
+  std::vector<std::string> fields;  // --set name=value
+  std::string schedule = "forward";
+  std::string fp_contract = "off";
+  unsigned threads = 1;
+  unsigned jobs = 0;  // 0: one per core
+  std::uint64_t seed = 0;
+  bool fail_fast = false;
+};
+
+// Exit statuses of the command.
+inline constexpr int kExitPassed = 0;
+inline constexpr int kExitFailed = 1;         // some verdict failed
+inline constexpr int kExitUsage = 2;          // bad usage, environment or kernel file
+inline constexpr int kExitInternal = 3;       // the harness itself failed
+inline constexpr int kExitInterrupted = 130;  // stopped by Ctrl-C: neither passed nor failed, as shells report SIGINT
+
+}  // namespace assay::cli

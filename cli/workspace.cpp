@@ -1,0 +1,93 @@
+#include "cli/workspace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+namespace assay::cli {
+namespace {
+
+unsigned core_count() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+// In single quotes if a shell would touch it.
+std::string quoted(const std::string& text) {
+  if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%") == std::string::npos) return text;
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+}  // namespace
+
+Workspace open_workspace(const Options& options) {
+  Workspace workspace;
+  workspace.catalogue =
+      kernels::find_variants(options.variants.empty() ? kernels::default_variants_directory() : std::filesystem::path(options.variants));
+  if (!options.kernel.empty()) {
+    kernels::Variant user = kernels::variant_from_path(options.kernel, options.family);
+    workspace.user_variant = user.name;
+    std::erase_if(workspace.catalogue, [&](const kernels::Variant& variant) { return variant.name == user.name; });
+    workspace.catalogue.insert(workspace.catalogue.begin(), std::move(user));
+  }
+  return workspace;
+}
+
+void select(Workspace& workspace, const Options& options, const std::vector<std::string>& words) {
+  harness::SelectionRequest request;
+  request.family = options.family;
+  request.seed = options.seed;
+  if (workspace.user_variant.empty()) {
+    request.words = words;
+    workspace.selection = harness::select_cases(request, workspace.catalogue);
+    return;
+  }
+  const kernels::Variant& user = workspace.catalogue.front();
+  request.family = user.family;
+  for (const std::string& word : words) {
+    const std::string_view named = harness::variant_of(word);
+    const bool other = named != user.name && std::ranges::any_of(workspace.catalogue, [&](const kernels::Variant& variant) {
+                         return variant.name == named && variant.family == user.family;
+                       });
+    request.words.push_back(other ? user.name + word.substr(named.size()) : word);
+  }
+  workspace.selection = harness::select_cases(request, std::span(&user, 1));
+}
+
+harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace) {
+  harness::WorkbenchOptions result;
+  result.fp_contract = options.fp_contract == "fast";
+  result.jobs = options.jobs == 0 ? core_count() : options.jobs;
+  for (const std::string& assignment : options.fields) {
+    auto [name, value] = kernels::parse_field_assignment(assignment);
+    if (!result.fields.emplace(name, value).second)
+      throw std::invalid_argument(fmt::format("--set {}: '{}' is set twice", assignment, name));
+  }
+  result.user_variant = workspace.user_variant;
+  return result;
+}
+
+harness::RunOptions run_options(const Options& options) {
+  harness::RunOptions result;
+  result.simulator.schedule = metal::Schedule::parse(options.schedule);
+  result.simulator.threads = options.threads;
+  result.jobs = options.jobs == 0 ? core_count() : options.jobs;
+  result.fail_fast = options.fail_fast;
+  return result;
+}
+
+std::string replay_line(const Options& options, const std::string& case_name) {
+  std::string line = fmt::format("assay run {}", quoted(case_name));
+  if (!options.kernel.empty()) line += fmt::format(" --kernel {}", quoted(options.kernel));
+  if (!options.kernel.empty() && !options.family.empty()) line += fmt::format(" --family {}", options.family);
+  if (!options.variants.empty()) line += fmt::format(" --variants {}", quoted(options.variants));
+  for (const std::string& field : options.fields) line += fmt::format(" --set {}", quoted(field));
+  if (options.schedule != "forward") line += fmt::format(" --schedule {}", options.schedule);
+  if (options.threads != 1) line += fmt::format(" --threads {}", options.threads);
+  if (options.fp_contract != "off") line += fmt::format(" --fp-contract {}", options.fp_contract);
+  return line;
+}
+
+}  // namespace assay::cli

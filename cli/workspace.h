@@ -1,0 +1,34 @@
+// The variants a command works with, and the cases it selected among them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "harness/cases/selection.h"
+#include "harness/run/runner.h"
+#include "harness/run/workbench.h"
+#include "kernels/variant.h"
+
+namespace assay::cli {
+
+struct Workspace {
+  std::vector<kernels::Variant> catalogue;  // ours, and the user's in place of one of the same name
+  std::string user_variant;                 // name of the --kernel; empty without one
+  harness::Selection selection;
+};
+
+// The variants found in --variants (or the default place), joined by --kernel.
+[[nodiscard]] Workspace open_workspace(const Options& options);
+
+// Fills workspace.selection with what `words` select. With --kernel, only its cases; a case or glob written for another
+// variant of the family is read as one of the user's kernel.
+void select(Workspace& workspace, const Options& options, const std::vector<std::string>& words);
+
+[[nodiscard]] harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace);
+[[nodiscard]] harness::RunOptions run_options(const Options& options);
+
+// The command that repeats one case as this run executed it.
+[[nodiscard]] std::string replay_line(const Options& options, const std::string& case_name);
+
+}  // namespace assay::cli
