@@ -45,14 +45,14 @@ enum class AddressSpace { device, constant, threadgroup };
 struct BoundArgument {
   std::string name;
   AddressSpace space = AddressSpace::device;
-  std::uint32_t index = 0;        // [[buffer(index)]] or [[threadgroup(index)]]
-  bool is_reference = false;      // `constant T&` rather than a pointer
-  bool is_const = false;          // the kernel cannot write through it
-  std::string type_name;          // the pointee
+  std::uint32_t index = 0;                 // [[buffer(index)]] or [[threadgroup(index)]]
+  bool is_reference = false;               // `constant T&` rather than a pointer
+  bool is_const = false;                   // the kernel cannot write through it
+  std::string type_name;                   // the pointee
   ScalarType element = ScalarType::other;  // the pointee where it is a scalar, else its scalar if it is a vector
-  std::size_t element_count = 1;  // scalars in the pointee
-  std::size_t size = 0;           // bytes of the pointee
-  std::optional<StructLayout> layout;  // of a struct pointee
+  std::size_t element_count = 1;           // scalars in the pointee
+  std::size_t size = 0;                    // bytes of the pointee
+  std::optional<StructLayout> layout;      // of a struct pointee
 };
 
 // Everything the host must bind for one function.

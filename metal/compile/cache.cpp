@@ -1,0 +1,93 @@
+#include "metal/compile/cache.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "metal/errors.h"
+
+namespace assay::metal::compile {
+
+namespace {
+
+// Appended to an entry: a mark and the hash of everything before it. Shared objects and precompiled headers are read by
+// their own tables, so bytes behind their end do no harm.
+constexpr std::string_view kSeal = "\nassay-seal:";
+constexpr std::size_t kSealBytes = kSeal.size() + 32;
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+bool is_sound(const std::filesystem::path& path) {
+  const std::string text = read_file(path);
+  if (text.size() < kSealBytes) return false;
+  const std::string_view content = std::string_view(text).substr(0, text.size() - kSealBytes);
+  const std::string_view seal = std::string_view(text).substr(content.size());
+  return seal.starts_with(kSeal) && seal.substr(kSeal.size()) == Hash().add(content).hex();
+}
+
+std::filesystem::path default_directory() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') return std::filesystem::path(cache) / "assay";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return std::filesystem::path(home) / ".cache" / "assay";
+  throw EnvironmentError("no place for compiled kernels: neither XDG_CACHE_HOME nor HOME is set");
+}
+
+}  // namespace
+
+void Hash::add_bytes(std::string_view bytes) {
+  constexpr unsigned __int128 kPrime = (static_cast<unsigned __int128>(1) << 88) | 0x13b;
+  for (const char byte : bytes) {
+    state_ ^= static_cast<unsigned char>(byte);
+    state_ *= kPrime;
+  }
+}
+
+Hash& Hash::add(std::string_view text) {
+  add_bytes(fmt::format("{}:", text.size()));
+  add_bytes(text);
+  return *this;
+}
+
+std::string Hash::hex() const {
+  return fmt::format("{:016x}{:016x}", static_cast<std::uint64_t>(state_ >> 64), static_cast<std::uint64_t>(state_));
+}
+
+Cache::Cache(std::filesystem::path directory) : directory_(directory.empty() ? default_directory() : std::move(directory)) {
+  std::error_code error;
+  std::filesystem::create_directories(directory_, error);
+  if (error || access(directory_.c_str(), W_OK) != 0) {
+    throw EnvironmentError(fmt::format("the cache for compiled kernels, {}, cannot be written; set XDG_CACHE_HOME to a directory that can",
+                                       directory_.string()));
+  }
+}
+
+std::filesystem::path Cache::get(const std::string& name, const std::function<void(const std::filesystem::path&)>& make) const {
+  const auto entry = directory_ / name;
+  if (is_sound(entry)) return entry;
+  static std::atomic<unsigned> serial = 0;
+  const auto temporary = directory_ / fmt::format("{}.{}.{}.tmp{}", entry.stem().string(), getpid(), serial++, entry.extension().string());
+  struct Remover {
+    const std::filesystem::path& path;
+    ~Remover() {
+      std::error_code ignored;
+      std::filesystem::remove(path, ignored);
+    }
+  } remover{temporary};
+  make(temporary);
+  const std::string seal = std::string(kSeal) + Hash().add(read_file(temporary)).hex();
+  std::ofstream stream(temporary, std::ios::binary | std::ios::app);
+  stream << seal;
+  stream.close();
+  std::error_code error;
+  if (stream) std::filesystem::rename(temporary, entry, error);
+  if (!stream || error) throw EnvironmentError(fmt::format("cannot write {} ({}); is the disk full?", entry.string(), error.message()));
+  return entry;
+}
+
+}  // namespace assay::metal::compile

@@ -1,0 +1,38 @@
+// The cache of compiled files: entries that are whole or absent, whoever else writes at the same time.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace assay::metal::compile {
+
+// 128-bit FNV-1a of a sequence of texts, each delimited by its length.
+class Hash {
+ public:
+  Hash& add(std::string_view text);
+  [[nodiscard]] std::string hex() const;
+
+ private:
+  void add_bytes(std::string_view bytes);
+  unsigned __int128 state_ = (static_cast<unsigned __int128>(0x6c62272e07bb0142u) << 64) | 0x62b821756295c58du;
+};
+
+class Cache {
+ public:
+  // An empty directory stands for $XDG_CACHE_HOME/assay, or ~/.cache/assay. Throws EnvironmentError if it cannot be
+  // created or written.
+  explicit Cache(std::filesystem::path directory);
+
+  // The path of entry `name`, made by `make(path)` unless a sound one is there. `make` writes a temporary file, which is
+  // sealed with a checksum and renamed: a reader never sees half an entry, and an entry whose checksum is wrong is made anew.
+  [[nodiscard]] std::filesystem::path get(const std::string& name, const std::function<void(const std::filesystem::path&)>& make) const;
+
+  [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
+
+ private:
+  std::filesystem::path directory_;
+};
+
+}  // namespace assay::metal::compile

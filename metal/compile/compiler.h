@@ -1,0 +1,40 @@
+// Drives clang: preprocesses Metal source and compiles translated source to a shared object.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "metal/compile/cache.h"
+#include "metal/library.h"
+
+namespace assay::metal::compile {
+
+class Compiler {
+ public:
+  // Throws EnvironmentError if there is no clang 19 or the cache cannot be used.
+  explicit Compiler(CompileOptions options);
+
+  // `file` run through the preprocessor against our headers; line markers name the user's files, and `file` itself
+  // `display_name`. Throws CompileError.
+  [[nodiscard]] std::string preprocess(const std::filesystem::path& file, const std::string& display_name) const;
+
+  // The shared object of a translated source, from the cache or made. Throws CompileError with clang's messages, each at the
+  // user's file and line.
+  [[nodiscard]] std::filesystem::path shared_object(std::string_view source, std::string_view function) const;
+
+ private:
+  [[nodiscard]] std::filesystem::path prelude() const;
+  [[nodiscard]] std::vector<std::string> language_flags() const;
+
+  CompileOptions options_;
+  std::string clang_;
+  Cache cache_;
+  std::string toolchain_;  // hash of the compiler, our headers and the pass
+};
+
+// Clang's messages in the user's terms: Metal's words for address spaces, the user's line first where the error lies in one of
+// our headers, and the source line quoted.
+[[nodiscard]] std::string explain_errors(std::string_view messages);
+
+}  // namespace assay::metal::compile

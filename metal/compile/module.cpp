@@ -1,0 +1,120 @@
+#include "metal/compile/module.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <sstream>
+
+#include "metal/errors.h"
+#include "metal/execute/collectives.h"
+
+namespace assay::metal::compile {
+
+LoadedModule::LoadedModule(const std::filesystem::path& path) {
+  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr) throw EnvironmentError(fmt::format("cannot load the compiled kernel: {}", dlerror()));
+  module_ = static_cast<const abi::Module*>(dlsym(handle_, "__assay_module"));
+  if (module_ == nullptr || module_->version != abi::kVersion) {
+    dlclose(handle_);
+    throw EnvironmentError(fmt::format("{} is not a kernel compiled by this version of assay", path.string()));
+  }
+  const auto& services = execute::services();
+  for (std::size_t service = 0; service < services.size(); ++service)
+    module_->services[service] = reinterpret_cast<void*>(services[service]);
+}
+
+LoadedModule::~LoadedModule() { dlclose(handle_); }
+
+namespace {
+
+ScalarType scalar_named(const std::string& name) {
+  for (int type = 0; type <= static_cast<int>(ScalarType::other); ++type) {
+    if (to_string(static_cast<ScalarType>(type)) == name) return static_cast<ScalarType>(type);
+  }
+  return ScalarType::other;
+}
+
+std::string rest_of(std::istringstream& stream) {
+  std::string rest;
+  std::getline(stream >> std::ws, rest);
+  return rest;
+}
+
+struct Reflected {
+  bool is_const = false;
+  std::size_t size = 0;
+  ScalarType element = ScalarType::other;
+  std::size_t count = 1;
+  std::string type_name;
+  std::optional<StructLayout> layout;
+};
+
+// By parameter position; the grammar is in pass/reflection.h.
+std::map<std::size_t, Reflected> parse_reflection(const char* text) {
+  std::map<std::size_t, Reflected> result;
+  Reflected* current = nullptr;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string kind;
+    std::string scalar;
+    words >> kind;
+    if (kind == "argument") {
+      std::size_t position = 0;
+      words >> position;
+      current = &result[position];
+      words >> current->is_const >> current->size >> scalar >> current->count;
+      current->element = scalar_named(scalar);
+      current->type_name = rest_of(words);
+    } else if (kind == "struct" && current != nullptr) {
+      current->layout.emplace();
+      words >> current->layout->size;
+      current->layout->name = rest_of(words);
+    } else if (kind == "field" && current != nullptr && current->layout) {
+      StructField field;
+      words >> field.offset >> field.size >> scalar >> field.count >> field.name;
+      field.type = scalar_named(scalar);
+      field.type_name = rest_of(words);
+      constexpr std::string_view kRenamed = "assay_name_";
+      if (field.name.starts_with(kRenamed)) field.name.erase(0, kRenamed.size());
+      current->layout->fields.push_back(std::move(field));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+ArgumentLayout layout_of(const translate::Kernel& kernel, const abi::Module& module) {
+  ArgumentLayout layout;
+  layout.function = kernel.host_name;
+  layout.file = kernel.file;
+  layout.line = kernel.line;
+  layout.static_threadgroup_bytes = module.threadgroup_bytes;
+  layout.max_total_threads = kernel.max_total_threads;
+  auto reflected = parse_reflection(module.reflection);
+  for (std::size_t position = 0; position < kernel.parameters.size(); ++position) {
+    const auto& parameter = kernel.parameters[position];
+    if (parameter.role == translate::Role::builtin) continue;
+    const bool threadgroup = parameter.role == translate::Role::threadgroup;
+    const std::uint32_t present = threadgroup ? module.present_threadgroup_arguments : module.present_buffers;
+    if ((present >> parameter.index & 1u) == 0) continue;
+    const Reflected& type = reflected[position];
+    BoundArgument argument;
+    argument.name = parameter.name;
+    argument.space = threadgroup ? AddressSpace::threadgroup : parameter.space;
+    argument.index = parameter.index;
+    argument.is_reference = parameter.is_reference;
+    argument.is_const = type.is_const || argument.space == AddressSpace::constant;
+    argument.type_name = type.type_name;
+    argument.element = type.element;
+    argument.element_count = type.count;
+    argument.size = type.size;
+    argument.layout = type.layout;
+    layout.arguments.push_back(std::move(argument));
+  }
+  return layout;
+}
+
+}  // namespace assay::metal::compile

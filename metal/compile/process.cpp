@@ -1,0 +1,91 @@
+#include "metal/compile/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "metal/errors.h"
+
+extern char** environ;
+
+namespace assay::metal::compile {
+
+namespace {
+
+class Pipe {
+ public:
+  Pipe() {
+    if (pipe2(ends_.data(), O_CLOEXEC) != 0) throw EnvironmentError(fmt::format("no pipe for a child process: {}", std::strerror(errno)));
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    close_end(0);
+    close_end(1);
+  }
+  int read_end() const { return ends_[0]; }
+  int write_end() const { return ends_[1]; }
+  void close_end(std::size_t which) {
+    if (ends_[which] >= 0) close(ends_[which]);
+    ends_[which] = -1;
+  }
+
+ private:
+  std::array<int, 2> ends_{-1, -1};
+};
+
+// Drains both pipes together, so that a child which fills one of them does not block.
+void drain(Pipe& first, std::string& first_text, Pipe& second, std::string& second_text) {
+  std::array<pollfd, 2> waiting = {pollfd{first.read_end(), POLLIN, 0}, pollfd{second.read_end(), POLLIN, 0}};
+  const std::array<std::string*, 2> texts = {&first_text, &second_text};
+  std::array<char, 65536> chunk;
+  while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
+    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
+    for (std::size_t which = 0; which < waiting.size(); ++which) {
+      if (waiting[which].fd < 0 || waiting[which].revents == 0) continue;
+      const auto count = read(waiting[which].fd, chunk.data(), chunk.size());
+      if (count > 0) {
+        texts[which]->append(chunk.data(), static_cast<std::size_t>(count));
+      } else if (count == 0 || errno != EINTR) {
+        waiting[which].fd = -1;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+ProcessResult run_process(const std::vector<std::string>& arguments) {
+  std::vector<char*> raw;
+  for (const auto& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
+  raw.push_back(nullptr);
+  Pipe output;
+  Pipe errors;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output.write_end(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, errors.write_end(), STDERR_FILENO);
+  pid_t child = 0;
+  const int status = posix_spawnp(&child, raw[0], &actions, nullptr, raw.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (status != 0) throw EnvironmentError(fmt::format("cannot start {}: {}", arguments[0], std::strerror(status)));
+  output.close_end(1);
+  errors.close_end(1);
+  ProcessResult result;
+  drain(output, result.output, errors, result.errors);
+  int wait_status = 0;
+  while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR) {
+  }
+  result.exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+  return result;
+}
+
+}  // namespace assay::metal::compile

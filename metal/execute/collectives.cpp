@@ -1,0 +1,430 @@
+#include "metal/execute/collectives.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "metal/execute/matrix.h"
+#include "metal/execute/scalars.h"
+
+namespace assay::metal::execute {
+
+namespace {
+
+// The operation codes of metal/shader/runtime.h.
+enum class Reduction : std::uint32_t {
+  sum,
+  product,
+  min,
+  max,
+  bit_and,
+  bit_or,
+  bit_xor,
+  prefix_inclusive_sum,
+  prefix_exclusive_sum,
+  prefix_inclusive_product,
+  prefix_exclusive_product
+};
+enum class Shuffle : std::uint32_t {
+  index,
+  exchange_xor,
+  up,
+  down,
+  rotate_up,
+  rotate_down,
+  fill_up,
+  fill_down,
+  broadcast,
+  broadcast_first
+};
+enum class AtomicOperation : std::uint32_t { load, store, exchange, compare_exchange, add, subtract, bit_and, bit_or, bit_xor, min, max };
+
+constexpr std::size_t kMaxShuffledBytes = 64;
+
+Request& request_of(SimdGroup& group, std::uint32_t lane) { return group.lanes[lane].request; }
+
+// ---- stores
+
+void commit(const Request& request) {
+  // The common sizes as constants, so that each is a move and not a call.
+  void* to = request.pointers[0];
+  const void* from = request.pointers[1];
+  switch (request.bytes) {
+    case 2:
+      std::memcpy(to, from, 2);
+      break;
+    case 4:
+      std::memcpy(to, from, 4);
+      break;
+    case 8:
+      std::memcpy(to, from, 8);
+      break;
+    case 16:
+      std::memcpy(to, from, 16);
+      break;
+    default:
+      std::memmove(to, from, request.bytes);
+  }
+}
+
+// ---- reductions
+
+template <typename T, typename Combine>
+void butterfly(std::array<T, abi::kLanes>& values, std::uint32_t width, Combine combine) {
+  // Every lane of a butterfly ends with the same bits, because each step is commutative: one half of it is enough.
+  for (std::uint32_t stride = 1; stride < width; stride *= 2) {
+    for (std::uint32_t lane = 0; lane < abi::kLanes; lane += 2 * stride) values[lane] = combine(values[lane], values[lane + stride]);
+  }
+  for (std::uint32_t lane = 0; lane < abi::kLanes; ++lane) values[lane] = values[lane & ~(width - 1)];
+}
+
+template <typename T, typename Combine>
+void scan(std::array<T, abi::kLanes>& values, LaneMask participants, std::uint32_t width, T identity, bool inclusive, Combine combine) {
+  T running = identity;
+  for (std::uint32_t lane = 0; lane < abi::kLanes; ++lane) {
+    if (lane % width == 0) running = identity;
+    if ((participants >> lane & 1u) == 0) continue;
+    const T before = running;
+    running = combine(running, values[lane]);
+    values[lane] = inclusive ? running : before;
+  }
+}
+
+template <typename T>
+T reduction_identity(Reduction operation) {
+  switch (operation) {
+    case Reduction::product:
+    case Reduction::prefix_inclusive_product:
+    case Reduction::prefix_exclusive_product:
+      return static_cast<T>(1);
+    case Reduction::min:
+      if constexpr (is_floating<T>) {
+        return static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+      } else {
+        return std::numeric_limits<T>::max();
+      }
+    case Reduction::max:
+      if constexpr (is_floating<T>) {
+        return static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+      } else {
+        return std::numeric_limits<T>::lowest();
+      }
+    case Reduction::bit_and:
+      if constexpr (is_floating<T>) {
+        return T{};
+      } else {
+        return static_cast<T>(~T{});
+      }
+    default:
+      return static_cast<T>(0);
+  }
+}
+
+template <typename T>
+void reduce(std::array<T, abi::kLanes>& values, LaneMask participants, Reduction operation, std::uint32_t width) {
+  const T identity = reduction_identity<T>(operation);
+  switch (operation) {
+    case Reduction::sum:
+      return butterfly(values, width, add<T>);
+    case Reduction::product:
+      return butterfly(values, width, multiply<T>);
+    case Reduction::min:
+      return butterfly(values, width, minimum<T>);
+    case Reduction::max:
+      return butterfly(values, width, maximum<T>);
+    case Reduction::prefix_inclusive_sum:
+      return scan(values, participants, width, identity, true, add<T>);
+    case Reduction::prefix_exclusive_sum:
+      return scan(values, participants, width, identity, false, add<T>);
+    case Reduction::prefix_inclusive_product:
+      return scan(values, participants, width, identity, true, multiply<T>);
+    case Reduction::prefix_exclusive_product:
+      return scan(values, participants, width, identity, false, multiply<T>);
+    default:
+      break;
+  }
+  if constexpr (!is_floating<T>) {
+    if (operation == Reduction::bit_and) return butterfly(values, width, [](T a, T b) { return static_cast<T>(a & b); });
+    if (operation == Reduction::bit_or) return butterfly(values, width, [](T a, T b) { return static_cast<T>(a | b); });
+    return butterfly(values, width, [](T a, T b) { return static_cast<T>(a ^ b); });
+  }
+}
+
+void perform_reduce(SimdGroup& group, LaneMask participants, const Request& first) {
+  const auto operation = static_cast<Reduction>(first.words[0]);
+  const std::uint32_t count = first.words[2];
+  const std::uint32_t width = first.words[3];
+  with_scalar(static_cast<ScalarCode>(first.words[1]), [&]<typename T>(T) {
+    for (std::uint32_t component = 0; component < count; ++component) {
+      std::array<T, abi::kLanes> values;
+      values.fill(reduction_identity<T>(operation));
+      for_each_lane(group, participants, [&](Lane& lane) {
+        values[lane.index] = load_scalar<T>(static_cast<std::byte*>(lane.request.pointers[0]) + component * sizeof(T));
+      });
+      reduce(values, participants, operation, width);
+      for_each_lane(group, participants, [&](Lane& lane) {
+        store_scalar(static_cast<std::byte*>(lane.request.pointers[0]) + component * sizeof(T), values[lane.index]);
+      });
+    }
+  });
+}
+
+// ---- shuffles
+
+struct Source {
+  std::uint32_t lane = 0;
+  bool from_fill = false;
+};
+
+// Where a lane's value comes from; its own where Metal leaves the result undefined.
+Source shuffle_source(Shuffle mode, std::uint32_t lane, const Request& request, LaneMask participants) {
+  const std::uint32_t width = request.words[2];
+  const std::uint32_t argument = request.words[3];
+  const std::uint32_t base = lane & ~(width - 1);
+  const std::uint32_t within = lane - base;
+  const auto in_group = [&](std::uint64_t other) -> Source {
+    return other < width ? Source{base + static_cast<std::uint32_t>(other)} : Source{lane};
+  };
+  switch (mode) {
+    case Shuffle::index:
+    case Shuffle::broadcast:
+      return in_group(argument);
+    case Shuffle::exchange_xor:
+      return in_group(within ^ argument);
+    case Shuffle::up:
+      return argument <= within ? Source{lane - argument} : Source{lane};
+    case Shuffle::down:
+      return in_group(std::uint64_t{within} + argument);
+    case Shuffle::rotate_up:
+      return in_group((within + width - argument % width) % width);
+    case Shuffle::rotate_down:
+      return in_group((std::uint64_t{within} + argument) % width);
+    case Shuffle::fill_up:
+    case Shuffle::fill_down: {
+      const std::uint32_t modulo = std::clamp(request.words[4], 1u, width);
+      const std::uint32_t segment = base + within / modulo * modulo;
+      const std::uint32_t position = within % modulo;
+      if (argument > modulo) return {lane};
+      if (mode == Shuffle::fill_up) {
+        return argument <= position ? Source{segment + position - argument} : Source{segment + position + modulo - argument, true};
+      }
+      return position + argument < modulo ? Source{segment + position + argument} : Source{segment + position + argument - modulo, true};
+    }
+    case Shuffle::broadcast_first:
+      break;
+  }
+  const LaneMask in_base = participants >> base & (width == 32 ? ~LaneMask{0} : (LaneMask{1} << width) - 1);
+  return {base + static_cast<std::uint32_t>(std::countr_zero(in_base))};
+}
+
+void perform_shuffle(SimdGroup& group, LaneMask participants, const Request& first) {
+  const auto mode = static_cast<Shuffle>(first.words[0]);
+  const std::size_t bytes = first.words[1];
+  std::array<std::array<std::byte, kMaxShuffledBytes>, abi::kLanes> values;
+  std::array<std::array<std::byte, kMaxShuffledBytes>, abi::kLanes> fills;
+  const bool filling = mode == Shuffle::fill_up || mode == Shuffle::fill_down;
+  for_each_lane(group, participants, [&](Lane& lane) {
+    std::memcpy(values[lane.index].data(), lane.request.pointers[0], bytes);
+    if (filling) std::memcpy(fills[lane.index].data(), lane.request.pointers[1], bytes);
+  });
+  for_each_lane(group, participants, [&](Lane& lane) {
+    const Source source = shuffle_source(mode, lane.index, lane.request, participants);
+    if ((participants >> source.lane & 1u) == 0) return;
+    std::memcpy(lane.request.pointers[0], (source.from_fill ? fills : values)[source.lane].data(), bytes);
+  });
+}
+
+void perform_vote(SimdGroup& group, LaneMask participants, bool ballot) {
+  LaneMask votes = 0;
+  for_each_lane(group, participants, [&](Lane& lane) {
+    if (!ballot || lane.request.words[0] != 0) votes |= LaneMask{1} << lane.index;
+  });
+  for_each_lane(group, participants, [&](Lane& lane) {
+    const std::uint32_t width = ballot ? lane.request.words[1] : lane.request.words[0];
+    const LaneMask group_mask = width == 32 ? ~LaneMask{0} : (LaneMask{1} << width) - 1;
+    lane.request.result = votes >> (lane.index & ~(width - 1)) & group_mask;
+  });
+}
+
+// ---- atomics
+
+template <typename T>
+T apply(AtomicOperation operation, T old, T operand) {
+  switch (operation) {
+    case AtomicOperation::add:
+      return add(old, operand);
+    case AtomicOperation::subtract:
+      if constexpr (is_floating<T>) {
+        return static_cast<T>(static_cast<float>(old) - static_cast<float>(operand));
+      } else {
+        return static_cast<T>(static_cast<std::uint64_t>(old) - static_cast<std::uint64_t>(operand));
+      }
+    case AtomicOperation::min:
+      return minimum(old, operand);
+    case AtomicOperation::max:
+      return maximum(old, operand);
+    case AtomicOperation::load:
+      return old;
+    case AtomicOperation::bit_and:
+    case AtomicOperation::bit_or:
+    case AtomicOperation::bit_xor:
+      if constexpr (!is_floating<T>) {
+        if (operation == AtomicOperation::bit_and) return static_cast<T>(old & operand);
+        if (operation == AtomicOperation::bit_or) return static_cast<T>(old | operand);
+        return static_cast<T>(old ^ operand);
+      }
+      return operand;
+    default:
+      return operand;
+  }
+}
+
+// One lane after the other, ascending: one of the orders that the hardware may choose, and always the same.
+void perform_atomics(SimdGroup& group, LaneMask participants) {
+  for_each_lane(group, participants, [](Lane& lane) {
+    const Request& request = lane.request;
+    const auto operation = static_cast<AtomicOperation>(request.words[0]);
+    with_scalar(static_cast<ScalarCode>(request.words[1]), [&]<typename T>(T) {
+      const T old = load_scalar<T>(request.pointers[0]);
+      const T operand = load_scalar<T>(request.pointers[1]);
+      if (operation == AtomicOperation::compare_exchange) {
+        if (std::memcmp(&old, &operand, sizeof(T)) == 0) store_scalar(request.pointers[0], load_scalar<T>(request.pointers[2]));
+      } else if (operation != AtomicOperation::load) {
+        store_scalar(request.pointers[0], apply(operation, old, operand));
+      }
+      store_scalar(request.pointers[1], old);
+    });
+  });
+}
+
+// ---- the functions that compiled kernels call
+
+void meet(Lane& lane) {
+  SimdGroup& group = *lane.group;
+  const LaneMask bit = LaneMask{1} << lane.index;
+  group.runnable &= ~bit;
+  group.waiting |= bit;
+  group.threadgroup->leave(lane);
+}
+
+Request& begin(abi::Lane* lane, abi::Service service, std::uint32_t site) {
+  Request& request = static_cast<Lane*>(lane)->request;
+  request.service = service;
+  request.site = site;
+  return request;
+}
+
+void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, const void* source, std::uint64_t bytes) {
+  auto& lane = *static_cast<Lane*>(abi_lane);
+  if (lane.owns(destination)) {
+    std::memmove(destination, source, bytes);
+    return;
+  }
+  Request& request = begin(abi_lane, abi::kStore, site);
+  request.pointers[0] = destination;
+  request.pointers[1] = const_cast<void*>(source);
+  request.bytes = bytes;
+  if (!lane.owns(source)) {
+    // Another lane's store of this point might change what a copy from shared memory is about to read.
+    auto* copy = static_cast<std::byte*>(__builtin_alloca(bytes));
+    std::memcpy(copy, source, bytes);
+    request.pointers[1] = copy;
+  }
+  meet(lane);
+}
+
+void service_reduce(abi::Lane* lane, std::uint32_t site, std::uint32_t operation, std::uint32_t type, std::uint32_t count,
+                    std::uint32_t width, void* value) {
+  Request& request = begin(lane, abi::kSimdReduce, site);
+  request.words = {operation, type, count, width};
+  request.pointers[0] = value;
+  meet(*static_cast<Lane*>(lane));
+}
+
+void service_shuffle(abi::Lane* lane, std::uint32_t site, std::uint32_t mode, std::uint32_t bytes, std::uint32_t width, void* value,
+                     const void* fill, std::uint32_t argument, std::uint32_t modulo) {
+  Request& request = begin(lane, abi::kSimdShuffle, site);
+  request.words = {mode, bytes, width, argument, modulo};
+  request.pointers = {value, const_cast<void*>(fill)};
+  meet(*static_cast<Lane*>(lane));
+}
+
+std::uint64_t service_ballot(abi::Lane* lane, std::uint32_t site, std::uint32_t predicate, std::uint32_t width) {
+  Request& request = begin(lane, abi::kSimdBallot, site);
+  request.words = {predicate, width};
+  meet(*static_cast<Lane*>(lane));
+  return request.result;
+}
+
+std::uint64_t service_active(abi::Lane* lane, std::uint32_t site, std::uint32_t width) {
+  Request& request = begin(lane, abi::kSimdActive, site);
+  request.words = {width};
+  meet(*static_cast<Lane*>(lane));
+  return request.result;
+}
+
+void service_barrier(abi::Lane* lane, std::uint32_t site, std::uint32_t scope, std::uint32_t flags) {
+  Request& request = begin(lane, abi::kBarrier, site);
+  request.words = {scope, flags};
+  meet(*static_cast<Lane*>(lane));
+}
+
+void service_matrix_multiply(abi::Lane* lane, std::uint32_t site, std::uint32_t type_d, std::uint32_t type_a, std::uint32_t type_b,
+                             std::uint32_t type_c, std::uint32_t accumulate, void* d, const void* a, const void* b, const void* c) {
+  Request& request = begin(lane, abi::kMatrixMultiply, site);
+  request.words = {type_d, type_a, type_b, type_c, accumulate};
+  request.pointers = {d, const_cast<void*>(a), const_cast<void*>(b), const_cast<void*>(c)};
+  meet(*static_cast<Lane*>(lane));
+}
+
+void service_atomic(abi::Lane* lane, std::uint32_t site, std::uint32_t operation, std::uint32_t type, void* object, void* operand,
+                    const void* desired) {
+  Request& request = begin(lane, abi::kAtomic, site);
+  request.words = {operation, type};
+  request.pointers = {object, operand, const_cast<void*>(desired)};
+  meet(*static_cast<Lane*>(lane));
+}
+
+}  // namespace
+
+void perform(SimdGroup& group, LaneMask participants) {
+  const Request& first = request_of(group, static_cast<std::uint32_t>(std::countr_zero(participants)));
+  switch (first.service) {
+    case abi::kStore:
+      for_each_lane(group, participants, [](Lane& lane) { commit(lane.request); });
+      return;
+    case abi::kSimdReduce:
+      return perform_reduce(group, participants, first);
+    case abi::kSimdShuffle:
+      return perform_shuffle(group, participants, first);
+    case abi::kSimdBallot:
+    case abi::kSimdActive:
+      return perform_vote(group, participants, first.service == abi::kSimdBallot);
+    case abi::kMatrixMultiply:
+      ++group.threadgroup->counters.matrix_multiplies;
+      return perform_matrix_multiply(group, participants, first);
+    case abi::kAtomic:
+      return perform_atomics(group, participants);
+    case abi::kBarrier:
+    case abi::kServiceCount:
+      return;
+  }
+}
+
+const std::array<Service, abi::kServiceCount>& services() {
+  static const std::array<Service, abi::kServiceCount> table = [] {
+    std::array<Service, abi::kServiceCount> functions{};
+    functions[abi::kStore] = reinterpret_cast<Service>(service_store);
+    functions[abi::kSimdReduce] = reinterpret_cast<Service>(service_reduce);
+    functions[abi::kSimdShuffle] = reinterpret_cast<Service>(service_shuffle);
+    functions[abi::kSimdBallot] = reinterpret_cast<Service>(service_ballot);
+    functions[abi::kSimdActive] = reinterpret_cast<Service>(service_active);
+    functions[abi::kBarrier] = reinterpret_cast<Service>(service_barrier);
+    functions[abi::kMatrixMultiply] = reinterpret_cast<Service>(service_matrix_multiply);
+    functions[abi::kAtomic] = reinterpret_cast<Service>(service_atomic);
+    return functions;
+  }();
+  return table;
+}
+
+}  // namespace assay::metal::execute

@@ -1,0 +1,121 @@
+#include "metal/execute/dispatch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace assay::metal::execute {
+
+namespace {
+
+// Threadgroup executors keep their stacks from one dispatch to the next: they are lent out and come back.
+class Executors {
+ public:
+  std::unique_ptr<Threadgroup> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<Threadgroup>();
+    auto executor = std::move(idle_.back());
+    idle_.pop_back();
+    return executor;
+  }
+  void give_back(std::unique_ptr<Threadgroup> executor) {
+    executor->counters = {};
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(executor));
+  }
+  static Executors& instance() {
+    static Executors executors;
+    return executors;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Threadgroup>> idle_;
+};
+
+void add(ExecutionCounters& total, const ExecutionCounters& part) {
+  total.threadgroups += part.threadgroups;
+  total.meeting_points += part.meeting_points;
+  total.collectives += part.collectives;
+  total.divergent_collectives += part.divergent_collectives;
+  total.matrix_multiplies += part.matrix_multiplies;
+}
+
+class Run {
+ public:
+  explicit Run(const Dispatch& dispatch) : dispatch_(dispatch), count_(dispatch.launch.grid.count()) {}
+
+  std::vector<Hazard> operator()(ExecutionCounters& counters) {
+    const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(std::max(1u, dispatch_.threads), count_));
+    std::vector<std::jthread> others;
+    for (unsigned worker = 1; worker < workers; ++worker) others.emplace_back([this] { work(); });
+    work();
+    others.clear();
+    if (failure_) std::rethrow_exception(failure_);
+    add(counters, counters_);
+    std::sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Hazard> hazards;
+    for (auto& [index, hazard] : found_) merge(hazards, std::move(hazard));
+    return hazards;
+  }
+
+ private:
+  void work() {
+    try {
+      auto executor = Executors::instance().take();
+      for (std::uint64_t index = next_++; index < count_; index = next_++) {
+        if (auto hazard = executor->run(launch_of(index))) {
+          const std::lock_guard lock(mutex_);
+          found_.emplace_back(index, std::move(*hazard));
+        }
+      }
+      const std::lock_guard lock(mutex_);
+      add(counters_, executor->counters);
+      Executors::instance().give_back(std::move(executor));
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+    }
+  }
+
+  Threadgroup::Launch launch_of(std::uint64_t index) const {
+    Threadgroup::Launch launch = dispatch_.launch;
+    const Size3& grid = launch.grid;
+    launch.position = {static_cast<std::uint32_t>(index % grid.x), static_cast<std::uint32_t>(index / grid.x % grid.y),
+                       static_cast<std::uint32_t>(index / grid.x / grid.y)};
+    const auto at_edge = [](std::uint32_t position, std::uint32_t full, std::uint32_t total) {
+      return std::min(full, total - position * full);
+    };
+    launch.threads = {at_edge(launch.position.x, launch.dispatch_threads.x, launch.total_threads.x),
+                      at_edge(launch.position.y, launch.dispatch_threads.y, launch.total_threads.y),
+                      at_edge(launch.position.z, launch.dispatch_threads.z, launch.total_threads.z)};
+    return launch;
+  }
+
+  const Dispatch& dispatch_;
+  std::uint64_t count_;
+  std::atomic<std::uint64_t> next_ = 0;
+  std::mutex mutex_;
+  std::vector<std::pair<std::uint64_t, Hazard>> found_;
+  ExecutionCounters counters_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+void merge(std::vector<Hazard>& hazards, Hazard hazard) {
+  const auto equal = std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& other) {
+    return other.kind == hazard.kind && other.function == hazard.function && other.first == hazard.first && other.second == hazard.second;
+  });
+  if (equal == hazards.end()) {
+    hazards.push_back(std::move(hazard));
+  } else {
+    equal->count += hazard.count;
+  }
+}
+
+std::vector<Hazard> run(const Dispatch& dispatch, ExecutionCounters& counters) { return Run(dispatch)(counters); }
+
+}  // namespace assay::metal::execute

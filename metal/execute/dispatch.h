@@ -1,0 +1,21 @@
+// Runs the threadgroups of one dispatch on the machine's cores.
+#pragma once
+
+#include <vector>
+
+#include "metal/execute/lanes.h"
+
+namespace assay::metal::execute {
+
+struct Dispatch {
+  Threadgroup::Launch launch;  // position and threads are filled in per threadgroup
+  unsigned threads = 1;        // CPU threads
+};
+
+// Runs all of them and returns the hazards in the order of the threadgroups, equal ones merged.
+std::vector<Hazard> run(const Dispatch& dispatch, ExecutionCounters& counters);
+
+// Adds a hazard, or to the count of an equal one (same kind, function and places).
+void merge(std::vector<Hazard>& hazards, Hazard hazard);
+
+}  // namespace assay::metal::execute

@@ -1,0 +1,47 @@
+#include "metal/execute/fiber.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "metal/errors.h"
+
+namespace assay::metal::execute {
+
+namespace {
+
+// Lanes run the same code at the same depth. Were their stacks equally far from a page boundary, the hot lines of all 32
+// would compete for the same few sets of the first-level cache; an odd number of lines apart, they spread over all sets.
+constexpr std::size_t kStagger = 9 * 64;
+
+std::size_t page_bytes() {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+}  // namespace
+
+StackPool::~StackPool() {
+  for (auto* block : blocks_) munmap(block, kStackBytes * kStacksPerBlock);
+}
+
+void StackPool::grow(std::size_t index) {
+  while (index / kStacksPerBlock >= blocks_.size()) {
+    void* block = mmap(nullptr, kStackBytes * kStacksPerBlock, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (block == MAP_FAILED)
+      throw EnvironmentError(std::string("no memory for the stacks of 32 lanes (16 MiB of address space): ") + std::strerror(errno));
+    blocks_.push_back(static_cast<std::byte*>(block));
+    for (std::size_t stack = 0; stack < kStacksPerBlock; ++stack) mprotect(blocks_.back() + stack * kStackBytes, page_bytes(), PROT_NONE);
+  }
+}
+
+std::byte* StackPool::bottom(std::size_t index) {
+  grow(index);
+  return blocks_[index / kStacksPerBlock] + (index % kStacksPerBlock) * kStackBytes;
+}
+
+std::byte* StackPool::top(std::size_t index) { return bottom(index) + kStackBytes - (index % kStacksPerBlock) * kStagger; }
+
+}  // namespace assay::metal::execute

@@ -1,0 +1,66 @@
+// Stacks and switches for lanes: one fiber a lane, resumed lane to lane without a scheduler in between.
+#pragma once
+
+#include <boost/context/detail/fcontext.hpp>
+#include <cstddef>
+#include <vector>
+
+namespace assay::metal::execute {
+
+using Context = boost::context::detail::fcontext_t;
+
+// Where a suspended flow of control can be resumed. A flow that has not begun learns from `owner` what it is.
+struct Suspended {
+  Context context = nullptr;
+  void* owner = nullptr;
+};
+
+struct Switch {
+  Suspended* from;
+  Suspended* to;
+};
+
+// Suspends the running flow in `from` and resumes `to`; returns when somebody resumes `from`.
+inline void switch_flow(Suspended& from, Suspended& to) {
+  Switch request{&from, &to};
+  const auto arrived = boost::context::detail::jump_fcontext(to.context, &request);
+  static_cast<Switch*>(arrived.data)->from->context = arrived.fctx;
+}
+
+// Makes `flow` begin in `main` (which must never return) when it is first resumed. `main` must call begun() first.
+inline void prepare_flow(Suspended& flow, void* owner, std::byte* stack_top, std::size_t stack_bytes,
+                         void (*main)(boost::context::detail::transfer_t)) {
+  flow.owner = owner;
+  flow.context = boost::context::detail::make_fcontext(stack_top, stack_bytes, main);
+}
+
+// Completes the switch that began this flow and returns its owner.
+inline void* begun(boost::context::detail::transfer_t arrived) {
+  const auto* request = static_cast<Switch*>(arrived.data);
+  request->from->context = arrived.fctx;
+  return request->to->owner;
+}
+
+// Memory for the stacks of one worker's lanes, reserved at once and touched only where used. A stack that overflows hits a
+// page that nobody may touch.
+class StackPool {
+ public:
+  static constexpr std::size_t kStackBytes = std::size_t{512} << 10;
+
+  StackPool() = default;
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+  ~StackPool();
+
+  // The highest usable address of the stack of lane `index`, 16-byte aligned. Throws EnvironmentError out of memory.
+  std::byte* top(std::size_t index);
+  // The lowest address of that stack.
+  std::byte* bottom(std::size_t index);
+
+ private:
+  static constexpr std::size_t kStacksPerBlock = 32;
+  void grow(std::size_t index);
+  std::vector<std::byte*> blocks_;
+};
+
+}  // namespace assay::metal::execute

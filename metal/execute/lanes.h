@@ -1,0 +1,131 @@
+// Lanes, the SIMD-groups they form and the threadgroup these form: the state of lockstep execution.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "metal/execute/fiber.h"
+#include "metal/lane_abi.h"
+#include "metal/simulator.h"
+
+namespace assay::metal::execute {
+
+class SimdGroup;
+class Threadgroup;
+
+// One bit per lane of a SIMD-group.
+using LaneMask = std::uint32_t;
+
+// What a lane wants at the meeting point where it waits. The members are the arguments of the runtime function of that
+// service (metal/shader/runtime.h), in its order.
+struct Request {
+  abi::Service service = abi::kStore;
+  std::uint32_t site = 0;
+  std::array<std::uint32_t, 5> words{};
+  std::array<void*, 4> pointers{};
+  std::uint64_t bytes = 0;
+  std::uint64_t result = 0;
+};
+
+struct Lane : abi::Lane {
+  Request request;
+  Suspended flow;
+  SimdGroup* group = nullptr;
+  std::uint32_t index = 0;  // in the SIMD-group
+  std::byte* stack_bottom = nullptr;
+  std::byte* stack_top = nullptr;
+
+  [[nodiscard]] bool owns(const void* address) const { return address >= stack_bottom && address < stack_top; }
+};
+
+// 32 lanes in lockstep. A lane runs until its next meeting point; when no lane can run any more, those that are behind in
+// program order meet there and go on together.
+class SimdGroup {
+ public:
+  LaneMask runnable = 0;
+  LaneMask waiting = 0;
+  LaneMask finished = 0;
+  LaneMask existing = 0;                      // fewer than 32 at a ragged edge
+  std::optional<std::uint32_t> barrier_site;  // set while the whole group waits at a threadgroup barrier
+  Threadgroup* threadgroup = nullptr;
+  Lane* lanes = nullptr;  // 32 of them
+
+  [[nodiscard]] LaneMask live() const { return waiting | runnable; }
+  [[nodiscard]] bool done() const { return finished == existing; }
+  [[nodiscard]] Lane& next_runnable() const { return lanes[std::countr_zero(runnable)]; }
+
+  // Requires that no lane is runnable and some wait. Lets the hindmost lanes meet: does what they asked for and makes them
+  // runnable, or notes that the group waits at a barrier, or aborts the threadgroup with a hazard.
+  void resolve();
+
+ private:
+  [[nodiscard]] LaneMask hindmost() const;
+};
+
+// Calls `visit(lane)` for each lane in the mask, ascending.
+template <typename Visit>
+void for_each_lane(const SimdGroup& group, LaneMask mask, Visit&& visit) {
+  for (; mask != 0; mask &= mask - 1) visit(group.lanes[std::countr_zero(mask)]);
+}
+
+// Executes threadgroups one after the other on the calling CPU thread, reusing lanes, stacks and threadgroup memory.
+class Threadgroup {
+ public:
+  // How one threadgroup of a dispatch is run.
+  struct Launch {
+    const abi::Module* module = nullptr;
+    Size3 position;          // threadgroup_position_in_grid
+    Size3 grid;              // threadgroups per grid
+    Size3 threads;           // of this threadgroup
+    Size3 dispatch_threads;  // as dispatched
+    Size3 total_threads;     // threads per grid
+    const std::array<void*, abi::kMaxBuffers>* buffers = nullptr;
+    const std::array<std::uint32_t, abi::kMaxBuffers>* threadgroup_offsets =
+        nullptr;  // of the arguments, from the start of threadgroup memory
+    std::uint32_t threadgroup_bytes = 0;
+    std::uint32_t ordered_buffers = 0;
+    Schedule schedule;
+  };
+
+  Threadgroup();
+  ~Threadgroup();
+
+  // Runs to the end, or to the first hazard, which is returned.
+  std::optional<Hazard> run(const Launch& launch);
+
+  ExecutionCounters counters;
+
+  // For lanes and SIMD-groups.
+  const abi::Module& module() const { return *launch_->module; }
+  SourceLocation location(std::uint32_t site) const;
+  // Suspends `lane`, whose group has just lost it as a runnable lane, and lets whoever is next run.
+  void leave(Lane& lane);
+  void abort(Hazard hazard) { hazard_ = std::move(hazard); }
+  Hazard barrier_divergence(std::uint32_t site, const std::string& who, std::optional<std::uint32_t> other, const std::string& what) const;
+
+ private:
+  void prepare(const Launch& launch);
+  void prepare_lane(Lane& lane, const Launch& launch, std::uint32_t thread);
+  // The flow to run next: a lane's, or the caller's of run() when all is done.
+  Suspended& next(SimdGroup& current);
+  SimdGroup* choose();
+  bool release_barrier();
+
+  StackPool stacks_;
+  std::vector<std::unique_ptr<std::array<Lane, abi::kLanes>>> lanes_;
+  std::vector<SimdGroup> groups_;  // all that were ever needed; the first active_groups_ take part
+  std::size_t active_groups_ = 0;
+  std::vector<std::byte> memory_storage_;
+  std::byte* memory_ = nullptr;
+  const Launch* launch_ = nullptr;
+  Suspended caller_;
+  std::optional<Hazard> hazard_;
+  std::uint64_t random_state_ = 0;
+};
+
+}  // namespace assay::metal::execute

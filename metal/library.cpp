@@ -1,0 +1,127 @@
+#include "metal/library.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "metal/compile/compiler.h"
+#include "metal/compile/temporary_file.h"
+#include "metal/errors.h"
+#include "metal/pipeline.h"
+#include "metal/translate/translation.h"
+
+namespace assay::metal {
+
+struct Library::Impl {
+  Impl(const CompileOptions& options, const std::filesystem::path& file, std::string display_name)
+      : compiler(options), name(std::move(display_name)), translation(translate::Translation::of(compiler.preprocess(file, name), name)) {
+    for (const auto& kernel : translation.kernels()) functions.push_back({kernel.host_name, kernel.file, kernel.line});
+    for (const auto& constant : translation.function_constants())
+      constants.push_back({constant.name, constant.type, constant.index, constant.line});
+  }
+
+  std::shared_ptr<const Pipeline> compile(const PipelineDescriptor& descriptor) const {
+    const auto* kernel = translation.find(descriptor.function);
+    if (kernel == nullptr) {
+      std::vector<std::string> names;
+      for (const auto& function : functions) names.push_back(function.name);
+      throw PipelineError(fmt::format("{} has no kernel function '{}'; it has: {}", name, descriptor.function,
+                                      names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+    }
+    for (const auto& [index, value] : descriptor.constants) check_constant(index, value, descriptor.function);
+    const auto object = compile_object(*kernel, descriptor);
+    return std::make_shared<Pipeline>(std::make_unique<Pipeline::Impl>(descriptor, *kernel, object));
+  }
+
+  // Metal lets a member function without an address space serve thread objects. Where that does not compile, it may serve all:
+  // then the file is right if that compiles, and otherwise the first messages are the ones that Metal's compiler would give.
+  std::filesystem::path compile_object(const translate::Kernel& kernel, const PipelineDescriptor& descriptor) const {
+    using Members = translate::Translation::Members;
+    const std::string source = translation.render(kernel, descriptor.constants, Members::of_thread_objects);
+    try {
+      return compiler.shared_object(source, descriptor.function);
+    } catch (const CompileError&) {
+      const std::string relaxed = translation.render(kernel, descriptor.constants, Members::of_any_object);
+      if (relaxed != source) {
+        try {
+          return compiler.shared_object(relaxed, descriptor.function);
+        } catch (const CompileError&) {
+        }
+      }
+      throw;
+    }
+  }
+
+  // A constant that the file does not declare is ignored, as in Metal; one of another kind is not.
+  void check_constant(std::uint32_t index, const FunctionConstant& value, const std::string& function) const {
+    const auto declared = std::find_if(constants.begin(), constants.end(), [&](const auto& constant) { return constant.index == index; });
+    if (declared == constants.end()) return;
+    const bool wants_bool = declared->type_name == "bool";
+    const bool wants_floating = declared->type_name == "float" || declared->type_name == "half" || declared->type_name == "bfloat";
+    const bool fits = wants_bool       ? std::holds_alternative<bool>(value)
+                      : wants_floating ? !std::holds_alternative<bool>(value)
+                                       : std::holds_alternative<std::int64_t>(value);
+    if (fits) return;
+    const std::string given = std::holds_alternative<bool>(value)     ? "a bool"
+                              : std::holds_alternative<double>(value) ? "a floating value"
+                                                                      : "an integer";
+    throw PipelineError(fmt::format("'{}': function constant '{}' (index {}) is of type {}, but {} was given", function, declared->name,
+                                    index, declared->type_name, given));
+  }
+
+  compile::Compiler compiler;
+  std::string name;
+  translate::Translation translation;
+  std::vector<FunctionDeclaration> functions;
+  std::vector<FunctionConstantDeclaration> constants;
+
+  // One slot per descriptor, so that two threads compile different pipelines at once but neither compiles one twice.
+  struct Slot {
+    std::mutex mutex;
+    std::shared_ptr<const Pipeline> pipeline;
+  };
+  mutable std::mutex mutex;
+  mutable std::map<PipelineDescriptor, std::shared_ptr<Slot>> slots;
+};
+
+Library::Library(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Library::~Library() = default;
+
+std::shared_ptr<Library> Library::from_file(const std::filesystem::path& file, const CompileOptions& options) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) throw CompileError(fmt::format("{}: error: no such file", file.string()));
+  return std::shared_ptr<Library>(new Library(std::make_unique<Impl>(options, file, file.string())));
+}
+
+std::shared_ptr<Library> Library::from_source(std::string_view source, std::string name, const CompileOptions& options) {
+  const compile::TemporaryFile file(compile::Cache(options.cache_directory), source, ".metal");
+  auto impl = std::make_unique<Impl>(options, file.path(), name);
+  return std::shared_ptr<Library>(new Library(std::move(impl)));
+}
+
+const std::string& Library::name() const { return impl_->name; }
+const std::vector<FunctionDeclaration>& Library::functions() const { return impl_->functions; }
+const std::vector<FunctionConstantDeclaration>& Library::function_constants() const { return impl_->constants; }
+bool Library::has_function(std::string_view function) const { return impl_->translation.find(function) != nullptr; }
+
+std::shared_ptr<const Pipeline> Library::pipeline(const PipelineDescriptor& descriptor) const {
+  std::shared_ptr<Impl::Slot> slot;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    auto& entry = impl_->slots[descriptor];
+    if (entry == nullptr) entry = std::make_shared<Impl::Slot>();
+    slot = entry;
+  }
+  const std::lock_guard lock(slot->mutex);
+  if (slot->pipeline == nullptr) slot->pipeline = impl_->compile(descriptor);
+  return slot->pipeline;
+}
+
+Pipeline::Pipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Pipeline::~Pipeline() = default;
+const ArgumentLayout& Pipeline::layout() const { return impl_->layout; }
+const PipelineDescriptor& Pipeline::descriptor() const { return impl_->descriptor; }
+
+}  // namespace assay::metal

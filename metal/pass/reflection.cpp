@@ -1,0 +1,161 @@
+#include "metal/pass/reflection.h"
+
+#include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/Support/raw_ostream.h>
+
+namespace assay::metal::pass {
+namespace {
+
+struct Scalars {
+  llvm::StringRef scalar = "other";
+  std::uint64_t count = 1;
+};
+
+const llvm::DIType* strip(const llvm::DIType* type, bool* is_const = nullptr) {
+  while (const auto* derived = llvm::dyn_cast_or_null<llvm::DIDerivedType>(type)) {
+    switch (derived->getTag()) {
+      case llvm::dwarf::DW_TAG_const_type:
+        if (is_const != nullptr) *is_const = true;
+        [[fallthrough]];
+      case llvm::dwarf::DW_TAG_typedef:
+      case llvm::dwarf::DW_TAG_volatile_type:
+      case llvm::dwarf::DW_TAG_restrict_type:
+      case llvm::dwarf::DW_TAG_atomic_type:
+      case llvm::dwarf::DW_TAG_template_alias:
+        type = derived->getBaseType();
+        continue;
+      default:
+        return type;
+    }
+  }
+  return type;
+}
+
+llvm::StringRef scalar_of(const llvm::DIBasicType& basic) {
+  const auto bits = basic.getSizeInBits();
+  switch (basic.getEncoding()) {
+    case llvm::dwarf::DW_ATE_boolean:
+      return "boolean";
+    case llvm::dwarf::DW_ATE_float:
+      if (bits == 32) return "float32";
+      if (bits == 16) return basic.getName().contains("bf16") ? "bfloat16" : "float16";
+      return "other";
+    case llvm::dwarf::DW_ATE_signed:
+    case llvm::dwarf::DW_ATE_signed_char:
+      return bits == 8 ? "int8" : bits == 16 ? "int16" : bits == 32 ? "int32" : "int64";
+    case llvm::dwarf::DW_ATE_unsigned:
+    case llvm::dwarf::DW_ATE_unsigned_char:
+      return bits == 8 ? "uint8" : bits == 16 ? "uint16" : bits == 32 ? "uint32" : "uint64";
+    default:
+      return "other";
+  }
+}
+
+// Vectors are class templates vec<T, N> and packed_vec<T, N>: their scalar is the first template argument.
+const llvm::DIType* vector_element(const llvm::DICompositeType& type) {
+  const auto name = type.getName();
+  if (!name.starts_with("vec<") && !name.starts_with("packed_vec<")) return nullptr;
+  for (const auto* parameter : type.getTemplateParams()) {
+    if (const auto* as_type = llvm::dyn_cast<llvm::DITemplateTypeParameter>(parameter)) return as_type->getType();
+  }
+  return nullptr;
+}
+
+Scalars scalars_of(const llvm::DIType* type) {
+  type = strip(type);
+  if (const auto* basic = llvm::dyn_cast_or_null<llvm::DIBasicType>(type)) return {scalar_of(*basic), 1};
+  const auto* composite = llvm::dyn_cast_or_null<llvm::DICompositeType>(type);
+  if (composite == nullptr) return {};
+  if (composite->getTag() == llvm::dwarf::DW_TAG_enumeration_type) return scalars_of(composite->getBaseType());
+  if (composite->getTag() == llvm::dwarf::DW_TAG_array_type) {
+    auto inner = scalars_of(composite->getBaseType());
+    for (const auto* element : composite->getElements()) {
+      const auto* range = llvm::dyn_cast<llvm::DISubrange>(element);
+      if (range == nullptr) continue;
+      if (const auto* count = llvm::dyn_cast_if_present<llvm::ConstantInt*>(range->getCount())) inner.count *= count->getZExtValue();
+    }
+    return inner;
+  }
+  if (const auto* element = vector_element(*composite)) {
+    auto inner = scalars_of(element);
+    const auto name = composite->getName();
+    const auto comma = name.rfind(',');
+    std::uint64_t count = 1;
+    if (comma != llvm::StringRef::npos) name.substr(comma + 1).trim(" >").consumeInteger(10, count);
+    return {inner.scalar, inner.count * count};
+  }
+  return {};
+}
+
+std::string name_of(const llvm::DIType* type) {
+  if (type == nullptr) return "void";
+  if (const auto* derived = llvm::dyn_cast<llvm::DIDerivedType>(type)) {
+    switch (derived->getTag()) {
+      case llvm::dwarf::DW_TAG_const_type:
+      case llvm::dwarf::DW_TAG_volatile_type:
+        return name_of(derived->getBaseType());
+      case llvm::dwarf::DW_TAG_pointer_type:
+        return name_of(derived->getBaseType()) + "*";
+      default:
+        break;
+    }
+  }
+  if (const auto* composite = llvm::dyn_cast<llvm::DICompositeType>(type);
+      composite != nullptr && composite->getTag() == llvm::dwarf::DW_TAG_array_type) {
+    return name_of(composite->getBaseType()) + "[" +
+           std::to_string(scalars_of(type).count / std::max<std::uint64_t>(1, scalars_of(composite->getBaseType()).count)) + "]";
+  }
+  return type->getName().empty() ? "unnamed" : type->getName().str();
+}
+
+std::uint64_t bytes_of(const llvm::DIType* type) {
+  const auto* stripped = strip(type);
+  return stripped == nullptr ? 0 : stripped->getSizeInBits() / 8;
+}
+
+void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std::uint64_t base) {
+  for (const auto* element : type.getElements()) {
+    const auto* member = llvm::dyn_cast<llvm::DIDerivedType>(element);
+    if (member == nullptr || member->isStaticMember()) continue;
+    const auto offset = base + member->getOffsetInBits() / 8;
+    const auto* composite = llvm::dyn_cast_or_null<llvm::DICompositeType>(strip(member->getBaseType()));
+    // Fields of a base class or of an anonymous member are reached by their own names.
+    if (composite != nullptr && (member->getTag() == llvm::dwarf::DW_TAG_inheritance || member->getName().empty())) {
+      write_fields(out, *composite, offset);
+      continue;
+    }
+    if (member->getTag() != llvm::dwarf::DW_TAG_member) continue;
+    const auto scalars = scalars_of(member->getBaseType());
+    out << "field " << offset << ' ' << bytes_of(member->getBaseType()) << ' ' << scalars.scalar << ' ' << scalars.count << ' '
+        << member->getName() << ' ' << name_of(member->getBaseType()) << '\n';
+  }
+}
+
+}  // namespace
+
+std::string reflect(const llvm::DISubprogram& kernel) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  const auto types = kernel.getType()->getTypeArray();
+  for (unsigned position = 1; position < types.size(); ++position) {
+    const auto* pointer = llvm::dyn_cast_or_null<llvm::DIDerivedType>(strip(types[position]));
+    if (pointer == nullptr ||
+        (pointer->getTag() != llvm::dwarf::DW_TAG_pointer_type && pointer->getTag() != llvm::dwarf::DW_TAG_reference_type))
+      continue;
+    bool is_const = false;
+    const auto* pointee = strip(pointer->getBaseType(), &is_const);
+    const auto scalars = scalars_of(pointee);
+    out << "argument " << position - 1 << ' ' << (is_const ? 1 : 0) << ' ' << bytes_of(pointee) << ' ' << scalars.scalar << ' '
+        << scalars.count << ' ' << name_of(pointer->getBaseType()) << '\n';
+    const auto* composite = llvm::dyn_cast_or_null<llvm::DICompositeType>(pointee);
+    if (composite != nullptr && scalars.scalar == "other" &&
+        (composite->getTag() == llvm::dwarf::DW_TAG_structure_type || composite->getTag() == llvm::dwarf::DW_TAG_class_type)) {
+      out << "struct " << bytes_of(composite) << ' ' << name_of(composite) << '\n';
+      write_fields(out, *composite, 0);
+    }
+  }
+  return text;
+}
+
+}  // namespace assay::metal::pass

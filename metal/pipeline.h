@@ -1,0 +1,18 @@
+// What a pipeline holds: internal to metal/.
+#pragma once
+
+#include "metal/compile/module.h"
+#include "metal/library.h"
+
+namespace assay::metal {
+
+struct Pipeline::Impl {
+  Impl(PipelineDescriptor of, const translate::Kernel& kernel, const std::filesystem::path& object)
+      : descriptor(std::move(of)), loaded(object), layout(compile::layout_of(kernel, loaded.module())) {}
+
+  PipelineDescriptor descriptor;
+  compile::LoadedModule loaded;
+  ArgumentLayout layout;
+};
+
+}  // namespace assay::metal

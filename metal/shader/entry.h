@@ -1,0 +1,125 @@
+// What the translator's output uses beside the user's own text: entry points fetch their arguments through these.
+#pragma once
+
+extern "C" {
+__attribute__((const)) __global void* __assay_buffer(unsigned int index);
+__attribute__((const)) __local void* __assay_threadgroup_argument(unsigned int index);
+__attribute__((const)) __local void* __assay_threadgroup_variable(unsigned int id, unsigned long bytes, unsigned long alignment);
+__attribute__((const)) unsigned int __assay_builtin(unsigned int which, unsigned int component);
+void __assay_iteration_end();
+
+// The backend converts float to bfloat by calling this, and Debian's libgcc 12 does not have it. To nearest even; NaN stays
+// NaN and becomes quiet.
+__attribute__((used)) inline __bf16 __truncsfbf2(float value) {
+  const unsigned int bits = __builtin_bit_cast(unsigned int, value);
+  const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  const unsigned int rounded = is_nan ? (bits >> 16) | 0x40u : (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  return __builtin_bit_cast(__bf16, (unsigned short)rounded);
+}
+}
+
+namespace __assay {
+
+// Converts to whatever pointer or reference the kernel declares, so that entry points need not repeat types.
+template <unsigned int Index>
+struct device_buffer {
+  template <typename T>
+  operator __attribute__((opencl_global_device)) T*() const {
+    return (__attribute__((opencl_global_device)) T*)__assay_buffer(Index);
+  }
+  template <typename T>
+  operator __attribute__((opencl_global_device)) T&() const {
+    return *(__attribute__((opencl_global_device)) T*)__assay_buffer(Index);
+  }
+};
+
+template <unsigned int Index>
+struct constant_buffer {
+  template <typename T>
+  operator __global const T*() const {
+    return (__global const T*)__assay_buffer(Index);
+  }
+  template <typename T>
+  operator __global const T&() const {
+    return *(__global const T*)__assay_buffer(Index);
+  }
+};
+
+template <unsigned int Index>
+struct threadgroup_argument {
+  template <typename T>
+  operator __local T*() const {
+    return (__local T*)__assay_threadgroup_argument(Index);
+  }
+  template <typename T>
+  operator __local T&() const {
+    return *(__local T*)__assay_threadgroup_argument(Index);
+  }
+};
+
+// An argument whose function constant is false.
+struct absent {
+  template <typename T>
+  operator T() const {
+    return (T)0;
+  }
+};
+
+template <bool Exists>
+struct choose {
+  template <typename A>
+  static A of(A argument) {
+    return argument;
+  }
+};
+template <>
+struct choose<false> {
+  template <typename A>
+  static absent of(A) {
+    return absent();
+  }
+};
+template <bool Exists, typename A>
+inline auto conditional(A argument) {
+  return choose<Exists>::of(argument);
+}
+
+template <unsigned int Id, unsigned long Alignment>
+struct threadgroup_object {
+  template <typename T>
+  operator __local T&() const {
+    return *(__local T*)__assay_threadgroup_variable(Id, sizeof(T), Alignment > alignof(T) ? Alignment : alignof(T));
+  }
+};
+template <unsigned int Id, unsigned long Alignment>
+inline threadgroup_object<Id, Alignment> threadgroup_variable() {
+  return threadgroup_object<Id, Alignment>();
+}
+
+template <typename T>
+struct builtin_value {
+  static T get(unsigned int which) { return (T)__assay_builtin(which, 0); }
+};
+template <typename T>
+struct builtin_value<const T> : builtin_value<T> {};
+template <typename T>
+struct builtin_value<metal::vec<T, 2>> {
+  static metal::vec<T, 2> get(unsigned int which) { return metal::vec<T, 2>((T)__assay_builtin(which, 0), (T)__assay_builtin(which, 1)); }
+};
+template <typename T>
+struct builtin_value<metal::vec<T, 3>> {
+  static metal::vec<T, 3> get(unsigned int which) {
+    return metal::vec<T, 3>((T)__assay_builtin(which, 0), (T)__assay_builtin(which, 1), (T)__assay_builtin(which, 2));
+  }
+};
+template <typename T>
+inline T builtin(unsigned int which) {
+  return builtin_value<T>::get(which);
+}
+
+// Stands at the top of every loop body; see pass/lockstep_pass.cpp.
+struct iteration {
+  ~iteration() { __assay_iteration_end(); }
+};
+
+}  // namespace __assay

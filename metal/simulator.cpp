@@ -1,0 +1,265 @@
+#include "metal/simulator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <stdexcept>
+#include <thread>
+
+#include "metal/errors.h"
+#include "metal/execute/dispatch.h"
+#include "metal/limits.h"
+#include "metal/pipeline.h"
+
+namespace assay::metal {
+
+Schedule Schedule::parse(std::string_view text) {
+  if (text == "forward") return {Kind::forward, 0};
+  if (text == "reverse") return {Kind::reverse, 0};
+  constexpr std::string_view kRandom = "random:";
+  if (text.starts_with(kRandom)) {
+    const auto digits = text.substr(kRandom.size());
+    Schedule schedule{Kind::random, 0};
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), schedule.seed);
+    if (parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size() && !digits.empty()) return schedule;
+  }
+  throw std::invalid_argument(fmt::format("schedule '{}' is none of forward, reverse, random:<seed>", text));
+}
+
+std::string Schedule::to_string() const {
+  switch (kind) {
+    case Kind::forward:
+      return "forward";
+    case Kind::reverse:
+      return "reverse";
+    case Kind::random:
+      break;
+  }
+  return fmt::format("random:{}", seed);
+}
+
+std::string_view to_string(HazardKind kind) {
+  switch (kind) {
+    case HazardKind::barrier_divergence:
+      return "barrier divergence";
+    case HazardKind::dispatch_hazard:
+      return "dispatch hazard";
+    case HazardKind::invalid_access:
+      return "invalid access";
+  }
+  return "hazard";
+}
+
+struct Simulator::Impl {
+  struct Binding {
+    BufferView view;
+    std::vector<std::byte> bytes;  // of set_bytes
+    bool bound = false;
+    bool is_bytes = false;
+
+    [[nodiscard]] std::byte* data() { return is_bytes ? bytes.data() : view.buffer->bytes().data() + view.offset; }
+    [[nodiscard]] std::size_t size() const { return is_bytes ? bytes.size() : view.size(); }
+  };
+
+  [[nodiscard]] std::string name_of(const BoundArgument& argument) const {
+    return fmt::format("'{}': argument '{}' ({} index {}, {}:{})", pipeline->layout().function, argument.name,
+                       argument.space == AddressSpace::threadgroup ? "threadgroup" : "buffer", argument.index, pipeline->layout().file,
+                       pipeline->layout().line);
+  }
+
+  void check_bindings() {
+    for (const auto& argument : pipeline->layout().arguments) {
+      if (argument.space == AddressSpace::threadgroup) {
+        if (threadgroup_lengths[argument.index] == 0)
+          throw EncodeError(fmt::format("{} has no threadgroup memory: set_threadgroup_memory_length was not called", name_of(argument)));
+        continue;
+      }
+      const Binding& binding = bindings[argument.index];
+      if (!binding.bound) throw EncodeError(fmt::format("{} is not bound", name_of(argument)));
+      if (argument.space == AddressSpace::device && binding.is_bytes) {
+        throw EncodeError(fmt::format("{} is a device pointer, which set_bytes cannot feed; use set_buffer", name_of(argument)));
+      }
+      if (argument.is_reference && binding.size() < argument.size) {
+        throw EncodeError(fmt::format("{} is a {} of {} bytes, but only {} are bound", name_of(argument), argument.type_name, argument.size,
+                                      binding.size()));
+      }
+    }
+  }
+
+  // Where the threadgroup arguments lie behind the static variables. Unused indices take no room.
+  std::uint32_t place_threadgroup_arguments(std::array<std::uint32_t, abi::kMaxBuffers>& offsets) const {
+    const ArgumentLayout& layout = pipeline->layout();
+    std::size_t used = layout.static_threadgroup_bytes;
+    for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
+      if (layout.find(AddressSpace::threadgroup, index) == nullptr) continue;
+      offsets[index] = static_cast<std::uint32_t>(std::min(used, kMaxThreadgroupBytes));
+      used += threadgroup_lengths[index];
+    }
+    if (used > kMaxThreadgroupBytes) {
+      throw EncodeError(fmt::format(
+          "'{}' ({}:{}) needs {} bytes of threadgroup memory ({} declared in the kernel, {} set by the encoder), and Metal allows {}",
+          layout.function, layout.file, layout.line, used, layout.static_threadgroup_bytes, used - layout.static_threadgroup_bytes,
+          kMaxThreadgroupBytes));
+    }
+    return static_cast<std::uint32_t>(used);
+  }
+
+  void check_size(const Size3& grid, const Size3& threads) const {
+    const ArgumentLayout& layout = pipeline->layout();
+    for (const auto& [size, what] : {std::pair{grid, "grid"}, std::pair{threads, "threadgroup"}}) {
+      if (size.x == 0 || size.y == 0 || size.z == 0)
+        throw EncodeError(fmt::format("'{}': a {} of {} x {} x {} is empty", layout.function, what, size.x, size.y, size.z));
+    }
+    if (threads.count() > layout.max_total_threads) {
+      throw EncodeError(
+          fmt::format("'{}': {} x {} x {} = {} threads per threadgroup are more than the {} that {} allows", layout.function, threads.x,
+                      threads.y, threads.z, threads.count(), layout.max_total_threads,
+                      layout.max_total_threads == kMaxThreadsPerThreadgroup ? "Metal" : "the kernel's max_total_threads_per_threadgroup"));
+    }
+  }
+
+  // The buffers whose stores must wait for the other lanes of a SIMD-group: what they write, the same dispatch may read.
+  std::uint32_t ordered_buffers(const abi::Module& module) {
+    std::uint32_t result = 0;
+    for (std::uint32_t written = 0; written < abi::kMaxBuffers; ++written) {
+      if ((module.written_buffers >> written & 1u) == 0 || !bindings[written].bound) continue;
+      for (std::uint32_t read = 0; read < abi::kMaxBuffers; ++read) {
+        if ((module.read_buffers & module.present_buffers) >> read & 1u && overlap(bindings[written], bindings[read]))
+          result |= 1u << written;
+      }
+    }
+    return result;
+  }
+
+  static bool overlap(Binding& a, Binding& b) {
+    return a.bound && b.bound && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+  }
+
+  void dispatch(Size3 grid, Size3 threads, Size3 total) {
+    if (pipeline == nullptr) throw EncodeError("dispatch without a pipeline: set_pipeline was not called");
+    check_size(grid, threads);
+    check_bindings();
+    std::array<std::uint32_t, abi::kMaxBuffers> offsets{};
+    std::array<void*, abi::kMaxBuffers> buffers{};
+    execute::Dispatch work;
+    work.launch.threadgroup_bytes = place_threadgroup_arguments(offsets);
+    for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
+      if (bindings[index].bound) buffers[index] = bindings[index].data();
+    }
+    const abi::Module& module = pipeline->impl().loaded.module();
+    work.launch.module = &module;
+    work.launch.grid = grid;
+    work.launch.dispatch_threads = threads;
+    work.launch.total_threads = total;
+    work.launch.buffers = &buffers;
+    work.launch.threadgroup_offsets = &offsets;
+    work.launch.ordered_buffers = ordered_buffers(module);
+    work.launch.schedule = options.schedule;
+    // Atomics on device memory return what other threadgroups left there: in order, so that results repeat.
+    work.threads = module.has_device_atomics != 0 ? 1
+                   : options.threads == 0         ? std::max(1u, std::thread::hardware_concurrency())
+                                                  : options.threads;
+    for (auto& hazard : execute::run(work, counters)) {
+      hazard.function = pipeline->layout().function;
+      execute::merge(hazards, std::move(hazard));
+    }
+  }
+
+  std::vector<std::shared_ptr<Library>> libraries;
+  SimulatorOptions options;
+  std::shared_ptr<const Pipeline> pipeline;
+  std::array<Binding, abi::kMaxBuffers> bindings;
+  std::array<std::size_t, abi::kMaxBuffers> threadgroup_lengths{};
+  std::vector<Hazard> hazards;
+  ExecutionCounters counters;
+};
+
+namespace {
+
+void check_index(std::uint32_t index, std::string_view call) {
+  if (index > kMaxBufferIndex) throw EncodeError(fmt::format("{}: index {} is not in 0..{}", call, index, kMaxBufferIndex));
+}
+
+std::uint32_t threads_along(std::uint32_t threadgroups, std::uint32_t threads, std::string_view axis) {
+  const std::uint64_t total = std::uint64_t{threadgroups} * threads;
+  if (total > std::numeric_limits<std::uint32_t>::max())
+    throw EncodeError(fmt::format("{} x {} threads along {} exceed 32 bits", threadgroups, threads, axis));
+  return static_cast<std::uint32_t>(total);
+}
+
+}  // namespace
+
+Simulator::Simulator(std::vector<std::shared_ptr<Library>> libraries, SimulatorOptions options) : impl_(std::make_unique<Impl>()) {
+  impl_->libraries = std::move(libraries);
+  impl_->options = options;
+}
+
+Simulator::~Simulator() = default;
+
+void Simulator::set_pipeline(const PipelineDescriptor& descriptor) {
+  for (const auto& library : impl_->libraries) {
+    if (library->has_function(descriptor.function)) {
+      impl_->pipeline = library->pipeline(descriptor);
+      return;
+    }
+  }
+  std::string names;
+  for (const auto& library : impl_->libraries) names += (names.empty() ? "" : ", ") + library->name();
+  throw PipelineError(fmt::format("no kernel function '{}' in {}", descriptor.function, names.empty() ? "no library at all" : names));
+}
+
+void Simulator::set_buffer(std::uint32_t index, BufferView view) {
+  check_index(index, "set_buffer");
+  if (view.buffer == nullptr) throw EncodeError(fmt::format("set_buffer: no buffer given for index {}", index));
+  if (view.offset > view.buffer->size())
+    throw EncodeError(
+        fmt::format("set_buffer: offset {} is behind the {} bytes of the buffer for index {}", view.offset, view.buffer->size(), index));
+  Impl::Binding& binding = impl_->bindings[index];
+  binding = {};
+  binding.view = view;
+  binding.bound = true;
+}
+
+void Simulator::set_bytes(std::uint32_t index, std::span<const std::byte> bytes) {
+  check_index(index, "set_bytes");
+  if (bytes.empty() || bytes.size() > kMaxSetBytes)
+    throw EncodeError(fmt::format("set_bytes: {} bytes for index {}; Metal takes 1 to {}", bytes.size(), index, kMaxSetBytes));
+  Impl::Binding& binding = impl_->bindings[index];
+  binding = {};
+  binding.bytes.assign(bytes.begin(), bytes.end());
+  binding.bound = true;
+  binding.is_bytes = true;
+}
+
+void Simulator::set_threadgroup_memory_length(std::uint32_t index, std::size_t bytes) {
+  check_index(index, "set_threadgroup_memory_length");
+  if (bytes % kThreadgroupLengthMultiple != 0) {
+    throw EncodeError(fmt::format("set_threadgroup_memory_length: {} bytes for index {} are not a multiple of {}", bytes, index,
+                                  kThreadgroupLengthMultiple));
+  }
+  impl_->threadgroup_lengths[index] = bytes;
+}
+
+void Simulator::memory_barrier() {}
+
+void Simulator::dispatch_threadgroups(Size3 threadgroups, Size3 threads_per_threadgroup) {
+  const Size3 total{threads_along(threadgroups.x, threads_per_threadgroup.x, "x"),
+                    threads_along(threadgroups.y, threads_per_threadgroup.y, "y"),
+                    threads_along(threadgroups.z, threads_per_threadgroup.z, "z")};
+  impl_->dispatch(threadgroups, threads_per_threadgroup, total);
+}
+
+void Simulator::dispatch_threads(Size3 threads, Size3 threads_per_threadgroup) {
+  const auto groups = [](std::uint32_t count, std::uint32_t size) { return size == 0 ? 0 : count / size + (count % size != 0 ? 1 : 0); };
+  impl_->dispatch({groups(threads.x, threads_per_threadgroup.x), groups(threads.y, threads_per_threadgroup.y),
+                   groups(threads.z, threads_per_threadgroup.z)},
+                  threads_per_threadgroup, threads);
+}
+
+const std::vector<Hazard>& Simulator::hazards() const { return impl_->hazards; }
+const ExecutionCounters& Simulator::counters() const { return impl_->counters; }
+
+}  // namespace assay::metal

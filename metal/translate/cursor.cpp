@@ -1,0 +1,222 @@
+#include "metal/translate/cursor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "metal/errors.h"
+
+namespace assay::metal::translate {
+
+namespace {
+
+bool is_open(const Token& token) { return token.is("(") || token.is("[") || token.is("{"); }
+bool is_close(const Token& token) { return token.is(")") || token.is("]") || token.is("}"); }
+
+// Integer constant expressions as they stand in attribute arguments.
+class Evaluator {
+ public:
+  Evaluator(const Cursor& cursor, std::size_t first, std::size_t last) : cursor_(cursor), position_(first), last_(last) {}
+
+  std::optional<std::int64_t> run() {
+    const auto value = sum();
+    return position_ == last_ ? value : std::nullopt;
+  }
+
+ private:
+  bool take(std::string_view text) {
+    if (position_ >= last_ || !cursor_[position_].is(text)) return false;
+    ++position_;
+    return true;
+  }
+
+  std::optional<std::int64_t> sum() {
+    auto left = product();
+    while (left) {
+      const bool plus = take("+");
+      if (!plus && !take("-")) break;
+      const auto right = product();
+      if (!right) return std::nullopt;
+      left = plus ? *left + *right : *left - *right;
+    }
+    return left;
+  }
+
+  std::optional<std::int64_t> product() {
+    auto left = primary();
+    while (left) {
+      const bool times = take("*");
+      if (!times && !take("/")) break;
+      const auto right = primary();
+      if (!right || (!times && *right == 0)) return std::nullopt;
+      left = times ? *left * *right : *left / *right;
+    }
+    return left;
+  }
+
+  std::optional<std::int64_t> primary() {
+    if (take("(")) {
+      const auto value = sum();
+      return take(")") ? value : std::nullopt;
+    }
+    if (take("-")) {
+      const auto value = primary();
+      return value ? std::optional(-*value) : std::nullopt;
+    }
+    if (position_ >= last_ || cursor_[position_].kind != TokenKind::number) return std::nullopt;
+    std::string digits(cursor_[position_++].text);
+    std::erase(digits, '\'');
+    const int base = digits.starts_with("0x") || digits.starts_with("0X") ? 16 : 10;
+    std::int64_t value = 0;
+    const char* begin = digits.data() + (base == 16 ? 2 : 0);
+    const auto parsed = std::from_chars(begin, digits.data() + digits.size(), value, base);
+    const std::string_view suffix(parsed.ptr, static_cast<std::size_t>(digits.data() + digits.size() - parsed.ptr));
+    if (parsed.ec != std::errc() || suffix.find_first_not_of("uUlL") != std::string_view::npos) return std::nullopt;
+    return value;
+  }
+
+  const Cursor& cursor_;
+  std::size_t position_;
+  std::size_t last_;
+};
+
+}  // namespace
+
+const Attribute* AttributeList::find(std::string_view name) const {
+  const auto found = std::find_if(attributes.begin(), attributes.end(), [&](const Attribute& attribute) { return attribute.name == name; });
+  return found == attributes.end() ? nullptr : &*found;
+}
+
+void Cursor::fail(std::size_t index, std::string_view message) const {
+  throw CompileError(fmt::format("{}:{}: error: {}", file(index), stream_.tokens[index].line, message));
+}
+
+std::size_t Cursor::closing(std::size_t open) const {
+  int depth = 0;
+  for (std::size_t index = open; index < size(); ++index) {
+    if (is_open((*this)[index])) ++depth;
+    if (is_close((*this)[index]) && --depth == 0) return index;
+  }
+  fail(open, fmt::format("'{}' is never closed", (*this)[open].text));
+}
+
+std::optional<std::size_t> Cursor::opening(std::size_t close) const {
+  int depth = 0;
+  for (std::size_t index = close + 1; index-- > 0;) {
+    if (is_close((*this)[index])) ++depth;
+    if (is_open((*this)[index]) && --depth == 0) return index;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> Cursor::closing_angle(std::size_t open) const {
+  int depth = 0;
+  for (std::size_t index = open; index < size(); ++index) {
+    const Token& token = (*this)[index];
+    if (is_open(token)) {
+      index = closing(index);
+    } else if (is_close(token) || token.is(";") || token.is("&&") || token.is("||")) {
+      // A logical operator may stand in a template argument, but only behind a parenthesis can it follow a `<` that compares.
+      if (!(token.is("&&") || token.is("||"))) return std::nullopt;
+    } else if (token.is("<")) {
+      ++depth;
+    } else if (token.is(">") && --depth == 0) {
+      return index;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> Cursor::opening_angle(std::size_t close) const {
+  int depth = 0;
+  for (std::size_t index = close + 1; index-- > 0;) {
+    const Token& token = (*this)[index];
+    if (is_close(token)) {
+      const auto open = opening(index);
+      if (!open) return std::nullopt;
+      index = *open;
+    } else if (is_open(token) || token.is(";")) {
+      return std::nullopt;
+    } else if (token.is(">")) {
+      ++depth;
+    } else if (token.is("<") && --depth == 0) {
+      return index;
+    }
+  }
+  return std::nullopt;
+}
+
+std::size_t Cursor::semicolon(std::size_t first) const {
+  for (std::size_t index = first; index < size(); ++index) {
+    if (is_open((*this)[index])) {
+      index = closing(index);
+    } else if ((*this)[index].is(";")) {
+      return index;
+    } else if (is_close((*this)[index])) {
+      break;
+    }
+  }
+  fail(first, fmt::format("no ';' ends what begins with '{}'", (*this)[first].text));
+}
+
+std::size_t Cursor::statement_end(std::size_t first) const {
+  const Token& token = (*this)[first];
+  const auto after_parentheses = [&](std::size_t index) {
+    while (index < size() && !(*this)[index].is("(")) ++index;
+    return closing(index) + 1;
+  };
+  if (attributes_at(first)) return statement_end(read_attributes(first).last + 1);
+  if (token.is("{")) return closing(first);
+  if (token.is("if")) {
+    const std::size_t end = statement_end(after_parentheses(first + 1));
+    return (*this)[end + 1].is("else") ? statement_end(end + 2) : end;
+  }
+  if (token.is("for") || token.is("while") || token.is("switch")) return statement_end(after_parentheses(first + 1));
+  if (token.is("do")) return semicolon(statement_end(first + 1) + 1);
+  return semicolon(first);
+}
+
+bool Cursor::attributes_at(std::size_t index) const {
+  return (*this)[index].is("[") && (*this)[index + 1].is("[") && (*this)[index + 1].leading.empty() &&
+         ((*this)[index + 2].kind == TokenKind::identifier || (*this)[index + 2].is("]"));
+}
+
+AttributeList Cursor::read_attributes(std::size_t index) const {
+  AttributeList list{index, closing(index), {}};
+  const std::size_t end = list.last - 1;
+  for (std::size_t position = index + 2; position < end;) {
+    Attribute attribute;
+    while (position < end && !(*this)[position].is(",") && !(*this)[position].is("(")) attribute.name += (*this)[position++].text;
+    if (position < end && (*this)[position].is("(")) {
+      attribute.first_argument = position + 1;
+      attribute.last_argument = closing(position);
+      position = attribute.last_argument + 1;
+    }
+    list.attributes.push_back(std::move(attribute));
+    if (position < end && (*this)[position].is(",")) ++position;
+  }
+  return list;
+}
+
+std::string Cursor::text(std::size_t first, std::size_t last) const {
+  std::string result;
+  for (std::size_t index = first; index < last; ++index) {
+    const Token& token = (*this)[index];
+    if (!result.empty() && !token.leading.empty()) result += ' ';
+    result += token.replacement ? std::string_view(*token.replacement) : token.text;
+  }
+  return result;
+}
+
+void Cursor::remove(std::size_t first, std::size_t last) {
+  for (std::size_t index = first; index <= last; ++index) {
+    (*this)[index].replacement = "";
+    (*this)[index].before.clear();
+    (*this)[index].after.clear();
+  }
+}
+
+std::optional<std::int64_t> Cursor::integer(std::size_t first, std::size_t last) const { return Evaluator(*this, first, last).run(); }
+
+}  // namespace assay::metal::translate

@@ -1,0 +1,69 @@
+// Walking over tokens: matching brackets, template argument lists, statements, attributes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metal/translate/lexer.h"
+
+namespace assay::metal::translate {
+
+// `name` or `name(arguments)` of an attribute list.
+struct Attribute {
+  std::string name;
+  std::size_t first_argument = 0;  // token range [first, last), empty without parentheses
+  std::size_t last_argument = 0;
+};
+
+// `[[ ... ]]`, from its first to its last bracket.
+struct AttributeList {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  std::vector<Attribute> attributes;
+
+  [[nodiscard]] const Attribute* find(std::string_view name) const;
+};
+
+class Cursor {
+ public:
+  explicit Cursor(TokenStream& stream) : stream_(stream) {}
+
+  [[nodiscard]] Token& operator[](std::size_t index) { return stream_.tokens[index]; }
+  [[nodiscard]] const Token& operator[](std::size_t index) const { return stream_.tokens[index]; }
+  [[nodiscard]] std::size_t size() const { return stream_.tokens.size() - 1; }  // without the end token
+
+  // Throws CompileError at the token's place.
+  [[noreturn]] void fail(std::size_t index, std::string_view message) const;
+  [[nodiscard]] const std::string& file(std::size_t index) const { return stream_.files[stream_.tokens[index].file]; }
+
+  // The bracket that closes the one at `open`: ( [ {. Throws CompileError if there is none.
+  [[nodiscard]] std::size_t closing(std::size_t open) const;
+  // The bracket that opens the one at `close`.
+  [[nodiscard]] std::optional<std::size_t> opening(std::size_t close) const;
+  // The `>` that closes the `<` at `open`, if it opens a template list.
+  [[nodiscard]] std::optional<std::size_t> closing_angle(std::size_t open) const;
+  // The `<` that opens the list closed by the `>` at `close`.
+  [[nodiscard]] std::optional<std::size_t> opening_angle(std::size_t close) const;
+  // The last token of the statement that begins at `first`.
+  [[nodiscard]] std::size_t statement_end(std::size_t first) const;
+  // The first `;` at the nesting depth of `first`.
+  [[nodiscard]] std::size_t semicolon(std::size_t first) const;
+
+  [[nodiscard]] bool attributes_at(std::size_t index) const;
+  [[nodiscard]] AttributeList read_attributes(std::size_t index) const;
+
+  // The tokens [first, last) as text on one line; `skip` attributes.
+  [[nodiscard]] std::string text(std::size_t first, std::size_t last) const;
+  // Writes nothing for the tokens [first, last], but keeps their line breaks and markers.
+  void remove(std::size_t first, std::size_t last);
+  // The value of an integer constant expression of literals, + - * / << and parentheses.
+  [[nodiscard]] std::optional<std::int64_t> integer(std::size_t first, std::size_t last) const;
+
+ private:
+  TokenStream& stream_;
+};
+
+}  // namespace assay::metal::translate

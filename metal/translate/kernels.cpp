@@ -1,0 +1,387 @@
+// Entry points, their arguments and the constants that specialise them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "metal/errors.h"
+#include "metal/limits.h"
+#include "metal/translate/translator.h"
+
+namespace assay::metal::translate {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, abi::Builtin>, 20> kBuiltins = {{
+    {"thread_position_in_grid", abi::kThreadPositionInGrid},
+    {"thread_position_in_threadgroup", abi::kThreadPositionInThreadgroup},
+    {"threadgroup_position_in_grid", abi::kThreadgroupPositionInGrid},
+    {"threadgroups_per_grid", abi::kThreadgroupsPerGrid},
+    {"threads_per_threadgroup", abi::kThreadsPerThreadgroup},
+    {"dispatch_threads_per_threadgroup", abi::kDispatchThreadsPerThreadgroup},
+    {"threads_per_grid", abi::kThreadsPerGrid},
+    {"thread_index_in_threadgroup", abi::kThreadIndexInThreadgroup},
+    {"thread_index_in_simdgroup", abi::kThreadIndexInSimdgroup},
+    {"simdgroup_index_in_threadgroup", abi::kSimdgroupIndexInThreadgroup},
+    {"simdgroups_per_threadgroup", abi::kSimdgroupsPerThreadgroup},
+    {"dispatch_simdgroups_per_threadgroup", abi::kDispatchSimdgroupsPerThreadgroup},
+    {"threads_per_simdgroup", abi::kThreadsPerSimdgroup},
+    {"thread_execution_width", abi::kThreadsPerSimdgroup},
+    {"thread_index_in_quadgroup", abi::kThreadIndexInQuadgroup},
+    {"quadgroup_index_in_threadgroup", abi::kQuadgroupIndexInThreadgroup},
+    {"quadgroups_per_threadgroup", abi::kQuadgroupsPerThreadgroup},
+    {"dispatch_quadgroups_per_threadgroup", abi::kDispatchQuadgroupsPerThreadgroup},
+    {"grid_origin", abi::kGridOrigin},
+    {"grid_size", abi::kGridSize},
+}};
+
+std::optional<abi::Builtin> builtin_named(std::string_view name) {
+  const auto* found = std::find_if(kBuiltins.begin(), kBuiltins.end(), [&](const auto& entry) { return entry.first == name; });
+  return found == kBuiltins.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool is_compiler_attribute_name(std::string_view name) {
+  return name.starts_with("clang::") || name.starts_with("gnu::") || name == "maybe_unused";
+}
+
+constexpr std::uint32_t kUnassigned = ~0u;
+
+// The text of adjacent string literals, quotes taken off.
+std::string literal_text(const Cursor& tokens, std::size_t first, std::size_t last) {
+  std::string result;
+  for (std::size_t index = first; index < last; ++index) {
+    const auto text = tokens[index].text;
+    if (tokens[index].kind == TokenKind::string && text.size() >= 2) result += text.substr(1, text.size() - 2);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string Translator::qualified(std::string_view name) const {
+  std::string result;
+  for (const auto& frame : frames_) {
+    if (frame.scope == Scope::name_space && !frame.name.empty()) result += frame.name + "::";
+  }
+  return result + std::string(name);
+}
+
+Translator::Attributes Translator::attributes_in(std::size_t first, std::size_t last) const {
+  Attributes result;
+  for (auto list = std::lower_bound(attributes_.begin(), attributes_.end(), first,
+                                    [](const AttributeList&l, std::size_t at) { return l.first < at; });
+       list != attributes_.end() && list->first < last; ++list) {
+    for (const auto& attribute : list->attributes) {
+      if (attribute.name == "host_name") result.host_name = literal_text(tokens_, attribute.first_argument, attribute.last_argument);
+      if (attribute.name == "kernel") result.kernel = true;
+      if (attribute.name == "vertex" || attribute.name == "fragment" || attribute.name == "object" || attribute.name == "mesh")
+        result.graphics = true;
+      if (attribute.name == "max_total_threads_per_threadgroup") {
+        const auto value = tokens_.integer(attribute.first_argument, attribute.last_argument);
+        if (value && *value > 0)
+          result.max_total_threads = static_cast<std::uint32_t>(std::min<std::int64_t>(*value, kMaxThreadsPerThreadgroup));
+      }
+    }
+  }
+  return result;
+}
+
+// `template [[host_name("x")]] kernel void f<float>(...);` and its relatives: taken out, as the entry point itself instantiates.
+std::size_t Translator::explicit_instantiation(std::size_t first) {
+  if (!tokens_[first].is("template") || tokens_[first + 1].is("<")) return first;
+  const std::size_t end = tokens_.semicolon(first);
+  auto attributes = attributes_in(first, end);
+  for (std::size_t index = first; index < end; ++index) {
+    if (attribute_end_.contains(index)) {
+      index = attribute_end_.at(index);
+    } else if (tokens_[index].is("kernel")) {
+      attributes.kernel = true;
+    }
+  }
+  if (!attributes.kernel && attributes.host_name.empty()) return first;
+
+  std::size_t last = end;  // one behind the declarator
+  while (last > first && tokens_[last - 1].is("]") && tokens_[last - 1].replacement) {
+    last = tokens_.opening(last - 1).value_or(last - 1);  // attributes behind the parameter list
+  }
+  Kernel kernel;
+  std::vector<Parameter> signature;
+  const bool has_signature = tokens_[last - 1].is(")");
+  if (has_signature) {
+    const auto open = tokens_.opening(last - 1);
+    if (!open || *open <= first) tokens_.fail(first, "an explicit instantiation that cannot be read");
+    signature = parameters(*open + 1, last - 1);
+    last = *open;
+  }
+  std::size_t name = last - 1;
+  if (tokens_[name].is(">")) {
+    const auto open = tokens_.opening_angle(name);
+    if (!open || *open <= first + 1) tokens_.fail(first, "an explicit instantiation whose template arguments cannot be read");
+    name = *open - 1;
+  }
+  while (name >= first + 3 && tokens_[name - 1].is("::")) name -= 2;
+  kernel.callee = tokens_.text(name, last);
+  const auto* primary = primary_of(kernel.callee, signature.size(), has_signature);
+  if (primary == nullptr)
+    tokens_.fail(name, fmt::format("explicit instantiation of '{}', of which no kernel template has been seen", kernel.callee));
+  kernel.parameters = primary->parameters;
+  if (has_signature) {
+    kernel.typed_arguments = true;
+    for (std::size_t index = 0; index < signature.size(); ++index) kernel.parameters[index].type = signature[index].type;
+  }
+  kernel.host_name = attributes.host_name.empty() ? qualified(kernel.callee) : attributes.host_name;
+  kernel.file = tokens_.file(first);
+  kernel.line = tokens_[first].line;
+  kernel.max_total_threads = std::min(primary->max_total_threads, attributes.max_total_threads);
+  tokens_.remove(first, end);
+  kernel.entry_token = end;
+  result_.kernels_.push_back(std::move(kernel));
+  return end + 1;
+}
+
+const Translator::Primary* Translator::primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const {
+  auto name = callee.substr(0, callee.find('<'));
+  name = name.substr(0, name.find_last_not_of(' ') + 1);
+  if (const auto colon = name.rfind(':'); colon != std::string_view::npos) name = name.substr(colon + 1);
+  for (auto primary = primaries_.rbegin(); primary != primaries_.rend(); ++primary) {
+    if (primary->name == name && (!count_known || primary->parameters.size() == parameter_count)) return &*primary;
+  }
+  return nullptr;
+}
+
+std::size_t Translator::function_constant(std::size_t first) {
+  const std::size_t probe_end = std::min(first + 64, tokens_.size());
+  std::size_t name = first;
+  const AttributeList* found = nullptr;
+  for (std::size_t index = first; index < probe_end && found == nullptr; ++index) {
+    if (tokens_[index].is(";") || tokens_[index].is("{") || tokens_[index].is("(")) return first;
+    if (const auto attribute = attribute_end_.find(index); attribute != attribute_end_.end()) {
+      const auto list = std::lower_bound(attributes_.begin(), attributes_.end(), index,
+                                         [](const AttributeList& l, std::size_t at) { return l.first < at; });
+      if (list->find("function_constant") != nullptr) found = &*list;
+      index = attribute->second;
+    } else if (tokens_[index].kind == TokenKind::identifier) {
+      name = index;
+    }
+  }
+  if (found == nullptr) return first;
+  const std::size_t end = tokens_.semicolon(first);
+  const auto* attribute = found->find("function_constant");
+  const auto value = tokens_.integer(attribute->first_argument, attribute->last_argument);
+  if (!value || *value < 0 || *value > 65535)
+    tokens_.fail(name, fmt::format("function constant '{}': the index must be an integer from 0 to 65535", tokens_[name].text));
+
+  FunctionConstantUse constant;
+  constant.name = tokens_[name].text;
+  for (std::size_t index = first; index < name; ++index) {
+    const Token& token = tokens_[index];
+    if (token.is("constant") || token.is("const") || token.is("static") || token.is("constexpr")) continue;
+    if (!constant.type.empty()) constant.type += ' ';
+    constant.type += token.text;
+  }
+  constant.index = static_cast<std::uint32_t>(*value);
+  constant.file = tokens_.file(name);
+  constant.line = tokens_[name].line;
+  constant.first_token = first;
+  constant.last_token = end;
+  tokens_.remove(first, end);
+  result_.constants_.push_back(std::move(constant));
+  return end + 1;
+}
+
+void Translator::defined_query(std::size_t index) {
+  if (!tokens_[index + 1].is("(") || !tokens_[index + 3].is(")"))
+    tokens_.fail(index, "is_function_constant_defined takes the name of a function constant");
+  result_.defined_queries_.push_back({index, index + 3, std::string(tokens_[index + 2].text)});
+  tokens_.remove(index, index + 3);
+}
+
+// A kernel's declaration or definition. Its tokens stay (it becomes an ordinary function); only graphics functions go.
+std::size_t Translator::kernel_function(std::size_t first) {
+  std::size_t header = first;
+  bool is_template = false;
+  bool is_specialization = false;
+  while (tokens_[header].is("template") && tokens_[header + 1].is("<")) {
+    const auto close = tokens_.closing_angle(header + 1);
+    if (!close) return first;
+    is_specialization = *close == header + 2;
+    is_template = !is_specialization;
+    rewrite_template_parameters(header);
+    header = *close + 1;
+  }
+  std::size_t open = header;
+  bool keyword = false;
+  bool graphics = false;
+  for (; open < tokens_.size(); ++open) {
+    const Token& token = tokens_[open];
+    if (attribute_end_.contains(open)) {
+      open = attribute_end_.at(open);
+      continue;
+    }
+    if (token.is(";") || token.is("{") || token.is("=") || token.is("}")) return first;
+    if (token.is("kernel") && tokens_[open + 1].kind == TokenKind::identifier) keyword = true;
+    if ((token.is("vertex") || token.is("fragment")) && open == header && tokens_[open + 1].kind == TokenKind::identifier) graphics = true;
+    if (token.is("__attribute__") || token.is("alignas") || token.is("decltype")) {
+      if (tokens_[open + 1].is("(")) open = tokens_.closing(open + 1);
+      continue;
+    }
+    if (token.is("(")) break;
+  }
+  if (open >= tokens_.size()) return first;
+  const auto attributes = attributes_in(first, open);
+  const std::size_t close = tokens_.closing(open);
+  std::size_t body = close + 1;
+  while (body < tokens_.size() && !tokens_[body].is("{") && !tokens_[body].is(";")) {
+    body = attribute_end_.contains(body)       ? attribute_end_.at(body) + 1
+           : tokens_[body].is("__attribute__") ? tokens_.closing(body + 1) + 1
+                                               : body + 1;
+  }
+  if (graphics || attributes.graphics) {
+    const std::size_t last = tokens_[body].is("{") ? tokens_.closing(body) : body;
+    tokens_.remove(first, last);
+    return last + 1;
+  }
+  if (!keyword && !attributes.kernel) return first;
+
+  std::size_t name = open - 1;
+  if (tokens_[name].is(">")) {
+    const auto angle = tokens_.opening_angle(name);
+    if (!angle) tokens_.fail(name, "a kernel's template arguments that cannot be read");
+    name = *angle - 1;
+  }
+  Primary primary{std::string(tokens_[name].text), parameters(open + 1, close), attributes.max_total_threads};
+  if (!is_template && tokens_[body].is("{")) {
+    Kernel kernel;
+    kernel.callee = tokens_.text(name, open);
+    kernel.host_name = attributes.host_name.empty() ? qualified(kernel.callee) : attributes.host_name;
+    kernel.parameters = primary.parameters;
+    kernel.file = tokens_.file(name);
+    kernel.line = tokens_[name].line;
+    kernel.max_total_threads = attributes.max_total_threads;
+    kernel.entry_token = tokens_.closing(body);
+    result_.kernels_.push_back(std::move(kernel));
+  }
+  primaries_.push_back(std::move(primary));
+  if (!keyword && !is_specialization) tokens_[header].before += " inline";
+  return first;
+}
+
+std::vector<Parameter> Translator::parameters(std::size_t first, std::size_t last) {
+  std::vector<Parameter> result;
+  std::size_t start = first;
+  for (std::size_t index = first; index <= last; ++index) {
+    if (index < last && tokens_[index].is("<") && index > first && tokens_[index - 1].kind == TokenKind::identifier) {
+      if (const auto close = tokens_.closing_angle(index); close && *close < last) index = *close;
+    } else if (index < last && (tokens_[index].is("(") || tokens_[index].is("[") || tokens_[index].is("{"))) {
+      index = tokens_.closing(index);
+    } else if (index == last || tokens_[index].is(",")) {
+      if (index > start && !(index == start + 1 && tokens_[start].is("void"))) result.push_back(parameter(start, index));
+      start = index + 1;
+    }
+  }
+  assign_indices(result);
+  return result;
+}
+
+Parameter Translator::parameter(std::size_t first, std::size_t last) {
+  Parameter result;
+  result.index = kUnassigned;
+  result.line = tokens_[first].line;
+  bool pointer = false;
+  bool threadgroup = false;
+  bool has_space = false;
+  std::size_t name = last;
+  std::vector<const AttributeList*> lists;
+  for (std::size_t index = first; index < last; ++index) {
+    const Token& token = tokens_[index];
+    if (const auto attribute = attribute_end_.find(index); attribute != attribute_end_.end()) {
+      lists.push_back(&*std::lower_bound(attributes_.begin(), attributes_.end(), index,
+                                         [](const AttributeList& l, std::size_t at) { return l.first < at; }));
+      index = attribute->second;
+    } else if (token.is("<") && index > first && tokens_[index - 1].kind == TokenKind::identifier) {
+      if (const auto close = tokens_.closing_angle(index)) index = *close;
+    } else if (token.is("[")) {
+      index = tokens_.closing(index);
+    } else if (token.is("=")) {
+      break;
+    } else if (token.is("device") || token.is("constant")) {
+      result.space = token.is("device") ? AddressSpace::device : AddressSpace::constant;
+      has_space = true;
+    } else if (token.is("threadgroup")) {
+      threadgroup = true;
+    } else if (token.is("*") || token.is("&")) {
+      pointer = true;
+      result.is_reference = token.is("&");
+    } else if (token.kind == TokenKind::identifier) {
+      name = index;
+    }
+  }
+  // A parameter without a name ends in its type.
+  const bool named =
+      name < last && name > first && !tokens_[name].is("const") && !tokens_[name].is("restrict") && !tokens_[name].is("__restrict");
+  if (named) result.name = tokens_[name].text;
+  for (std::size_t index = first; index < last; ++index) {
+    if (attribute_end_.contains(index)) {
+      index = attribute_end_.at(index);
+    } else if (index != name || !named) {
+      if (!result.type.empty()) result.type += ' ';
+      result.type += tokens_[index].text;
+    }
+  }
+
+  const std::string label = result.name.empty() ? result.type : result.name;
+  for (const auto type : {"texture", "depth", "sampler", "tensor", "acceleration_structure", "visible_function_table",
+                          "intersection_function_table", "imageblock"}) {
+    if (result.type.find(type) == 0 || result.type.find(std::string(" ") + type) != std::string::npos) {
+      tokens_.fail(first, fmt::format("argument '{}': {} arguments are not supported", label, type));
+    }
+  }
+  bool is_builtin = false;
+  for (const auto* list : lists) {
+    for (const auto& attribute : list->attributes) {
+      if (attribute.name == "buffer" || attribute.name == "threadgroup") {
+        const auto index = tokens_.integer(attribute.first_argument, attribute.last_argument);
+        if (!index || *index < 0 || *index > kMaxBufferIndex) {
+          tokens_.fail(first, fmt::format("argument '{}': [[{}({})]] is not an index from 0 to {}", label, attribute.name,
+                                          tokens_.text(attribute.first_argument, attribute.last_argument), kMaxBufferIndex));
+        }
+        result.index = static_cast<std::uint32_t>(*index);
+      } else if (attribute.name == "function_constant") {
+        result.condition = tokens_.text(attribute.first_argument, attribute.last_argument);
+      } else if (const auto builtin = builtin_named(attribute.name)) {
+        result.role = Role::builtin;
+        result.builtin = *builtin;
+        is_builtin = true;
+      } else if (!is_compiler_attribute_name(attribute.name)) {
+        tokens_.fail(first, fmt::format("argument '{}': [[{}]] is not supported", label, attribute.name));
+      }
+    }
+  }
+  if (is_builtin) return result;
+  if (threadgroup) {
+    result.role = Role::threadgroup;
+  } else if (!has_space || !pointer) {
+    tokens_.fail(
+        first, fmt::format("argument '{}' is neither a device, constant or threadgroup pointer or reference nor has an attribute", label));
+  }
+  return result;
+}
+
+// As in Metal: an argument without an index gets the next one that is free.
+void Translator::assign_indices(std::vector<Parameter>& parameters) const {
+  for (const auto role : {Role::buffer, Role::threadgroup}) {
+    std::set<std::uint32_t> taken;
+    for (const auto& parameter : parameters) {
+      if (parameter.role == role && parameter.index != kUnassigned) taken.insert(parameter.index);
+    }
+    std::uint32_t next = 0;
+    for (auto& parameter : parameters) {
+      if (parameter.role != role || parameter.index != kUnassigned) continue;
+      while (taken.contains(next)) ++next;
+      parameter.index = next++;
+    }
+  }
+}
+
+}  // namespace assay::metal::translate

@@ -1,0 +1,203 @@
+#include "metal/translate/lexer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "metal/errors.h"
+
+namespace assay::metal::translate {
+
+namespace {
+
+bool starts_identifier(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || static_cast<unsigned char>(c) >= 0x80;
+}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool continues_identifier(char c) { return starts_identifier(c) || is_digit(c); }
+
+constexpr std::array<std::string_view, 23> kPunctuation = {"...", "<=>", "->*", "::", "->", "++", "--", "+=", "-=", "*=", "/=", "%=",
+                                                           "&=",  "|=",  "^=",  "==", "!=", "<=", ">=", "&&", "||", "##", ".*"};
+
+class Lexer {
+ public:
+  Lexer(std::string source, std::string file) {
+    stream_.source = std::make_shared<const std::string>(std::move(source));
+    text_ = *stream_.source;
+    stream_.files.push_back(std::move(file));
+  }
+
+  TokenStream run() {
+    for (;;) {
+      const std::size_t leading = position_;
+      skip_space();
+      Token token;
+      token.leading = text_.substr(leading, position_ - leading);
+      token.file = file_;
+      token.line = line_;
+      const std::size_t start = position_;
+      if (start < text_.size()) scan(token);
+      token.text = text_.substr(start, position_ - start);
+      stream_.tokens.push_back(std::move(token));
+      if (start >= text_.size()) break;
+    }
+    return std::move(stream_);
+  }
+
+ private:
+  char at(std::size_t offset = 0) const { return position_ + offset < text_.size() ? text_[position_ + offset] : '\0'; }
+
+  void advance() {
+    if (at() == '\n') {
+      ++line_;
+      line_start_ = true;
+    }
+    ++position_;
+  }
+
+  [[noreturn]] void fail(std::string_view what) const {
+    throw CompileError(fmt::format("{}:{}: error: {}", stream_.files[file_], line_, what));
+  }
+
+  void skip_space() {
+    while (position_ < text_.size()) {
+      const char c = at();
+      if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f') {
+        advance();
+      } else if (c == '\\' && (at(1) == '\n' || (at(1) == '\r' && at(2) == '\n'))) {
+        advance();
+      } else if (c == '/' && at(1) == '/') {
+        while (position_ < text_.size() && at() != '\n') advance();
+      } else if (c == '/' && at(1) == '*') {
+        skip_comment();
+      } else if (c == '#' && line_start_) {
+        skip_directive();
+      } else {
+        break;
+      }
+    }
+  }
+
+  void skip_comment() {
+    const auto end = text_.find("*/", position_ + 2);
+    if (end == std::string_view::npos) fail("a comment that does not end");
+    const bool at_line_start = line_start_;
+    while (position_ < end + 2) advance();
+    line_start_ = at_line_start;
+  }
+
+  void skip_directive() {
+    const std::size_t start = position_;
+    const auto end = std::min(text_.find('\n', start), text_.size());
+    const auto directive = text_.substr(start, end - start);
+    position_ = end;
+    std::size_t cursor = 1;
+    const auto skip_blanks = [&] {
+      while (cursor < directive.size() && directive[cursor] == ' ') ++cursor;
+    };
+    skip_blanks();
+    if (directive.substr(cursor).starts_with("line")) cursor += 4;
+    skip_blanks();
+    std::uint32_t line = 0;
+    const auto* begin = directive.data() + cursor;
+    const auto parsed = std::from_chars(begin, directive.data() + directive.size(), line);
+    if (parsed.ec != std::errc() || parsed.ptr == begin) return;  // a pragma
+    cursor = static_cast<std::size_t>(parsed.ptr - directive.data());
+    skip_blanks();
+    if (cursor < directive.size() && directive[cursor] == '"') {
+      const auto close = directive.rfind('"');
+      const std::string name(directive.substr(cursor + 1, close - cursor - 1));
+      const auto found = std::find(stream_.files.begin(), stream_.files.end(), name);
+      file_ = static_cast<std::uint32_t>(found - stream_.files.begin());
+      if (found == stream_.files.end()) stream_.files.push_back(name);
+    }
+    line_ = line - 1;  // the line break that ends the marker counts
+  }
+
+  void scan(Token& token) {
+    line_start_ = false;
+    const char c = at();
+    if (c == 'R' && at(1) == '"') {
+      token.kind = TokenKind::string;
+      scan_raw_string();
+    } else if (starts_identifier(c)) {
+      token.kind = TokenKind::identifier;
+      while (continues_identifier(at())) ++position_;
+    } else if (is_digit(c) || (c == '.' && is_digit(at(1)))) {
+      token.kind = TokenKind::number;
+      scan_number();
+    } else if (c == '"' || c == '\'') {
+      token.kind = TokenKind::string;
+      scan_quoted(c);
+    } else {
+      token.kind = TokenKind::punctuation;
+      const auto* found = std::find_if(kPunctuation.begin(), kPunctuation.end(),
+                                       [&](std::string_view p) { return text_.substr(position_).starts_with(p); });
+      position_ += found == kPunctuation.end() ? 1 : found->size();
+    }
+  }
+
+  void scan_number() {
+    for (;;) {
+      const char c = at();
+      const char previous = text_[position_ == 0 ? 0 : position_ - 1];
+      const bool sign_of_exponent = (c == '+' || c == '-') && (previous == 'e' || previous == 'E' || previous == 'p' || previous == 'P');
+      const bool separator = c == '\'' && continues_identifier(at(1));
+      if (!continues_identifier(c) && c != '.' && !separator && !(sign_of_exponent && is_exponent())) return;
+      ++position_;
+    }
+  }
+
+  // In a hexadecimal integer an `e` before a sign is a digit, not an exponent: 0xe+1.
+  bool is_exponent() const {
+    std::size_t start = position_;
+    while (start > 0 && (continues_identifier(text_[start - 1]) || text_[start - 1] == '.')) --start;
+    const bool hexadecimal = text_.substr(start).starts_with("0x") || text_.substr(start).starts_with("0X");
+    const char previous = text_[position_ - 1];
+    return hexadecimal ? previous == 'p' || previous == 'P' : true;
+  }
+
+  void scan_quoted(char quote) {
+    ++position_;
+    while (at() != quote) {
+      if (position_ >= text_.size() || at() == '\n') fail("a string or character that does not end");
+      position_ += at() == '\\' ? 2 : 1;
+    }
+    ++position_;
+  }
+
+  void scan_raw_string() {
+    const auto open = text_.find('(', position_);
+    if (open == std::string_view::npos) fail("a raw string that does not end");
+    const std::string close = ")" + std::string(text_.substr(position_ + 2, open - position_ - 2)) + "\"";
+    const auto end = text_.find(close, open);
+    if (end == std::string_view::npos) fail("a raw string that does not end");
+    while (position_ < end + close.size()) advance();
+  }
+
+  TokenStream stream_;
+  std::string_view text_;
+  std::size_t position_ = 0;
+  std::uint32_t file_ = 0;
+  std::uint32_t line_ = 1;
+  bool line_start_ = true;
+};
+
+}  // namespace
+
+TokenStream tokenize(std::string source, std::string file) { return Lexer(std::move(source), std::move(file)).run(); }
+
+std::string write(const TokenStream& stream) {
+  std::string result;
+  for (const auto& token : stream.tokens) {
+    result += token.before;
+    result += token.leading;
+    result += token.replacement ? std::string_view(*token.replacement) : token.text;
+    result += token.after;
+  }
+  return result;
+}
+
+}  // namespace assay::metal::translate

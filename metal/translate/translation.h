@@ -1,0 +1,91 @@
+// From Metal source to source that clang compiles as C++ for OpenCL, and what the host must know about its kernels.
+//
+// Metal and C++ for OpenCL share their object model, address spaces included, so most of a file passes unchanged. What is
+// rewritten: attributes, entry points, function constants, explicit instantiations, threadgroup variables, address spaces
+// behind member functions, pointers to functions as template parameters, words that are reserved in OpenCL only. Loop
+// bodies get a marker that keeps one iteration of a loop recognisable in the compiled control flow (pass/).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metal/argument_layout.h"
+#include "metal/encoder.h"
+#include "metal/lane_abi.h"
+#include "metal/translate/lexer.h"
+
+namespace assay::metal::translate {
+
+// What a kernel's parameter stands for.
+enum class Role { buffer, threadgroup, builtin };
+
+struct Parameter {
+  std::string name;
+  std::string type;  // tokens without attributes and name
+  Role role = Role::buffer;
+  AddressSpace space = AddressSpace::device;  // of a buffer
+  std::uint32_t index = 0;                    // of a buffer or threadgroup argument
+  bool is_reference = false;
+  abi::Builtin builtin = abi::kBuiltinCount;
+  std::string condition;  // expression of a second attribute function_constant(...): exists only if true
+  std::uint32_t line = 0;
+};
+
+// A function that the host can name.
+struct Kernel {
+  std::string host_name;
+  std::string callee;  // the expression to call, e.g. `attend<float, 4>`
+  std::vector<Parameter> parameters;
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint32_t max_total_threads = 1024;
+  std::size_t entry_token = 0;   // where its entry point is written
+  bool typed_arguments = false;  // the instantiation's signature picks the overload: arguments are cast to its types
+};
+
+struct FunctionConstantUse {
+  std::string name;
+  std::string type;
+  std::uint32_t index = 0;
+  std::string file;
+  std::uint32_t line = 0;
+  std::size_t first_token = 0;  // the declaration, `constant` to `;`
+  std::size_t last_token = 0;
+};
+
+class Translation {
+ public:
+  // Throws CompileError, with file and line, for what this implementation does not cover.
+  static Translation of(std::string preprocessed, std::string file);
+
+  [[nodiscard]] const std::vector<Kernel>& kernels() const { return kernels_; }
+  [[nodiscard]] const std::vector<FunctionConstantUse>& function_constants() const { return constants_; }
+  [[nodiscard]] const Kernel* find(std::string_view host_name) const;
+
+  // The source of a pipeline: one kernel's entry point and the constants' values. A constant without a value becomes a
+  // variable that nobody defines, so that its use is found after optimisation and not before.
+  //
+  // `members` says what `this` points to in a member function without an address space: thread memory, as Metal has it, or
+  // any memory.
+  enum class Members { of_thread_objects, of_any_object };
+  [[nodiscard]] std::string render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants, Members members) const;
+
+ private:
+  friend class Translator;
+  TokenStream stream_;
+  std::vector<Kernel> kernels_;
+  std::vector<FunctionConstantUse> constants_;
+  struct DefinedQuery {
+    std::size_t first_token;
+    std::size_t last_token;
+    std::string name;
+  };
+  std::vector<std::size_t> unqualified_members_;  // last tokens of member function declarators without an address space
+  std::vector<DefinedQuery> defined_queries_;     // is_function_constant_defined(name)
+};
+
+}  // namespace assay::metal::translate

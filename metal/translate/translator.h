@@ -1,0 +1,85 @@
+// The translation's one walk over the tokens. Internal to this folder.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metal/translate/cursor.h"
+#include "metal/translate/translation.h"
+
+namespace assay::metal::translate {
+
+class Translator {
+ public:
+  explicit Translator(TokenStream stream);
+  Translation run();
+
+ private:
+  // What a pair of braces encloses.
+  enum class Scope { name_space, type, function, constexpr_function, block, initializer };
+  struct Frame {
+    Scope scope = Scope::name_space;
+    std::string name;                 // of a namespace
+    std::size_t outer_statement = 0;  // first token of the statement that the brace stands in
+    std::set<std::string> members;    // signatures seen in a type, address spaces constant and device made equal
+  };
+  // A kernel function's definition or declaration; instantiations look their parameters' attributes up here.
+  struct Primary {
+    std::string name;
+    std::vector<Parameter> parameters;
+    std::uint32_t max_total_threads = 1024;
+  };
+
+  // ---- translator.cpp: scopes, statements, words
+  void strip_attributes();
+  void walk();
+  void begin_statement(std::size_t index);
+  void open_brace(std::size_t index);
+  void close_brace(std::size_t index);
+  [[nodiscard]] Scope classify(std::size_t brace, std::string& name) const;
+  [[nodiscard]] bool head_has_function(std::size_t first, std::size_t brace) const;
+  [[nodiscard]] bool inside_function() const;
+  [[nodiscard]] bool inside_constexpr_function() const;
+  void rewrite_template_parameters(std::size_t keyword);
+  void rewrite_member_qualifiers(std::size_t close_parenthesis);
+  void note_unqualified_member(std::size_t close_parenthesis, std::size_t end);
+  void rewrite_conditional(std::size_t question_mark);
+  void mark_loop(std::size_t keyword);
+  bool rewrite_threadgroup_variable(std::size_t first);
+  void replace_words();
+  [[nodiscard]] bool used_as_name(std::size_t index) const;
+
+  // ---- kernels.cpp: entry points and function constants
+  // Each returns the token to go on with if it has dealt with the statement at `first`, else `first`.
+  std::size_t explicit_instantiation(std::size_t first);
+  std::size_t function_constant(std::size_t first);
+  std::size_t kernel_function(std::size_t first);
+  void defined_query(std::size_t index);
+  struct Attributes {
+    std::string host_name;
+    bool kernel = false;
+    bool graphics = false;
+    std::uint32_t max_total_threads = 1024;
+  };
+  [[nodiscard]] Attributes attributes_in(std::size_t first, std::size_t last) const;
+  [[nodiscard]] std::vector<Parameter> parameters(std::size_t first, std::size_t last);
+  [[nodiscard]] Parameter parameter(std::size_t first, std::size_t last);
+  void assign_indices(std::vector<Parameter>& parameters) const;
+  [[nodiscard]] std::string qualified(std::string_view name) const;
+  [[nodiscard]] const Primary* primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const;
+
+  Translation result_;
+  Cursor tokens_;
+  std::vector<AttributeList> attributes_;             // all of the file, in order
+  std::map<std::size_t, std::size_t> attribute_end_;  // first bracket -> last bracket
+  std::vector<Frame> frames_;
+  std::vector<Primary> primaries_;
+  std::set<std::size_t> loop_tails_;  // the `while` of a do statement
+  std::size_t statement_ = 0;         // first token of the current statement
+  unsigned threadgroup_variables_ = 0;
+};
+
+}  // namespace assay::metal::translate
