@@ -19,8 +19,8 @@ namespace {
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Eigen::Index;
 
-// Positions that are dequantised at a time: 256 rows of 512 doubles are 1 MB, about a second-level cache.
-constexpr std::size_t kBlock = 256;
+// Positions that are dequantised at a time: 64 rows of 512 doubles are 256 KB, which stays in a second-level cache.
+constexpr std::size_t kBlock = 64;
 
 void require_shape(const DecodeShape& shape) {
   const auto refuse = [](const std::string& text) { throw std::invalid_argument("decode shape: " + text); };

@@ -34,6 +34,10 @@ CacheReader::CacheReader(const DecodeShape& shape, int bits, NormLayout layout, 
       largest_centroid_(largest_centroid(bits)) {
   const std::span<const float> table = codebook(bits);
   std::copy(table.begin(), table.end(), centroids_.begin());
+  if (bits == 4) {
+    pairs_.resize(256);
+    for (std::size_t byte = 0; byte < 256; ++byte) pairs_[byte] = {centroids_[byte & 0xfU], centroids_[byte >> 4]};
+  }
 }
 
 double CacheReader::multiplier(std::size_t kv_head, std::size_t slot, std::size_t block) const {
@@ -57,12 +61,11 @@ void CacheReader::read(std::size_t kv_head, std::span<const std::size_t> slots, 
     for (std::size_t block = 0; block < norms_per_position_; ++block) {
       const double scale = multiplier(kv_head, slot, block);
       if (row_bytes_ < head_dim_) {
-        std::array<double, 16> values{};
-        for (std::size_t i = 0; i < values.size(); ++i) values[i] = centroids_[i] * scale;
         const std::uint8_t* bytes = row + block * block_dim / 2;
         for (std::size_t i = 0; i < block_dim / 2; ++i) {
-          rows[2 * i] = values[bytes[i] & 0xfU];
-          rows[2 * i + 1] = values[bytes[i] >> 4];
+          const std::array<double, 2>& pair = pairs_[bytes[i]];
+          rows[2 * i] = pair[0] * scale;
+          rows[2 * i + 1] = pair[1] * scale;
         }
       } else {
         const std::uint8_t* bytes = row + block * block_dim;

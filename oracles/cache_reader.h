@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "oracles/attention.h"
 
@@ -32,6 +33,7 @@ class CacheReader {
   double divisor_;
   std::uint8_t index_mask_;
   std::array<double, 256> centroids_{};
+  std::vector<std::array<double, 2>> pairs_;  // 4 bits: the two centroids of each byte
   double largest_centroid_ = 0.0;
 };
 
