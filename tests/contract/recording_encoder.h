@@ -1,0 +1,109 @@
+// A mock encoder and the pieces that the contract tests build their kernels from.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/launch/binding.h"
+#include "metal/argument_layout.h"
+#include "metal/encoder.h"
+
+namespace assay::tests {
+
+class MockEncoder : public metal::ComputeEncoder {
+ public:
+  MOCK_METHOD(void, set_pipeline, (const metal::PipelineDescriptor&), (override));
+  MOCK_METHOD(void, set_buffer, (std::uint32_t, metal::BufferView), (override));
+  MOCK_METHOD(void, set_bytes, (std::uint32_t, std::span<const std::byte>), (override));
+  MOCK_METHOD(void, set_threadgroup_memory_length, (std::uint32_t, std::size_t), (override));
+  MOCK_METHOD(void, memory_barrier, (), (override));
+  MOCK_METHOD(void, dispatch_threadgroups, (metal::Size3, metal::Size3), (override));
+  MOCK_METHOD(void, dispatch_threads, (metal::Size3, metal::Size3), (override));
+};
+
+// The little-endian word at a byte offset.
+inline std::uint32_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, bytes.data() + offset, sizeof(word));
+  return word;
+}
+inline float float_at(std::span<const std::byte> bytes, std::size_t offset) {
+  float value = 0;
+  std::memcpy(&value, bytes.data() + offset, sizeof(value));
+  return value;
+}
+
+// A field as reflection would report it; the offsets are the caller's literals.
+inline metal::StructField field(std::string name, metal::ScalarType type, std::size_t offset) {
+  return {name, std::string(metal::to_string(type)), type, 1, offset, metal::size_of(type)};
+}
+
+inline metal::BoundArgument buffer_argument(std::string name, std::uint32_t index, metal::ScalarType element, bool is_const) {
+  metal::BoundArgument argument;
+  argument.name = std::move(name);
+  argument.index = index;
+  argument.is_const = is_const;
+  argument.element = element;
+  argument.type_name = metal::to_string(element);
+  argument.size = metal::size_of(element);
+  return argument;
+}
+
+inline metal::BoundArgument struct_argument(std::string name, std::uint32_t index, metal::StructLayout layout) {
+  metal::BoundArgument argument;
+  argument.name = std::move(name);
+  argument.space = metal::AddressSpace::constant;
+  argument.index = index;
+  argument.is_reference = true;
+  argument.is_const = true;
+  argument.type_name = layout.name;
+  argument.size = layout.size;
+  argument.layout = std::move(layout);
+  return argument;
+}
+
+inline metal::BoundArgument scalar_argument(std::string name, std::uint32_t index) {
+  metal::BoundArgument argument = buffer_argument(std::move(name), index, metal::ScalarType::uint32, true);
+  argument.space = metal::AddressSpace::constant;
+  argument.is_reference = true;
+  return argument;
+}
+
+inline metal::BoundArgument threadgroup_argument(std::string name, std::uint32_t index) {
+  metal::BoundArgument argument = buffer_argument(std::move(name), index, metal::ScalarType::float16, false);
+  argument.space = metal::AddressSpace::threadgroup;
+  return argument;
+}
+
+inline metal::ArgumentLayout layout_of(std::string function, std::vector<metal::BoundArgument> arguments) {
+  metal::ArgumentLayout layout;
+  layout.function = std::move(function);
+  layout.file = "test.metal";
+  layout.line = 7;
+  layout.arguments = std::move(arguments);
+  return layout;
+}
+
+inline kernels::KernelEntry entry_of(metal::ArgumentLayout layout) {
+  kernels::KernelEntry entry;
+  entry.pipeline.function = layout.function;
+  entry.layout = std::move(layout);
+  return entry;
+}
+
+// The arguments and structs that the contract writes down, spelled out byte by byte.
+metal::ArgumentLayout tq4_layout(const std::string& function = "flash_attn_vec_tq_dk256");
+metal::ArgumentLayout reduce_layout(const std::string& function = "flash_attn_vec_reduce_dk256");
+metal::ArgumentLayout fwht_layout(const std::string& function = "fwht_sign_premult_f32_d256");
+
+inline kernels::BoundKernel bound(std::string_view family, metal::ArgumentLayout layout) {
+  return {kernels::family_contract(family), entry_of(std::move(layout))};
+}
+
+}  // namespace assay::tests
