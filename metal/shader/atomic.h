@@ -16,17 +16,13 @@ enum memory_order : int {
   memory_order_acq_rel = 4,
   memory_order_seq_cst = 5
 };
-enum thread_scope : int {
-  thread_scope_thread = 0,
-  thread_scope_simdgroup = 4,
-  thread_scope_threadgroup = 1,
-  thread_scope_device = 2
-};
+enum thread_scope : int { thread_scope_thread = 0, thread_scope_simdgroup = 4, thread_scope_threadgroup = 1, thread_scope_device = 2 };
 
 template <class T>
 struct _atomic {
-  static_assert(disjunction<is_same<T, int>, is_same<T, uint>, is_same<T, bool>, is_same<T, float>, is_same<T, long>, is_same<T, ulong>>::value,
-                "Metal has atomics of int, uint, bool, float and 64-bit integers");
+  static_assert(
+      disjunction<is_same<T, int>, is_same<T, uint>, is_same<T, bool>, is_same<T, float>, is_same<T, long>, is_same<T, ulong>>::value,
+      "Metal has atomics of int, uint, bool, float and 64-bit integers");
   _atomic() = default;
   T value_;
 };

@@ -65,22 +65,22 @@ struct _fp_numeric_limits_impl_base : _numeric_limits_impl_base {
 template <class T>
 struct _numeric_limits_impl : _numeric_limits_impl_base {};
 
-#define ASSAY_INT_LIMITS(T, low, high, bits, decimals)    \
-  template <>                                             \
+#define ASSAY_INT_LIMITS(T, low, high, bits, decimals)             \
+  template <>                                                      \
   struct _numeric_limits_impl<T> : _int_numeric_limits_impl_base { \
-    ASSAY_LIMIT bool is_signed = (low) < 0;               \
-    ASSAY_LIMIT bool is_modulo = (low) == 0 && (bits) > 1; \
-    ASSAY_LIMIT int digits = bits;                        \
-    ASSAY_LIMIT int digits10 = decimals;                  \
-    static constexpr T min() { return T(low); }           \
-    static constexpr T lowest() { return T(low); }        \
-    static constexpr T max() { return T(high); }          \
-    static constexpr T epsilon() { return T(0); }         \
-    static constexpr T round_error() { return T(0); }     \
-    static constexpr T infinity() { return T(0); }        \
-    static constexpr T quiet_NaN() { return T(0); }       \
-    static constexpr T signaling_NaN() { return T(0); }   \
-    static constexpr T denorm_min() { return T(0); }      \
+    ASSAY_LIMIT bool is_signed = (low) < 0;                        \
+    ASSAY_LIMIT bool is_modulo = (low) == 0 && (bits) > 1;         \
+    ASSAY_LIMIT int digits = bits;                                 \
+    ASSAY_LIMIT int digits10 = decimals;                           \
+    static constexpr T min() { return T(low); }                    \
+    static constexpr T lowest() { return T(low); }                 \
+    static constexpr T max() { return T(high); }                   \
+    static constexpr T epsilon() { return T(0); }                  \
+    static constexpr T round_error() { return T(0); }              \
+    static constexpr T infinity() { return T(0); }                 \
+    static constexpr T quiet_NaN() { return T(0); }                \
+    static constexpr T signaling_NaN() { return T(0); }            \
+    static constexpr T denorm_min() { return T(0); }               \
   };
 ASSAY_INT_LIMITS(bool, 0, 1, 1, 0)
 ASSAY_INT_LIMITS(char, -128, 127, 7, 2)
@@ -95,24 +95,24 @@ ASSAY_INT_LIMITS(ulong, 0ul, 0xfffffffffffffffful, 64, 19)
 
 // `Bits` is the unsigned type of the same size; values are given by their encodings.
 #define ASSAY_FP_LIMITS(T, Bits, precision, decimals, max_decimals, emin, emin10, emax, emax10, least, greatest, eps, inf, nan, snan) \
-  template <>                                                                          \
-  struct _numeric_limits_impl<T> : _fp_numeric_limits_impl_base {                      \
-    ASSAY_LIMIT int digits = precision;                                                \
-    ASSAY_LIMIT int digits10 = decimals;                                               \
-    ASSAY_LIMIT int max_digits10 = max_decimals;                                       \
-    ASSAY_LIMIT int min_exponent = emin;                                               \
-    ASSAY_LIMIT int min_exponent10 = emin10;                                           \
-    ASSAY_LIMIT int max_exponent = emax;                                               \
-    ASSAY_LIMIT int max_exponent10 = emax10;                                           \
-    static constexpr T min() { return __builtin_bit_cast(T, Bits(least)); }            \
-    static constexpr T lowest() { return -__builtin_bit_cast(T, Bits(greatest)); }     \
-    static constexpr T max() { return __builtin_bit_cast(T, Bits(greatest)); }         \
-    static constexpr T epsilon() { return __builtin_bit_cast(T, Bits(eps)); }          \
-    static constexpr T round_error() { return T(0.5f); }                               \
-    static constexpr T infinity() { return __builtin_bit_cast(T, Bits(inf)); }         \
-    static constexpr T quiet_NaN() { return __builtin_bit_cast(T, Bits(nan)); }        \
-    static constexpr T signaling_NaN() { return __builtin_bit_cast(T, Bits(snan)); }   \
-    static constexpr T denorm_min() { return __builtin_bit_cast(T, Bits(1)); }         \
+  template <>                                                                                                                         \
+  struct _numeric_limits_impl<T> : _fp_numeric_limits_impl_base {                                                                     \
+    ASSAY_LIMIT int digits = precision;                                                                                               \
+    ASSAY_LIMIT int digits10 = decimals;                                                                                              \
+    ASSAY_LIMIT int max_digits10 = max_decimals;                                                                                      \
+    ASSAY_LIMIT int min_exponent = emin;                                                                                              \
+    ASSAY_LIMIT int min_exponent10 = emin10;                                                                                          \
+    ASSAY_LIMIT int max_exponent = emax;                                                                                              \
+    ASSAY_LIMIT int max_exponent10 = emax10;                                                                                          \
+    static constexpr T min() { return __builtin_bit_cast(T, Bits(least)); }                                                           \
+    static constexpr T lowest() { return -__builtin_bit_cast(T, Bits(greatest)); }                                                    \
+    static constexpr T max() { return __builtin_bit_cast(T, Bits(greatest)); }                                                        \
+    static constexpr T epsilon() { return __builtin_bit_cast(T, Bits(eps)); }                                                         \
+    static constexpr T round_error() { return T(0.5f); }                                                                              \
+    static constexpr T infinity() { return __builtin_bit_cast(T, Bits(inf)); }                                                        \
+    static constexpr T quiet_NaN() { return __builtin_bit_cast(T, Bits(nan)); }                                                       \
+    static constexpr T signaling_NaN() { return __builtin_bit_cast(T, Bits(snan)); }                                                  \
+    static constexpr T denorm_min() { return __builtin_bit_cast(T, Bits(1)); }                                                        \
   };
 ASSAY_FP_LIMITS(float, uint, 24, 6, 9, -125, -37, 128, 38, 0x00800000u, 0x7f7fffffu, 0x34000000u, 0x7f800000u, 0x7fc00000u, 0x7fa00000u)
 ASSAY_FP_LIMITS(half, ushort, 11, 3, 5, -13, -4, 16, 4, 0x0400, 0x7bff, 0x1400, 0x7c00, 0x7e00, 0x7d00)

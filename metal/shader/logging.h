@@ -10,7 +10,7 @@ class os_log {
   constexpr os_log() = default;
   constexpr os_log(const __constant char*, const __constant char*) {}
 
-#define ASSAY_LOG(name)   \
+#define ASSAY_LOG(name) \
   template <class... A> \
   void name(const __constant char*, A...) const {}
   ASSAY_LOG(log)

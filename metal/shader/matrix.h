@@ -131,13 +131,13 @@ inline T determinant_of(matrix<T, 4, 4> m) {
 }  // namespace detail
 
 #define ASSAY_SHAPES(X, T) X(T, 2, 2) X(T, 2, 3) X(T, 2, 4) X(T, 3, 2) X(T, 3, 3) X(T, 3, 4) X(T, 4, 2) X(T, 4, 3) X(T, 4, 4)
-#define ASSAY_MATRIX(T, C, R)                     \
-  typedef matrix<T, C, R> T##C##x##R;             \
+#define ASSAY_MATRIX(T, C, R)         \
+  typedef matrix<T, C, R> T##C##x##R; \
   inline matrix<T, R, C> transpose(matrix<T, C, R> m) { return detail::transposed(m); }
 ASSAY_SHAPES(ASSAY_MATRIX, float)
 ASSAY_SHAPES(ASSAY_MATRIX, half)
 #undef ASSAY_MATRIX
-#define ASSAY_DETERMINANT(T) \
+#define ASSAY_DETERMINANT(T)                                                    \
   inline T determinant(matrix<T, 2, 2> m) { return detail::determinant_of(m); } \
   inline T determinant(matrix<T, 3, 3> m) { return detail::determinant_of(m); } \
   inline T determinant(matrix<T, 4, 4> m) { return detail::determinant_of(m); }

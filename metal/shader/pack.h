@@ -20,7 +20,8 @@ inline uint pack_unorm4x8(float4 v) {
   return to_unorm(v.x, 255) | to_unorm(v.y, 255) << 8 | to_unorm(v.z, 255) << 16 | to_unorm(v.w, 255) << 24;
 }
 inline uint pack_snorm4x8(float4 v) {
-  return (to_snorm(v.x, 127) & 255u) | (to_snorm(v.y, 127) & 255u) << 8 | (to_snorm(v.z, 127) & 255u) << 16 | (to_snorm(v.w, 127) & 255u) << 24;
+  return (to_snorm(v.x, 127) & 255u) | (to_snorm(v.y, 127) & 255u) << 8 | (to_snorm(v.z, 127) & 255u) << 16 |
+         (to_snorm(v.w, 127) & 255u) << 24;
 }
 inline uint pack_unorm2x16(float2 v) { return to_unorm(v.x, 65535) | to_unorm(v.y, 65535) << 16; }
 inline uint pack_snorm2x16(float2 v) { return (to_snorm(v.x, 32767) & 65535u) | (to_snorm(v.y, 32767) & 65535u) << 16; }
@@ -44,7 +45,9 @@ inline float4 unpack_snorm4x8_to_float(uint p) {
                 detail::from_snorm(char(p >> 24), 127));
 }
 inline float2 unpack_unorm2x16_to_float(uint p) { return float2(float(p & 65535u), float(p >> 16)) / 65535.0f; }
-inline float2 unpack_snorm2x16_to_float(uint p) { return float2(detail::from_snorm(short(p), 32767), detail::from_snorm(short(p >> 16), 32767)); }
+inline float2 unpack_snorm2x16_to_float(uint p) {
+  return float2(detail::from_snorm(short(p), 32767), detail::from_snorm(short(p >> 16), 32767));
+}
 inline half4 unpack_unorm4x8_to_half(uint p) { return half4(unpack_unorm4x8_to_float(p)); }
 inline half4 unpack_snorm4x8_to_half(uint p) { return half4(unpack_snorm4x8_to_float(p)); }
 inline half2 unpack_unorm2x16_to_half(uint p) { return half2(unpack_unorm2x16_to_float(p)); }

@@ -43,9 +43,9 @@ struct packed_vec {
   T __generic& operator[](int i) { return at_[i]; }
   constexpr T operator[](int i) const { return at_[i]; }
 
-#define ASSAY_COMPONENT(name, alias, i)           \
+#define ASSAY_COMPONENT(name, alias, i)             \
   constexpr T get_##name() const { return at_[i]; } \
-  void put_##name(T a) { at_[i] = a; }            \
+  void put_##name(T a) { at_[i] = a; }              \
   __declspec(property(get = get_##name, put = put_##name)) T name, alias;
   ASSAY_COMPONENT(x, r, 0)
   ASSAY_COMPONENT(y, g, 1)
@@ -53,38 +53,38 @@ struct packed_vec {
   ASSAY_COMPONENT(w, a, 3)
 #undef ASSAY_COMPONENT
 // Swizzles go through the vector; those that the size does not have fail when they are used.
-#define ASSAY_SWIZZLE2_READ(name, alias, a, b)                    \
+#define ASSAY_SWIZZLE2_READ(name, alias, a, b)                          \
   constexpr vec<T, 2> get_##name() const { return Vector(*this).name; } \
   __declspec(property(get = get_##name)) vec<T, 2> name, alias;
-#define ASSAY_SWIZZLE3_READ(name, alias, a, b, c)                 \
+#define ASSAY_SWIZZLE3_READ(name, alias, a, b, c)                       \
   constexpr vec<T, 3> get_##name() const { return Vector(*this).name; } \
   __declspec(property(get = get_##name)) vec<T, 3> name, alias;
-#define ASSAY_SWIZZLE4_READ(name, alias, a, b, c, d)              \
+#define ASSAY_SWIZZLE4_READ(name, alias, a, b, c, d)                    \
   constexpr vec<T, 4> get_##name() const { return Vector(*this).name; } \
   __declspec(property(get = get_##name)) vec<T, 4> name, alias;
-#define ASSAY_SWIZZLE2(name, alias, i, j)                         \
+#define ASSAY_SWIZZLE2(name, alias, i, j)                               \
   constexpr vec<T, 2> get_##name() const { return Vector(*this).name; } \
-  void put_##name(vec<T, 2> from) {                               \
-    at_[i] = from.x;                                              \
-    at_[j] = from.y;                                              \
-  }                                                               \
+  void put_##name(vec<T, 2> from) {                                     \
+    at_[i] = from.x;                                                    \
+    at_[j] = from.y;                                                    \
+  }                                                                     \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 2> name, alias;
-#define ASSAY_SWIZZLE3(name, alias, i, j, k)                      \
+#define ASSAY_SWIZZLE3(name, alias, i, j, k)                            \
   constexpr vec<T, 3> get_##name() const { return Vector(*this).name; } \
-  void put_##name(vec<T, 3> from) {                               \
-    at_[i] = from.x;                                              \
-    at_[j] = from.y;                                              \
-    at_[k] = from.z;                                              \
-  }                                                               \
+  void put_##name(vec<T, 3> from) {                                     \
+    at_[i] = from.x;                                                    \
+    at_[j] = from.y;                                                    \
+    at_[k] = from.z;                                                    \
+  }                                                                     \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 3> name, alias;
-#define ASSAY_SWIZZLE4(name, alias, i, j, k, l)                   \
+#define ASSAY_SWIZZLE4(name, alias, i, j, k, l)                         \
   constexpr vec<T, 4> get_##name() const { return Vector(*this).name; } \
-  void put_##name(vec<T, 4> from) {                               \
-    at_[i] = from.x;                                              \
-    at_[j] = from.y;                                              \
-    at_[k] = from.z;                                              \
-    at_[l] = from.w;                                              \
-  }                                                               \
+  void put_##name(vec<T, 4> from) {                                     \
+    at_[i] = from.x;                                                    \
+    at_[j] = from.y;                                                    \
+    at_[k] = from.z;                                                    \
+    at_[l] = from.w;                                                    \
+  }                                                                     \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 4> name, alias;
 #include "swizzles_4.inc"
 #undef ASSAY_SWIZZLE2
@@ -95,14 +95,14 @@ struct packed_vec {
 #undef ASSAY_SWIZZLE4_READ
 
 // One overload per pairing, for a conversion to either side alone would be ambiguous.
-#define ASSAY_PAIRINGS(Result, op)                                                                     \
-  friend constexpr Result operator op(packed_vec a, packed_vec b) { return Vector(a) op Vector(b); }   \
-  friend constexpr Result operator op(packed_vec a, Vector b) { return Vector(a) op b; }               \
-  friend constexpr Result operator op(Vector a, packed_vec b) { return a op Vector(b); }               \
-  friend constexpr Result operator op(packed_vec a, T b) { return Vector(a) op Vector(b); }            \
+#define ASSAY_PAIRINGS(Result, op)                                                                   \
+  friend constexpr Result operator op(packed_vec a, packed_vec b) { return Vector(a) op Vector(b); } \
+  friend constexpr Result operator op(packed_vec a, Vector b) { return Vector(a) op b; }             \
+  friend constexpr Result operator op(Vector a, packed_vec b) { return a op Vector(b); }             \
+  friend constexpr Result operator op(packed_vec a, T b) { return Vector(a) op Vector(b); }          \
   friend constexpr Result operator op(T a, packed_vec b) { return Vector(a) op Vector(b); }
-#define ASSAY_PACKED_BINARY(op)                  \
-  ASSAY_PAIRINGS(Vector, op)              \
+#define ASSAY_PACKED_BINARY(op) \
+  ASSAY_PAIRINGS(Vector, op)    \
   packed_vec __generic& operator op##=(Vector b) { return *this = packed_vec(Vector(*this) op b); }
   typedef vec<bool, N> Truth;
   ASSAY_PACKED_BINARY(+)
@@ -126,18 +126,18 @@ struct packed_vec {
   friend constexpr Vector operator-(packed_vec a) { return -Vector(a); }
 };
 
-#define ASSAY_PACKED_NAMES(T)               \
-  typedef packed_vec<T, 2> packed_##T##2;   \
-  typedef packed_vec<T, 3> packed_##T##3;   \
+#define ASSAY_PACKED_NAMES(T)             \
+  typedef packed_vec<T, 2> packed_##T##2; \
+  typedef packed_vec<T, 3> packed_##T##3; \
   typedef packed_vec<T, 4> packed_##T##4;
 ASSAY_EACH_SCALAR(ASSAY_PACKED_NAMES)
 #undef ASSAY_PACKED_NAMES
 
 }  // namespace metal
 
-#define ASSAY_GLOBAL_NAMES(T)   \
-  using metal::packed_##T##2;   \
-  using metal::packed_##T##3;   \
+#define ASSAY_GLOBAL_NAMES(T) \
+  using metal::packed_##T##2; \
+  using metal::packed_##T##3; \
   using metal::packed_##T##4;
 ASSAY_EACH_SCALAR(ASSAY_GLOBAL_NAMES)
 #undef ASSAY_GLOBAL_NAMES

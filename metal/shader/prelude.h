@@ -1,7 +1,8 @@
 // All that a translated kernel sees of Metal: this header is included ahead of the user's first line.
 //
 // It is C++ for OpenCL (clang-19, -x clcpp), the dialect that has address spaces, and uses no other header. The macros at the
-// end spell Metal's address spaces and give back the names that OpenCL takes; no other macro gets out. The user's own macros were expanded before (include/).
+// end spell Metal's address spaces and give back the names that OpenCL takes; no other macro gets out. The user's own macros were expanded
+// before (include/).
 #pragma once
 
 #include "array.h"

@@ -82,8 +82,8 @@ __attribute__((convergent)) void __assay_simd_reduce(uint op, uint type, uint co
 
 // Moves `bytes` bytes between lanes, in place. `mode` is a ShuffleMode; `argument` is the lane, mask or delta; `fill` is read
 // by the fill modes only, which treat the group as runs of `modulo` lanes.
-__attribute__((convergent)) void __assay_simd_shuffle(uint mode, uint bytes, uint width, __private void* value,
-                                                      const __private void* fill, uint argument, uint modulo);
+__attribute__((convergent)) void __assay_simd_shuffle(uint mode, uint bytes, uint width, __private void* value, const __private void* fill,
+                                                      uint argument, uint modulo);
 
 // Bit l is set if lane l of the caller's group is active and passed a nonzero predicate.
 __attribute__((convergent)) ulong __assay_simd_ballot(uint predicate, uint width);

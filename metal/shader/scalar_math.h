@@ -129,8 +129,7 @@ template <class T>
 inline T copysign(T x, T y) {
   typedef fp_bits<T> B;
   typedef typename B::type Bits;
-  return __builtin_bit_cast(
-      T, Bits((__builtin_bit_cast(Bits, x) & (B::exponent | B::mantissa)) | (__builtin_bit_cast(Bits, y) & B::sign)));
+  return __builtin_bit_cast(T, Bits((__builtin_bit_cast(Bits, x) & (B::exponent | B::mantissa)) | (__builtin_bit_cast(Bits, y) & B::sign)));
 }
 template <class T>
 inline T fabs(T x) {

@@ -48,10 +48,19 @@ struct conditional<false, T, F> {
 template <bool condition, class T, class F>
 using conditional_t = typename conditional<condition, T, F>::type;
 
-template <class T, class U>
-struct is_same : false_type {};
+namespace detail {
 template <class T>
-struct is_same<T, T> : true_type {};
+struct without_private {
+  typedef T type;
+};
+template <class T>
+struct without_private<__private T> {
+  typedef T type;
+};
+}  // namespace detail
+// A variable's own space counts for nothing: decltype of a local float is `thread float` here and plain float in Metal.
+template <class T, class U>
+struct is_same : bool_constant<__is_same(typename detail::without_private<T>::type, typename detail::without_private<U>::type)> {};
 
 template <class... B>
 struct conjunction : true_type {};

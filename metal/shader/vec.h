@@ -69,37 +69,36 @@ constexpr lanes_t<T, N> convert(lanes_t<U, N> from) {
 
 }  // namespace detail
 
-#define ASSAY_READ(I)                                                                                           \
-  {                                                                                                             \
-    if (__builtin_is_constant_evaluated()) return T(__builtin_bit_cast(Elements, ASSAY_PADDED).at[I]);          \
-    return T(((const Stored __generic*)&v_)[I]);                                                                \
+#define ASSAY_READ(I)                                                                                  \
+  {                                                                                                    \
+    if (__builtin_is_constant_evaluated()) return T(__builtin_bit_cast(Elements, ASSAY_PADDED).at[I]); \
+    return T(((const Stored __generic*)&v_)[I]);                                                       \
   }
-#define ASSAY_COMPONENT(name, alias, I)               \
-  constexpr T get_##name() const ASSAY_READ(I)        \
-  void put_##name(T a) { ((Stored __generic*)&v_)[I] = Stored(a); } \
+#define ASSAY_COMPONENT(name, alias, I)                                                                          \
+  constexpr T get_##name() const ASSAY_READ(I) void put_##name(T a) { ((Stored __generic*)&v_)[I] = Stored(a); } \
   __declspec(property(get = get_##name, put = put_##name)) T name, alias;
 
-#define ASSAY_SWIZZLE2_READ(name, alias, a, b)                                                             \
+#define ASSAY_SWIZZLE2_READ(name, alias, a, b)                                                                       \
   constexpr vec<T, 2> get_##name() const { return vec<T, 2>(detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
   __declspec(property(get = get_##name)) vec<T, 2> name, alias;
-#define ASSAY_SWIZZLE3_READ(name, alias, a, b, c)                                                             \
+#define ASSAY_SWIZZLE3_READ(name, alias, a, b, c)                                                                       \
   constexpr vec<T, 3> get_##name() const { return vec<T, 3>(detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
   __declspec(property(get = get_##name)) vec<T, 3> name, alias;
-#define ASSAY_SWIZZLE4_READ(name, alias, a, b, c, d)                                                             \
+#define ASSAY_SWIZZLE4_READ(name, alias, a, b, c, d)                                                                       \
   constexpr vec<T, 4> get_##name() const { return vec<T, 4>(detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
   __declspec(property(get = get_##name)) vec<T, 4> name, alias;
 
-#define ASSAY_SWIZZLE2(name, alias, a, b)                                                                  \
+#define ASSAY_SWIZZLE2(name, alias, a, b)                                                                            \
   constexpr vec<T, 2> get_##name() const { return vec<T, 2>(detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
-  void put_##name(vec<T, 2> from) { put2(from, a, b); }                                                    \
+  void put_##name(vec<T, 2> from) { put2(from, a, b); }                                                              \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 2> name, alias;
-#define ASSAY_SWIZZLE3(name, alias, a, b, c)                                                                  \
+#define ASSAY_SWIZZLE3(name, alias, a, b, c)                                                                            \
   constexpr vec<T, 3> get_##name() const { return vec<T, 3>(detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
-  void put_##name(vec<T, 3> from) { put3(from, a, b, c); }                                                    \
+  void put_##name(vec<T, 3> from) { put3(from, a, b, c); }                                                              \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 3> name, alias;
-#define ASSAY_SWIZZLE4(name, alias, a, b, c, d)                                                                  \
+#define ASSAY_SWIZZLE4(name, alias, a, b, c, d)                                                                            \
   constexpr vec<T, 4> get_##name() const { return vec<T, 4>(detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
-  void put_##name(vec<T, 4> from) { put4(from, a, b, c, d); }                                                    \
+  void put_##name(vec<T, 4> from) { put4(from, a, b, c, d); }                                                              \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 4> name, alias;
 
 template <class T>
@@ -169,19 +168,18 @@ struct vec<T, 4> {
   typedef vec<T, 2> T##2;     \
   typedef vec<T, 3> T##3;     \
   typedef vec<T, 4> T##4;
-#define ASSAY_EACH_SCALAR(X) \
-  X(bool) X(char) X(uchar) X(short) X(ushort) X(int) X(uint) X(long) X(ulong) X(half) X(float) X(bfloat)
+#define ASSAY_EACH_SCALAR(X) X(bool) X(char) X(uchar) X(short) X(ushort) X(int) X(uint) X(long) X(ulong) X(half) X(float) X(bfloat)
 ASSAY_EACH_SCALAR(ASSAY_VECTOR_NAMES)
 #undef ASSAY_VECTOR_NAMES
 
-#define ASSAY_VECTOR_SIGNS(N)                           \
-  template <class T>                                    \
-  struct make_unsigned<vec<T, N>> {                     \
+#define ASSAY_VECTOR_SIGNS(N)                             \
+  template <class T>                                      \
+  struct make_unsigned<vec<T, N>> {                       \
     typedef vec<typename make_unsigned<T>::type, N> type; \
-  };                                                    \
-  template <class T>                                    \
-  struct make_signed<vec<T, N>> {                       \
-    typedef vec<typename make_signed<T>::type, N> type; \
+  };                                                      \
+  template <class T>                                      \
+  struct make_signed<vec<T, N>> {                         \
+    typedef vec<typename make_signed<T>::type, N> type;   \
   };
 ASSAY_VECTOR_SIGNS(2)
 ASSAY_VECTOR_SIGNS(3)
