@@ -28,8 +28,8 @@ struct CoveringDesign {
   std::uint64_t seed = 0;
 };
 
-// Some values together: (factor or classifier, level or class) in ascending order.
-using Combination = std::vector<std::pair<int, int>>;
+// Two or three values together, packed: (factor or classifier, level or class) in ascending order, at most 255 of each.
+using Combination = std::uint64_t;
 
 // Pairs of levels that some allowed row holds.
 [[nodiscard]] std::set<Combination> possible_pairs(const CoveringDesign& design);

@@ -69,6 +69,8 @@ struct Family {
   std::vector<std::size_t> class_factors;  // the factors that the classifiers look at
   std::vector<Classifier> classifiers;     // the suites meet every triple of their classes that any case can have
 
+  bool fixtures_are_classes = false;  // whether the fixture counts as one more class
+
   bool (*has_fixture)(const fixtures::Fixture& fixture) = nullptr;
 
   // Key in the contract's entries of the function that a case runs.

@@ -53,6 +53,7 @@ Family reduce_family() {
     return true;
   };
   family.class_factors = {0, 1, 2};
+  family.fixtures_are_classes = true;
   family.classifiers = {by_value("head_dim", 0, kHeadDims), by_value("nrows", 1, kRows), by_value("nwg", 2, kWorkgroups)};
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.reduce != nullptr; };
   family.entry_key = [](std::span<const std::int64_t> values) { return fmt::format("d{}", values[0]); };
@@ -76,6 +77,7 @@ Family fwht_family() {
     return true;
   };
   family.class_factors = {0, 1, 2};
+  family.fixtures_are_classes = true;
   family.classifiers = {by_value("head_dim", 0, kHeadDims), by_value("num_heads", 1, kHeads), by_value("mode", 2, kModes)};
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; };
   family.entry_key = [](std::span<const std::int64_t> values) {

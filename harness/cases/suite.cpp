@@ -75,9 +75,11 @@ CoveringDesign gate_design(const Family& family) {
     family.realise(row.first(factors), values);
     std::vector<int> classes;
     for (const Classifier& classifier : family.classifiers) classes.push_back(classifier.classify(values));
+    if (family.fixtures_are_classes) classes.push_back(row.back());
     return classes;
   };
   design.class_factors = family.class_factors;
+  if (family.fixtures_are_classes) design.class_factors.push_back(factors);
   return design;
 }
 
