@@ -14,13 +14,13 @@ inline constexpr double kFloatUnit = 0x1p-24;
 // What the machine under test may do in float beyond correct rounding. Errors are relative, in units of u (an ulp is 2u).
 struct ArithmeticProfile {
   const char* name;
-  double eta;                    // largest absolute error of a product, quotient or exp whose result (or operand) is subnormal
-  double eta_add;                // of a sum: 0 where subnormals are kept, because sums below 2^-126 are then exact
-  double exp_error;              // of exp(x) ...
-  double exp_error_per_unit;     // ... plus this times |x|
-  double rsqrt_error;            // of rsqrt(x)
-  double divide_error;           // of x / y
-  double reciprocal_error;       // of 1 / x
+  double eta;                 // largest absolute error of a product, quotient or exp whose result (or operand) is subnormal
+  double eta_add;             // of a sum: 0 where subnormals are kept, because sums below 2^-126 are then exact
+  double exp_error;           // of exp(x) ...
+  double exp_error_per_unit;  // ... plus this times |x|
+  double rsqrt_error;         // of rsqrt(x)
+  double divide_error;        // of x / y
+  double reciprocal_error;    // of 1 / x
 };
 
 // The simulator of metal/: subnormals kept; exp, rsqrt and division rounded once.

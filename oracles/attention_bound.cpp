@@ -58,7 +58,8 @@ WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const 
   const double scale = std::abs(static_cast<double>(roundings.scale));
   const double dim = static_cast<double>(roundings.head_dim);
   const double underflow =
-      scale * (profile.eta * ((roundings.multiplier_eta * roundings.largest_centroid + 1.0) * q_size + dim) + profile.eta_add * dim) + 4.0 * profile.eta;
+      scale * (profile.eta * ((roundings.multiplier_eta * roundings.largest_centroid + 1.0) * q_size + dim) + profile.eta_add * dim) +
+      4.0 * profile.eta;
   const std::size_t count = scores.size();
 
   std::vector<double> error(count);
@@ -114,7 +115,8 @@ double element_bound(const AttentionRoundings& roundings, const WeightErrors& er
 
   const double c = roundings.largest_centroid;
   const double n = roundings.positions;
-  const double products = profile.eta * (((roundings.multiplier_eta + 1.0) * c + 1.0) * n + 2.0 * roundings.chunks + size * roundings.chunks + 2.0 * sums.reach);
+  const double products = profile.eta * (((roundings.multiplier_eta + 1.0) * c + 1.0) * n + 2.0 * roundings.chunks +
+                                         size * roundings.chunks + 2.0 * sums.reach);
   const double additions = profile.eta_add * (n + roundings.chunks) * (1.0 + size);
   const double from_underflow = (products + additions) / errors.smallest_sum + 2.0 * profile.eta;
   return from_weights + from_sums + from_underflow;

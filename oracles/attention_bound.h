@@ -19,12 +19,12 @@ struct AttentionRoundings {
 
   ArithmeticProfile profile;
   double largest_centroid;
-  double score_gamma;    // of a score, on |scale| sum |q_i k_ti|
-  double output_gamma;   // of a term of the output sum, on sum p_t |v_tj|
-  double sum_gamma;      // of a term of the softmax denominator
+  double score_gamma;     // of a score, on |scale| sum |q_i k_ti|
+  double output_gamma;    // of a term of the output sum, on sum p_t |v_tj|
+  double sum_gamma;       // of a term of the softmax denominator
   double multiplier_eta;  // underflows, in units of eta, on the way from a norm to the number that centroids are multiplied with
-  double positions;      // slots that may take part, padding of the last chunk included
-  double chunks;         // chunks that are not skipped
+  double positions;       // slots that may take part, padding of the last chunk included
+  double chunks;          // chunks that are not skipped
   std::size_t head_dim;
   float scale;
   std::vector<std::size_t> chunk_of;  // for each visible position, the index of its chunk among the `chunks`
@@ -32,9 +32,9 @@ struct AttentionRoundings {
 
 // One query head: how far each computed score, and so each weight, may be off.
 struct WeightErrors {
-  std::vector<double> slack;    // p_t expm1(r_t) for weights p_t = e^(s_t - s_max), not normalised
-  double total_slack = 0;       // its sum
-  double smallest_sum = 0;      // sum of p_t e^(-r_t): the least denominator
+  std::vector<double> slack;  // p_t expm1(r_t) for weights p_t = e^(s_t - s_max), not normalised
+  double total_slack = 0;     // its sum
+  double smallest_sum = 0;    // sum of p_t e^(-r_t): the least denominator
 };
 
 // `scores` s_t, `products` sum_i |q_i k_ti|, `weights` e^(s_t - s_max), `q_size` sum_i |q_i|.

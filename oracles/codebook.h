@@ -13,7 +13,8 @@ namespace assay::oracles {
 // The largest centroid of that codebook.
 [[nodiscard]] double largest_centroid(int bits);
 
-// The sign table of the rotation: head_dim / 8 bytes for head_dim 256 or 512 (else std::invalid_argument); bit j is bit j % 8 of byte j / 8.
+// The sign table of the rotation: head_dim / 8 bytes for head_dim 256 or 512 (else std::invalid_argument); bit j is bit j % 8 of byte j
+// / 8.
 [[nodiscard]] std::span<const std::uint8_t> sign_bits(int head_dim);
 
 // s_j of that table: -1 where the bit is set, else +1. `j` must be below head_dim.

@@ -97,8 +97,10 @@ Expected reduce(const PartialsShape& shape, std::span<const float> raw, const Ar
       const double largest_magnitude = (magnitude + std::abs(value) * total_slack) / smallest_total + from_weights;
       // exp (shared by O and S), the products with O and with S, their sums, the final product.
       const double terms = static_cast<double>(nwg);
-      const double absolute = (profile.eta * (underflow + terms + std::abs(value) * terms) +
-                               profile.eta_add * (terms + std::abs(value) * terms) * 2.0) / smallest_total + profile.eta;
+      const double absolute =
+          (profile.eta * (underflow + terms + std::abs(value) * terms) + profile.eta_add * (terms + std::abs(value) * terms) * 2.0) /
+              smallest_total +
+          profile.eta;
       const std::size_t index = row * shape.head_dim + j;
       expected.value[index] = value;
       expected.magnitude[index] = magnitude / total;

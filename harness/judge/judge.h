@@ -17,9 +17,9 @@ struct GuardBands {
 };
 
 struct JudgeOptions {
-  std::size_t worst_count = 8;         // how many of the worst elements to keep
-  double informative_ratio = 1e-3;     // an element with bound > ratio * magnitude tells nothing (float outputs)
-  bool constant_is_expected = false;   // the inputs were constant by intent, so that one distinct expected value is no sign of a dead check
+  std::size_t worst_count = 8;        // how many of the worst elements to keep
+  double informative_ratio = 1e-3;    // an element with bound > ratio * magnitude tells nothing (float outputs)
+  bool constant_is_expected = false;  // the inputs were constant by intent, so that one distinct expected value is no sign of a dead check
 };
 
 enum class ElementFault { none, above_bound, not_written, nan, infinite };
@@ -32,9 +32,9 @@ struct WorstElement {
 };
 
 struct Judgement {
-  std::size_t compared = 0;          // elements whose error was tested against the bound
-  std::size_t above_bound = 0;       // of these: not (error <= bound)
-  std::size_t not_written = 0;       // still the poison word
+  std::size_t compared = 0;     // elements whose error was tested against the bound
+  std::size_t above_bound = 0;  // of these: not (error <= bound)
+  std::size_t not_written = 0;  // still the poison word
   std::size_t nans = 0, infs = 0;
   std::size_t guard_violations = 0;  // guard words that changed
   std::size_t uninformative = 0;

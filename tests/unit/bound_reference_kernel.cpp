@@ -36,7 +36,10 @@ float butterfly(std::array<float, 32> lanes) {
 class Head {
  public:
   Head(const oracles::DecodeShape& shape, const oracles::TurboQuantCache& cache, std::size_t head, const ReferenceOptions& options)
-      : shape_(shape), cache_(cache), options_(options), table_(oracles::codebook(cache.bits).begin(), oracles::codebook(cache.bits).end()) {
+      : shape_(shape),
+        cache_(cache),
+        options_(options),
+        table_(oracles::codebook(cache.bits).begin(), oracles::codebook(cache.bits).end()) {
     group_ = options.mistake == Mistake::wrong_head ? head % shape.kv_heads : head / (shape.heads / shape.kv_heads);
     if (options.mistake == Mistake::one_centroid_off) table_[table_.size() / 2] = table_[table_.size() / 2] - 0.0000045F;
   }

@@ -16,37 +16,37 @@ enum class Order { contract, sequential, reversed, pairwise };
 // A mistake of the kind that real kernels have had.
 enum class Mistake {
   none,
-  scale_off,              // scale * (1 + 1e-5)
-  query_not_rounded,      // q kept in float
-  newest_dropped,         // n - 1 positions
-  oldest_dropped,         // the position at ring_start skipped
-  window_too_wide,        // one position more
-  window_too_narrow,      // one position less
-  neighbour_k_norm,       // norm of the next slot
+  scale_off,          // scale * (1 + 1e-5)
+  query_not_rounded,  // q kept in float
+  newest_dropped,     // n - 1 positions
+  oldest_dropped,     // the position at ring_start skipped
+  window_too_wide,    // one position more
+  window_too_narrow,  // one position less
+  neighbour_k_norm,   // norm of the next slot
   neighbour_v_norm,
   nibbles_swapped,
-  wrong_head,             // h % G instead of h / (H / G)
-  no_rescale,             // accumulator not scaled when the maximum grows
+  wrong_head,  // h % G instead of h / (H / G)
+  no_rescale,  // accumulator not scaled when the maximum grows
   sum_not_rescaled,
-  maximum_from_zero,      // M starts at 0
-  maximum_from_half,      // M starts at -32752
+  maximum_from_zero,  // M starts at 0
+  maximum_from_half,  // M starts at -32752
   last_chunk_lost,
-  half_accumulator,       // output accumulated in half
-  half_weights,           // weights rounded to half
-  one_centroid_off,       // 0.1283950 written as 0.1283905
-  no_maximum,             // exp(score) without subtracting M
-  ring_ignored,           // ring_start taken as 0
-  workgroup_lost,         // the last workgroup that has chunks writes idle partials
-  norm_threshold,         // norms below 1e-30 count as zero
-  reads_past_end,         // slots >= n of the last chunk are read like any other
-  chunks_not_skipped,     // wholly masked chunks are read
-  unnormalised,           // no division by S
+  half_accumulator,    // output accumulated in half
+  half_weights,        // weights rounded to half
+  one_centroid_off,    // 0.1283950 written as 0.1283905
+  no_maximum,          // exp(score) without subtracting M
+  ring_ignored,        // ring_start taken as 0
+  workgroup_lost,      // the last workgroup that has chunks writes idle partials
+  norm_threshold,      // norms below 1e-30 count as zero
+  reads_past_end,      // slots >= n of the last chunk are read like any other
+  chunks_not_skipped,  // wholly masked chunks are read
+  unnormalised,        // no division by S
 };
 
 struct ReferenceOptions {
   std::size_t nwg = 1;
   Order dot = Order::contract;
-  Order values = Order::contract;   // within a chunk
+  Order values = Order::contract;  // within a chunk
   bool chunks_backwards = false;
   Mistake mistake = Mistake::none;
 };

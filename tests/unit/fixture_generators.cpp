@@ -28,14 +28,25 @@ using oracles::MaskType;
 std::vector<DecodeRequest> requests() {
   const float wide = static_cast<float>(1.0 / std::sqrt(512.0));
   return {
-      {.shape = {.heads = 4, .kv_heads = 2, .head_dim = 256, .kv_len = 200, .kv_capacity = 200, .ring_start = 37, .mask_type = MaskType::sliding_window, .sliding_window = 70, .scale = 0.0625F}, .seed = 1},
+      {.shape = {.heads = 4,
+                 .kv_heads = 2,
+                 .head_dim = 256,
+                 .kv_len = 200,
+                 .kv_capacity = 200,
+                 .ring_start = 37,
+                 .mask_type = MaskType::sliding_window,
+                 .sliding_window = 70,
+                 .scale = 0.0625F},
+       .seed = 1},
       {.shape = {.heads = 2, .kv_heads = 2, .head_dim = 512, .kv_len = 100, .kv_capacity = 160, .scale = wide}, .seed = 2},
       {.shape = {.heads = 8, .kv_heads = 1, .head_dim = 256, .kv_len = 65, .kv_capacity = 65, .ring_start = 64, .scale = 1.0F}, .seed = 3},
       {.shape = {.heads = 1, .kv_heads = 1, .head_dim = 256, .kv_len = 1, .kv_capacity = 4, .scale = 0.0625F}, .seed = 4},
   };
 }
 
-std::vector<float> norms_at(const DecodeInputs& inputs, std::size_t position) { return {inputs.k_norms[position], inputs.v_norms[position]}; }
+std::vector<float> norms_at(const DecodeInputs& inputs, std::size_t position) {
+  return {inputs.k_norms[position], inputs.v_norms[position]};
+}
 
 TEST(FixtureCounter, NormalHasTheMomentsOfANormal) {
   const fixtures::Counter counter(7, fixtures::Stream::data);
@@ -144,7 +155,8 @@ std::vector<std::string> decode_fixture_names() {
   }
   return names;
 }
-INSTANTIATE_TEST_SUITE_P(Each, FixtureDecode, testing::ValuesIn(decode_fixture_names()), [](const auto& parameter) { return parameter.param; });
+INSTANTIATE_TEST_SUITE_P(Each, FixtureDecode, testing::ValuesIn(decode_fixture_names()),
+                         [](const auto& parameter) { return parameter.param; });
 
 TEST(FixtureDecodeProperties, StoredRowsApproximateTheirSource) {
   // A 16-level quantiser made for the normal distribution leaves 0.0095 of its energy (Max 1960, table I). Over 4096 coordinates the
@@ -158,8 +170,10 @@ TEST(FixtureDecodeProperties, StoredRowsApproximateTheirSource) {
     std::vector<double> source(8 * 512);
     for (std::size_t i = 0; i < source.size(); ++i) source[i] = 3.0 * counter.normal(i);
     build.fill_queries([](std::size_t, std::size_t i) { return i == 0 ? 1.0 : 0.0; });
-    build.fill_keys([&](std::size_t, std::size_t slot, std::span<double> row) { std::copy_n(source.data() + slot * 512, 512, row.data()); });
-    build.fill_values([&](std::size_t, std::size_t slot, std::span<double> row) { std::copy_n(source.data() + slot * 512, 512, row.data()); });
+    build.fill_keys(
+        [&](std::size_t, std::size_t slot, std::span<double> row) { std::copy_n(source.data() + slot * 512, 512, row.data()); });
+    build.fill_values(
+        [&](std::size_t, std::size_t slot, std::span<double> row) { std::copy_n(source.data() + slot * 512, 512, row.data()); });
     const DecodeInputs inputs = std::move(build).take();
     double error = 0.0;
     double energy = 0.0;
@@ -253,7 +267,8 @@ TEST(FixtureReduce, SatisfiesTheContractOfPartials) {
         for (std::size_t w = 0; w < nwg; ++w) {
           const float sum = raw[shape.sum_index(row, w)];
           // A busy workgroup's sum holds the weight 1 of its own maximum.
-          ASSERT_TRUE(sum >= 1.0F || (sum == 0.0F && raw[shape.max_index(row, w)] == -std::numeric_limits<float>::max() / 2.0F)) << fixture.name;
+          ASSERT_TRUE(sum >= 1.0F || (sum == 0.0F && raw[shape.max_index(row, w)] == -std::numeric_limits<float>::max() / 2.0F))
+              << fixture.name;
         }
       }
     }

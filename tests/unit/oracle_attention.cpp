@@ -49,8 +49,15 @@ void expect_close(const Expected& a, const Expected& b, double relative) {
 
 TEST(OracleAttention, OneVisibleKeyGivesItsValue) {
   for (const std::size_t dim : {256U, 512U}) {
-    const DecodeShape shape{
-        .heads = 4, .kv_heads = 2, .head_dim = dim, .kv_len = 40, .kv_capacity = 40, .ring_start = 11, .mask_type = MaskType::sliding_window, .sliding_window = 1, .scale = 0.1F};
+    const DecodeShape shape{.heads = 4,
+                            .kv_heads = 2,
+                            .head_dim = dim,
+                            .kv_len = 40,
+                            .kv_capacity = 40,
+                            .ring_start = 11,
+                            .mask_type = MaskType::sliding_window,
+                            .sliding_window = 1,
+                            .scale = 0.1F};
     const DecodeInputs inputs = make(shape);
     const Expected expected = evaluate(shape, inputs);
     // The newest position stands one slot before the oldest.
@@ -134,8 +141,10 @@ TEST(OracleAttention, RotatingTheRingWithItsContentsChangesNothing) {
     DecodeInputs moved = inputs;
     for (std::size_t slot = 0; slot < 77; ++slot) {
       const std::size_t to = (slot + start) % 77;
-      std::copy_n(inputs.k_codes.begin() + static_cast<std::ptrdiff_t>(slot * 128), 128, moved.k_codes.begin() + static_cast<std::ptrdiff_t>(to * 128));
-      std::copy_n(inputs.v_codes.begin() + static_cast<std::ptrdiff_t>(slot * 128), 128, moved.v_codes.begin() + static_cast<std::ptrdiff_t>(to * 128));
+      std::copy_n(inputs.k_codes.begin() + static_cast<std::ptrdiff_t>(slot * 128), 128,
+                  moved.k_codes.begin() + static_cast<std::ptrdiff_t>(to * 128));
+      std::copy_n(inputs.v_codes.begin() + static_cast<std::ptrdiff_t>(slot * 128), 128,
+                  moved.v_codes.begin() + static_cast<std::ptrdiff_t>(to * 128));
       moved.k_norms[to] = inputs.k_norms[slot];
       moved.v_norms[to] = inputs.v_norms[slot];
     }
@@ -235,7 +244,8 @@ std::vector<Quad> quad_attention(const DecodeShape& shape, const DecodeInputs& i
   const bool blocks = inputs.norm_layout == NormLayout::one_per_block && dim > 256;
   const Quad divisor = blocks ? static_cast<Quad>(inputs.scale_factor_d512) : quad_sqrt(static_cast<double>(dim));
   const std::span<const float> table = oracles::codebook(inputs.bits);
-  const auto coordinate = [&](const std::vector<std::uint8_t>& codes, const std::vector<float>& norms, std::size_t position, std::size_t j) {
+  const auto coordinate = [&](const std::vector<std::uint8_t>& codes, const std::vector<float>& norms, std::size_t position,
+                              std::size_t j) {
     const std::size_t index = inputs.bits == 4 ? (codes[position * dim / 2 + j / 2] >> (4 * (j % 2))) & 15 : codes[position * dim + j];
     const float norm = blocks ? norms[position * 2 + j / 256] : norms[position];
     return static_cast<Quad>(table[index]) * static_cast<Quad>(norm) / divisor;
@@ -278,7 +288,15 @@ class OracleAttentionQuad : public testing::TestWithParam<std::string> {};
 
 TEST_P(OracleAttentionQuad, OracleErrsLessThanAThousandthOfTheSmallestBound) {
   const std::vector<fixtures::DecodeRequest> requests = {
-      {.shape = {.heads = 2, .kv_heads = 1, .head_dim = 256, .kv_len = 70, .kv_capacity = 70, .ring_start = 33, .mask_type = MaskType::sliding_window, .sliding_window = 40, .scale = 0.0625F},
+      {.shape = {.heads = 2,
+                 .kv_heads = 1,
+                 .head_dim = 256,
+                 .kv_len = 70,
+                 .kv_capacity = 70,
+                 .ring_start = 33,
+                 .mask_type = MaskType::sliding_window,
+                 .sliding_window = 40,
+                 .scale = 0.0625F},
        .seed = 1},
       {.shape = {.heads = 2, .kv_heads = 2, .head_dim = 512, .kv_len = 40, .kv_capacity = 50, .scale = 1.0F}, .seed = 2},
       {.shape = {.heads = 1, .kv_heads = 1, .head_dim = 512, .kv_len = 33, .kv_capacity = 33, .ring_start = 1, .scale = 0.044F},
@@ -320,7 +338,9 @@ TEST(OracleAttention, RefusesWhatDoesNotFitAndSaysTheValues) {
     }
     return "accepted";
   };
-  const auto expect_refusal = [&](const char* part, auto change) { EXPECT_NE(message(change).find(part), std::string::npos) << message(change); };
+  const auto expect_refusal = [&](const char* part, auto change) {
+    EXPECT_NE(message(change).find(part), std::string::npos) << message(change);
+  };
   EXPECT_EQ(message([](DecodeShape&, DecodeInputs&) {}), "accepted");
   expect_refusal("head_dim 128", [](DecodeShape& s, DecodeInputs&) { s.head_dim = 128; });
   expect_refusal("4 heads are no multiple of 3", [](DecodeShape& s, DecodeInputs&) { s.kv_heads = 3; });

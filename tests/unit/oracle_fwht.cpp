@@ -158,7 +158,8 @@ TEST_P(OracleFwhtDim, BoundHoldsForRightKernelsOnEveryFixtureAndFailsMistakes) {
   const auto data = fixtures::find_fixture("gauss").fwht({.heads = 2, .head_dim = dim, .seed = 1});
   for (const FwhtMistake mistake :
        {FwhtMistake::no_scaling, FwhtMistake::one_sign, FwhtMistake::last_stride_lost, FwhtMistake::signs_at_wrong_end}) {
-    const auto wrong = harness::judge(reference_fwht(data, dim, FwhtMode::signs_first, true, mistake), oracles::fwht(data, dim, FwhtMode::signs_first));
+    const auto wrong =
+        harness::judge(reference_fwht(data, dim, FwhtMode::signs_first, true, mistake), oracles::fwht(data, dim, FwhtMode::signs_first));
     EXPECT_GT(wrong.above_bound, 0U) << static_cast<int>(mistake);
   }
 }

@@ -26,7 +26,10 @@ using oracles::PartialsShape;
 constexpr float kIdleMaximum = -std::numeric_limits<float>::max() / 2.0F;
 
 std::vector<PartialsShape> shapes() {
-  return {{.rows = 3, .head_dim = 256, .nwg = 2}, {.rows = 9, .head_dim = 256, .nwg = 3}, {.rows = 2, .head_dim = 512, .nwg = 16}, {.rows = 10, .head_dim = 256, .nwg = 32}};
+  return {{.rows = 3, .head_dim = 256, .nwg = 2},
+          {.rows = 9, .head_dim = 256, .nwg = 3},
+          {.rows = 2, .head_dim = 512, .nwg = 16},
+          {.rows = 10, .head_dim = 256, .nwg = 32}};
 }
 
 TEST(OraclePartials, LayoutIsTheContracts) {
@@ -91,7 +94,8 @@ TEST(OraclePartials, WhatWasNotWrittenOrIsNanReachesTheJudge) {
 
 TEST(OraclePartials, WidenedPoisonIsWhatTheProcessorMakesOfIt) {
   const volatile float poison = std::bit_cast<float>(metal::kPoisonWord);
-  EXPECT_EQ(std::bit_cast<std::uint64_t>(static_cast<double>(poison)), std::bit_cast<std::uint64_t>(oracles::widen_nan(metal::kPoisonWord)));
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(static_cast<double>(poison)),
+            std::bit_cast<std::uint64_t>(oracles::widen_nan(metal::kPoisonWord)));
 }
 
 enum class ReduceMistake { none, first_maximum, no_factor_on_sum, last_lost, idle_counts, not_normalised };
@@ -118,7 +122,8 @@ std::vector<float> reference_reduce(const PartialsShape& shape, std::span<const 
   };
   for (std::size_t row = 0; row < shape.rows; ++row) {
     float maximum = raw[shape.max_index(row, 0)];
-    for (std::size_t w = 1; w < nwg && mistake != ReduceMistake::first_maximum; ++w) maximum = std::max(maximum, raw[shape.max_index(row, w)]);
+    for (std::size_t w = 1; w < nwg && mistake != ReduceMistake::first_maximum; ++w)
+      maximum = std::max(maximum, raw[shape.max_index(row, w)]);
     std::vector<float> factor(nwg);
     std::vector<float> sums(nwg);
     for (std::size_t w = 0; w < nwg; ++w) {
