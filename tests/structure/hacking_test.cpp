@@ -1,0 +1,103 @@
+// docs/HACKING.md promises the tree, line by line: what it names exists, and no folder is missing from it. README.md
+// names files as well, and they exist too.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/structure/house_rules.h"
+
+namespace assay::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = ASSAY_SOURCE_DIR;
+
+// Paths of the first code block of the document: two blanks of indentation per level, the name first on its line.
+std::set<std::string> documented_paths() {
+  std::ifstream document(kRoot / "docs/HACKING.md");
+  std::set<std::string> paths;
+  std::vector<std::string> parents;
+  bool inside = false;
+  for (std::string line; std::getline(document, line);) {
+    if (line.starts_with("```")) {
+      if (inside) break;
+      inside = true;
+      continue;
+    }
+    const std::size_t indent = line.find_first_not_of(' ');
+    if (!inside || indent == std::string::npos) continue;
+    std::string name = line.substr(indent, line.find_first_of(" ,", indent) - indent);
+    const bool is_folder = name.ends_with('/');
+    if (is_folder) name.pop_back();
+    parents.resize(std::min(parents.size(), indent / 2));
+    std::string path;
+    for (const std::string& parent : parents) path += parent + "/";
+    path += name;
+    paths.insert(path);
+    if (is_folder) parents.push_back(name);
+  }
+  return paths;
+}
+
+bool is_pattern(const std::string& path) { return path.find_first_of("*<") != std::string::npos; }
+
+TEST(Hacking, EveryNameInTheTreeExists) {
+  const auto paths = documented_paths();
+  EXPECT_GE(paths.size(), 20u);
+  for (const std::string& path : paths) {
+    if (is_pattern(path)) continue;
+    EXPECT_TRUE(fs::exists(kRoot / path)) << path << " is described in docs/HACKING.md and does not exist";
+  }
+}
+
+TEST(Hacking, EveryFolderIsInTheTree) {
+  const auto paths = documented_paths();
+  for (const std::string_view folder : folders()) {
+    EXPECT_TRUE(paths.contains(std::string(folder))) << folder;
+    if (!fs::exists(kRoot / folder)) continue;
+    for (const auto& entry : fs::directory_iterator(kRoot / folder)) {
+      if (!entry.is_directory()) continue;
+      const std::string path = std::string(folder) + "/" + entry.path().filename().string();
+      const bool described =
+          std::any_of(paths.begin(), paths.end(), [&](const std::string& p) { return p == path || p.starts_with(path + "/"); });
+      EXPECT_TRUE(described) << path << "/ is not described in docs/HACKING.md";
+    }
+  }
+}
+
+// Every `folder/...` in backticks, without those that hold blanks, patterns or placeholders.
+std::vector<std::string> paths_in_backticks(const std::string& text) {
+  std::vector<std::string> paths;
+  std::size_t open = text.find('`');
+  while (open != std::string::npos) {
+    const std::size_t close = text.find('`', open + 1);
+    if (close == std::string::npos) break;
+    const std::string quoted = text.substr(open + 1, close - open - 1);
+    const std::string first = quoted.substr(0, quoted.find('/'));
+    const bool is_ours = std::any_of(folders().begin(), folders().end(), [&](std::string_view folder) { return folder == first; });
+    const bool is_path = quoted.find('/') != std::string::npos && quoted.find_first_of(" *<\n") == std::string::npos;
+    if (is_path && (is_ours || first == "docs")) paths.push_back(quoted);
+    open = text.find('`', close + 1);
+  }
+  return paths;
+}
+
+TEST(Readme, EveryPathExists) {
+  for (const char* document : {"README.md", "docs/HACKING.md"}) {
+    std::ifstream stream(kRoot / document);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    const auto paths = paths_in_backticks(text);
+    EXPECT_GE(paths.size(), 3u) << document;
+    for (const std::string& path : paths) EXPECT_TRUE(fs::exists(kRoot / path)) << path << " is named in " << document;
+  }
+}
+
+}  // namespace
+}  // namespace assay::tests
