@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "oracles/codebook.h"
@@ -14,7 +16,12 @@ namespace assay::tests {
 
 namespace {
 
-float exp_float(float x) { return static_cast<float>(std::exp(static_cast<double>(x))); }
+float exp_float(float x, int steps) {
+  auto y = static_cast<float>(std::exp(static_cast<double>(x)));
+  const bool up = (std::bit_cast<std::uint32_t>(x) & 1U) != 0;
+  for (int i = 0; i < steps && x != 0.0F; ++i) y = std::nextafter(y, up ? 2.0F : 0.0F);
+  return y;
+}
 float to_half(float x) { return static_cast<float>(static_cast<_Float16>(x)); }
 
 float pairwise(std::span<const float> terms) {
@@ -60,8 +67,9 @@ class Head {
       const std::size_t index = cache_.bits == 4 ? (codes[position * (dim / 2) + i / 2] >> (high ? 4 : 0)) & 0xf
                                                  : codes[position * dim + i] & ((1U << cache_.bits) - 1);
       centroids[i] = table_[index];
-      float norm = norms[norm_position * per_position + (blocks ? i / 256 : 0)];
+      float norm = norms[norm_position * per_position + (blocks && options_.mistake != Mistake::first_block_norm ? i / 256 : 0)];
       if (options_.mistake == Mistake::norm_threshold && norm < 1e-30F) norm = 0.0F;
+      if (options_.mistake == Mistake::norm_by_division) norm = norm * norm / norm;
       const float rsqrt = static_cast<float>(1.0 / std::sqrt(static_cast<double>(dim)));
       multipliers[i] = blocks ? norm / cache_.scale_factor_d512 : norm * rsqrt;
     }
@@ -134,10 +142,10 @@ Partial run_workgroup(const oracles::DecodeShape& shape, std::span<const float> 
     const float before = partial.maximum;
     partial.maximum = std::max(before, *std::max_element(score.begin(), score.end()));
     const float used = mistake == Mistake::no_maximum ? 0.0F : partial.maximum;
-    const float rescale = mistake == Mistake::no_maximum ? 1.0F : exp_float(before - partial.maximum);
+    const float rescale = mistake == Mistake::no_maximum ? 1.0F : exp_float(before - partial.maximum, options.exp_steps);
     std::array<float, 32> weight{};
     for (std::size_t lane = 0; lane < 32; ++lane) {
-      weight[lane] = exp_float(score[lane] - used);
+      weight[lane] = exp_float(score[lane] - used, options.exp_steps);
       if (mistake == Mistake::half_weights) weight[lane] = to_half(weight[lane]);
     }
     partial.sum = partial.sum * (mistake == Mistake::sum_not_rescaled ? 1.0F : rescale) + butterfly(weight);

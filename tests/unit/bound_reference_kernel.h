@@ -41,6 +41,8 @@ enum class Mistake {
   reads_past_end,      // slots >= n of the last chunk are read like any other
   chunks_not_skipped,  // wholly masked chunks are read
   unnormalised,        // no division by S
+  first_block_norm,    // the norm of block 0 for all coordinates
+  norm_by_division,    // norm * norm / norm: NaN for a norm of 0
 };
 
 struct ReferenceOptions {
@@ -48,6 +50,7 @@ struct ReferenceOptions {
   Order dot = Order::contract;
   Order values = Order::contract;  // within a chunk
   bool chunks_backwards = false;
+  int exp_steps = 0;  // every exp(x), x != 0, lands this many floats off, up or down by the last bit of x
   Mistake mistake = Mistake::none;
 };
 
