@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file does; a module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 
 inline constexpr std::uint32_t kLanes = 32;         // a SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -59,6 +59,7 @@ enum Service : std::uint32_t {
   kBarrier,
   kMatrixMultiply,
   kAtomic,
+  kReconverge,  // (): lanes that took different ways come together
   kServiceCount
 };
 

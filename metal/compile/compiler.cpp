@@ -128,7 +128,8 @@ std::filesystem::path Compiler::prelude() const {
     std::vector<std::string> command = {clang_};
     const auto flags = language_flags();
     command.insert(command.end(), flags.begin(), flags.end());
-    command.insert(command.end(), {"-Xclang", "-emit-pch", "-c", (shader_directory() / "kernel.h").string(), "-o", output.string()});
+    command.insert(command.end(), {"-Xclang", "-emit-pch", "-Xclang", "-fpch-instantiate-templates", "-c",
+                                   (shader_directory() / "kernel.h").string(), "-o", output.string()});
     const auto result = run_process(command);
     if (result.exit_code != 0) throw EnvironmentError("assay's own shader headers do not compile:\n" + result.errors);
   });

@@ -377,6 +377,11 @@ void service_matrix_multiply(abi::Lane* lane, std::uint32_t site, std::uint32_t 
   meet(*static_cast<Lane*>(lane));
 }
 
+void service_reconverge(abi::Lane* lane, std::uint32_t site) {
+  begin(lane, abi::kReconverge, site);
+  meet(*static_cast<Lane*>(lane));
+}
+
 void service_atomic(abi::Lane* lane, std::uint32_t site, std::uint32_t operation, std::uint32_t type, void* object, void* operand,
                     const void* desired) {
   Request& request = begin(lane, abi::kAtomic, site);
@@ -405,6 +410,7 @@ void perform(SimdGroup& group, LaneMask participants) {
       return perform_matrix_multiply(group, participants, first);
     case abi::kAtomic:
       return perform_atomics(group, participants);
+    case abi::kReconverge:
     case abi::kBarrier:
     case abi::kServiceCount:
       return;
@@ -421,6 +427,7 @@ const std::array<Service, abi::kServiceCount>& services() {
     functions[abi::kSimdActive] = reinterpret_cast<Service>(service_active);
     functions[abi::kBarrier] = reinterpret_cast<Service>(service_barrier);
     functions[abi::kMatrixMultiply] = reinterpret_cast<Service>(service_matrix_multiply);
+    functions[abi::kReconverge] = reinterpret_cast<Service>(service_reconverge);
     functions[abi::kAtomic] = reinterpret_cast<Service>(service_atomic);
     return functions;
   }();

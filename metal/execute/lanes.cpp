@@ -75,7 +75,7 @@ void SimdGroup::resolve() {
   const bool all = meeting == waiting;
   ++threadgroup->counters.meeting_points;
   if (first.request.service != abi::kBarrier) {
-    if (first.request.service != abi::kStore) {
+    if (first.request.service != abi::kStore && first.request.service != abi::kReconverge) {
       ++threadgroup->counters.collectives;
       if (!all) ++threadgroup->counters.divergent_collectives;
     }

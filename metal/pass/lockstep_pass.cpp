@@ -29,12 +29,14 @@
 
 #include "metal/lane_abi.h"
 #include "metal/pass/program_order.h"
+#include "metal/pass/reconvergence.h"
 #include "metal/pass/reflection.h"
 
 namespace assay::metal::pass {
 namespace {
 
 constexpr llvm::StringLiteral kEntry = "__assay_entry";
+constexpr llvm::StringLiteral kReconvergeCall = "__assay_reconverge";
 constexpr llvm::StringLiteral kUnsetConstant = "__assay_unset_function_constant.";
 // Present in every source file that belongs to us and not to the user; a location inside is attributed to its caller.
 constexpr llvm::StringLiteral kShaderFolder = "metal/shader";
@@ -48,6 +50,7 @@ std::optional<abi::Service> service_of(llvm::StringRef name) {
       .Case("__assay_barrier", abi::kBarrier)
       .Case("__assay_matrix_multiply", abi::kMatrixMultiply)
       .Case("__assay_atomic", abi::kAtomic)
+      .Case(kReconvergeCall, abi::kReconverge)
       .Default(std::nullopt);
 }
 
@@ -99,6 +102,7 @@ class Lockstep {
     guard_divisions();
     simplify_loops();
     collect_sites();
+    rejoin_after_writes();
     number_sites();
     replace_position_queries();
     emit_module();
@@ -260,6 +264,30 @@ class Lockstep {
     if (origin.kind == Origin::Kind::thread || origin.kind == Origin::Kind::program_constant) return;
     mark(written_buffers_, origin);
     sites_.push_back(&instruction);
+    writes_.push_back(&instruction);
+  }
+
+  static const llvm::Value* destination_of(const llvm::Instruction& write) {
+    if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&write)) return store->getPointerOperand();
+    if (const auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&write)) return memory->getDest();
+    return llvm::cast<llvm::CallBase>(write).getArgOperand(2);  // of an atomic
+  }
+
+  // What some lanes store under a condition, all of them see behind it.
+  void rejoin_after_writes() {
+    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), false);
+    // Output that the kernel does not read back needs no order.
+    std::vector<llvm::Instruction*> seen;
+    for (auto* write : writes_) {
+      const Origin origin = origin_of(destination_of(*write));
+      if (origin.kind != Origin::Kind::buffer || (read_buffers_ >> origin.buffer & 1u) != 0) seen.push_back(write);
+    }
+    for (auto* block : rejoining_blocks(*entry_, seen, sites_)) {
+      auto* call =
+          llvm::CallInst::Create(type, module_.getOrInsertFunction(kReconvergeCall, type).getCallee(), "", block->getFirstInsertionPt());
+      call->setDebugLoc(block->getTerminator()->getDebugLoc());
+      sites_.push_back(call);
+    }
   }
 
   void collect_sites() {
@@ -285,6 +313,7 @@ class Lockstep {
           mark(read_buffers_, origin);
           mark(written_buffers_, origin);
           if (origin.kind != Origin::Kind::threadgroup) has_device_atomics_ = true;
+          writes_.push_back(&instruction);
         }
       }
     }
@@ -459,8 +488,8 @@ class Lockstep {
         refuse(module_, place_of(*call), "internal: unknown runtime function " + name);
       }
       call->replaceAllUsesWith(value);
-      call->eraseFromParent();
     }
+    for (auto* call : queries) call->eraseFromParent();
   }
 
   llvm::Constant* text(llvm::StringRef value) {
@@ -522,6 +551,7 @@ class Lockstep {
   llvm::DenseMap<llvm::Type*, llvm::AllocaInst*> slots_;
   std::string reflection_;
   std::vector<llvm::Instruction*> sites_;
+  std::vector<llvm::Instruction*> writes_;  // those of the sites that change memory
   std::vector<OrderedSite> ordered_;
   std::vector<Place> places_;
   std::uint64_t threadgroup_bytes_ = 0;

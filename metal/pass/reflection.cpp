@@ -151,7 +151,9 @@ std::string reflect(const llvm::DISubprogram& kernel) {
     const auto* composite = llvm::dyn_cast_or_null<llvm::DICompositeType>(pointee);
     if (composite != nullptr && scalars.scalar == "other" &&
         (composite->getTag() == llvm::dwarf::DW_TAG_structure_type || composite->getTag() == llvm::dwarf::DW_TAG_class_type)) {
-      out << "struct " << bytes_of(composite) << ' ' << name_of(composite) << '\n';
+      // `typedef struct {...} name;` has a name only as a typedef.
+      out << "struct " << bytes_of(composite) << ' '
+          << (composite->getName().empty() ? name_of(pointer->getBaseType()) : name_of(composite)) << '\n';
       write_fields(out, *composite, 0);
     }
   }

@@ -37,7 +37,7 @@ typedef _atomic<float> metal_atomic_float;
 typedef _atomic<long> metal_atomic_long;
 typedef _atomic<ulong> metal_atomic_ulong;
 
-namespace detail {
+namespace __detail {
 
 template <class T>
 inline T atomic_apply(uint op, __generic void* object, T operand) {
@@ -54,14 +54,14 @@ inline bool atomic_swap(__generic void* object, __private T& expected, T desired
   return same;
 }
 
-}  // namespace detail
+}  // namespace __detail
 
 // clang-format off
 #define ASSAY_FETCH(space, name, op, requirement)                                                                                 \
   template <class T>                                                                                                              \
   inline T atomic_fetch_##name##_explicit(volatile space _atomic<T>* object, type_identity_t<T> operand, memory_order) {          \
     requirement;                                                                                                                  \
-    return detail::atomic_apply<T>(detail::op, (__generic void*)(space void*)object, operand);                                    \
+    return __detail::atomic_apply<T>(__detail::op, (__generic void*)(space void*)object, operand);                                    \
   }
 #define ASSAY_NUMBERS static_assert(!is_same<T, bool>::value, "Metal has no arithmetic on atomic_bool")
 #define ASSAY_INTEGERS \
@@ -70,20 +70,20 @@ inline bool atomic_swap(__generic void* object, __private T& expected, T desired
 #define ASSAY_ATOMICS(space)                                                                                                      \
   template <class T>                                                                                                              \
   inline T atomic_load_explicit(const volatile space _atomic<T>* object, memory_order) {                                          \
-    return detail::atomic_apply<T>(detail::atomic_op_load, (__generic void*)(space void*)object, T());                            \
+    return __detail::atomic_apply<T>(__detail::atomic_op_load, (__generic void*)(space void*)object, T());                            \
   }                                                                                                                               \
   template <class T>                                                                                                              \
   inline void atomic_store_explicit(volatile space _atomic<T>* object, type_identity_t<T> desired, memory_order) {                \
-    detail::atomic_apply<T>(detail::atomic_op_store, (__generic void*)(space void*)object, desired);                              \
+    __detail::atomic_apply<T>(__detail::atomic_op_store, (__generic void*)(space void*)object, desired);                              \
   }                                                                                                                               \
   template <class T>                                                                                                              \
   inline T atomic_exchange_explicit(volatile space _atomic<T>* object, type_identity_t<T> desired, memory_order) {                \
-    return detail::atomic_apply<T>(detail::atomic_op_exchange, (__generic void*)(space void*)object, desired);                    \
+    return __detail::atomic_apply<T>(__detail::atomic_op_exchange, (__generic void*)(space void*)object, desired);                    \
   }                                                                                                                               \
   template <class T>                                                                                                              \
   inline bool atomic_compare_exchange_weak_explicit(volatile space _atomic<T>* object, __private type_identity_t<T>* expected,    \
                                                     type_identity_t<T> desired, memory_order, memory_order) {                     \
-    return detail::atomic_swap<T>((__generic void*)(space void*)object, *expected, desired);                                      \
+    return __detail::atomic_swap<T>((__generic void*)(space void*)object, *expected, desired);                                      \
   }                                                                                                                               \
   ASSAY_FETCH(space, add, atomic_op_add, ASSAY_NUMBERS)                                                                           \
   ASSAY_FETCH(space, sub, atomic_op_sub, ASSAY_NUMBERS)                                                                           \
@@ -93,10 +93,10 @@ inline bool atomic_swap(__generic void* object, __private T& expected, T desired
   ASSAY_FETCH(space, min, atomic_op_min, ASSAY_INTEGERS)                                                                          \
   ASSAY_FETCH(space, max, atomic_op_max, ASSAY_INTEGERS)                                                                          \
   inline void atomic_min_explicit(volatile space _atomic<ulong>* object, ulong operand, memory_order) {                           \
-    detail::atomic_apply<ulong>(detail::atomic_op_min, (__generic void*)(space void*)object, operand);                            \
+    __detail::atomic_apply<ulong>(__detail::atomic_op_min, (__generic void*)(space void*)object, operand);                            \
   }                                                                                                                               \
   inline void atomic_max_explicit(volatile space _atomic<ulong>* object, ulong operand, memory_order) {                           \
-    detail::atomic_apply<ulong>(detail::atomic_op_max, (__generic void*)(space void*)object, operand);                            \
+    __detail::atomic_apply<ulong>(__detail::atomic_op_max, (__generic void*)(space void*)object, operand);                            \
   }
 // clang-format on
 ASSAY_ATOMICS(__attribute__((opencl_global_device)))

@@ -18,10 +18,10 @@ inline constexpr mem_flags operator|(mem_flags a, mem_flags b) { return mem_flag
 inline constexpr mem_flags operator&(mem_flags a, mem_flags b) { return mem_flags(uint(a) & uint(b)); }
 
 inline void threadgroup_barrier(mem_flags flags, memory_order = memory_order_relaxed, thread_scope = thread_scope_threadgroup) {
-  __assay_barrier(detail::barrier_threadgroup, uint(flags));
+  __assay_barrier(__detail::barrier_threadgroup, uint(flags));
 }
 inline void simdgroup_barrier(mem_flags flags, memory_order = memory_order_relaxed, thread_scope = thread_scope_simdgroup) {
-  __assay_barrier(detail::barrier_simdgroup, uint(flags));
+  __assay_barrier(__detail::barrier_simdgroup, uint(flags));
 }
 
 // A fence orders this lane's own accesses, which the simulator performs in program order: it is a barrier to the compiler.

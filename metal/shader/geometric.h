@@ -11,16 +11,16 @@ namespace metal {
 #define ASSAY_GEOMETRIC(T, V, sum_of_products)                                                                \
   inline T dot(V a, V b) { return sum_of_products; }                                                          \
   inline T length_squared(V a) { return dot(a, a); }                                                          \
-  inline T length(V a) { return detail::sqrt<T>(dot(a, a)); }                                                 \
+  inline T length(V a) { return __detail::sqrt<T>(dot(a, a)); }                                                 \
   inline T distance_squared(V a, V b) { return length_squared(a - b); }                                       \
   inline T distance(V a, V b) { return length(a - b); }                                                       \
-  inline V normalize(V a) { return a * detail::rsqrt<T>(dot(a, a)); }                                         \
+  inline V normalize(V a) { return a * __detail::rsqrt<T>(dot(a, a)); }                                         \
   inline V faceforward(V n, V incident, V reference) { return dot(reference, incident) < T(0) ? +n : -n; }    \
   inline V reflect(V incident, V n) { return incident - V(T(2) * dot(n, incident)) * n; }                     \
   inline V refract(V incident, V n, T eta) {                                                                  \
     const T c = dot(n, incident);                                                                             \
     const T k = T(1) - eta * eta * (T(1) - c * c);                                                            \
-    return k < T(0) ? V(T(0)) : V(eta) * incident - V(eta * c + detail::sqrt<T>(k)) * n;                      \
+    return k < T(0) ? V(T(0)) : V(eta) * incident - V(eta * c + __detail::sqrt<T>(k)) * n;                      \
   }
 #define ASSAY_GEOMETRIC_TYPE(T)                                                                               \
   ASSAY_GEOMETRIC(T, T##2, a.x * b.x + a.y * b.y)                                                             \

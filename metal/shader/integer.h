@@ -5,7 +5,7 @@
 #include "vec.h"
 
 namespace metal {
-namespace detail {
+namespace __detail {
 
 template <class T>
 using unsigned_of = typename make_unsigned<T>::type;
@@ -160,30 +160,30 @@ inline T mad24(T x, T y, T z) {
   return T(uint(mul24(x, y)) + uint(z));
 }
 
-}  // namespace detail
+}  // namespace __detail
 
 // clang-format off
 #define ASSAY_INT1_TO(name, R, T)                                                                            \
-  inline R name(T x) { return detail::Integer::name(x); }                                                    \
-  inline R##2 name(T##2 x) { return R##2(detail::Integer::name(x.x), detail::Integer::name(x.y)); }          \
-  inline R##3 name(T##3 x) { return R##3(name(x.xy), detail::Integer::name(x.z)); }                          \
+  inline R name(T x) { return __detail::Integer::name(x); }                                                    \
+  inline R##2 name(T##2 x) { return R##2(__detail::Integer::name(x.x), __detail::Integer::name(x.y)); }          \
+  inline R##3 name(T##3 x) { return R##3(name(x.xy), __detail::Integer::name(x.z)); }                          \
   inline R##4 name(T##4 x) { return R##4(name(x.xy), name(x.zw)); }
 #define ASSAY_INT2_TO(name, R, T)                                                                            \
-  inline R name(T x, T y) { return detail::Integer::name(x, y); }                                            \
-  inline R##2 name(T##2 x, T##2 y) { return R##2(detail::Integer::name(x.x, y.x), detail::Integer::name(x.y, y.y)); } \
-  inline R##3 name(T##3 x, T##3 y) { return R##3(name(x.xy, y.xy), detail::Integer::name(x.z, y.z)); }       \
+  inline R name(T x, T y) { return __detail::Integer::name(x, y); }                                            \
+  inline R##2 name(T##2 x, T##2 y) { return R##2(__detail::Integer::name(x.x, y.x), __detail::Integer::name(x.y, y.y)); } \
+  inline R##3 name(T##3 x, T##3 y) { return R##3(name(x.xy, y.xy), __detail::Integer::name(x.z, y.z)); }       \
   inline R##4 name(T##4 x, T##4 y) { return R##4(name(x.xy, y.xy), name(x.zw, y.zw)); }
 #define ASSAY_INT3(name, T)                                                                                  \
-  inline T name(T x, T y, T z) { return detail::Integer::name(x, y, z); }                                    \
-  inline T##2 name(T##2 x, T##2 y, T##2 z) { return T##2(detail::Integer::name(x.x, y.x, z.x), detail::Integer::name(x.y, y.y, z.y)); } \
-  inline T##3 name(T##3 x, T##3 y, T##3 z) { return T##3(name(x.xy, y.xy, z.xy), detail::Integer::name(x.z, y.z, z.z)); } \
+  inline T name(T x, T y, T z) { return __detail::Integer::name(x, y, z); }                                    \
+  inline T##2 name(T##2 x, T##2 y, T##2 z) { return T##2(__detail::Integer::name(x.x, y.x, z.x), __detail::Integer::name(x.y, y.y, z.y)); } \
+  inline T##3 name(T##3 x, T##3 y, T##3 z) { return T##3(name(x.xy, y.xy, z.xy), __detail::Integer::name(x.z, y.z, z.z)); } \
   inline T##4 name(T##4 x, T##4 y, T##4 z) { return T##4(name(x.xy, y.xy, z.xy), name(x.zw, y.zw, z.zw)); }
 #define ASSAY_INT_BITS(T)                                                                                    \
-  inline T extract_bits(T x, uint offset, uint bits) { return detail::Integer::extract_bits(x, offset, bits); } \
+  inline T extract_bits(T x, uint offset, uint bits) { return __detail::Integer::extract_bits(x, offset, bits); } \
   inline T##2 extract_bits(T##2 x, uint offset, uint bits) { return T##2(extract_bits(x.x, offset, bits), extract_bits(x.y, offset, bits)); } \
   inline T##3 extract_bits(T##3 x, uint offset, uint bits) { return T##3(extract_bits(x.xy, offset, bits), extract_bits(x.z, offset, bits)); } \
   inline T##4 extract_bits(T##4 x, uint offset, uint bits) { return T##4(extract_bits(x.xy, offset, bits), extract_bits(x.zw, offset, bits)); } \
-  inline T insert_bits(T x, T y, uint offset, uint bits) { return detail::Integer::insert_bits(x, y, offset, bits); } \
+  inline T insert_bits(T x, T y, uint offset, uint bits) { return __detail::Integer::insert_bits(x, y, offset, bits); } \
   inline T##2 insert_bits(T##2 x, T##2 y, uint o, uint n) { return T##2(insert_bits(x.x, y.x, o, n), insert_bits(x.y, y.y, o, n)); } \
   inline T##3 insert_bits(T##3 x, T##3 y, uint o, uint n) { return T##3(insert_bits(x.xy, y.xy, o, n), insert_bits(x.z, y.z, o, n)); } \
   inline T##4 insert_bits(T##4 x, T##4 y, uint o, uint n) { return T##4(insert_bits(x.xy, y.xy, o, n), insert_bits(x.zw, y.zw, o, n)); }

@@ -8,7 +8,7 @@
 #include "scalar_math.h"
 
 namespace metal {
-namespace detail {
+namespace __detail {
 // Names under which the tables below find a function that Metal gives two names.
 template <class T>
 inline T abs(T x) {
@@ -38,7 +38,7 @@ template <class T>
 inline T clamp(T x, T low, T high) {
   return clamp_fp(x, low, high);
 }
-}  // namespace detail
+}  // namespace __detail
 
 // clang-format off
 #define ASSAY_FLOATING_FUNCTIONS(T)                                                                                     \

@@ -89,7 +89,7 @@ inline __private matrix<T, C, C>& operator*=(__private matrix<T, C, C>& a, matri
   return a;
 }
 
-namespace detail {
+namespace __detail {
 
 template <class T, int C, int R>
 inline matrix<T, R, C> transposed(matrix<T, C, R> m) {
@@ -128,19 +128,19 @@ inline T determinant_of(matrix<T, 4, 4> m) {
   return sum;
 }
 
-}  // namespace detail
+}  // namespace __detail
 
 #define ASSAY_SHAPES(X, T) X(T, 2, 2) X(T, 2, 3) X(T, 2, 4) X(T, 3, 2) X(T, 3, 3) X(T, 3, 4) X(T, 4, 2) X(T, 4, 3) X(T, 4, 4)
 #define ASSAY_MATRIX(T, C, R)         \
   typedef matrix<T, C, R> T##C##x##R; \
-  inline matrix<T, R, C> transpose(matrix<T, C, R> m) { return detail::transposed(m); }
+  inline matrix<T, R, C> transpose(matrix<T, C, R> m) { return __detail::transposed(m); }
 ASSAY_SHAPES(ASSAY_MATRIX, float)
 ASSAY_SHAPES(ASSAY_MATRIX, half)
 #undef ASSAY_MATRIX
 #define ASSAY_DETERMINANT(T)                                                    \
-  inline T determinant(matrix<T, 2, 2> m) { return detail::determinant_of(m); } \
-  inline T determinant(matrix<T, 3, 3> m) { return detail::determinant_of(m); } \
-  inline T determinant(matrix<T, 4, 4> m) { return detail::determinant_of(m); }
+  inline T determinant(matrix<T, 2, 2> m) { return __detail::determinant_of(m); } \
+  inline T determinant(matrix<T, 3, 3> m) { return __detail::determinant_of(m); } \
+  inline T determinant(matrix<T, 4, 4> m) { return __detail::determinant_of(m); }
 ASSAY_DETERMINANT(float)
 ASSAY_DETERMINANT(half)
 #undef ASSAY_DETERMINANT

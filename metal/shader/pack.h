@@ -6,7 +6,7 @@
 #include "scalar_math.h"
 
 namespace metal {
-namespace detail {
+namespace __detail {
 
 inline uint to_unorm(float x, float scale) { return uint(__builtin_rintf(clamp_fp(x, 0.0f, 1.0f) * scale)); }
 inline uint to_snorm(float x, float scale) {
@@ -26,27 +26,27 @@ inline uint pack_snorm4x8(float4 v) {
 inline uint pack_unorm2x16(float2 v) { return to_unorm(v.x, 65535) | to_unorm(v.y, 65535) << 16; }
 inline uint pack_snorm2x16(float2 v) { return (to_snorm(v.x, 32767) & 65535u) | (to_snorm(v.y, 32767) & 65535u) << 16; }
 
-}  // namespace detail
+}  // namespace __detail
 
-inline uint pack_float_to_unorm4x8(float4 v) { return detail::pack_unorm4x8(v); }
-inline uint pack_float_to_snorm4x8(float4 v) { return detail::pack_snorm4x8(v); }
-inline uint pack_float_to_unorm2x16(float2 v) { return detail::pack_unorm2x16(v); }
-inline uint pack_float_to_snorm2x16(float2 v) { return detail::pack_snorm2x16(v); }
-inline uint pack_half_to_unorm4x8(half4 v) { return detail::pack_unorm4x8(float4(v)); }
-inline uint pack_half_to_snorm4x8(half4 v) { return detail::pack_snorm4x8(float4(v)); }
-inline uint pack_half_to_unorm2x16(half2 v) { return detail::pack_unorm2x16(float2(v)); }
-inline uint pack_half_to_snorm2x16(half2 v) { return detail::pack_snorm2x16(float2(v)); }
+inline uint pack_float_to_unorm4x8(float4 v) { return __detail::pack_unorm4x8(v); }
+inline uint pack_float_to_snorm4x8(float4 v) { return __detail::pack_snorm4x8(v); }
+inline uint pack_float_to_unorm2x16(float2 v) { return __detail::pack_unorm2x16(v); }
+inline uint pack_float_to_snorm2x16(float2 v) { return __detail::pack_snorm2x16(v); }
+inline uint pack_half_to_unorm4x8(half4 v) { return __detail::pack_unorm4x8(float4(v)); }
+inline uint pack_half_to_snorm4x8(half4 v) { return __detail::pack_snorm4x8(float4(v)); }
+inline uint pack_half_to_unorm2x16(half2 v) { return __detail::pack_unorm2x16(float2(v)); }
+inline uint pack_half_to_snorm2x16(half2 v) { return __detail::pack_snorm2x16(float2(v)); }
 
 inline float4 unpack_unorm4x8_to_float(uint p) {
   return float4(float(p & 255u), float((p >> 8) & 255u), float((p >> 16) & 255u), float(p >> 24)) / 255.0f;
 }
 inline float4 unpack_snorm4x8_to_float(uint p) {
-  return float4(detail::from_snorm(char(p), 127), detail::from_snorm(char(p >> 8), 127), detail::from_snorm(char(p >> 16), 127),
-                detail::from_snorm(char(p >> 24), 127));
+  return float4(__detail::from_snorm(char(p), 127), __detail::from_snorm(char(p >> 8), 127), __detail::from_snorm(char(p >> 16), 127),
+                __detail::from_snorm(char(p >> 24), 127));
 }
 inline float2 unpack_unorm2x16_to_float(uint p) { return float2(float(p & 65535u), float(p >> 16)) / 65535.0f; }
 inline float2 unpack_snorm2x16_to_float(uint p) {
-  return float2(detail::from_snorm(short(p), 32767), detail::from_snorm(short(p >> 16), 32767));
+  return float2(__detail::from_snorm(short(p), 32767), __detail::from_snorm(short(p >> 16), 32767));
 }
 inline half4 unpack_unorm4x8_to_half(uint p) { return half4(unpack_unorm4x8_to_float(p)); }
 inline half4 unpack_snorm4x8_to_half(uint p) { return half4(unpack_snorm4x8_to_float(p)); }

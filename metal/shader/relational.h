@@ -8,11 +8,11 @@ namespace metal {
 
 // clang-format off
 #define ASSAY_ORDER(name, T)                                                                                             \
-  inline bool name(T x, T y) { return detail::name(x, y); }                                                              \
-  inline bool2 name(T##2 x, T##2 y) { return bool2(detail::name(x.x, y.x), detail::name(x.y, y.y)); }                    \
-  inline bool3 name(T##3 x, T##3 y) { return bool3(detail::name(x.x, y.x), detail::name(x.y, y.y), detail::name(x.z, y.z)); } \
+  inline bool name(T x, T y) { return __detail::name(x, y); }                                                              \
+  inline bool2 name(T##2 x, T##2 y) { return bool2(__detail::name(x.x, y.x), __detail::name(x.y, y.y)); }                    \
+  inline bool3 name(T##3 x, T##3 y) { return bool3(__detail::name(x.x, y.x), __detail::name(x.y, y.y), __detail::name(x.z, y.z)); } \
   inline bool4 name(T##4 x, T##4 y) {                                                                                    \
-    return bool4(detail::name(x.x, y.x), detail::name(x.y, y.y), detail::name(x.z, y.z), detail::name(x.w, y.w));        \
+    return bool4(__detail::name(x.x, y.x), __detail::name(x.y, y.y), __detail::name(x.z, y.z), __detail::name(x.w, y.w));        \
   }
 #define ASSAY_CLASSIFY(T)                                                                                                \
   ASSAY_UNARY_TO(isfinite, bool, T) ASSAY_UNARY_TO(isinf, bool, T) ASSAY_UNARY_TO(isnan, bool, T)                        \

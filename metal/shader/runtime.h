@@ -7,7 +7,7 @@
 #include "types.h"
 
 namespace metal {
-namespace detail {
+namespace __detail {
 
 // Scalar types by number, as the runtime knows them.
 enum ScalarCode : uint {
@@ -71,7 +71,7 @@ enum BarrierScope : uint { barrier_simdgroup = 0, barrier_threadgroup = 1 };
 constexpr uint simd_width = 32;
 constexpr uint quad_width = 4;
 
-}  // namespace detail
+}  // namespace __detail
 }  // namespace metal
 
 extern "C" {

@@ -8,7 +8,7 @@
 #include "vec.h"
 
 namespace metal {
-namespace detail {
+namespace __detail {
 
 // The C library, under names that no kernel uses. Without the const attribute the compiler would have to assume errno.
 namespace libm {
@@ -183,6 +183,7 @@ inline double sine_of_pi_times(double r) { return libm::__assay_sin(__builtin_bi
 inline double cosine_of_pi_times(double r) { return libm::__assay_cos(__builtin_bit_cast(double, pi_bits) * r); }
 inline double sinpi_double(double x) {
   double r = x - 2 * __builtin_rint(x / 2);  // [-1, 1]
+  if (r == 0) return __builtin_copysign(r, x);  // as IEEE 754: -0 at -0 and at negative integers
   if (__builtin_fabs(r) > (double)0.5f) r = __builtin_copysign((double)1.0f, r) - r;
   if (__builtin_fabs(r) <= (double)0.25f) return sine_of_pi_times(r);
   return __builtin_copysign(cosine_of_pi_times((double)0.5f - __builtin_fabs(r)), r);
@@ -372,5 +373,5 @@ inline T smoothstep(T edge0, T edge1, T x) {
   return t * t * (T(3) - T(2) * t);
 }
 
-}  // namespace detail
+}  // namespace __detail
 }  // namespace metal

@@ -8,7 +8,7 @@
 #include "vec.h"
 
 namespace metal {
-namespace detail {
+namespace __detail {
 
 template <class T>
 struct scalar_code {};
@@ -60,46 +60,46 @@ inline T shuffle_fill(uint mode, uint width, T value, T fill, uint delta, uint m
 // One meeting point for a predicate of the whole group.
 inline bool agree(uint op, uint width, bool predicate) { return reduce(op, width, uint(predicate)) != 0; }
 
-}  // namespace detail
+}  // namespace __detail
 
 // clang-format off
 #define ASSAY_EACH_WIDTH(X, T, prefix, width) X(T, prefix, width) X(T##2, prefix, width) X(T##3, prefix, width) X(T##4, prefix, width)
 
 #define ASSAY_DATA_PARALLEL(T, prefix, width)                                                                                    \
-  inline T prefix##_sum(T data) { return detail::reduce(detail::reduce_sum, width, data); }                                      \
-  inline T prefix##_product(T data) { return detail::reduce(detail::reduce_product, width, data); }                              \
-  inline T prefix##_min(T data) { return detail::reduce(detail::reduce_min, width, data); }                                      \
-  inline T prefix##_max(T data) { return detail::reduce(detail::reduce_max, width, data); }                                      \
-  inline T prefix##_prefix_inclusive_sum(T data) { return detail::reduce(detail::reduce_prefix_inclusive_sum, width, data); }    \
-  inline T prefix##_prefix_exclusive_sum(T data) { return detail::reduce(detail::reduce_prefix_exclusive_sum, width, data); }    \
+  inline T prefix##_sum(T data) { return __detail::reduce(__detail::reduce_sum, width, data); }                                      \
+  inline T prefix##_product(T data) { return __detail::reduce(__detail::reduce_product, width, data); }                              \
+  inline T prefix##_min(T data) { return __detail::reduce(__detail::reduce_min, width, data); }                                      \
+  inline T prefix##_max(T data) { return __detail::reduce(__detail::reduce_max, width, data); }                                      \
+  inline T prefix##_prefix_inclusive_sum(T data) { return __detail::reduce(__detail::reduce_prefix_inclusive_sum, width, data); }    \
+  inline T prefix##_prefix_exclusive_sum(T data) { return __detail::reduce(__detail::reduce_prefix_exclusive_sum, width, data); }    \
   inline T prefix##_prefix_inclusive_product(T data) {                                                                           \
-    return detail::reduce(detail::reduce_prefix_inclusive_product, width, data);                                                 \
+    return __detail::reduce(__detail::reduce_prefix_inclusive_product, width, data);                                                 \
   }                                                                                                                              \
   inline T prefix##_prefix_exclusive_product(T data) {                                                                           \
-    return detail::reduce(detail::reduce_prefix_exclusive_product, width, data);                                                 \
+    return __detail::reduce(__detail::reduce_prefix_exclusive_product, width, data);                                                 \
   }                                                                                                                              \
-  inline T prefix##_broadcast(T data, ushort lane) { return detail::shuffle(detail::shuffle_broadcast, width, data, lane); }     \
-  inline T prefix##_broadcast_first(T data) { return detail::shuffle(detail::shuffle_broadcast_first, width, data, 0); }         \
-  inline T prefix##_shuffle(T data, ushort lane) { return detail::shuffle(detail::shuffle_index, width, data, lane); }           \
-  inline T prefix##_shuffle_xor(T data, ushort mask) { return detail::shuffle(detail::shuffle_xor, width, data, mask); }         \
-  inline T prefix##_shuffle_up(T data, ushort delta) { return detail::shuffle(detail::shuffle_up, width, data, delta); }         \
-  inline T prefix##_shuffle_down(T data, ushort delta) { return detail::shuffle(detail::shuffle_down, width, data, delta); }     \
+  inline T prefix##_broadcast(T data, ushort lane) { return __detail::shuffle(__detail::shuffle_broadcast, width, data, lane); }     \
+  inline T prefix##_broadcast_first(T data) { return __detail::shuffle(__detail::shuffle_broadcast_first, width, data, 0); }         \
+  inline T prefix##_shuffle(T data, ushort lane) { return __detail::shuffle(__detail::shuffle_index, width, data, lane); }           \
+  inline T prefix##_shuffle_xor(T data, ushort mask) { return __detail::shuffle(__detail::shuffle_xor, width, data, mask); }         \
+  inline T prefix##_shuffle_up(T data, ushort delta) { return __detail::shuffle(__detail::shuffle_up, width, data, delta); }         \
+  inline T prefix##_shuffle_down(T data, ushort delta) { return __detail::shuffle(__detail::shuffle_down, width, data, delta); }     \
   inline T prefix##_shuffle_rotate_up(T data, ushort delta) {                                                                    \
-    return detail::shuffle(detail::shuffle_rotate_up, width, data, delta);                                                       \
+    return __detail::shuffle(__detail::shuffle_rotate_up, width, data, delta);                                                       \
   }                                                                                                                              \
   inline T prefix##_shuffle_rotate_down(T data, ushort delta) {                                                                  \
-    return detail::shuffle(detail::shuffle_rotate_down, width, data, delta);                                                     \
+    return __detail::shuffle(__detail::shuffle_rotate_down, width, data, delta);                                                     \
   }                                                                                                                              \
   inline T prefix##_shuffle_and_fill_up(T data, T filling, ushort delta, ushort modulo = width) {                                \
-    return detail::shuffle_fill(detail::shuffle_fill_up, width, data, filling, delta, modulo);                                   \
+    return __detail::shuffle_fill(__detail::shuffle_fill_up, width, data, filling, delta, modulo);                                   \
   }                                                                                                                              \
   inline T prefix##_shuffle_and_fill_down(T data, T filling, ushort delta, ushort modulo = width) {                              \
-    return detail::shuffle_fill(detail::shuffle_fill_down, width, data, filling, delta, modulo);                                 \
+    return __detail::shuffle_fill(__detail::shuffle_fill_down, width, data, filling, delta, modulo);                                 \
   }
 #define ASSAY_DATA_PARALLEL_BITS(T, prefix, width)                                                                               \
-  inline T prefix##_and(T data) { return detail::reduce(detail::reduce_and, width, data); }                                      \
-  inline T prefix##_or(T data) { return detail::reduce(detail::reduce_or, width, data); }                                        \
-  inline T prefix##_xor(T data) { return detail::reduce(detail::reduce_xor, width, data); }
+  inline T prefix##_and(T data) { return __detail::reduce(__detail::reduce_and, width, data); }                                      \
+  inline T prefix##_or(T data) { return __detail::reduce(__detail::reduce_or, width, data); }                                        \
+  inline T prefix##_xor(T data) { return __detail::reduce(__detail::reduce_xor, width, data); }
 
 #define ASSAY_GROUP(prefix, width)                                                                                               \
   ASSAY_EACH_WIDTH(ASSAY_DATA_PARALLEL, char, prefix, width) ASSAY_EACH_WIDTH(ASSAY_DATA_PARALLEL, uchar, prefix, width)         \
@@ -138,8 +138,8 @@ ASSAY_GROUP(quad, 4)
   };                                                                                                       \
   inline name prefix##_ballot(bool predicate) { return name(__assay_simd_ballot(predicate, width)); }      \
   inline name prefix##_active_threads_mask() { return name(__assay_simd_active(width)); }                  \
-  inline bool prefix##_all(bool predicate) { return detail::agree(detail::reduce_and, width, predicate); } \
-  inline bool prefix##_any(bool predicate) { return detail::agree(detail::reduce_or, width, predicate); }  \
+  inline bool prefix##_all(bool predicate) { return __detail::agree(__detail::reduce_and, width, predicate); } \
+  inline bool prefix##_any(bool predicate) { return __detail::agree(__detail::reduce_or, width, predicate); }  \
   inline bool prefix##_is_first() { return uint(__builtin_ctzl(__assay_simd_active(width))) == __assay_lane() % width; }
 ASSAY_VOTE(simd_vote, simd, 32)
 ASSAY_VOTE(quad_vote, quad, 4)

@@ -55,7 +55,7 @@ inline simdgroup_matrix<T, C, R> make_diagonal_simdgroup_matrix(type_identity_t<
   return simdgroup_matrix<T, C, R>(value);
 }
 
-namespace detail {
+namespace __detail {
 
 // Element (row r, column c) is at origin.y * stride + origin.x + r * stride + c; of a transposed matrix r and c trade places.
 struct Placement {
@@ -71,14 +71,14 @@ inline Placement place(short2 at, ulong stride, ulong2 origin, bool transpose) {
   return p;
 }
 
-}  // namespace detail
+}  // namespace __detail
 
 #define ASSAY_MATRIX_MEMORY(space)                                                                                                     \
   template <class T, int C, int R>                                                                                                     \
   inline void simdgroup_load(__private simdgroup_matrix<T, C, R>& d, const space T* src, ulong elements_per_row = C,                   \
                              ulong2 matrix_origin = ulong2(0), bool transpose_matrix = false) {                                        \
-    const detail::Placement p =                                                                                                        \
-        detail::place(simdgroup_matrix<T, C, R>::detail_position(), elements_per_row, matrix_origin, transpose_matrix);                \
+    const __detail::Placement p =                                                                                                        \
+        __detail::place(simdgroup_matrix<T, C, R>::detail_position(), elements_per_row, matrix_origin, transpose_matrix);                \
     const T first = src[p.first];                                                                                                      \
     const T second = src[p.second];                                                                                                    \
     d.thread_elements() = vec<T, 2>(first, second);                                                                                    \
@@ -86,8 +86,8 @@ inline Placement place(short2 at, ulong stride, ulong2 origin, bool transpose) {
   template <class T, int C, int R>                                                                                                     \
   inline void simdgroup_store(simdgroup_matrix<T, C, R> a, space T* dst, ulong elements_per_row = C, ulong2 matrix_origin = ulong2(0), \
                               bool transpose_matrix = false) {                                                                         \
-    const detail::Placement p =                                                                                                        \
-        detail::place(simdgroup_matrix<T, C, R>::detail_position(), elements_per_row, matrix_origin, transpose_matrix);                \
+    const __detail::Placement p =                                                                                                        \
+        __detail::place(simdgroup_matrix<T, C, R>::detail_position(), elements_per_row, matrix_origin, transpose_matrix);                \
     dst[p.first] = a.thread_elements().x;                                                                                              \
     dst[p.second] = a.thread_elements().y;                                                                                             \
   }
@@ -103,8 +103,8 @@ inline void simdgroup_multiply_accumulate(__private simdgroup_matrix<D, 8, 8>& d
   vec<A, 2> left = a.thread_elements();
   vec<B, 2> right = b.thread_elements();
   vec<C, 2> sum = c.thread_elements();
-  __assay_matrix_multiply(detail::scalar_code<D>::value, detail::scalar_code<A>::value, detail::scalar_code<B>::value,
-                          detail::scalar_code<C>::value, 1, &result, &left, &right, &sum);
+  __assay_matrix_multiply(__detail::scalar_code<D>::value, __detail::scalar_code<A>::value, __detail::scalar_code<B>::value,
+                          __detail::scalar_code<C>::value, 1, &result, &left, &right, &sum);
   d.thread_elements() = result;
 }
 template <class D, class A, class B>
@@ -112,8 +112,8 @@ inline void simdgroup_multiply(__private simdgroup_matrix<D, 8, 8>& d, simdgroup
   vec<D, 2> result;
   vec<A, 2> left = a.thread_elements();
   vec<B, 2> right = b.thread_elements();
-  __assay_matrix_multiply(detail::scalar_code<D>::value, detail::scalar_code<A>::value, detail::scalar_code<B>::value,
-                          detail::scalar_code<D>::value, 0, &result, &left, &right, 0);
+  __assay_matrix_multiply(__detail::scalar_code<D>::value, __detail::scalar_code<A>::value, __detail::scalar_code<B>::value,
+                          __detail::scalar_code<D>::value, 0, &result, &left, &right, 0);
   d.thread_elements() = result;
 }
 template <class T>

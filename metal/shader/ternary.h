@@ -1,7 +1,7 @@
 // What the translator writes around the operands of `?:`, so that a variable and a temporary of one class unify.
 //
 // In C++ for OpenCL a variable's class type is qualified with its address space and a temporary's is not, and the compiler
-// has no conversion between the two: `c ? v : float4(0)` would not compile. `(metal::detail::Value(), v)` is the value of v
+// has no conversion between the two: `c ? v : float4(0)` would not compile. `(metal::__detail::Value(), v)` is the value of v
 // if its type is a class, and is v itself (the built-in comma) otherwise, so that scalars, pointers and void stay as they
 // are. A literal 0 must not be wrapped where it stands for a null pointer.
 #pragma once
@@ -9,7 +9,7 @@
 #include "traits.h"
 
 namespace metal {
-namespace detail {
+namespace __detail {
 
 struct Value {};
 template <class T, class V = remove_cvref_t<T>, class = enable_if_t<__is_class(V) || __is_union(V)>>
@@ -17,5 +17,5 @@ constexpr V operator,(Value, T&& x) {
   return x;
 }
 
-}  // namespace detail
+}  // namespace __detail
 }  // namespace metal

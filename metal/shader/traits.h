@@ -48,7 +48,7 @@ struct conditional<false, T, F> {
 template <bool condition, class T, class F>
 using conditional_t = typename conditional<condition, T, F>::type;
 
-namespace detail {
+namespace __detail {
 template <class T>
 struct without_private {
   typedef T type;
@@ -57,10 +57,10 @@ template <class T>
 struct without_private<__private T> {
   typedef T type;
 };
-}  // namespace detail
+}  // namespace __detail
 // A variable's own space counts for nothing: decltype of a local float is `thread float` here and plain float in Metal.
 template <class T, class U>
-struct is_same : bool_constant<__is_same(typename detail::without_private<T>::type, typename detail::without_private<U>::type)> {};
+struct is_same : bool_constant<__is_same(typename __detail::without_private<T>::type, typename __detail::without_private<U>::type)> {};
 
 template <class... B>
 struct conjunction : true_type {};
@@ -102,7 +102,7 @@ struct remove_volatile<volatile T> {
   typedef T type;
 };
 
-namespace detail {
+namespace __detail {
 template <class T>
 struct remove_space {
   typedef T type;
@@ -127,7 +127,7 @@ template <class T>
 struct remove_space<__attribute__((opencl_global_device)) T> {
   typedef T type;
 };
-}  // namespace detail
+}  // namespace __detail
 
 template <class T>
 struct remove_cv {
@@ -148,7 +148,7 @@ struct remove_reference<T&&> {
 // Metal's decayed types name no address space, so this one drops it with the reference.
 template <class T>
 struct remove_cvref {
-  typedef typename remove_cv<typename detail::remove_space<typename remove_cv<typename remove_reference<T>::type>::type>::type>::type type;
+  typedef typename remove_cv<typename __detail::remove_space<typename remove_cv<typename remove_reference<T>::type>::type>::type>::type type;
 };
 template <class T>
 struct remove_extent {
@@ -211,7 +211,7 @@ struct add_const {
 template <class T>
 using add_const_t = typename add_const<T>::type;
 
-namespace detail {
+namespace __detail {
 template <class T>
 struct integral : false_type {};
 template <class T>
@@ -236,14 +236,14 @@ template <>
 struct floating<bfloat> : true_type {};
 template <>
 struct floating<float> : true_type {};
-}  // namespace detail
+}  // namespace __detail
 
 template <class T>
 struct is_void : is_same<remove_cv_t<T>, void> {};
 template <class T>
-struct is_integral : detail::integral<typename detail::remove_space<remove_cv_t<T>>::type> {};
+struct is_integral : __detail::integral<typename __detail::remove_space<remove_cv_t<T>>::type> {};
 template <class T>
-struct is_floating_point : detail::floating<typename detail::remove_space<remove_cv_t<T>>::type> {};
+struct is_floating_point : __detail::floating<typename __detail::remove_space<remove_cv_t<T>>::type> {};
 template <class T>
 struct is_arithmetic : bool_constant<is_integral<T>::value || is_floating_point<T>::value> {};
 template <class T>
@@ -332,7 +332,7 @@ __global constexpr const bool conjunction_v = conjunction<B...>::value;
 template <class... B>
 __global constexpr const bool disjunction_v = disjunction<B...>::value;
 
-namespace detail {
+namespace __detail {
 template <class T>
 struct sign_pair {};
 #define ASSAY_SIGN_PAIR(S, U) \
@@ -351,15 +351,15 @@ ASSAY_SIGN_PAIR(short, ushort)
 ASSAY_SIGN_PAIR(int, uint)
 ASSAY_SIGN_PAIR(long, ulong)
 #undef ASSAY_SIGN_PAIR
-}  // namespace detail
+}  // namespace __detail
 // Also of vectors, see vec.h.
 template <class T>
 struct make_unsigned {
-  typedef typename detail::sign_pair<remove_cv_t<T>>::without_sign type;
+  typedef typename __detail::sign_pair<remove_cv_t<T>>::without_sign type;
 };
 template <class T>
 struct make_signed {
-  typedef typename detail::sign_pair<remove_cv_t<T>>::with_sign type;
+  typedef typename __detail::sign_pair<remove_cv_t<T>>::with_sign type;
 };
 template <class T>
 using make_unsigned_t = typename make_unsigned<T>::type;

@@ -19,7 +19,7 @@ namespace metal {
 template <class T, int N>
 struct vec;
 
-namespace detail {
+namespace __detail {
 
 struct Raw {};
 
@@ -62,12 +62,15 @@ constexpr lanes_t<T, N> convert(lanes_t<U, N> from) {
     if constexpr (N == 2) return lanes_t<T, N>{S(from[0]), S(from[1])};
     if constexpr (N == 3) return lanes_t<T, N>{S(from[0]), S(from[1]), S(from[2])};
     if constexpr (N == 4) return lanes_t<T, N>{S(from[0]), S(from[1]), S(from[2]), S(from[3])};
+  } else if constexpr ((is_same<T, half>::value && is_same<U, bfloat>::value) || (is_same<T, bfloat>::value && is_same<U, half>::value)) {
+    // The compiler has no conversion between the two; each is exact in float.
+    return __builtin_convertvector(__builtin_convertvector(from, lanes_t<float, N>), lanes_t<T, N>);
   } else {
     return __builtin_convertvector(from, lanes_t<T, N>);
   }
 }
 
-}  // namespace detail
+}  // namespace __detail
 
 #define ASSAY_READ(I)                                                                                  \
   {                                                                                                    \
@@ -79,25 +82,25 @@ constexpr lanes_t<T, N> convert(lanes_t<U, N> from) {
   __declspec(property(get = get_##name, put = put_##name)) T name, alias;
 
 #define ASSAY_SWIZZLE2_READ(name, alias, a, b)                                                                       \
-  constexpr vec<T, 2> get_##name() const { return vec<T, 2>(detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
+  constexpr vec<T, 2> get_##name() const { return vec<T, 2>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
   __declspec(property(get = get_##name)) vec<T, 2> name, alias;
 #define ASSAY_SWIZZLE3_READ(name, alias, a, b, c)                                                                       \
-  constexpr vec<T, 3> get_##name() const { return vec<T, 3>(detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
+  constexpr vec<T, 3> get_##name() const { return vec<T, 3>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
   __declspec(property(get = get_##name)) vec<T, 3> name, alias;
 #define ASSAY_SWIZZLE4_READ(name, alias, a, b, c, d)                                                                       \
-  constexpr vec<T, 4> get_##name() const { return vec<T, 4>(detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
+  constexpr vec<T, 4> get_##name() const { return vec<T, 4>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
   __declspec(property(get = get_##name)) vec<T, 4> name, alias;
 
 #define ASSAY_SWIZZLE2(name, alias, a, b)                                                                            \
-  constexpr vec<T, 2> get_##name() const { return vec<T, 2>(detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
+  constexpr vec<T, 2> get_##name() const { return vec<T, 2>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
   void put_##name(vec<T, 2> from) { put2(from, a, b); }                                                              \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 2> name, alias;
 #define ASSAY_SWIZZLE3(name, alias, a, b, c)                                                                            \
-  constexpr vec<T, 3> get_##name() const { return vec<T, 3>(detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
+  constexpr vec<T, 3> get_##name() const { return vec<T, 3>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
   void put_##name(vec<T, 3> from) { put3(from, a, b, c); }                                                              \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 3> name, alias;
 #define ASSAY_SWIZZLE4(name, alias, a, b, c, d)                                                                            \
-  constexpr vec<T, 4> get_##name() const { return vec<T, 4>(detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
+  constexpr vec<T, 4> get_##name() const { return vec<T, 4>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
   void put_##name(vec<T, 4> from) { put4(from, a, b, c, d); }                                                              \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 4> name, alias;
 

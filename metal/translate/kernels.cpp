@@ -70,7 +70,7 @@ std::string Translator::qualified(std::string_view name) const {
 Translator::Attributes Translator::attributes_in(std::size_t first, std::size_t last) const {
   Attributes result;
   for (auto list = std::lower_bound(attributes_.begin(), attributes_.end(), first,
-                                    [](const AttributeList&l, std::size_t at) { return l.first < at; });
+                                    [](const AttributeList& l, std::size_t at) { return l.first < at; });
        list != attributes_.end() && list->first < last; ++list) {
     for (const auto& attribute : list->attributes) {
       if (attribute.name == "host_name") result.host_name = literal_text(tokens_, attribute.first_argument, attribute.last_argument);
@@ -111,7 +111,7 @@ std::size_t Translator::explicit_instantiation(std::size_t first) {
   if (has_signature) {
     const auto open = tokens_.opening(last - 1);
     if (!open || *open <= first) tokens_.fail(first, "an explicit instantiation that cannot be read");
-    signature = parameters(*open + 1, last - 1);
+    signature = parameters(*open + 1, last - 1, Signature::of_instantiation);
     last = *open;
   }
   std::size_t name = last - 1;
@@ -250,7 +250,7 @@ std::size_t Translator::kernel_function(std::size_t first) {
     if (!angle) tokens_.fail(name, "a kernel's template arguments that cannot be read");
     name = *angle - 1;
   }
-  Primary primary{std::string(tokens_[name].text), parameters(open + 1, close), attributes.max_total_threads};
+  Primary primary{std::string(tokens_[name].text), parameters(open + 1, close, Signature::of_kernel), attributes.max_total_threads};
   if (!is_template && tokens_[body].is("{")) {
     Kernel kernel;
     kernel.callee = tokens_.text(name, open);
@@ -267,7 +267,7 @@ std::size_t Translator::kernel_function(std::size_t first) {
   return first;
 }
 
-std::vector<Parameter> Translator::parameters(std::size_t first, std::size_t last) {
+std::vector<Parameter> Translator::parameters(std::size_t first, std::size_t last, Signature signature) {
   std::vector<Parameter> result;
   std::size_t start = first;
   for (std::size_t index = first; index <= last; ++index) {
@@ -276,7 +276,7 @@ std::vector<Parameter> Translator::parameters(std::size_t first, std::size_t las
     } else if (index < last && (tokens_[index].is("(") || tokens_[index].is("[") || tokens_[index].is("{"))) {
       index = tokens_.closing(index);
     } else if (index == last || tokens_[index].is(",")) {
-      if (index > start && !(index == start + 1 && tokens_[start].is("void"))) result.push_back(parameter(start, index));
+      if (index > start && !(index == start + 1 && tokens_[start].is("void"))) result.push_back(parameter(start, index, signature));
       start = index + 1;
     }
   }
@@ -284,14 +284,13 @@ std::vector<Parameter> Translator::parameters(std::size_t first, std::size_t las
   return result;
 }
 
-Parameter Translator::parameter(std::size_t first, std::size_t last) {
+Parameter Translator::parameter(std::size_t first, std::size_t last, Signature signature) {
   Parameter result;
   result.index = kUnassigned;
   result.line = tokens_[first].line;
   bool pointer = false;
   bool threadgroup = false;
   bool has_space = false;
-  std::size_t name = last;
   std::vector<const AttributeList*> lists;
   for (std::size_t index = first; index < last; ++index) {
     const Token& token = tokens_[index];
@@ -313,18 +312,14 @@ Parameter Translator::parameter(std::size_t first, std::size_t last) {
     } else if (token.is("*") || token.is("&")) {
       pointer = true;
       result.is_reference = token.is("&");
-    } else if (token.kind == TokenKind::identifier) {
-      name = index;
     }
   }
-  // A parameter without a name ends in its type.
-  const bool named =
-      name < last && name > first && !tokens_[name].is("const") && !tokens_[name].is("restrict") && !tokens_[name].is("__restrict");
-  if (named) result.name = tokens_[name].text;
+  const std::size_t name = parameter_name(first, last);
+  if (name != last) result.name = tokens_[name].text;
   for (std::size_t index = first; index < last; ++index) {
     if (attribute_end_.contains(index)) {
       index = attribute_end_.at(index);
-    } else if (index != name || !named) {
+    } else if (index != name) {
       if (!result.type.empty()) result.type += ' ';
       result.type += tokens_[index].text;
     }
@@ -358,7 +353,7 @@ Parameter Translator::parameter(std::size_t first, std::size_t last) {
       }
     }
   }
-  if (is_builtin) return result;
+  if (is_builtin || signature == Signature::of_instantiation) return result;
   if (threadgroup) {
     result.role = Role::threadgroup;
   } else if (!has_space || !pointer) {
@@ -366,6 +361,37 @@ Parameter Translator::parameter(std::size_t first, std::size_t last) {
         first, fmt::format("argument '{}' is neither a device, constant or threadgroup pointer or reference nor has an attribute", label));
   }
   return result;
+}
+
+// The token that names a parameter, or `last` if it has only a type: the last identifier that another one of the type precedes.
+std::size_t Translator::parameter_name(std::size_t first, std::size_t last) const {
+  static constexpr std::array<std::string_view, 8> kQualifiers = {"const",  "volatile", "restrict", "__restrict",
+                                                                  "device", "constant", "thread",   "threadgroup"};
+  static constexpr std::array<std::string_view, 11> kTypeWords = {"unsigned", "signed", "char", "short",  "int", "long",
+                                                                  "float",    "half",   "bool", "bfloat", "void"};
+  const auto is_one_of = [this](std::size_t index, const auto& words) {
+    return std::find(words.begin(), words.end(), tokens_[index].text) != words.end();
+  };
+  std::size_t words = 0;
+  std::size_t name = last;
+  for (std::size_t index = first; index < last; ++index) {
+    if (const auto attribute = attribute_end_.find(index); attribute != attribute_end_.end()) {
+      index = attribute->second;
+    } else if (tokens_[index].is("<") && index > first && tokens_[index - 1].kind == TokenKind::identifier) {
+      if (const auto close = tokens_.closing_angle(index)) index = *close;
+    } else if (tokens_[index].is("[")) {
+      index = tokens_.closing(index);
+    } else if (tokens_[index].is("=")) {
+      break;
+    } else if (tokens_[index].kind == TokenKind::identifier && !is_one_of(index, kQualifiers)) {
+      const bool nested = index > first && tokens_[index - 1].is("::");
+      const bool continues = index + 1 < last && (tokens_[index + 1].is("::") || tokens_[index + 1].is("<") || tokens_[index + 1].is("*") ||
+                                                  tokens_[index + 1].is("&"));
+      if (words > 0 && !nested && !continues && !is_one_of(index, kTypeWords)) name = index;
+      ++words;
+    }
+  }
+  return name;
 }
 
 // As in Metal: an argument without an index gets the next one that is free.

@@ -69,10 +69,6 @@ void Translator::walk() {
   statement_ = 0;
   bool at_start = true;
   for (std::size_t index = 0; index < tokens_.size(); ++index) {
-    if (const auto attribute = attribute_end_.find(index); attribute != attribute_end_.end()) {
-      index = attribute->second;
-      continue;
-    }
     if (at_start) {
       at_start = false;
       statement_ = index;
@@ -88,6 +84,10 @@ void Translator::walk() {
         }
       }
       if (inside_function()) rewrite_threadgroup_variable(index);
+    }
+    if (const auto attribute = attribute_end_.find(index); attribute != attribute_end_.end()) {
+      index = attribute->second;
+      continue;
     }
     const Token& token = tokens_[index];
     if (token.is("{")) {
@@ -326,14 +326,14 @@ void Translator::rewrite_conditional(std::size_t question_mark) {
     if (token.is(">")) {
       // The end of a template argument list that the conditional stands in: a constant of a scalar type.
       const auto open = tokens_.opening_angle(end);
-      if (open && *open<question_mark&& * open> 0 && tokens_[*open - 1].kind == TokenKind::identifier) return;
+      if (open && *open < question_mark && *open > 0 && tokens_[*open - 1].kind == TokenKind::identifier) return;
     }
   }
   const auto wrap = [this](std::size_t first, std::size_t last) {
     if (first == last &&
         (tokens_[first].kind == TokenKind::number || tokens_[first].kind == TokenKind::string || tokens_[first].is("nullptr")))
       return;
-    tokens_[first].before = " (::metal::detail::Value()," + tokens_[first].before;
+    tokens_[first].before = " (::metal::__detail::Value()," + tokens_[first].before;
     tokens_[last].after += ")";
   };
   wrap(question_mark + 1, colon - 1);
@@ -421,6 +421,7 @@ bool Translator::rewrite_threadgroup_variable(std::size_t first) {
     }
   }
   for (const auto drop : dropped) tokens_.remove(drop, drop);
+  tokens_[index].replacement = "__local";
   for (const auto& declarator : declarators) {
     tokens_[declarator.name].replacement = fmt::format("(&{})", tokens_[declarator.name].text);
     tokens_[declarator.last].after += fmt::format(" = __assay::threadgroup_variable<{}, {}>()", threadgroup_variables_++, alignment);

@@ -65,8 +65,11 @@ class Translator {
     std::uint32_t max_total_threads = 1024;
   };
   [[nodiscard]] Attributes attributes_in(std::size_t first, std::size_t last) const;
-  [[nodiscard]] std::vector<Parameter> parameters(std::size_t first, std::size_t last);
-  [[nodiscard]] Parameter parameter(std::size_t first, std::size_t last);
+  // An instantiation repeats a kernel's types; what the arguments stand for, only the kernel itself must say.
+  enum class Signature { of_kernel, of_instantiation };
+  [[nodiscard]] std::vector<Parameter> parameters(std::size_t first, std::size_t last, Signature signature);
+  [[nodiscard]] Parameter parameter(std::size_t first, std::size_t last, Signature signature);
+  [[nodiscard]] std::size_t parameter_name(std::size_t first, std::size_t last) const;
   void assign_indices(std::vector<Parameter>& parameters) const;
   [[nodiscard]] std::string qualified(std::string_view name) const;
   [[nodiscard]] const Primary* primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const;

@@ -1,0 +1,147 @@
+// What the encoder refuses, and in which words: the host's mistakes, named before anything runs.
+//
+// Source: Metal's own validation rules (Metal Feature Set Tables; MTLComputeCommandEncoder reference).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "metal/errors.h"
+#include "tests/conformance/execute.h"
+
+namespace assay::conformance {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::string_view kSource = R"(#include <metal_stdlib>
+using namespace metal;
+struct Args { uint n; float scale; };
+kernel void test(device float* out [[buffer(0)]], constant Args& args [[buffer(3)]], threadgroup float* scratch [[threadgroup(1)]], uint t [[thread_index_in_threadgroup]]) {
+  scratch[t] = args.scale;
+  out[t] = scratch[t] * float(args.n);
+}
+[[max_total_threads_per_threadgroup(64)]] kernel void small(device float* out) { out[0] = 1; }
+)";
+
+class Encoder : public testing::Test {
+ protected:
+  Encoder() : library_(metal::Library::from_source(kSource, "host.metal")), simulator_({library_}), output_(256) {}
+
+  void bind_all() {
+    simulator_.set_pipeline({"test", {}});
+    simulator_.set_buffer(0, {&output_, 0});
+    simulator_.set_bytes(3, std::as_bytes(std::span(arguments_)));
+    simulator_.set_threadgroup_memory_length(1, 128);
+  }
+
+  template <typename Call>
+  std::string refusal(Call call) {
+    try {
+      call();
+    } catch (const metal::Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+  std::string dispatch_refusal(metal::Size3 threads = {32, 1, 1}) {
+    return refusal([&] { simulator_.dispatch_threadgroups({1, 1, 1}, threads); });
+  }
+
+  std::shared_ptr<metal::Library> library_;
+  metal::Simulator simulator_;
+  metal::Buffer output_;
+  std::array<std::uint32_t, 2> arguments_ = {3, 0x40000000};  // n = 3, scale = 2.0f
+};
+
+TEST_F(Encoder, RunsWhenEverythingIsBound) {
+  bind_all();
+  simulator_.dispatch_threadgroups({1, 1, 1}, {32, 1, 1});
+  EXPECT_EQ(output_.as<float>()[31], 6.0f);
+}
+
+TEST_F(Encoder, OffsetsMoveTheView) {
+  bind_all();
+  simulator_.set_buffer(0, {&output_, 64});
+  simulator_.dispatch_threadgroups({1, 1, 1}, {4, 1, 1});
+  EXPECT_EQ(output_.as<std::uint32_t>()[15], metal::kPoisonWord);
+  EXPECT_EQ(output_.as<float>()[16], 6.0f);
+}
+
+TEST_F(Encoder, StateLastsFromOneDispatchToTheNext) {
+  bind_all();
+  simulator_.dispatch_threadgroups({1, 1, 1}, {32, 1, 1});
+  arguments_[0] = 5;
+  simulator_.set_bytes(3, std::as_bytes(std::span(arguments_)));
+  simulator_.dispatch_threadgroups({1, 1, 1}, {16, 1, 1});
+  EXPECT_EQ(output_.as<float>()[15], 10.0f);
+  EXPECT_EQ(output_.as<float>()[16], 6.0f);
+}
+
+TEST_F(Encoder, DispatchThreadsTrimsTheLastThreadgroup) {
+  bind_all();
+  simulator_.dispatch_threads({21, 1, 1}, {32, 1, 1});
+  EXPECT_EQ(output_.as<float>()[20], 6.0f);
+  EXPECT_EQ(output_.as<std::uint32_t>()[21], metal::kPoisonWord);
+}
+
+TEST_F(Encoder, RefusesWhatMetalForbids) {
+  EXPECT_THAT(refusal([&] { simulator_.dispatch_threadgroups({1, 1, 1}, {32, 1, 1}); }), HasSubstr("set_pipeline"));
+  EXPECT_THAT(refusal([&] { simulator_.set_pipeline({"tset", {}}); }), AllOf(HasSubstr("tset"), HasSubstr("host.metal")));
+  simulator_.set_pipeline({"test", {}});
+  EXPECT_THAT(dispatch_refusal(), AllOf(HasSubstr("'out'"), HasSubstr("index 0"), HasSubstr("not bound")));
+  simulator_.set_bytes(0, std::as_bytes(std::span(arguments_)));
+  EXPECT_THAT(dispatch_refusal(), AllOf(HasSubstr("'out'"), HasSubstr("device pointer"), HasSubstr("set_bytes")));
+  simulator_.set_buffer(0, {&output_, 0});
+  EXPECT_THAT(dispatch_refusal(), AllOf(HasSubstr("'args'"), HasSubstr("not bound")));
+  simulator_.set_bytes(3, std::as_bytes(std::span(arguments_).first(1)));
+  EXPECT_THAT(dispatch_refusal(), AllOf(HasSubstr("'args'"), HasSubstr("8 bytes"), HasSubstr("only 4")));
+  simulator_.set_bytes(3, std::as_bytes(std::span(arguments_)));
+  EXPECT_THAT(dispatch_refusal(), AllOf(HasSubstr("'scratch'"), HasSubstr("threadgroup index 1")));
+  EXPECT_THAT(refusal([&] { simulator_.set_threadgroup_memory_length(1, 100); }), AllOf(HasSubstr("100"), HasSubstr("multiple of 16")));
+  simulator_.set_threadgroup_memory_length(1, 40 * 1024);
+  EXPECT_THAT(dispatch_refusal(), AllOf(HasSubstr("40960"), HasSubstr("32768"), HasSubstr("host.metal:4")));
+  simulator_.set_threadgroup_memory_length(1, 128);
+  EXPECT_THAT(dispatch_refusal({1025, 1, 1}), AllOf(HasSubstr("1025"), HasSubstr("1024")));
+  EXPECT_THAT(dispatch_refusal({0, 1, 1}), HasSubstr("empty"));
+  EXPECT_EQ(dispatch_refusal(), "accepted");
+}
+
+TEST_F(Encoder, RefusesIndicesAndSizesOutOfRange) {
+  EXPECT_THAT(refusal([&] { simulator_.set_buffer(31, {&output_, 0}); }), AllOf(HasSubstr("31"), HasSubstr("0..30")));
+  EXPECT_THAT(refusal([&] { simulator_.set_buffer(0, {}); }), HasSubstr("no buffer"));
+  EXPECT_THAT(refusal([&] { simulator_.set_buffer(0, {&output_, 257}); }), AllOf(HasSubstr("257"), HasSubstr("256")));
+  const std::vector<std::byte> large(4097);
+  EXPECT_THAT(refusal([&] { simulator_.set_bytes(3, large); }), AllOf(HasSubstr("4097"), HasSubstr("4096")));
+  EXPECT_EQ(refusal([&] { simulator_.set_bytes(3, std::span(large).first(4096)); }), "accepted");
+}
+
+TEST_F(Encoder, ObeysTheKernelsOwnThreadLimit) {
+  simulator_.set_pipeline({"small", {}});
+  simulator_.set_buffer(0, {&output_, 0});
+  EXPECT_THAT(dispatch_refusal({65, 1, 1}), AllOf(HasSubstr("65"), HasSubstr("64"), HasSubstr("max_total_threads")));
+  EXPECT_EQ(dispatch_refusal({64, 1, 1}), "accepted");
+}
+
+TEST_F(Encoder, ReflectsArgumentsAndStructLayouts) {
+  const auto& layout = library_->pipeline({"test", {}})->layout();
+  ASSERT_EQ(layout.arguments.size(), 3u);
+  const auto* args = layout.find("args");
+  ASSERT_NE(args, nullptr);
+  EXPECT_EQ(args->space, metal::AddressSpace::constant);
+  EXPECT_EQ(args->index, 3u);
+  EXPECT_TRUE(args->is_reference);
+  ASSERT_TRUE(args->layout.has_value());
+  EXPECT_EQ(args->layout->size, 8u);
+  ASSERT_NE(args->layout->find("scale"), nullptr);
+  EXPECT_EQ(args->layout->find("scale")->offset, 4u);
+  EXPECT_EQ(args->layout->find("scale")->type, metal::ScalarType::float32);
+  EXPECT_EQ(layout.find("out")->element, metal::ScalarType::float32);
+  EXPECT_FALSE(layout.find("out")->is_const);
+  EXPECT_EQ(layout.find("scratch")->space, metal::AddressSpace::threadgroup);
+  EXPECT_EQ(layout.line, 4u);
+}
+
+}  // namespace
+}  // namespace assay::conformance

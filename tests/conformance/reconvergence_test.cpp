@@ -1,0 +1,159 @@
+// Which lanes meet at a SIMD-group function, after every kind of control flow.
+//
+// Source of all expectations: the execution model (Metal Shading Language Specification, SIMD-group functions act on the
+// active threads; lanes rejoin at the immediate post-dominator of the branch that parted them), counted by hand.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/conformance/execute.h"
+
+namespace assay::conformance {
+namespace {
+
+// `body` computes `int r` from `int lane`; ONES counts the lanes that meet at its place.
+struct FlowRow {
+  std::string name;
+  std::string body;
+  int (*expected)(int lane);
+};
+
+int meeting_in_counted_loop(int lane) {  // in pass i the lanes > i are still there
+  int sum = 0;
+  for (int i = 0; i < lane; ++i) sum += 31 - i;
+  return sum;
+}
+
+const std::vector<FlowRow>& rows() {
+  static const std::vector<FlowRow> table = {
+      {"if_without_else", "if (lane < 10) r = ONES;", [](int lane) { return lane < 10 ? 10 : 0; }},
+      {"rejoined_behind_if", "if (lane < 16) r = ONES; r = r * 100 + ONES;", [](int lane) { return lane < 16 ? 1632 : 32; }},
+      {"both_arms_of_if", "if (lane < 7) r = ONES; else r = simd_sum(100);", [](int lane) { return lane < 7 ? 7 : 2500; }},
+      {"both_arms_of_conditional", "r = lane < 7 ? ONES : simd_sum(100);", [](int lane) { return lane < 7 ? 7 : 2500; }},
+      {"else_if_chain", "if (lane < 4) r = ONES; else if (lane < 12) r = ONES * 10; else r = ONES * 100;",
+       [](int lane) { return lane < 4    ? 4
+                             : lane < 12 ? 80
+                                         : 2000; }},
+      {"trip_count_by_lane", "for (int i = 0; i < lane; ++i) r += ONES;", meeting_in_counted_loop},
+      {"rejoined_behind_loop", "for (int i = 0; i < lane; ++i) r += ONES; r = ONES;", [](int) { return 32; }},
+      {"break", "for (int i = 0; i < 32; ++i) { if (i == lane) break; r += ONES; }", meeting_in_counted_loop},
+      {"function_before_break", "for (int i = 0; i < 32; ++i) { if (i == lane) { r = ONES; break; } }", [](int) { return 1; }},
+      {"function_before_return_in_loop", "r = [&]() { for (int i = 0; ; ++i) { if (i == lane) { return ONES; } } }();",
+       [](int) { return 1; }},
+      {"continue", "for (int i = 0; i < 4; ++i) { if ((lane + i) % 2 == 1) continue; r += ONES; }", [](int) { return 32; }},
+      {"function_before_continue", "for (int i = 0; i < 4; ++i) { if (lane % 4 == i) { r += ONES * 1000; continue; } r += ONES; }",
+       [](int) { return 8000 + 3 * 24; }},
+      {"early_return_of_helper", "r = early(lane) + 1000 * ONES;", [](int lane) { return 32000 + (lane < 5 ? 5 : 270); }},
+      {"helper_called_twice", "if (lane < 8) r = helper(1); else r = helper(1);", [](int lane) { return lane < 8 ? 8 : 24; }},
+      {"helper_in_helper", "if (lane % 2 == 0) r = outer(lane); r += ONES * 1000;",
+       [](int lane) {
+         return 32000 + (lane % 2 != 0 ? 0 : lane < 16 ? 8 : 80);
+       }},
+      {"nested_loops", "for (int i = 0; i < 3; ++i) { for (int j = 0; j <= lane % 3; ++j) r += ONES; }",
+       [](int lane) {
+         return 3 * (lane % 3 == 0 ? 32 : lane % 3 == 1 ? 32 + 21 : 32 + 21 + 10);
+       }},
+      {"break_of_inner_loop_only",
+       "for (int i = 0; i < 2; ++i) { for (int j = 0; j < 4; ++j) { if (j == lane % 4) break; r += ONES; } r += 1000 * ONES; }",
+       [](int lane) {
+         return 64000 + 2 * (lane % 4 == 0 ? 0 : lane % 4 == 1 ? 24 : lane % 4 == 2 ? 40 : 48);
+       }},
+      {"return_out_of_two_loops", "r = leave_two(lane);", [](int lane) { return 100 + lane / 8; }},
+      {"alternate_iterations", "for (int i = 0; i < 2; ++i) { if (lane % 2 == i) r = simd_sum(lane); }",
+       [](int lane) { return lane % 2 == 0 ? 240 : 256; }},
+      {"do_while", "int i = 0; do { r += ONES; ++i; } while (i <= lane % 3);",
+       [](int lane) { return lane % 3 == 0   ? 32
+                             : lane % 3 == 1 ? 32 + 21
+                                             : 32 + 21 + 10; }},
+      {"do_once", "do { if (lane % 2 == 1) break; r = ONES; } while (false); r += ONES * 100;",
+       [](int lane) { return 3200 + (lane % 2 == 0 ? 16 : 0); }},
+      {"while_condition_is_collective", "int k = 0; while (simd_max(k) < lane) ++k; r = k;", [](int lane) { return lane; }},
+      {"body_without_braces", "for (int i = 0; i < 2; ++i) if (lane % 2 == i) r += ONES; else r += ONES * 100;", [](int) { return 1616; }},
+      {"switch_falls_through",
+       "switch (lane % 4) { case 0: r = ONES; case 1: r += ONES; break; case 2: r = ONES * 10; break; default: r = 5; }",
+       [](int lane) {
+         return lane % 4 == 0 ? 24 : lane % 4 == 1 ? 16 : lane % 4 == 2 ? 80 : 5;
+       }},
+      {"switch_in_loop",
+       "for (int i = 0; i < 3; ++i) { switch (i) { case 0: if (lane < 3) continue; r += ONES; break; case 1: r += ONES; break; default: if "
+       "(lane > 29) break; r += ONES; } }",
+       [](int lane) { return (lane < 3 ? 0 : 29) + 32 + (lane > 29 ? 0 : 30); }},
+      {"and", "r = lane < 12 && ONES == 12;", [](int lane) { return lane < 12 ? 1 : 0; }},
+      {"or", "r = lane < 12 || ONES == 20;", [](int) { return 1; }},
+      {"nested_conditional", "r = lane < 4 ? ONES : lane < 10 ? ONES * 10 : ONES * 100;",
+       [](int lane) { return lane < 4    ? 4
+                             : lane < 10 ? 60
+                                         : 2200; }},
+      {"return_in_one_arm", "r = half_return(lane);", [](int lane) { return lane < 8    ? -1
+                                                                            : lane < 16 ? 800 + 24
+                                                                                        : 24; }},
+      {"unrolled", "_Pragma(\"clang loop unroll(full)\") for (int i = 0; i < 4; ++i) r += simd_sum(i);", [](int) { return 32 * 6; }},
+      {"lambda", "auto count = [&](int x) { return simd_sum(x); }; if (lane < 9) r = count(1);", [](int lane) { return lane < 9 ? 9 : 0; }},
+      {"flag_leaves_outer_loop",
+       "bool done = false; for (int i = 0; i < 4 && !done; ++i) { for (int j = 0; j < 4; ++j) { if (4 * i + j == lane) { done = true; "
+       "break; } } r += ONES; }",
+       [](int lane) {
+         return lane < 4 ? 32 : lane < 8 ? 32 + 28 : lane < 12 ? 32 + 28 + 24 : 32 + 28 + 24 + 20;
+       }},
+      {"inner_scope_first", "if (lane < 24) { if (lane < 8) r = ONES; r += 100 * ONES; } r += 10000 * ONES;",
+       [](int lane) { return 320000 + (lane < 8 ? 8 : 0) + (lane < 24 ? 2400 : 0); }},
+      {"lanes_far_ahead_wait", "if (lane == 31) { for (int i = 0; i < 100; ++i) r += ONES; } r += 1000 * ONES;",
+       [](int lane) { return 32000 + (lane == 31 ? 100 : 0); }},
+      {"ballot_in_branch",
+       "if (lane >= 30) r = int(uint(ulong(simd_ballot(lane == 31)) >> 31)) + popcount(uint(ulong(simd_active_threads_mask()))) * 10;",
+       [](int lane) { return lane >= 30 ? 21 : 0; }},
+      {"shuffle_in_branch", "if (lane % 2 == 0) r = simd_shuffle_xor(lane, ushort(2));",
+       [](int lane) { return lane % 2 == 0 ? lane ^ 2 : 0; }},
+      {"goto_forward", "if (lane < 6) goto end; r = ONES; end: r += 100 * ONES;", [](int lane) { return 3200 + (lane < 6 ? 0 : 26); }},
+  };
+  return table;
+}
+
+std::string source_of(const std::vector<FlowRow>& table) {
+  std::string source = R"(#include <metal_stdlib>
+using namespace metal;
+#define ONES simd_sum(1)
+static int helper(int x) { return simd_sum(x); }
+static int early(int lane) { if (lane < 5) return ONES; return simd_sum(10); }
+static int outer(int lane) { if (lane < 16) return helper(1); return helper(10); }
+static int leave_two(int lane) { int s = 0; for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) { if (i * 8 + j == lane) return ONES * 100 + i; s += simd_sum(1); } return s; }
+static int half_return(int lane) { int a = 0; if (lane < 16) { if (lane < 8) return -1; a = ONES * 100; } return a + ONES; }
+)";
+  for (std::size_t row = 0; row < table.size(); ++row)
+    source += fmt::format("static int row_{}(int lane) {{ int r = 0; {} return r; }}\n", row, table[row].body);
+  source += "kernel void test(device int* out, ushort lane [[thread_index_in_simdgroup]]) {\n";
+  for (std::size_t row = 0; row < table.size(); ++row) source += fmt::format("  out[{} + lane] = row_{}(lane);\n", 32 * row, row);
+  return source + "}\n";
+}
+
+class Reconvergence : public testing::Test {
+ protected:
+  static const Outcome& outcome() {
+    static const Outcome result = execute({.source = source_of(rows()), .output_words = 32 * rows().size()});
+    return result;
+  }
+};
+
+TEST_F(Reconvergence, EveryRowMeetsWithTheLanesThatTookTheSameWay) {
+  ASSERT_TRUE(outcome().hazards.empty());
+  for (std::size_t row = 0; row < rows().size(); ++row) {
+    for (int lane = 0; lane < 32; ++lane) {
+      EXPECT_EQ(static_cast<int>(outcome().output[32 * row + static_cast<std::size_t>(lane)]), rows()[row].expected(lane))
+          << rows()[row].name << ", lane " << lane;
+    }
+  }
+}
+
+TEST_F(Reconvergence, DivergentCallsAreCounted) { EXPECT_GT(outcome().counters.divergent_collectives, 100u); }
+
+TEST(ReconvergenceAtTheEnd, LanesThatReturnedFromTheKernelAreGone) {
+  const auto outcome = execute({.source = kernel_of("out[lane] = -1; if (lane >= 20) return; out[lane] = simd_sum(1);")});
+  for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(static_cast<int>(outcome.output[lane]), lane < 20 ? 20 : -1);
+}
+
+TEST(ReconvergenceAtTheEnd, ARaggedSimdGroupHasOnlyItsLanes) {
+  const auto outcome = execute({.source = kernel_of("out[lane] = simd_sum(1);"), .output_words = 40, .threads = {40, 1, 1}});
+  for (std::uint32_t thread = 0; thread < 40; ++thread) EXPECT_EQ(outcome.output[thread], thread < 32 ? 32u : 8u);
+}
+
+}  // namespace
+}  // namespace assay::conformance
