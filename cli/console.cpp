@@ -175,11 +175,14 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
     text += fmt::format("stopped: {} of {} selected cases were run, the others were not\n", done, summary.selected);
   }
   if (summary.stage_failures != 0) {
-    text += fmt::format("in {} cases a later stage is wrong, which decides no verdict here: run its own family\n", summary.stage_failures);
+    text +=
+        fmt::format("warning: in {} of the cases that passed a later stage is wrong; `assay show` tells which, its own family judges it\n",
+                    summary.stage_failures);
   }
   std::size_t carried_out = 0;
   for (const auto& [status, count] : summary.counts) carried_out += count;
-  text += fmt::format("{} cases: {} passed, {} failed", carried_out, summary.count(Status::passed), summary.failures());
+  text += fmt::format("{} case{}: {} passed, {} failed", carried_out, carried_out == 1 ? "" : "s", summary.count(Status::passed),
+                      summary.failures());
   std::string kinds;
   for (const auto& [status, count] : summary.counts) {
     if (status != Status::passed && status != Status::failed && status != Status::skipped && count != 0) {

@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
       "Finds out how right a Metal attention kernel is, without a GPU: executes it on a simulator and compares every output element "
       "with a double-precision oracle under a derived bound.",
       "assay");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.footer(kFooter);
 
   Options options;
@@ -111,6 +111,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? assay::cli::kExitPassed : assay::cli::kExitUsage;
+  }
+  if (app.get_subcommands().empty()) {
+    fmt::print(stderr, "assay: a command is needed: gate, run, list or show; `assay --help` tells more\n");
+    return assay::cli::kExitUsage;
   }
   if (gate->parsed()) options.command = Options::Command::gate;
   if (run->parsed()) options.command = Options::Command::run;

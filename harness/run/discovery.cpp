@@ -100,6 +100,8 @@ class Finder {
         binding.push_back(function.name);
       } catch (const metal::CompileError&) {
         throw;
+      } catch (const metal::EnvironmentError&) {
+        throw;
       } catch (const metal::Error& error) {
         refusals += fmt::format("\n  {}", error.what());
       }

@@ -20,7 +20,8 @@ void add(Summary& summary, const Verdict& verdict) {
   summary.any_internal = summary.any_internal || verdict.is_internal;
   summary.oracle_seconds += verdict.oracle_seconds;
   summary.simulator_seconds += verdict.simulator_seconds;
-  if (std::ranges::any_of(verdict.stages, [](const StageVerdict& stage) { return !stage.passed; })) ++summary.stage_failures;
+  if (verdict.status == Status::passed && std::ranges::any_of(verdict.stages, [](const StageVerdict& stage) { return !stage.passed; }))
+    ++summary.stage_failures;
   const std::string name = format_case(verdict.about);
   const bool larger = judgement.max_ratio > summary.largest_ratio;
   // Ties go to the first name, so that the summary does not depend on which case finished first.

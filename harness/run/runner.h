@@ -29,7 +29,7 @@ struct Summary {
   std::size_t elements_faulty = 0;  // above the bound, never written, NaN or infinite
   double largest_ratio = 0;         // largest error / bound of an attention, reduce or fwht output
   std::string largest_ratio_case;
-  std::size_t stage_failures = 0;  // cases with a later stage that is wrong, whatever their own verdict
+  std::size_t stage_failures = 0;  // cases that passed, but with a later stage that is wrong
   bool any_internal = false;
   std::uint64_t digest = 0;  // of all outputs, independent of the order in which cases finished
   double oracle_seconds = 0;

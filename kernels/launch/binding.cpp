@@ -53,6 +53,11 @@ metal::FieldValue fitted(const metal::FieldValue& value, ScalarType type) {
 }  // namespace
 
 BoundKernel::BoundKernel(const FamilyContract& contract, KernelEntry entry) : contract_(&contract), entry_(std::move(entry)) {
+  if (entry_.layout.static_threadgroup_bytes > kThreadgroupMemoryLimit) {
+    throw metal::EncodeError(fmt::format("{}:{}: function '{}' declares {} bytes of threadgroup memory; Metal allows {}",
+                                         entry_.layout.file, entry_.layout.line, entry_.layout.function,
+                                         entry_.layout.static_threadgroup_bytes, kThreadgroupMemoryLimit));
+  }
   resolve_arguments();
   for (const ArgumentContract& argument : contract_->arguments) {
     const BoundArgument& found = bound(argument.name);

@@ -29,7 +29,7 @@ struct KernelEntry {
 //
 // Throws metal::AbiMismatch, naming file, line and function, for an argument that is missing, of the wrong kind or
 // element type, an output that the kernel cannot write, an argument that nobody binds, and a struct field that is missing,
-// retyped or without a value.
+// retyped or without a value. Throws metal::EncodeError for a kernel that declares more threadgroup memory than Metal has.
 class BoundKernel {
  public:
   BoundKernel(const FamilyContract& contract, KernelEntry entry);

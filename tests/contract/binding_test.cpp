@@ -109,13 +109,24 @@ TEST(Binding, ThreadgroupMemoryBeyondTheLimitIsAnErrorWithAllFigures) {
   layout.static_threadgroup_bytes = 32768 - 1792;
   ::testing::NiceMock<MockEncoder> encoder;
   bound("tq4", layout).set_threadgroup_memory(encoder, 1792);
-  layout.static_threadgroup_bytes = 40960;
+  layout.static_threadgroup_bytes += 16;
   try {
     bound("tq4", layout).set_threadgroup_memory(encoder, 1792);
     ADD_FAILURE() << "nothing was refused";
   } catch (const metal::EncodeError& error) {
-    for (const char* word : {"test.metal:7", "flash_attn_vec_tq_dk256", "42752", "40960", "1792", "32768"})
+    for (const char* word : {"test.metal:7", "flash_attn_vec_tq_dk256", "32784", "30992", "1792", "32768"})
       EXPECT_THAT(error.what(), HasSubstr(word));
+  }
+}
+
+TEST(Binding, AKernelThatDeclaresTooMuchThreadgroupMemoryIsRefusedBeforeAnythingRuns) {
+  metal::ArgumentLayout layout = fwht_layout();
+  layout.static_threadgroup_bytes = 40960;
+  try {
+    bound("fwht", layout);
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const metal::EncodeError& error) {
+    for (const char* word : {"test.metal:7", "fwht_sign_premult_f32_d256", "40960", "32768"}) EXPECT_THAT(error.what(), HasSubstr(word));
   }
 }
 

@@ -1,0 +1,188 @@
+// variant.toml: what is read, and that everything else is refused with file, line and the accepted keys.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <bit>
+#include <filesystem>
+#include <fstream>
+
+#include "kernels/variant.h"
+
+namespace assay::kernels {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Variant parse(std::string_view text) { return parse_variant(text, "mine", "dir/variant.toml"); }
+
+TEST(VariantToml, EveryTableIsRead) {
+  const Variant variant = parse(R"(
+family = "tq4"
+source = "kernel.metal"
+about = "something"
+claims = ["same_bits_as:tq4_v1"]
+offset_bits = 64
+[entry]
+d256 = "mine_256"
+[limits]
+nwg = [1, 2]
+[fields]
+tile = 32
+gain = 0.5
+fast = true
+[bind]
+"dst" = "out"
+[accuracy]
+dot_depth = 13
+accumulator = "half"
+stores = ["bf16", "float"]
+reason = "because"
+[[known_finding]]
+when = "n <= 32"
+shows = "nan"
+see = "FINDINGS.md"
+[[known_finding]]
+when = "nwg == 3"
+shows = "hazard:barrier_divergence@12"
+)");
+  EXPECT_EQ(variant.name, "mine");
+  EXPECT_EQ(variant.family, "tq4");
+  EXPECT_EQ(variant.source, "dir/kernel.metal");
+  EXPECT_EQ(variant.about, "something");
+  EXPECT_THAT(variant.claims, ElementsAre("same_bits_as:tq4_v1"));
+  EXPECT_EQ(variant.offset_bits, 64U);
+  EXPECT_EQ(variant.function("d256"), "mine_256");
+  EXPECT_EQ(variant.function("d512"), "flash_attn_vec_tq_dk512");
+  ASSERT_EQ(variant.limits.size(), 1U);
+  EXPECT_EQ(variant.limits[0].axis, "nwg");
+  EXPECT_THAT(variant.limits[0].values, ElementsAre(1, 2));
+  EXPECT_EQ(variant.limits[0].line, 10U);
+  EXPECT_EQ(std::bit_cast<std::int64_t>(variant.fields.at("tile").bits), 32);
+  EXPECT_EQ(std::bit_cast<double>(variant.fields.at("gain").bits), 0.5);
+  EXPECT_EQ(variant.fields.at("fast").bits, 1U);
+  EXPECT_EQ(variant.bind.at("dst"), "out");
+  EXPECT_EQ(variant.accuracy.dot_depth, 13U);
+  EXPECT_EQ(variant.accuracy.accumulator, "half");
+  EXPECT_THAT(variant.accuracy.stores, ElementsAre("bf16", "float"));
+  ASSERT_EQ(variant.known_findings.size(), 2U);
+  EXPECT_EQ(variant.known_findings[1].shows, "hazard:barrier_divergence@12");
+}
+
+TEST(VariantToml, TwoLinesAreEnough) {
+  const Variant variant = parse("family = \"fwht\"\nsource = \"k.metal\"\n");
+  EXPECT_EQ(variant.function("undo_d512"), "fwht_sign_undo_f32_d512");
+  EXPECT_EQ(variant.offset_bits, 32U);
+  EXPECT_FALSE(variant.accuracy.dot_depth);
+}
+
+struct Refused {
+  const char* text;  // behind the two required lines, so its first line is line 3
+  std::vector<std::string> words;
+};
+
+TEST(VariantToml, WhatIsNotInTheGrammarIsRefused) {
+  const std::vector<Refused> all = {
+      {"sourec = 1", {":3:", "'sourec'", "family, source, about"}},
+      {"[entries]", {":3:", "'entries'", "entry"}},
+      {"[entry]\nd128 = \"f\"", {":4:", "'d128'", "d256, d512"}},
+      {"[entry]\nd256 = 3", {":4:", "string", "integer"}},
+      {"entry = 3", {":3:", "table", "integer"}},
+      {"[limits]\nnwg = 3", {":4:", "nwg", "array"}},
+      {"[limits]\nnwg = []", {":4:", "nwg"}},
+      {"[limits]\nnwg = [1, \"2\"]", {":4:", "nwg", "string"}},
+      {"[fields]\nscale = 1.0", {":4:", "scale", "tq4"}},
+      {"[fields]\nx = \"1\"", {":4:", "x", "string"}},
+      {"[bind]\nout = \"dst\"", {":4:", "'out'", "params, Q, K_packed"}},
+      {"[accuracy]\ndot_depth = 13", {":3:", "reason"}},
+      {"[accuracy]\ndot_depth = 0\nreason = \"x\"", {":4:", "dot_depth", "0"}},
+      {"[accuracy]\naccumulator = \"bf16\"\nreason = \"x\"", {":4:", "bf16", "float, half"}},
+      {"[accuracy]\nstores = [\"int\"]\nreason = \"x\"", {":4:", "int", "float, half, bf16"}},
+      {"[accuracy]\ndepth = 13\nreason = \"x\"", {":4:", "'depth'", "dot_depth"}},
+      {"[known_finding]\nwhen = \"x\"", {":3:", "[[known_finding]]"}},
+      {"[[known_finding]]\nwhen = \"x\"", {":3:", "shows"}},
+      {"[[known_finding]]\nwhen = \"x\"\nshows = \"nan\"\nwhy = \"y\"", {":6:", "'why'", "when, shows, see"}},
+      {"offset_bits = 48", {":3:", "48", "32, 64"}},
+      {"about = \"\"", {":3:", "'about'", "empty"}},
+      {"claims = \"x\"", {":3:", "claims", "array"}},
+      {"about = ", {":3:", "TOML"}},
+  };
+  for (const Refused& refused : all) {
+    const std::string text = std::string("family = \"tq4\"\nsource = \"kernel.metal\"\n") + refused.text;
+    try {
+      parse(text);
+      ADD_FAILURE() << "was accepted: " << refused.text;
+    } catch (const VariantError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("dir/variant.toml")) << refused.text;
+      for (const std::string& word : refused.words) EXPECT_THAT(error.what(), HasSubstr(word)) << refused.text;
+    }
+  }
+}
+
+TEST(VariantToml, FamilyAndSourceAreRequired) {
+  EXPECT_THROW(parse("source = \"k.metal\""), VariantError);
+  EXPECT_THROW(parse("family = \"tq4\""), VariantError);
+  try {
+    parse("family = \"tq5\"\nsource = \"k.metal\"");
+    FAIL();
+  } catch (const VariantError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(":1:"));
+    EXPECT_THAT(error.what(), HasSubstr("tq4, reduce, fwht"));
+  }
+}
+
+TEST(VariantFolders, OursAreFoundAndComplete) {
+  const std::vector<Variant> variants = find_variants(std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants");
+  std::vector<std::string> names;
+  for (const Variant& variant : variants) {
+    names.push_back(variant.name);
+    EXPECT_TRUE(std::filesystem::is_regular_file(variant.source)) << variant.source;
+    EXPECT_FALSE(variant.about.empty()) << variant.name;
+  }
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"fwht_v1", "reduce_v1", "tq4_v1"}));
+}
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / ("assay_variant_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(path_ / "k");
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  void write(const char* name, const char* text) const { std::ofstream(path_ / name) << text; }
+  [[nodiscard]] std::filesystem::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST(VariantFolders, AUsersKernelIsAFileADescriptionOrItsFolder) {
+  const TemporaryFolder folder;
+  folder.write("k/a.metal", "");
+  EXPECT_EQ(variant_from_path(folder / "k/a.metal", "fwht").name, "a");
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/a.metal", "")), VariantError) << "a lone file says not what it is";
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "fwht")), VariantError) << "no description";
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/b.metal", "fwht")), VariantError) << "no such file";
+  folder.write("k/variant.toml", "family = \"fwht\"\nsource = \"a.metal\"\n");
+  EXPECT_EQ(variant_from_path(folder / "k", "").name, "k");
+  EXPECT_EQ(variant_from_path(folder / "k/variant.toml", "fwht").family, "fwht");
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "tq4")), VariantError) << "the description says otherwise";
+  folder.write("k/variant.toml", "family = \"fwht\"\nsource = \"missing.metal\"\n");
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "")), VariantError);
+  folder.write("k/spaced name.metal", "");
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/spaced name.metal", "fwht")), VariantError) << "not one word of a case name";
+}
+
+TEST(VariantFields, AssignmentsAreNumbers) {
+  EXPECT_EQ(parse_field_assignment("a=-3").second.kind, metal::FieldValue::Kind::signed_integer);
+  EXPECT_EQ(std::bit_cast<std::int64_t>(parse_field_assignment("a=-3").second.bits), -3);
+  EXPECT_EQ(parse_field_assignment("a=18446744073709551615").second.bits, 18446744073709551615U);
+  EXPECT_EQ(std::bit_cast<double>(parse_field_assignment("a=2.5e-3").second.bits), 2.5e-3);
+  EXPECT_EQ(parse_field_assignment("flag=true").second.bits, 1U);
+  EXPECT_EQ(parse_field_assignment("name=7").first, "name");
+  for (const char* wrong : {"a", "=3", "a=", "a=x", "a=3x", "a=1 2"})
+    EXPECT_THROW(static_cast<void>(parse_field_assignment(wrong)), VariantError) << wrong;
+}
+
+}  // namespace
+}  // namespace assay::kernels
