@@ -137,7 +137,7 @@ inline T determinant_of(matrix<T, 4, 4> m) {
 ASSAY_SHAPES(ASSAY_MATRIX, float)
 ASSAY_SHAPES(ASSAY_MATRIX, half)
 #undef ASSAY_MATRIX
-#define ASSAY_DETERMINANT(T)                                                    \
+#define ASSAY_DETERMINANT(T)                                                      \
   inline T determinant(matrix<T, 2, 2> m) { return __detail::determinant_of(m); } \
   inline T determinant(matrix<T, 3, 3> m) { return __detail::determinant_of(m); } \
   inline T determinant(matrix<T, 4, 4> m) { return __detail::determinant_of(m); }

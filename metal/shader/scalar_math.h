@@ -182,7 +182,7 @@ inline T powr(T x, T y) {
 inline double sine_of_pi_times(double r) { return libm::__assay_sin(__builtin_bit_cast(double, pi_bits) * r); }
 inline double cosine_of_pi_times(double r) { return libm::__assay_cos(__builtin_bit_cast(double, pi_bits) * r); }
 inline double sinpi_double(double x) {
-  double r = x - 2 * __builtin_rint(x / 2);  // [-1, 1]
+  double r = x - 2 * __builtin_rint(x / 2);     // [-1, 1]
   if (r == 0) return __builtin_copysign(r, x);  // as IEEE 754: -0 at -0 and at negative integers
   if (__builtin_fabs(r) > (double)0.5f) r = __builtin_copysign((double)1.0f, r) - r;
   if (__builtin_fabs(r) <= (double)0.25f) return sine_of_pi_times(r);

@@ -118,26 +118,26 @@ ASSAY_GROUP(quad, 4)
 #undef ASSAY_EACH_WIDTH
 
 // The lanes that voted: bit l is lane l.
-#define ASSAY_VOTE(name, prefix, width)                                                                    \
-  class name {                                                                                             \
-   public:                                                                                                 \
-    typedef ulong vote_t;                                                                                  \
-    name() = default;                                                                                      \
-    explicit constexpr name(vote_t votes) : votes_(votes) {}                                               \
-    explicit constexpr operator vote_t() const { return votes_; }                                          \
-    constexpr bool all() const { return (votes_ & every) == every; }                                       \
-    constexpr bool any() const { return votes_ != 0; }                                                     \
-    friend constexpr name operator&(name a, name b) { return name(a.votes_ & b.votes_); }                  \
-    friend constexpr name operator|(name a, name b) { return name(a.votes_ | b.votes_); }                  \
-    friend constexpr name operator^(name a, name b) { return name(a.votes_ ^ b.votes_); }                  \
-    constexpr name operator~() const { return name(~votes_ & every); }                                     \
-                                                                                                           \
-   private:                                                                                                \
-    static constexpr __global const vote_t every = (1ul << width) - 1;                                     \
-    vote_t votes_;                                                                                         \
-  };                                                                                                       \
-  inline name prefix##_ballot(bool predicate) { return name(__assay_simd_ballot(predicate, width)); }      \
-  inline name prefix##_active_threads_mask() { return name(__assay_simd_active(width)); }                  \
+#define ASSAY_VOTE(name, prefix, width)                                                                        \
+  class name {                                                                                                 \
+   public:                                                                                                     \
+    typedef ulong vote_t;                                                                                      \
+    name() = default;                                                                                          \
+    explicit constexpr name(vote_t votes) : votes_(votes) {}                                                   \
+    explicit constexpr operator vote_t() const { return votes_; }                                              \
+    constexpr bool all() const { return (votes_ & every) == every; }                                           \
+    constexpr bool any() const { return votes_ != 0; }                                                         \
+    friend constexpr name operator&(name a, name b) { return name(a.votes_ & b.votes_); }                      \
+    friend constexpr name operator|(name a, name b) { return name(a.votes_ | b.votes_); }                      \
+    friend constexpr name operator^(name a, name b) { return name(a.votes_ ^ b.votes_); }                      \
+    constexpr name operator~() const { return name(~votes_ & every); }                                         \
+                                                                                                               \
+   private:                                                                                                    \
+    static constexpr __global const vote_t every = (1ul << width) - 1;                                         \
+    vote_t votes_;                                                                                             \
+  };                                                                                                           \
+  inline name prefix##_ballot(bool predicate) { return name(__assay_simd_ballot(predicate, width)); }          \
+  inline name prefix##_active_threads_mask() { return name(__assay_simd_active(width)); }                      \
   inline bool prefix##_all(bool predicate) { return __detail::agree(__detail::reduce_and, width, predicate); } \
   inline bool prefix##_any(bool predicate) { return __detail::agree(__detail::reduce_or, width, predicate); }  \
   inline bool prefix##_is_first() { return uint(__builtin_ctzl(__assay_simd_active(width))) == __assay_lane() % width; }

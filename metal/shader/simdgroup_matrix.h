@@ -77,8 +77,8 @@ inline Placement place(short2 at, ulong stride, ulong2 origin, bool transpose) {
   template <class T, int C, int R>                                                                                                     \
   inline void simdgroup_load(__private simdgroup_matrix<T, C, R>& d, const space T* src, ulong elements_per_row = C,                   \
                              ulong2 matrix_origin = ulong2(0), bool transpose_matrix = false) {                                        \
-    const __detail::Placement p =                                                                                                        \
-        __detail::place(simdgroup_matrix<T, C, R>::detail_position(), elements_per_row, matrix_origin, transpose_matrix);                \
+    const __detail::Placement p =                                                                                                      \
+        __detail::place(simdgroup_matrix<T, C, R>::detail_position(), elements_per_row, matrix_origin, transpose_matrix);              \
     const T first = src[p.first];                                                                                                      \
     const T second = src[p.second];                                                                                                    \
     d.thread_elements() = vec<T, 2>(first, second);                                                                                    \
@@ -86,8 +86,8 @@ inline Placement place(short2 at, ulong stride, ulong2 origin, bool transpose) {
   template <class T, int C, int R>                                                                                                     \
   inline void simdgroup_store(simdgroup_matrix<T, C, R> a, space T* dst, ulong elements_per_row = C, ulong2 matrix_origin = ulong2(0), \
                               bool transpose_matrix = false) {                                                                         \
-    const __detail::Placement p =                                                                                                        \
-        __detail::place(simdgroup_matrix<T, C, R>::detail_position(), elements_per_row, matrix_origin, transpose_matrix);                \
+    const __detail::Placement p =                                                                                                      \
+        __detail::place(simdgroup_matrix<T, C, R>::detail_position(), elements_per_row, matrix_origin, transpose_matrix);              \
     dst[p.first] = a.thread_elements().x;                                                                                              \
     dst[p.second] = a.thread_elements().y;                                                                                             \
   }

@@ -148,7 +148,8 @@ struct remove_reference<T&&> {
 // Metal's decayed types name no address space, so this one drops it with the reference.
 template <class T>
 struct remove_cvref {
-  typedef typename remove_cv<typename __detail::remove_space<typename remove_cv<typename remove_reference<T>::type>::type>::type>::type type;
+  typedef
+      typename remove_cv<typename __detail::remove_space<typename remove_cv<typename remove_reference<T>::type>::type>::type>::type type;
 };
 template <class T>
 struct remove_extent {

@@ -81,27 +81,27 @@ constexpr lanes_t<T, N> convert(lanes_t<U, N> from) {
   constexpr T get_##name() const ASSAY_READ(I) void put_##name(T a) { ((Stored __generic*)&v_)[I] = Stored(a); } \
   __declspec(property(get = get_##name, put = put_##name)) T name, alias;
 
-#define ASSAY_SWIZZLE2_READ(name, alias, a, b)                                                                       \
+#define ASSAY_SWIZZLE2_READ(name, alias, a, b)                                                                         \
   constexpr vec<T, 2> get_##name() const { return vec<T, 2>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
   __declspec(property(get = get_##name)) vec<T, 2> name, alias;
-#define ASSAY_SWIZZLE3_READ(name, alias, a, b, c)                                                                       \
+#define ASSAY_SWIZZLE3_READ(name, alias, a, b, c)                                                                         \
   constexpr vec<T, 3> get_##name() const { return vec<T, 3>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
   __declspec(property(get = get_##name)) vec<T, 3> name, alias;
-#define ASSAY_SWIZZLE4_READ(name, alias, a, b, c, d)                                                                       \
+#define ASSAY_SWIZZLE4_READ(name, alias, a, b, c, d)                                                                         \
   constexpr vec<T, 4> get_##name() const { return vec<T, 4>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
   __declspec(property(get = get_##name)) vec<T, 4> name, alias;
 
-#define ASSAY_SWIZZLE2(name, alias, a, b)                                                                            \
+#define ASSAY_SWIZZLE2(name, alias, a, b)                                                                              \
   constexpr vec<T, 2> get_##name() const { return vec<T, 2>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
-  void put_##name(vec<T, 2> from) { put2(from, a, b); }                                                              \
+  void put_##name(vec<T, 2> from) { put2(from, a, b); }                                                                \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 2> name, alias;
-#define ASSAY_SWIZZLE3(name, alias, a, b, c)                                                                            \
+#define ASSAY_SWIZZLE3(name, alias, a, b, c)                                                                              \
   constexpr vec<T, 3> get_##name() const { return vec<T, 3>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
-  void put_##name(vec<T, 3> from) { put3(from, a, b, c); }                                                              \
+  void put_##name(vec<T, 3> from) { put3(from, a, b, c); }                                                                \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 3> name, alias;
-#define ASSAY_SWIZZLE4(name, alias, a, b, c, d)                                                                            \
+#define ASSAY_SWIZZLE4(name, alias, a, b, c, d)                                                                              \
   constexpr vec<T, 4> get_##name() const { return vec<T, 4>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
-  void put_##name(vec<T, 4> from) { put4(from, a, b, c, d); }                                                              \
+  void put_##name(vec<T, 4> from) { put4(from, a, b, c, d); }                                                                \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 4> name, alias;
 
 template <class T>
