@@ -10,7 +10,9 @@
 #include "oracles/codebook.h"
 #include "oracles/partials.h"
 
+#ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
+#endif
 
 namespace assay::tests {
 

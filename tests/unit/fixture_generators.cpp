@@ -208,7 +208,10 @@ TEST(FixtureDecodeProperties, PoisonIsWhereNothingMayReadAndNowhereElse) {
         poisoned += unread ? 1 : 0;
       }
     }
-    if (request.seed == 1 || request.seed == 2 || request.seed == 4) EXPECT_GT(poisoned, 0U) << request.seed;
+    // The third request shows every slot of its cache.
+    if (request.seed != 3) {
+      EXPECT_GT(poisoned, 0U) << request.seed;
+    }
   }
 }
 

@@ -15,7 +15,9 @@
 #include "tests/unit/bound_reference_kernel.h"
 #include "tests/unit/oracle_quad.h"
 
+#ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
+#endif
 
 namespace assay::tests {
 namespace {

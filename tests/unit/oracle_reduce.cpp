@@ -16,7 +16,9 @@
 #include "oracles/partials.h"
 #include "tests/unit/oracle_quad.h"
 
+#ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
+#endif
 
 namespace assay::tests {
 namespace {
