@@ -195,6 +195,23 @@ TEST_P(EveryPlant, ExceedsTheBoundAndItsTwinDoesNot) {
 INSTANTIATE_TEST_SUITE_P(BoundAttention, EveryPlant, testing::ValuesIn(plants()),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
+// What `gauss` cannot see: without these fixtures the mistakes would pass.
+TEST(BoundAttention, SomeMistakesShowOnTheirFixtureOnly) {
+  const Point roomy{shape_of(256, 4, 2, 300, 400, 0, 100)};
+  for (const auto& [mistake, fixture] :
+       {std::pair{Mistake::maximum_from_zero, "all_negative"}, std::pair{Mistake::maximum_from_half, "all_negative_deep"},
+        std::pair{Mistake::norm_threshold, "tiny"}, std::pair{Mistake::reads_past_end, "poisoned"},
+        std::pair{Mistake::chunks_not_skipped, "poisoned"}, std::pair{Mistake::no_maximum, "large"},
+        std::pair{Mistake::norm_by_division, "zero"}}) {
+    const auto judgement_on = [&](std::string_view name) {
+      const fixtures::DecodeInputs inputs = fixtures::find_fixture(name).decode({.shape = roomy.shape, .seed = 4});
+      return judge_reference(roomy, inputs, {.mistake = mistake}, {.dot_depth = kContractDepth});
+    };
+    EXPECT_TRUE(judgement_on("gauss").passed()) << fixture << ": " << describe(judgement_on("gauss"));
+    EXPECT_FALSE(judgement_on(fixture).passed()) << fixture;
+  }
+}
+
 // Shapes, fixtures, orders and splits drawn at random, many of them small.
 TEST(BoundAttention, RightArithmeticStaysInsideTheBoundOverRandomCases) {
   const fixtures::Counter counter(2026, fixtures::Stream::data);
