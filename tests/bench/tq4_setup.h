@@ -33,6 +33,8 @@ class Tq4Setup {
   void run_oracle();     // value and bound
 
   [[nodiscard]] const oracles::DecodeShape& shape() const { return shape_; }
+  [[nodiscard]] const fixtures::DecodeInputs& inputs() const { return inputs_; }
+  [[nodiscard]] std::span<const float> half_q() const { return half_q_; }                      // [H, D], q rounded to half
   [[nodiscard]] std::span<const float> scalar_output() const { return scalar_output_; }        // [H, D]
   [[nodiscard]] std::span<const float> simulator_output() const { return dst_->as<float>(); }  // [H, D]
   [[nodiscard]] const oracles::Expected& expected() const { return expected_; }
