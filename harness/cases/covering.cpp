@@ -281,7 +281,8 @@ std::vector<Combination> triples_of(const CoveringDesign& design, std::span<cons
 
 std::set<Combination> possible_pairs(const CoveringDesign& design) {
   std::set<Combination> pairs;
-  for (const OpenPairs::Pair& pair : OpenPairs(design).all()) pairs.insert(pair_of(pair.a, pair.level_a, pair.b, pair.level_b));
+  const OpenPairs open(design);
+  for (const OpenPairs::Pair& pair : open.all()) pairs.insert(pair_of(pair.a, pair.level_a, pair.b, pair.level_b));
   return pairs;
 }
 

@@ -159,7 +159,17 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
                                    const std::string& function) {
   kernels::KernelEntry entry;
   entry.pipeline.function = function;
-  entry.layout = library.pipeline(entry.pipeline)->layout();
+  // An error from inside a helper may come without a place; the file and the function are known here.
+  const auto placed = [&](const std::string& what) {
+    return what.starts_with(":") ? fmt::format("{}: function '{}'{}", variant.source.string(), function, what) : what;
+  };
+  try {
+    entry.layout = library.pipeline(entry.pipeline)->layout();
+  } catch (const metal::CompileError& error) {
+    throw metal::CompileError(placed(error.what()));
+  } catch (const metal::PipelineError& error) {
+    throw metal::PipelineError(placed(error.what()));
+  }
   entry.fields = variant.fields;
   // [bind] speaks of the variant's own family; a reduce in the same file goes by the reduce family's names.
   if (contract.name == variant.family) entry.bind = variant.bind;

@@ -134,8 +134,8 @@ TEST_P(CliBroken, EndsWithStatus2AndAMessage) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, CliBroken,
-    ::testing::Values(Broken{"does_not_compile", "float product = 0;", "float product = 0", {":57:", "error:"}},
-                      Broken{"undeclared_name", "float product = 0;", "float product = nothing;", {":57:", "nothing"}},
+    ::testing::Values(Broken{"does_not_compile", "float product = 0;", "float product = 0", {":55:", "error:"}},
+                      Broken{"undeclared_name", "float product = 0;", "float product = nothing;", {":55:", "nothing"}},
                       Broken{"misses_an_argument", "device const float* V_norms, ", "", {"V_norms"}},
                       Broken{"unset_function_constant",
                              "inline uint nibble(device const uchar* row, uint j) {",
