@@ -18,8 +18,10 @@ namespace assay::conformance {
 
 namespace {
 
-constexpr std::string_view kPreamble = R"(#include <metal_stdlib>
-using namespace metal;
+constexpr std::string_view kPreamble = "#include <metal_stdlib>\nusing namespace metal;\n";
+
+// Behind the prologue, whose own names they must not touch.
+constexpr std::string_view kMacros = R"(
 #define F(k) as_type<float>(i[k])
 #define I(k) as_type<int>(i[k])
 #define U(k) (i[k])
@@ -107,8 +109,8 @@ void check_rows(std::string_view table_name, const std::vector<Row>& rows, std::
   }
   // Rows view their slice as vectors too.
   table.out_stride = (table.out_stride + 3) / 4 * 4;
-  table.text =
-      fmt::format("{}{}\nkernel void rows(device uint* out [[buffer(0)]], device const uint* in [[buffer(1)]]) {{\n", kPreamble, prologue);
+  table.text = fmt::format("{}{}{}\nkernel void rows(device uint* out [[buffer(0)]], device const uint* in [[buffer(1)]]) {{\n", kPreamble,
+                           prologue, kMacros);
   Words in(rows.size() * table.in_stride, 0);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     append_row(table, r, rows[r].construct, rows[r].body);
@@ -142,9 +144,9 @@ void check_lane_rows(std::string_view table_name, const std::vector<LaneRow>& ro
   table.in_stride = kLanes;
   table.out_stride = kLanes;
   table.text = fmt::format(
-      "{}{}\nkernel void rows(device uint* out [[buffer(0)]], device const uint* in [[buffer(1)]], uint lane "
+      "{}{}{}\nkernel void rows(device uint* out [[buffer(0)]], device const uint* in [[buffer(1)]], uint lane "
       "[[thread_index_in_simdgroup]]) {{\n",
-      kPreamble, prologue);
+      kPreamble, prologue, kMacros);
   Words in;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     ASSERT_EQ(rows[r].inputs.size(), kLanes) << rows[r].construct;
