@@ -143,7 +143,8 @@ std::vector<std::byte> pack_struct(const StructLayout& layout, const std::map<st
     }
     const std::uint64_t bits =
         is_floating(field.type) ? floating_bits(layout, field, value->second) : integer_bits(layout, field, value->second);
-    std::memcpy(bytes.data() + field.offset, &bits, field.size);
+    for (std::size_t element = 0; element < field.count; ++element)
+      std::memcpy(bytes.data() + field.offset + element * size_of(field.type), &bits, size_of(field.type));
   }
   return bytes;
 }

@@ -83,10 +83,11 @@ struct FieldValue {
   static FieldValue of(float value) { return of(double{value}); }
 };
 
-// Lays `values` out as `layout` says; bytes that no field covers are zero.
+// Lays `values` out as `layout` says; every element of an array or vector field gets the field's value, and bytes that no
+// field covers are zero.
 //
 // Throws AbiMismatch (errors.h), before anything runs, if a field of the layout has no value, if a value does not fit the
-// field's type (a negative or too large integer, a floating value for an integer field), if a field is not a scalar, or if
+// field's type (a negative or too large integer, a floating value for an integer field), if a field is a struct, or if
 // the layout lacks a name in `required`.
 [[nodiscard]] std::vector<std::byte> pack_struct(const StructLayout& layout, const std::map<std::string, FieldValue, std::less<>>& values,
                                                  std::span<const std::string_view> required);

@@ -9,11 +9,11 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file does; a module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 6;
 
 inline constexpr std::uint32_t kLanes = 32;         // a SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
-inline constexpr std::uint32_t kMaxLoopDepth = 16;  // loops around one meeting point, helpers included
+inline constexpr std::uint32_t kMaxLoopDepth = 10;  // loops around one meeting point, helpers included
 
 // What a kernel can ask about its position; three components each, in the order of Lane::builtins.
 enum Builtin : std::uint32_t {
@@ -39,20 +39,22 @@ enum Builtin : std::uint32_t {
   kBuiltinCount
 };
 
-// The part of a lane that compiled code reads and writes. The pass addresses the members by these offsets.
+// The part of a lane that compiled code reads and writes. The pass addresses the members by these offsets. What is touched at
+// every meeting point comes last, where execute/ puts its own such state behind it in the same cache line.
 struct Lane {
   std::uint32_t builtins[kBuiltinCount][3];
-  std::uint32_t ordered_buffers;           // bit i: stores to buffer i are meeting points, because the dispatch also reads it
-  std::uint32_t iteration[kMaxLoopDepth];  // of each loop around the lane's position, outermost first
+  std::uint32_t ordered_buffers;  // bit i: stores to buffer i are meeting points, because the dispatch also reads it
   void* buffers[kMaxBuffers];
   void* threadgroup_arguments[kMaxBuffers];
-  char* threadgroup_memory;  // static variables start here
+  char* threadgroup_memory;                            // static variables start here
+  alignas(64) std::uint32_t iteration[kMaxLoopDepth];  // of each loop around the lane's position, outermost first
 };
 
 // The functions that the runtime provides, in the order of the module's table. Each takes (Lane*, site, ...).
 enum Service : std::uint32_t {
-  kStore,       // (destination, source, bytes): commits with the stores of the other lanes at this point
-  kSimdReduce,  // the arguments of metal/shader/runtime.h from here on
+  kStore,           // (destination, source, bytes): commits with the stores of the other lanes at this point
+  kSimdReduceWord,  // (operation, type, width, value) -> result: kSimdReduce of one 32-bit scalar, in registers
+  kSimdReduce,      // the arguments of metal/shader/runtime.h from here on
   kSimdShuffle,
   kSimdBallot,
   kSimdActive,
@@ -60,12 +62,14 @@ enum Service : std::uint32_t {
   kMatrixMultiply,
   kAtomic,
   kReconverge,  // (): lanes that took different ways come together
+  kTrace,       // (address, bytes, is_write): in modules compiled to be traced
   kServiceCount
 };
 
 // One meeting point of a kernel, numbered in program order: a site that can be reached from another within the same
 // iteration of the same loops has the larger number.
 struct Site {
+  std::uint32_t service;
   std::uint32_t file;  // index into Module::files
   std::uint32_t line;
   std::uint32_t depth;                 // loops around it

@@ -22,7 +22,7 @@ struct Library::Impl {
       constants.push_back({constant.name, constant.type, constant.index, constant.line});
   }
 
-  std::shared_ptr<const Pipeline> compile(const PipelineDescriptor& descriptor) const {
+  std::shared_ptr<const Pipeline> compile(const PipelineDescriptor& descriptor, Instrumentation instrumentation) const {
     const auto* kernel = translation.find(descriptor.function);
     if (kernel == nullptr) {
       std::vector<std::string> names;
@@ -31,19 +31,23 @@ struct Library::Impl {
                                       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
     }
     for (const auto& [index, value] : descriptor.constants) check_constant(index, value, descriptor.function);
-    const auto object = compile_object(*kernel, descriptor);
+    const auto object = compile_object(*kernel, descriptor, instrumentation);
     return std::make_shared<Pipeline>(std::make_unique<Pipeline::Impl>(descriptor, *kernel, object));
   }
 
   // Metal lets a member function without an address space serve thread objects. Where that does not compile, it may serve all:
   // then the file is right if that compiles, and otherwise the first messages are the ones that Metal's compiler would give.
-  std::filesystem::path compile_object(const translate::Kernel& kernel, const PipelineDescriptor& descriptor) const {
+  std::filesystem::path compile_object(const translate::Kernel& kernel, const PipelineDescriptor& descriptor,
+                                       Instrumentation instrumentation) const {
     using Members = translate::Translation::Members;
-    const std::string source = translation.render(kernel, descriptor.constants, Members::of_thread_objects);
+    // The pass looks for this name.
+    const std::string_view mark =
+        instrumentation == Instrumentation::traced ? "\nextern \"C\" __attribute__((used)) void __assay_traced() {}\n" : "";
+    const std::string source = translation.render(kernel, descriptor.constants, Members::of_thread_objects).append(mark);
     try {
       return compiler.shared_object(source, descriptor.function);
     } catch (const CompileError&) {
-      const std::string relaxed = translation.render(kernel, descriptor.constants, Members::of_any_object);
+      const std::string relaxed = translation.render(kernel, descriptor.constants, Members::of_any_object).append(mark);
       if (relaxed != source) {
         try {
           return compiler.shared_object(relaxed, descriptor.function);
@@ -83,7 +87,7 @@ struct Library::Impl {
     std::shared_ptr<const Pipeline> pipeline;
   };
   mutable std::mutex mutex;
-  mutable std::map<PipelineDescriptor, std::shared_ptr<Slot>> slots;
+  mutable std::map<std::pair<PipelineDescriptor, Instrumentation>, std::shared_ptr<Slot>> slots;
 };
 
 Library::Library(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -106,16 +110,16 @@ const std::vector<FunctionDeclaration>& Library::functions() const { return impl
 const std::vector<FunctionConstantDeclaration>& Library::function_constants() const { return impl_->constants; }
 bool Library::has_function(std::string_view function) const { return impl_->translation.find(function) != nullptr; }
 
-std::shared_ptr<const Pipeline> Library::pipeline(const PipelineDescriptor& descriptor) const {
+std::shared_ptr<const Pipeline> Library::pipeline(const PipelineDescriptor& descriptor, Instrumentation instrumentation) const {
   std::shared_ptr<Impl::Slot> slot;
   {
     const std::lock_guard lock(impl_->mutex);
-    auto& entry = impl_->slots[descriptor];
+    auto& entry = impl_->slots[{descriptor, instrumentation}];
     if (entry == nullptr) entry = std::make_shared<Impl::Slot>();
     slot = entry;
   }
   const std::lock_guard lock(slot->mutex);
-  if (slot->pipeline == nullptr) slot->pipeline = impl_->compile(descriptor);
+  if (slot->pipeline == nullptr) slot->pipeline = impl_->compile(descriptor, instrumentation);
   return slot->pipeline;
 }
 

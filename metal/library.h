@@ -38,6 +38,9 @@ struct FunctionDeclaration {
 
 class Pipeline;
 
+// What compiled code does beside computing: report its accesses to device memory, as concurrent encoders need.
+enum class Instrumentation { none, traced };
+
 // Immutable and safe to share between threads; pipelines are compiled once per set of constants and kept.
 class Library {
  public:
@@ -53,7 +56,8 @@ class Library {
   [[nodiscard]] bool has_function(std::string_view function) const;
 
   // Compiles (or takes from the cache) one function with its constants. Throws PipelineError, CompileError.
-  [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(const PipelineDescriptor& descriptor) const;
+  [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(const PipelineDescriptor& descriptor,
+                                                         Instrumentation instrumentation = Instrumentation::none) const;
 
  private:
   struct Impl;

@@ -162,10 +162,42 @@ struct Simulator::Impl {
     work.threads = module.has_device_atomics != 0 ? 1
                    : options.threads == 0         ? std::max(1u, std::thread::hardware_concurrency())
                                                   : options.threads;
+    execute::AccessLog log;
+    if (options.concurrent) {
+      for (const auto& binding : bindings) {
+        if (binding.bound && !binding.is_bytes) log.watch(*binding.view.buffer);
+      }
+      work.launch.log = &log;
+      work.threads = 1;
+    }
     for (auto& hazard : execute::run(work, counters)) {
       hazard.function = pipeline->layout().function;
       execute::merge(hazards, std::move(hazard));
     }
+    ++dispatches;
+    if (options.concurrent) check_overlap(std::move(log));
+  }
+
+  // Dispatches since the last memory_barrier() may run at the same time as this one.
+  void check_overlap(execute::AccessLog log) {
+    const ArgumentLayout& layout = pipeline->layout();
+    for (const auto& earlier : unordered) {
+      const auto conflict = execute::AccessLog::conflict(earlier.log, log);
+      if (!conflict) continue;
+      Hazard hazard;
+      hazard.kind = HazardKind::dispatch_hazard;
+      hazard.function = layout.function;
+      hazard.first = {layout.file, layout.line};
+      hazard.second = SourceLocation{earlier.layout.file, earlier.layout.line};
+      hazard.message = fmt::format(
+          "{}:{}: dispatch hazard: dispatch {} ('{}') {} bytes {}..{} of buffer '{}', which dispatch {} ('{}') {}, and no memory_barrier() "
+          "stands between them",
+          layout.file, layout.line, dispatches, layout.function, conflict->later_writes ? "writes" : "reads", conflict->first_byte,
+          conflict->last_byte, conflict->buffer->label(), earlier.number, earlier.layout.function,
+          conflict->earlier_writes ? "writes" : "reads");
+      execute::merge(hazards, std::move(hazard));
+    }
+    unordered.push_back({dispatches, layout, std::move(log)});
   }
 
   std::vector<std::shared_ptr<Library>> libraries;
@@ -175,6 +207,13 @@ struct Simulator::Impl {
   std::array<std::size_t, abi::kMaxBuffers> threadgroup_lengths{};
   std::vector<Hazard> hazards;
   ExecutionCounters counters;
+  struct Unordered {
+    std::uint64_t number;
+    ArgumentLayout layout;
+    execute::AccessLog log;
+  };
+  std::vector<Unordered> unordered;  // of a concurrent encoder: the dispatches since the last memory_barrier()
+  std::uint64_t dispatches = 0;
 };
 
 namespace {
@@ -202,7 +241,7 @@ Simulator::~Simulator() = default;
 void Simulator::set_pipeline(const PipelineDescriptor& descriptor) {
   for (const auto& library : impl_->libraries) {
     if (library->has_function(descriptor.function)) {
-      impl_->pipeline = library->pipeline(descriptor);
+      impl_->pipeline = library->pipeline(descriptor, impl_->options.concurrent ? Instrumentation::traced : Instrumentation::none);
       return;
     }
   }
@@ -243,7 +282,7 @@ void Simulator::set_threadgroup_memory_length(std::uint32_t index, std::size_t b
   impl_->threadgroup_lengths[index] = bytes;
 }
 
-void Simulator::memory_barrier() {}
+void Simulator::memory_barrier() { impl_->unordered.clear(); }
 
 void Simulator::dispatch_threadgroups(Size3 threadgroups, Size3 threads_per_threadgroup) {
   const Size3 total{threads_along(threadgroups.x, threads_per_threadgroup.x, "x"),

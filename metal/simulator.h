@@ -45,7 +45,7 @@ struct Hazard {
 
 struct SimulatorOptions {
   unsigned threads = 1;  // CPU threads; 0 takes all cores. Results do not depend on it.
-  Schedule schedule;
+  Schedule schedule = {};
   bool concurrent = false;  // MTLDispatchTypeConcurrent: dispatches overlap unless a memory_barrier() stands between
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "metal/execute/matrix.h"
@@ -40,8 +41,6 @@ enum class Shuffle : std::uint32_t {
 enum class AtomicOperation : std::uint32_t { load, store, exchange, compare_exchange, add, subtract, bit_and, bit_or, bit_xor, min, max };
 
 constexpr std::size_t kMaxShuffledBytes = 64;
-
-Request& request_of(SimdGroup& group, std::uint32_t lane) { return group.lanes[lane].request; }
 
 // ---- stores
 
@@ -165,6 +164,22 @@ void perform_reduce(SimdGroup& group, LaneMask participants, const Request& firs
       for_each_lane(group, participants, [&](Lane& lane) {
         store_scalar(static_cast<std::byte*>(lane.request.pointers[0]) + component * sizeof(T), values[lane.index]);
       });
+    }
+  });
+}
+
+// The same for one 32-bit scalar, whose operands and results stay in the group.
+void perform_reduce_word(SimdGroup& group, LaneMask participants, const Request& first) {
+  const auto operation = static_cast<Reduction>(first.words[0]);
+  const std::uint32_t width = first.words[2];
+  with_scalar(static_cast<ScalarCode>(first.words[1]), [&]<typename T>(T) {
+    if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
+      auto values = std::bit_cast<std::array<T, abi::kLanes>>(group.values);
+      const T identity = reduction_identity<T>(operation);
+      for (LaneMask absent = ~participants; absent != 0; absent &= absent - 1)
+        values[static_cast<std::size_t>(std::countr_zero(absent))] = identity;
+      reduce(values, participants, operation, width);
+      for_each_lane(group, participants, [&](Lane& lane) { group.values[lane.index] = std::bit_cast<std::uint32_t>(values[lane.index]); });
     }
   });
 }
@@ -299,20 +314,9 @@ void perform_atomics(SimdGroup& group, LaneMask participants) {
 
 // ---- the functions that compiled kernels call
 
-void meet(Lane& lane) {
-  SimdGroup& group = *lane.group;
-  const LaneMask bit = LaneMask{1} << lane.index;
-  group.runnable &= ~bit;
-  group.waiting |= bit;
-  group.threadgroup->leave(lane);
-}
+Request& request_of(abi::Lane* lane) { return static_cast<Lane*>(lane)->request; }
 
-Request& begin(abi::Lane* lane, abi::Service service, std::uint32_t site) {
-  Request& request = static_cast<Lane*>(lane)->request;
-  request.service = service;
-  request.site = site;
-  return request;
-}
+void meet(abi::Lane* lane, std::uint32_t site) { static_cast<Lane*>(lane)->group->meet(*static_cast<Lane*>(lane), site); }
 
 void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, const void* source, std::uint64_t bytes) {
   auto& lane = *static_cast<Lane*>(abi_lane);
@@ -320,7 +324,7 @@ void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, c
     std::memmove(destination, source, bytes);
     return;
   }
-  Request& request = begin(abi_lane, abi::kStore, site);
+  Request& request = request_of(abi_lane);
   request.pointers[0] = destination;
   request.pointers[1] = const_cast<void*>(source);
   request.bytes = bytes;
@@ -330,87 +334,108 @@ void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, c
     std::memcpy(copy, source, bytes);
     request.pointers[1] = copy;
   }
-  meet(lane);
+  meet(abi_lane, site);
+}
+
+std::uint32_t service_reduce_word(abi::Lane* abi_lane, std::uint32_t site, std::uint32_t operation, std::uint32_t type, std::uint32_t width,
+                                  std::uint32_t value) {
+  auto& lane = *static_cast<Lane*>(abi_lane);
+  SimdGroup& group = *lane.group;
+  lane.request.words = {operation, type, width};
+  group.values[lane.index] = value;
+  group.meet(lane, site);
+  return group.values[lane.index];
 }
 
 void service_reduce(abi::Lane* lane, std::uint32_t site, std::uint32_t operation, std::uint32_t type, std::uint32_t count,
                     std::uint32_t width, void* value) {
-  Request& request = begin(lane, abi::kSimdReduce, site);
+  Request& request = request_of(lane);
   request.words = {operation, type, count, width};
   request.pointers[0] = value;
-  meet(*static_cast<Lane*>(lane));
+  meet(lane, site);
 }
 
 void service_shuffle(abi::Lane* lane, std::uint32_t site, std::uint32_t mode, std::uint32_t bytes, std::uint32_t width, void* value,
                      const void* fill, std::uint32_t argument, std::uint32_t modulo) {
-  Request& request = begin(lane, abi::kSimdShuffle, site);
+  Request& request = request_of(lane);
   request.words = {mode, bytes, width, argument, modulo};
   request.pointers = {value, const_cast<void*>(fill)};
-  meet(*static_cast<Lane*>(lane));
+  meet(lane, site);
 }
 
 std::uint64_t service_ballot(abi::Lane* lane, std::uint32_t site, std::uint32_t predicate, std::uint32_t width) {
-  Request& request = begin(lane, abi::kSimdBallot, site);
+  Request& request = request_of(lane);
   request.words = {predicate, width};
-  meet(*static_cast<Lane*>(lane));
+  meet(lane, site);
   return request.result;
 }
 
 std::uint64_t service_active(abi::Lane* lane, std::uint32_t site, std::uint32_t width) {
-  Request& request = begin(lane, abi::kSimdActive, site);
+  Request& request = request_of(lane);
   request.words = {width};
-  meet(*static_cast<Lane*>(lane));
+  meet(lane, site);
   return request.result;
 }
 
 void service_barrier(abi::Lane* lane, std::uint32_t site, std::uint32_t scope, std::uint32_t flags) {
-  Request& request = begin(lane, abi::kBarrier, site);
+  Request& request = request_of(lane);
   request.words = {scope, flags};
-  meet(*static_cast<Lane*>(lane));
+  meet(lane, site);
 }
 
 void service_matrix_multiply(abi::Lane* lane, std::uint32_t site, std::uint32_t type_d, std::uint32_t type_a, std::uint32_t type_b,
                              std::uint32_t type_c, std::uint32_t accumulate, void* d, const void* a, const void* b, const void* c) {
-  Request& request = begin(lane, abi::kMatrixMultiply, site);
+  Request& request = request_of(lane);
   request.words = {type_d, type_a, type_b, type_c, accumulate};
   request.pointers = {d, const_cast<void*>(a), const_cast<void*>(b), const_cast<void*>(c)};
-  meet(*static_cast<Lane*>(lane));
+  meet(lane, site);
 }
 
-void service_reconverge(abi::Lane* lane, std::uint32_t site) {
-  begin(lane, abi::kReconverge, site);
-  meet(*static_cast<Lane*>(lane));
+void trace(const Lane& lane, const void* address, std::size_t bytes, bool is_write) {
+  AccessLog* log = lane.group->threadgroup->log();
+  if (log != nullptr && !lane.owns(address)) log->record(address, bytes, is_write);
 }
+
+void service_trace(abi::Lane* lane, std::uint32_t, const void* address, std::uint64_t bytes, std::uint32_t is_write) {
+  trace(*static_cast<Lane*>(lane), address, bytes, is_write != 0);
+}
+
+void service_reconverge(abi::Lane* lane, std::uint32_t site) { meet(lane, site); }
 
 void service_atomic(abi::Lane* lane, std::uint32_t site, std::uint32_t operation, std::uint32_t type, void* object, void* operand,
                     const void* desired) {
-  Request& request = begin(lane, abi::kAtomic, site);
+  Request& request = request_of(lane);
   request.words = {operation, type};
   request.pointers = {object, operand, const_cast<void*>(desired)};
-  meet(*static_cast<Lane*>(lane));
+  meet(lane, site);
 }
 
 }  // namespace
 
 void perform(SimdGroup& group, LaneMask participants) {
-  const Request& first = request_of(group, static_cast<std::uint32_t>(std::countr_zero(participants)));
-  switch (first.service) {
+  const auto leader = static_cast<std::size_t>(std::countr_zero(participants));
+  const Request& first = group.lanes[leader].request;
+  const auto service = static_cast<abi::Service>(group.threadgroup->module().sites[group.sites[leader]].service);
+  switch (service) {
     case abi::kStore:
       for_each_lane(group, participants, [](Lane& lane) { commit(lane.request); });
       return;
+    case abi::kSimdReduceWord:
+      return perform_reduce_word(group, participants, first);
     case abi::kSimdReduce:
       return perform_reduce(group, participants, first);
     case abi::kSimdShuffle:
       return perform_shuffle(group, participants, first);
     case abi::kSimdBallot:
     case abi::kSimdActive:
-      return perform_vote(group, participants, first.service == abi::kSimdBallot);
+      return perform_vote(group, participants, service == abi::kSimdBallot);
     case abi::kMatrixMultiply:
       ++group.threadgroup->counters.matrix_multiplies;
       return perform_matrix_multiply(group, participants, first);
     case abi::kAtomic:
       return perform_atomics(group, participants);
     case abi::kReconverge:
+    case abi::kTrace:
     case abi::kBarrier:
     case abi::kServiceCount:
       return;
@@ -421,12 +446,14 @@ const std::array<Service, abi::kServiceCount>& services() {
   static const std::array<Service, abi::kServiceCount> table = [] {
     std::array<Service, abi::kServiceCount> functions{};
     functions[abi::kStore] = reinterpret_cast<Service>(service_store);
+    functions[abi::kSimdReduceWord] = reinterpret_cast<Service>(service_reduce_word);
     functions[abi::kSimdReduce] = reinterpret_cast<Service>(service_reduce);
     functions[abi::kSimdShuffle] = reinterpret_cast<Service>(service_shuffle);
     functions[abi::kSimdBallot] = reinterpret_cast<Service>(service_ballot);
     functions[abi::kSimdActive] = reinterpret_cast<Service>(service_active);
     functions[abi::kBarrier] = reinterpret_cast<Service>(service_barrier);
     functions[abi::kMatrixMultiply] = reinterpret_cast<Service>(service_matrix_multiply);
+    functions[abi::kTrace] = reinterpret_cast<Service>(service_trace);
     functions[abi::kReconverge] = reinterpret_cast<Service>(service_reconverge);
     functions[abi::kAtomic] = reinterpret_cast<Service>(service_atomic);
     return functions;

@@ -12,7 +12,7 @@ struct Dispatch {
   unsigned threads = 1;        // CPU threads
 };
 
-// Runs all of them and returns the hazards in the order of the threadgroups, equal ones merged.
+// Runs all of them (on one CPU thread if accesses are logged) and returns the hazards in the order of the threadgroups, equal ones merged.
 std::vector<Hazard> run(const Dispatch& dispatch, ExecutionCounters& counters);
 
 // Adds a hazard, or to the count of an equal one (same kind, function and places).

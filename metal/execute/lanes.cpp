@@ -34,14 +34,16 @@ void lane_main(boost::context::detail::transfer_t arrived) {
 }
 
 // Negative if `a` is behind `b` in program order, 0 if they are at the same site of the same iteration.
-int compare_progress(const Lane& a, const Lane& b, const abi::Module& module) {
-  const abi::Site& site_a = module.sites[a.request.site];
-  const abi::Site& site_b = module.sites[b.request.site];
+int compare_progress(const SimdGroup& group, const Lane& a, const Lane& b, const abi::Module& module) {
+  const std::uint32_t number_a = group.sites[a.index];
+  const std::uint32_t number_b = group.sites[b.index];
+  const abi::Site& site_a = module.sites[number_a];
+  const abi::Site& site_b = module.sites[number_b];
   const auto depth = std::min(site_a.depth, site_b.depth);
   for (std::uint32_t level = 0; level < depth && site_a.loops[level] == site_b.loops[level]; ++level) {
     if (a.iteration[level] != b.iteration[level]) return a.iteration[level] < b.iteration[level] ? -1 : 1;
   }
-  if (a.request.site != b.request.site) return a.request.site < b.request.site ? -1 : 1;
+  if (number_a != number_b) return number_a < number_b ? -1 : 1;
   return 0;
 }
 
@@ -58,7 +60,7 @@ LaneMask SimdGroup::hindmost() const {
   LaneMask result = LaneMask{1} << first->index;
   for (LaneMask rest = waiting & (waiting - 1); rest != 0; rest &= rest - 1) {
     const Lane& lane = lanes[std::countr_zero(rest)];
-    const int order = compare_progress(lane, *first, module);
+    const int order = compare_progress(*this, lane, *first, module);
     if (order > 0) continue;
     if (order < 0) {
       first = &lane;
@@ -69,13 +71,34 @@ LaneMask SimdGroup::hindmost() const {
   return result;
 }
 
+void SimdGroup::meet(Lane& lane, std::uint32_t site) {
+  const LaneMask bit = LaneMask{1} << lane.index;
+  sites[lane.index] = site;
+  if (waiting == 0) {
+    together_ = true;
+  } else if (together_) {
+    const Lane& other = lanes[std::countr_zero(waiting)];
+    together_ =
+        sites[other.index] == site && std::equal(lane.iteration, lane.iteration + threadgroup->module().sites[site].depth, other.iteration);
+  }
+  runnable &= ~bit;
+  waiting |= bit;
+  if (runnable != 0) {
+    switch_flow(lane.flow, next_runnable().flow);
+  } else {
+    threadgroup->leave(lane);
+  }
+}
+
 void SimdGroup::resolve() {
-  const LaneMask meeting = hindmost();
+  const LaneMask meeting = together_ ? waiting : hindmost();
+  const std::uint32_t site = sites[static_cast<std::size_t>(std::countr_zero(meeting))];
   const Lane& first = lanes[std::countr_zero(meeting)];
+  const auto service = static_cast<abi::Service>(threadgroup->module().sites[site].service);
   const bool all = meeting == waiting;
   ++threadgroup->counters.meeting_points;
-  if (first.request.service != abi::kBarrier) {
-    if (first.request.service != abi::kStore && first.request.service != abi::kReconverge) {
+  if (service != abi::kBarrier) {
+    if (service != abi::kStore && service != abi::kReconverge) {
       ++threadgroup->counters.collectives;
       if (!all) ++threadgroup->counters.divergent_collectives;
     }
@@ -89,9 +112,9 @@ void SimdGroup::resolve() {
   const std::string name = for_threadgroup ? "threadgroup_barrier" : "simdgroup_barrier";
   if (!all) {
     const Lane& other = lanes[std::countr_zero(waiting & ~meeting)];
-    threadgroup->abort(threadgroup->barrier_divergence(
-        first.request.site, fmt::format("{} reached {}", count_of(meeting, "lane"), name), other.request.site,
-        fmt::format("{} of the same SIMD-group went", count_of(waiting & ~meeting, "lane"))));
+    threadgroup->abort(
+        threadgroup->barrier_divergence(site, fmt::format("{} reached {}", count_of(meeting, "lane"), name), sites[other.index],
+                                        fmt::format("{} of the same SIMD-group went", count_of(waiting & ~meeting, "lane"))));
     return;
   }
   if (!for_threadgroup) {
@@ -101,11 +124,11 @@ void SimdGroup::resolve() {
   }
   if (finished != 0) {
     threadgroup->abort(
-        threadgroup->barrier_divergence(first.request.site, fmt::format("{} reached {}", count_of(meeting, "lane"), name), std::nullopt,
+        threadgroup->barrier_divergence(site, fmt::format("{} reached {}", count_of(meeting, "lane"), name), std::nullopt,
                                         fmt::format("{} of the same SIMD-group had returned from the kernel", count_of(finished, "lane"))));
     return;
   }
-  barrier_site = first.request.site;
+  barrier_site = site;
 }
 
 Threadgroup::Threadgroup() : memory_storage_(kMaxThreadgroupBytes + 256) {

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "metal/execute/access_log.h"
 #include "metal/execute/fiber.h"
 #include "metal/lane_abi.h"
 #include "metal/simulator.h"
@@ -24,8 +25,6 @@ using LaneMask = std::uint32_t;
 // What a lane wants at the meeting point where it waits. The members are the arguments of the runtime function of that
 // service (metal/shader/runtime.h), in its order.
 struct Request {
-  abi::Service service = abi::kStore;
-  std::uint32_t site = 0;
   std::array<std::uint32_t, 5> words{};
   std::array<void*, 4> pointers{};
   std::uint64_t bytes = 0;
@@ -33,9 +32,9 @@ struct Request {
 };
 
 struct Lane : abi::Lane {
-  Request request;
   Suspended flow;
   SimdGroup* group = nullptr;
+  Request request;
   std::uint32_t index = 0;  // in the SIMD-group
   std::byte* stack_bottom = nullptr;
   std::byte* stack_top = nullptr;
@@ -54,10 +53,16 @@ class SimdGroup {
   std::optional<std::uint32_t> barrier_site;  // set while the whole group waits at a threadgroup barrier
   Threadgroup* threadgroup = nullptr;
   Lane* lanes = nullptr;  // 32 of them
+  // Side by side rather than in the lanes: all of them are looked at when the lanes meet.
+  std::array<std::uint32_t, abi::kLanes> sites{};   // where each waiting lane waits
+  std::array<std::uint32_t, abi::kLanes> values{};  // operands and results of kSimdReduceWord
 
   [[nodiscard]] LaneMask live() const { return waiting | runnable; }
   [[nodiscard]] bool done() const { return finished == existing; }
   [[nodiscard]] Lane& next_runnable() const { return lanes[std::countr_zero(runnable)]; }
+
+  // Makes a running lane wait at `site` and returns when it has met the others there.
+  void meet(Lane& lane, std::uint32_t site);
 
   // Requires that no lane is runnable and some wait. Lets the hindmost lanes meet: does what they asked for and makes them
   // runnable, or notes that the group waits at a barrier, or aborts the threadgroup with a hazard.
@@ -65,6 +70,7 @@ class SimdGroup {
 
  private:
   [[nodiscard]] LaneMask hindmost() const;
+  bool together_ = true;  // all waiting lanes are at the same site of the same iteration
 };
 
 // Calls `visit(lane)` for each lane in the mask, ascending.
@@ -90,6 +96,7 @@ class Threadgroup {
     std::uint32_t threadgroup_bytes = 0;
     std::uint32_t ordered_buffers = 0;
     Schedule schedule;
+    AccessLog* log = nullptr;  // of a concurrent encoder's dispatch
   };
 
   Threadgroup();
@@ -101,6 +108,7 @@ class Threadgroup {
   ExecutionCounters counters;
 
   // For lanes and SIMD-groups.
+  AccessLog* log() const { return launch_->log; }
   const abi::Module& module() const { return *launch_->module; }
   SourceLocation location(std::uint32_t site) const;
   // Suspends `lane`, whose group has just lost it as a runnable lane, and lets whoever is next run.

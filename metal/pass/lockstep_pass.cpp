@@ -41,6 +41,11 @@ constexpr llvm::StringLiteral kUnsetConstant = "__assay_unset_function_constant.
 // Present in every source file that belongs to us and not to the user; a location inside is attributed to its caller.
 constexpr llvm::StringLiteral kShaderFolder = "metal/shader";
 
+// Scalar codes of metal/shader/runtime.h.
+constexpr std::uint64_t kCodeInt32 = 4;
+constexpr std::uint64_t kCodeUint32 = 5;
+constexpr std::uint64_t kCodeFloat = 10;
+
 std::optional<abi::Service> service_of(llvm::StringRef name) {
   return llvm::StringSwitch<std::optional<abi::Service>>(name)
       .Case("__assay_simd_reduce", abi::kSimdReduce)
@@ -104,6 +109,7 @@ class Lockstep {
     collect_sites();
     rejoin_after_writes();
     number_sites();
+    if (module_.getFunction("__assay_traced") != nullptr) trace_device_accesses();
     replace_position_queries();
     emit_module();
     return true;
@@ -366,12 +372,33 @@ class Lockstep {
     if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call != nullptr && !llvm::isa<llvm::MemIntrinsic>(call)) {
       llvm::IRBuilder<> builder(&instruction);
       llvm::SmallVector<llvm::Value*> arguments(call->args());
-      auto* replacement = call_service(builder, *service_of(call->getCalledFunction()->getName()), site, arguments, call->getType());
+      const auto service = *service_of(call->getCalledFunction()->getName());
+      if (service == abi::kSimdReduce && route_word_reduction(*call, site)) return;
+      services_of_sites_.push_back(service);
+      auto* replacement = call_service(builder, service, site, arguments, call->getType());
       call->replaceAllUsesWith(replacement);
       call->eraseFromParent();
       return;
     }
+    services_of_sites_.push_back(abi::kStore);
     route_write(instruction, site);
+  }
+
+  // One 32-bit scalar, as most reductions are of, travels in registers instead of through the lane's stack.
+  bool route_word_reduction(llvm::CallInst& call, std::uint32_t site) {
+    const auto constant = [&](unsigned index) { return llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(index)); };
+    if (constant(1) == nullptr || constant(2) == nullptr || !constant(2)->isOne()) return false;
+    const auto type = constant(1)->getZExtValue();
+    if (type != kCodeInt32 && type != kCodeUint32 && type != kCodeFloat) return false;
+    llvm::IRBuilder<> builder(&call);
+    auto* slot = call.getArgOperand(4);
+    auto* value = builder.CreateLoad(builder.getInt32Ty(), slot);
+    auto* result = call_service(builder, abi::kSimdReduceWord, site,
+                                {call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(3), value}, builder.getInt32Ty());
+    builder.CreateStore(result, slot);
+    services_of_sites_.push_back(abi::kSimdReduceWord);
+    call.eraseFromParent();
+    return true;
   }
 
   // A write to a device buffer that the dispatch does not read stays an ordinary store: nobody can see when it happens.
@@ -417,6 +444,63 @@ class Lockstep {
       call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(length->getZExtValue())}, builder.getVoidTy());
     }
     instruction.eraseFromParent();
+  }
+
+  // Reports every access to device memory to the runtime; only a lane's own memory and the threadgroup's are left out.
+  void trace_device_accesses() {
+    llvm::SmallVector<llvm::Instruction*> accesses;
+    for (auto& instruction : llvm::instructions(*entry_)) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      const bool routed = call != nullptr && call->getCalledFunction() == nullptr;
+      if (routed || llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::StoreInst>(instruction) ||
+          llvm::isa<llvm::MemIntrinsic>(instruction))
+        accesses.push_back(&instruction);
+    }
+    for (auto* access : accesses) {
+      llvm::IRBuilder<> builder(access);
+      const auto trace = [&](llvm::Value* address, llvm::Value* bytes, bool is_write) {
+        const auto kind = origin_of(address).kind;
+        if (kind != Origin::Kind::buffer && kind != Origin::Kind::unknown) return;
+        call_service(builder, abi::kTrace, 0,
+                     {address, builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty()), builder.getInt32(is_write ? 1 : 0)},
+                     builder.getVoidTy());
+      };
+      const auto size_of = [&](llvm::Type* type) {
+        return builder.getInt64(module_.getDataLayout().getTypeStoreSize(type).getFixedValue());
+      };
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(access)) {
+        if (!is_runtime_state(*load->getPointerOperand())) trace(load->getPointerOperand(), size_of(load->getType()), false);
+      } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(access)) {
+        if (!is_runtime_state(*store->getPointerOperand()))
+          trace(store->getPointerOperand(), size_of(store->getValueOperand()->getType()), true);
+      } else if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(access)) {
+        trace(memory->getDest(), memory->getLength(), true);
+        if (auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(memory)) trace(transfer->getSource(), transfer->getLength(), false);
+      } else {
+        trace_service(*llvm::cast<llvm::CallBase>(access), trace, builder);
+      }
+    }
+  }
+
+  bool is_runtime_state(const llvm::Value& address) {
+    return llvm::getUnderlyingObject(&address, 0) == lane_ || llvm::getUnderlyingObject(&address, 0) == services_;
+  }
+
+  // Stores that wait for other lanes, and atomics, are calls by now: told apart by the slot that the function came from.
+  template <typename Trace>
+  void trace_service(llvm::CallBase& call, Trace& trace, llvm::IRBuilder<>& builder) {
+    const auto* function = llvm::dyn_cast<llvm::LoadInst>(call.getCalledOperand());
+    if (function == nullptr) return;
+    llvm::APInt offset(64, 0);
+    function->getPointerOperand()->stripAndAccumulateConstantOffsets(module_.getDataLayout(), offset, true);
+    const auto service = static_cast<abi::Service>(offset.getZExtValue() / sizeof(void*));
+    if (service == abi::kStore) {
+      trace(call.getArgOperand(2), call.getArgOperand(4), true);
+      trace(call.getArgOperand(3), call.getArgOperand(4), false);
+    } else if (service == abi::kAtomic) {
+      constexpr std::uint64_t kWidestAtomic = 4;
+      trace(call.getArgOperand(4), builder.getInt64(kWidestAtomic), true);
+    }
   }
 
   llvm::AllocaInst* slot_for(llvm::Type* type) {
@@ -511,15 +595,17 @@ class Lockstep {
     llvm::MapVector<llvm::StringRef, std::uint32_t> files;
     llvm::SmallVector<llvm::Constant*> sites;
     auto* loops_type = llvm::ArrayType::get(llvm::Type::getInt32Ty(context_), abi::kMaxLoopDepth);
-    auto* site_type = llvm::StructType::get(context_, {word(0)->getType(), word(0)->getType(), word(0)->getType(), loops_type});
-    for (std::size_t number = 0; number < ordered_.size(); ++number) {
-      const auto& place = places_[number];
+    auto* number = word(0)->getType();
+    auto* site_type = llvm::StructType::get(context_, {number, number, number, number, loops_type});
+    for (std::size_t site = 0; site < ordered_.size(); ++site) {
+      const auto& place = places_[site];
       const auto file = files.insert({place.file, static_cast<std::uint32_t>(files.size())}).first->second;
       llvm::SmallVector<llvm::Constant*> loops;
-      for (const auto loop : ordered_[number].loops) loops.push_back(word(loop));
+      for (const auto loop : ordered_[site].loops) loops.push_back(word(loop));
       loops.resize(abi::kMaxLoopDepth, word(0));
-      sites.push_back(llvm::ConstantStruct::get(
-          site_type, {word(file), word(place.line), word(ordered_[number].loops.size()), llvm::ConstantArray::get(loops_type, loops)}));
+      sites.push_back(
+          llvm::ConstantStruct::get(site_type, {word(services_of_sites_[site]), word(file), word(place.line),
+                                                word(ordered_[site].loops.size()), llvm::ConstantArray::get(loops_type, loops)}));
     }
     llvm::SmallVector<llvm::Constant*> names;
     for (const auto& file : files) names.push_back(text(file.first));
@@ -554,6 +640,7 @@ class Lockstep {
   std::vector<llvm::Instruction*> writes_;  // those of the sites that change memory
   std::vector<OrderedSite> ordered_;
   std::vector<Place> places_;
+  std::vector<abi::Service> services_of_sites_;
   std::uint64_t threadgroup_bytes_ = 0;
   std::uint32_t read_buffers_ = 0;
   std::uint32_t written_buffers_ = 0;

@@ -143,5 +143,78 @@ TEST_F(Encoder, ReflectsArgumentsAndStructLayouts) {
   EXPECT_EQ(layout.line, 4u);
 }
 
+// ---- concurrent encoders
+
+constexpr std::string_view kTwoKernels = R"(#include <metal_stdlib>
+using namespace metal;
+kernel void produce(device int* to [[buffer(0)]], constant uint& first [[buffer(1)]], uint t [[thread_index_in_threadgroup]]) { to[first + t] = int(t); }
+kernel void consume(device const int* from [[buffer(0)]], device int* to [[buffer(1)]], constant uint& first [[buffer(2)]], uint t [[thread_index_in_threadgroup]]) {
+  to[t] = from[first + t] + 1;
+}
+)";
+
+class Concurrent : public testing::Test {
+ protected:
+  void produce(metal::Simulator& simulator, metal::Buffer& to, std::uint32_t first) {
+    simulator.set_pipeline({"produce", {}});
+    simulator.set_buffer(0, {&to, 0});
+    simulator.set_bytes(1, std::as_bytes(std::span(&first, 1)));
+    simulator.dispatch_threadgroups({1, 1, 1}, {32, 1, 1});
+  }
+  void consume(metal::Simulator& simulator, metal::Buffer& from, metal::Buffer& to, std::uint32_t first) {
+    simulator.set_pipeline({"consume", {}});
+    simulator.set_buffer(0, {&from, 0});
+    simulator.set_buffer(1, {&to, 0});
+    simulator.set_bytes(2, std::as_bytes(std::span(&first, 1)));
+    simulator.dispatch_threadgroups({1, 1, 1}, {32, 1, 1});
+  }
+
+  std::shared_ptr<metal::Library> library_ = metal::Library::from_source(kTwoKernels, "two.metal");
+  metal::Buffer a_{512, "a"};
+  metal::Buffer b_{512, "b"};
+};
+
+TEST_F(Concurrent, ReadingWhatAnUnorderedDispatchWritesIsAHazard) {
+  metal::Simulator simulator({library_}, {.concurrent = true});
+  produce(simulator, a_, 0);
+  consume(simulator, a_, b_, 31);
+  ASSERT_EQ(simulator.hazards().size(), 1u);
+  const auto& hazard = simulator.hazards()[0];
+  EXPECT_EQ(hazard.kind, metal::HazardKind::dispatch_hazard);
+  EXPECT_THAT(hazard.message, AllOf(HasSubstr("'consume') reads bytes 124..127 of buffer 'a'"), HasSubstr("'produce') writes"), HasSubstr("memory_barrier")));
+}
+
+TEST_F(Concurrent, WritingWhatAnUnorderedDispatchReadsOrWritesIsAHazard) {
+  metal::Simulator simulator({library_}, {.concurrent = true});
+  consume(simulator, a_, b_, 0);
+  produce(simulator, a_, 16);
+  produce(simulator, b_, 0);
+  EXPECT_EQ(simulator.hazards().size(), 2u);
+}
+
+TEST_F(Concurrent, TouchingDifferentBytesOfOneBufferIsNone) {
+  metal::Simulator simulator({library_}, {.concurrent = true});
+  produce(simulator, a_, 0);
+  produce(simulator, a_, 32);
+  consume(simulator, a_, b_, 64);
+  EXPECT_TRUE(simulator.hazards().empty());
+}
+
+TEST_F(Concurrent, ABarrierOrders) {
+  metal::Simulator simulator({library_}, {.concurrent = true});
+  produce(simulator, a_, 0);
+  simulator.memory_barrier();
+  consume(simulator, a_, b_, 0);
+  EXPECT_TRUE(simulator.hazards().empty());
+  EXPECT_EQ(b_.as<int>()[31], 32);
+}
+
+TEST_F(Concurrent, ASerialEncoderOrdersByItself) {
+  metal::Simulator simulator({library_});
+  produce(simulator, a_, 0);
+  consume(simulator, a_, b_, 0);
+  EXPECT_TRUE(simulator.hazards().empty());
+}
+
 }  // namespace
 }  // namespace assay::conformance

@@ -1,0 +1,43 @@
+#include "metal/execute/access_log.h"
+
+#include <algorithm>
+
+namespace assay::metal::execute {
+
+void AccessLog::watch(const Buffer& buffer) {
+  Touched& touched = buffers_[&buffer];
+  touched.read.resize(buffer.size());
+  touched.written.resize(buffer.size());
+}
+
+void AccessLog::record(const void* address, std::size_t bytes, bool is_write) {
+  const auto* first = static_cast<const std::byte*>(address);
+  for (auto& [buffer, touched] : buffers_) {
+    const auto all = buffer->bytes();
+    if (first < all.data() || first >= all.data() + all.size()) continue;
+    const auto offset = static_cast<std::size_t>(first - all.data());
+    auto& bits = is_write ? touched.written : touched.read;
+    for (std::size_t byte = offset; byte < std::min(offset + bytes, bits.size()); ++byte) bits[byte] = true;
+    return;
+  }
+}
+
+std::optional<AccessLog::Conflict> AccessLog::conflict(const AccessLog& earlier, const AccessLog& later) {
+  for (const auto& [buffer, before] : earlier.buffers_) {
+    const auto found = later.buffers_.find(buffer);
+    if (found == later.buffers_.end()) continue;
+    const Touched& after = found->second;
+    std::optional<Conflict> conflict;
+    for (std::size_t byte = 0; byte < before.read.size(); ++byte) {
+      const bool clash = (before.written[byte] && (after.read[byte] || after.written[byte])) || (before.read[byte] && after.written[byte]);
+      if (!clash && conflict) return conflict;
+      if (!clash) continue;
+      if (!conflict) conflict = Conflict{buffer, byte, byte, before.written[byte], after.written[byte]};
+      conflict->last_byte = byte;
+    }
+    if (conflict) return conflict;
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay::metal::execute
