@@ -56,6 +56,15 @@ Timing Interleaved::timing(const std::string& name) const {
   return {smallest, median(seconds), largest};
 }
 
+double Interleaved::disturbance() const {
+  double largest = 0.0;
+  for (const Contender& contender : contenders_) {
+    const Timing seen = timing(contender.name);
+    largest = std::max(largest, seen.median / seen.smallest - 1.0);
+  }
+  return largest;
+}
+
 double Interleaved::ratio(const std::string& numerator, const std::string& denominator) const {
   const std::vector<double>& over = seconds_of(numerator);
   const std::vector<double>& under = seconds_of(denominator);

@@ -37,6 +37,10 @@ class Interleaved {
   // changes its pace between rounds does not enter. Throws as timing().
   [[nodiscard]] double ratio(const std::string& numerator, const std::string& denominator) const;
 
+  // How far the machine was from quiet: the largest (median / smallest - 1) of a contender. It says nothing of how they compare, so
+  // that measuring again because of it favours no result. Throws std::logic_error before the first round.
+  [[nodiscard]] double disturbance() const;
+
   [[nodiscard]] std::size_t rounds() const { return rounds_; }
 
  private:
