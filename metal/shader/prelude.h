@@ -1,8 +1,8 @@
 // All that a translated kernel sees of Metal: this header is included ahead of the user's first line.
 //
-// It is C++ for OpenCL (clang-19, -x clcpp), the dialect that has address spaces, and uses no other header. The macros at the
-// end spell Metal's address spaces and give back the names that OpenCL takes; no other macro gets out. The user's own macros were expanded
-// before (include/).
+// It is C++ for OpenCL (clang-19, -x clcpp), the dialect that has address spaces, and uses no other header. The translator
+// spells Metal's address spaces in that dialect; the user's macros were expanded before (include/). The only macros that get
+// out are those at the end.
 #pragma once
 
 #include "array.h"
@@ -36,24 +36,9 @@
 #undef ASSAY_UNARY_OUT
 #undef ASSAY_UNARY_TO
 
-#define thread __private
-#define device __attribute__((opencl_global_device))
-#define constant __global const
-#define threadgroup __local
-#define restrict __restrict
-
-// OpenCL's own types and keywords that Metal does not have: free for kernels, under another name.
+// OpenCL has global types of these names that mean something else.
 #define atomic_float metal_atomic_float
 #define atomic_int metal_atomic_int
 #define atomic_long metal_atomic_long
 #define atomic_uint metal_atomic_uint
 #define atomic_ulong metal_atomic_ulong
-#define addrspace_cast metal_name_addrspace_cast
-#define generic metal_name_generic
-#define global metal_name_global
-#define local metal_name_local
-#define pipe metal_name_pipe
-#define read_only metal_name_read_only
-#define read_write metal_name_read_write
-#define vec_step metal_name_vec_step
-#define write_only metal_name_write_only
