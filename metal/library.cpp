@@ -31,8 +31,26 @@ struct Library::Impl {
                                       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
     }
     for (const auto& [index, value] : descriptor.constants) check_constant(index, value, descriptor.function);
-    const auto object = compile_object(*kernel, descriptor, instrumentation);
+    const auto object = compile_or_name_constant(*kernel, descriptor, instrumentation);
     return std::make_shared<Pipeline>(std::make_unique<Pipeline::Impl>(descriptor, *kernel, object));
+  }
+
+  // A constant without a value that the compiler itself needs, as an array size does, shows in its messages by name.
+  std::filesystem::path compile_or_name_constant(const translate::Kernel& kernel, const PipelineDescriptor& descriptor,
+                                                 Instrumentation instrumentation) const {
+    try {
+      return compile_object(kernel, descriptor, instrumentation);
+    } catch (const CompileError& error) {
+      for (const auto& constant : constants) {
+        if (descriptor.constants.contains(constant.index)) continue;
+        const std::string text = error.what();
+        if (text.find("function constant '") == std::string::npos && text.find("'" + constant.name + "'") != std::string::npos) {
+          throw PipelineError(fmt::format("{}:{}: error: function constant '{}' (index {}) is used by '{}' but has no value\n{}", name,
+                                          constant.line, constant.name, constant.index, kernel.host_name, text));
+        }
+      }
+      throw;
+    }
   }
 
   // Metal lets a member function without an address space serve thread objects. Where that does not compile, it may serve all:

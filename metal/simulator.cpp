@@ -172,6 +172,10 @@ struct Simulator::Impl {
     }
     for (auto& hazard : execute::run(work, counters)) {
       hazard.function = pipeline->layout().function;
+      if (hazard.first.line == 0) {
+        hazard.first = {pipeline->layout().file, pipeline->layout().line};
+        hazard.message = fmt::format("{}:{}: {}", hazard.first.file, hazard.first.line, hazard.message);
+      }
       execute::merge(hazards, std::move(hazard));
     }
     ++dispatches;

@@ -18,7 +18,10 @@ LoadedModule::LoadedModule(const std::filesystem::path& path) {
   if (module_ == nullptr || module_->version != abi::kVersion) {
     const std::string found = module_ == nullptr ? "none" : std::to_string(module_->version);
     dlclose(handle_);
-    throw EnvironmentError(fmt::format("the shader headers or the compiler plugin do not belong to this build of assay (lane interface {}, this one has {}): rebuild assay", found, abi::kVersion));
+    throw EnvironmentError(
+        fmt::format("the shader headers or the compiler plugin do not belong to this build of assay (lane interface {}, this one has {}): "
+                    "rebuild assay",
+                    found, abi::kVersion));
   }
   const auto& services = execute::services();
   for (std::size_t service = 0; service < services.size(); ++service)

@@ -1,7 +1,6 @@
 #include "metal/execute/fiber.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -16,11 +15,6 @@ namespace {
 // would compete for the same few sets of the first-level cache; an odd number of lines apart, they spread over all sets.
 constexpr std::size_t kStagger = 9 * 64;
 
-std::size_t page_bytes() {
-  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
 }  // namespace
 
 StackPool::~StackPool() {
@@ -33,7 +27,7 @@ void StackPool::grow(std::size_t index) {
     if (block == MAP_FAILED)
       throw EnvironmentError(std::string("no memory for the stacks of 32 lanes (16 MiB of address space): ") + std::strerror(errno));
     blocks_.push_back(static_cast<std::byte*>(block));
-    for (std::size_t stack = 0; stack < kStacksPerBlock; ++stack) mprotect(blocks_.back() + stack * kStackBytes, page_bytes(), PROT_NONE);
+    for (std::size_t stack = 0; stack < kStacksPerBlock; ++stack) mprotect(blocks_.back() + stack * kStackBytes, kGuardBytes, PROT_NONE);
   }
 }
 

@@ -46,6 +46,7 @@ inline void* begun(boost::context::detail::transfer_t arrived) {
 class StackPool {
  public:
   static constexpr std::size_t kStackBytes = std::size_t{512} << 10;
+  static constexpr std::size_t kGuardBytes = std::size_t{64} << 10;  // of those, at the bottom, that nobody may touch
 
   StackPool() = default;
   StackPool(const StackPool&) = delete;

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 
 #include "metal/buffer.h"
 #include "metal/execute/collectives.h"
+#include "metal/execute/faults.h"
 #include "metal/limits.h"
 
 namespace assay::metal::execute {
@@ -158,6 +160,35 @@ Hazard Threadgroup::barrier_divergence(std::uint32_t site, const std::string& wh
   return hazard;
 }
 
+Hazard Threadgroup::invalid_access(const Fault& fault) const {
+  Hazard hazard;
+  hazard.kind = HazardKind::invalid_access;
+  const Lane* culprit = nullptr;
+  for (std::size_t number = 0; number < active_groups_; ++number) {
+    for_each_lane(groups_[number], groups_[number].existing, [&](const Lane& lane) {
+      // The page below the stack is nobody's: a lane that has overflowed stands there.
+      if (fault.stack_pointer >= lane.stack_bottom - StackPool::kStackBytes / 2 && fault.stack_pointer < lane.stack_top &&
+          (lane.owns(fault.stack_pointer) || culprit == nullptr))
+        culprit = &lane;
+    });
+  }
+  std::string who = "a thread";
+  bool overflow = false;
+  if (culprit != nullptr) {
+    const auto* position = culprit->builtins[abi::kThreadPositionInThreadgroup];
+    who = fmt::format("thread ({}, {}, {})", position[0], position[1], position[2]);
+    overflow = fault.address >= culprit->stack_bottom - StackPool::kStackBytes / 2 &&
+               fault.address < culprit->stack_bottom + 2 * StackPool::kGuardBytes;
+  }
+  const std::string what = overflow
+                               ? fmt::format("needs more than the {} KiB of memory for its own variables", StackPool::kStackBytes >> 10)
+                           : fault.signal == SIGFPE ? std::string("met an arithmetic trap")
+                                                    : fmt::format("touched address {}, where no buffer is", fault.address);
+  hazard.message = fmt::format("invalid access: {} {} (threadgroup {}, {}, {})", who, what, launch_->position.x, launch_->position.y,
+                               launch_->position.z);
+  return hazard;
+}
+
 void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t thread) {
   const auto set = [&lane](abi::Builtin which, std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     lane.builtins[which][0] = x;
@@ -244,7 +275,7 @@ void Threadgroup::prepare(const Launch& launch) {
 
 std::optional<Hazard> Threadgroup::run(const Launch& launch) {
   prepare(launch);
-  switch_flow(caller_, choose()->next_runnable().flow);
+  if (const auto fault = run_guarded([this] { switch_flow(caller_, choose()->next_runnable().flow); })) abort(invalid_access(*fault));
   ++counters.threadgroups;
   if (hazard_) {
     // Lanes that were left in the middle of the kernel never resume: they start afresh.

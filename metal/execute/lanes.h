@@ -18,6 +18,7 @@ namespace assay::metal::execute {
 
 class SimdGroup;
 class Threadgroup;
+struct Fault;
 
 // One bit per lane of a SIMD-group.
 using LaneMask = std::uint32_t;
@@ -117,6 +118,7 @@ class Threadgroup {
   Hazard barrier_divergence(std::uint32_t site, const std::string& who, std::optional<std::uint32_t> other, const std::string& what) const;
 
  private:
+  Hazard invalid_access(const Fault& fault) const;
   void prepare(const Launch& launch);
   void prepare_lane(Lane& lane, const Launch& launch, std::uint32_t thread);
   // The flow to run next: a lane's, or the caller's of run() when all is done.

@@ -25,7 +25,9 @@
 #include <llvm/Transforms/Utils/FixIrreducible.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
+#include <map>
 #include <optional>
+#include <string>
 
 #include "metal/lane_abi.h"
 #include "metal/pass/program_order.h"
@@ -82,6 +84,12 @@ Place place_of(const llvm::Instruction& instruction) {
   std::exit(1);
 }
 
+// Where the kernel uses each constant that has no value, noted before the optimiser loses places; by the variable's name.
+std::map<std::string, Place>& places_of_unset() {
+  static std::map<std::string, Place> places;
+  return places;
+}
+
 // What a pointer may point to. `unknown` if it was loaded from memory or merged from different origins.
 struct Origin {
   enum class Kind { thread, threadgroup, buffer, program_constant, unknown } kind = Kind::unknown;
@@ -104,6 +112,7 @@ class Lockstep {
     entry_ = module_.getFunction(kEntry);
     lane_ = entry_->getArg(0);
     report_derived_from_unset();
+    note_unset_uses();
     guard_divisions();
     simplify_loops();
     collect_sites();
@@ -197,6 +206,16 @@ class Lockstep {
         target->setName(unset->getName());
         store->eraseFromParent();
         break;
+      }
+    }
+  }
+
+  void note_unset_uses() {
+    for (auto& instruction : llvm::instructions(*entry_)) {
+      for (auto& operand : instruction.operands()) {
+        const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(operand->stripPointerCasts());
+        if (variable != nullptr && variable->getName().starts_with(kUnsetConstant))
+          places_of_unset().try_emplace(variable->getName().str(), place_of(instruction));
       }
     }
   }
@@ -662,9 +681,9 @@ struct UnsetConstantPass : llvm::PassInfoMixin<UnsetConstantPass> {
     for (auto& variable : module.globals()) {
       if (!variable.getName().starts_with(kUnsetConstant)) continue;
       for (const auto* user : variable.users()) {
-        const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+        if (!llvm::isa<llvm::Instruction>(user)) continue;
         const auto [index, rest] = variable.getName().drop_front(kUnsetConstant.size()).split('.');
-        refuse(module, instruction == nullptr ? Place{} : place_of(*instruction), "function constant '" + rest.take_until([](char c) {
+        refuse(module, places_of_unset()[variable.getName().str()], "function constant '" + rest.take_until([](char c) {
           return c == '.';
         }) + "' (index " + index + ") is used by the kernel but has no value");
       }

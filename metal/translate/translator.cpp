@@ -24,6 +24,10 @@ constexpr std::array<std::string_view, 14> kReserved = {"global",     "local",  
                                                         "write_only", "read_write", "image1d_t", "image2d_t",   "image3d_t",
                                                         "sampler_t",  "event_t",    "queue_t",   "reserve_id_t"};
 
+// Parts of C++ that Metal leaves out, and that the compiler would take.
+constexpr std::array<std::string_view, 11> kRefused = {"double", "virtual",      "asm",    "__asm__",      "throw", "try",
+                                                       "catch",  "dynamic_cast", "typeid", "thread_local", "goto"};
+
 // Attributes that clang knows and that change nothing here but its warnings and inlining.
 bool is_compiler_attribute(const Attribute& attribute) {
   return attribute.name.starts_with("clang::") || attribute.name.starts_with("gnu::") || attribute.name == "maybe_unused" ||
@@ -109,8 +113,8 @@ void Translator::walk() {
       rewrite_template_parameters(index);
     } else if (token.is("?")) {
       rewrite_conditional(index);
-    } else if (token.is("double")) {
-      tokens_.fail(index, "'double' is not a type in Metal");
+    } else if (std::find(kRefused.begin(), kRefused.end(), token.text) != kRefused.end() && token.kind == TokenKind::identifier) {
+      tokens_.fail(index, fmt::format("Metal does not have '{}'", token.text));
     } else if (token.is("is_function_constant_defined")) {
       defined_query(index);
     } else if (inside_function() && (token.is("for") || token.is("while") || token.is("do"))) {
@@ -222,9 +226,18 @@ void Translator::rewrite_member_qualifiers(std::size_t close_parenthesis) {
   while (tokens_[end].is("const") || tokens_[end].is("volatile") || tokens_[end].is("noexcept") || is_space_word(tokens_[end]))
     any = is_space_word(tokens_[end++]) || any;
   const Token& next = tokens_[end];
+  const bool ends_declarator = next.is("{") || next.is(";") || next.is(":") || next.is("=");
+  if (!any && ends_declarator && names_constructor(close_parenthesis))
+    frames_.back().members.insert(tokens_.text(statement_, close_parenthesis + 1));
   if (!any) return note_unqualified_member(close_parenthesis, end);
   if (!(next.is("{") || next.is(";") || next.is(":") || next.is("=") || next.is("->") || next.is("override"))) return;
 
+  if (names_constructor(close_parenthesis)) {
+    // Constructors serve every address space in clang, and may not name one.
+    for (std::size_t index = close_parenthesis + 1; index < end; ++index) tokens_[index].replacement = "";
+    if (frames_.back().members.insert(tokens_.text(statement_, close_parenthesis + 1)).second) return;
+    return drop_member(end);
+  }
   bool is_const = false;
   bool is_constant = false;
   std::string space;
@@ -240,9 +253,27 @@ void Translator::rewrite_member_qualifiers(std::size_t close_parenthesis) {
   if (frames_.empty() || frames_.back().scope != Scope::type || space != "__global") return;
   const std::string signature = tokens_.text(statement_, close_parenthesis + 1) + (is_const || is_constant ? " const" : "");
   if (frames_.back().members.insert(signature).second) return;
+  drop_member(end);
+}
+
+// Whether the parameter list that ends here is a constructor's of the type around it.
+bool Translator::names_constructor(std::size_t close_parenthesis) const {
+  const auto open = tokens_.opening(close_parenthesis);
+  return open && *open > 0 && !frames_.empty() && frames_.back().scope == Scope::type && tokens_[*open - 1].text == frames_.back().name;
+}
+
+// Takes out the member whose declarator ends before `end`: an earlier one has become the same.
+void Translator::drop_member(std::size_t end) {
+  bool in_initializers = false;
   std::size_t last = end;
-  while (!tokens_[last].is("{") && !tokens_[last].is(";")) ++last;
-  if (tokens_[last].is("{")) last = tokens_.closing(last);
+  for (; !tokens_[last].is(";"); ++last) {
+    if (tokens_[last].is(":")) in_initializers = true;
+    if (tokens_[last].is("(")) last = tokens_.closing(last);
+    if (!tokens_[last].is("{")) continue;
+    const bool body = !in_initializers || tokens_[last - 1].kind != TokenKind::identifier;  // `member{value}`
+    last = tokens_.closing(last);
+    if (body) break;
+  }
   // Blank the tokens themselves too: what follows in the walk must not see braces that are no longer there.
   tokens_.remove(statement_, last);
   for (std::size_t index = statement_; index <= last; ++index) {
@@ -273,8 +304,8 @@ void Translator::note_unqualified_member(std::size_t close_parenthesis, std::siz
     } else if (token.is("operator")) {
       name = index;
       break;
-    } else if (token.is("static") || token.is("friend") || token.is("typedef") || token.is("using") || token.is("=") || token.is("~") ||
-               token.is("(") || token.is("{")) {
+    } else if (token.is("static") || token.is("friend") || token.is("typedef") || token.is("using") || token.is("static_assert") ||
+               token.is("=") || token.is("~") || token.is("(") || token.is("{")) {
       return;
     }
   }

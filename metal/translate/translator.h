@@ -46,6 +46,8 @@ class Translator {
   void rewrite_template_parameters(std::size_t keyword);
   void rewrite_member_qualifiers(std::size_t close_parenthesis);
   void note_unqualified_member(std::size_t close_parenthesis, std::size_t end);
+  [[nodiscard]] bool names_constructor(std::size_t close_parenthesis) const;
+  void drop_member(std::size_t end);
   void rewrite_conditional(std::size_t question_mark);
   void mark_loop(std::size_t keyword);
   bool rewrite_threadgroup_variable(std::size_t first);

@@ -103,7 +103,6 @@ const std::vector<FlowRow>& rows() {
        [](int lane) { return lane >= 30 ? 21 : 0; }},
       {"shuffle_in_branch", "if (lane % 2 == 0) r = simd_shuffle_xor(lane, ushort(2));",
        [](int lane) { return lane % 2 == 0 ? lane ^ 2 : 0; }},
-      {"goto_forward", "if (lane < 6) goto end; r = ONES; end: r += 100 * ONES;", [](int lane) { return 3200 + (lane < 6 ? 0 : 26); }},
   };
   return table;
 }
