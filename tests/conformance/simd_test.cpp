@@ -258,6 +258,17 @@ TEST(SimdGroup, Votes) {
            ramp(), everywhere(0b110101)},
           {"simd_all", kGroup, "o[lane] = simd_all(U(lane) > 2) + 2 * simd_all(U(lane) > 3);", ramp(), everywhere(1)},
           {"simd_any", kGroup, "o[lane] = simd_any(U(lane) == 10) + 2 * simd_any(U(lane) == 11);", ramp(), everywhere(1)},
+          {"barriers with every kind of flags", "MSL 6.9.1",
+           "threadgroup uint t[32]; t[lane] = U(lane); threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device); uint v = "
+           "t[31 - lane]; "
+           "simdgroup_barrier(mem_flags::mem_none); threadgroup_barrier(mem_flags(3)); t[lane] = v + 1; "
+           "simdgroup_barrier(mem_flags::mem_threadgroup); o[lane] = t[lane ^ 1];",
+           ramp(),
+           [](const Words& in) {
+             Words out(kLanes);
+             for (std::size_t l = 0; l < kLanes; ++l) out[l] = in[31 - (l ^ 1)] + 1;
+             return out;
+           }},
           {"simd_is_first", kGroup, "o[lane] = simd_is_first();", ramp(),
            [](const Words&) {
              Words out(kLanes, 0);
