@@ -1,5 +1,7 @@
 #include "cli/interrupt.h"
 
+#include <unistd.h>
+
 #include <csignal>
 
 namespace assay::cli {
@@ -8,7 +10,12 @@ namespace {
 std::atomic<bool> stop_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
 
-void on_signal(int) { stop_requested = true; }
+void on_signal(int) {
+  stop_requested = true;
+  constexpr char message[] = "\nassay: stopping when the running cases are done; once more to end at once\n";
+  // Nothing to be done if it fails, and stdio is not for signal handlers.
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, message, sizeof(message) - 1);
+}
 
 void listen(void (*handler)(int), int flags) {
   struct sigaction action = {};
