@@ -30,9 +30,8 @@ void execute_reduce(Execution& execution) {
 
   const auto htmp = metal::Buffer::of(std::span(raw), "htmp");
   GuardedBuffer dst(std::size_t{parameters.nrows} * parameters.head_dim, "dst");
-  verdict.simulator_seconds = timed([&] {
-    kernels::encode_reduce(execution.simulator, execution.kernel, parameters, {{htmp.get()}, dst.view()});
-  });
+  verdict.simulator_seconds =
+      timed([&] { kernels::encode_reduce(execution.simulator, execution.kernel, parameters, {{htmp.get()}, dst.view()}); });
 
   verdict.row_length = parameters.head_dim;
   verdict.judgement = judge(dst.values(), expected, dst.guards());

@@ -223,50 +223,29 @@ using S = Tq4Scene;
 using B = kernels::Tq4Buffers;
 INSTANTIATE_TEST_SUITE_P(
     All, Tq4Refusal,
-    ::testing::Values(
-        Refusal{"head_dim", [](S& s, B&) { s.parameters.head_dim = 128; }, {"head_dim", "128", "256", "512"}},
-        Refusal{"no_heads", [](S& s, B&) { s.parameters.n_heads = 0; }, {"n_heads", "0"}},
-        Refusal{"no_kv_heads", [](S& s, B&) { s.parameters.n_kv_heads = 0; }, {"n_kv_heads", "0"}},
-        Refusal{"ragged_groups", [](S& s, B&) { s.parameters.n_kv_heads = 3; }, {"n_heads", "8", "n_kv_heads", "3"}},
-        Refusal{"empty", [](S& s, B&) { s.parameters.kv_seq_len = 0; }, {"kv_seq_len", "0"}},
-        Refusal{"capacity", [](S& s, B&) { s.parameters.kv_seq_len = 129; }, {"kv_capacity", "128", "kv_seq_len", "129"}},
-        Refusal{"ring_outside", [](S& s, B&) { s.parameters.ring_start = 128; }, {"ring_start", "128", "kv_capacity"}},
-        Refusal{
-            "ring_of_a_cache_with_room", [](S& s, B&) { s.parameters.kv_seq_len = 100; }, {"ring_start", "19", "kv_seq_len", "100", "128"}},
-        Refusal{"mask_type", [](S& s, B&) { s.parameters.mask_type = 3; }, {"mask_type", "3"}},
-        Refusal{"softcap", [](S& s, B&) { s.parameters.softcap = 30.0F; }, {"softcap", "30"}},
-        Refusal{"scale", [](S& s, B&) { s.parameters.scale = INFINITY; }, {"scale", "inf"}},
-        Refusal{"no_workgroup", [](S& s, B&) { s.parameters.nwg = 0; }, {"nwg", "0", "1 .. 32"}},
-        Refusal{"too_many_workgroups", [](S& s, B&) { s.parameters.nwg = 33; }, {"nwg", "33", "1 .. 32"}},
-        Refusal{"q",
-                [](S& s, B& b) {
-                  b.q = {&s.q, 4};
-                },
-                {"Q", "8188", "8192"}},
-        Refusal{"k_packed",
-                [](S& s, B& b) {
-                  b.k_packed = {&s.k_packed, 4};
-                },
-                {"K_packed", "32764", "32768"}},
-        Refusal{"k_norms",
-                [](S& s, B& b) {
-                  b.k_norms = {&s.k_norms, 4};
-                },
-                {"K_norms", "1020", "1024"}},
-        Refusal{"v_packed",
-                [](S& s, B& b) {
-                  b.v_packed = {&s.v_packed, 4};
-                },
-                {"V_packed", "32764", "32768"}},
-        Refusal{"v_norms", [](S& s, B& b) { b.v_norms = {&s.v_norms, 4}; }, {"V_norms", "1020", "1024"}},
-        Refusal{
-            "dst",
-            [](S& s, B& b) {
-              b.dst = {&s.dst, 4};
-            },
-            {"dst", "8188", "8192"}},
-        Refusal{"partials", [](S& s, B& b) { b.partials = {&s.partials, 4}; }, {"partials", "33020", "33024"}},
-        Refusal{"unbound", [](S&, B& b) { b.v_norms = {}; }, {"V_norms", "0 bytes", "1024"}}),
+    ::testing::Values(Refusal{"head_dim", [](S& s, B&) { s.parameters.head_dim = 128; }, {"head_dim", "128", "256", "512"}},
+                      Refusal{"no_heads", [](S& s, B&) { s.parameters.n_heads = 0; }, {"n_heads", "0"}},
+                      Refusal{"no_kv_heads", [](S& s, B&) { s.parameters.n_kv_heads = 0; }, {"n_kv_heads", "0"}},
+                      Refusal{"ragged_groups", [](S& s, B&) { s.parameters.n_kv_heads = 3; }, {"n_heads", "8", "n_kv_heads", "3"}},
+                      Refusal{"empty", [](S& s, B&) { s.parameters.kv_seq_len = 0; }, {"kv_seq_len", "0"}},
+                      Refusal{"capacity", [](S& s, B&) { s.parameters.kv_seq_len = 129; }, {"kv_capacity", "128", "kv_seq_len", "129"}},
+                      Refusal{"ring_outside", [](S& s, B&) { s.parameters.ring_start = 128; }, {"ring_start", "128", "kv_capacity"}},
+                      Refusal{"ring_of_a_cache_with_room",
+                              [](S& s, B&) { s.parameters.kv_seq_len = 100; },
+                              {"ring_start", "19", "kv_seq_len", "100", "128"}},
+                      Refusal{"mask_type", [](S& s, B&) { s.parameters.mask_type = 3; }, {"mask_type", "3"}},
+                      Refusal{"softcap", [](S& s, B&) { s.parameters.softcap = 30.0F; }, {"softcap", "30"}},
+                      Refusal{"scale", [](S& s, B&) { s.parameters.scale = INFINITY; }, {"scale", "inf"}},
+                      Refusal{"no_workgroup", [](S& s, B&) { s.parameters.nwg = 0; }, {"nwg", "0", "1 .. 32"}},
+                      Refusal{"too_many_workgroups", [](S& s, B&) { s.parameters.nwg = 33; }, {"nwg", "33", "1 .. 32"}},
+                      Refusal{"q", [](S& s, B& b) { b.q = {&s.q, 4}; }, {"Q", "8188", "8192"}},
+                      Refusal{"k_packed", [](S& s, B& b) { b.k_packed = {&s.k_packed, 4}; }, {"K_packed", "32764", "32768"}},
+                      Refusal{"k_norms", [](S& s, B& b) { b.k_norms = {&s.k_norms, 4}; }, {"K_norms", "1020", "1024"}},
+                      Refusal{"v_packed", [](S& s, B& b) { b.v_packed = {&s.v_packed, 4}; }, {"V_packed", "32764", "32768"}},
+                      Refusal{"v_norms", [](S& s, B& b) { b.v_norms = {&s.v_norms, 4}; }, {"V_norms", "1020", "1024"}},
+                      Refusal{"dst", [](S& s, B& b) { b.dst = {&s.dst, 4}; }, {"dst", "8188", "8192"}},
+                      Refusal{"partials", [](S& s, B& b) { b.partials = {&s.partials, 4}; }, {"partials", "33020", "33024"}},
+                      Refusal{"unbound", [](S&, B& b) { b.v_norms = {}; }, {"V_norms", "0 bytes", "1024"}}),
     [](const auto& parameter) { return parameter.param.name; });
 
 TEST(Tq4Offsets, ACacheBeyondFourGibibytesNeedsWideOffsets) {
