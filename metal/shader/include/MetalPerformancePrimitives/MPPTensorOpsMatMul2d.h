@@ -1,1 +1,2 @@
-#error "assay: <MetalPerformancePrimitives/MPPTensorOpsMatMul2d.h> is not supported: Metal Performance Primitives are out of scope of this simulator"
+#error \
+    "assay: <MetalPerformancePrimitives/MPPTensorOpsMatMul2d.h> is not supported: Metal Performance Primitives are out of scope of this simulator"
