@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file does; a module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 6;
+inline constexpr std::uint32_t kVersion = 7;
 
 inline constexpr std::uint32_t kLanes = 32;         // a SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -53,7 +53,7 @@ struct Lane {
 // The functions that the runtime provides, in the order of the module's table. Each takes (Lane*, site, ...).
 enum Service : std::uint32_t {
   kStore,           // (destination, source, bytes): commits with the stores of the other lanes at this point
-  kSimdReduceWord,  // (operation, type, width, value) -> result: kSimdReduce of one 32-bit scalar, in registers
+  kSimdReduceWord,  // (value) -> result: kSimdReduce of one 32-bit scalar, in registers; the rest stands in the site
   kSimdReduce,      // the arguments of metal/shader/runtime.h from here on
   kSimdShuffle,
   kSimdBallot,
@@ -70,7 +70,8 @@ enum Service : std::uint32_t {
 // iteration of the same loops has the larger number.
 struct Site {
   std::uint32_t service;
-  std::uint32_t file;  // index into Module::files
+  std::uint32_t reduction;  // of kSimdReduceWord: operation | type << 8 | width << 16
+  std::uint32_t file;       // index into Module::files
   std::uint32_t line;
   std::uint32_t depth;                 // loops around it
   std::uint32_t loops[kMaxLoopDepth];  // their numbers, outermost first

@@ -186,6 +186,7 @@ std::string in_metal_words(std::string text) {
                                                                  {"__global ", "constant "},
                                                                  {"__local ", "threadgroup "},
                                                                  {"*__private", "*"},
+                                                                 {"&__private", "&"},
                                                                  {"__private ", "thread "},
                                                                  {"__constant ", "constant "},
                                                                  {"C++ for OpenCL", "Metal"},

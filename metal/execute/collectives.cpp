@@ -169,10 +169,10 @@ void perform_reduce(SimdGroup& group, LaneMask participants, const Request& firs
 }
 
 // The same for one 32-bit scalar, whose operands and results stay in the group.
-void perform_reduce_word(SimdGroup& group, LaneMask participants, const Request& first) {
-  const auto operation = static_cast<Reduction>(first.words[0]);
-  const std::uint32_t width = first.words[2];
-  with_scalar(static_cast<ScalarCode>(first.words[1]), [&]<typename T>(T) {
+void perform_reduce_word(SimdGroup& group, LaneMask participants, std::uint32_t reduction) {
+  const auto operation = static_cast<Reduction>(reduction & 0xff);
+  const std::uint32_t width = reduction >> 16;
+  with_scalar(static_cast<ScalarCode>(reduction >> 8 & 0xff), [&]<typename T>(T) {
     if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
       auto values = std::bit_cast<std::array<T, abi::kLanes>>(group.values);
       const T identity = reduction_identity<T>(operation);
@@ -337,14 +337,11 @@ void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, c
   meet(abi_lane, site);
 }
 
-std::uint32_t service_reduce_word(abi::Lane* abi_lane, std::uint32_t site, std::uint32_t operation, std::uint32_t type, std::uint32_t width,
-                                  std::uint32_t value) {
+std::uint32_t service_reduce_word(abi::Lane* abi_lane, std::uint32_t site, std::uint32_t value) {
   auto& lane = *static_cast<Lane*>(abi_lane);
-  SimdGroup& group = *lane.group;
-  lane.request.words = {operation, type, width};
-  group.values[lane.index] = value;
-  group.meet(lane, site);
-  return group.values[lane.index];
+  lane.group->values[lane.index] = value;
+  lane.group->meet(lane, site);
+  return lane.group->values[lane.index];
 }
 
 void service_reduce(abi::Lane* lane, std::uint32_t site, std::uint32_t operation, std::uint32_t type, std::uint32_t count,
@@ -415,13 +412,14 @@ void service_atomic(abi::Lane* lane, std::uint32_t site, std::uint32_t operation
 void perform(SimdGroup& group, LaneMask participants) {
   const auto leader = static_cast<std::size_t>(std::countr_zero(participants));
   const Request& first = group.lanes[leader].request;
-  const auto service = static_cast<abi::Service>(group.threadgroup->module().sites[group.sites[leader]].service);
+  const abi::Site& site = group.threadgroup->module().sites[group.sites[leader]];
+  const auto service = static_cast<abi::Service>(site.service);
   switch (service) {
     case abi::kStore:
       for_each_lane(group, participants, [](Lane& lane) { commit(lane.request); });
       return;
     case abi::kSimdReduceWord:
-      return perform_reduce_word(group, participants, first);
+      return perform_reduce_word(group, participants, site.reduction);
     case abi::kSimdReduce:
       return perform_reduce(group, participants, first);
     case abi::kSimdShuffle:

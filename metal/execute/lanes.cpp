@@ -73,25 +73,6 @@ LaneMask SimdGroup::hindmost() const {
   return result;
 }
 
-void SimdGroup::meet(Lane& lane, std::uint32_t site) {
-  const LaneMask bit = LaneMask{1} << lane.index;
-  sites[lane.index] = site;
-  if (waiting == 0) {
-    together_ = true;
-  } else if (together_) {
-    const Lane& other = lanes[std::countr_zero(waiting)];
-    together_ =
-        sites[other.index] == site && std::equal(lane.iteration, lane.iteration + threadgroup->module().sites[site].depth, other.iteration);
-  }
-  runnable &= ~bit;
-  waiting |= bit;
-  if (runnable != 0) {
-    switch_flow(lane.flow, next_runnable().flow);
-  } else {
-    threadgroup->leave(lane);
-  }
-}
-
 void SimdGroup::resolve() {
   const LaneMask meeting = together_ ? waiting : hindmost();
   const std::uint32_t site = sites[static_cast<std::size_t>(std::countr_zero(meeting))];

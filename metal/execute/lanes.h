@@ -138,4 +138,25 @@ class Threadgroup {
   std::uint64_t random_state_ = 0;
 };
 
+// Here because it runs once a lane and meeting point, and little else does.
+inline void SimdGroup::meet(Lane& lane, std::uint32_t site) {
+  const LaneMask bit = LaneMask{1} << lane.index;
+  sites[lane.index] = site;
+  if (waiting == 0) {
+    together_ = true;
+  } else if (together_) {
+    const Lane& other = lanes[std::countr_zero(waiting)];
+    together_ = sites[other.index] == site;
+    const std::uint32_t depth = threadgroup->module().sites[site].depth;
+    for (std::uint32_t level = 0; together_ && level < depth; ++level) together_ = lane.iteration[level] == other.iteration[level];
+  }
+  runnable &= ~bit;
+  waiting |= bit;
+  if (runnable != 0) {
+    switch_flow(lane.flow, next_runnable().flow);
+  } else {
+    threadgroup->leave(lane);
+  }
+}
+
 }  // namespace assay::metal::execute

@@ -177,9 +177,11 @@ class Lockstep {
       if (call == nullptr || call->isInlineAsm()) continue;
       if (call->getCalledFunction() == nullptr)
         refuse(module_, place_of(instruction), "a call through a function pointer that is not known when the kernel is compiled");
-      if (!call->getCalledFunction()->isDeclaration() && !is_backend_helper(*call->getCalledFunction())) {
-        refuse(module_, place_of(instruction), "recursion is not allowed in Metal");
-      }
+      const auto* callee = call->getCalledFunction();
+      if (callee->isDeclaration() || is_backend_helper(*callee)) continue;
+      const auto* declared = callee->getSubprogram();
+      refuse(module_, declared == nullptr ? place_of(instruction) : Place{declared->getFilename().str(), declared->getLine()},
+             "'" + (declared == nullptr ? callee->getName() : declared->getName()) + "' calls itself, and Metal does not allow recursion");
     }
     llvm::GlobalDCEPass().run(module_, analyses_);
     analyses_.invalidate(module_, llvm::PreservedAnalyses::none());
@@ -406,16 +408,19 @@ class Lockstep {
   // One 32-bit scalar, as most reductions are of, travels in registers instead of through the lane's stack.
   bool route_word_reduction(llvm::CallInst& call, std::uint32_t site) {
     const auto constant = [&](unsigned index) { return llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(index)); };
-    if (constant(1) == nullptr || constant(2) == nullptr || !constant(2)->isOne()) return false;
+    for (const unsigned index : {0u, 1u, 2u, 3u}) {
+      if (constant(index) == nullptr) return false;
+    }
+    if (!constant(2)->isOne()) return false;
     const auto type = constant(1)->getZExtValue();
     if (type != kCodeInt32 && type != kCodeUint32 && type != kCodeFloat) return false;
     llvm::IRBuilder<> builder(&call);
     auto* slot = call.getArgOperand(4);
     auto* value = builder.CreateLoad(builder.getInt32Ty(), slot);
-    auto* result = call_service(builder, abi::kSimdReduceWord, site,
-                                {call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(3), value}, builder.getInt32Ty());
+    auto* result = call_service(builder, abi::kSimdReduceWord, site, {value}, builder.getInt32Ty());
     builder.CreateStore(result, slot);
     services_of_sites_.push_back(abi::kSimdReduceWord);
+    reductions_[site] = static_cast<std::uint32_t>(constant(0)->getZExtValue() | type << 8 | constant(3)->getZExtValue() << 16);
     call.eraseFromParent();
     return true;
   }
@@ -615,16 +620,16 @@ class Lockstep {
     llvm::SmallVector<llvm::Constant*> sites;
     auto* loops_type = llvm::ArrayType::get(llvm::Type::getInt32Ty(context_), abi::kMaxLoopDepth);
     auto* number = word(0)->getType();
-    auto* site_type = llvm::StructType::get(context_, {number, number, number, number, loops_type});
+    auto* site_type = llvm::StructType::get(context_, {number, number, number, number, number, loops_type});
     for (std::size_t site = 0; site < ordered_.size(); ++site) {
       const auto& place = places_[site];
       const auto file = files.insert({place.file, static_cast<std::uint32_t>(files.size())}).first->second;
       llvm::SmallVector<llvm::Constant*> loops;
       for (const auto loop : ordered_[site].loops) loops.push_back(word(loop));
       loops.resize(abi::kMaxLoopDepth, word(0));
-      sites.push_back(
-          llvm::ConstantStruct::get(site_type, {word(services_of_sites_[site]), word(file), word(place.line),
-                                                word(ordered_[site].loops.size()), llvm::ConstantArray::get(loops_type, loops)}));
+      sites.push_back(llvm::ConstantStruct::get(
+          site_type, {word(services_of_sites_[site]), word(reductions_.lookup(static_cast<std::uint32_t>(site))), word(file),
+                      word(place.line), word(ordered_[site].loops.size()), llvm::ConstantArray::get(loops_type, loops)}));
     }
     llvm::SmallVector<llvm::Constant*> names;
     for (const auto& file : files) names.push_back(text(file.first));
@@ -660,6 +665,7 @@ class Lockstep {
   std::vector<OrderedSite> ordered_;
   std::vector<Place> places_;
   std::vector<abi::Service> services_of_sites_;
+  llvm::DenseMap<std::uint32_t, std::uint32_t> reductions_;  // abi::Site::reduction, by site
   std::uint64_t threadgroup_bytes_ = 0;
   std::uint32_t read_buffers_ = 0;
   std::uint32_t written_buffers_ = 0;

@@ -45,7 +45,7 @@ struct packed_vec {
 
 #define ASSAY_COMPONENT(name, alias, i)             \
   constexpr T get_##name() const { return at_[i]; } \
-  void put_##name(T a) { at_[i] = a; }              \
+  T put_##name(T a) { return at_[i] = a; }          \
   __declspec(property(get = get_##name, put = put_##name)) T name, alias;
   ASSAY_COMPONENT(x, r, 0)
   ASSAY_COMPONENT(y, g, 1)
@@ -64,26 +64,29 @@ struct packed_vec {
   __declspec(property(get = get_##name)) vec<T, 4> name, alias;
 #define ASSAY_SWIZZLE2(name, alias, i, j)                               \
   constexpr vec<T, 2> get_##name() const { return Vector(*this).name; } \
-  void put_##name(vec<T, 2> from) {                                     \
+  vec<T, 2> put_##name(vec<T, 2> from) {                                \
     at_[i] = from.x;                                                    \
     at_[j] = from.y;                                                    \
+    return from;                                                        \
   }                                                                     \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 2> name, alias;
 #define ASSAY_SWIZZLE3(name, alias, i, j, k)                            \
   constexpr vec<T, 3> get_##name() const { return Vector(*this).name; } \
-  void put_##name(vec<T, 3> from) {                                     \
+  vec<T, 3> put_##name(vec<T, 3> from) {                                \
     at_[i] = from.x;                                                    \
     at_[j] = from.y;                                                    \
     at_[k] = from.z;                                                    \
+    return from;                                                        \
   }                                                                     \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 3> name, alias;
 #define ASSAY_SWIZZLE4(name, alias, i, j, k, l)                         \
   constexpr vec<T, 4> get_##name() const { return Vector(*this).name; } \
-  void put_##name(vec<T, 4> from) {                                     \
+  vec<T, 4> put_##name(vec<T, 4> from) {                                \
     at_[i] = from.x;                                                    \
     at_[j] = from.y;                                                    \
     at_[k] = from.z;                                                    \
     at_[l] = from.w;                                                    \
+    return from;                                                        \
   }                                                                     \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 4> name, alias;
 #include "swizzles_4.inc"

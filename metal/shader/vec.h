@@ -77,8 +77,11 @@ constexpr lanes_t<T, N> convert(lanes_t<U, N> from) {
     if (__builtin_is_constant_evaluated()) return T(__builtin_bit_cast(Elements, ASSAY_PADDED).at[I]); \
     return T(((const Stored __generic*)&v_)[I]);                                                       \
   }
-#define ASSAY_COMPONENT(name, alias, I)                                                                          \
-  constexpr T get_##name() const ASSAY_READ(I) void put_##name(T a) { ((Stored __generic*)&v_)[I] = Stored(a); } \
+#define ASSAY_COMPONENT(name, alias, I)                            \
+  constexpr T get_##name() const ASSAY_READ(I) T put_##name(T a) { \
+    ((Stored __generic*)&v_)[I] = Stored(a);                       \
+    return a;                                                      \
+  }                                                                \
   __declspec(property(get = get_##name, put = put_##name)) T name, alias;
 
 #define ASSAY_SWIZZLE2_READ(name, alias, a, b)                                                                         \
@@ -93,15 +96,15 @@ constexpr lanes_t<T, N> convert(lanes_t<U, N> from) {
 
 #define ASSAY_SWIZZLE2(name, alias, a, b)                                                                              \
   constexpr vec<T, 2> get_##name() const { return vec<T, 2>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
-  void put_##name(vec<T, 2> from) { put2(from, a, b); }                                                                \
+  vec<T, 2> put_##name(vec<T, 2> from) { return put2(from, a, b); }                                                    \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 2> name, alias;
 #define ASSAY_SWIZZLE3(name, alias, a, b, c)                                                                              \
   constexpr vec<T, 3> get_##name() const { return vec<T, 3>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
-  void put_##name(vec<T, 3> from) { put3(from, a, b, c); }                                                                \
+  vec<T, 3> put_##name(vec<T, 3> from) { return put3(from, a, b, c); }                                                    \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 3> name, alias;
 #define ASSAY_SWIZZLE4(name, alias, a, b, c, d)                                                                              \
   constexpr vec<T, 4> get_##name() const { return vec<T, 4>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
-  void put_##name(vec<T, 4> from) { put4(from, a, b, c, d); }                                                                \
+  vec<T, 4> put_##name(vec<T, 4> from) { return put4(from, a, b, c, d); }                                                    \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 4> name, alias;
 
 template <class T>

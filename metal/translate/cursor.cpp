@@ -204,7 +204,7 @@ std::string Cursor::text(std::size_t first, std::size_t last) const {
   for (std::size_t index = first; index < last; ++index) {
     const Token& token = (*this)[index];
     if (!result.empty() && !token.leading.empty()) result += ' ';
-    result += token.replacement ? std::string_view(*token.replacement) : token.text;
+    result += token.text;
   }
   return result;
 }

@@ -55,7 +55,7 @@ class Cursor {
   [[nodiscard]] bool attributes_at(std::size_t index) const;
   [[nodiscard]] AttributeList read_attributes(std::size_t index) const;
 
-  // The tokens [first, last) as text on one line; `skip` attributes.
+  // The tokens [first, last) as they stand in the source, on one line.
   [[nodiscard]] std::string text(std::size_t first, std::size_t last) const;
   // Writes nothing for the tokens [first, last], but keeps their line breaks and markers.
   void remove(std::size_t first, std::size_t last);

@@ -253,13 +253,15 @@ std::size_t Translator::kernel_function(std::size_t first) {
   Primary primary{std::string(tokens_[name].text), parameters(open + 1, close, Signature::of_kernel), attributes.max_total_threads};
   if (!is_template && tokens_[body].is("{")) {
     Kernel kernel;
-    kernel.callee = tokens_.text(name, open);
-    kernel.host_name = attributes.host_name.empty() ? qualified(kernel.callee) : attributes.host_name;
+    const std::string function = tokens_.text(name, open);
+    kernel.callee = "::" + qualified(function);  // a name of Metal's library may be the same
+    kernel.host_name = attributes.host_name.empty() ? qualified(function) : attributes.host_name;
     kernel.parameters = primary.parameters;
     kernel.file = tokens_.file(name);
     kernel.line = tokens_[name].line;
     kernel.max_total_threads = attributes.max_total_threads;
-    kernel.entry_token = tokens_.closing(body);
+    kernel.first_body_token = body;
+    kernel.last_body_token = kernel.entry_token = tokens_.closing(body);
     result_.kernels_.push_back(std::move(kernel));
   }
   primaries_.push_back(std::move(primary));

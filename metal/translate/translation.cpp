@@ -102,6 +102,15 @@ std::string Translation::render(const Kernel& kernel, const std::map<std::uint32
     }
     stream.tokens[query.last_token].after += constants.contains(constant->index) ? " true" : " false";
   }
+  // Other kernels' bodies may need constants that this pipeline does not set.
+  for (const auto& other : kernels_) {
+    if (&other == &kernel || other.last_body_token == 0) continue;
+    for (std::size_t token = other.first_body_token; token <= other.last_body_token; ++token) {
+      stream.tokens[token].replacement = token == other.last_body_token ? ";" : "";
+      stream.tokens[token].before.clear();
+      stream.tokens[token].after.clear();
+    }
+  }
   stream.tokens[kernel.entry_token].after += entry_point(kernel);
   return write(stream);
 }

@@ -43,7 +43,9 @@ struct Kernel {
   std::string file;
   std::uint32_t line = 0;
   std::uint32_t max_total_threads = 1024;
-  std::size_t entry_token = 0;   // where its entry point is written
+  std::size_t entry_token = 0;       // where its entry point is written
+  std::size_t first_body_token = 0;  // of a kernel that is no template, `{` to `}`; both 0 for an instantiation
+  std::size_t last_body_token = 0;
   bool typed_arguments = false;  // the instantiation's signature picks the overload: arguments are cast to its types
 };
 

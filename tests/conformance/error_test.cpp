@@ -1,0 +1,211 @@
+// What a source that cannot run is told: file, line and name, in Metal's words.
+//
+// Source of all expectations: the Metal Shading Language Specification (what the language has not, what a pipeline needs).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "metal/errors.h"
+#include "tests/conformance/execute.h"
+
+namespace assay::conformance {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string with_library(std::string_view source) { return "#include <metal_stdlib>\nusing namespace metal;\n" + std::string(source); }
+
+std::string failure_of(std::string_view source) { return failure({.source = with_library(source)}); }
+
+struct RefusalRow {
+  std::string name;
+  std::string source;  // line 3 and on
+  std::string place;   // what the message starts with
+  std::string says;
+};
+
+TEST(Refusal, NamesFileLineAndConstruct) {
+  const std::vector<RefusalRow> rows = {
+      {"unknown name", "kernel void test(device int* out) {\n  out[0] = missing;\n}",
+       "test.metal:4: error:", "undeclared identifier 'missing'"},
+      {"no semicolon", "kernel void test(device int* out) {\n  out[0] = 1\n}", "test.metal:", "expected ';'"},
+      {"store to a constant", "kernel void test(device int* out, constant int& n) {\n  n = 1;\n}", "test.metal:4: error:", "n"},
+      {"address spaces mixed", "kernel void test(device int* out) {\n  threadgroup int* p = out;\n}",
+       "test.metal:4: error:", "threadgroup int *"},
+      {"error inside our headers", "kernel void test(device int* out) {\n  int3 v = int3(1, 2, 3);\n  out[0] = v.w;\n}",
+       "test.metal:5: error:", "'w'"},
+      {"argument without a role", "kernel void test(device int* out,\n  uint where) { out[where] = 1; }",
+       "test.metal:4: error:", "'where'"},
+      {"texture", "kernel void test(device int* out,\n  texture2d<float> image [[texture(0)]]) { out[0] = 1; }",
+       "test.metal:4: error:", "texture"},
+      {"unknown attribute", "kernel void test(device int* out,\n  uint a [[amplification_id]]) { out[0] = 1; }",
+       "test.metal:4: error:", "amplification_id"},
+      {"buffer index", "kernel void test(device int* out [[buffer(31)]]) { out[0] = 1; }", "test.metal:3: error:", "buffer(31)"},
+      {"double", "kernel void test(device int* out) {\n  double x = 1;\n  out[0] = x;\n}", "test.metal:4: error:", "'double'"},
+      {"virtual", "struct A {\n  virtual int f() { return 1; }\n};\nkernel void test(device int* out) { out[0] = 1; }",
+       "test.metal:4: error:", "'virtual'"},
+      {"recursion",
+       "int f(int n) { return n < 1 ? 1 : n * f(n - 1); }\nkernel void test(device int* out, uint t [[thread_index_in_threadgroup]]) { "
+       "out[t] = f(t); }",
+       "test.metal:3: error:", "recursion"},
+      {"threadgroup initialiser", "kernel void test(device int* out) {\n  threadgroup int x = 1;\n  out[0] = x;\n}",
+       "test.metal:4: error:", "'x'"},
+      {"unclosed brace", "kernel void test(device int* out) {\n  out[0] = 1;\n", "test.metal:3: error:", "never closed"},
+      {"instantiation of nothing", "template [[host_name(\"test\")]] kernel void missing<1>(device int*);",
+       "test.metal:3: error:", "'missing<1>'"},
+      {"missing include", "#include \"nowhere.h\"\nkernel void test(device int* out) { out[0] = 1; }",
+       "test.metal:3: fatal error:", "nowhere.h"},
+      {"#error", "#error kernels only\nkernel void test(device int* out) { out[0] = 1; }", "test.metal:3: error:", "kernels only"},
+  };
+  for (const auto& row : rows) {
+    const std::string text = failure_of(row.source);
+    EXPECT_THAT(text, AllOf(StartsWith(row.place), HasSubstr(row.says))) << row.name;
+    EXPECT_THAT(text, AllOf(Not(HasSubstr("__private")), Not(HasSubstr("__local")), Not(HasSubstr("__global")), Not(HasSubstr("OpenCL"))))
+        << row.name;
+  }
+}
+
+TEST(Refusal, TheLineIsTheOneInTheIncludedFile) {
+  const auto folder = std::filesystem::temp_directory_path() / "assay_include_test";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "helper.h") << "#pragma once\ninline int helper() {\n  return nonsense;\n}\n";
+  std::ofstream(folder / "kernel.metal") << with_library(
+      "#include \"helper.h\"\nkernel void test(device int* out) { out[0] = helper(); }\n");
+  const auto library = metal::Library::from_file(folder / "kernel.metal");
+  try {
+    (void)library->pipeline({"test", {}});
+    FAIL() << "compiled";
+  } catch (const metal::CompileError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("helper.h:3: error:"), HasSubstr("'nonsense'"), HasSubstr("return nonsense;")));
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Refusal, OfAFileThatIsNotThere) {
+  try {
+    (void)metal::Library::from_file("/nowhere/kernel.metal");
+    FAIL() << "found";
+  } catch (const metal::CompileError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/nowhere/kernel.metal"));
+  }
+}
+
+// ---- function constants
+
+constexpr std::string_view kConstants = R"(
+constant int width [[function_constant(7)]];
+constant bool wide [[function_constant(8)]];
+constant float gain [[function_constant(20 + 1)]];
+constant int twice = width * 2;
+constant int width_or_4 = is_function_constant_defined(width) ? width : 4;
+kernel void uses(device int* out) { out[0] = width; }
+kernel void uses_derived(device int* out) { out[0] = twice; }
+kernel void has_default(device int* out) { out[0] = width_or_4; }
+kernel void as_size(device int* out, uint t [[thread_index_in_threadgroup]]) { int a[width]; for (int i = 0; i < width; ++i) a[i] = i; out[t] = a[int(t) % width]; }
+kernel void guarded(device int* out) { if (is_function_constant_defined(wide) && wide) out[0] = 1; else out[0] = 2; }
+kernel void floating(device float* out) { out[0] = gain; }
+kernel void conditional(device int* out, device const int* extra [[buffer(1), function_constant(wide)]]) { if (wide) out[0] = extra[0]; else out[0] = -1; }
+)";
+
+TEST(FunctionConstants, SpecialiseThePipeline) {
+  const auto run = [](std::string kernel, std::map<std::uint32_t, metal::FunctionConstant> constants) {
+    return static_cast<int>(
+        execute({.source = with_library(kConstants), .kernel = std::move(kernel), .threads = {1, 1, 1}, .constants = std::move(constants)})
+            .output[0]);
+  };
+  EXPECT_EQ(run("uses", {{7, std::int64_t{-9}}}), -9);
+  EXPECT_EQ(run("uses_derived", {{7, std::int64_t{21}}}), 42);
+  EXPECT_EQ(run("has_default", {}), 4);
+  EXPECT_EQ(run("has_default", {{7, std::int64_t{5}}}), 5);
+  EXPECT_EQ(run("as_size", {{7, std::int64_t{3}}}), 0);
+  EXPECT_EQ(run("guarded", {}), 2);
+  EXPECT_EQ(run("guarded", {{8, true}}), 1);
+  EXPECT_EQ(std::bit_cast<float>(run("floating", {{21, 0.1}})), 0.1f);
+  EXPECT_EQ(run("conditional", {{8, false}}), -1);
+}
+
+TEST(FunctionConstants, AnArgumentMayDependOnOne) {
+  const auto library = metal::Library::from_source(with_library(kConstants), "test.metal");
+  EXPECT_EQ(library->pipeline({"conditional", {{8, false}}})->layout().find("extra"), nullptr);
+  EXPECT_NE(library->pipeline({"conditional", {{8, true}}})->layout().find("extra"), nullptr);
+}
+
+TEST(FunctionConstants, UsedButWithoutAValueIsAnErrorThatNamesThem) {
+  const auto fails = [](std::string kernel, std::map<std::uint32_t, metal::FunctionConstant> constants = {}) {
+    return failure({.source = with_library(kConstants), .kernel = std::move(kernel), .constants = std::move(constants)});
+  };
+  EXPECT_THAT(fails("uses"), AllOf(StartsWith("test.metal:9: error:"), HasSubstr("'width'"), HasSubstr("index 7"), HasSubstr("no value")));
+  EXPECT_THAT(fails("uses_derived"), AllOf(HasSubstr("'width'"), HasSubstr("index 7"), HasSubstr("no value")));
+  EXPECT_THAT(fails("as_size"), AllOf(HasSubstr("'width'"), HasSubstr("index 7"), HasSubstr("no value")));
+  EXPECT_THAT(fails("floating", {{21, true}}), AllOf(HasSubstr("'gain'"), HasSubstr("float"), HasSubstr("bool")));
+  EXPECT_THAT(fails("uses", {{7, 1.5}}), AllOf(HasSubstr("'width'"), HasSubstr("int")));
+}
+
+// ---- kernels that fault
+
+TEST(InvalidAccess, EndsOneThreadgroupAndIsAHazard) {
+  const auto outcome = execute(
+      {.source = with_library(
+           "kernel void test(device int* out, uint t [[thread_index_in_threadgroup]], uint g [[threadgroup_position_in_grid]]) {\n"
+           "  out[32 * g + t] = 1;\n  if (g == 1 && t == 5) out[t + 0x300000000ul] = 1;\n  out[32 * g + simd_sum(1) - 32 + t] = 2;\n}"),
+       .output_words = 96,
+       .threadgroups = {3, 1, 1}});
+  ASSERT_EQ(outcome.hazards.size(), 1u);
+  EXPECT_EQ(outcome.hazards[0].kind, metal::HazardKind::invalid_access);
+  EXPECT_THAT(outcome.hazards[0].message,
+              AllOf(StartsWith("test.metal:3:"), HasSubstr("thread (5, 0, 0)"), HasSubstr("threadgroup 1, 0, 0")));
+  EXPECT_EQ(outcome.output[0], 2u);
+  EXPECT_EQ(outcome.output[95], 2u);
+}
+
+TEST(InvalidAccess, TooLargePrivateMemoryIsFound) {
+  const auto outcome = execute(
+      {.source = with_library("kernel void test(device float* out, uint t [[thread_index_in_threadgroup]]) {\n  float big[1000000];\n"
+                              "  for (uint i = 0; i < 1000000; ++i) big[(i * 7 + t) % 1000000] = i;\n  out[t] = big[t];\n}")});
+  ASSERT_EQ(outcome.hazards.size(), 1u);
+  EXPECT_THAT(outcome.hazards[0].message, HasSubstr("512 KiB"));
+}
+
+TEST(InvalidAccess, AHundredKilobytesOfPrivateMemoryAreFine) {
+  const auto outcome =
+      execute({.source = with_library("kernel void test(device float* out, uint t [[thread_index_in_threadgroup]]) {\n  float big[25000];\n"
+                                      "  for (uint i = 0; i < 25000; ++i) big[(i * 7 + t) % 25000] = i;\n  out[t] = big[t];\n}")});
+  EXPECT_TRUE(outcome.hazards.empty());
+}
+
+TEST(IntegerDivision, ByZeroDoesNotTrap) {
+  const auto outcome = execute({.source = with_library("kernel void test(device int* out, uint t [[thread_index_in_threadgroup]]) {\n"
+                                                       "  int d = int(t) - 5; int4 v = int4(7) / int4(d, 1, d, 2); out[t] = 100 / d + 100 "
+                                                       "% d + (INT_MIN / (d == 1 ? -1 : 1) != 0 ? v.y : 0);\n}")});
+  EXPECT_TRUE(outcome.hazards.empty());
+  EXPECT_EQ(static_cast<int>(outcome.output[7]), 50 + 0 + 7);
+}
+
+// ---- the cache
+
+TEST(Cache, ADamagedEntryIsMadeAnew) {
+  const auto folder = std::filesystem::temp_directory_path() / "assay_cache_test";
+  std::filesystem::remove_all(folder);
+  metal::CompileOptions options;
+  options.cache_directory = folder;
+  const std::string source = with_library("kernel void test(device int* out) { out[0] = 77; }");
+  (void)metal::Library::from_source(source, "test.metal", options)->pipeline({"test", {}});
+  std::size_t damaged = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".so") continue;
+    std::filesystem::resize_file(entry.path(), std::filesystem::file_size(entry.path()) / 2);
+    ++damaged;
+  }
+  EXPECT_EQ(damaged, 1u);
+  const auto pipeline = metal::Library::from_source(source, "test.metal", options)->pipeline({"test", {}});
+  EXPECT_EQ(pipeline->layout().function, "test");
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace assay::conformance
