@@ -415,6 +415,156 @@ uint takes_short(ushort s) { return s; }
 )msl");
 }
 
+TEST(Language, VectorsInUse) {
+  check_rows(
+      "vectors in use",
+      {
+          {"increments of a component",
+           kCxx,
+           "uint3 p = uint3(U(0)); p.x++; ++p.y; uint a = p.z--; o[0] = p.x + p.y; o[1] = p.z; o[2] = a; o[3] = p.x++; o[4] = ++p.x;",
+           {5},
+           {12, 4, 5, 6, 8}},
+          {"the value of an assignment to a component",
+           kCxx,
+           "float4 v = 0; v.x = v.y = F(0); v.z = v.w += 2; PUT(0, v.x + v.y); PUT(1, v.z);",
+           {f(3)},
+           {f(6), f(2)}},
+          {"bit operators on a component",
+           kCxx,
+           "uint4 v = U(0); v.x <<= 2; v.y |= 8; v.z &= ~1u; v.w ^= v.x; v.x %= 7; o[0] = v.x; o[1] = v.y; o[2] = v.z; o[3] = v.w;",
+           {5},
+           {6, 13, 4, 17}},
+          {"types deduced from components",
+           kCxx,
+           "float4 v = F(0); static_assert(is_same_v<decltype(v.x), float>); static_assert(sizeof(v.xy) == 8); auto a = v.x; auto b2 = "
+           "v.yz; static_assert(is_same_v<decltype(a), float>); PUT(0, ident(v.x) + ident(v.xy).y + a + b2.x);",
+           {f(1)},
+           {f(4)}},
+          {"components as conditions",
+           kCxx,
+           "int2 v = int2(I(0), 0); if (v.x) o[0] = 1; if (!v.y) o[1] = 2; switch (v.x) { case 5: o[2] = 3; break; default: o[2] = 4; } "
+           "o[3] = v.x > 3 && v.y < 1 ? uint(v.x) : uint(v.y); while (v.x--) { } o[4] = uint(v.x);",
+           {5},
+           {1, 2, 3, 5, 0xffffffff}},
+          {"narrowing in braces",
+           "MSL census: -Wno-c++11-narrowing",
+           "int q = I(0); half4 v = {q, q + 1, 2.5f, F(1)}; ushort4 w = {ushort(q), 1, 2, 3}; uint2 z{uint(q), 2}; PUTH(0, v.y); o[1] = "
+           "w.x + z.x; float4 y = float4{1, 2, 3, 4}; PUT(2, y.w);",
+           {5, f(1)},
+           {h(6), 10, f(4)}},
+          {"a vector seen as scalars",
+           kCxx,
+           "float4 v = float4(1, 2, F(0), 4); thread float* p = (thread float*)&v; p[1] = 7; PUT(0, v.y + p[2]); thread const half* hp = "
+           "(thread const half*)&v; (void)hp; float2 arr[2] = {float2(1), float2(F(0))}; thread float* q = reinterpret_cast<thread "
+           "float*>(arr); PUT(1, q[3]);",
+           {f(3)},
+           {f(10), f(3)}},
+          {"components through references",
+           kCxx,
+           "float4 v = F(0); float s = v.x; PUT(0, by_ref(s)); PUT(1, s); const float4 c = v; PUT(2, c[2] + c.w);",
+           {f(3)},
+           {f(3), f(3), f(6)}},
+          {"a vector member of a struct in device memory",
+           kCxx,
+           "device S* s = (device S*)o; s[0].v = float4(1, 2, 3, 4); s->v.yz += F(0); s[0].v.x *= 3; s->v[3]++; S t = *s; t.v.xy = t.v.yx; "
+           "s[0] = t;",
+           {f(1)},
+           {f(3), f(3), f(4), f(5)}},
+          {"vectors captured by a lambda",
+           kCxx,
+           "float4 v = F(0); auto g = [&]() { v.x += 1; return v.xy; }; float2 r = g(); auto k = [=](float2 y) { return y * v.x; }; PUT(0, "
+           "k(r).x);",
+           {f(1)},
+           {f(4)}},
+          {"half, float and integers mixed",
+           kCxx,
+           "float4 v = F(0); half4 hh = half4(v) * 2.0f; v = v * hh.x + float(hh.y); v += hh.z; v *= U(1); uint3 g = uint3(U(1), 2, 3); "
+           "float2 pos = float2(g.xy) / float2(4, 2); PUT(0, v.x); PUT(1, pos.x); int2 ii = int2(g.xy) - 1; o[2] = uint(ii.x);",
+           {f(2), 3},
+           {f(48), f(0.75F), 2}},
+          {"packed bytes",
+           kCxx,
+           "char4 a = as_type<char4>(U(0)); int4 w = int4(a) * int4(as_type<char4>(U(1))); o[0] = uint(w.x + w.y + w.z + w.w); uchar4 nib "
+           "= uchar4(U(0) & 15, (U(0) >> 4) & 15, 3, 4); PUT(1, dot(float4(nib), float4(1)));",
+           {0x01ff02fe, 0x02020202},
+           {n((-2 + 2 - 1 + 1) * 2), f(14 + 15 + 7)}},
+          {"min, max, clamp with casts",
+           kCxx,
+           "o[0] = min(U(0), 3u); o[1] = uint(min(int(U(0)), 7)); o[2] = max(ushort(U(0)), ushort(9)); PUT(3, max(F(1), 0.f)); PUT(4, "
+           "clamp(F(1), 0.f, 1.f)); o[5] = (uint)min((uint)U(0), (uint)2); float2 m = min(float2(F(1)), 1.0f); PUT(6, m.y);",
+           {5, f(-2)},
+           {3, 5, 9, 0, 0, 2, f(-2)}},
+          {"arrays of vectors from one zero",
+           kCxx,
+           "vec<float, 4> acc[3] = {vec<float, 4>(0)}; float4 b4[2] = {0}; acc[U(0)].x += 2; acc[1] += acc[U(0)]; half m[2][3] = {{1, 2, "
+           "3}, {4, 5, 6}}; PUT(0, acc[1].x + b4[1].y); PUTH(1, m[1][U(0)]);",
+           {2},
+           {f(2), h(6)}},
+          {"range-based for over an array",
+           kCxx,
+           "float a[3] = {1, 2, F(0)}; float s = 0; for (float x : a) s += x; for (thread auto& x : a) x *= 2; PUT(0, s + a[2]); s = 0; "
+           "for (const auto x : a) s += x; PUT(1, s);",
+           {f(3)},
+           {f(12), f(12)}},
+          {"half scalars",
+           kEigen,
+           "half a = H(0); a += 1; a *= 2.0f; a = -a; a = a > 0 ? a : -a; half c = sqrt(a) + exp(half(0)); PUTH(0, a); PUTH(1, c); o[2] = "
+           "a == 8; o[3] = uint(a) + int(a); half d = a; d++; PUTH(4, d);",
+           {h(3)},
+           {h(8), h(static_cast<float>(Eigen::half(2.828427F)) + 1), 1, 16, h(9)}},
+          {"bfloat scalars",
+           kEigen,
+           "bfloat a = B(0); a += bfloat(1); a = a * a; a -= 1; float s = a + 0.5f; bfloat c = bfloat(s) > a ? a : bfloat(0); PUT(0, s); "
+           "PUTH(1, c); o[2] = uint(a); a = 2; PUT(3, float(a / 3)); bfloat4 v = bfloat4(1); v.x = a; v += v; PUT(4, float(v.x)); PUT(5, "
+           "float(dot(float4(v), float4(1))));",
+           {b(2)},
+           {f(8.5F), b(8), 8, f(static_cast<float>(Eigen::bfloat16(2.0F / 3))), f(4), f(10)}},
+          {"half divided by a literal",
+           kEigen,
+           "half2 v = half2(1, H(0)) / 3; PUTH(0, v.y); PUTH(1, H(0) / 3); PUT(2, H(0) / 3.0f);",
+           {h(2)},
+           {h(2.0F / 3), h(2.0F / 3), f(2.0F / 3)}},
+          {"matrices in threadgroup memory",
+           kCxx,
+           "threadgroup half4x4 m[2]; m[1] = half4x4(H(0)); m[1][2].yz = half2(5, 6); m[1][0] += 1; threadgroup float2x4* q = (threadgroup "
+           "float2x4*)m; (void)q; PUTH(0, m[1][2][2]); PUTH(1, m[1][0].w); float4x4 k = float4x4(m[1]); PUT(2, k[2].y);",
+           {h(2)},
+           {h(6), h(1), f(5)}},
+          {"a bfloat class of the user",
+           "census: 24 files",
+           "bf e(F(0)); e = e + bf(1.0f); float4 v = float4(1) * float(e); PUT(0, v.x); o[1] = e.bits;",
+           {f(2)},
+           {f(3), 0x4040}},
+          {"select, any, all together",
+           kCxx,
+           "float4 v = float4(1, -2, F(0), -4); v = select(v, -v, v < 0); v = select(v, float4(9), bool4(false, true, false, true)); "
+           "PUT(0, v.x + v.y + v.z + v.w); o[1] = any(v == 9) && !all(v == 9); uint4 uu = select(uint4(1), uint4(2), v > 5.0f); o[2] = "
+           "uu.x + uu.y;",
+           {f(3)},
+           {f(22), 1, 3}},
+          {"64-bit integers",
+           kCxx,
+           "long a = -5; ulong u = ulong(U(0)) << 33; size_t s = u >> 32; long4 l4 = long4(a); l4.x += 1; o[0] = uint(s); o[1] = "
+           "uint(int(l4.x)); o[2] = uint(u >> 33 == U(0)); int64_t q = int64_t(U(0)) * -3; o[3] = uint(q); ulong2 org = ulong2(0, U(0)); "
+           "o[4] = uint(org.y);",
+           {7},
+           {14, n(-4), 1, n(-21), 7}},
+          {"vectors between device memory and registers",
+           kCxx,
+           "device float4* d = (device float4*)o; d[0] = float4(1,2,3,F(0)); const device float4& r = d[0]; float4 v = r; float3 w = "
+           "d->xyz; thread float4& q = v; q = d[0]; q.w += w.z; *d = q; d[0] *= 2;",
+           {f(4)},
+           {f(2), f(4), f(6), f(14)}},
+      },
+      R"msl(
+template <typename T> T ident(T x) { return x; }
+float by_ref(const thread float& x) { return x; }
+struct S { float4 v; };
+struct bf { ushort bits; bf() thread = default; bf(float x) { uint u = as_type<uint>(x); bits = ushort((u + 0x7fff + ((u >> 16) & 1)) >> 16); } operator float() const { return as_type<float>(uint(bits) << 16); } };
+inline bf operator+(bf a, bf c) { return bf(float(a) + float(c)); }
+)msl");
+}
+
 TEST(Language, UnsupportedConstructsAreNamed) {
   const auto error = [](const std::string& top, const std::string& body) {
     return compile_error("#include <metal_stdlib>\n" + top + "\nusing namespace metal;\nkernel void run(device float* o) { " + body + " }",
