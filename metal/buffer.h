@@ -11,13 +11,15 @@
 #include <type_traits>
 #include <vector>
 
+#include "metal/guarded_memory.h"
+
 namespace assay::metal {
 
 // The 32-bit word that fresh device buffers and threadgroup memory are filled with: a quiet float NaN whose payload no
 // arithmetic produces; each 16-bit half (0x7fe5) is a NaN of half and a quiet NaN of bfloat as well.
 inline constexpr std::uint32_t kPoisonWord = 0x7fe57fe5u;
 
-// `size` bytes, aligned to 256, poisoned when made. Neither copyable nor movable: a view points at it.
+// `size` bytes, aligned to 64 and guarded on both sides, poisoned when made. Neither copyable nor movable: a view points at it.
 class Buffer {
  public:
   explicit Buffer(std::size_t size, std::string label = {});
@@ -34,31 +36,28 @@ class Buffer {
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const std::string& label() const { return label_; }
-  [[nodiscard]] std::span<std::byte> bytes() { return {data_.get(), size_}; }
-  [[nodiscard]] std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
+  [[nodiscard]] std::span<std::byte> bytes() { return {memory_.data(), size_}; }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {memory_.data(), size_}; }
 
   // The contents as elements of a trivially copyable type; a tail shorter than one element is left out.
   template <typename T>
   [[nodiscard]] std::span<T> as() {
     static_assert(std::is_trivially_copyable_v<T>);
-    return {reinterpret_cast<T*>(data_.get()), size_ / sizeof(T)};
+    return {reinterpret_cast<T*>(memory_.data()), size_ / sizeof(T)};
   }
   template <typename T>
   [[nodiscard]] std::span<const T> as() const {
     static_assert(std::is_trivially_copyable_v<T>);
-    return {reinterpret_cast<const T*>(data_.get()), size_ / sizeof(T)};
+    return {reinterpret_cast<const T*>(memory_.data()), size_ / sizeof(T)};
   }
 
   // Fills the whole buffer with kPoisonWord.
   void poison();
 
  private:
-  struct Free {
-    void operator()(std::byte* data) const;
-  };
   std::size_t size_;
   std::string label_;
-  std::unique_ptr<std::byte, Free> data_;
+  GuardedMemory memory_;
 };
 
 // A buffer from `offset` bytes on. Not owning.

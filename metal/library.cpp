@@ -53,19 +53,19 @@ struct Library::Impl {
     }
   }
 
-  // Metal lets a member function without an address space serve thread objects. Where that does not compile, it may serve all:
-  // then the file is right if that compiles, and otherwise the first messages are the ones that Metal's compiler would give.
+  // Where clang's thread address space is stricter than Metal's, a second rendering is laxer: the file is right if that compiles,
+  // and otherwise the first messages are the ones that Metal's compiler would give.
   std::filesystem::path compile_object(const translate::Kernel& kernel, const PipelineDescriptor& descriptor,
                                        Instrumentation instrumentation) const {
-    using Members = translate::Translation::Members;
+    using ThreadSpace = translate::Translation::ThreadSpace;
     // The pass looks for this name.
     const std::string_view mark =
         instrumentation == Instrumentation::traced ? "\nextern \"C\" __attribute__((used)) void __assay_traced() {}\n" : "";
-    const std::string source = translation.render(kernel, descriptor.constants, Members::of_thread_objects).append(mark);
+    const std::string source = translation.render(kernel, descriptor.constants, ThreadSpace::exact).append(mark);
     try {
       return compiler.shared_object(source, descriptor.function);
     } catch (const CompileError&) {
-      const std::string relaxed = translation.render(kernel, descriptor.constants, Members::of_any_object).append(mark);
+      const std::string relaxed = translation.render(kernel, descriptor.constants, ThreadSpace::relaxed).append(mark);
       if (relaxed != source) {
         try {
           return compiler.shared_object(relaxed, descriptor.function);

@@ -144,10 +144,13 @@ struct Simulator::Impl {
     check_bindings();
     std::array<std::uint32_t, abi::kMaxBuffers> offsets{};
     std::array<void*, abi::kMaxBuffers> buffers{};
+    std::array<std::size_t, abi::kMaxBuffers> buffer_sizes{};
     execute::Dispatch work;
     work.launch.threadgroup_bytes = place_threadgroup_arguments(offsets);
     for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
-      if (bindings[index].bound) buffers[index] = bindings[index].data();
+      if (!bindings[index].bound) continue;
+      buffers[index] = bindings[index].data();
+      buffer_sizes[index] = bindings[index].size();
     }
     const abi::Module& module = pipeline->impl().loaded.module();
     work.launch.module = &module;
@@ -155,6 +158,8 @@ struct Simulator::Impl {
     work.launch.dispatch_threads = threads;
     work.launch.total_threads = total;
     work.launch.buffers = &buffers;
+    work.launch.buffer_sizes = &buffer_sizes;
+    work.launch.layout = &pipeline->layout();
     work.launch.threadgroup_offsets = &offsets;
     work.launch.ordered_buffers = ordered_buffers(module);
     work.launch.schedule = options.schedule;

@@ -24,6 +24,10 @@ std::uint64_t next_random(std::uint64_t& state) {
   return z ^ (z >> 31);
 }
 
+std::size_t slack_end(std::size_t threadgroup_bytes) {
+  return (threadgroup_bytes + GuardedMemory::kAlignment - 1) / GuardedMemory::kAlignment * GuardedMemory::kAlignment;
+}
+
 void lane_main(boost::context::detail::transfer_t arrived) {
   auto& lane = *static_cast<Lane*>(begun(arrived));
   for (;;) {
@@ -114,11 +118,7 @@ void SimdGroup::resolve() {
   barrier_site = site;
 }
 
-Threadgroup::Threadgroup() : memory_storage_(kMaxThreadgroupBytes + 256) {
-  void* start = memory_storage_.data();
-  std::size_t space = memory_storage_.size();
-  memory_ = static_cast<std::byte*>(std::align(256, kMaxThreadgroupBytes, start, space));
-}
+Threadgroup::Threadgroup() : arena_(kMaxThreadgroupBytes) {}
 
 Threadgroup::~Threadgroup() = default;
 
@@ -164,10 +164,39 @@ Hazard Threadgroup::invalid_access(const Fault& fault) const {
   const std::string what = overflow
                                ? fmt::format("needs more than the {} KiB of memory for its own variables", StackPool::kStackBytes >> 10)
                            : fault.signal == SIGFPE ? std::string("met an arithmetic trap")
-                                                    : fmt::format("touched address {}, where no buffer is", fault.address);
+                                                    : "touched " + describe_address(fault.address);
   hazard.message = fmt::format("invalid access: {} {} (threadgroup {}, {}, {})", who, what, launch_->position.x, launch_->position.y,
                                launch_->position.z);
   return hazard;
+}
+
+// In the words of the dispatch where the address is near something that it has.
+std::string Threadgroup::describe_address(const void* address) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const auto place = [&](const void* data, std::size_t size, const std::string& name) -> std::string {
+    const auto first = reinterpret_cast<std::uintptr_t>(data);
+    if (at < first && first - at <= GuardedMemory::kGuardBytes) return fmt::format("a byte {} before the start of {}", first - at, name);
+    if (at >= first + size && at - first - size < GuardedMemory::kGuardBytes)
+      return fmt::format("byte {} of {}, which has {}", at - first, name, size);
+    return {};
+  };
+  if (auto text = place(memory_, launch_->threadgroup_bytes, "threadgroup memory"); !text.empty()) return text;
+  for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
+    const auto* argument = launch_->layout->find(AddressSpace::device, index);
+    if (argument == nullptr || (*launch_->buffers)[index] == nullptr) continue;
+    const std::string name = fmt::format("buffer {} ('{}')", index, argument->name);
+    if (auto text = place((*launch_->buffers)[index], (*launch_->buffer_sizes)[index], name); !text.empty()) return text;
+  }
+  return fmt::format("address {}, where no buffer is", address);
+}
+
+// Between the end of threadgroup memory and the guard behind it there may be a few bytes, which a kernel may not write.
+bool Threadgroup::slack_is_untouched() const {
+  for (std::size_t offset = launch_->threadgroup_bytes; offset + sizeof kPoisonWord <= slack_end(launch_->threadgroup_bytes);
+       offset += sizeof kPoisonWord) {
+    if (std::memcmp(memory_ + offset, &kPoisonWord, sizeof kPoisonWord) != 0) return false;
+  }
+  return true;
 }
 
 void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t thread) {
@@ -216,7 +245,9 @@ void Threadgroup::prepare(const Launch& launch) {
   random_state_ = launch.schedule.seed;
   for (const auto coordinate : {launch.position.x, launch.position.y, launch.position.z})
     random_state_ = next_random(random_state_) ^ coordinate;
-  for (std::size_t word = 0; word < launch.threadgroup_bytes / sizeof kPoisonWord; ++word) {
+  const std::size_t bytes = slack_end(launch.threadgroup_bytes);
+  memory_ = arena_.data() + kMaxThreadgroupBytes - bytes;
+  for (std::size_t word = 0; word < bytes / sizeof kPoisonWord; ++word) {
     std::memcpy(memory_ + word * sizeof kPoisonWord, &kPoisonWord, sizeof kPoisonWord);
   }
   const auto threads = static_cast<std::uint32_t>(launch.threads.count());
@@ -258,6 +289,13 @@ std::optional<Hazard> Threadgroup::run(const Launch& launch) {
   prepare(launch);
   if (const auto fault = run_guarded([this] { switch_flow(caller_, choose()->next_runnable().flow); })) abort(invalid_access(*fault));
   ++counters.threadgroups;
+  if (!hazard_ && !slack_is_untouched()) {
+    Hazard hazard;
+    hazard.kind = HazardKind::invalid_access;
+    hazard.message = fmt::format("invalid access: a thread wrote behind the {} bytes of threadgroup memory (threadgroup {}, {}, {})",
+                                 launch.threadgroup_bytes, launch.position.x, launch.position.y, launch.position.z);
+    abort(std::move(hazard));
+  }
   if (hazard_) {
     // Lanes that were left in the middle of the kernel never resume: they start afresh.
     for (std::size_t number = 0; number < active_groups_; ++number) {

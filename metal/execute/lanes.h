@@ -9,8 +9,10 @@
 #include <random>
 #include <vector>
 
+#include "metal/argument_layout.h"
 #include "metal/execute/access_log.h"
 #include "metal/execute/fiber.h"
+#include "metal/guarded_memory.h"
 #include "metal/lane_abi.h"
 #include "metal/simulator.h"
 
@@ -92,6 +94,8 @@ class Threadgroup {
     Size3 dispatch_threads;  // as dispatched
     Size3 total_threads;     // threads per grid
     const std::array<void*, abi::kMaxBuffers>* buffers = nullptr;
+    const std::array<std::size_t, abi::kMaxBuffers>* buffer_sizes = nullptr;
+    const ArgumentLayout* layout = nullptr;  // for messages
     const std::array<std::uint32_t, abi::kMaxBuffers>* threadgroup_offsets =
         nullptr;  // of the arguments, from the start of threadgroup memory
     std::uint32_t threadgroup_bytes = 0;
@@ -119,6 +123,8 @@ class Threadgroup {
 
  private:
   Hazard invalid_access(const Fault& fault) const;
+  [[nodiscard]] std::string describe_address(const void* address) const;
+  [[nodiscard]] bool slack_is_untouched() const;
   void prepare(const Launch& launch);
   void prepare_lane(Lane& lane, const Launch& launch, std::uint32_t thread);
   // The flow to run next: a lane's, or the caller's of run() when all is done.
@@ -130,8 +136,8 @@ class Threadgroup {
   std::vector<std::unique_ptr<std::array<Lane, abi::kLanes>>> lanes_;
   std::vector<SimdGroup> groups_;  // all that were ever needed; the first active_groups_ take part
   std::size_t active_groups_ = 0;
-  std::vector<std::byte> memory_storage_;
-  std::byte* memory_ = nullptr;
+  GuardedMemory arena_;
+  std::byte* memory_ = nullptr;  // threadgroup memory: the last bytes of the arena, so that what is behind it is guarded
   const Launch* launch_ = nullptr;
   Suspended caller_;
   std::optional<Hazard> hazard_;

@@ -71,10 +71,11 @@ class Translation {
   // The source of a pipeline: one kernel's entry point and the constants' values. A constant without a value becomes a
   // variable that nobody defines, so that its use is found after optimisation and not before.
   //
-  // `members` says what `this` points to in a member function without an address space: thread memory, as Metal has it, or
-  // any memory.
-  enum class Members { of_thread_objects, of_any_object };
-  [[nodiscard]] std::string render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants, Members members) const;
+  // `spaces` says how far Metal's thread address space reaches where clang is stricter than Metal: `exact` keeps it, `relaxed`
+  // lets a member function without an address space serve any object and a `const thread` reference bind a temporary.
+  enum class ThreadSpace { exact, relaxed };
+  [[nodiscard]] std::string render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
+                                   ThreadSpace spaces) const;
 
  private:
   friend class Translator;
@@ -86,6 +87,7 @@ class Translation {
     std::size_t last_token;
     std::string name;
   };
+  std::vector<std::size_t> const_references_;     // the `thread` of `const thread T&` and its spellings
   std::vector<std::size_t> unqualified_members_;  // last tokens of member function declarators without an address space
   std::vector<DefinedQuery> defined_queries_;     // is_function_constant_defined(name)
 };

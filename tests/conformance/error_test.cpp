@@ -163,6 +163,32 @@ TEST(InvalidAccess, EndsOneThreadgroupAndIsAHazard) {
   EXPECT_EQ(outcome.output[95], 2u);
 }
 
+TEST(InvalidAccess, AnOverrunOfABufferIsNamed) {
+  const auto outcome = execute({.source = with_library("kernel void test(device int* out, device const int* in, uint t "
+                                                       "[[thread_index_in_threadgroup]]) {\n  out[t] = in[t + 1000];\n}"),
+                                .inputs = {std::vector<std::uint32_t>(64)}});
+  ASSERT_EQ(outcome.hazards.size(), 1u);
+  EXPECT_THAT(outcome.hazards[0].message, HasSubstr("byte 4000 of buffer 1 ('in'), which has 256"));
+}
+
+TEST(InvalidAccess, AnOverrunOfThreadgroupMemoryIsFound) {
+  for (const std::uint32_t bytes : {128u, 80u, 1024u, 32768u}) {
+    const auto run = [&](std::uint32_t extra) {
+      return execute(
+          {.source = with_library(
+               "kernel void test(device int* out, constant uint& n, threadgroup int* x, uint t [[thread_index_in_threadgroup]]) {\n"
+               "  for (uint i = t; i < n; i += 32) x[i] = 1;\n  out[t] = x[t % (n < 32 ? n : 32)];\n}"),
+           .inputs = {{bytes / 4 + extra}},
+           .threadgroup_bytes = bytes});
+    };
+    EXPECT_TRUE(run(0).hazards.empty()) << bytes;
+    const auto outcome = run(1);
+    ASSERT_EQ(outcome.hazards.size(), 1u) << bytes;
+    EXPECT_EQ(outcome.hazards[0].kind, metal::HazardKind::invalid_access);
+    EXPECT_THAT(outcome.hazards[0].message, AllOf(HasSubstr("threadgroup memory"), HasSubstr(std::to_string(bytes))));
+  }
+}
+
 TEST(InvalidAccess, TooLargePrivateMemoryIsFound) {
   const auto outcome = execute(
       {.source = with_library("kernel void test(device float* out, uint t [[thread_index_in_threadgroup]]) {\n  float big[1000000];\n"
@@ -176,6 +202,17 @@ TEST(InvalidAccess, AHundredKilobytesOfPrivateMemoryAreFine) {
       execute({.source = with_library("kernel void test(device float* out, uint t [[thread_index_in_threadgroup]]) {\n  float big[25000];\n"
                                       "  for (uint i = 0; i < 25000; ++i) big[(i * 7 + t) % 25000] = i;\n  out[t] = big[t];\n}")});
   EXPECT_TRUE(outcome.hazards.empty());
+}
+
+TEST(ThreadSpace, ConstReferencesBindTemporariesAndVariables) {
+  const auto outcome =
+      execute({.source = with_library(
+                   "struct Box { int v; int get() const { return v; } };\n"
+                   "int twice(const thread int& x) { return 2 * x; }\nint sum(thread const int4& v) { return v.x + v.y + v.z + v.w; }\n"
+                   "template <typename T> T pass(T const thread& x) { return x; }\nint open(const thread Box& b) { return b.get(); }\n"
+                   "kernel void test(device int* out, uint t [[thread_index_in_threadgroup]]) {\n  int a = int(t);\n"
+                   "  out[t] = twice(a + 1) + twice(a) + sum(int4(a) + 1) + pass(a * 2) + open(Box{a});\n}")});
+  for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(outcome.output[t], 2 * (t + 1) + 2 * t + 4 * (t + 1) + 2 * t + t);
 }
 
 TEST(IntegerDivision, ByZeroDoesNotTrap) {
