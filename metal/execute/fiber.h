@@ -5,6 +5,20 @@
 #include <cstddef>
 #include <vector>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define ASSAY_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASSAY_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifndef ASSAY_ADDRESS_SANITIZER
+#define ASSAY_ADDRESS_SANITIZER 0
+#endif
+#if ASSAY_ADDRESS_SANITIZER
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 namespace assay::metal::execute {
 
 using Context = boost::context::detail::fcontext_t;
@@ -13,6 +27,12 @@ using Context = boost::context::detail::fcontext_t;
 struct Suspended {
   Context context = nullptr;
   void* owner = nullptr;
+#if ASSAY_ADDRESS_SANITIZER
+  // AddressSanitizer keeps books on every stack and must hear of each switch.
+  const void* stack_bottom = nullptr;
+  std::size_t stack_bytes = 0;
+  void* fake_stack = nullptr;
+#endif
 };
 
 struct Switch {
@@ -23,8 +43,15 @@ struct Switch {
 // Suspends the running flow in `from` and resumes `to`; returns when somebody resumes `from`.
 inline void switch_flow(Suspended& from, Suspended& to) {
   Switch request{&from, &to};
+#if ASSAY_ADDRESS_SANITIZER
+  __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_bytes);
+#endif
   const auto arrived = boost::context::detail::jump_fcontext(to.context, &request);
-  static_cast<Switch*>(arrived.data)->from->context = arrived.fctx;
+  Suspended& previous = *static_cast<Switch*>(arrived.data)->from;
+  previous.context = arrived.fctx;
+#if ASSAY_ADDRESS_SANITIZER
+  __sanitizer_finish_switch_fiber(from.fake_stack, &previous.stack_bottom, &previous.stack_bytes);
+#endif
 }
 
 // Makes `flow` begin in `main` (which must never return) when it is first resumed. `main` must call begun() first.
@@ -32,12 +59,20 @@ inline void prepare_flow(Suspended& flow, void* owner, std::byte* stack_top, std
                          void (*main)(boost::context::detail::transfer_t)) {
   flow.owner = owner;
   flow.context = boost::context::detail::make_fcontext(stack_top, stack_bytes, main);
+#if ASSAY_ADDRESS_SANITIZER
+  flow.stack_bottom = stack_top - stack_bytes;
+  flow.stack_bytes = stack_bytes;
+#endif
 }
 
 // Completes the switch that began this flow and returns its owner.
 inline void* begun(boost::context::detail::transfer_t arrived) {
   const auto* request = static_cast<Switch*>(arrived.data);
-  request->from->context = arrived.fctx;
+  Suspended& previous = *request->from;
+  previous.context = arrived.fctx;
+#if ASSAY_ADDRESS_SANITIZER
+  __sanitizer_finish_switch_fiber(nullptr, &previous.stack_bottom, &previous.stack_bytes);
+#endif
   return request->to->owner;
 }
 
