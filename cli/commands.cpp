@@ -95,7 +95,7 @@ int command_show(const Options& options) {
   int status = kExitPassed;
   for (const harness::Case& value : workspace.selection.cases) {
     const harness::PreparedVariant& prepared = workbench.find(value.variant);
-    const harness::Verdict verdict = harness::execute_case(prepared, value, running.simulator);
+    const harness::Verdict verdict = harness::execute_case(prepared, value, running.execution);
     fmt::print("{}", describe_everything(verdict, options));
     fmt::print("  source: {}\n", prepared.variant.source.lexically_normal().string());
     for (const std::string& note : prepared.notes) fmt::print("  note: {}\n", note);

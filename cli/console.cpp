@@ -77,6 +77,12 @@ std::string stages_of(const Verdict& verdict, bool only_failures) {
   return text;
 }
 
+// What --schedule must be for the same verdict: nothing where the case finds its own schedules and failed under the first.
+std::string schedules_of(const Verdict& verdict, const Options& options) {
+  if (!options.schedule.empty()) return options.schedule;
+  return verdict.schedules == metal::Schedule{}.to_string() ? std::string() : verdict.schedules;
+}
+
 }  // namespace
 
 Progress::Progress(const Options& options, std::size_t selected)
@@ -130,7 +136,7 @@ std::string describe_verdict(const Verdict& verdict, const Options& options) {
     text += worst_elements(verdict.judgement, verdict.row_length);
   }
   text += stages_of(verdict, true);
-  if (verdict.status != Status::passed) text += fmt::format("  replay: {}\n", replay_line(options, name));
+  if (verdict.status != Status::passed) text += fmt::format("  replay: {}\n", replay_line(options, name, schedules_of(verdict, options)));
   return text;
 }
 
@@ -162,7 +168,7 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
     text += "  worst elements\n" + worst_elements(judgement, verdict.row_length);
   }
   text += hazards_of(verdict) + stages_of(verdict, false);
-  text += fmt::format("  replay: {}\n", replay_line(options, name));
+  text += fmt::format("  replay: {}\n", replay_line(options, name, schedules_of(verdict, options)));
   text += "  executed on the simulator\n";
   return text;
 }
@@ -195,7 +201,8 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
   if (!summary.largest_ratio_case.empty()) {
     text += fmt::format("; largest error/bound {:.3g} in {}", summary.largest_ratio, summary.largest_ratio_case);
   }
-  text += fmt::format("; executed on the simulator, schedule {}, in {:.1f} s; output digest {:016x}\n", options.schedule, summary.seconds,
+  text += fmt::format("; executed on the simulator, schedule {}, in {:.1f} s; output digest {:016x}\n",
+                      options.schedule.empty() ? "forward (several simdgroups: also reverse, random)" : options.schedule, summary.seconds,
                       summary.digest);
   return text;
 }

@@ -42,8 +42,11 @@ void add_execution(CLI::App& command, Options& options) {
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->take_all();
-  command.add_option("--schedule", options.schedule, "Order of the simdgroups of a threadgroup: forward, reverse or random:N")
-      ->type_name("S");
+  command
+      .add_option("--schedule", options.schedule,
+                  "Order of the simdgroups of a threadgroup: forward, reverse or random:N, or several with commas, whose bits must agree; "
+                  "default: forward, and all three where a threadgroup has several simdgroups")
+      ->type_name("S[,S...]");
   command.add_option("--threads", options.threads, "CPU threads of the simulator per case; 0: all cores")->type_name("N");
   command.add_option("--fp-contract", options.fp_contract, "Whether the compiler may fuse a*b+c")->check(CLI::IsMember({"off", "fast"}));
 }

@@ -15,7 +15,7 @@ struct Options {
   std::string kernel;               // a .metal file, a variant.toml or its directory
   std::string variants;             // directory to look for variants in; empty: the default
   std::vector<std::string> fields;  // --set name=value
-  std::string schedule = "forward";
+  std::string schedule;             // a list with commas; empty: each case's own
   std::string fp_contract = "off";
   unsigned threads = 1;
   unsigned jobs = 0;  // 0: one per core

@@ -71,20 +71,24 @@ harness::WorkbenchOptions workbench_options(const Options& options, const Worksp
 
 harness::RunOptions run_options(const Options& options) {
   harness::RunOptions result;
-  result.simulator.schedule = metal::Schedule::parse(options.schedule);
-  result.simulator.threads = options.threads;
+  for (std::size_t start = 0; !options.schedule.empty() && start <= options.schedule.size();) {
+    const std::size_t end = std::min(options.schedule.find(',', start), options.schedule.size());
+    result.execution.schedules.push_back(metal::Schedule::parse(options.schedule.substr(start, end - start)));
+    start = end + 1;
+  }
+  result.execution.threads = options.threads;
   result.jobs = options.jobs == 0 ? core_count() : options.jobs;
   result.fail_fast = options.fail_fast;
   return result;
 }
 
-std::string replay_line(const Options& options, const std::string& case_name) {
+std::string replay_line(const Options& options, const std::string& case_name, const std::string& schedules) {
   std::string line = fmt::format("assay run {}", quoted(case_name));
   if (!options.kernel.empty()) line += fmt::format(" --kernel {}", quoted(options.kernel));
   if (!options.kernel.empty() && !options.family.empty()) line += fmt::format(" --family {}", options.family);
   if (!options.variants.empty()) line += fmt::format(" --variants {}", quoted(options.variants));
   for (const std::string& field : options.fields) line += fmt::format(" --set {}", quoted(field));
-  if (options.schedule != "forward") line += fmt::format(" --schedule {}", options.schedule);
+  if (!schedules.empty()) line += fmt::format(" --schedule {}", schedules);
   if (options.threads != 1) line += fmt::format(" --threads {}", options.threads);
   if (options.fp_contract != "off") line += fmt::format(" --fp-contract {}", options.fp_contract);
   return line;

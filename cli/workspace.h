@@ -28,7 +28,7 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
 [[nodiscard]] harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace);
 [[nodiscard]] harness::RunOptions run_options(const Options& options);
 
-// The command that repeats one case as this run executed it.
-[[nodiscard]] std::string replay_line(const Options& options, const std::string& case_name);
+// The command that repeats one case as this run executed it; `schedules` is its --schedule, if any.
+[[nodiscard]] std::string replay_line(const Options& options, const std::string& case_name, const std::string& schedules);
 
 }  // namespace assay::cli

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
+#include <utility>
 
 #include "harness/run/executors.h"
 #include "metal/errors.h"
@@ -15,13 +18,14 @@ namespace {
 struct Executor {
   std::string_view family;
   void (*validate)(const Case&);
+  std::int64_t (*simdgroups)(const Case&);
   void (*execute)(Execution&);
 };
 
 constexpr Executor kExecutors[] = {
-    {"tq4", validate_tq4, execute_tq4},
-    {"reduce", validate_reduce, execute_reduce},
-    {"fwht", validate_fwht, execute_fwht},
+    {"tq4", validate_tq4, simdgroups_of_tq4, execute_tq4},
+    {"reduce", validate_reduce, simdgroups_of_reduce, execute_reduce},
+    {"fwht", validate_fwht, simdgroups_of_fwht, execute_fwht},
 };
 
 const Executor& executor_of(const Family& family) {
@@ -64,21 +68,16 @@ void conclude(Verdict& verdict) {
   }
 }
 
-}  // namespace
-
-void add_to_digest(std::uint64_t& digest, std::span<const std::byte> bytes) {
-  for (const std::byte byte : bytes) digest = (digest ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;
-}
-
-void check_unchanged(Verdict& verdict, std::string_view argument, const metal::Buffer& buffer, std::span<const std::byte> original) {
-  if (std::memcmp(buffer.bytes().data(), original.data(), original.size()) != 0) {
-    verdict.reason = fmt::format("the kernel wrote to its input {}", argument);
-  }
-}
-
-Verdict execute_case(const PreparedVariant& prepared, const Case& about, const metal::SimulatorOptions& options) {
+struct Outcome {
   Verdict verdict;
+  std::vector<float> output;
+};
+
+Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options, const metal::Schedule& schedule) {
+  Outcome outcome;
+  Verdict& verdict = outcome.verdict;
   verdict.about = about;
+  verdict.schedules = schedule.to_string();
   verdict.digest = 0xcbf29ce484222325U;
   try {
     const Executor& executor = executor_of(*about.family);
@@ -87,7 +86,7 @@ Verdict execute_case(const PreparedVariant& prepared, const Case& about, const m
     } catch (const std::invalid_argument& refusal) {
       verdict.status = Status::rejected;
       verdict.reason = refusal.what();
-      return verdict;
+      return outcome;
     }
     const std::string key = about.family->entry_key(about.values);
     const kernels::BoundKernel* kernel = prepared.kernel(key);
@@ -95,12 +94,13 @@ Verdict execute_case(const PreparedVariant& prepared, const Case& about, const m
       const auto absent = prepared.absent.find(key);
       verdict.status = Status::skipped;
       verdict.reason = absent == prepared.absent.end() ? fmt::format("no function for {}", key) : absent->second;
-      return verdict;
+      return outcome;
     }
 
-    metal::Simulator simulator(prepared.libraries, options);
-    Execution execution{prepared, *kernel, about, simulator, verdict};
+    metal::Simulator simulator(prepared.libraries, {.threads = options.threads, .schedule = schedule});
+    Execution execution{prepared, *kernel, about, simulator, verdict, {}};
     executor.execute(execution);
+    outcome.output = std::move(execution.output);
     verdict.hazards = simulator.hazards();
     verdict.counters = simulator.counters();
     conclude(verdict);
@@ -114,6 +114,70 @@ Verdict execute_case(const PreparedVariant& prepared, const Case& about, const m
     verdict.is_internal = true;
     verdict.reason = fmt::format("the harness failed: {}", error.what());
   }
+  return outcome;
+}
+
+// Those after the first.
+std::vector<metal::Schedule> further_schedules(const Case& about, const ExecutionOptions& options) {
+  if (!options.schedules.empty()) return {options.schedules.begin() + 1, options.schedules.end()};
+  if (executor_of(*about.family).simdgroups(about) <= 1) return {};
+  return {{metal::Schedule::Kind::reverse}, {metal::Schedule::Kind::random, about.seed}};
+}
+
+// A run that was never made, or that a hazard broke off, has no output to hold against another.
+bool can_be_compared(const Verdict& verdict) {
+  return verdict.status == Status::passed || verdict.status == Status::failed ||
+         (verdict.status == Status::mistrusted && !verdict.is_internal);
+}
+
+// Lays what `other` adds over `verdict`, which is that of `first` so far.
+void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
+  const std::string& order = other.verdict.schedules;
+  const bool other_failed = !is_success(other.verdict.status);
+  const auto same_bits = [](float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); };
+  const auto [a, b] = std::ranges::mismatch(first.output, other.output, same_bits);
+  const bool differs = can_be_compared(other.verdict) && a != first.output.end() && b != other.output.end();
+  if (!differs && !(other_failed && is_success(first.verdict.status))) return;
+
+  const std::string under_other = other_failed ? fmt::format("under schedule {}: {}", order, other.verdict.reason) : std::string();
+  if (other_failed) verdict = other.verdict;
+  verdict.reason = under_other;
+  verdict.schedules = order;
+  if (differs) {
+    verdict.status = Status::failed;
+    verdict.schedules = fmt::format("{},{}", first.verdict.schedules, order);
+    verdict.reason =
+        fmt::format("output depends on the order of simdgroups: {} and {} differ at element {} ({} and {}): a barrier is missing{}{}",
+                    first.verdict.schedules, order, a - first.output.begin(), *a, *b, other_failed ? "; " : "", under_other);
+  }
+}
+
+}  // namespace
+
+void add_to_digest(std::uint64_t& digest, std::span<const std::byte> bytes) {
+  for (const std::byte byte : bytes) digest = (digest ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;
+}
+
+void check_unchanged(Verdict& verdict, std::string_view argument, const metal::Buffer& buffer, std::span<const std::byte> original) {
+  if (std::memcmp(buffer.bytes().data(), original.data(), original.size()) != 0) {
+    verdict.reason = fmt::format("the kernel wrote to its input {}", argument);
+  }
+}
+
+Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {
+  const Outcome first = execute_once(prepared, about, options, options.schedules.empty() ? metal::Schedule{} : options.schedules.front());
+  Verdict verdict = first.verdict;
+  if (!can_be_compared(verdict)) return verdict;
+  for (const metal::Schedule& schedule : further_schedules(about, options)) {
+    const Outcome other = execute_once(prepared, about, options, schedule);
+    const double oracle_seconds = verdict.oracle_seconds + other.verdict.oracle_seconds;
+    const double simulator_seconds = verdict.simulator_seconds + other.verdict.simulator_seconds;
+    compare(first, other, verdict);
+    verdict.oracle_seconds = oracle_seconds;
+    verdict.simulator_seconds = simulator_seconds;
+    if (verdict.schedules != first.verdict.schedules) break;
+  }
+  verdict.digest = first.verdict.digest;
   return verdict;
 }
 

@@ -1,15 +1,27 @@
 // Carries one case from its fixture to its verdict.
 #pragma once
 
+#include <vector>
+
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
 #include "metal/simulator.h"
 
 namespace assay::harness {
 
-// Fixture -> oracle -> buffers -> launch code -> simulator -> judge. Whatever goes wrong with one case becomes its verdict: a
-// refusal of the launch code or the encoder is `rejected`, a failure of the harness itself is `mistrusted` with
-// is_internal set. Throws nothing but std::bad_alloc.
-[[nodiscard]] Verdict execute_case(const PreparedVariant& prepared, const Case& about, const metal::SimulatorOptions& options);
+struct ExecutionOptions {
+  unsigned threads = 1;  // CPU threads of the simulator; 0 takes all cores
+
+  // The orders in which the simdgroups of a threadgroup take turns; every case runs once under each. Empty: forward, and, where
+  // the judged dispatch has several simdgroups in a threadgroup, also reverse and random:<seed of the case>. One order
+  // alone cannot show a missing barrier: forward runs the simdgroup that others wait for first.
+  std::vector<metal::Schedule> schedules;
+};
+
+// Fixture -> oracle -> buffers -> launch code -> simulator -> judge. Under several schedules each run is judged, and output bits
+// that differ between two of them fail the case even if all are within the bound. Whatever goes wrong with one case becomes
+// its verdict: a refusal of the launch code or the encoder is `rejected`, a failure of the harness itself is `mistrusted`
+// with is_internal set. Throws nothing but std::bad_alloc.
+[[nodiscard]] Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options);
 
 }  // namespace assay::harness

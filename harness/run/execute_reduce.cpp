@@ -19,6 +19,8 @@ kernels::ReduceParameters parameters_of(const Case& about) {
 
 void validate_reduce(const Case& about) { kernels::validate(parameters_of(about)); }
 
+std::int64_t simdgroups_of_reduce(const Case& about) { return about.at("nwg"); }
+
 void execute_reduce(Execution& execution) {
   Verdict& verdict = execution.verdict;
   const kernels::ReduceParameters parameters = parameters_of(execution.about);
@@ -36,6 +38,7 @@ void execute_reduce(Execution& execution) {
   verdict.row_length = parameters.head_dim;
   verdict.judgement = judge(dst.values(), expected, dst.guards());
   add_to_digest(verdict.digest, dst.bytes());
+  execution.output.assign(dst.values().begin(), dst.values().end());
   check_unchanged(verdict, "htmp", *htmp, std::as_bytes(std::span(raw)));
 }
 

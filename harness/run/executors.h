@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
@@ -20,13 +21,19 @@ struct Execution {
   const kernels::BoundKernel& kernel;  // the function of the case
   const Case& about;
   metal::Simulator& simulator;
-  Verdict& verdict;  // judgement, stages, row_length, digest and times are filled here
+  Verdict& verdict;           // judgement, stages, row_length, digest and times are filled here
+  std::vector<float> output;  // the judged output as the kernel left it
 };
 
 // Throws std::invalid_argument naming the field if the launch code would refuse the case; before anything is made or run.
 void validate_tq4(const Case& about);
 void validate_reduce(const Case& about);
 void validate_fwht(const Case& about);
+
+// Simdgroups in a threadgroup of the dispatch that decides the verdict.
+std::int64_t simdgroups_of_tq4(const Case& about);
+std::int64_t simdgroups_of_reduce(const Case& about);
+std::int64_t simdgroups_of_fwht(const Case& about);
 
 void execute_tq4(Execution& execution);
 void execute_reduce(Execution& execution);

@@ -70,7 +70,7 @@ Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const
         const std::size_t index = next++;
         if (index >= cases.size()) return;
         const Case& about = cases[index];
-        const Verdict verdict = execute_case(workbench.find(about.variant), about, options.simulator);
+        const Verdict verdict = execute_case(workbench.find(about.variant), about, options.execution);
         const std::lock_guard lock(mutex);
         add(summary, verdict);
         if (options.fail_fast && !is_success(verdict.status)) halt = true;

@@ -9,14 +9,14 @@
 #include <span>
 #include <string>
 
+#include "harness/run/execute.h"
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
-#include "metal/simulator.h"
 
 namespace assay::harness {
 
 struct RunOptions {
-  metal::SimulatorOptions simulator;
+  ExecutionOptions execution;
   unsigned jobs = 1;       // cases at a time, >= 1
   bool fail_fast = false;  // start no further case after the first that did not pass
 };

@@ -39,13 +39,14 @@ struct Verdict {
   Case about;
   Status status = Status::mistrusted;
   std::string reason;          // one line; empty if passed
+  std::string schedules;       // "forward", or those that were compared: "forward,reverse"; what it takes to repeat the verdict
   bool is_internal = false;    // the harness failed, not the kernel
   std::size_t row_length = 1;  // elements of one output row, to tell (row, coordinate) from an index
   Judgement judgement;
   std::vector<StageVerdict> stages;
   std::vector<metal::Hazard> hazards;
   metal::ExecutionCounters counters;
-  std::uint64_t digest = 0;  // FNV-1a of every output byte: equal for equal bits
+  std::uint64_t digest = 0;  // FNV-1a of every output byte under the first schedule: equal for equal bits
   double oracle_seconds = 0;
   double simulator_seconds = 0;
 };

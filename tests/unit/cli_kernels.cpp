@@ -2,69 +2,17 @@
 // files that end with status 2 and a message, and bits that depend on neither threads nor schedules.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/cli_command.h"
 
 namespace assay {
 namespace {
 
 using ::testing::HasSubstr;
-
-struct Outcome {
-  int status = -1;
-  std::string output;  // stdout and stderr
-};
-
-Outcome run_assay(const std::string& arguments) {
-  const std::string command = std::string("'") + ASSAY_BINARY_DIR + "/bin/assay' " + arguments + " 2>&1";
-  Outcome outcome;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  while (const std::size_t count = std::fread(buffer, 1, sizeof(buffer), pipe)) outcome.output.append(buffer, count);
-  const int status = pclose(pipe);
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
-std::string independent_kernel() { return read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/kernels/independent_tq4.metal"); }
-
-// A kernel file of its own per test, removed with it.
-class Cli : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("assay_cli_" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string write(const std::string& text, const std::string& name = "kernel.metal") const {
-    std::ofstream(folder_ / name) << text;
-    return (folder_ / name).string();
-  }
-  // The kernel with one piece of its text replaced, which must be there once.
-  std::string with(const std::string& from, const std::string& to) const {
-    std::string text = independent_kernel();
-    const std::size_t place = text.find(from);
-    EXPECT_NE(place, std::string::npos) << from;
-    EXPECT_EQ(text.find(from, place + 1), std::string::npos) << from << " occurs twice";
-    if (place != std::string::npos) text.replace(place, from.size(), to);
-    return write(text);
-  }
-
-  std::filesystem::path folder_;
-};
 
 const std::string kSettings = " --family tq4 --set tile=32 --set temperature=1";
 
