@@ -117,6 +117,22 @@ inline T builtin(unsigned int which) {
   return builtin_value<T>::get(which);
 }
 
+// The type of a variable without the address space that it lies in.
+template <typename T>
+struct without_space {
+  using type = T;
+};
+template <typename T>
+struct without_space<__private T> {
+  using type = T;
+};
+template <typename T>
+struct without_space<__global T> {
+  using type = T;
+};
+template <typename T>
+using declared = typename without_space<T>::type;
+
 // Stands at the top of every loop body; see pass/lockstep_pass.cpp.
 struct iteration {
   ~iteration() { __assay_iteration_end(); }

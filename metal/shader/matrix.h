@@ -12,56 +12,56 @@ struct matrix {
   static_assert(is_floating_point<T>::value && C >= 2 && C <= 4 && R >= 2 && R <= 4, "Metal's matrices are 2x2 to 4x4 of half or float");
   typedef vec<T, R> Column;
 
-  Column columns_[C];
+  Column columns[C];
 
   matrix() = default;
   // A scalar fills the diagonal.
-  explicit constexpr matrix(T s) : columns_{} {
-    for (int c = 0; c < C && c < R; ++c) columns_[c][c] = s;
+  explicit constexpr matrix(T s) : columns{} {
+    for (int c = 0; c < C && c < R; ++c) columns[c][c] = s;
   }
   template <class... Columns, class = enable_if_t<sizeof...(Columns) + 2 == C && conjunction<is_convertible<Columns, Column>...>::value>>
-  constexpr matrix(Column a, Column b, Columns... rest) : columns_{a, b, Column(rest)...} {}
+  constexpr matrix(Column a, Column b, Columns... rest) : columns{a, b, Column(rest)...} {}
   // C * R scalars, column after column.
   template <class... Scalars, class = enable_if_t<sizeof...(Scalars) + 3 == C * R>, class = void>
-  constexpr matrix(T a, T b, T c, Scalars... rest) : columns_{} {
+  constexpr matrix(T a, T b, T c, Scalars... rest) : columns{} {
     const T all[C * R] = {a, b, c, T(rest)...};
-    for (int i = 0; i < C * R; ++i) columns_[i / R][i % R] = all[i];
+    for (int i = 0; i < C * R; ++i) columns[i / R][i % R] = all[i];
   }
   template <class U>
-  explicit constexpr matrix(matrix<U, C, R> from) : columns_{} {
-    for (int c = 0; c < C; ++c) columns_[c] = Column(from.columns_[c]);
+  explicit constexpr matrix(matrix<U, C, R> from) : columns{} {
+    for (int c = 0; c < C; ++c) columns[c] = Column(from.columns[c]);
   }
 
-  Column __generic& operator[](int c) { return columns_[c]; }
-  constexpr const Column __generic& operator[](int c) const { return columns_[c]; }
+  Column __generic& operator[](int c) { return columns[c]; }
+  constexpr const Column __generic& operator[](int c) const { return columns[c]; }
 
   friend matrix operator+(matrix a, matrix b) {
-    for (int c = 0; c < C; ++c) a.columns_[c] += b.columns_[c];
+    for (int c = 0; c < C; ++c) a.columns[c] += b.columns[c];
     return a;
   }
   friend matrix operator-(matrix a, matrix b) {
-    for (int c = 0; c < C; ++c) a.columns_[c] -= b.columns_[c];
+    for (int c = 0; c < C; ++c) a.columns[c] -= b.columns[c];
     return a;
   }
   friend matrix operator-(matrix a) {
-    for (int c = 0; c < C; ++c) a.columns_[c] = -a.columns_[c];
+    for (int c = 0; c < C; ++c) a.columns[c] = -a.columns[c];
     return a;
   }
   friend matrix operator*(matrix a, T s) {
-    for (int c = 0; c < C; ++c) a.columns_[c] *= s;
+    for (int c = 0; c < C; ++c) a.columns[c] *= s;
     return a;
   }
   friend matrix operator*(T s, matrix a) { return a * s; }
   friend Column operator*(matrix m, vec<T, C> v) {
-    Column sum = m.columns_[0] * v[0];
-    for (int c = 1; c < C; ++c) sum += m.columns_[c] * v[c];
+    Column sum = m.columns[0] * v[0];
+    for (int c = 1; c < C; ++c) sum += m.columns[c] * v[c];
     return sum;
   }
   friend vec<T, C> operator*(Column v, matrix m) {
     vec<T, C> result;
     for (int c = 0; c < C; ++c) {
-      T sum = v[0] * m.columns_[c][0];
-      for (int r = 1; r < R; ++r) sum += v[r] * m.columns_[c][r];
+      T sum = v[0] * m.columns[c][0];
+      for (int r = 1; r < R; ++r) sum += v[r] * m.columns[c][r];
       result[c] = sum;
     }
     return result;
@@ -71,7 +71,7 @@ struct matrix {
   matrix __generic& operator*=(T s) { return *this = *this * s; }
   friend bool operator==(matrix a, matrix b) {
     for (int i = 0; i < C * R; ++i)
-      if (!(a.columns_[i / R][i % R] == b.columns_[i / R][i % R])) return false;
+      if (!(a.columns[i / R][i % R] == b.columns[i / R][i % R])) return false;
     return true;
   }
   friend bool operator!=(matrix a, matrix b) { return !(a == b); }
@@ -80,7 +80,7 @@ struct matrix {
 template <class T, int C, int R, int N>
 inline matrix<T, N, R> operator*(matrix<T, C, R> a, matrix<T, N, C> b) {
   matrix<T, N, R> product;
-  for (int n = 0; n < N; ++n) product.columns_[n] = a * b.columns_[n];
+  for (int n = 0; n < N; ++n) product.columns[n] = a * b.columns[n];
   return product;
 }
 template <class T, int C>

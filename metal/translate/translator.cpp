@@ -115,6 +115,10 @@ void Translator::walk() {
       rewrite_conditional(index);
     } else if (std::find(kRefused.begin(), kRefused.end(), token.text) != kRefused.end() && token.kind == TokenKind::identifier) {
       tokens_.fail(index, fmt::format("Metal does not have '{}'", token.text));
+    } else if (token.is("decltype") && tokens_[index + 1].is("(") && !tokens_[index + 2].is("auto")) {
+      // Clang's answer for a variable includes the space that the variable is in; Metal's is its type.
+      tokens_[index].before = " ::__assay::declared<" + tokens_[index].before;
+      tokens_[tokens_.closing(index + 1)].after += ">";
     } else if (token.is("is_function_constant_defined")) {
       defined_query(index);
     } else if (inside_function() && (token.is("for") || token.is("while") || token.is("do"))) {
@@ -321,7 +325,10 @@ void Translator::note_unqualified_member(std::size_t close_parenthesis, std::siz
     if (tokens_[type].is(">")) type = tokens_.opening_angle(type).value_or(type) - 1;
     if (tokens_[type].text == tokens_[name].text) return;
   }
-  result_.unqualified_members_.push_back(end - 1);
+  // Before `noexcept`, where the compiler wants it.
+  std::size_t qualified_up_to = close_parenthesis;
+  while (tokens_[qualified_up_to + 1].is("const") || tokens_[qualified_up_to + 1].is("volatile")) ++qualified_up_to;
+  result_.unqualified_members_.push_back(qualified_up_to);
 }
 
 // Clang takes `c ? a : b` with class operands only if both are in the same address space. Each operand is made a value of its

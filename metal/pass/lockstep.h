@@ -1,0 +1,118 @@
+// The transformation of one kernel, shared by the files of this folder; see lockstep_pass.cpp.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "metal/lane_abi.h"
+#include "metal/pass/program_order.h"
+
+namespace assay::metal::pass {
+
+// The call that stands for abi::kReconverge until it is routed.
+inline constexpr llvm::StringLiteral kReconvergeCall = "__assay_reconverge";
+
+struct Place {
+  std::string file;
+  std::uint32_t line = 0;
+};
+
+// The innermost place of an instruction in the user's own source.
+Place place_of(const llvm::Instruction& instruction);
+
+// Whether a source file is one of metal/shader; a location inside is attributed to its caller.
+bool is_ours(llvm::StringRef file);
+
+// Ends the compilation with an error message at a place of the user's source.
+[[noreturn]] void refuse(const Place& place, const llvm::Twine& message);
+
+// What a pointer may point to. `unknown` if it was loaded from memory or merged from different origins.
+struct Origin {
+  enum class Kind { thread, threadgroup, buffer, program_constant, unknown } kind = Kind::unknown;
+  std::uint64_t buffer = 0;
+};
+
+class Lockstep {
+ public:
+  Lockstep(llvm::Module& module, llvm::ModuleAnalysisManager& analyses)
+      : module_(module), analyses_(analyses), context_(module.getContext()) {}
+
+  // False if the module has no entry point: it is not a kernel then.
+  bool run();
+
+ private:
+  // ---- lockstep_pass.cpp
+  llvm::FunctionAnalysisManager& function_analyses();
+  void run_on_entry(llvm::FunctionPassManager& passes, llvm::Function& entry);
+  std::string reflect_kernel(llvm::Function& entry);
+  void inline_everything(llvm::Function& entry);
+  void report_derived_from_unset();
+  void note_unset_uses();
+  void guard_divisions();
+  void simplify_loops();
+
+  // ---- meeting_points.cpp
+  Origin origin_of(const llvm::Value* pointer);
+  Origin origin_of_object(const llvm::Value* object);
+  static void mark(std::uint32_t& buffers, const Origin& origin);
+  void visit_write(llvm::Instruction& instruction, const llvm::Value* destination);
+  static const llvm::Value* destination_of(const llvm::Instruction& write);
+  void rejoin_after_writes();
+  void collect_sites();
+  void number_sites();
+
+  // ---- routing.cpp
+  llvm::GlobalVariable& services();
+  llvm::CallInst* call_service(llvm::IRBuilder<>& builder, abi::Service service, std::uint32_t site, llvm::ArrayRef<llvm::Value*> arguments,
+                               llvm::Type* result);
+  void route_to_runtime(llvm::Instruction& instruction, std::uint32_t site);
+  bool route_word_reduction(llvm::CallInst& call, std::uint32_t site);
+  void route_write(llvm::Instruction& instruction, std::uint32_t site);
+  llvm::AllocaInst* slot_for(llvm::Type* type);
+  llvm::Value* lane_member(llvm::IRBuilder<>& builder, std::uint64_t offset);
+
+  // ---- tracing.cpp
+  void trace_device_accesses();
+  bool is_runtime_state(const llvm::Value& address);
+  using Trace = std::function<void(llvm::Value* address, llvm::Value* bytes, bool is_write)>;
+  void trace_service(llvm::CallBase& call, const Trace& trace, llvm::IRBuilder<>& builder);
+
+  // ---- module.cpp
+  static std::uint64_t constant_argument(const llvm::CallBase& call, unsigned index);
+  void replace_position_queries();
+  llvm::Constant* text(llvm::StringRef value);
+  llvm::Constant* word(std::uint64_t value);
+  llvm::Constant* table(llvm::Type* element, llvm::ArrayRef<llvm::Constant*> values);
+  void emit_module();
+
+  llvm::Module& module_;
+  llvm::ModuleAnalysisManager& analyses_;
+  llvm::LLVMContext& context_;
+  llvm::Function* entry_ = nullptr;
+  llvm::Value* lane_ = nullptr;
+  llvm::GlobalVariable* services_ = nullptr;
+  llvm::DenseMap<llvm::Type*, llvm::AllocaInst*> slots_;
+  std::string reflection_;
+  std::vector<llvm::Instruction*> sites_;
+  std::vector<llvm::Instruction*> writes_;  // those of the sites that change memory
+  std::vector<OrderedSite> ordered_;
+  std::vector<Place> places_;
+  std::vector<abi::Service> services_of_sites_;
+  llvm::DenseMap<std::uint32_t, std::uint32_t> reductions_;  // abi::Site::reduction, by site
+  std::uint64_t threadgroup_bytes_ = 0;
+  std::uint32_t read_buffers_ = 0;
+  std::uint32_t written_buffers_ = 0;
+  std::uint32_t present_buffers_ = 0;
+  std::uint32_t present_threadgroup_arguments_ = 0;
+  bool has_device_atomics_ = false;
+};
+
+}  // namespace assay::metal::pass

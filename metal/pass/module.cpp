@@ -1,0 +1,119 @@
+// Gives a lane its position and memory, and describes the finished module to the loader.
+#include <llvm/ADT/MapVector.h>
+#include <llvm/IR/InstIterator.h>
+
+#include "metal/pass/lockstep.h"
+
+namespace assay::metal::pass {
+
+std::uint64_t Lockstep::constant_argument(const llvm::CallBase& call, unsigned index) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(index));
+  if (constant == nullptr)
+    refuse(place_of(call), "internal: " + call.getCalledFunction()->getName() + " with an index that is not a constant");
+  return constant->getZExtValue();
+}
+
+void Lockstep::replace_position_queries() {
+  llvm::SmallVector<llvm::CallBase*> queries;
+  for (auto& instruction : llvm::instructions(*entry_)) {
+    auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    if (call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName().starts_with("__assay_"))
+      queries.push_back(call);
+  }
+  // Fixed for the lane's life: read once, at the top, so that no meeting point makes the optimiser read them again.
+  llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
+  llvm::MapVector<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> variables;  // id -> size, alignment
+  for (auto* call : queries) {
+    if (call->getCalledFunction()->getName() == "__assay_threadgroup_variable") {
+      variables[constant_argument(*call, 0)] = {constant_argument(*call, 1), constant_argument(*call, 2)};
+    }
+  }
+  llvm::DenseMap<std::uint64_t, std::uint64_t> offsets;
+  std::uint64_t used = 0;
+  for (const auto& [id, shape] : variables) {
+    used = llvm::alignTo(used, std::max<std::uint64_t>(shape.second, 1));
+    offsets[id] = used;
+    used += shape.first;
+  }
+  threadgroup_bytes_ = llvm::alignTo(used, 16);
+
+  const auto load = [&](llvm::Type* type, std::uint64_t offset) { return top.CreateLoad(type, lane_member(top, offset)); };
+  const auto builtin = [&](std::uint64_t which, std::uint64_t axis) {
+    return load(top.getInt32Ty(), offsetof(abi::Lane, builtins) + (which * 3 + axis) * sizeof(std::uint32_t));
+  };
+  for (auto* call : queries) {
+    const auto name = call->getCalledFunction()->getName();
+    llvm::Value* value = nullptr;
+    if (name == "__assay_buffer") {
+      present_buffers_ |= 1u << constant_argument(*call, 0);
+      value = load(top.getPtrTy(), offsetof(abi::Lane, buffers) + constant_argument(*call, 0) * sizeof(void*));
+    } else if (name == "__assay_threadgroup_argument") {
+      present_threadgroup_arguments_ |= 1u << constant_argument(*call, 0);
+      value = load(top.getPtrTy(), offsetof(abi::Lane, threadgroup_arguments) + constant_argument(*call, 0) * sizeof(void*));
+    } else if (name == "__assay_threadgroup_variable") {
+      auto* base = load(top.getPtrTy(), offsetof(abi::Lane, threadgroup_memory));
+      value = top.CreateConstInBoundsGEP1_64(top.getInt8Ty(), base, offsets[constant_argument(*call, 0)]);
+    } else if (name == "__assay_builtin") {
+      value = builtin(constant_argument(*call, 0), constant_argument(*call, 1));
+    } else if (name == "__assay_lane") {
+      value = builtin(abi::kThreadIndexInSimdgroup, 0);
+    } else {
+      refuse(place_of(*call), "internal: unknown runtime function " + name);
+    }
+    call->replaceAllUsesWith(value);
+  }
+  for (auto* call : queries) call->eraseFromParent();
+}
+
+llvm::Constant* Lockstep::text(llvm::StringRef value) {
+  auto* data = llvm::ConstantDataArray::getString(context_, value);
+  return new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::InternalLinkage, data, "__assay_text");
+}
+
+llvm::Constant* Lockstep::word(std::uint64_t value) { return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context_), value); }
+
+llvm::Constant* Lockstep::table(llvm::Type* element, llvm::ArrayRef<llvm::Constant*> values) {
+  auto* type = llvm::ArrayType::get(element, values.size());
+  return new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::InternalLinkage, llvm::ConstantArray::get(type, values),
+                                  "__assay_table");
+}
+
+void Lockstep::emit_module() {
+  services();
+  llvm::MapVector<llvm::StringRef, std::uint32_t> files;
+  llvm::SmallVector<llvm::Constant*> sites;
+  auto* loops_type = llvm::ArrayType::get(llvm::Type::getInt32Ty(context_), abi::kMaxLoopDepth);
+  auto* number = word(0)->getType();
+  auto* site_type = llvm::StructType::get(context_, {number, number, number, number, number, loops_type});
+  for (std::size_t site = 0; site < ordered_.size(); ++site) {
+    const auto& place = places_[site];
+    const auto file = files.insert({place.file, static_cast<std::uint32_t>(files.size())}).first->second;
+    llvm::SmallVector<llvm::Constant*> loops;
+    for (const auto loop : ordered_[site].loops) loops.push_back(word(loop));
+    loops.resize(abi::kMaxLoopDepth, word(0));
+    sites.push_back(llvm::ConstantStruct::get(
+        site_type, {word(services_of_sites_[site]), word(reductions_.lookup(static_cast<std::uint32_t>(site))), word(file),
+                    word(place.line), word(ordered_[site].loops.size()), llvm::ConstantArray::get(loops_type, loops)}));
+  }
+  llvm::SmallVector<llvm::Constant*> names;
+  for (const auto& file : files) names.push_back(text(file.first));
+  auto* pointer = llvm::PointerType::get(context_, 0);
+  llvm::Constant* fields[] = {word(abi::kVersion),
+                              word(sites.size()),
+                              table(site_type, sites),
+                              table(pointer, names),
+                              word(names.size()),
+                              word(threadgroup_bytes_),
+                              word(read_buffers_),
+                              word(written_buffers_),
+                              word(present_buffers_),
+                              word(present_threadgroup_arguments_),
+                              word(has_device_atomics_ ? 1 : 0),
+                              text(reflection_),
+                              services_,
+                              entry_};
+  auto* value = llvm::ConstantStruct::getAnon(context_, fields);
+  new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value, "__assay_module");
+}
+
+}  // namespace assay::metal::pass

@@ -1,0 +1,141 @@
+// Replaces meeting points by calls into the runtime.
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "metal/pass/lockstep.h"
+#include "metal/pass/services.h"
+
+namespace assay::metal::pass {
+namespace {
+
+// Scalar codes of metal/shader/runtime.h.
+constexpr std::uint64_t kCodeInt32 = 4;
+constexpr std::uint64_t kCodeUint32 = 5;
+constexpr std::uint64_t kCodeFloat = 10;
+
+}  // namespace
+
+llvm::GlobalVariable& Lockstep::services() {
+  if (services_ == nullptr) {
+    auto* type = llvm::ArrayType::get(llvm::PointerType::get(context_, 0), abi::kServiceCount);
+    services_ = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage, llvm::ConstantAggregateZero::get(type),
+                                         "__assay_services");
+    // The loader writes it: without an escape the optimiser would take the zeros for final.
+    services_->setExternallyInitialized(true);
+  }
+  return *services_;
+}
+
+llvm::CallInst* Lockstep::call_service(llvm::IRBuilder<>& builder, abi::Service service, std::uint32_t site,
+                                       llvm::ArrayRef<llvm::Value*> arguments, llvm::Type* result) {
+  llvm::SmallVector<llvm::Value*> all{lane_, builder.getInt32(site)};
+  all.append(arguments.begin(), arguments.end());
+  llvm::SmallVector<llvm::Type*> types;
+  for (auto* argument : all) types.push_back(argument->getType());
+  auto* slot = builder.CreateConstInBoundsGEP2_64(services_->getValueType(), services_, 0, service);
+  auto* function = builder.CreateLoad(builder.getPtrTy(), slot);
+  auto* call = builder.CreateCall(llvm::FunctionType::get(result, types, false), function, all);
+  call->addFnAttr(llvm::Attribute::Convergent);
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  for (unsigned index = 0; index < all.size(); ++index) {
+    if (all[index]->getType()->isPointerTy()) call->addParamAttr(index, llvm::Attribute::NoCapture);
+  }
+  return call;
+}
+
+void Lockstep::route_to_runtime(llvm::Instruction& instruction, std::uint32_t site) {
+  services();
+  if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call != nullptr && !llvm::isa<llvm::MemIntrinsic>(call)) {
+    llvm::IRBuilder<> builder(&instruction);
+    llvm::SmallVector<llvm::Value*> arguments(call->args());
+    const auto service = *service_of(call->getCalledFunction()->getName());
+    if (service == abi::kSimdReduce && route_word_reduction(*call, site)) return;
+    services_of_sites_.push_back(service);
+    auto* replacement = call_service(builder, service, site, arguments, call->getType());
+    call->replaceAllUsesWith(replacement);
+    call->eraseFromParent();
+    return;
+  }
+  services_of_sites_.push_back(abi::kStore);
+  route_write(instruction, site);
+}
+
+// One 32-bit scalar, as most reductions are of, travels in registers instead of through the lane's stack.
+bool Lockstep::route_word_reduction(llvm::CallInst& call, std::uint32_t site) {
+  const auto constant = [&](unsigned index) { return llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(index)); };
+  for (const unsigned index : {0u, 1u, 2u, 3u}) {
+    if (constant(index) == nullptr) return false;
+  }
+  if (!constant(2)->isOne()) return false;
+  const auto type = constant(1)->getZExtValue();
+  if (type != kCodeInt32 && type != kCodeUint32 && type != kCodeFloat) return false;
+  llvm::IRBuilder<> builder(&call);
+  auto* slot = call.getArgOperand(4);
+  auto* value = builder.CreateLoad(builder.getInt32Ty(), slot);
+  auto* result = call_service(builder, abi::kSimdReduceWord, site, {value}, builder.getInt32Ty());
+  builder.CreateStore(result, slot);
+  services_of_sites_.push_back(abi::kSimdReduceWord);
+  reductions_[site] = static_cast<std::uint32_t>(constant(0)->getZExtValue() | type << 8 | constant(3)->getZExtValue() << 16);
+  call.eraseFromParent();
+  return true;
+}
+
+// A write to a device buffer that the dispatch does not read stays an ordinary store: nobody can see when it happens.
+void Lockstep::route_write(llvm::Instruction& instruction, std::uint32_t site) {
+  auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction);
+  auto* destination = store != nullptr ? store->getPointerOperand() : memory->getDest();
+  const Origin origin = origin_of(destination);
+  llvm::Instruction* before = &instruction;
+  if (origin.kind == Origin::Kind::buffer) {
+    llvm::IRBuilder<> builder(&instruction);
+    auto* mask = builder.CreateLoad(builder.getInt32Ty(), lane_member(builder, offsetof(abi::Lane, ordered_buffers)));
+    auto* ordered = builder.CreateICmpNE(builder.CreateAnd(mask, 1u << origin.buffer), builder.getInt32(0));
+    auto* block = instruction.getParent();
+    auto* tail = block->splitBasicBlock(instruction.getIterator(), "assay.stored");
+    auto* raw = llvm::BasicBlock::Create(context_, "assay.raw_store", entry_, tail);
+    auto* meet = llvm::BasicBlock::Create(context_, "assay.ordered_store", entry_, tail);
+    block->getTerminator()->eraseFromParent();
+    llvm::IRBuilder<>(block).CreateCondBr(ordered, meet, raw);
+    auto* copy = instruction.clone();
+    auto* raw_end = llvm::IRBuilder<>(raw).CreateBr(tail);
+    copy->insertBefore(raw_end);
+    before = llvm::IRBuilder<>(meet).CreateBr(tail);
+  }
+  llvm::IRBuilder<> builder(before);
+  builder.SetCurrentDebugLocation(instruction.getDebugLoc());
+  if (store != nullptr) {
+    auto* value = store->getValueOperand();
+    auto* slot = slot_for(value->getType());
+    builder.CreateStore(value, slot);
+    const auto bytes = module_.getDataLayout().getTypeStoreSize(value->getType()).getFixedValue();
+    call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(bytes)}, builder.getVoidTy());
+  } else if (auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(memory)) {
+    call_service(builder, abi::kStore, site,
+                 {destination, transfer->getSource(), builder.CreateZExtOrTrunc(transfer->getLength(), builder.getInt64Ty())},
+                 builder.getVoidTy());
+  } else {
+    auto* fill = llvm::cast<llvm::MemSetInst>(memory);
+    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(fill->getLength());
+    if (length == nullptr) refuse(place_of(instruction), "a fill of shared memory whose length is not a constant");
+    auto* slot = slot_for(llvm::ArrayType::get(builder.getInt8Ty(), length->getZExtValue()));
+    builder.CreateMemSet(slot, fill->getValue(), length->getZExtValue(), llvm::MaybeAlign(16));
+    call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(length->getZExtValue())}, builder.getVoidTy());
+  }
+  instruction.eraseFromParent();
+}
+
+llvm::AllocaInst* Lockstep::slot_for(llvm::Type* type) {
+  auto*& slot = slots_[type];
+  if (slot == nullptr) {
+    llvm::IRBuilder<> builder(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
+    slot = builder.CreateAlloca(type, nullptr, "assay.stored_value");
+    slot->setAlignment(llvm::Align(64));
+  }
+  return slot;
+}
+
+llvm::Value* Lockstep::lane_member(llvm::IRBuilder<>& builder, std::uint64_t offset) {
+  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), lane_, offset);
+}
+
+}  // namespace assay::metal::pass
