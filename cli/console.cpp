@@ -71,6 +71,10 @@ std::string stages_of(const Verdict& verdict, bool only_failures) {
   std::string text;
   for (const harness::StageVerdict& stage : verdict.stages) {
     if (stage.passed && only_failures) continue;
+    if (!stage.is_judged) {
+      text += fmt::format("  {}: not judged ({})\n", stage.name, stage.reason);
+      continue;
+    }
     text += fmt::format("  {}: {}{}{}, largest error/bound {:.4g} (does not decide this verdict)\n", stage.name,
                         stage.passed ? "passed" : "failed", stage.reason.empty() ? "" : ": ", stage.reason, stage.judgement.max_ratio);
   }
@@ -181,9 +185,10 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
     text += fmt::format("stopped: {} of {} selected cases were run, the others were not\n", done, summary.selected);
   }
   if (summary.stage_failures != 0) {
-    text +=
-        fmt::format("warning: in {} of the cases that passed a later stage is wrong; `assay show` tells which, its own family judges it\n",
-                    summary.stage_failures);
+    text += fmt::format(
+        "warning: in {} of the cases that passed a later stage is wrong or could not be judged; `assay show` tells which, its own family "
+        "judges it\n",
+        summary.stage_failures);
   }
   std::size_t carried_out = 0;
   for (const auto& [status, count] : summary.counts) carried_out += count;

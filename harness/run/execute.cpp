@@ -57,6 +57,7 @@ void conclude(Verdict& verdict) {
     verdict.reason = fmt::format("{}: {}", metal::to_string(hazard.kind), hazard.message);
   } else if (!verdict.reason.empty()) {
     verdict.status = Status::failed;  // an executor already knows
+    if (!failure.empty()) verdict.reason += fmt::format("; {}", failure);
   } else if (!failure.empty()) {
     verdict.status = Status::failed;
     verdict.reason = failure;
@@ -160,7 +161,7 @@ void add_to_digest(std::uint64_t& digest, std::span<const std::byte> bytes) {
 
 void check_unchanged(Verdict& verdict, std::string_view argument, const metal::Buffer& buffer, std::span<const std::byte> original) {
   if (std::memcmp(buffer.bytes().data(), original.data(), original.size()) != 0) {
-    verdict.reason = fmt::format("the kernel wrote to its input {}", argument);
+    verdict.reason += fmt::format("{}the kernel wrote to its input {}", verdict.reason.empty() ? "" : "; ", argument);
   }
 }
 

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "fixtures/generators.h"
 #include "harness/run/executors.h"
@@ -61,9 +65,39 @@ StageVerdict judge_reduce(const std::string& owner, const oracles::PartialsShape
     stage.passed = stage.judgement.passed();
     if (!stage.passed) stage.reason = "its output is not the merge of the stored partials";
   } catch (const std::invalid_argument& outside) {
-    stage.reason = fmt::format("not judged: {}", outside.what());
+    stage.is_judged = false;
+    stage.reason = outside.what();
   }
   return stage;
+}
+
+// Slots that one workgroup takes at a time, by the contract.
+constexpr std::uint32_t kChunk = 32;
+
+// What a workgroup without any chunk must leave behind, exactly: S = 0, M = -FLT_MAX/2, O = 0. A merge of our own hides other
+// neutral values (M = -infinity, say) while one workgroup has keys; other people's reduce kernels rest on the promise.
+// Empty if the promise is kept.
+std::string find_broken_promise(const oracles::PartialsShape& shape, std::span<const float> raw, std::uint32_t kv_len) {
+  constexpr float idle_maximum = -std::numeric_limits<float>::max() / 2;
+  const auto broken = [&](std::size_t head, std::size_t workgroup, std::string_view what, std::size_t index, std::string_view must) {
+    const bool unwritten = std::bit_cast<std::uint32_t>(raw[index]) == metal::kPoisonWord;
+    return fmt::format("workgroup {} of head {} has no chunk (kv_len {}, {} slots each) and must leave {} = {}, but {} {}", workgroup, head,
+                       kv_len, kChunk, what, must, unwritten ? "never wrote it" : "left",
+                       unwritten ? std::string() : fmt::format("{}", raw[index]));
+  };
+  for (std::size_t head = 0; head < shape.rows; ++head) {
+    for (std::size_t workgroup = (kv_len + kChunk - 1) / kChunk; workgroup < shape.nwg; ++workgroup) {
+      const std::size_t sum = shape.sum_index(head, workgroup);
+      const std::size_t maximum = shape.max_index(head, workgroup);
+      if (!(raw[sum] == 0.0F)) return broken(head, workgroup, "S", sum, "0");
+      if (!(raw[maximum] == idle_maximum)) return broken(head, workgroup, "M", maximum, "-FLT_MAX/2");
+      for (std::size_t j = 0; j < shape.head_dim; ++j) {
+        const std::size_t index = shape.output_index(head, workgroup, j);
+        if (!(raw[index] == 0.0F)) return broken(head, workgroup, fmt::format("O[{}]", j), index, "0");
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -119,6 +153,7 @@ void execute_tq4(Execution& execution) {
     const oracles::MergedPartials merged = oracles::merge_partials(partials_shape, partials->values(), metal::kPoisonWord);
     oracles::widen_for_merge(expected, nwg);
     verdict.judgement = judge(std::span<const double>(merged.output), expected, partials->guards());
+    verdict.reason = find_broken_promise(partials_shape, partials->values(), parameters.kv_seq_len);
     verdict.stages.push_back(judge_reduce(execution.prepared.reduce_owner, partials_shape, *partials, dst));
     add_to_digest(verdict.digest, partials->bytes());
   } else {

@@ -29,9 +29,10 @@ enum class Status {
 
 // A later stage of the same dispatches, judged on the bits that the stage before it stored. Does not decide the verdict.
 struct StageVerdict {
-  std::string name;  // "reduce of reduce_v1"
+  std::string name;       // "reduce of reduce_v1"
+  bool is_judged = true;  // false: what it got is outside of what its oracle can judge
   bool passed = false;
-  std::string reason;   // why not
+  std::string reason;   // why not judged or not passed
   Judgement judgement;  // empty if it could not be judged
 };
 
