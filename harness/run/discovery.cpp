@@ -109,9 +109,11 @@ class Finder {
     if (binding.empty()) {
       std::vector<std::string_view> wanted;
       for (const kernels::EntryContract& entry : contract_.entries) wanted.push_back(entry.function);
-      throw metal::PipelineError(
-          fmt::format("{}: no kernel of family {}: no function is called {}, and of {} none has the family's arguments{}",
-                      variant_.source.string(), contract_.name, fmt::join(wanted, " or "), list_functions(library_), refusals));
+      throw metal::PipelineError(fmt::format("{}: no kernel of family {}: {}", variant_.source.string(), contract_.name,
+                                             library_.functions().empty()
+                                                 ? std::string("the file has no kernel function")
+                                                 : fmt::format("no function is called {}, and of {} none has the family's arguments{}",
+                                                               fmt::join(wanted, " or "), list_functions(library_), refusals)));
     }
     for (const std::string& key : keys) choose(key, binding);
     if (result_.kernels.empty()) {

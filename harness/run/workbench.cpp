@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "harness/run/discovery.h"
 #include "metal/errors.h"
@@ -50,6 +51,40 @@ void refuse_unsupported_accuracy(const kernels::Variant& variant) {
   }
 }
 
+// Takes what it is given and does nothing with it.
+class IdleEncoder final : public metal::ComputeEncoder {
+ public:
+  void set_pipeline(const metal::PipelineDescriptor&) override {}
+  void set_buffer(std::uint32_t, metal::BufferView) override {}
+  void set_bytes(std::uint32_t, std::span<const std::byte>) override {}
+  void set_threadgroup_memory_length(std::uint32_t, std::size_t) override {}
+  void memory_barrier() override {}
+  void dispatch_threadgroups(metal::Size3, metal::Size3) override {}
+  void dispatch_threads(metal::Size3, metal::Size3) override {}
+};
+
+// What the kernels deviate in, each deviation once; those that differ in their last word only, as one field after the other does,
+// share a line.
+std::vector<std::string> merged_notes(const std::map<std::string, kernels::BoundKernel, std::less<>>& kernels) {
+  std::set<std::string> told;
+  std::vector<std::pair<std::string, std::string>> lines;  // all but the last word; last words
+  for (const auto& [key, kernel] : kernels) {
+    for (const std::string& note : kernel.notes()) {
+      if (!told.insert(note).second) continue;
+      const std::size_t last = note.rfind(' ') + 1;
+      const auto same = std::ranges::find(lines, note.substr(0, last), &std::pair<std::string, std::string>::first);
+      if (same == lines.end()) {
+        lines.emplace_back(note.substr(0, last), note.substr(last));
+      } else {
+        same->second += ", " + note.substr(last);
+      }
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto& [start, words] : lines) notes.push_back(start + words);
+  return notes;
+}
+
 class Preparation {
  public:
   Preparation(std::span<const kernels::Variant> catalogue, const WorkbenchOptions& options) : catalogue_(catalogue), options_(options) {}
@@ -75,19 +110,16 @@ class Preparation {
     prepared.kernels = std::move(found.kernels);
     prepared.absent = std::move(found.absent);
     prepared.notes = std::move(found.notes);
-    if (variant.family == "tq4") add_reduce(prepared, *library);
+    if (variant.family == "tq4" && !prepared.kernels.empty()) add_reduce(prepared, *library);
 
-    std::set<std::string> told;
-    for (const auto& [key, kernel] : prepared.kernels) {
-      for (const std::string& note : kernel.notes()) {
-        if (told.insert(note).second) prepared.notes.push_back(fmt::format("{}: {}", variant.name, note));
-      }
-    }
+    for (const std::string& note : merged_notes(prepared.kernels)) prepared.notes.push_back(fmt::format("{}: {}", variant.name, note));
     if (!variant.known_findings.empty()) {
       prepared.notes.push_back(fmt::format("{}: {} known findings are declared; they are not evaluated, every failure counts", variant.name,
                                            variant.known_findings.size()));
     }
     check_fields(prepared);
+    check_values(prepared, prepared.kernels);
+    if (prepared.reduce_owner == variant.name) check_values(prepared, prepared.reduce);
     return prepared;
   }
 
@@ -154,6 +186,27 @@ class Preparation {
       if (known.contains(name)) continue;
       throw kernels::VariantError(
           fmt::format("{}: a value is given for field '{}', but its structs have {}", prepared.variant.name, name, fmt::join(known, ", ")));
+    }
+  }
+
+  // Fills every struct once with the values of the user and harmless ones of the family's, so that a value that does not fit,
+  // which is the same for all cases, is told once and before any of them.
+  static void check_values(const PreparedVariant& prepared, const std::map<std::string, kernels::BoundKernel, std::less<>>& kernels) {
+    IdleEncoder encoder;
+    for (const auto& [key, kernel] : kernels) {
+      kernels::FieldValues own;
+      const kernels::FamilyContract& contract = kernels::family_contract(&kernels == &prepared.reduce ? "reduce" : prepared.variant.family);
+      for (const kernels::FieldContract& field : contract.fields) {
+        const bool floating = field.type == metal::ScalarType::float32;
+        own.emplace(field.name, floating ? metal::FieldValue::of(0.0F) : metal::FieldValue::of(std::uint32_t{0}));
+      }
+      try {
+        kernel.set_parameters(encoder, own);
+      } catch (const metal::AbiMismatch& mismatch) {
+        const metal::ArgumentLayout& layout = kernel.entry().layout;
+        throw kernels::VariantError(fmt::format("{}:{}: function '{}': a value of [fields] or --set cannot be used: {}", layout.file,
+                                                layout.line, layout.function, mismatch.what()));
+      }
     }
   }
 
