@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <stdexcept>
 
 #include "cli/console.h"
 #include "cli/interrupt.h"
+#include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/cases/suite.h"
 #include "harness/run/execute.h"
@@ -26,6 +28,8 @@ void print_notes(const Workspace& workspace, const harness::Workbench& workbench
   if (workspace.selection.left_out != 0) {
     fmt::print("note: {} cases lie outside of [limits] and were not selected\n", workspace.selection.left_out);
   }
+  // In a pipe they would wait for the first verdict, and be lost if none comes.
+  std::fflush(stdout);
 }
 
 std::string source_line(const kernels::Variant& variant) {
@@ -44,17 +48,14 @@ int command_run(const Options& options) {
   const harness::Workbench workbench(workspace.catalogue, cases, workbench_options(options, workspace));
   print_notes(workspace, workbench);
 
-  Progress progress(options, cases.size());
-  const harness::Summary summary = harness::run_cases(cases, workbench, running, interrupt.stop(), [&](const harness::Verdict& verdict) {
-    progress.show(verdict);
-    // One case is asked for by somebody who wants to know about it.
-    if (cases.size() == 1 && harness::is_success(verdict.status)) fmt::print("{}", describe_verdict(verdict, options));
-  });
-  progress.finish();
+  harness::Summary summary;
+  {
+    RunWatch watch(options, cases.size(), interrupt);
+    summary = harness::run_cases(cases, workbench, running, interrupt.stop(), watch);
+  }
   fmt::print("{}", describe_summary(summary, options));
 
-  if (summary.any_internal) return kExitInternal;
-  if (summary.failures() != 0) return kExitFailed;
+  if (const int status = exit_status(summary); status != kExitPassed) return status;
   if (interrupt.stop()) return kExitInterrupted;
   if (summary.executed() == 0) throw std::invalid_argument("no case was executed: all that were selected are skipped");
   return kExitPassed;

@@ -27,7 +27,8 @@ constexpr const char* kFooter = R"(examples
 
 exit status
   0 all passed   1 some verdict failed   2 bad usage, environment or kernel file   3 internal error
-  130 stopped by Ctrl-C before anything failed; a second Ctrl-C does not wait for running cases)";
+  130 stopped by Ctrl-C or SIGTERM, and nothing had failed (else 1): the first waits for the cases that run, the second prints the
+  summary of the finished ones, names those that run, and ends at once)";
 
 void add_selection(CLI::App& command, Options& options) {
   command.add_option("--family", options.family, "Only variants of this family; what a lone --kernel file implements")->type_name("NAME");

@@ -43,6 +43,12 @@ std::size_t Summary::count(Status status) const {
   return found == counts.end() ? 0 : found->second;
 }
 
+std::size_t Summary::finished() const {
+  std::size_t total = 0;
+  for (const auto& [status, cases] : counts) total += cases;
+  return total;
+}
+
 std::size_t Summary::executed() const {
   std::size_t total = 0;
   for (const auto& [status, cases] : counts) total += status == Status::skipped ? 0 : cases;
@@ -56,7 +62,7 @@ std::size_t Summary::failures() const {
 }
 
 Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options, const std::atomic<bool>& stop,
-                  const std::function<void(const Verdict&)>& on_verdict) {
+                  RunListener& listener) {
   Summary summary;
   summary.selected = cases.size();
   std::mutex mutex;
@@ -70,11 +76,15 @@ Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const
         const std::size_t index = next++;
         if (index >= cases.size()) return;
         const Case& about = cases[index];
+        {
+          const std::lock_guard lock(mutex);
+          listener.started(about);
+        }
         const Verdict verdict = execute_case(workbench.find(about.variant), about, options.execution);
         const std::lock_guard lock(mutex);
         add(summary, verdict);
         if (options.fail_fast && !is_success(verdict.status)) halt = true;
-        on_verdict(verdict);
+        listener.finished(verdict, summary);
       }
     } catch (...) {
       const std::lock_guard lock(mutex);
@@ -89,9 +99,7 @@ Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const
     work();
   });
   if (failure) std::rethrow_exception(failure);
-  std::size_t done = 0;
-  for (const auto& [status, count] : summary.counts) done += count;
-  summary.stopped = done < cases.size();
+  summary.stopped = summary.finished() < cases.size();
   return summary;
 }
 

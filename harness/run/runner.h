@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -38,13 +37,22 @@ struct Summary {
   bool stopped = false;  // by `stop` or fail_fast, before every case had run
 
   [[nodiscard]] std::size_t count(Status status) const;
+  [[nodiscard]] std::size_t finished() const;  // cases with a verdict
   [[nodiscard]] std::size_t executed() const;  // cases with a verdict other than `skipped`
   [[nodiscard]] std::size_t failures() const;  // cases that count as failure
 };
 
-// Calls `on_verdict` once per finished case, one call at a time. When `stop` becomes true, running cases are finished, no
-// other is started, and the summary covers what was done.
+// What a run tells while it goes on: one call at a time, from whichever thread has the news.
+class RunListener {
+ public:
+  virtual ~RunListener() = default;
+  virtual void started(const Case& about) = 0;
+  // `so_far` covers the finished cases, this one included; its seconds are not known yet.
+  virtual void finished(const Verdict& verdict, const Summary& so_far) = 0;
+};
+
+// When `stop` becomes true, running cases are finished, no other is started, and the summary covers what was done.
 [[nodiscard]] Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options,
-                                const std::atomic<bool>& stop, const std::function<void(const Verdict&)>& on_verdict);
+                                const std::atomic<bool>& stop, RunListener& listener);
 
 }  // namespace assay::harness
