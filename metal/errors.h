@@ -12,7 +12,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The source cannot be translated or compiled. what() starts with `file:line:column: error:` of the user's source and
+// The source cannot be translated or compiled. what() starts with `file:line: error:` of the user's source and
 // holds the compiler's own message where there is one.
 class CompileError : public Error {
  public:

@@ -53,7 +53,7 @@ struct Library::Impl {
     }
   }
 
-  // Where clang's thread address space is stricter than Metal's, a second rendering is laxer: the file is right if that compiles,
+  // Where clang's thread address space is stricter than Metal's, further renderings are laxer: the file is right if one compiles,
   // and otherwise the first messages are the ones that Metal's compiler would give.
   std::filesystem::path compile_object(const translate::Kernel& kernel, const PipelineDescriptor& descriptor,
                                        Instrumentation instrumentation) const {
@@ -61,14 +61,14 @@ struct Library::Impl {
     // The pass looks for this name.
     const std::string_view mark =
         instrumentation == Instrumentation::traced ? "\nextern \"C\" __attribute__((used)) void __assay_traced() {}\n" : "";
-    const std::string source = translation.render(kernel, descriptor.constants, ThreadSpace::exact).append(mark);
+    const auto source = [&](ThreadSpace spaces) { return translation.render(kernel, descriptor.constants, spaces).append(mark); };
     try {
-      return compiler.shared_object(source, descriptor.function);
+      return compiler.shared_object(source(ThreadSpace::exact), descriptor.function);
     } catch (const CompileError&) {
-      const std::string relaxed = translation.render(kernel, descriptor.constants, ThreadSpace::relaxed).append(mark);
-      if (relaxed != source) {
+      for (const auto spaces : {ThreadSpace::values, ThreadSpace::relaxed}) {
+        if (source(spaces) == source(ThreadSpace::exact)) continue;
         try {
-          return compiler.shared_object(relaxed, descriptor.function);
+          return compiler.shared_object(source(spaces), descriptor.function);
         } catch (const CompileError&) {
         }
       }

@@ -3,6 +3,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/StringRef.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -28,8 +29,8 @@ struct Place {
 // The innermost place of an instruction in the user's own source.
 Place place_of(const llvm::Instruction& instruction);
 
-// Whether a source file is one of metal/shader; a location inside is attributed to its caller.
-bool is_ours(llvm::StringRef file);
+// Whether a scope lies in one of our own headers; a location inside is attributed to its caller.
+bool is_ours(const llvm::DIScope& scope);
 
 // Ends the compilation with an error message at a place of the user's source.
 [[noreturn]] void refuse(const Place& place, const llvm::Twine& message);

@@ -7,6 +7,7 @@
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Passes/PassPlugin.h>
+#include <llvm/Support/Path.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
@@ -24,8 +25,6 @@ namespace {
 
 constexpr llvm::StringLiteral kEntry = "__assay_entry";
 constexpr llvm::StringLiteral kUnsetConstant = "__assay_unset_function_constant.";
-// In the name of every source file that belongs to us and not to the user.
-constexpr llvm::StringLiteral kShaderFolder = "metal/shader";
 
 // Where the kernel uses each constant that has no value, noted before the optimiser loses places; by the variable's name.
 std::map<std::string, Place>& places_of_unset() {
@@ -38,13 +37,21 @@ bool is_backend_helper(const llvm::Function& function) { return function.getName
 
 }  // namespace
 
-bool is_ours(llvm::StringRef file) { return file.contains(kShaderFolder); }
+bool is_ours(const llvm::DIScope& scope) {
+  // The compiler shortens a path by what it shares with the working directory.
+  llvm::SmallString<256> path(scope.getFilename());
+  if (!llvm::sys::path::is_absolute(path)) {
+    path = scope.getDirectory();
+    llvm::sys::path::append(path, scope.getFilename());
+  }
+  return path.str().starts_with(ASSAY_SHADER_DIR "/");
+}
 
 Place place_of(const llvm::Instruction& instruction) {
   Place innermost;
   for (const auto* location = instruction.getDebugLoc().get(); location != nullptr; location = location->getInlinedAt()) {
     if (innermost.line == 0) innermost = {location->getFilename().str(), location->getLine()};
-    if (!is_ours(location->getFilename()) && location->getLine() != 0) return {location->getFilename().str(), location->getLine()};
+    if (!is_ours(*location->getScope()) && location->getLine() != 0) return {location->getFilename().str(), location->getLine()};
   }
   return innermost;
 }
@@ -89,7 +96,7 @@ std::string Lockstep::reflect_kernel(llvm::Function& entry) {
   for (auto& instruction : llvm::instructions(entry)) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     const auto* callee = call == nullptr ? nullptr : call->getCalledFunction();
-    if (callee == nullptr || callee->getSubprogram() == nullptr || is_ours(callee->getSubprogram()->getFilename())) continue;
+    if (callee == nullptr || callee->getSubprogram() == nullptr || is_ours(*callee->getSubprogram())) continue;
     kernel = callee->getSubprogram();
   }
   return kernel == nullptr ? std::string() : reflect(*kernel);

@@ -120,7 +120,10 @@ std::size_t Translator::explicit_instantiation(std::size_t first) {
     if (!open || *open <= first + 1) tokens_.fail(first, "an explicit instantiation whose template arguments cannot be read");
     name = *open - 1;
   }
-  while (name >= first + 3 && tokens_[name - 1].is("::")) name -= 2;
+  while (name > first && tokens_[name - 1].is("::")) {
+    const bool leading = tokens_[name - 2].kind != TokenKind::identifier || !tokens_[name - 1].leading.empty();
+    name -= leading ? 1 : 2;
+  }
   kernel.callee = tokens_.text(name, last);
   const auto* primary = primary_of(kernel.callee, signature.size(), has_signature);
   if (primary == nullptr)
@@ -245,6 +248,8 @@ std::size_t Translator::kernel_function(std::size_t first) {
   if (!keyword && !attributes.kernel) return first;
 
   std::size_t name = open - 1;
+  while (tokens_[name].is("]")) name = tokens_.opening(name).value_or(name) - 1;  // attributes behind the name
+  const std::size_t name_end = name + 1;
   if (tokens_[name].is(">")) {
     const auto angle = tokens_.opening_angle(name);
     if (!angle) tokens_.fail(name, "a kernel's template arguments that cannot be read");
@@ -253,7 +258,7 @@ std::size_t Translator::kernel_function(std::size_t first) {
   Primary primary{std::string(tokens_[name].text), parameters(open + 1, close, Signature::of_kernel), attributes.max_total_threads};
   if (!is_template && tokens_[body].is("{")) {
     Kernel kernel;
-    const std::string function = tokens_.text(name, open);
+    const std::string function = tokens_.text(name, name_end);
     kernel.callee = "::" + qualified(function);  // a name of Metal's library may be the same
     kernel.host_name = attributes.host_name.empty() ? qualified(function) : attributes.host_name;
     kernel.parameters = primary.parameters;

@@ -89,10 +89,13 @@ const Kernel* Translation::find(std::string_view host_name) const {
 std::string Translation::render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
                                 ThreadSpace spaces) const {
   TokenStream stream = stream_;
-  if (spaces == ThreadSpace::exact) {
+  if (spaces != ThreadSpace::relaxed) {
     for (const auto token : unqualified_members_) stream.tokens[token].after += " __private";
+  }
+  if (spaces == ThreadSpace::exact) {
+    for (const auto token : unqualified_const_members_) stream.tokens[token].after += " __private";
   } else {
-    for (const auto token : const_references_) stream.tokens[token].replacement = "";
+    for (const auto token : const_thread_words_) stream.tokens[token].replacement = "";
   }
   for (const auto& constant : constants_) stream.tokens[constant.last_token].after += declaration(constant, constants);
   for (const auto& query : defined_queries_) {

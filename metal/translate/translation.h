@@ -71,9 +71,10 @@ class Translation {
   // The source of a pipeline: one kernel's entry point and the constants' values. A constant without a value becomes a
   // variable that nobody defines, so that its use is found after optimisation and not before.
   //
-  // `spaces` says how far Metal's thread address space reaches where clang is stricter than Metal: `exact` keeps it, `relaxed`
-  // lets a member function without an address space serve any object and a `const thread` reference bind a temporary.
-  enum class ThreadSpace { exact, relaxed };
+  // `spaces` says how far Metal's thread address space reaches where clang is stricter than Metal. `exact` takes Metal at its word:
+  // a member function without an address space serves thread objects. In `values`, const members and const references that name
+  // the thread space, or none, also take temporaries, which for clang lie in no space; in `relaxed` any member serves any object.
+  enum class ThreadSpace { exact, values, relaxed };
   [[nodiscard]] std::string render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
                                    ThreadSpace spaces) const;
 
@@ -87,9 +88,10 @@ class Translation {
     std::size_t last_token;
     std::string name;
   };
-  std::vector<std::size_t> const_references_;     // the `thread` of `const thread T&` and its spellings
-  std::vector<std::size_t> unqualified_members_;  // last tokens of member function declarators without an address space
-  std::vector<DefinedQuery> defined_queries_;     // is_function_constant_defined(name)
+  std::vector<std::size_t> const_thread_words_;         // the `thread` of `const thread T&` and of `f() const thread`
+  std::vector<std::size_t> unqualified_const_members_;  // last tokens of declarators without an address space
+  std::vector<std::size_t> unqualified_members_;
+  std::vector<DefinedQuery> defined_queries_;  // is_function_constant_defined(name)
 };
 
 }  // namespace assay::metal::translate

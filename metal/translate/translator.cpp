@@ -253,6 +253,9 @@ void Translator::rewrite_member_qualifiers(std::size_t close_parenthesis) {
     space = token.is("thread") ? "__private" : token.is("threadgroup") ? "__local" : "__global";
     token.replacement = space;
   }
+  for (std::size_t index = close_parenthesis + 1; index < end; ++index) {
+    if (is_const && tokens_[index].is("thread")) result_.const_thread_words_.push_back(index);
+  }
   if (is_constant && !is_const) tokens_[close_parenthesis].after += " const";
   if (frames_.empty() || frames_.back().scope != Scope::type || space != "__global") return;
   const std::string signature = tokens_.text(statement_, close_parenthesis + 1) + (is_const || is_constant ? " const" : "");
@@ -328,7 +331,8 @@ void Translator::note_unqualified_member(std::size_t close_parenthesis, std::siz
   // Before `noexcept`, where the compiler wants it.
   std::size_t qualified_up_to = close_parenthesis;
   while (tokens_[qualified_up_to + 1].is("const") || tokens_[qualified_up_to + 1].is("volatile")) ++qualified_up_to;
-  result_.unqualified_members_.push_back(qualified_up_to);
+  const bool is_const = qualified_up_to != close_parenthesis;
+  (is_const ? result_.unqualified_const_members_ : result_.unqualified_members_).push_back(qualified_up_to);
 }
 
 // Clang takes `c ? a : b` with class operands only if both are in the same address space. Each operand is made a value of its
@@ -513,7 +517,7 @@ void Translator::replace_words() {
         token.replacement = kConstant;
       } else if (token.is("thread")) {
         token.replacement = "__private";
-        if (is_const_reference(index)) result_.const_references_.push_back(index);
+        if (is_const_reference(index)) result_.const_thread_words_.push_back(index);
       } else if (token.is("threadgroup")) {
         token.replacement = "__local";
       } else {

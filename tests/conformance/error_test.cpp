@@ -86,6 +86,27 @@ TEST(Refusal, TheLineIsTheOneInTheIncludedFile) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(Places, AreTheUsersWhereverItsFileLies) {
+  // As long as our own headers are told by name, a folder of that name hides the user's lines.
+  const auto folder = std::filesystem::temp_directory_path() / "assay_place_test" / "metal" / "shader";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "kernel.metal") << with_library(
+      "struct Args { int n; };\nkernel void test(device int* out, constant Args& a, uint t [[thread_index_in_threadgroup]]) {\n"
+      "  if (t < 3) threadgroup_barrier(mem_flags::mem_none);\n  out[t] = a.n;\n}\n");
+  const auto library = metal::Library::from_file(folder / "kernel.metal");
+  ASSERT_TRUE(library->pipeline({"test", {}})->layout().find("a")->layout.has_value());
+  metal::Simulator simulator({library});
+  metal::Buffer out(128);
+  const int n = 1;
+  simulator.set_pipeline({"test", {}});
+  simulator.set_buffer(0, {&out, 0});
+  simulator.set_bytes(1, std::as_bytes(std::span(&n, 1)));
+  simulator.dispatch_threadgroups({1, 1, 1}, {32, 1, 1});
+  ASSERT_EQ(simulator.hazards().size(), 1u);
+  EXPECT_EQ(simulator.hazards()[0].first.line, 5u);
+  std::filesystem::remove_all(folder.parent_path().parent_path());
+}
+
 TEST(Refusal, OfAFileThatIsNotThere) {
   try {
     (void)metal::Library::from_file("/nowhere/kernel.metal");
