@@ -57,11 +57,18 @@ std::string worst_elements(const harness::Judgement& judgement, std::size_t row_
   return text;
 }
 
+// The first hazard is the verdict's reason already; of that one only what the reason leaves out.
 std::string hazards_of(const Verdict& verdict) {
   std::string text;
-  for (const metal::Hazard& hazard : verdict.hazards) {
-    text += fmt::format("    {}:{}: {} in {}: {} ({} time{})\n", hazard.first.file, hazard.first.line, metal::to_string(hazard.kind),
-                        hazard.function, hazard.message, hazard.count, hazard.count == 1 ? "" : "s");
+  for (std::size_t i = 0; i < verdict.hazards.size(); ++i) {
+    const metal::Hazard& hazard = verdict.hazards[i];
+    const std::string times = hazard.count == 1 ? std::string() : fmt::format(" ({} times)", hazard.count);
+    const bool is_reason = i == 0 && verdict.reason.ends_with(harness::hazard_text(hazard));
+    if (!is_reason) {
+      text += fmt::format("    {}{}\n", harness::hazard_text(hazard), times);
+    } else if (!times.empty()) {
+      text += fmt::format("    seen{}\n", times);
+    }
     if (hazard.second) text += fmt::format("    {}:{}: the other party\n", hazard.second->file, hazard.second->line);
   }
   return text;

@@ -54,7 +54,7 @@ void conclude(Verdict& verdict) {
   if (!verdict.hazards.empty()) {
     const metal::Hazard& hazard = verdict.hazards.front();
     verdict.status = Status::hazard;
-    verdict.reason = fmt::format("{}: {}", metal::to_string(hazard.kind), hazard.message);
+    verdict.reason = hazard_text(hazard);
   } else if (!verdict.reason.empty()) {
     verdict.status = Status::failed;  // an executor already knows
     if (!failure.empty()) verdict.reason += fmt::format("; {}", failure);

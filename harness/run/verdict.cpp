@@ -1,5 +1,7 @@
 #include "harness/run/verdict.h"
 
+#include <fmt/format.h>
+
 namespace assay::harness {
 
 std::string_view to_string(Status status) {
@@ -22,6 +24,17 @@ std::string_view to_string(Status status) {
       return "skipped";
   }
   return "?";
+}
+
+std::string hazard_text(const metal::Hazard& hazard) {
+  // It may bring its own place and kind.
+  std::string_view message = hazard.message;
+  const std::string place = fmt::format("{}:{}: ", hazard.first.file, hazard.first.line);
+  const std::string kind = fmt::format("{}: ", metal::to_string(hazard.kind));
+  if (message.starts_with(place)) message.remove_prefix(place.size());
+  if (message.starts_with(kind)) message.remove_prefix(kind.size());
+  return fmt::format("{}{} in {}: {}", hazard.first.line == 0 ? std::string() : place, metal::to_string(hazard.kind), hazard.function,
+                     message);
 }
 
 }  // namespace assay::harness

@@ -36,6 +36,9 @@ struct StageVerdict {
   Judgement judgement;  // empty if it could not be judged
 };
 
+// "kernel.metal:12: barrier divergence in flash_attn: ...": place, kind and function of a hazard, each once.
+[[nodiscard]] std::string hazard_text(const metal::Hazard& hazard);
+
 struct Verdict {
   Case about;
   Status status = Status::mistrusted;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,6 +117,16 @@ TEST_F(Cli, DivergenceAtABarrierIsAHazardOfTheCase) {
   const Outcome outcome = run_assay("run smoke --fail-fast --kernel " + kernel + kSettings);
   EXPECT_EQ(outcome.status, 1) << outcome.output;
   for (const char* word : {"hazard kernel/d", "kernel.metal", "barrier"}) EXPECT_THAT(outcome.output, HasSubstr(word));
+  // Kind and place once, not once per layer that passes them on.
+  std::set<std::string> lines;
+  std::istringstream stream(outcome.output);
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t kind = line.find("barrier divergence");
+    if (kind == std::string::npos) continue;
+    EXPECT_EQ(line.find("barrier divergence", kind + 1), std::string::npos) << line;
+    EXPECT_TRUE(lines.insert(line.substr(line.find_first_not_of(' '))).second) << line;
+  }
+  EXPECT_FALSE(lines.empty());
 }
 
 TEST(CliUsage, WrongUseEndsWithStatus2AndAMessage) {
