@@ -42,7 +42,8 @@ void add_execution(CLI::App& command, Options& options) {
   command.add_option("--set", options.fields, "Value of a struct field that the family does not know; may be repeated")
       ->type_name("NAME=VALUE")
       ->expected(1)
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   command
       .add_option("--schedule", options.schedule,
                   "Order of the simdgroups of a threadgroup: forward, reverse or random:N, or several with commas, whose bits must agree; "
