@@ -18,9 +18,14 @@ std::atomic<int> signals = 0;
 int pipe_ends[2] = {-1, -1};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free, "set from a signal handler");
 
-void on_signal(int) {
+void on_signal(int signal) {
   const int before = errno;
-  const int count = ++signals;
+  int count = ++signals;
+  if (signal == SIGTERM && count == 1) {
+    // Whoever terminates (timeout, a CI runner, a container) asks once and does not ask nicely again: end with what is known.
+    stop_requested = true;
+    signals = count = 2;
+  }
   if (count == 1) {
     stop_requested = true;
     constexpr char message[] = "\nassay: stopping after the cases that run now; Ctrl-C again stops at once\n";

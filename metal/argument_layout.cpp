@@ -132,9 +132,9 @@ std::vector<std::byte> pack_struct(const StructLayout& layout, const std::map<st
       throw AbiMismatch(fmt::format("field '{}' ({}) of struct '{}' has no value; the names known here are: {}", field.name,
                                     field.type_name, layout.name, fmt::join(known, ", ")));
     }
-    if (field.type == ScalarType::other || field.count != 1) {
-      throw AbiMismatch(fmt::format("field '{}' of struct '{}' is of type {}, not a scalar, and cannot be filled by name", field.name,
-                                    layout.name, field.type_name));
+    if (field.type == ScalarType::other) {
+      throw AbiMismatch(
+          fmt::format("field '{}' of struct '{}' is of type {}, which cannot be filled by name", field.name, layout.name, field.type_name));
     }
     const bool floating_value = value->second.kind == FieldValue::Kind::floating;
     if (floating_value != is_floating(field.type)) {
