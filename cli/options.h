@@ -1,16 +1,18 @@
-// What the command line asked for, parsed but not yet acted upon.
+// What the command line asked for, parsed but not yet acted upon, and the groups of options that several commands share.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace assay::cli {
 
 struct Options {
-  enum class Command { gate, run, list, show } command = Command::gate;
   std::vector<std::string> words;  // cases, globs, suites
-  std::string cases;               // list --cases
   std::string family;
   std::string kernel;               // a .metal file, a variant.toml or its directory
   std::string variants;             // directory to look for variants in; empty: the default
@@ -22,6 +24,13 @@ struct Options {
   std::uint64_t seed = 0;
   bool fail_fast = false;
 };
+
+// Which cases of which variants: --family, --kernel, --variants, --seed.
+void add_selection(CLI::App& command, Options& options);
+// How one case is executed: --set, --schedule, --threads, --fp-contract.
+void add_execution(CLI::App& command, Options& options);
+// How many are, and until when: --jobs, --fail-fast.
+void add_running(CLI::App& command, Options& options);
 
 // Exit statuses of the command.
 inline constexpr int kExitPassed = 0;

@@ -1,0 +1,83 @@
+// `assay gate` and `assay run`: cases, from the selection to the exit status.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/watch.h"
+#include "cli/workspace.h"
+
+namespace assay::cli {
+namespace {
+
+void print_notes(const Workspace& workspace, const harness::Workbench& workbench) {
+  for (const auto& [name, prepared] : workbench.variants()) {
+    // Our own variants borrow by design; what is said of a user's kernel is news.
+    if (workspace.user_variant.empty() && prepared.variant.known_findings.empty()) continue;
+    for (const std::string& note : prepared.notes) fmt::print("note: {}\n", note);
+  }
+  for (const auto& [name, prepared] : workbench.variants()) {
+    for (const auto& [key, reason] : prepared.absent) fmt::print("note: cases of {} are skipped: {}\n", key, reason);
+  }
+  if (workspace.selection.left_out != 0) {
+    fmt::print("note: {} cases lie outside of [limits] and were not selected\n", workspace.selection.left_out);
+  }
+  // In a pipe they would wait for the first verdict, and be lost if none comes.
+  std::fflush(stdout);
+}
+
+int run_selection(const Options& options, const std::vector<std::string>& words) {
+  const InterruptGuard interrupt;
+  Workspace workspace = open_workspace(options);
+  select(workspace, options, words);
+  const std::vector<harness::Case>& cases = workspace.selection.cases;
+  const harness::RunOptions running = run_options(options);
+
+  const harness::Workbench workbench(workspace.catalogue, cases, workbench_options(options, workspace));
+  print_notes(workspace, workbench);
+
+  harness::Summary summary;
+  {
+    RunWatch watch(options, cases.size(), interrupt);
+    summary = harness::run_cases(cases, workbench, running, interrupt.stop(), watch);
+  }
+  fmt::print("{}", describe_summary(summary, options));
+
+  if (const int status = exit_status(summary); status != kExitPassed) return status;
+  if (interrupt.stop()) return kExitInterrupted;
+  if (summary.executed() == 0) throw std::invalid_argument("no case was executed: all that were selected are skipped");
+  return kExitPassed;
+}
+
+}  // namespace
+
+void add_gate(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("gate", "Run the gate of every variant");
+  add_selection(*command, *options);
+  add_execution(*command, *options);
+  add_running(*command, *options);
+  command->callback([options, &action] { action = [options] { return run_selection(*options, {"gate"}); }; });
+}
+
+void add_run(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "run", "Run cases: names, globs over the gate, suites (smoke, gate); the gate if only --family or --kernel is given");
+  command->add_option("CASE", options->words, "Case name, glob or suite");
+  add_selection(*command, *options);
+  add_execution(*command, *options);
+  add_running(*command, *options);
+  command->footer(help_footer());
+  command->callback([options, &action] { action = [options] { return run_selection(*options, options->words); }; });
+}
+
+}  // namespace assay::cli

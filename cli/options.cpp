@@ -1,0 +1,35 @@
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace assay::cli {
+
+void add_selection(CLI::App& command, Options& options) {
+  command.add_option("--family", options.family, "Only variants of this family; what a lone --kernel file implements")->type_name("NAME");
+  command.add_option("--kernel", options.kernel, "A kernel of your own: a .metal file, or a directory with a variant.toml")
+      ->type_name("FILE|DIR");
+  command.add_option("--variants", options.variants, "Directory to look for variants in")->type_name("DIR");
+  command.add_option("--seed", options.seed, "Added to the seeds of the suites' cases")->type_name("N");
+}
+
+void add_execution(CLI::App& command, Options& options) {
+  command.add_option("--set", options.fields, "Value of a struct field that the family does not know; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      .add_option("--schedule", options.schedule,
+                  "Order of the simdgroups of a threadgroup: forward, reverse or random:N, or several with commas, whose bits must agree; "
+                  "default: forward, and all three where a threadgroup has several simdgroups")
+      ->type_name("S[,S...]");
+  command.add_option("--threads", options.threads, "CPU threads of the simulator per case; 0: all cores")->type_name("N");
+  command.add_option("--fp-contract", options.fp_contract, "Whether the compiler may fuse a*b+c")->check(CLI::IsMember({"off", "fast"}));
+}
+
+void add_running(CLI::App& command, Options& options) {
+  command.add_option("--jobs", options.jobs, "Cases at a time; default: one per core")->type_name("N")->check(CLI::Range(1U, 1024U));
+  command.add_flag("--fail-fast", options.fail_fast, "Start no further case after a failure");
+}
+
+}  // namespace assay::cli
