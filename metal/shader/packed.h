@@ -17,6 +17,9 @@ struct packed_vec {
   constexpr packed_vec(T s) : at_{} {
     for (int i = 0; i < N; ++i) at_[i] = s;
   }
+  constexpr packed_vec(std::initializer_list<__detail::Piece<T>> list) : at_{} {
+    for (int i = 0; i < N; ++i) at_[i] = __detail::listed<T>(list, i);
+  }
   constexpr packed_vec(T a, T b) : at_{a, b} { static_assert(N == 2, "two components for a packed vector of another size"); }
   constexpr packed_vec(T a, T b, T c) : at_{a, b, c} { static_assert(N == 3, "three components for a packed vector of another size"); }
   constexpr packed_vec(T a, T b, T c, T d) : at_{a, b, c, d} {

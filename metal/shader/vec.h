@@ -7,30 +7,17 @@
 //
 // Member functions take an object in any address space (an unqualified `this` is generic); single components are written
 // alone and never by rewriting the whole vector, because another lane may own the neighbour.
-//
-// One difference from Metal: `float4 v = {s}` with a single nonzero scalar fills all components, where an aggregate would
-// fill the first. `{0}`, `{}` and the full list mean the same in both; other short lists do not compile.
+// Braces are read component by component (braces.h).
 #pragma once
 
+#include "braces.h"
 #include "traits.h"
 
 namespace metal {
 
-template <class T, int N>
-struct vec;
-
 namespace __detail {
 
 struct Raw {};
-
-template <class T>
-struct stored {
-  typedef T type;
-};
-template <>
-struct stored<bool> {
-  typedef uchar type;
-};
 
 template <class T, int N>
 struct lanes {
@@ -113,6 +100,7 @@ struct vec<T, 2> {
 #define ASSAY_PADDED v_
 #include "vec_members.inc"
   constexpr vec(T s) : v_{Stored(s), Stored(s)} {}
+  constexpr vec(std::initializer_list<__detail::Piece<T>> list) : v_{__detail::listed<T>(list, 0), __detail::listed<T>(list, 1)} {}
   constexpr vec(T a, T b) : v_{Stored(a), Stored(b)} {}
   ASSAY_COMPONENT(x, r, 0)
   ASSAY_COMPONENT(y, g, 1)
@@ -128,6 +116,8 @@ struct vec<T, 3> {
 #define ASSAY_PADDED __builtin_shufflevector(v_, v_, 0, 1, 2, 2)
 #include "vec_members.inc"
   constexpr vec(T s) : v_{Stored(s), Stored(s), Stored(s)} {}
+  constexpr vec(std::initializer_list<__detail::Piece<T>> list)
+      : v_{__detail::listed<T>(list, 0), __detail::listed<T>(list, 1), __detail::listed<T>(list, 2)} {}
   constexpr vec(T a, T b, T c) : v_{Stored(a), Stored(b), Stored(c)} {}
   constexpr vec(vec<T, 2> a, T b) : v_{Stored(a.get_x()), Stored(a.get_y()), Stored(b)} {}
   constexpr vec(T a, vec<T, 2> b) : v_{Stored(a), Stored(b.get_x()), Stored(b.get_y())} {}
@@ -145,6 +135,8 @@ struct vec<T, 4> {
 #define ASSAY_PADDED v_
 #include "vec_members.inc"
   constexpr vec(T s) : v_{Stored(s), Stored(s), Stored(s), Stored(s)} {}
+  constexpr vec(std::initializer_list<__detail::Piece<T>> list)
+      : v_{__detail::listed<T>(list, 0), __detail::listed<T>(list, 1), __detail::listed<T>(list, 2), __detail::listed<T>(list, 3)} {}
   constexpr vec(T a, T b, T c, T d) : v_{Stored(a), Stored(b), Stored(c), Stored(d)} {}
   constexpr vec(vec<T, 2> a, T b, T c) : v_{Stored(a.get_x()), Stored(a.get_y()), Stored(b), Stored(c)} {}
   constexpr vec(T a, vec<T, 2> b, T c) : v_{Stored(a), Stored(b.get_x()), Stored(b.get_y()), Stored(c)} {}
