@@ -12,8 +12,10 @@
 #include "cli/console.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/recording.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
+#include "reports/figures.h"
 
 namespace assay::cli {
 namespace {
@@ -44,11 +46,15 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   const harness::Workbench workbench(workspace.catalogue, cases, workbench_options(options, workspace));
   print_notes(workspace, workbench);
 
+  Recording recording(options, cases.size());
   harness::Summary summary;
   {
     RunWatch watch(options, cases.size(), interrupt);
-    summary = harness::run_cases(cases, workbench, running, interrupt.stop(), watch);
+    harness::Recorder recorder = recording.recorder(watch);
+    summary = harness::run_cases(cases, workbench, running, interrupt.stop(), recorder);
   }
+  recording.finish(summary);
+  if (summary.finished() > 1) fmt::print("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
   fmt::print("{}", describe_summary(summary, options));
 
   if (const int status = exit_status(summary); status != kExitPassed) return status;
@@ -65,6 +71,7 @@ void add_gate(CLI::App& app, Action& action) {
   add_selection(*command, *options);
   add_execution(*command, *options);
   add_running(*command, *options);
+  add_recording(*command, *options);
   command->callback([options, &action] { action = [options] { return run_selection(*options, {"gate"}); }; });
 }
 
@@ -76,6 +83,7 @@ void add_run(CLI::App& app, Action& action) {
   add_selection(*command, *options);
   add_execution(*command, *options);
   add_running(*command, *options);
+  add_recording(*command, *options);
   command->footer(help_footer());
   command->callback([options, &action] { action = [options] { return run_selection(*options, options->words); }; });
 }

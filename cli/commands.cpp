@@ -6,14 +6,12 @@ void add_gate(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
+void add_report(CLI::App& app, Action& action);
 
 std::span<const AddCommand> all_commands() {
   // In the order of the help.
   static constexpr AddCommand commands[] = {
-      add_gate,
-      add_run,
-      add_show,
-      add_list,
+      add_gate, add_run, add_show, add_list, add_report,
   };
   return commands;
 }
@@ -28,6 +26,8 @@ const char* help_footer() {
   assay run tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay list --cases gate
+  assay gate --junit gate.xml                         a report that CI systems read
+  assay report                                        the newest run again, with figures per fixture and axis value
 
 exit status
   0 all passed   1 some verdict failed   2 bad usage, environment or kernel file   3 internal error

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "harness/ledger/sqlite.h"
 #include "kernels/variant.h"
 #include "metal/errors.h"
 
@@ -50,6 +51,8 @@ int main(int argc, char** argv) {
   } catch (const assay::metal::Error& error) {
     return fail(assay::cli::kExitUsage, "", error);
   } catch (const assay::kernels::VariantError& error) {
+    return fail(assay::cli::kExitUsage, "", error);
+  } catch (const assay::harness::LedgerError& error) {
     return fail(assay::cli::kExitUsage, "", error);
   } catch (const std::invalid_argument& error) {
     return fail(assay::cli::kExitUsage, "", error);

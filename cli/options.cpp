@@ -32,4 +32,10 @@ void add_running(CLI::App& command, Options& options) {
   command.add_flag("--fail-fast", options.fail_fast, "Start no further case after a failure");
 }
 
+void add_recording(CLI::App& command, Options& options) {
+  command.add_option("--ledger", options.ledger, "Where verdicts and figures are recorded; `none` for nowhere; default: your own ledger")
+      ->type_name("FILE");
+  command.add_option("--junit", options.junit, "Write a JUnit report")->type_name("FILE");
+}
+
 }  // namespace assay::cli

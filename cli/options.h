@@ -23,6 +23,8 @@ struct Options {
   unsigned jobs = 0;  // 0: one per core
   std::uint64_t seed = 0;
   bool fail_fast = false;
+  std::string ledger;  // a file, or "none"; empty: the user's own
+  std::string junit;   // file to write; empty: none
 };
 
 // Which cases of which variants: --family, --kernel, --variants, --seed.
@@ -31,6 +33,8 @@ void add_selection(CLI::App& command, Options& options);
 void add_execution(CLI::App& command, Options& options);
 // How many are, and until when: --jobs, --fail-fast.
 void add_running(CLI::App& command, Options& options);
+// What is kept of it: --ledger, --junit.
+void add_recording(CLI::App& command, Options& options);
 
 // Exit statuses of the command.
 inline constexpr int kExitPassed = 0;

@@ -12,15 +12,14 @@ namespace {
 
 unsigned core_count() { return std::max(1U, std::thread::hardware_concurrency()); }
 
-// In single quotes if a shell would touch it.
-std::string quoted(const std::string& text) {
+}  // namespace
+
+std::string shell_quoted(const std::string& text) {
   if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%") == std::string::npos) return text;
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
 }
-
-}  // namespace
 
 Workspace open_workspace(const Options& options) {
   Workspace workspace;
@@ -82,15 +81,22 @@ harness::RunOptions run_options(const Options& options) {
   return result;
 }
 
+std::string replay_options(const Options& options) {
+  std::string line;
+  const auto add = [&](const std::string& words) { line += (line.empty() ? "" : " ") + words; };
+  if (!options.kernel.empty()) add(fmt::format("--kernel {}", shell_quoted(options.kernel)));
+  if (!options.kernel.empty() && !options.family.empty()) add(fmt::format("--family {}", options.family));
+  if (!options.variants.empty()) add(fmt::format("--variants {}", shell_quoted(options.variants)));
+  for (const std::string& field : options.fields) add(fmt::format("--set {}", shell_quoted(field)));
+  if (options.threads != 1) add(fmt::format("--threads {}", options.threads));
+  if (options.fp_contract != "off") add(fmt::format("--fp-contract {}", options.fp_contract));
+  return line;
+}
+
 std::string replay_line(const Options& options, const std::string& case_name, const std::string& schedules) {
-  std::string line = fmt::format("assay run {}", quoted(case_name));
-  if (!options.kernel.empty()) line += fmt::format(" --kernel {}", quoted(options.kernel));
-  if (!options.kernel.empty() && !options.family.empty()) line += fmt::format(" --family {}", options.family);
-  if (!options.variants.empty()) line += fmt::format(" --variants {}", quoted(options.variants));
-  for (const std::string& field : options.fields) line += fmt::format(" --set {}", quoted(field));
+  std::string line = fmt::format("assay run {}", shell_quoted(case_name));
+  if (const std::string further = replay_options(options); !further.empty()) line += " " + further;
   if (!schedules.empty()) line += fmt::format(" --schedule {}", schedules);
-  if (options.threads != 1) line += fmt::format(" --threads {}", options.threads);
-  if (options.fp_contract != "off") line += fmt::format(" --fp-contract {}", options.fp_contract);
   return line;
 }
 

@@ -47,7 +47,7 @@ struct Package {
   std::string_view prefix;  // of the include
   std::string_view door;    // a folder, or a folder below one; empty: anywhere
 };
-constexpr std::array<Package, 18> kPackages = {{
+constexpr std::array<Package, 19> kPackages = {{
     {"fmt/", ""},
     {"boost/", "metal"},
     {"llvm/", "metal/pass"},
@@ -61,6 +61,7 @@ constexpr std::array<Package, 18> kPackages = {{
     {"H5", "fixtures"},
     {"sqlite3", "harness"},
     {"nlohmann/", "reports"},
+    {"pugixml", "reports"},
     {"CLI/", "cli"},
     {"gtest/", "tests"},
     {"gmock/", "tests"},

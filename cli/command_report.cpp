@@ -1,0 +1,74 @@
+// `assay report`: renders a run that the ledger holds.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "harness/ledger/ledger.h"
+#include "reports/figures.h"
+#include "reports/junit.h"
+#include "reports/replay.h"
+
+namespace assay::cli {
+namespace {
+
+struct ReportOptions {
+  std::string ledger;
+  std::int64_t run = 0;  // 0: the newest
+  std::string format = "text";
+  bool list = false;
+};
+
+std::string headline(const harness::RunRecord& run) {
+  const std::string end = run.finished.empty() ? "never came to its end"
+                          : run.stopped        ? "stopped " + run.finished
+                                               : "ended " + run.finished;
+  return fmt::format("run {}: {} of {} cases with a verdict, {} not passed; started {}, {}; {}\n", run.id, run.verdicts,
+                     run.description.selected, run.failures, run.started, end, run.description.command);
+}
+
+std::string text_of(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
+  std::string text = headline(run);
+  for (const harness::CaseRecord& record : cases) {
+    if (record.status && harness::is_success(*record.status)) continue;
+    text += fmt::format("{} {}\n  {}\n  replay: {}\n", record.status ? harness::to_string(*record.status) : "no verdict", record.name,
+                        record.reason, reports::replay_line(run, record));
+  }
+  return text + reports::table_text(reports::figure_tables(cases)) + "executed on the simulator\n";
+}
+
+int report(const ReportOptions& options) {
+  const harness::Ledger ledger =
+      harness::Ledger::open_existing(options.ledger.empty() ? harness::Ledger::default_file() : std::filesystem::path(options.ledger));
+  const std::vector<harness::RunRecord> runs = ledger.runs();
+  if (runs.empty()) throw harness::LedgerError(fmt::format("ledger {} holds no run", ledger.file().string()));
+  if (options.list) {
+    for (const harness::RunRecord& run : runs) fmt::print("{}", headline(run));
+    return kExitPassed;
+  }
+  const harness::RunRecord run = options.run == 0 ? runs.back() : ledger.run(options.run);
+  const std::vector<harness::CaseRecord> cases = ledger.cases(run.id);
+  fmt::print("{}", options.format == "junit" ? reports::junit(run, cases) : text_of(run, cases));
+  return kExitPassed;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<ReportOptions>();
+  CLI::App* command = app.add_subcommand(
+      "report",
+      "Render a recorded run: what did not pass, and the largest error/bound and median bound/magnitude per fixture and axis value");
+  command->add_option("--ledger", options->ledger, "The ledger to read; default: your own")->type_name("FILE");
+  command->add_option("--run", options->run, "Number of the run; default: the newest")->type_name("N")->check(CLI::PositiveNumber);
+  command->add_option("--format", options->format, "text or junit")->check(CLI::IsMember({"text", "junit"}));
+  command->add_flag("--list", options->list, "The runs that the ledger holds");
+  command->callback([options, &action] { action = [options] { return report(*options); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,106 @@
+#include "harness/ledger/sqlite.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <cmath>
+#include <limits>
+
+namespace assay::harness {
+namespace {
+
+constexpr int kBusyMilliseconds = 10'000;
+
+}  // namespace
+
+Database::Database(const std::filesystem::path& file, Mode mode) : file_(file) {
+  const int flags = mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  sqlite3* opened = nullptr;
+  const int status = sqlite3_open_v2(file.c_str(), &opened, flags, nullptr);
+  database_.reset(opened);
+  if (status != SQLITE_OK) fail("cannot be opened");
+  sqlite3_busy_timeout(opened, kBusyMilliseconds);
+}
+
+void Database::fail(std::string_view doing) const {
+  throw LedgerError(fmt::format("ledger {} {}: {}", file_.string(), doing, database_ ? sqlite3_errmsg(database_.get()) : "out of memory"));
+}
+
+void Database::execute(const std::string& sql) {
+  if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail("cannot be used");
+}
+
+std::int64_t Database::last_row_id() const { return sqlite3_last_insert_rowid(database_.get()); }
+
+int Database::changes() const { return sqlite3_changes(database_.get()); }
+
+void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+
+Statement::Statement(Database& database, std::string_view sql) : database_(&database) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(database.database_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr) != SQLITE_OK) {
+    database.fail("cannot be used");
+  }
+  statement_.reset(statement);
+}
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+void Statement::clear() {
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
+}
+
+void Statement::set(int parameter, std::string_view value) {
+  // Never a null pointer, which would be NULL.
+  const char* data = value.data() == nullptr ? "" : value.data();
+  sqlite3_bind_text64(statement_.get(), parameter + 1, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+void Statement::set(int parameter, double value) { sqlite3_bind_double(statement_.get(), parameter + 1, value); }
+
+void Statement::set(int parameter, std::int64_t value) { sqlite3_bind_int64(statement_.get(), parameter + 1, value); }
+
+bool Statement::step() {
+  switch (sqlite3_step(statement_.get())) {
+    case SQLITE_ROW:
+      return true;
+    case SQLITE_DONE:
+      sqlite3_reset(statement_.get());
+      return false;
+    default:
+      // Reset first: it leaves the message of the failure, and the statement usable.
+      sqlite3_reset(statement_.get());
+      database_->fail("cannot be used");
+  }
+}
+
+void Statement::run() {
+  while (step()) {
+  }
+}
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+
+double Statement::real(int column) const {
+  return is_null(column) ? std::numeric_limits<double>::quiet_NaN() : sqlite3_column_double(statement_.get(), column);
+}
+
+std::string Statement::text(int column) const {
+  const unsigned char* text = sqlite3_column_text(statement_.get(), column);
+  if (text == nullptr) return {};
+  return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+bool Statement::is_null(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
+
+Transaction::~Transaction() {
+  if (database_ != nullptr) sqlite3_exec(database_->database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+  database_->execute("COMMIT");
+  database_ = nullptr;
+}
+
+}  // namespace assay::harness

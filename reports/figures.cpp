@@ -1,0 +1,107 @@
+#include "reports/figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace assay::reports {
+namespace {
+
+constexpr std::size_t kLineWidth = 120;
+
+class Collection {
+ public:
+  void add(const harness::CaseRecord& record) {
+    Figure& figure = figure_;
+    const double ratio = record.judgement.max_ratio;
+    const bool first = figure.cases == 0;
+    ++figure.cases;
+    if (first || ratio > figure.largest_ratio || (ratio == figure.largest_ratio && record.name < figure.largest_ratio_case)) {
+      figure.largest_ratio = ratio;
+      figure.largest_ratio_case = record.name;
+    }
+    bound_ratios_.push_back(record.judgement.median_bound_ratio);
+  }
+
+  [[nodiscard]] Figure finish(std::string value) && {
+    const auto middle = bound_ratios_.begin() + static_cast<std::ptrdiff_t>(bound_ratios_.size() / 2);
+    std::ranges::nth_element(bound_ratios_, middle);
+    figure_.median_bound_ratio = *middle;
+    figure_.value = std::move(value);
+    return std::move(figure_);
+  }
+
+ private:
+  Figure figure_;
+  std::vector<double> bound_ratios_;
+};
+
+template <typename Key, typename Print>
+FigureTable table_of(std::string_view family, std::string_view property, std::map<Key, Collection>& collections, const Print& print) {
+  FigureTable table{std::string(family), std::string(property), {}};
+  for (auto& [key, collection] : collections) table.figures.push_back(std::move(collection).finish(print(key)));
+  return table;
+}
+
+}  // namespace
+
+std::vector<FigureTable> figure_tables(std::span<const harness::CaseRecord> cases) {
+  std::vector<std::string> families;
+  for (const harness::CaseRecord& record : cases) {
+    if (std::ranges::find(families, record.family) == families.end()) families.push_back(record.family);
+  }
+  std::vector<FigureTable> tables;
+  for (const std::string& family : families) {
+    std::map<std::string, Collection> by_fixture;
+    std::vector<std::pair<std::string, std::map<std::int64_t, Collection>>> by_axis;
+    for (const harness::CaseRecord& record : cases) {
+      if (record.family != family || record.judgement.compared == 0) continue;
+      by_fixture[record.fixture].add(record);
+      for (const auto& [axis, value] : record.axes) {
+        auto found = std::ranges::find(by_axis, axis, &std::pair<std::string, std::map<std::int64_t, Collection>>::first);
+        if (found == by_axis.end()) found = by_axis.insert(by_axis.end(), {axis, {}});
+        found->second[value].add(record);
+      }
+    }
+    if (by_fixture.empty()) continue;
+    tables.push_back(table_of(family, "fixture", by_fixture, [](const std::string& name) { return name; }));
+    for (auto& [axis, values] : by_axis) {
+      tables.push_back(table_of(family, axis, values, [](std::int64_t value) { return fmt::format("{}", value); }));
+    }
+  }
+  return tables;
+}
+
+std::string fixture_lines(std::span<const FigureTable> tables) {
+  std::string text;
+  for (const FigureTable& table : tables) {
+    if (table.property != "fixture") continue;
+    std::string line = fmt::format("  {:<8}", table.family);
+    for (const Figure& figure : table.figures) {
+      const std::string entry = fmt::format("  {} {:.3g}", figure.value, figure.largest_ratio);
+      if (line.size() + entry.size() > kLineWidth) {
+        text += line + '\n';
+        line = fmt::format("  {:<8}", "");
+      }
+      line += entry;
+    }
+    text += line + '\n';
+  }
+  return text.empty() ? text : "largest error/bound by family and fixture\n" + text;
+}
+
+std::string table_text(std::span<const FigureTable> tables) {
+  std::string text;
+  for (const FigureTable& table : tables) {
+    text += fmt::format("{} by {}\n  {:<18} {:>6} {:>14} {:>20}  {}\n", table.family, table.property, table.property, "cases",
+                        "max err/bound", "median bound/magn.", "largest in");
+    for (const Figure& figure : table.figures) {
+      text += fmt::format("  {:<18} {:>6} {:>14.4g} {:>20.3g}  {}\n", figure.value, figure.cases, figure.largest_ratio,
+                          figure.median_bound_ratio, figure.largest_ratio_case);
+    }
+  }
+  return text;
+}
+
+}  // namespace assay::reports

@@ -1,0 +1,153 @@
+#include "reports/junit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <pugixml.hpp>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+#include "reports/replay.h"
+
+namespace assay::reports {
+namespace {
+
+using harness::CaseRecord;
+using harness::Status;
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+// Length of the well-formed UTF-8 sequence (RFC 3629) that starts `text`; 0 if there is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  const std::size_t length = lead < 0x80                   ? 1
+                             : lead >= 0xC2 && lead < 0xE0 ? 2
+                             : lead >= 0xE0 && lead < 0xF0 ? 3
+                             : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                           : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const bool is_overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
+  const bool is_surrogate = lead == 0xED && byte(1) >= 0xA0;
+  const bool is_beyond = lead == 0xF4 && byte(1) >= 0x90;
+  return is_overlong || is_surrogate || is_beyond ? 0 : length;
+}
+
+std::string clean(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const bool is_control = length == 1 && static_cast<unsigned char>(text[0]) < 0x20 && text[0] != '\n' && text[0] != '\t';
+    result += length == 0 || is_control ? kReplacement : text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return result;
+}
+
+std::string details(const harness::RunRecord& run, const CaseRecord& record) {
+  std::string text = record.reason + '\n';
+  for (const metal::Hazard& hazard : record.hazards) text += fmt::format("{} ({} times)\n", harness::hazard_text(hazard), hazard.count);
+  for (const harness::WorstElement& w : record.judgement.worst) {
+    text += fmt::format("row {}, coordinate {}: expected {:.9g}, actual {:.9g}, error {:.4g}, bound {:.4g}, error/bound {:.4g}\n",
+                        w.index / record.row_length, w.index % record.row_length, w.expected, w.actual, std::abs(w.actual - w.expected),
+                        w.bound, w.ratio);
+  }
+  return text + "replay: " + replay_line(run, record) + '\n';
+}
+
+// "failure", "error" or "skipped"; empty for a case that passed.
+const char* element_of(const CaseRecord& record) {
+  if (!record.status || *record.status == Status::crashed || *record.status == Status::timeout) return "error";
+  if (*record.status == Status::skipped) return "skipped";
+  return *record.status == Status::passed ? "" : "failure";
+}
+
+struct Counts {
+  std::size_t tests = 0, failures = 0, errors = 0, skipped = 0;
+  double seconds = 0;
+
+  void add(const CaseRecord& record) {
+    const std::string_view element = element_of(record);
+    ++tests;
+    failures += element == "failure";
+    errors += element == "error";
+    skipped += element == "skipped";
+    seconds += record.oracle_seconds + record.simulator_seconds;
+  }
+  void write(pugi::xml_node node) const {
+    node.append_attribute("tests") = tests;
+    node.append_attribute("failures") = failures;
+    node.append_attribute("errors") = errors;
+    node.append_attribute("skipped") = skipped;
+    node.append_attribute("time") = fmt::format("{:.6f}", seconds).c_str();
+  }
+};
+
+void append_property(pugi::xml_node properties, const char* name, const std::string& value) {
+  pugi::xml_node property = properties.append_child("property");
+  property.append_attribute("name") = name;
+  property.append_attribute("value") = clean(value).c_str();
+}
+
+void append_case(pugi::xml_node suite, const harness::RunRecord& run, const CaseRecord& record) {
+  pugi::xml_node testcase = suite.append_child("testcase");
+  testcase.append_attribute("classname") = clean(record.family + "." + record.variant).c_str();
+  testcase.append_attribute("name") = clean(record.name).c_str();
+  testcase.append_attribute("time") = fmt::format("{:.6f}", record.oracle_seconds + record.simulator_seconds).c_str();
+  const char* element = element_of(record);
+  if (*element == '\0') return;
+  const std::string reason = record.status ? record.reason : "the run was ended before this case had a verdict";
+  pugi::xml_node result = testcase.append_child(element);
+  if (record.status != Status::skipped) {
+    result.append_attribute("type") = record.status ? std::string(harness::to_string(*record.status)).c_str() : "no verdict";
+  }
+  result.append_attribute("message") = clean(reason).c_str();
+  if (record.status != Status::skipped) result.append_child(pugi::node_pcdata).set_value(clean(details(run, record)).c_str());
+}
+
+}  // namespace
+
+std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
+  std::vector<std::string> families;
+  Counts all;
+  for (const CaseRecord& record : cases) {
+    all.add(record);
+    if (std::ranges::find(families, record.family) == families.end()) families.push_back(record.family);
+  }
+  pugi::xml_document document;
+  pugi::xml_node declaration = document.append_child(pugi::node_declaration);
+  declaration.append_attribute("version") = "1.0";
+  declaration.append_attribute("encoding") = "UTF-8";
+  pugi::xml_node root = document.append_child("testsuites");
+  root.append_attribute("name") = "assay";
+  all.write(root);
+  for (const std::string& family : families) {
+    pugi::xml_node suite = root.append_child("testsuite");
+    suite.append_attribute("name") = clean(family).c_str();
+    Counts counts;
+    for (const CaseRecord& record : cases) {
+      if (record.family == family) counts.add(record);
+    }
+    counts.write(suite);
+    suite.append_attribute("timestamp") = run.started.c_str();
+    pugi::xml_node properties = suite.append_child("properties");
+    append_property(properties, "executed on", "simulator");
+    append_property(properties, "assay", run.description.version);
+    append_property(properties, "machine", run.description.machine);
+    append_property(properties, "command", run.description.command);
+    append_property(properties, "schedule", run.description.schedule.empty() ? "each case's own" : run.description.schedule);
+    for (const CaseRecord& record : cases) {
+      if (record.family == family) append_case(suite, run, record);
+    }
+  }
+  std::ostringstream stream;
+  document.save(stream, "  ");
+  return stream.str();
+}
+
+}  // namespace assay::reports

@@ -1,0 +1,12 @@
+// The command that repeats one case of a recorded run.
+#pragma once
+
+#include <string>
+
+#include "harness/ledger/ledger.h"
+
+namespace assay::reports {
+
+[[nodiscard]] std::string replay_line(const harness::RunRecord& run, const harness::CaseRecord& record);
+
+}  // namespace assay::reports

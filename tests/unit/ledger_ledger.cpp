@@ -1,0 +1,229 @@
+// The ledger gives back what it was told, says no to what is no ledger, and keeps what it has whatever happens to the process.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "harness/ledger/ledger.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace assay::harness {
+namespace {
+
+using ::testing::HasSubstr;
+
+Case case_named(std::string_view name) { return parse_case(name, find_family("reduce")); }
+
+Verdict failed_verdict(std::string_view name) {
+  Verdict verdict;
+  verdict.about = case_named(name);
+  verdict.status = Status::failed;
+  verdict.reason = "2 elements above their bound";
+  verdict.schedules = "forward,reverse";
+  verdict.row_length = 256;
+  verdict.judgement.compared = 510;
+  verdict.judgement.above_bound = 2;
+  verdict.judgement.nans = 1;
+  verdict.judgement.max_ratio = std::numeric_limits<double>::infinity();
+  verdict.judgement.max_ratio_index = 257;
+  verdict.judgement.cosine = 0.1 + 0.2;
+  verdict.judgement.median_bound_ratio = 0x1p-40;
+  verdict.judgement.worst = {
+      {257, 0.1, std::numeric_limits<double>::quiet_NaN(), 1e-7, std::numeric_limits<double>::infinity(), ElementFault::nan},
+      {3, -1.5, 2.5, 1e-7, 4e7, ElementFault::above_bound}};
+  verdict.stages.push_back({"reduce of x", true, false, "wrong", {}});
+  verdict.hazards.push_back({metal::HazardKind::invalid_access, "f", "it's \"wild\"", {"k.metal", 12}, metal::SourceLocation{"h.h", 3}, 7});
+  verdict.digest = 0xfedcba9876543210U;
+  verdict.counters.collectives = 99;
+  return verdict;
+}
+
+RunDescription command(std::string words) {
+  RunDescription description;
+  description.command = std::move(words);
+  return description;
+}
+
+TEST(Ledger, GivesBackWhatItWasTold) {
+  Ledger ledger = Ledger::in_memory();
+  const RunId run = ledger.begin({"assay run x", "--kernel 'a b.metal'", "1.2.3", "Linux", "reverse", 18446744073709551615U, 3});
+  const Verdict failed = failed_verdict("k/d256/rows2/nwg4/gauss/s18446744073709551615");
+  Verdict passed;
+  passed.about = case_named("k/d512/rows1/nwg1/drift/s7");
+  passed.status = Status::passed;
+  passed.judgement.compared = 512;
+  passed.judgement.max_ratio = 0.25;
+  passed.judgement.worst = {{1, 1, 1, 1, 0.25, ElementFault::none}};
+  const Case open = case_named("k/d512/rows1/nwg2/drift/s8");
+  for (const Case& about : {failed.about, passed.about, open}) ledger.started(run, about);
+  ledger.record(run, passed);
+  ledger.record(run, failed);
+
+  const std::vector<CaseRecord> cases = ledger.cases(run);
+  ASSERT_EQ(cases.size(), 3U);
+  const CaseRecord& first = cases[0];
+  EXPECT_EQ(first.name, "k/d256/rows2/nwg4/gauss/s18446744073709551615");
+  EXPECT_EQ(first.variant, "k");
+  EXPECT_EQ(first.family, "reduce");
+  EXPECT_EQ(first.fixture, "gauss");
+  EXPECT_EQ(first.seed, 18446744073709551615U);
+  EXPECT_THAT(first.axes, ::testing::ElementsAre(std::pair("head_dim", 256), std::pair("nrows", 2), std::pair("nwg", 4)));
+  EXPECT_EQ(first.status, Status::failed);
+  EXPECT_EQ(first.reason, failed.reason);
+  EXPECT_EQ(first.schedules, failed.schedules);
+  EXPECT_EQ(first.row_length, 256U);
+  EXPECT_EQ(first.judgement.compared, 510U);
+  EXPECT_EQ(first.judgement.above_bound, 2U);
+  EXPECT_EQ(first.judgement.nans, 1U);
+  EXPECT_EQ(first.judgement.max_ratio, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(first.judgement.max_ratio_index, 257U);
+  EXPECT_EQ(first.judgement.cosine, 0.1 + 0.2);
+  EXPECT_EQ(first.judgement.median_bound_ratio, 0x1p-40);
+  EXPECT_EQ(first.digest, failed.digest);
+  ASSERT_EQ(first.judgement.worst.size(), 2U);
+  EXPECT_TRUE(std::isnan(first.judgement.worst[0].actual));
+  EXPECT_EQ(first.judgement.worst[0].fault, ElementFault::nan);
+  EXPECT_EQ(first.judgement.worst[1].index, 3U);
+  EXPECT_EQ(first.judgement.worst[1].actual, 2.5);
+  ASSERT_EQ(first.stages.size(), 1U);
+  EXPECT_EQ(first.stages[0].name, "reduce of x");
+  EXPECT_FALSE(first.stages[0].passed);
+  ASSERT_EQ(first.hazards.size(), 1U);
+  EXPECT_EQ(first.hazards[0].kind, metal::HazardKind::invalid_access);
+  EXPECT_EQ(first.hazards[0].message, "it's \"wild\"");
+  EXPECT_EQ(first.hazards[0].first, (metal::SourceLocation{"k.metal", 12}));
+  EXPECT_EQ(first.hazards[0].second, (metal::SourceLocation{"h.h", 3}));
+  EXPECT_EQ(first.hazards[0].count, 7U);
+
+  EXPECT_EQ(cases[1].status, Status::passed);
+  EXPECT_EQ(cases[1].judgement.max_ratio, 0.25) << "the figures of passing cases are what drift is seen in";
+  EXPECT_TRUE(cases[1].judgement.worst.empty());
+  EXPECT_EQ(cases[2].name, "k/d512/rows1/nwg2/drift/s8");
+  EXPECT_EQ(cases[2].status, std::nullopt) << "started and never finished";
+
+  Summary summary;
+  summary.stopped = true;
+  ledger.finish(run, summary);
+  const RunRecord record = ledger.run(run);
+  EXPECT_EQ(record.description.replay_options, "--kernel 'a b.metal'");
+  EXPECT_EQ(record.description.version, "1.2.3");
+  EXPECT_EQ(record.description.schedule, "reverse");
+  EXPECT_EQ(record.description.seed, 18446744073709551615U);
+  EXPECT_EQ(record.description.selected, 3U);
+  EXPECT_EQ(record.verdicts, 2U);
+  EXPECT_EQ(record.failures, 1U);
+  EXPECT_TRUE(record.stopped);
+  EXPECT_THAT(record.finished, ::testing::MatchesRegex("20..-..-..T..:..:..Z"));
+}
+
+TEST(Ledger, KnowsEveryStatusAndHazardByName) {
+  Ledger ledger = Ledger::in_memory();
+  const RunId run = ledger.begin({});
+  for (int i = 0; i <= static_cast<int>(Status::skipped); ++i) {
+    Verdict verdict;
+    verdict.about = case_named(fmt::format("k/d256/rows1/nwg1/gauss/s{}", i));
+    verdict.status = static_cast<Status>(i);
+    ledger.started(run, verdict.about);
+    ledger.record(run, verdict);
+    EXPECT_EQ(ledger.cases(run).back().status, verdict.status);
+  }
+}
+
+TEST(Ledger, RefusesAVerdictOfACaseThatNeverStarted) {
+  Ledger ledger = Ledger::in_memory();
+  EXPECT_THROW(ledger.record(ledger.begin({}), failed_verdict("k/d256/rows2/nwg4/gauss/s1")), std::invalid_argument);
+}
+
+TEST(Ledger, KeepsTheNewestRuns) {
+  Ledger ledger = Ledger::in_memory();
+  for (int i = 0; i < 5; ++i) {
+    const RunId run = ledger.begin(command(fmt::format("run {}", i)));
+    const Verdict verdict = failed_verdict("k/d256/rows2/nwg4/gauss/s1");
+    ledger.started(run, verdict.about);
+    ledger.record(run, verdict);
+  }
+  ledger.keep(2);
+  const std::vector<RunRecord> runs = ledger.runs();
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].description.command, "run 3");
+  EXPECT_EQ(ledger.cases(runs[1].id).size(), 1U);
+  EXPECT_TRUE(ledger.cases(runs[0].id - 1).empty()) << "cases go with their run";
+  EXPECT_THROW(static_cast<void>(ledger.run(runs[0].id - 1)), LedgerError);
+}
+
+TEST(Ledger, IsStillThereInTheNextProcess) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "new" / "deep" / "ledger.sqlite";
+  RunId run = 0;
+  {
+    Ledger ledger = Ledger::open(file);
+    run = ledger.begin(command("first"));
+  }
+  Ledger again = Ledger::open(file);
+  EXPECT_EQ(again.run(run).description.command, "first");
+  EXPECT_EQ(Ledger::open_existing(file).runs().size(), 1U);
+}
+
+TEST(Ledger, HoldsWhatWasRecordedBeforeAKill) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "ledger.sqlite";
+  const pid_t child = fork();
+  if (child == 0) {
+    Ledger ledger = Ledger::open(file);
+    const RunId run = ledger.begin({});
+    const Verdict verdict = failed_verdict("k/d256/rows2/nwg4/gauss/s1");
+    ledger.started(run, verdict.about);
+    ledger.record(run, verdict);
+    ledger.started(run, case_named("k/d256/rows2/nwg4/gauss/s2"));
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const Ledger ledger = Ledger::open(file);
+  ASSERT_EQ(ledger.runs().size(), 1U);
+  EXPECT_EQ(ledger.runs()[0].finished, "");
+  const std::vector<CaseRecord> cases = ledger.cases(ledger.runs()[0].id);
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[0].status, Status::failed);
+  EXPECT_EQ(cases[1].status, std::nullopt);
+}
+
+std::string refusal_of(const std::filesystem::path& file) {
+  try {
+    static_cast<void>(Ledger::open(file));
+  } catch (const LedgerError& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST(Ledger, RefusesWhatIsNoLedger) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path text = folder.path() / "text";
+  std::ofstream(text) << "this is certainly not a database, and long enough to be looked at as one";
+  EXPECT_THAT(refusal_of(text), ::testing::AllOf(HasSubstr(text.string()), HasSubstr("not a database")));
+
+  const std::filesystem::path foreign = folder.path() / "foreign.sqlite";
+  Database(foreign, Database::Mode::create).execute("CREATE TABLE bookmark(url TEXT)");
+  EXPECT_THAT(refusal_of(foreign), ::testing::AllOf(HasSubstr(foreign.string()), HasSubstr("no ledger of assay")));
+
+  const std::filesystem::path newer = folder.path() / "newer.sqlite";
+  static_cast<void>(Ledger::open(newer));
+  Database(newer, Database::Mode::create).execute("PRAGMA user_version = 99");
+  EXPECT_THAT(refusal_of(newer), ::testing::AllOf(HasSubstr("version 99"), HasSubstr("version 1")));
+
+  EXPECT_THAT(refusal_of("/proc/no/ledger.sqlite"), HasSubstr("/proc/no/ledger.sqlite"));
+  EXPECT_THROW(static_cast<void>(Ledger::open_existing(folder.path() / "absent")), LedgerError);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "absent"));
+}
+
+}  // namespace
+}  // namespace assay::harness

@@ -1,0 +1,141 @@
+// What CI systems and people read of a run: the JUnit file against a golden one, figures counted by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <pugixml.hpp>
+
+#include "reports/figures.h"
+#include "reports/junit.h"
+#include "reports/replay.h"
+
+namespace assay::reports {
+namespace {
+
+using harness::CaseRecord;
+using harness::Status;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+CaseRecord record(std::string name, std::string family, std::string fixture, std::optional<Status> status, double ratio) {
+  CaseRecord result;
+  result.variant = family + "_v1";
+  result.name = std::move(name);
+  result.family = std::move(family);
+  result.fixture = std::move(fixture);
+  result.status = status;
+  result.schedules = "forward";
+  result.judgement.compared = 4;
+  result.judgement.max_ratio = ratio;
+  result.judgement.median_bound_ratio = ratio / 8;
+  result.oracle_seconds = 0.25;
+  result.simulator_seconds = 0.5;
+  return result;
+}
+
+harness::RunRecord some_run() {
+  harness::RunRecord run;
+  run.id = 7;
+  run.started = "2026-11-21T12:00:00Z";
+  run.description.command = "assay gate --kernel 'a&b.metal'";
+  run.description.replay_options = "--kernel 'a&b.metal' --family tq4";
+  run.description.version = "0.1.0";
+  run.description.machine = "Linux test";
+  return run;
+}
+
+std::vector<CaseRecord> some_cases() {
+  std::vector<CaseRecord> cases = {
+      record("tq4_v1/a", "tq4", "gauss", Status::passed, 0.5),  record("fwht_v1/b", "fwht", "gauss", Status::failed, 40),
+      record("tq4_v1/c", "tq4", "drift", Status::timeout, 0),   record("tq4_v1/d", "tq4", "gauss", Status::skipped, 0),
+      record("tq4_v1/e", "tq4", "gauss", Status::passed, 0.75), record("tq4_v1/f", "tq4", "gauss", std::nullopt, 0)};
+  CaseRecord& failed = cases[1];
+  failed.reason = "1 elements above their bound <&>";
+  failed.schedules = "forward,reverse";
+  failed.row_length = 2;
+  failed.judgement.worst = {{3, 0.5, 0.75, 0.00625, 40, harness::ElementFault::above_bound}};
+  failed.hazards.push_back({metal::HazardKind::invalid_access, "f", "wild", {"k.metal", 12}, {}, 2});
+  cases[2].reason = "no verdict after 60 s";
+  cases[3].reason = "no function for d512";
+  for (const std::size_t i : {std::size_t{2}, std::size_t{3}, std::size_t{5}}) cases[i].judgement = {};
+  for (std::size_t i = 0; i < cases.size(); ++i) cases[i].axes = {{"nwg", i % 2 == 0 ? 1 : 16}};
+  return cases;
+}
+
+TEST(JUnit, IsTheGoldenFile) {
+  const std::string file = ASSAY_SOURCE_DIR "/tests/golden/junit.xml";
+  std::ifstream stream(file);
+  const std::string golden{std::istreambuf_iterator<char>(stream), {}};
+  const std::string text = junit(some_run(), some_cases());
+  if (text != golden) std::ofstream(::testing::TempDir() + "junit.xml") << text;
+  EXPECT_EQ(text, golden) << "what was written is in " << ::testing::TempDir() << "junit.xml";
+}
+
+TEST(JUnit, CountsAndReplaysAsAReaderSeesThem) {
+  const std::string text = junit(some_run(), some_cases());
+  pugi::xml_document document;
+  ASSERT_TRUE(document.load_string(text.c_str()));
+  const pugi::xml_node root = document.child("testsuites");
+  EXPECT_EQ(root.attribute("tests").as_int(), 6);
+  EXPECT_EQ(root.attribute("failures").as_int(), 1);
+  EXPECT_EQ(root.attribute("errors").as_int(), 2);
+  EXPECT_EQ(root.attribute("skipped").as_int(), 1);
+  const pugi::xml_node failed = root.find_node([](pugi::xml_node node) { return std::string_view(node.name()) == "failure"; });
+  EXPECT_STREQ(failed.attribute("message").value(), "1 elements above their bound <&>");
+  EXPECT_THAT(failed.child_value(), HasSubstr("replay: assay run fwht_v1/b --kernel 'a&b.metal' --family tq4 --schedule forward,reverse"));
+  EXPECT_THAT(failed.child_value(), HasSubstr("row 1, coordinate 1: expected 0.5, actual 0.75, error 0.25, bound 0.00625"));
+  EXPECT_STREQ(failed.parent().attribute("name").value(), "fwht_v1/b");
+}
+
+TEST(JUnit, SurvivesTextThatXmlCannotHold) {
+  std::vector<CaseRecord> cases = some_cases();
+  constexpr char text_before[] = "nul \0 bell \a latin \xE9 overlong \xC0\xAF surrogate \xED\xA0\x80 cut \xE2\x82";
+  cases[1].reason = std::string(text_before, sizeof(text_before) - 1) + " good \xE2\x82\xAC";
+  const std::string text = junit(some_run(), cases);
+  pugi::xml_document document;
+  ASSERT_TRUE(document.load_buffer(text.data(), text.size()));
+  const std::string message = document.child("testsuites")
+                                  .find_node([](pugi::xml_node node) { return std::string_view(node.name()) == "failure"; })
+                                  .attribute("message")
+                                  .value();
+  const std::string r = "\xEF\xBF\xBD";
+  EXPECT_EQ(message, "nul " + r + " bell " + r + " latin " + r + " overlong " + r + r + " surrogate " + r + r + r + " cut " + r + r +
+                         " good \xE2\x82\xAC");
+}
+
+TEST(Figures, AreCountedPerFixtureAndAxisValue) {
+  const std::vector<FigureTable> tables = figure_tables(some_cases());
+  ASSERT_EQ(tables.size(), 4U);
+  EXPECT_EQ(tables[0].family, "tq4");
+  EXPECT_EQ(tables[0].property, "fixture");
+  ASSERT_EQ(tables[0].figures.size(), 1U) << "drift timed out: nothing was compared there";
+  EXPECT_EQ(tables[0].figures[0].value, "gauss");
+  EXPECT_EQ(tables[0].figures[0].cases, 2U);
+  EXPECT_EQ(tables[0].figures[0].largest_ratio, 0.75);
+  EXPECT_EQ(tables[0].figures[0].largest_ratio_case, "tq4_v1/e");
+  EXPECT_EQ(tables[1].property, "nwg");
+  EXPECT_EQ(tables[1].figures[0].value, "1");
+  EXPECT_EQ(tables[3].figures[0].value, "16");
+  EXPECT_EQ(tables[3].figures[0].median_bound_ratio, 5.0);
+  EXPECT_EQ(fixture_lines(tables), "largest error/bound by family and fixture\n  tq4       gauss 0.75\n  fwht      gauss 40\n");
+  EXPECT_THAT(table_text(tables), HasSubstr("tq4 by nwg\n"));
+}
+
+TEST(Figures, OfNothingAreNothing) {
+  EXPECT_TRUE(figure_tables({}).empty());
+  EXPECT_EQ(fixture_lines({}), "");
+}
+
+TEST(Replay, LeavesOutTheScheduleThatComesByItself) {
+  harness::RunRecord run = some_run();
+  CaseRecord failed = some_cases()[1];
+  failed.schedules = "forward";
+  EXPECT_THAT(replay_line(run, failed), Not(HasSubstr("--schedule")));
+  run.description.schedule = "random:3";
+  EXPECT_THAT(replay_line(run, failed), HasSubstr("--schedule random:3"));
+}
+
+}  // namespace
+}  // namespace assay::reports
