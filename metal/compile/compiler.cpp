@@ -124,11 +124,15 @@ std::vector<std::string> Compiler::language_flags() const {
 }
 
 std::filesystem::path Compiler::prelude() const {
-  const std::string name = Hash().add(toolchain_).add(fmt::format("{}", fmt::join(language_flags(), " "))).hex() + ".pch";
+  // Its name tells the headers' contents, so their dates do not count: a checkout that touches them must not make it useless.
+  const std::vector<std::string> dateless = {"-Xclang", "-fno-pch-timestamp"};
+  const std::string name =
+      Hash().add(toolchain_).add(fmt::format("{} {}", fmt::join(language_flags(), " "), fmt::join(dateless, " "))).hex() + ".pch";
   return cache_.get(name, [&](const std::filesystem::path& output) {
     std::vector<std::string> command = {clang_};
     const auto flags = language_flags();
     command.insert(command.end(), flags.begin(), flags.end());
+    command.insert(command.end(), dateless.begin(), dateless.end());
     command.insert(command.end(), {"-Xclang", "-emit-pch", "-Xclang", "-fpch-instantiate-templates", "-c",
                                    (shader_directory() / "kernel.h").string(), "-o", output.string()});
     const auto result = run_process(command);

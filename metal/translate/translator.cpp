@@ -6,6 +6,7 @@
 #include <array>
 
 #include "metal/errors.h"
+#include "metal/translate/literals.h"
 
 namespace assay::metal::translate {
 
@@ -507,6 +508,7 @@ bool Translator::is_const_reference(std::size_t thread) const {
 void Translator::replace_words() {
   for (std::size_t index = 0; index < tokens_.size(); ++index) {
     Token& token = tokens_[index];
+    if (token.kind == TokenKind::number && !token.replacement) token.replacement = literal_for_opencl(token.text);
     if (token.kind != TokenKind::identifier || token.replacement) continue;
     if (is_space_word(token) || token.is("kernel")) {
       if (used_as_name(index)) {

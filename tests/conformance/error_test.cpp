@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -262,6 +263,24 @@ TEST(Cache, ADamagedEntryIsMadeAnew) {
   EXPECT_EQ(damaged, 1u);
   const auto pipeline = metal::Library::from_source(source, "test.metal", options)->pipeline({"test", {}});
   EXPECT_EQ(pipeline->layout().function, "test");
+  std::filesystem::remove_all(folder);
+}
+
+// A checkout or an update of the sources gives our headers another date, and not always another text.
+TEST(Cache, DoesNotGoByTheDateOfOurHeaders) {
+  const auto folder = std::filesystem::temp_directory_path() / "assay_cache_date_test";
+  std::filesystem::remove_all(folder);
+  metal::CompileOptions options;
+  options.cache_directory = folder;
+  const auto compile = [&](std::string_view body) {
+    (void)metal::Library::from_source(with_library(body), "test.metal", options)->pipeline({"test", {}});
+  };
+  compile("kernel void test(device int* out) { out[0] = 1; }");
+  const std::filesystem::path header = std::filesystem::path(ASSAY_SOURCE_DIR) / "metal/shader/vec.h";
+  const auto date = std::filesystem::last_write_time(header);
+  std::filesystem::last_write_time(header, date + std::chrono::seconds(7));
+  EXPECT_NO_THROW(compile("kernel void test(device int* out) { out[0] = 2; }"));
+  std::filesystem::last_write_time(header, date);
   std::filesystem::remove_all(folder);
 }
 

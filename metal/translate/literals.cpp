@@ -1,0 +1,43 @@
+#include "metal/translate/literals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace assay::metal::translate {
+
+namespace {
+
+bool is_floating(std::string_view text) {
+  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  return text.find_first_of(hexadecimal ? "pP" : ".eE") != std::string_view::npos;
+}
+
+// `value`, from decimal or hexadecimal digits, rounded to the 8 bits of a bfloat's significand. Its subnormals end at 2^-133.
+double to_bfloat(long double value) {
+  if (value == 0.0L) return 0.0;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  const int unit = std::max(exponent - 8, -133);
+  return static_cast<double>(std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit));
+}
+
+}  // namespace
+
+std::optional<std::string> literal_for_opencl(std::string_view text) {
+  if (!is_floating(text)) return std::nullopt;
+  std::string digits(text);
+  std::erase(digits, '\'');
+  if (digits.ends_with("bf") || digits.ends_with("BF")) {
+    // In a hexadecimal literal an exponent stands between the digits b and f and this suffix, so that the two cannot be mixed up.
+    const std::string number = digits.substr(0, digits.size() - 2);
+    return fmt::format("((__bf16){:a}f)", to_bfloat(std::strtold(number.c_str(), nullptr)));
+  }
+  const char last = digits.back();
+  if ((last >= '0' && last <= '9') || last == '.') return std::string(text) + "f";
+  return std::nullopt;
+}
+
+}  // namespace assay::metal::translate

@@ -1,0 +1,17 @@
+// Number literals as Metal reads them, spelled for C++ for OpenCL.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace assay::metal::translate {
+
+// What to write for the number `text`, or nothing if it means the same in both languages.
+//
+// A floating literal without a suffix is a float in Metal and gets an `f`: the compiler's own switch for that is forgotten
+// where a template is instantiated. `bf` makes a bfloat of the value rounded once, to nearest even, which is written as a
+// hexadecimal literal.
+[[nodiscard]] std::optional<std::string> literal_for_opencl(std::string_view text);
+
+}  // namespace assay::metal::translate
