@@ -22,6 +22,7 @@ using ::testing::StrictMock;
 
 MATCHER_P(Function, name, "") { return arg.function == name && arg.constants.empty(); }
 MATCHER_P(IsView, buffer, "") { return arg.buffer == buffer && arg.offset == 0; }
+MATCHER_P2(IsView, buffer, offset, "") { return arg.buffer == buffer && arg.offset == std::size_t{offset}; }
 
 // What one set_bytes carried.
 auto save_to(std::vector<std::byte>& bytes) {
@@ -93,6 +94,35 @@ TEST(Tq4Dispatch, SplitHeadRunsAttentionThenOneBarrierThenReduce) {
   EXPECT_EQ(word_at(reduce_params, 0), 8U) << "nrows";
   ASSERT_EQ(nwg_param.size(), 4U);
   EXPECT_EQ(word_at(nwg_param, 0), 4U);
+}
+
+// All tensors in one heap, as an engine with an arena binds them: every binding keeps its own offset, the partials in both dispatches.
+TEST(Tq4Dispatch, EveryBindingKeepsItsOffset) {
+  Tq4Scene scene;
+  metal::Buffer heap(131072);
+  const kernels::BoundKernel attention = bound("tq4", tq4_layout());
+  const kernels::BoundKernel reduce = bound("reduce", reduce_layout());
+  StrictMock<MockEncoder> encoder;
+  InSequence order;
+  EXPECT_CALL(encoder, set_pipeline(_));
+  EXPECT_CALL(encoder, set_bytes(0, _));
+  EXPECT_CALL(encoder, set_buffer(1, IsView(&heap, 256U)));
+  EXPECT_CALL(encoder, set_buffer(2, IsView(&heap, 8448U)));
+  EXPECT_CALL(encoder, set_buffer(3, IsView(&heap, 41216U)));
+  EXPECT_CALL(encoder, set_buffer(4, IsView(&heap, 8448U)));
+  EXPECT_CALL(encoder, set_buffer(5, IsView(&heap, 42240U)));
+  EXPECT_CALL(encoder, set_buffer(6, IsView(&heap, 43264U)));
+  EXPECT_CALL(encoder, set_threadgroup_memory_length(0, 1792));
+  EXPECT_CALL(encoder, dispatch_threadgroups(Size3{1, 8, 4}, Size3{32, 1, 1}));
+  EXPECT_CALL(encoder, memory_barrier());
+  EXPECT_CALL(encoder, set_pipeline(_));
+  EXPECT_CALL(encoder, set_bytes(0, _));
+  EXPECT_CALL(encoder, set_buffer(1, IsView(&heap, 43264U)));
+  EXPECT_CALL(encoder, set_buffer(2, IsView(&heap, 76288U)));
+  EXPECT_CALL(encoder, set_bytes(3, _));
+  EXPECT_CALL(encoder, dispatch_threadgroups(Size3{8, 1, 1}, Size3{128, 1, 1}));
+  kernels::encode_tq4(encoder, attention, &reduce, scene.parameters,
+                      {{&heap, 256}, {&heap, 8448}, {&heap, 41216}, {&heap, 8448}, {&heap, 42240}, {&heap, 76288}, {&heap, 43264}});
 }
 
 TEST(Tq4Dispatch, OneWorkgroupWritesTheOutputItselfWithoutBarrierOrReduce) {
@@ -168,15 +198,15 @@ TEST(ReduceDispatch, OneThreadgroupPerRowOneSimdgroupPerWorkgroup) {
 }
 
 TEST(FwhtDispatch, OneSimdgroupPerHeadInPlace) {
-  metal::Buffer data(5 * 256 * 4);
+  metal::Buffer data(512 + 5 * 256 * 4);
   const kernels::BoundKernel kernel = bound("fwht", fwht_layout());
   StrictMock<MockEncoder> encoder;
   std::vector<std::byte> params;
   EXPECT_CALL(encoder, set_pipeline(Function("fwht_sign_premult_f32_d256")));
   EXPECT_CALL(encoder, set_bytes(1, _)).WillOnce(save_to(params));
-  EXPECT_CALL(encoder, set_buffer(0, IsView(&data)));
+  EXPECT_CALL(encoder, set_buffer(0, IsView(&data, 512U)));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{5, 1, 1}, Size3{32, 1, 1}));
-  kernels::encode_fwht(encoder, kernel, {.head_dim = 256, .num_heads = 5}, {&data});
+  kernels::encode_fwht(encoder, kernel, {.head_dim = 256, .num_heads = 5}, {&data, 512});
   ASSERT_EQ(params.size(), 8U);
   EXPECT_EQ(word_at(params, 0), 256U);
   EXPECT_EQ(word_at(params, 4), 5U);

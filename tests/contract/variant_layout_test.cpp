@@ -1,0 +1,62 @@
+// Our variants take exactly what the contract writes down: what the translator reflects from their sources against the
+// spelled-out layouts that the dispatch tests drive the launch code with. A user's kernel may differ; ours may not.
+#include <gtest/gtest.h>
+
+#include "metal/library.h"
+#include "tests/contract/recording_encoder.h"
+
+namespace assay::tests {
+namespace {
+
+metal::ArgumentLayout reflected(const std::string& variant, const std::string& function) {
+  return metal::Library::from_file(std::string(ASSAY_SOURCE_DIR "/kernels/variants/") + variant + "/kernel.metal")
+      ->pipeline({function, {}})
+      ->layout();
+}
+
+void expect_same(const metal::ArgumentLayout& actual, const metal::ArgumentLayout& contract) {
+  EXPECT_EQ(actual.function, contract.function);
+  ASSERT_EQ(actual.arguments.size(), contract.arguments.size());
+  for (const metal::BoundArgument& wanted : contract.arguments) {
+    SCOPED_TRACE(wanted.name);
+    const metal::BoundArgument* argument = actual.find(wanted.name);
+    ASSERT_NE(argument, nullptr);
+    EXPECT_EQ(argument->space, wanted.space);
+    EXPECT_EQ(argument->index, wanted.index);
+    if (wanted.space == metal::AddressSpace::threadgroup) continue;  // its element type is the kernel's business
+    EXPECT_EQ(argument->element, wanted.element);
+    EXPECT_EQ(argument->size, wanted.size);
+    EXPECT_EQ(argument->is_const, wanted.is_const);
+    ASSERT_EQ(argument->layout.has_value(), wanted.layout.has_value());
+    if (!wanted.layout) continue;
+    EXPECT_EQ(argument->layout->size, wanted.layout->size);
+    ASSERT_EQ(argument->layout->fields.size(), wanted.layout->fields.size());
+    for (std::size_t i = 0; i < wanted.layout->fields.size(); ++i) {
+      EXPECT_EQ(argument->layout->fields[i].name, wanted.layout->fields[i].name);
+      EXPECT_EQ(argument->layout->fields[i].offset, wanted.layout->fields[i].offset) << wanted.layout->fields[i].name;
+      EXPECT_EQ(argument->layout->fields[i].type, wanted.layout->fields[i].type) << wanted.layout->fields[i].name;
+    }
+  }
+}
+
+TEST(VariantLayout, Tq4) {
+  for (const char* function : {"flash_attn_vec_tq_dk256", "flash_attn_vec_tq_dk512"}) {
+    expect_same(reflected("tq4_v1", function), tq4_layout(function));
+  }
+}
+
+TEST(VariantLayout, Reduce) {
+  for (const char* function : {"flash_attn_vec_reduce_dk256", "flash_attn_vec_reduce_dk512"}) {
+    expect_same(reflected("reduce_v1", function), reduce_layout(function));
+  }
+}
+
+TEST(VariantLayout, Fwht) {
+  for (const char* function : {"fwht_standalone_f32_d256", "fwht_standalone_f32_d512", "fwht_sign_premult_f32_d256",
+                               "fwht_sign_premult_f32_d512", "fwht_sign_undo_f32_d256", "fwht_sign_undo_f32_d512"}) {
+    expect_same(reflected("fwht_v1", function), fwht_layout(function));
+  }
+}
+
+}  // namespace
+}  // namespace assay::tests
