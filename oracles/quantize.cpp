@@ -1,0 +1,107 @@
+#include "oracles/quantize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "oracles/codebook.h"
+#include "oracles/fwht.h"
+
+namespace assay::oracles {
+namespace {
+
+constexpr std::size_t kBlock = 256;  // coordinates that share a norm
+
+void require(const QuantizeShape& shape, std::span<const float> src) {
+  if (shape.head_dim != 256 && shape.head_dim != 512) {
+    throw std::invalid_argument(fmt::format("quantize: head_dim {} is neither 256 nor 512", shape.head_dim));
+  }
+  if (src.size() != shape.kv_heads * shape.head_dim || src.empty()) {
+    throw std::invalid_argument(fmt::format("quantize: {} values for {} heads of head_dim {}", src.size(), shape.kv_heads, shape.head_dim));
+  }
+  if (shape.head_dim == 512 && !(shape.scale_factor_d512 > 0.0F && std::isfinite(shape.scale_factor_d512))) {
+    throw std::invalid_argument(fmt::format("quantize: scale_factor_d512 is {}: it must be positive", shape.scale_factor_d512));
+  }
+}
+
+// What is known of a computed number: it lies in [value - bound, value + bound].
+struct Uncertain {
+  double value;
+  double bound;
+};
+
+// ||y|| / root of a block whose coordinates carry `error` each. The root of a sum of squares with relative error x has relative error
+// at most x (if the sum errs upward, x / 2); squares that underflow take at most `lost` from the sum, or add it.
+Uncertain norm_of(std::span<const double> y, double error, double root, std::size_t sum_depth, const ArithmeticProfile& profile) {
+  double squares = 0.0;
+  for (const double coordinate : y) squares += coordinate * coordinate;
+  const double size = std::sqrt(squares);
+  const double count = static_cast<double>(y.size());
+  // By the triangle inequality a norm moves by no more than the norm of what moved it.
+  const double moved = error * std::sqrt(count);
+  const double relative = gamma(static_cast<double>(sum_depth)) + gamma(1.0 + profile.divide_error);
+  const double lost = count * (profile.eta + profile.eta_add);
+  // sqrt(s + d) - sqrt(s) is below sqrt(d), and below d / sqrt(s) where s is not small.
+  const double from_underflow = std::min(std::sqrt(lost), size > 0.0 ? lost / size : std::numeric_limits<double>::infinity());
+  const double bound = (moved + (size + moved) * relative + from_underflow * (1.0 + relative)) / root + profile.eta;
+  return {size / root, size == 0.0 && error == 0.0 ? 0.0 : bound};
+}
+
+// The factor that a block's coordinates are multiplied with: unit / norm, by reciprocal and product.
+Uncertain factor_of(const Uncertain& norm, double unit, const ArithmeticProfile& profile) {
+  const double factor = unit / norm.value;
+  if (!(norm.bound < norm.value)) return {factor, std::numeric_limits<double>::infinity()};
+  const double largest = unit / (norm.value - norm.bound) * (1.0 + gamma(profile.reciprocal_error + 1.0));
+  return {factor, largest - factor};
+}
+
+}  // namespace
+
+QuantizedToken quantize(const QuantizeShape& shape, std::span<const float> src, std::size_t sum_depth, const ArithmeticProfile& profile) {
+  require(shape, src);
+  const std::span<const float> centroids = codebook(shape.bits);
+  const Expected rotated = fwht(src, shape.head_dim, FwhtMode::signs_first, profile);
+  const std::size_t depth = sum_depth == 0 ? kBlock : std::min(sum_depth, kBlock);
+  const double smallest = static_cast<double>(kSmallestNorm);
+  const bool blocks = shape.head_dim > kBlock;
+  const double unit = blocks ? static_cast<double>(shape.scale_factor_d512) : 16.0;
+  const double root = blocks ? 16.0 : 1.0;
+
+  QuantizedToken token;
+  const std::size_t rows = src.size() / kBlock;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t first = row * kBlock;
+    const std::span<const double> y(rotated.value.data() + first, kBlock);
+    // A row of zeros has exact zeros as its transform, whatever the bound allows for flushed sums.
+    const bool is_zero = rotated.magnitude[first] == 0.0;
+    const double error = is_zero ? 0.0 : rotated.bound[first];
+    const Uncertain norm = norm_of(y, error, root, depth, profile);
+    token.norms.value.push_back(norm.value);
+    token.norms.bound.push_back(norm.bound);
+    token.norms.magnitude.push_back(norm.value);
+
+    // Where the threshold itself is in doubt, both 0 and the scaled coordinate are right.
+    const bool may_vanish = norm.value - norm.bound <= smallest;
+    const bool must_vanish = norm.value + norm.bound <= smallest;
+    const Uncertain factor = must_vanish ? Uncertain{0.0, 0.0} : factor_of(norm, unit, profile);
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      const double scaled = y[i] * factor.value;
+      const double largest = (std::abs(y[i]) + error) * (factor.value + factor.bound) * (1.0 + gamma(1.0)) + profile.eta;
+      const double reach = must_vanish ? 0.0 : largest - std::abs(scaled);
+      const double low = may_vanish ? std::min(0.0, scaled - reach) : scaled - reach;
+      const double high = may_vanish ? std::max(0.0, scaled + reach) : scaled + reach;
+      const double input = norm.value <= smallest ? 0.0 : scaled;
+      token.inputs.value.push_back(input);
+      token.inputs.bound.push_back(std::max(input - low, high - input));
+      token.inputs.magnitude.push_back(factor.value * rotated.magnitude[first]);
+      token.lowest.push_back(quantize_coordinate(centroids, low));
+      token.highest.push_back(quantize_coordinate(centroids, high));
+    }
+  }
+  return token;
+}
+
+}  // namespace assay::oracles
