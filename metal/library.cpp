@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
+#include <set>
 
 #include "metal/compile/compiler.h"
 #include "metal/compile/temporary_file.h"
@@ -53,27 +55,34 @@ struct Library::Impl {
     }
   }
 
-  // Where clang's thread address space is stricter than Metal's, further renderings are laxer: the file is right if one compiles,
-  // and otherwise the first messages are the ones that Metal's compiler would give.
+  // Where clang is stricter than Metal, further renderings are laxer: the file is right if one compiles, and otherwise the first
+  // messages are the ones that Metal's compiler would give.
   std::filesystem::path compile_object(const translate::Kernel& kernel, const PipelineDescriptor& descriptor,
                                        Instrumentation instrumentation) const {
     using ThreadSpace = translate::Translation::ThreadSpace;
+    using Casts = translate::Translation::Casts;
     // The pass looks for this name.
     const std::string_view mark =
         instrumentation == Instrumentation::traced ? "\nextern \"C\" __attribute__((used)) void __assay_traced() {}\n" : "";
-    const auto source = [&](ThreadSpace spaces) { return translation.render(kernel, descriptor.constants, spaces).append(mark); };
-    try {
-      return compiler.shared_object(source(ThreadSpace::exact), descriptor.function);
-    } catch (const CompileError&) {
-      for (const auto spaces : {ThreadSpace::values, ThreadSpace::relaxed}) {
-        if (source(spaces) == source(ThreadSpace::exact)) continue;
+    std::set<std::string> tried;
+    std::optional<CompileError> first;
+    for (const auto casts : {Casts::plain, Casts::bridged}) {
+      if (casts == Casts::bridged && !mentions_half_and_bfloat(first->what())) break;
+      for (const auto spaces : {ThreadSpace::exact, ThreadSpace::values, ThreadSpace::relaxed}) {
+        const auto source = translation.render(kernel, descriptor.constants, spaces, casts).append(mark);
+        if (!tried.insert(source).second) continue;
         try {
-          return compiler.shared_object(source(spaces), descriptor.function);
-        } catch (const CompileError&) {
+          return compiler.shared_object(source, descriptor.function);
+        } catch (const CompileError& error) {
+          if (!first) first = error;
         }
       }
-      throw;
     }
+    throw CompileError(*first);
+  }
+
+  static bool mentions_half_and_bfloat(std::string_view text) {
+    return text.find("'half'") != std::string_view::npos && text.find("'bfloat'") != std::string_view::npos;
   }
 
   // A constant that the file does not declare is ignored, as in Metal; one of another kind is not.

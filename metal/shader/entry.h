@@ -133,6 +133,19 @@ struct without_space<__global T> {
 template <typename T>
 using declared = typename without_space<T>::type;
 
+// `half(x)` of a bfloat, spelled `half((cast_to<half>(), x))`: the comma hands on a float where clang has no conversion, and is
+// the built-in one, which changes nothing, everywhere else.
+template <typename To>
+struct cast_to {};
+template <typename T, typename = metal::enable_if_t<metal::is_same<metal::remove_cvref_t<T>, bfloat>::value>>
+constexpr float operator,(cast_to<half>, T&& value) {
+  return value;
+}
+template <typename T, typename = metal::enable_if_t<metal::is_same<metal::remove_cvref_t<T>, half>::value>>
+constexpr float operator,(cast_to<bfloat>, T&& value) {
+  return value;
+}
+
 // Stands at the top of every loop body; see pass/lockstep_pass.cpp.
 struct iteration {
   ~iteration() { __assay_iteration_end(); }

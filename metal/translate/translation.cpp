@@ -86,9 +86,16 @@ const Kernel* Translation::find(std::string_view host_name) const {
   return found == kernels_.end() ? nullptr : &*found;
 }
 
-std::string Translation::render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
-                                ThreadSpace spaces) const {
+std::string Translation::render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants, ThreadSpace spaces,
+                                Casts casts) const {
   TokenStream stream = stream_;
+  if (casts == Casts::bridged) {
+    // The left side is in source order and the right side against it, so that inner casts stay inside.
+    for (const auto& cast : casts_) {
+      stream.tokens[cast.first_token].before += fmt::format(" (::__assay::cast_to<{}>(),", cast.type);
+      stream.tokens[cast.last_token].after.insert(0, ")");
+    }
+  }
   if (spaces != ThreadSpace::relaxed) {
     for (const auto token : unqualified_members_) stream.tokens[token].after += " __private";
   }

@@ -75,8 +75,10 @@ class Translation {
   // a member function without an address space serves thread objects. In `values`, const members and const references that name
   // the thread space, or none, also take temporaries, which for clang lie in no space; in `relaxed` any member serves any object.
   enum class ThreadSpace { exact, values, relaxed };
-  [[nodiscard]] std::string render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
-                                   ThreadSpace spaces) const;
+  // `bridged` leads every cast that may be one between half and bfloat over float: Metal has it and clang refuses it.
+  enum class Casts { plain, bridged };
+  [[nodiscard]] std::string render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants, ThreadSpace spaces,
+                                   Casts casts) const;
 
  private:
   friend class Translator;
@@ -91,6 +93,13 @@ class Translation {
   std::vector<std::size_t> const_thread_words_;         // the `thread` of `const thread T&` and of `f() const thread`
   std::vector<std::size_t> unqualified_const_members_;  // last tokens of declarators without an address space
   std::vector<std::size_t> unqualified_members_;
+  // A cast's operand, from its first to its last token, and the type it becomes.
+  struct Cast {
+    std::string type;
+    std::size_t first_token;
+    std::size_t last_token;
+  };
+  std::vector<Cast> casts_;                    // in source order, outer ones first
   std::vector<DefinedQuery> defined_queries_;  // is_function_constant_defined(name)
 };
 

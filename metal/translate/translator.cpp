@@ -42,6 +42,7 @@ Translator::Translator(TokenStream stream) : tokens_(result_.stream_) { result_.
 
 Translation Translator::run() {
   strip_attributes();
+  collect_type_names();
   walk();
   replace_words();
   return std::move(result_);
@@ -95,6 +96,7 @@ void Translator::walk() {
       continue;
     }
     const Token& token = tokens_[index];
+    note_cast(index);
     if (token.is("{")) {
       open_brace(index);
       at_start = true;

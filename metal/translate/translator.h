@@ -55,6 +55,15 @@ class Translator {
   [[nodiscard]] bool is_const_reference(std::size_t thread) const;
   [[nodiscard]] bool used_as_name(std::size_t index) const;
 
+  // ---- casts.cpp: casts between scalars, which a pipeline may need another way
+  void collect_type_names();
+  void note_cast(std::size_t index);
+  void note_functional_cast(std::size_t name);
+  void note_c_cast(std::size_t open);
+  void note_cast_of(std::string type, std::size_t first, std::size_t last);
+  [[nodiscard]] bool inside_expressions() const;
+  [[nodiscard]] std::size_t operand_end(std::size_t first) const;
+
   // ---- kernels.cpp: entry points and function constants
   // Each returns the token to go on with if it has dealt with the statement at `first`, else `first`.
   std::size_t explicit_instantiation(std::size_t first);
@@ -83,8 +92,9 @@ class Translator {
   std::map<std::size_t, std::size_t> attribute_end_;  // first bracket -> last bracket
   std::vector<Frame> frames_;
   std::vector<Primary> primaries_;
-  std::set<std::size_t> loop_tails_;  // the `while` of a do statement
-  std::size_t statement_ = 0;         // first token of the current statement
+  std::set<std::string, std::less<>> type_names_;  // that may be half or bfloat: the two, type parameters, aliases
+  std::set<std::size_t> loop_tails_;               // the `while` of a do statement
+  std::size_t statement_ = 0;                      // first token of the current statement
   unsigned threadgroup_variables_ = 0;
 };
 
