@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file does; a module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 7;
+inline constexpr std::uint32_t kVersion = 8;
 
 inline constexpr std::uint32_t kLanes = 32;         // a SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -90,6 +90,7 @@ struct Module {
   std::uint32_t present_buffers;    // bit i: [[buffer(i)]] is an argument of this specialisation
   std::uint32_t present_threadgroup_arguments;
   std::uint32_t has_device_atomics;
+  std::uint32_t max_total_threads;  // what the kernel allows in a threadgroup; 0: it says nothing
   const char* reflection;  // see pass/reflection.h
   void** services;         // kServiceCount entries, filled in by the loader
   void (*entry)(Lane*);

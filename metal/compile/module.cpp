@@ -97,6 +97,7 @@ ArgumentLayout layout_of(const translate::Kernel& kernel, const abi::Module& mod
   layout.line = kernel.line;
   layout.static_threadgroup_bytes = module.threadgroup_bytes;
   layout.max_total_threads = kernel.max_total_threads;
+  if (module.max_total_threads != 0) layout.max_total_threads = std::min(layout.max_total_threads, module.max_total_threads);
   auto reflected = parse_reflection(module.reflection);
   for (std::size_t position = 0; position < kernel.parameters.size(); ++position) {
     const auto& parameter = kernel.parameters[position];

@@ -114,6 +114,7 @@ class Lockstep {
   std::uint32_t present_buffers_ = 0;
   std::uint32_t present_threadgroup_arguments_ = 0;
   bool has_device_atomics_ = false;
+  std::uint64_t max_total_threads_ = 0;
 };
 
 }  // namespace assay::metal::pass

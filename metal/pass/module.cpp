@@ -44,6 +44,10 @@ void Lockstep::replace_position_queries() {
   for (auto* call : queries) {
     const auto name = call->getCalledFunction()->getName();
     llvm::Value* value = nullptr;
+    if (name == "__assay_max_total_threads") {
+      max_total_threads_ = constant_argument(*call, 0);
+      continue;
+    }
     if (name == "__assay_buffer") {
       present_buffers_ |= 1u << constant_argument(*call, 0);
       value = load(top.getPtrTy(), offsetof(abi::Lane, buffers) + constant_argument(*call, 0) * sizeof(void*));
@@ -109,6 +113,7 @@ void Lockstep::emit_module() {
                               word(present_buffers_),
                               word(present_threadgroup_arguments_),
                               word(has_device_atomics_ ? 1 : 0),
+                              word(max_total_threads_),
                               text(reflection_),
                               services_,
                               entry_};

@@ -7,6 +7,8 @@ __attribute__((const)) __local void* __assay_threadgroup_argument(unsigned int i
 __attribute__((const)) __local void* __assay_threadgroup_variable(unsigned int id, unsigned long bytes, unsigned long alignment);
 __attribute__((const)) unsigned int __assay_builtin(unsigned int which, unsigned int component);
 void __assay_iteration_end();
+// Stands in a kernel whose max_total_threads_per_threadgroup only the compiler can compute.
+void __assay_max_total_threads(unsigned int threads);
 
 // The backend converts float to bfloat by calling this, and Debian's libgcc 12 does not have it. To nearest even; NaN stays
 // NaN and becomes quiet.
@@ -20,69 +22,27 @@ __attribute__((used)) inline __bf16 __truncsfbf2(float value) {
 
 namespace __assay {
 
-// Converts to whatever pointer or reference the kernel declares, so that entry points need not repeat types.
-template <unsigned int Index>
-struct device_buffer {
-  template <typename T>
-  operator __attribute__((opencl_global_device)) T*() const {
-    return (__attribute__((opencl_global_device)) T*)__assay_buffer(Index);
-  }
-  template <typename T>
-  operator __attribute__((opencl_global_device)) T&() const {
-    return *(__attribute__((opencl_global_device)) T*)__assay_buffer(Index);
-  }
-};
-
-template <unsigned int Index>
-struct constant_buffer {
-  template <typename T>
-  operator __global const T*() const {
-    return (__global const T*)__assay_buffer(Index);
-  }
-  template <typename T>
-  operator __global const T&() const {
-    return *(__global const T*)__assay_buffer(Index);
-  }
-};
-
-template <unsigned int Index>
-struct threadgroup_argument {
-  template <typename T>
-  operator __local T*() const {
-    return (__local T*)__assay_threadgroup_argument(Index);
-  }
-  template <typename T>
-  operator __local T&() const {
-    return *(__local T*)__assay_threadgroup_argument(Index);
-  }
-};
-
-// An argument whose function constant is false.
-struct absent {
-  template <typename T>
-  operator T() const {
-    return (T)0;
-  }
-};
-
-template <bool Exists>
-struct choose {
-  template <typename A>
-  static A of(A argument) {
-    return argument;
-  }
-};
-template <>
-struct choose<false> {
-  template <typename A>
-  static absent of(A) {
-    return absent();
-  }
-};
-template <bool Exists, typename A>
-inline auto conditional(A argument) {
-  return choose<Exists>::of(argument);
-}
+// Converts to whatever pointer or reference the kernel declares, so that entry points need not repeat types. An argument whose
+// function constant is false does not exist: a null pointer, or a reference to where nothing is.
+#define ASSAY_ARGUMENT(name, space, fetch)                  \
+  template <unsigned int Index, bool Exists = true>         \
+  struct name {                                             \
+    template <typename T>                                   \
+    operator space T*() const {                             \
+      if constexpr (Exists) return (space T*)fetch(Index);  \
+      return nullptr;                                       \
+    }                                                       \
+    template <typename T>                                   \
+    operator space T&() const {                             \
+      if constexpr (Exists) return *(space T*)fetch(Index); \
+      return *(space T*)nowhere;                            \
+    }                                                       \
+  };
+constexpr unsigned long nowhere = 4096;
+ASSAY_ARGUMENT(device_buffer, __attribute__((opencl_global_device)), __assay_buffer)
+ASSAY_ARGUMENT(constant_buffer, __global const, __assay_buffer)
+ASSAY_ARGUMENT(threadgroup_argument, __local, __assay_threadgroup_argument)
+#undef ASSAY_ARGUMENT
 
 template <unsigned int Id, unsigned long Alignment>
 struct threadgroup_object {
@@ -132,6 +92,16 @@ struct without_space<__global T> {
 };
 template <typename T>
 using declared = typename without_space<T>::type;
+
+// What a member function of a device object returns, in the space that its object is really in.
+template <typename T>
+inline __attribute__((opencl_global_device)) T& device_reference(__global T& place) {
+  return *(__attribute__((opencl_global_device)) T*)&place;
+}
+template <typename T>
+inline __attribute__((opencl_global_device)) T* device_pointer(__global T* place) {
+  return (__attribute__((opencl_global_device)) T*)place;
+}
 
 // `half(x)` of a bfloat, spelled `half((cast_to<half>(), x))`: the comma hands on a float where clang has no conversion, and is
 // the built-in one, which changes nothing, everywhere else.

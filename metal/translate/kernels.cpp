@@ -81,6 +81,7 @@ Translator::Attributes Translator::attributes_in(std::size_t first, std::size_t 
         const auto value = tokens_.integer(attribute.first_argument, attribute.last_argument);
         if (value && *value > 0)
           result.max_total_threads = static_cast<std::uint32_t>(std::min<std::int64_t>(*value, kMaxThreadsPerThreadgroup));
+        if (!value) result.max_total_threads_expression = tokens_.text(attribute.first_argument, attribute.last_argument);
       }
     }
   }
@@ -255,6 +256,8 @@ std::size_t Translator::kernel_function(std::size_t first) {
     if (!angle) tokens_.fail(name, "a kernel's template arguments that cannot be read");
     name = *angle - 1;
   }
+  if (!attributes.max_total_threads_expression.empty() && tokens_[body].is("{"))
+    tokens_[body].after += fmt::format(" __assay_max_total_threads({});", attributes.max_total_threads_expression);
   Primary primary{std::string(tokens_[name].text), parameters(open + 1, close, Signature::of_kernel), attributes.max_total_threads};
   if (!is_template && tokens_[body].is("{")) {
     Kernel kernel;
@@ -287,7 +290,7 @@ std::vector<Parameter> Translator::parameters(std::size_t first, std::size_t las
       start = index + 1;
     }
   }
-  assign_indices(result);
+  assign_indices(result, first);
   return result;
 }
 
@@ -402,11 +405,16 @@ std::size_t Translator::parameter_name(std::size_t first, std::size_t last) cons
 }
 
 // As in Metal: an argument without an index gets the next one that is free.
-void Translator::assign_indices(std::vector<Parameter>& parameters) const {
+void Translator::assign_indices(std::vector<Parameter>& parameters, std::size_t first) const {
   for (const auto role : {Role::buffer, Role::threadgroup}) {
-    std::set<std::uint32_t> taken;
+    std::map<std::uint32_t, const Parameter*> taken;
     for (const auto& parameter : parameters) {
-      if (parameter.role == role && parameter.index != kUnassigned) taken.insert(parameter.index);
+      if (parameter.role != role || parameter.index == kUnassigned) continue;
+      const auto [other, is_free] = taken.emplace(parameter.index, &parameter);
+      // Two arguments that exist under conditions may take turns.
+      if (is_free || (!parameter.condition.empty() && !other->second->condition.empty())) continue;
+      tokens_.fail(first, fmt::format("arguments '{}' and '{}' have the same index [[{}({})]]", other->second->name, parameter.name,
+                                      role == Role::buffer ? "buffer" : "threadgroup", parameter.index));
     }
     std::uint32_t next = 0;
     for (auto& parameter : parameters) {

@@ -40,14 +40,14 @@ std::string argument(const Parameter& parameter, bool typed) {
     case Role::builtin:
       return fmt::format("__assay::builtin<{}>({})", translated(parameter.type), static_cast<unsigned>(parameter.builtin));
     case Role::threadgroup:
-      value = fmt::format("__assay::threadgroup_argument<{}>()", parameter.index);
+      value = "threadgroup_argument";
       break;
     case Role::buffer:
-      value =
-          fmt::format("__assay::{}<{}>()", parameter.space == AddressSpace::device ? "device_buffer" : "constant_buffer", parameter.index);
+      value = parameter.space == AddressSpace::device ? "device_buffer" : "constant_buffer";
       break;
   }
-  if (!parameter.condition.empty()) value = fmt::format("__assay::conditional<({})>({})", translated(parameter.condition), value);
+  value = fmt::format("__assay::{}<{}, ({})>()", value, parameter.index,
+                      parameter.condition.empty() ? "true" : translated(parameter.condition));
   return typed ? fmt::format("static_cast<{}>({})", translated(parameter.type), value) : value;
 }
 

@@ -235,15 +235,15 @@ void Translator::rewrite_member_qualifiers(std::size_t close_parenthesis) {
   const Token& next = tokens_[end];
   const bool ends_declarator = next.is("{") || next.is(";") || next.is(":") || next.is("=");
   if (!any && ends_declarator && names_constructor(close_parenthesis))
-    frames_.back().members.insert(tokens_.text(statement_, close_parenthesis + 1));
+    (void)first_of_its_signature(tokens_.text(statement_, close_parenthesis + 1), end);
   if (!any) return note_unqualified_member(close_parenthesis, end);
   if (!(next.is("{") || next.is(";") || next.is(":") || next.is("=") || next.is("->") || next.is("override"))) return;
 
   if (names_constructor(close_parenthesis)) {
     // Constructors serve every address space in clang, and may not name one.
     for (std::size_t index = close_parenthesis + 1; index < end; ++index) tokens_[index].replacement = "";
-    if (frames_.back().members.insert(tokens_.text(statement_, close_parenthesis + 1)).second) return;
-    return drop_member(end);
+    if (!first_of_its_signature(tokens_.text(statement_, close_parenthesis + 1), end)) drop_member(member_end(end));
+    return;
   }
   bool is_const = false;
   bool is_constant = false;
@@ -262,8 +262,42 @@ void Translator::rewrite_member_qualifiers(std::size_t close_parenthesis) {
   if (is_constant && !is_const) tokens_[close_parenthesis].after += " const";
   if (frames_.empty() || frames_.back().scope != Scope::type || space != "__global") return;
   const std::string signature = tokens_.text(statement_, close_parenthesis + 1) + (is_const || is_constant ? " const" : "");
-  if (frames_.back().members.insert(signature).second) return;
-  drop_member(end);
+  if (!first_of_its_signature(signature, end)) return drop_member(member_end(end));
+  if (!is_constant && next.is("{")) place_returned_in_device(close_parenthesis, end);
+}
+
+// Whether no earlier member of the type has become the same. One that has, must do the same: only one of the two is kept.
+bool Translator::first_of_its_signature(const std::string& signature, std::size_t end) {
+  std::string text;
+  for (std::size_t index = statement_; index <= member_end(end); ++index) {
+    if (is_space_word(tokens_[index]) || tokens_[index].is("const")) continue;
+    text += tokens_[index].text;
+    text += ' ';
+  }
+  const auto [earlier, is_first] = frames_.back().members.emplace(signature, text);
+  if (!is_first && earlier->second != text) {
+    tokens_.fail(statement_, fmt::format("'{}' of '{}' does something else in another address space, and the two cannot be told apart here",
+                                         signature, frames_.back().name));
+  }
+  return is_first;
+}
+
+// In a `device` member function `this` points to the space that device and constant share; what it returns lies in device.
+void Translator::place_returned_in_device(std::size_t close_parenthesis, std::size_t brace) {
+  const auto open = tokens_.opening(close_parenthesis);
+  bool in_device = false;
+  std::string_view kind;
+  for (std::size_t index = statement_; open && index < *open; ++index) {
+    if (tokens_[index].is("device")) in_device = true;
+    if (in_device && (tokens_[index].is("&") || tokens_[index].is("*")) && !tokens_[index - 1].is("operator")) kind = tokens_[index].text;
+  }
+  if (kind.empty()) return;
+  const std::size_t last = tokens_.closing(brace);
+  for (std::size_t index = brace; index < last; ++index) {
+    if (!tokens_[index].is("return")) continue;
+    tokens_[index].after += fmt::format(" ::__assay::device_{}(", kind == "&" ? "reference" : "pointer");
+    tokens_[tokens_.semicolon(index) - 1].after += ")";
+  }
 }
 
 // Whether the parameter list that ends here is a constructor's of the type around it.
@@ -272,8 +306,8 @@ bool Translator::names_constructor(std::size_t close_parenthesis) const {
   return open && *open > 0 && !frames_.empty() && frames_.back().scope == Scope::type && tokens_[*open - 1].text == frames_.back().name;
 }
 
-// Takes out the member whose declarator ends before `end`: an earlier one has become the same.
-void Translator::drop_member(std::size_t end) {
+// The last token of the member whose declarator ends before `end`.
+std::size_t Translator::member_end(std::size_t end) const {
   bool in_initializers = false;
   std::size_t last = end;
   for (; !tokens_[last].is(";"); ++last) {
@@ -284,6 +318,11 @@ void Translator::drop_member(std::size_t end) {
     last = tokens_.closing(last);
     if (body) break;
   }
+  return last;
+}
+
+// Takes out the member that ends at `last`: an earlier one has become the same.
+void Translator::drop_member(std::size_t last) {
   // Blank the tokens themselves too: what follows in the walk must not see braces that are no longer there.
   tokens_.remove(statement_, last);
   for (std::size_t index = statement_; index <= last; ++index) {

@@ -24,7 +24,8 @@ class Translator {
     Scope scope = Scope::name_space;
     std::string name;                 // of a namespace
     std::size_t outer_statement = 0;  // first token of the statement that the brace stands in
-    std::set<std::string> members;    // signatures seen in a type, address spaces constant and device made equal
+    // What was seen in a type, by its signature with the address spaces constant and device made equal; the whole text, without them.
+    std::map<std::string, std::string> members;
   };
   // A kernel function's definition or declaration; instantiations look their parameters' attributes up here.
   struct Primary {
@@ -47,7 +48,10 @@ class Translator {
   void rewrite_member_qualifiers(std::size_t close_parenthesis);
   void note_unqualified_member(std::size_t close_parenthesis, std::size_t end);
   [[nodiscard]] bool names_constructor(std::size_t close_parenthesis) const;
-  void drop_member(std::size_t end);
+  bool first_of_its_signature(const std::string& signature, std::size_t end);
+  void drop_member(std::size_t last);
+  [[nodiscard]] std::size_t member_end(std::size_t end) const;
+  void place_returned_in_device(std::size_t close_parenthesis, std::size_t brace);
   void rewrite_conditional(std::size_t question_mark);
   void mark_loop(std::size_t keyword);
   bool rewrite_threadgroup_variable(std::size_t first);
@@ -75,6 +79,7 @@ class Translator {
     bool kernel = false;
     bool graphics = false;
     std::uint32_t max_total_threads = 1024;
+    std::string max_total_threads_expression;  // where the compiler must compute it
   };
   [[nodiscard]] Attributes attributes_in(std::size_t first, std::size_t last) const;
   // An instantiation repeats a kernel's types; what the arguments stand for, only the kernel itself must say.
@@ -82,7 +87,7 @@ class Translator {
   [[nodiscard]] std::vector<Parameter> parameters(std::size_t first, std::size_t last, Signature signature);
   [[nodiscard]] Parameter parameter(std::size_t first, std::size_t last, Signature signature);
   [[nodiscard]] std::size_t parameter_name(std::size_t first, std::size_t last) const;
-  void assign_indices(std::vector<Parameter>& parameters) const;
+  void assign_indices(std::vector<Parameter>& parameters, std::size_t first) const;
   [[nodiscard]] std::string qualified(std::string_view name) const;
   [[nodiscard]] const Primary* primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const;
 

@@ -17,12 +17,19 @@ using testing::HasSubstr;
 
 constexpr std::string_view kSource = R"(#include <metal_stdlib>
 using namespace metal;
+constant bool kFirst [[function_constant(0)]];
+constant bool kSecond = !kFirst;
 struct Args { uint n; float scale; };
 kernel void test(device float* out [[buffer(0)]], constant Args& args [[buffer(3)]], threadgroup float* scratch [[threadgroup(1)]], uint t [[thread_index_in_threadgroup]]) {
   scratch[t] = args.scale;
   out[t] = scratch[t] * float(args.n);
 }
 [[max_total_threads_per_threadgroup(64)]] kernel void small(device float* out) { out[0] = 1; }
+constant constexpr int kWidth = 32;
+template <int N> [[kernel, max_total_threads_per_threadgroup(N * kWidth)]] void sized(device float* out, uint t [[thread_index_in_threadgroup]]) { out[t] = N; }
+template [[host_name("sized_2")]] [[kernel]] void sized<2>(device float* out, uint t);
+template [[host_name("sized_32")]] [[kernel]] void sized<32>(device float* out, uint t);
+kernel void takes_turns(device float* out [[buffer(0)]], constant float& a [[buffer(1), function_constant(kFirst)]], constant float& c [[buffer(1), function_constant(kSecond)]]) { out[0] = kFirst ? a : c; }
 )";
 
 class Encoder : public testing::Test {
@@ -101,7 +108,7 @@ TEST_F(Encoder, RefusesWhatMetalForbids) {
   EXPECT_THAT(dispatch_refusal(), AllOf(HasSubstr("'scratch'"), HasSubstr("threadgroup index 1")));
   EXPECT_THAT(refusal([&] { simulator_.set_threadgroup_memory_length(1, 100); }), AllOf(HasSubstr("100"), HasSubstr("multiple of 16")));
   simulator_.set_threadgroup_memory_length(1, 40 * 1024);
-  EXPECT_THAT(dispatch_refusal(), AllOf(HasSubstr("40960"), HasSubstr("32768"), HasSubstr("host.metal:4")));
+  EXPECT_THAT(dispatch_refusal(), AllOf(HasSubstr("40960"), HasSubstr("32768"), HasSubstr("host.metal:6")));
   simulator_.set_threadgroup_memory_length(1, 128);
   EXPECT_THAT(dispatch_refusal({1025, 1, 1}), AllOf(HasSubstr("1025"), HasSubstr("1024")));
   EXPECT_THAT(dispatch_refusal({0, 1, 1}), HasSubstr("empty"));
@@ -124,6 +131,24 @@ TEST_F(Encoder, ObeysTheKernelsOwnThreadLimit) {
   EXPECT_EQ(dispatch_refusal({64, 1, 1}), "accepted");
 }
 
+TEST_F(Encoder, ObeysAThreadLimitThatATemplateArgumentDecides) {
+  simulator_.set_pipeline({"sized_2", {}});
+  simulator_.set_buffer(0, {&output_, 0});
+  EXPECT_THAT(dispatch_refusal({65, 1, 1}), AllOf(HasSubstr("65"), HasSubstr("64"), HasSubstr("max_total_threads")));
+  EXPECT_EQ(dispatch_refusal({64, 1, 1}), "accepted");
+  simulator_.set_pipeline({"sized_32", {}});
+  EXPECT_EQ(simulator_.hazards().size(), 0u);
+  EXPECT_EQ(library_->pipeline({"sized_32", {}})->layout().max_total_threads, 1024u);
+}
+
+TEST_F(Encoder, ArgumentsUnderConditionsMayShareAnIndex) {
+  simulator_.set_pipeline({"takes_turns", {{0, false}}});
+  simulator_.set_buffer(0, {&output_, 0});
+  simulator_.set_bytes(1, std::as_bytes(std::span(arguments_)).subspan(4));
+  EXPECT_EQ(dispatch_refusal({1, 1, 1}), "accepted");
+  EXPECT_EQ(output_.as<float>()[0], 2.0F);
+}
+
 TEST_F(Encoder, ReflectsArgumentsAndStructLayouts) {
   const auto& layout = library_->pipeline({"test", {}})->layout();
   ASSERT_EQ(layout.arguments.size(), 3u);
@@ -140,7 +165,7 @@ TEST_F(Encoder, ReflectsArgumentsAndStructLayouts) {
   EXPECT_EQ(layout.find("out")->element, metal::ScalarType::float32);
   EXPECT_FALSE(layout.find("out")->is_const);
   EXPECT_EQ(layout.find("scratch")->space, metal::AddressSpace::threadgroup);
-  EXPECT_EQ(layout.line, 4u);
+  EXPECT_EQ(layout.line, 6u);
 }
 
 // ---- concurrent encoders

@@ -47,6 +47,15 @@ TEST(Refusal, NamesFileLineAndConstruct) {
       {"unknown attribute", "kernel void test(device int* out,\n  uint a [[amplification_id]]) { out[0] = 1; }",
        "test.metal:4: error:", "amplification_id"},
       {"buffer index", "kernel void test(device int* out [[buffer(31)]]) { out[0] = 1; }", "test.metal:3: error:", "buffer(31)"},
+      {"one buffer index twice", "kernel void test(device int* out [[buffer(1)]],\n  constant int& n [[buffer(1)]]) { out[0] = n; }",
+       "test.metal:3: error:", "'out' and 'n' have the same index [[buffer(1)]]"},
+      {"one threadgroup index twice",
+       "kernel void test(device int* out, threadgroup int* a [[threadgroup(0)]], threadgroup float* c [[threadgroup(0)]]) { out[0] = 1; }",
+       "test.metal:3: error:", "'a' and 'c' have the same index [[threadgroup(0)]]"},
+      {"members that differ between device and constant",
+       "struct A {\n  int v;\n  int f() const device { return v; }\n  int f() const constant { return v + 1; }\n};\n"
+       "kernel void test(device int* out) { out[0] = 1; }",
+       "test.metal:6: error:", "'int f() const' of 'A'"},
       {"double", "kernel void test(device int* out) {\n  double x = 1;\n  out[0] = x;\n}", "test.metal:4: error:", "'double'"},
       {"virtual", "struct A {\n  virtual int f() { return 1; }\n};\nkernel void test(device int* out) { out[0] = 1; }",
        "test.metal:4: error:", "'virtual'"},
@@ -155,6 +164,25 @@ TEST(FunctionConstants, AnArgumentMayDependOnOne) {
   const auto library = metal::Library::from_source(with_library(kConstants), "test.metal");
   EXPECT_EQ(library->pipeline({"conditional", {{8, false}}})->layout().find("extra"), nullptr);
   EXPECT_NE(library->pipeline({"conditional", {{8, true}}})->layout().find("extra"), nullptr);
+}
+
+// Pointers, references to scalars and structs, threadgroup memory: whatever an argument is, it may be absent.
+TEST(FunctionConstants, AbsentArgumentsOfEveryKindNeedNoBinding) {
+  const std::string source = with_library(R"(
+constant bool given [[function_constant(0)]];
+struct Extra { float a; int b[3]; };
+kernel void test(device float* out [[buffer(0)]], device const float* mask [[buffer(1), function_constant(given)]],
+                 const constant int& stride [[buffer(2), function_constant(given)]], constant Extra& extra [[buffer(3), function_constant(given)]],
+                 device atomic_uint& count [[buffer(4), function_constant(given)]], constant Extra* extras [[buffer(5), function_constant(given)]],
+                 threadgroup float* scratch [[threadgroup(0), function_constant(given)]], uint t [[thread_index_in_threadgroup]]) {
+  out[t] = 5;
+  if (given) { scratch[t] = mask[stride]; out[t] = scratch[t] + extra.a + extras[1].a; atomic_fetch_add_explicit(&count, 1, memory_order_relaxed); }
+})");
+  const auto outcome = execute({.source = source, .output_words = 1, .threads = {1, 1, 1}, .constants = {{0, false}}});
+  EXPECT_TRUE(outcome.hazards.empty());
+  EXPECT_EQ(outcome.output[0], 0x40a00000u);
+  const auto present = metal::Library::from_source(source, "test.metal")->pipeline({"test", {{0, true}}});
+  EXPECT_EQ(present->layout().arguments.size(), 7u);
 }
 
 TEST(FunctionConstants, UsedButWithoutAValueIsAnErrorThatNamesThem) {

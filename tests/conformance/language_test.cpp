@@ -125,7 +125,6 @@ struct Cell {
   float get() const thread { return value; }
   float get() const device { return value + 100; }
   float get() const threadgroup { return value + 200; }
-  float get() const constant { return value + 300; }
 };
 void bump(thread float& v) { v += 10; }
 float total(thread const float (&v)[3]) { return v[0] + v[1] + v[2]; }
@@ -151,6 +150,12 @@ TEST(Language, ConstructorsPerAddressSpace) {
                   "device Wrapped* d = (device Wrapped*)o; Wrapped w = Wrapped(F(0)); *d = w; float x = *d; float y = w; PUT(1, x + y);",
                   {f(2)},
                   {f(2), f(4)}},
+                 {"members that return a place in their object",
+                  "MSL 4: the object's address space",
+                  "device Grid* d = (device Grid*)o; *d = Grid{}; d->at(1) = U(0); d->self().at(2) += 5; device uint* p = d->row(3); *p = "
+                  "9; *d += 1; Grid g = *d; g.at(0) = 7; g += 1; o[4] = g.at(0) + g.at(3); device uint& r = d->at(0); r = U(0) + 2;",
+                  {6},
+                  {8, 7, 6, 10, 19}},
                  {"constructors repeated per address space",
                   "census: 45 files",
                   "o[0] = 0; device Twin* d = (device Twin*)(o + 1); *d = Twin(U(0)); Twin t; threadgroup Twin g; g = t; o[0] = g.value; "
@@ -169,6 +174,15 @@ struct Wrapped {
   operator float() const device { return value; }
   operator float() const threadgroup { return value; }
   operator float() const constant { return value; }
+};
+struct Grid {
+  uint v[4];
+  thread uint& at(int i) thread { return v[i]; }
+  device uint& at(int i) device { return v[i]; }
+  device Grid& self() device { return *this; }
+  device uint* row(int i) device { if (i > 2) return &v[i]; return v; }
+  thread Grid& operator+=(uint x) thread { for (int i = 0; i < 4; ++i) v[i] += x; return *this; }
+  device Grid& operator+=(uint x) device { for (int i = 0; i < 4; ++i) v[i] += x; return *this; }
 };
 struct Twin {
   uint value;
