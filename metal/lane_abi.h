@@ -91,8 +91,8 @@ struct Module {
   std::uint32_t present_threadgroup_arguments;
   std::uint32_t has_device_atomics;
   std::uint32_t max_total_threads;  // what the kernel allows in a threadgroup; 0: it says nothing
-  const char* reflection;  // see pass/reflection.h
-  void** services;         // kServiceCount entries, filled in by the loader
+  const char* reflection;           // see pass/reflection.h
+  void** services;                  // kServiceCount entries, filled in by the loader
   void (*entry)(Lane*);
 };
 
