@@ -8,6 +8,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "harness/cases/file_case.h"
+
 namespace assay::harness {
 namespace {
 
@@ -113,10 +115,11 @@ std::string accepted(const Family& family) {
   for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
     if (family.has_fixture(fixture)) names.push_back(fixture.name);
   }
-  return fmt::format("{}a fixture ({}), s<seed>", text, fmt::join(names, " | "));
+  return fmt::format("{}a fixture ({} | h5-<file>), s<seed>", text, fmt::join(names, " | "));
 }
 
 bool is_fixture(const Family& family, std::string_view word) {
+  if (file_stem(word)) return true;
   return std::ranges::any_of(fixtures::all_fixtures(),
                              [&](const fixtures::Fixture& fixture) { return fixture.name == word && family.has_fixture(fixture); });
 }

@@ -26,6 +26,9 @@ struct Axis {
   std::int64_t minimum;
   std::int64_t maximum;
   std::int64_t initial;  // where a name leaves the axis out
+
+  // How a host splits the work: neither inputs nor expectation depend on it.
+  bool is_launch_choice = false;
 };
 
 // One spelling of a word in a case name: `{axis}` stands for a decimal number, everything else for itself. A form with

@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "harness/cases/file_case.h"
+
 namespace assay::harness {
 namespace {
 
@@ -103,6 +105,15 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
       continue;
     }
     cases.push_back(std::move(value));
+  }
+  if (suite == Suite::gate) {
+    for (Case& value : corpus_cases(family, variant.name)) {
+      if (within_limits(variant, value)) {
+        cases.push_back(std::move(value));
+      } else if (left_out != nullptr) {
+        ++*left_out;
+      }
+    }
   }
   return cases;
 }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "fixtures/hdf5_file.h"
 #include "harness/run/executors.h"
 #include "metal/errors.h"
 
@@ -33,20 +34,6 @@ const Executor& executor_of(const Family& family) {
     if (executor.family == family.name()) return executor;
   }
   throw std::logic_error(fmt::format("family {} has no executor", family.name()));
-}
-
-// The sentence that says what is wrong with a comparison, worst first.
-std::string describe_failure(const Judgement& judgement) {
-  std::string text;
-  const auto add = [&](std::size_t count, std::string_view what) {
-    if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
-  };
-  add(judgement.above_bound, "elements above their bound");
-  add(judgement.not_written, "never written");
-  add(judgement.nans, "NaN");
-  add(judgement.infs, "infinite");
-  add(judgement.guard_violations, "words written outside of the output");
-  return text;
 }
 
 void conclude(Verdict& verdict) {
@@ -99,7 +86,7 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
     }
 
     metal::Simulator simulator(prepared.libraries, {.threads = options.threads, .schedule = schedule});
-    Execution execution{prepared, *kernel, about, simulator, verdict, {}};
+    Execution execution{prepared, *kernel, about, simulator, options.shelf, verdict, {}};
     executor.execute(execution);
     outcome.output = std::move(execution.output);
     verdict.hazards = simulator.hazards();
@@ -108,6 +95,9 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
   } catch (const metal::Error& refusal) {
     verdict.status = Status::rejected;
     verdict.reason = refusal.what();
+  } catch (const fixtures::FileError& unusable) {
+    verdict.status = Status::mistrusted;
+    verdict.reason = unusable.what();
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "fixtures/shelf.h"
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
 #include "metal/simulator.h"
@@ -16,6 +17,8 @@ struct ExecutionOptions {
   // the judged dispatch has several simdgroups in a threadgroup, also reverse and random:<seed of the case>. One order
   // alone cannot show a missing barrier: forward runs the simdgroup that others wait for first.
   std::vector<metal::Schedule> schedules;
+
+  fixtures::Shelf shelf;  // where the files stand that cases name
 };
 
 // Fixture -> oracle -> buffers -> launch code -> simulator -> judge. Under several schedules each run is judged, and output bits

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fixtures/generators.h"
+#include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
 #include "kernels/launch/fwht.h"
@@ -16,17 +16,6 @@ kernels::FwhtParameters parameters_of(const Case& about) {
   return {.head_dim = value("head_dim"), .num_heads = value("num_heads")};
 }
 
-oracles::FwhtMode mode_of(const Case& about) {
-  switch (about.at("mode")) {
-    case 1:
-      return oracles::FwhtMode::signs_first;
-    case 2:
-      return oracles::FwhtMode::signs_last;
-    default:
-      return oracles::FwhtMode::plain;
-  }
-}
-
 }  // namespace
 
 void validate_fwht(const Case& about) { kernels::validate(parameters_of(about)); }
@@ -37,17 +26,19 @@ void execute_fwht(Execution& execution) {
   Verdict& verdict = execution.verdict;
   const kernels::FwhtParameters parameters = parameters_of(execution.about);
 
-  const std::vector<float> input =
-      fixtures::find_fixture(execution.about.fixture).fwht({parameters.num_heads, parameters.head_dim, execution.about.seed});
+  const CaseData<std::vector<float>> source = fwht_data(execution.about, execution.shelf);
+  const std::vector<float>& input = source.inputs;
   oracles::Expected expected;
-  verdict.oracle_seconds = timed([&] { expected = oracles::fwht(input, parameters.head_dim, mode_of(execution.about)); });
+  verdict.oracle_seconds = timed([&] { expected = oracles::fwht(input, parameters.head_dim, fwht_mode(execution.about)); });
 
   GuardedBuffer data(input.size(), "data");
   std::ranges::copy(input, data.values().begin());
   verdict.simulator_seconds = timed([&] { kernels::encode_fwht(execution.simulator, execution.kernel, parameters, data.view()); });
 
   verdict.row_length = parameters.head_dim;
-  verdict.judgement = judge(data.values(), expected, data.guards());
+  const auto judge_by = [&](const oracles::Expected& by) { return judge(data.values(), by, data.guards()); };
+  verdict.judgement = judge_by(expected);
+  if (source.stored) judge_by_stored(verdict, *source.stored, expected, judge_by);
   add_to_digest(verdict.digest, data.bytes());
   execution.output.assign(data.values().begin(), data.values().end());
 }

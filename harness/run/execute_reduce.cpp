@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fixtures/generators.h"
+#include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
 #include "kernels/launch/reduce.h"
@@ -26,7 +26,8 @@ void execute_reduce(Execution& execution) {
   const kernels::ReduceParameters parameters = parameters_of(execution.about);
   const oracles::PartialsShape shape{parameters.nrows, parameters.head_dim, parameters.nwg};
 
-  const std::vector<float> raw = fixtures::find_fixture(execution.about.fixture).reduce({shape, execution.about.seed});
+  const CaseData<std::vector<float>> source = reduce_data(execution.about, execution.shelf);
+  const std::vector<float>& raw = source.inputs;
   oracles::Expected expected;
   verdict.oracle_seconds = timed([&] { expected = oracles::reduce(shape, raw); });
 
@@ -36,7 +37,9 @@ void execute_reduce(Execution& execution) {
       timed([&] { kernels::encode_reduce(execution.simulator, execution.kernel, parameters, {{htmp.get()}, dst.view()}); });
 
   verdict.row_length = parameters.head_dim;
-  verdict.judgement = judge(dst.values(), expected, dst.guards());
+  const auto judge_by = [&](const oracles::Expected& by) { return judge(dst.values(), by, dst.guards()); };
+  verdict.judgement = judge_by(expected);
+  if (source.stored) judge_by_stored(verdict, *source.stored, expected, judge_by);
   add_to_digest(verdict.digest, dst.bytes());
   execution.output.assign(dst.values().begin(), dst.values().end());
   check_unchanged(verdict, "htmp", *htmp, std::as_bytes(std::span(raw)));

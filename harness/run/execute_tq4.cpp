@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -9,7 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "fixtures/generators.h"
+#include "harness/cases/file_case.h"
+#include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
 #include "kernels/launch/tq4.h"
@@ -20,11 +20,6 @@
 namespace assay::harness {
 namespace {
 
-float scale_of(const Case& about) {
-  if (about.at("scale") == kScaleOne) return 1.0F;
-  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(about.at("head_dim"))));
-}
-
 kernels::Tq4Parameters parameters_of(const Case& about) {
   const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
   kernels::Tq4Parameters parameters;
@@ -33,26 +28,12 @@ kernels::Tq4Parameters parameters_of(const Case& about) {
   parameters.head_dim = value("head_dim");
   parameters.kv_seq_len = value("kv_len");
   parameters.kv_capacity = value("kv_capacity");
-  parameters.scale = scale_of(about);
+  parameters.scale = score_scale(about);
   parameters.mask_type = value("mask_type");
   parameters.sliding_window = value("sliding_window");
   parameters.ring_start = value("ring_start");
   parameters.nwg = value("nwg");
   return parameters;
-}
-
-oracles::DecodeShape shape_of(const kernels::Tq4Parameters& parameters) {
-  oracles::DecodeShape shape;
-  shape.heads = parameters.n_heads;
-  shape.kv_heads = parameters.n_kv_heads;
-  shape.head_dim = parameters.head_dim;
-  shape.kv_len = parameters.kv_seq_len;
-  shape.kv_capacity = parameters.kv_capacity;
-  shape.ring_start = parameters.ring_start;
-  shape.mask_type = static_cast<oracles::MaskType>(parameters.mask_type);
-  shape.sliding_window = parameters.sliding_window;
-  shape.scale = parameters.scale;
-  return shape;
 }
 
 // The merge of the stored partials, judged on its own terms; the attention verdict does not hang on it.
@@ -112,13 +93,11 @@ void execute_tq4(Execution& execution) {
   Verdict& verdict = execution.verdict;
   kernels::Tq4Parameters parameters = parameters_of(about);
   parameters.offset_bits = execution.prepared.variant.offset_bits;
-  const oracles::DecodeShape shape = shape_of(parameters);
+  const oracles::DecodeShape shape = decode_request(about).shape;
   const std::uint32_t nwg = kernels::tq4_nwg(parameters);
 
-  fixtures::DecodeRequest request;
-  request.shape = shape;
-  request.seed = about.seed;
-  const fixtures::DecodeInputs inputs = fixtures::find_fixture(about.fixture).decode(request);
+  const CaseData<fixtures::DecodeInputs> data = decode_data(about, execution.shelf);
+  const fixtures::DecodeInputs& inputs = data.inputs;
 
   oracles::AttentionAccuracy accuracy;
   if (execution.prepared.variant.accuracy.dot_depth) accuracy.dot_depth = *execution.prepared.variant.accuracy.dot_depth;
@@ -149,16 +128,21 @@ void execute_tq4(Execution& execution) {
       timed([&] { kernels::encode_tq4(execution.simulator, execution.kernel, reduce_kernel, parameters, buffers); });
 
   verdict.row_length = parameters.head_dim;
+  oracles::MergedPartials merged;
   if (partials) {
-    const oracles::MergedPartials merged = oracles::merge_partials(partials_shape, partials->values(), metal::kPoisonWord);
-    oracles::widen_for_merge(expected, nwg);
-    verdict.judgement = judge(std::span<const double>(merged.output), expected, partials->guards());
+    merged = oracles::merge_partials(partials_shape, partials->values(), metal::kPoisonWord);
     verdict.reason = find_broken_promise(partials_shape, partials->values(), parameters.kv_seq_len);
     verdict.stages.push_back(judge_reduce(execution.prepared.reduce_owner, partials_shape, *partials, dst));
     add_to_digest(verdict.digest, partials->bytes());
-  } else {
-    verdict.judgement = judge(dst.values(), expected, dst.guards());
   }
+  const auto judge_by = [&](const oracles::Expected& by) {
+    if (!partials) return judge(dst.values(), by, dst.guards());
+    oracles::Expected widened = by;
+    oracles::widen_for_merge(widened, nwg);
+    return judge(std::span<const double>(merged.output), widened, partials->guards());
+  };
+  verdict.judgement = judge_by(expected);
+  if (data.stored) judge_by_stored(verdict, *data.stored, expected, judge_by);
   add_to_digest(verdict.digest, dst.bytes());
   const std::span<const float> judged = partials ? partials->values() : dst.values();
   execution.output.assign(judged.begin(), judged.end());
@@ -172,9 +156,11 @@ void execute_tq4(Execution& execution) {
   if (!verdict.judgement.passed()) {
     const oracles::DomainReport domain = oracles::decode_domain(shape, inputs.q, inputs.cache());
     if (!domain.inside) {
-      throw std::domain_error(fmt::format("fixture {} left the domain of decode attention: scores {} .. {}, largest masked excess {}",
-                                          about.fixture, domain.smallest_visible_score, domain.largest_visible_score,
-                                          domain.largest_excess));
+      const std::string text = fmt::format("scores {} .. {}, largest masked excess {}: outside of the domain of decode attention",
+                                           domain.smallest_visible_score, domain.largest_visible_score, domain.largest_excess);
+      if (const auto stem = file_stem(about.fixture))
+        throw fixtures::FileError(fixtures::file_message(execution.shelf.find(*stem), "inputs", text));
+      throw std::domain_error(fmt::format("fixture {}: {}", about.fixture, text));
     }
   }
 }

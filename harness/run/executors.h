@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fixtures/shelf.h"
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
 #include "kernels/launch/binding.h"
@@ -21,8 +22,9 @@ struct Execution {
   const kernels::BoundKernel& kernel;  // the function of the case
   const Case& about;
   metal::Simulator& simulator;
-  Verdict& verdict;           // judgement, stages, row_length, digest and times are filled here
-  std::vector<float> output;  // the judged output as the kernel left it
+  const fixtures::Shelf& shelf;  // where files stand that cases name
+  Verdict& verdict;              // judgement, stages, row_length, digest and times are filled here
+  std::vector<float> output;     // the judged output as the kernel left it
 };
 
 // Throws std::invalid_argument naming the field if the launch code would refuse the case; before anything is made or run.

@@ -37,4 +37,17 @@ std::string hazard_text(const metal::Hazard& hazard) {
                      message);
 }
 
+std::string describe_failure(const Judgement& judgement) {
+  std::string text;
+  const auto add = [&](std::size_t count, std::string_view what) {
+    if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
+  };
+  add(judgement.above_bound, "elements above their bound");
+  add(judgement.not_written, "never written");
+  add(judgement.nans, "NaN");
+  add(judgement.infs, "infinite");
+  add(judgement.guard_violations, "words written outside of the output");
+  return text;
+}
+
 }  // namespace assay::harness

@@ -39,6 +39,9 @@ struct StageVerdict {
 // "kernel.metal:12: barrier divergence in flash_attn: ...": place, kind and function of a hazard, each once.
 [[nodiscard]] std::string hazard_text(const metal::Hazard& hazard);
 
+// What is wrong with a comparison, worst first: "3 elements above their bound, 1 NaN"; empty if nothing is.
+[[nodiscard]] std::string describe_failure(const Judgement& judgement);
+
 struct Verdict {
   Case about;
   Status status = Status::mistrusted;

@@ -1,0 +1,161 @@
+#include "harness/cases/file_case.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+namespace assay::harness {
+namespace {
+
+constexpr std::string_view kPrefix = "h5-";
+
+// The attributes of one file, with errors that name it.
+class Reader {
+ public:
+  Reader(const std::filesystem::path& file, const fixtures::Attributes& attributes) : file_(file), attributes_(attributes) {}
+
+  [[noreturn]] void fail(std::string_view attribute, std::string_view what) const {
+    throw fixtures::FileError(fixtures::file_message(file_, attribute.empty() ? "format" : fmt::format("format@{}", attribute), what));
+  }
+  [[nodiscard]] bool has(std::string_view name) const { return attributes_.contains(name); }
+  [[nodiscard]] std::int64_t number(std::string_view name) const {
+    const fixtures::Attribute& value = at(name);
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
+    // What a script computed may arrive as a double.
+    if (const auto* real = std::get_if<double>(&value); real != nullptr && std::trunc(*real) == *real && std::abs(*real) < 0x1p53)
+      return static_cast<std::int64_t>(*real);
+    fail(name, "must be a whole number");
+  }
+  [[nodiscard]] std::string text(std::string_view name) const {
+    if (const auto* value = std::get_if<std::string>(&at(name))) return *value;
+    fail(name, "must be a text");
+  }
+
+ private:
+  [[nodiscard]] const fixtures::Attribute& at(std::string_view name) const {
+    const auto found = attributes_.find(name);
+    if (found == attributes_.end()) fail(name, "is missing");
+    return found->second;
+  }
+  const std::filesystem::path& file_;
+  const fixtures::Attributes& attributes_;
+};
+
+const Family& family_of(const Reader& reader) {
+  try {
+    return find_family(reader.text("family"));
+  } catch (const fixtures::FileError&) {
+    throw;
+  } catch (const std::invalid_argument& unknown) {
+    reader.fail("family", unknown.what());
+  }
+}
+
+void read_axes(const Reader& reader, Case& value) {
+  const Family& family = *value.family;
+  for (std::size_t i = 0; i < family.axes.size(); ++i) {
+    const Axis& axis = family.axes[i];
+    if (!reader.has(axis.name) && axis.is_launch_choice) continue;
+    const std::int64_t number = reader.number(axis.name);
+    if (number < axis.minimum || number > axis.maximum)
+      reader.fail(axis.name, fmt::format("is {}, outside {} .. {}", number, axis.minimum, axis.maximum));
+    value.values[i] = number;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string_view> file_stem(std::string_view fixture) {
+  if (!fixture.starts_with(kPrefix)) return std::nullopt;
+  fixture.remove_prefix(kPrefix.size());
+  return fixtures::is_word(fixture) ? std::optional(fixture) : std::nullopt;
+}
+
+std::string file_word(const std::filesystem::path& file) { return fmt::format("{}{}", kPrefix, file.stem().string()); }
+
+FileCase read_file_case(const std::filesystem::path& file, const fixtures::FileDescription& description) {
+  const Reader reader(file, description.format);
+  if (const std::int64_t version = reader.number("version"); version != kFileVersion)
+    reader.fail("version", fmt::format("is {}; this assay reads version {}", version, kFileVersion));
+  FileCase result;
+  Case& value = result.value;
+  const Family& family = family_of(reader);
+  if (reader.has("case")) {
+    const std::string text = reader.text("case");
+    try {
+      value = parse_case(text, family);
+    } catch (const std::invalid_argument& error) {
+      reader.fail("case", error.what());
+    }
+    if (value.variant != family.name()) reader.fail("case", fmt::format("'{}' must begin with the family, {}", text, family.name()));
+    if (is_on_file(value)) reader.fail("case", fmt::format("'{}' names another file, not a generator", text));
+    if (reader.has("generator") && reader.text("generator") != value.fixture)
+      reader.fail("generator", fmt::format("is '{}', but the case says '{}'", reader.text("generator"), value.fixture));
+    if (reader.has("seed") && reader.number("seed") != static_cast<std::int64_t>(value.seed))
+      reader.fail("seed", fmt::format("is {}, but the case says {}", reader.number("seed"), value.seed));
+    result.generator = value.fixture;
+  } else {
+    value.family = &family;
+    for (const Axis& axis : family.axes) value.values.push_back(axis.initial);
+    read_axes(reader, value);
+    if (reader.has("seed")) {
+      const std::int64_t seed = reader.number("seed");
+      if (seed < 0) reader.fail("seed", fmt::format("is {}; it must not be negative", seed));
+      value.seed = static_cast<std::uint64_t>(seed);
+    }
+  }
+  value.variant.clear();
+  value.fixture = file_word(file);
+  return result;
+}
+
+fixtures::Attributes file_attributes(const Case& value) {
+  Case text = value;
+  text.variant = value.family->name();
+  return {{"version", kFileVersion},
+          {"family", std::string(value.family->name())},
+          {"generator", value.fixture},
+          {"seed", static_cast<std::int64_t>(value.seed)},
+          {"case", format_case(text)}};
+}
+
+void require_agreement(const Case& value, const std::filesystem::path& file, const FileCase& of_file) {
+  const Family& family = *value.family;
+  const Case& theirs = of_file.value;
+  const auto fail = [&](std::string_view what, const auto& mine, const auto& other) {
+    throw fixtures::FileError(
+        fixtures::file_message(file, "format", fmt::format("{} is {}, but the case '{}' says {}", what, other, format_case(value), mine)));
+  };
+  if (theirs.family != &family) fail("family", family.name(), theirs.family->name());
+  for (std::size_t i = 0; i < family.axes.size(); ++i) {
+    if (!family.axes[i].is_launch_choice && value.values[i] != theirs.values[i])
+      fail(family.axes[i].name, value.values[i], theirs.values[i]);
+  }
+  if (value.seed != theirs.seed) fail("seed", value.seed, theirs.seed);
+}
+
+std::vector<Case> corpus_cases(const Family& family, const std::string& variant) {
+  static std::mutex mutex;
+  static std::vector<Case> all;
+  static bool is_read = false;
+  const std::lock_guard lock(mutex);
+  if (!is_read) {
+    std::vector<Case> found;
+    for (const std::filesystem::path& file : fixtures::Shelf().corpus_files())
+      found.push_back(read_file_case(file, fixtures::describe_file(file)).value);
+    all = std::move(found);
+    is_read = true;
+  }
+  std::vector<Case> cases;
+  for (const Case& value : all) {
+    if (value.family != &family) continue;
+    cases.push_back(value);
+    cases.back().variant = variant;
+  }
+  return cases;
+}
+
+}  // namespace assay::harness
