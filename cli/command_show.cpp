@@ -40,7 +40,7 @@ int show(const Options& options) {
 void add_show(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("show", "Run one case and tell everything about it");
-  command->add_option("CASE", options->words, "Case name")->required();
+  command->add_option("CASE", options->words, "Case name; may be left out with --fixture");
   add_selection(*command, *options);
   add_execution(*command, *options);
   command->callback([options, &action] { action = [options] { return show(*options); }; });

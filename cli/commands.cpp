@@ -7,11 +7,13 @@ void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
+void add_fixture(CLI::App& app, Action& action);
+void add_pack(CLI::App& app, Action& action);
 
 std::span<const AddCommand> all_commands() {
   // In the order of the help.
   static constexpr AddCommand commands[] = {
-      add_gate, add_run, add_show, add_list, add_report,
+      add_gate, add_run, add_show, add_list, add_report, add_fixture, add_pack,
   };
   return commands;
 }
@@ -25,6 +27,7 @@ const char* help_footer() {
   assay run 'tq4_v1/*/nwg16/*'                        all gate cases that match
   assay run tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
+  assay run --fixture captured.h5 --kernel mine.metal  inputs captured in your own application
   assay list --cases gate
   assay gate --junit gate.xml                         a report that CI systems read
   assay report                                        the newest run again, with figures per fixture and axis value

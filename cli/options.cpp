@@ -13,6 +13,14 @@ void add_selection(CLI::App& command, Options& options) {
 }
 
 void add_execution(CLI::App& command, Options& options) {
+  command
+      .add_option("--fixture", options.fixtures,
+                  "Inputs from a fixture file (docs/FIXTURES.md), which cases call h5-<name of the file>; without a CASE, its own; may be "
+                  "repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
   command.add_option("--set", options.fields, "Value of a struct field that the family does not know; may be repeated")
       ->type_name("NAME=VALUE")
       ->expected(1)

@@ -14,10 +14,11 @@ namespace assay::cli {
 struct Options {
   std::vector<std::string> words;  // cases, globs, suites
   std::string family;
-  std::string kernel;               // a .metal file, a variant.toml or its directory
-  std::string variants;             // directory to look for variants in; empty: the default
-  std::vector<std::string> fields;  // --set name=value
-  std::string schedule;             // a list with commas; empty: each case's own
+  std::string kernel;                 // a .metal file, a variant.toml or its directory
+  std::string variants;               // directory to look for variants in; empty: the default
+  std::vector<std::string> fields;    // --set name=value
+  std::vector<std::string> fixtures;  // --fixture: files of captured inputs
+  std::string schedule;               // a list with commas; empty: each case's own
   std::string fp_contract = "off";
   unsigned threads = 1;
   unsigned jobs = 0;  // 0: one per core
@@ -29,7 +30,7 @@ struct Options {
 
 // Which cases of which variants: --family, --kernel, --variants, --seed.
 void add_selection(CLI::App& command, Options& options);
-// How one case is executed: --set, --schedule, --threads, --fp-contract.
+// How one case is executed, and on what: --fixture, --set, --schedule, --threads, --fp-contract.
 void add_execution(CLI::App& command, Options& options);
 // How many are, and until when: --jobs, --fail-fast.
 void add_running(CLI::App& command, Options& options);

@@ -4,13 +4,67 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <span>
 #include <stdexcept>
 #include <thread>
+
+#include "harness/cases/file_case.h"
+#include "harness/run/file_contents.h"
 
 namespace assay::cli {
 namespace {
 
 unsigned core_count() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+fixtures::Shelf shelf_of(const Options& options) {
+  fixtures::Shelf shelf;
+  for (const std::string& file : options.fixtures) shelf.add(file);
+  return shelf;
+}
+
+// What the files of --fixture hold, read once in full, so that a damaged one is told before anything runs.
+std::vector<harness::Case> fixture_cases(const Options& options) {
+  std::vector<harness::Case> cases;
+  for (const std::string& file : options.fixtures) cases.push_back(harness::load_file(file).about.value);
+  return cases;
+}
+
+// What a lone kernel file implements: said, or what the captured inputs are for.
+std::string kernel_family(const Options& options, const std::vector<harness::Case>& captured) {
+  if (!options.family.empty() || captured.empty()) return options.family;
+  return std::string(captured.front().family->name());
+}
+
+// The captured cases as words, for every variant that can run them.
+std::vector<std::string> words_for(const std::vector<harness::Case>& captured, std::span<const kernels::Variant> variants) {
+  std::vector<std::string> words;
+  for (harness::Case value : captured) {
+    for (const kernels::Variant& variant : variants) {
+      if (variant.family != value.family->name()) continue;
+      value.variant = variant.name;
+      words.push_back(format_case(value));
+    }
+  }
+  if (words.empty() && !captured.empty()) {
+    throw std::invalid_argument(
+        fmt::format("there is no variant of family {}, which the file of --fixture is for", captured.front().family->name()));
+  }
+  return words;
+}
+
+// A case on a file must be that file's; told before anything runs.
+void require_files(const std::vector<harness::Case>& cases, const fixtures::Shelf& shelf) {
+  std::map<std::string, harness::FileCase, std::less<>> known;
+  for (const harness::Case& value : cases) {
+    const auto stem = harness::file_stem(value.fixture);
+    if (!stem) continue;
+    const std::filesystem::path file = shelf.find(*stem);
+    auto found = known.find(*stem);
+    if (found == known.end()) found = known.emplace(*stem, harness::read_file_case(file, fixtures::describe_file(file))).first;
+    harness::require_agreement(value, file, found->second);
+  }
+}
 
 }  // namespace
 
@@ -23,10 +77,11 @@ std::string shell_quoted(const std::string& text) {
 
 Workspace open_workspace(const Options& options) {
   Workspace workspace;
+  workspace.captured = fixture_cases(options);
   workspace.catalogue =
       kernels::find_variants(options.variants.empty() ? kernels::default_variants_directory() : std::filesystem::path(options.variants));
   if (!options.kernel.empty()) {
-    kernels::Variant user = kernels::variant_from_path(options.kernel, options.family);
+    kernels::Variant user = kernels::variant_from_path(options.kernel, kernel_family(options, workspace.captured));
     workspace.user_variant = user.name;
     std::erase_if(workspace.catalogue, [&](const kernels::Variant& variant) { return variant.name == user.name; });
     workspace.catalogue.insert(workspace.catalogue.begin(), std::move(user));
@@ -38,14 +93,16 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
   harness::SelectionRequest request;
   request.family = options.family;
   request.seed = options.seed;
+  const bool of_files = words.empty() && !workspace.captured.empty();
   if (workspace.user_variant.empty()) {
-    request.words = words;
+    request.words = of_files ? words_for(workspace.captured, workspace.catalogue) : words;
     workspace.selection = harness::select_cases(request, workspace.catalogue);
+    require_files(workspace.selection.cases, shelf_of(options));
     return;
   }
   const kernels::Variant& user = workspace.catalogue.front();
   request.family = user.family;
-  for (const std::string& word : words) {
+  for (const std::string& word : of_files ? words_for(workspace.captured, std::span(&user, 1)) : words) {
     const std::string_view named = harness::variant_of(word);
     const bool other = named != user.name && std::ranges::any_of(workspace.catalogue, [&](const kernels::Variant& variant) {
                          return variant.name == named && variant.family == user.family;
@@ -53,6 +110,7 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
     request.words.push_back(other ? user.name + word.substr(named.size()) : word);
   }
   workspace.selection = harness::select_cases(request, std::span(&user, 1));
+  require_files(workspace.selection.cases, shelf_of(options));
 }
 
 harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace) {
@@ -76,6 +134,7 @@ harness::RunOptions run_options(const Options& options) {
     start = end + 1;
   }
   result.execution.threads = options.threads;
+  result.execution.shelf = shelf_of(options);
   result.jobs = options.jobs == 0 ? core_count() : options.jobs;
   result.fail_fast = options.fail_fast;
   return result;
@@ -87,6 +146,7 @@ std::string replay_options(const Options& options) {
   if (!options.kernel.empty()) add(fmt::format("--kernel {}", shell_quoted(options.kernel)));
   if (!options.kernel.empty() && !options.family.empty()) add(fmt::format("--family {}", options.family));
   if (!options.variants.empty()) add(fmt::format("--variants {}", shell_quoted(options.variants)));
+  for (const std::string& file : options.fixtures) add(fmt::format("--fixture {}", shell_quoted(file)));
   for (const std::string& field : options.fields) add(fmt::format("--set {}", shell_quoted(field)));
   if (options.threads != 1) add(fmt::format("--threads {}", options.threads));
   if (options.fp_contract != "off") add(fmt::format("--fp-contract {}", options.fp_contract));

@@ -15,14 +15,15 @@ namespace assay::cli {
 struct Workspace {
   std::vector<kernels::Variant> catalogue;  // ours, and the user's in place of one of the same name
   std::string user_variant;                 // name of the --kernel; empty without one
+  std::vector<harness::Case> captured;      // what the files of --fixture hold; without a variant
   harness::Selection selection;
 };
 
 // The variants found in --variants (or the default place), joined by --kernel.
 [[nodiscard]] Workspace open_workspace(const Options& options);
 
-// Fills workspace.selection with what `words` select. With --kernel, only its cases; a case or glob written for another
-// variant of the family is read as one of the user's kernel.
+// Fills workspace.selection with what `words` select; without words, with the cases of --fixture. With --kernel, only its cases; a case or
+// glob written for another variant of the family is read as one of the user's kernel.
 void select(Workspace& workspace, const Options& options, const std::vector<std::string>& words);
 
 [[nodiscard]] harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace);

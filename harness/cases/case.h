@@ -7,7 +7,7 @@
 //   tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
 //     d<head_dim>  h<heads>x<kv_heads>  kv<length>c<capacity>  ring<slot of the oldest position>
 //     nomask | causal | win<W> | nomaskwin<W> | causalwin<W>     mask type 0, 1, 2; a window W with mask types 0 and 1
-//     nwg<workgroups per head>   scale1 (score scale 1; left out: 1/sqrt(D))
+//     nwg<workgroups per head>   scale1 (score scale 1; left out: 1/sqrt(D); scale<N>: the float whose bits are N)
 //     h5-<stem> in the place of a fixture: inputs from the file <stem>.h5 (harness/cases/file_case.h)
 //   reduce_v1/d256/rows8/nwg16/gauss/s7
 //   fwht_v1/d512/h8/premult/gauss/s7     standalone | premult | undo

@@ -91,5 +91,7 @@ struct Family {
 // The scale axis of decode attention.
 inline constexpr std::int64_t kScaleInverseRoot = 0;  // 1 / sqrt(D), rounded to float
 inline constexpr std::int64_t kScaleOne = 1;
+// Anything above is the bits of a positive float, for inputs that were captured with another factor.
+inline constexpr std::int64_t kScaleLargest = 0x7f7fffff;
 
 }  // namespace assay::harness

@@ -177,7 +177,7 @@ Family tq4_family() {
       {"n_kv_heads", 0, 4096, 1},     {"kv_len", 0, 1 << 20, 1},
       {"kv_capacity", 0, 1 << 20, 1}, {"ring_start", 0, 1 << 20, 0},
       {"mask_type", 0, 2, 0},         {"sliding_window", 0, 1 << 21, 0},
-      {"nwg", 0, 1024, 16, true},     {"scale", kScaleInverseRoot, kScaleOne, kScaleInverseRoot},
+      {"nwg", 0, 1024, 16, true},     {"scale", kScaleInverseRoot, kScaleLargest, kScaleInverseRoot},
   };
   family.words = {
       {{{"d{head_dim}", {}}}},

@@ -78,6 +78,8 @@ const Planted kPlanted[] = {
     {"toml_in_cli", "cli/a.cpp", "#include <toml++/toml.h>", "enters the house in kernels/", "#include <CLI/CLI.hpp>"},
     {"hdf5_in_harness", "harness/run/a.cpp", "#include <hdf5.h>", "enters the house in fixtures/", "#include <sqlite3.h>"},
     {"sqlite_in_reports", "reports/a.cpp", "#include <sqlite3.h>", "enters the house in harness/", "#include <nlohmann/json.hpp>"},
+    {"json_in_fixtures", "fixtures/a.cpp", "#include <nlohmann/json.hpp>", "enters the house in reports/ and cli/ only",
+     "#include <hdf5.h>"},
     {"json_in_harness", "harness/run/a.cpp", "#include <nlohmann/json.hpp>", "enters the house in reports/", "#include <sqlite3.h>"},
     {"cli11_in_reports", "reports/a.cpp", "#include <CLI/CLI.hpp>", "enters the house in cli/", "#include <string>"},
     {"gtest_in_harness", "harness/judge/a.cpp", "#include <gtest/gtest.h>", "enters the house in tests/", "#include <cmath>"},

@@ -1,0 +1,157 @@
+// `assay fixture generate|info|verify`: fixture files (docs/FIXTURES.md), made, looked into and checked.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/workspace.h"
+#include "harness/cases/file_case.h"
+#include "harness/run/file_contents.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct FixtureOptions {
+  std::vector<std::string> words;  // cases, or files
+  std::string output;
+};
+
+// A case named with a family or with one of its variants in front: what is made is the same.
+harness::Case parse_named(const std::string& word, std::span<const kernels::Variant> catalogue) {
+  const std::string_view first = harness::variant_of(word);
+  const auto families = harness::all_families();
+  if (const auto family = std::ranges::find(families, first, [](const harness::Family& one) { return one.name(); });
+      family != families.end())
+    return harness::parse_case(word, *family);
+  if (const auto variant = std::ranges::find(catalogue, first, &kernels::Variant::name); variant != catalogue.end())
+    return harness::parse_case(word, harness::find_family(variant->family));
+  std::vector<std::string_view> names;
+  for (const harness::Family& family : families) names.push_back(family.name());
+  throw std::invalid_argument(fmt::format("'{}': '{}' is neither a family ({}) nor a variant", word, first, fmt::join(names, ", ")));
+}
+
+// What a file is called that nobody named: the case, without its slashes.
+std::string file_name(harness::Case value) {
+  value.variant = value.family->name();
+  std::string name = format_case(value);
+  std::ranges::replace(name, '/', '-');
+  return name + ".h5";
+}
+
+std::string attribute_text(const fixtures::Attribute& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *number);
+  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{}", *real);
+  if (const auto* text = std::get_if<std::string>(&value)) return fixtures::shown(*text);
+  return "(of a type that is not read)";
+}
+
+template <typename T>
+std::string range_text(const fixtures::Tensor& tensor) {
+  std::size_t nans = 0;
+  double least = std::numeric_limits<double>::infinity();
+  double most = -least;
+  for (const T value : tensor.values<T>()) {
+    const auto number = static_cast<double>(value);
+    if (std::isnan(number)) {
+      ++nans;
+      continue;
+    }
+    least = std::min(least, number);
+    most = std::max(most, number);
+  }
+  const std::string range = least <= most ? fmt::format("{:.6g} .. {:.6g}", least, most) : "";
+  return nans == 0 ? range : fmt::format("{}{}{} NaN", range, range.empty() ? "" : ", ", nans);
+}
+
+std::string range_text(const fixtures::Tensor& tensor) {
+  switch (tensor.spec.element) {
+    case fixtures::Element::uint8:
+      return range_text<std::uint8_t>(tensor);
+    case fixtures::Element::float32:
+      return range_text<float>(tensor);
+    case fixtures::Element::float64:
+      return range_text<double>(tensor);
+    default:
+      return {};
+  }
+}
+
+int generate(const FixtureOptions& options) {
+  const Workspace workspace = open_workspace({});
+  std::vector<harness::Case> cases;
+  for (const std::string& word : options.words) cases.push_back(parse_named(word, workspace.catalogue));
+  const bool into_directory = cases.size() > 1 || options.output.ends_with('/') || fs::is_directory(options.output);
+  if (into_directory) fs::create_directories(options.output);
+  for (const harness::Case& value : cases) {
+    const fs::path file = into_directory ? fs::path(options.output) / file_name(value) : fs::path(options.output);
+    const harness::FileContents contents = harness::contents_of(value);
+    fixtures::write_file(file, contents.format, contents.tensors);
+    fmt::print("wrote {}: {} tensors, {} bytes\n", file.string(), contents.tensors.size(), fs::file_size(file));
+  }
+  return kExitPassed;
+}
+
+int info(const FixtureOptions& options) {
+  for (const std::string& file : options.words) {
+    const fixtures::FileDescription description = fixtures::describe_file(file);
+    fmt::print("{}: {} bytes\n", file, fs::file_size(file));
+    for (const auto& [name, value] : description.format) fmt::print("  {:<16} {}\n", fixtures::shown(name), attribute_text(value));
+    for (const fixtures::Tensor& tensor : fixtures::read_tensors(file, description.tensors))
+      fmt::print("  {:<16} {:<24} {}\n", fixtures::shown(tensor.spec.path), describe(tensor.spec), range_text(tensor));
+  }
+  return kExitPassed;
+}
+
+int verify(const FixtureOptions& options) {
+  int status = kExitPassed;
+  for (const std::string& file : options.words) {
+    const harness::LoadedFile loaded = harness::load_file(file);
+    const std::vector<std::string> findings = harness::verify_file(file, loaded);
+    for (const std::string& finding : findings) fmt::print("{}: {}\n", file, finding);
+    if (!findings.empty()) {
+      status = kExitFailed;
+      continue;
+    }
+    const std::string origin = loaded.about.generator.empty() ? "inputs are captured, no generator can vouch for them"
+                                                              : fmt::format("inputs are what generator {} makes", loaded.about.generator);
+    const std::string_view expectation = loaded.expectation.empty() ? "no expectation is stored" : "the expectation is the oracle's";
+    fmt::print("{}: sound; {}; {}\n", file, origin, expectation);
+  }
+  return status;
+}
+
+using Work = int (*)(const FixtureOptions&);
+
+CLI::App* add_one(CLI::App& parent, Action& action, const std::string& name, const std::string& about, const std::string& words, Work work,
+                  const std::shared_ptr<FixtureOptions>& options) {
+  CLI::App* command = parent.add_subcommand(name, about);
+  command->add_option(words, options->words, words == "CASE" ? "Case name; the family may stand in the variant's place" : "Fixture file")
+      ->required();
+  command->callback([options, work, &action] { action = [options, work] { return work(*options); }; });
+  return command;
+}
+
+}  // namespace
+
+void add_fixture(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<FixtureOptions>();
+  CLI::App* command = app.add_subcommand("fixture", "Fixture files: inputs and expectations in HDF5 (docs/FIXTURES.md)");
+  command->require_subcommand(1);
+  CLI::App* made =
+      add_one(*command, action, "generate", "Write the inputs of cases, with the oracle's expectation", "CASE", generate, options);
+  made->add_option("-o,--output", options->output, "File, or directory for several")->required()->type_name("FILE|DIR");
+  add_one(*command, action, "info", "What a file says and holds", "FILE", info, options);
+  add_one(*command, action, "verify", "Check a file's inputs against their generator and its expectation against the oracle", "FILE",
+          verify, options);
+}
+
+}  // namespace assay::cli

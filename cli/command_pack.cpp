@@ -1,0 +1,179 @@
+// `assay pack`: raw tensor files and a manifest in JSON become a fixture file, for hosts that cannot write HDF5.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "fixtures/hdf5_file.h"
+#include "harness/run/file_contents.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+struct PackOptions {
+  std::string manifest;
+  std::string output;
+};
+
+constexpr std::uintmax_t kLargestManifest = std::uintmax_t{1} << 20;
+
+// The manifest, with errors that name it and the entry.
+class Manifest {
+ public:
+  explicit Manifest(fs::path path) : path_(std::move(path)) {
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(path_, error);
+    if (error || !fs::is_regular_file(path_)) fail("", "cannot be read");
+    if (size > kLargestManifest) fail("", fmt::format("has {} bytes; a manifest has at most {}", size, kLargestManifest));
+    std::ifstream stream(path_);
+    try {
+      root_ = Json::parse(stream);
+    } catch (const Json::exception& bad) {
+      fail("", bad.what());
+    }
+    require_keys(root_, "", {"attributes", "tensors"});
+  }
+
+  [[nodiscard]] fixtures::Attributes attributes() const {
+    const Json& object = member(root_, "", "attributes", Json::value_t::object);
+    fixtures::Attributes attributes;
+    for (const auto& [name, value] : object.items()) {
+      const std::string entry = "attributes." + name;
+      if (value.is_string()) {
+        attributes.emplace(name, value.get<std::string>());
+      } else if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
+        fail(entry, "is beyond every number that is used here");
+      } else if (value.is_number_integer()) {
+        attributes.emplace(name, value.get<std::int64_t>());
+      } else if (value.is_number_float()) {
+        attributes.emplace(name, value.get<double>());
+      } else {
+        fail(entry, "must be a number or a text");
+      }
+    }
+    return attributes;
+  }
+
+  [[nodiscard]] std::vector<fixtures::Tensor> tensors() const {
+    const Json& list = member(root_, "", "tensors", Json::value_t::array);
+    std::vector<fixtures::Tensor> tensors;
+    std::uint64_t total = 0;
+    for (std::size_t index = 0; index < list.size(); ++index) {
+      const std::string entry = fmt::format("tensors[{}]", index);
+      tensors.push_back(tensor(list[index], entry, total));
+      const std::string& name = tensors.back().spec.path;
+      if (std::ranges::count(tensors, name, [](const fixtures::Tensor& one) -> const std::string& { return one.spec.path; }) > 1)
+        fail(entry, fmt::format("'{}' is there twice", name));
+    }
+    return tensors;
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view entry, std::string_view what) const {
+    throw std::invalid_argument(entry.empty() ? fmt::format("{}: {}", path_.string(), what)
+                                              : fmt::format("{}: {}: {}", path_.string(), entry, what));
+  }
+
+  void require_keys(const Json& object, const std::string& entry, const std::vector<std::string>& known) const {
+    if (!object.is_object()) fail(entry, fmt::format("must be an object with {}", fmt::join(known, ", ")));
+    for (const auto& [key, value] : object.items()) {
+      if (std::ranges::find(known, key) == known.end())
+        fail(entry, fmt::format("does not know '{}'; known are {}", key, fmt::join(known, ", ")));
+    }
+  }
+
+  [[nodiscard]] const Json& member(const Json& object, const std::string& entry, const std::string& key, Json::value_t type) const {
+    const auto found = object.find(key);
+    if (found == object.end()) fail(entry, fmt::format("'{}' is missing", key));
+    if (found->type() != type) fail(entry, fmt::format("'{}' must be {}", key, Json(type).type_name()));
+    return *found;
+  }
+
+  [[nodiscard]] fixtures::Tensor tensor(const Json& object, const std::string& entry, std::uint64_t& total) const {
+    require_keys(object, entry, {"name", "file", "element", "shape"});
+    fixtures::TensorSpec spec;
+    spec.path = member(object, entry, "name", Json::value_t::string).get<std::string>();
+    const std::string file = member(object, entry, "file", Json::value_t::string).get<std::string>();
+    if (std::ranges::count(spec.path, '/') != 1 || spec.path.starts_with('/') || spec.path.ends_with('/'))
+      fail(entry, fmt::format("'name' is '{}'; it must be GROUP/NAME, as in inputs/q", spec.path));
+    try {
+      spec.element = fixtures::parse_element(member(object, entry, "element", Json::value_t::string).get<std::string>());
+    } catch (const std::invalid_argument& unknown) {
+      fail(entry, unknown.what());
+    }
+    for (const Json& size : member(object, entry, "shape", Json::value_t::array)) {
+      if (!size.is_number_unsigned() || size.get<std::uint64_t>() == 0) fail(entry, "'shape' must be a list of positive whole numbers");
+      spec.shape.push_back(size.get<std::uint64_t>());
+    }
+    if (spec.shape.empty() || spec.shape.size() > 8) fail(entry, "'shape' must have 1 to 8 sizes");
+    try {
+      if (__builtin_add_overflow(total, spec.bytes(), &total) || total > fixtures::kLargestFileBytes)
+        fail(entry, fmt::format("with {} the tensors pass the {} bytes that a fixture file may hold", describe(spec),
+                                fixtures::kLargestFileBytes));
+    } catch (const std::invalid_argument& overflow) {
+      fail(entry, overflow.what());
+    }
+    return read(entry, path_.parent_path() / file, std::move(spec));
+  }
+
+  // Little-endian, as this machine is.
+  [[nodiscard]] fixtures::Tensor read(const std::string& entry, const fs::path& file, fixtures::TensorSpec spec) const {
+    static_assert(std::endian::native == std::endian::little);
+    if (!fs::is_regular_file(file)) fail(entry, fmt::format("there is no file {}", file.string()));
+    const std::uintmax_t size = fs::file_size(file);
+    const std::uint64_t needed = spec.bytes();
+    if (size != needed) fail(entry, fmt::format("{} has {} bytes, but {} takes {}", file.string(), size, describe(spec), needed));
+    fixtures::Tensor tensor{std::move(spec), std::vector<std::byte>(needed)};
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream.read(reinterpret_cast<char*>(tensor.bytes.data()), static_cast<std::streamsize>(needed)))
+      fail(entry, fmt::format("{} cannot be read", file.string()));
+    return tensor;
+  }
+
+  fs::path path_;
+  Json root_;
+};
+
+// A file that no case could be run on is taken away again.
+int pack(const PackOptions& options) {
+  const Manifest manifest(options.manifest);
+  fixtures::Attributes attributes = manifest.attributes();
+  attributes.emplace("version", harness::kFileVersion);
+  const std::vector<fixtures::Tensor> tensors = manifest.tensors();
+  fixtures::write_file(options.output, attributes, tensors);
+  try {
+    const harness::LoadedFile loaded = harness::load_file(options.output);
+    if (!loaded.inputs.empty()) static_cast<void>(harness::verify_file(options.output, loaded));
+  } catch (...) {
+    fs::remove(options.output);
+    throw;
+  }
+  fmt::print("wrote {}: {} tensors, {} bytes\n", options.output, tensors.size(), fs::file_size(options.output));
+  return kExitPassed;
+}
+
+}  // namespace
+
+void add_pack(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<PackOptions>();
+  CLI::App* command =
+      app.add_subcommand("pack", "Make a fixture file of raw little-endian tensors that a manifest describes (docs/FIXTURES.md)");
+  command->add_option("MANIFEST", options->manifest, "The manifest, in JSON; files in it are relative to its directory")->required();
+  command->add_option("-o,--output", options->output, "The fixture file to write")->required()->type_name("FILE");
+  command->callback([options, &action] { action = [options] { return pack(*options); }; });
+}
+
+}  // namespace assay::cli
