@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -16,8 +17,9 @@ namespace assay::harness {
 
 struct RunOptions {
   ExecutionOptions execution;
-  unsigned jobs = 1;       // cases at a time, >= 1
-  bool fail_fast = false;  // start no further case after the first that did not pass
+  unsigned jobs = 1;                                                 // cases at a time, >= 1
+  bool fail_fast = false;                                            // start no further case after the first that did not pass
+  std::chrono::duration<double> timeout = std::chrono::seconds(60);  // per case; 0: none
 };
 
 // What a reader of a whole run needs. Figures cover the cases that were carried out.

@@ -1,0 +1,80 @@
+// Kernels that misbehave, run as a stranger's would be: from a file, beside cases that are in order.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/cases/case.h"
+#include "harness/run/runner.h"
+#include "harness/run/workbench.h"
+#include "kernels/variant.h"
+
+namespace assay {
+
+// Verdicts by case name, and each case told exactly once.
+class Collector final : public harness::RunListener {
+ public:
+  void started(const harness::Case& about) override { EXPECT_TRUE(running_.insert({harness::format_case(about), true}).second); }
+  void finished(const harness::Verdict& verdict, const harness::Summary&) override {
+    const std::string name = harness::format_case(verdict.about);
+    EXPECT_EQ(running_.count(name), 1U) << name << " ended without having started";
+    EXPECT_TRUE(verdicts.insert({name, verdict}).second) << name << " has two verdicts";
+  }
+
+  std::map<std::string, harness::Verdict> verdicts;
+
+ private:
+  std::map<std::string, bool> running_;
+};
+
+// Cases of tests/kernels/independent_tq4.metal with a piece of its text replaced.
+class WorkerKernel : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("assay_worker_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // The variant `name`, whose one mistake is to begin with `statement` (empty: none).
+  kernels::Variant kernel(const std::string& statement, const std::string& name = "kernel") const {
+    std::ifstream stream(std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/kernels/independent_tq4.metal");
+    std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    constexpr std::string_view kPlace = "State state = {-FLT_MAX / 2, 0};";
+    const std::size_t place = text.find(kPlace);
+    EXPECT_NE(place, std::string::npos);
+    if (place != std::string::npos) text.insert(place, statement + " ");
+    const std::filesystem::path file = folder_ / (name + ".metal");
+    std::ofstream(file) << text;
+    return kernels::variant_from_path(file, "tq4");
+  }
+
+  static harness::Case tq4(const std::string& words, const std::string& variant = "kernel") {
+    return harness::parse_case(variant + "/" + words, harness::find_family("tq4"));
+  }
+
+  static harness::WorkbenchOptions settings() {
+    harness::WorkbenchOptions options;
+    options.fields = {{"tile", metal::FieldValue::of(32U)}, {"temperature", metal::FieldValue::of(1.0)}};
+    return options;
+  }
+
+  // Our own variants are there to borrow from.
+  static std::vector<kernels::Variant> catalogue(std::vector<kernels::Variant> own) {
+    for (kernels::Variant& variant : kernels::find_variants(kernels::default_variants_directory())) own.push_back(std::move(variant));
+    return own;
+  }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace assay
