@@ -17,8 +17,8 @@ enum class Status {
   passed,
   failed,      // an element above its bound, missing, NaN or infinite; memory written that no kernel may write
   hazard,      // the simulator saw what a right kernel never does
-  crashed,     // (worker processes only)
-  timeout,     // (worker processes only)
+  crashed,     // the process that executed the case died of it
+  timeout,     // no verdict in time
   rejected,    // the launch code or the encoder refused the parameters
   mistrusted,  // nothing was really compared, or the harness itself failed: proves nothing, counts as failure
   skipped,     // not run, with a reason
@@ -46,6 +46,7 @@ struct Verdict {
   Case about;
   Status status = Status::mistrusted;
   std::string reason;          // one line; empty if passed
+  std::string note;            // what else a reader should know, even of a pass; mostly empty
   std::string schedules;       // "forward", or those that were compared: "forward,reverse"; what it takes to repeat the verdict
   bool is_internal = false;    // the harness failed, not the kernel
   std::size_t row_length = 1;  // elements of one output row, to tell (row, coordinate) from an index
