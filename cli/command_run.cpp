@@ -48,14 +48,16 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
 
   Recording recording(options, cases.size());
   harness::Summary summary;
+  std::string unfinished;
   {
     RunWatch watch(options, cases.size(), interrupt);
     harness::Recorder recorder = recording.recorder(watch);
     summary = harness::run_cases(cases, workbench, running, interrupt.stop(), recorder);
+    unfinished = watch.describe_unfinished();
   }
   recording.finish(summary);
   if (summary.finished() > 1) fmt::print("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
-  fmt::print("{}", describe_summary(summary, options));
+  fmt::print("{}{}", unfinished, describe_summary(summary, options));
 
   if (const int status = exit_status(summary); status != kExitPassed) return status;
   if (interrupt.stop()) return kExitInterrupted;

@@ -2,37 +2,49 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <memory>
+#include <string>
 
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/options.h"
+#include "cli/watch.h"
 #include "cli/workspace.h"
-#include "harness/run/execute.h"
+#include "harness/run/runner.h"
 
 namespace assay::cli {
 namespace {
 
+// Tells each verdict as it comes.
+class Teller final : public harness::RunListener {
+ public:
+  Teller(const Options& options, const harness::Workbench& workbench) : options_(options), workbench_(workbench) {}
+
+  void started(const harness::Case&) override {}
+  void finished(const harness::Verdict& verdict, const harness::Summary&) override {
+    const harness::PreparedVariant& prepared = workbench_.find(verdict.about.variant);
+    fmt::print("{}", describe_everything(verdict, options_));
+    fmt::print("  source: {}\n", prepared.variant.source.lexically_normal().string());
+    for (const std::string& note : prepared.notes) fmt::print("  note: {}\n", note);
+    std::fflush(stdout);
+  }
+
+ private:
+  const Options& options_;
+  const harness::Workbench& workbench_;
+};
+
 int show(const Options& options) {
   Workspace workspace = open_workspace(options);
   select(workspace, options, options.words);
-  const harness::RunOptions running = run_options(options);
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, workbench_options(options, workspace));
-  int status = kExitPassed;
-  for (const harness::Case& value : workspace.selection.cases) {
-    const harness::PreparedVariant& prepared = workbench.find(value.variant);
-    const harness::Verdict verdict = harness::execute_case(prepared, value, running.execution);
-    fmt::print("{}", describe_everything(verdict, options));
-    fmt::print("  source: {}\n", prepared.variant.source.lexically_normal().string());
-    for (const std::string& note : prepared.notes) fmt::print("  note: {}\n", note);
-    if (verdict.is_internal) {
-      status = kExitInternal;
-    } else if (!harness::is_success(verdict.status)) {
-      status = std::max(status, kExitFailed);
-    }
-  }
-  return status;
+  harness::RunOptions running = run_options(options);
+  running.jobs = 1;  // one after the other, as they were asked for
+  Teller teller(options, workbench);
+  const std::atomic<bool> never = false;
+  return exit_status(harness::run_cases(workspace.selection.cases, workbench, running, never, teller));
 }
 
 }  // namespace

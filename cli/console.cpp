@@ -88,6 +88,24 @@ std::string stages_of(const Verdict& verdict, bool only_failures) {
   return text;
 }
 
+// Whether the case got as far as a comparison.
+bool has_figures(const Verdict& verdict) {
+  switch (verdict.status) {
+    case Status::passed:
+    case Status::failed:
+    case Status::hazard:
+      return true;
+    case Status::mistrusted:
+      return !verdict.is_internal;
+    case Status::crashed:
+    case Status::timeout:
+    case Status::rejected:
+    case Status::skipped:
+      return false;
+  }
+  return false;
+}
+
 // What --schedule must be for the same verdict: nothing where the case finds its own schedules and failed under the first.
 std::string schedules_of(const Verdict& verdict, const Options& options) {
   if (!options.schedule.empty()) return options.schedule;
@@ -110,6 +128,9 @@ void Progress::show(const Verdict& verdict) {
       fmt::print("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.about), verdict.reason);
     }
     if (failures_ == kDetailedFailures) fmt::print("(further failures in one line each; `assay show CASE` tells all)\n");
+  } else if (!verdict.note.empty()) {
+    clear();
+    fmt::print("{}", describe_verdict(verdict, options_));
   }
   if (is_terminal_) {
     if (now() - last_drawn_ > 0.1 || done_ == selected_) draw();
@@ -142,6 +163,7 @@ std::string describe_verdict(const Verdict& verdict, const Options& options) {
   const std::string name = harness::format_case(verdict.about);
   std::string text = fmt::format("{} {}\n", harness::to_string(verdict.status), name);
   if (!verdict.reason.empty()) text += fmt::format("  {}\n", verdict.reason);
+  if (!verdict.note.empty()) text += fmt::format("  note: {}\n", verdict.note);
   text += hazards_of(verdict);
   if (verdict.status == Status::failed || verdict.status == Status::hazard || verdict.status == Status::mistrusted) {
     text += worst_elements(verdict.judgement, verdict.row_length);
@@ -155,6 +177,7 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
   const std::string name = harness::format_case(verdict.about);
   std::string text = fmt::format("{} {}\n", harness::to_string(verdict.status), name);
   if (!verdict.reason.empty()) text += fmt::format("  {}\n", verdict.reason);
+  if (!verdict.note.empty()) text += fmt::format("  note: {}\n", verdict.note);
   text += fmt::format("  family {}: {}\n", verdict.about.family->name(), verdict.about.family->about);
   for (std::size_t i = 0; i < verdict.about.values.size(); ++i) {
     text += fmt::format("  {:<16} {}\n", verdict.about.family->axes[i].name, verdict.about.values[i]);
@@ -163,7 +186,7 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
     if (fixture.name == verdict.about.fixture) text += fmt::format("  fixture {:<8} {}\n", fixture.name, fixture.catches);
   }
   const harness::Judgement& judgement = verdict.judgement;
-  if (verdict.status != Status::rejected && verdict.status != Status::skipped && !verdict.is_internal) {
+  if (has_figures(verdict)) {
     text += fmt::format("  elements         {} compared, {} above bound, {} never written, {} NaN, {} infinite, {} guard words changed\n",
                         judgement.compared, judgement.above_bound, judgement.not_written, judgement.nans, judgement.infs,
                         judgement.guard_violations);

@@ -1,11 +1,9 @@
 #include "cli/interrupt.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
-#include <system_error>
 
 #include "cli/options.h"
 
@@ -15,7 +13,6 @@ namespace {
 std::atomic<bool> stop_requested = false;
 std::atomic<bool> is_listening = false;
 std::atomic<int> signals = 0;
-int pipe_ends[2] = {-1, -1};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free, "set from a signal handler");
 
 void on_signal(int signal) {
@@ -31,9 +28,7 @@ void on_signal(int signal) {
     constexpr char message[] = "\nassay: stopping after the cases that run now; Ctrl-C again stops at once\n";
     // Nothing to be done if it fails, and stdio is not for signal handlers.
     [[maybe_unused]] const auto written = write(STDERR_FILENO, message, sizeof(message) - 1);
-  } else if (count == 2 && is_listening) {
-    [[maybe_unused]] const auto written = write(pipe_ends[1], "!", 1);
-  } else {
+  } else if (count > 2 || !is_listening) {
     _exit(kExitInterrupted);
   }
   errno = before;
@@ -50,27 +45,18 @@ void listen(void (*handler)(int), int flags) {
 
 }  // namespace
 
-InterruptGuard::InterruptGuard() {
-  // Compilers that are started meanwhile need not inherit it.
-  if (pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "cannot make a pipe for signals");
-  listen(on_signal, SA_RESTART);
-}
+InterruptGuard::InterruptGuard() { listen(on_signal, SA_RESTART); }
 
 InterruptGuard::~InterruptGuard() {
   listen(SIG_DFL, 0);
   is_listening = false;
-  for (int& end : pipe_ends) {
-    close(end);
-    end = -1;
-  }
 }
 
 const std::atomic<bool>& InterruptGuard::stop() const { return stop_requested; }
 
-int InterruptGuard::last_call() const {
-  is_listening = true;
-  return pipe_ends[0];
-}
+bool InterruptGuard::end_at_once() const { return signals > 1; }
+
+void InterruptGuard::start_listening() const { is_listening = true; }
 
 void InterruptGuard::stop_listening() const { is_listening = false; }
 

@@ -1,13 +1,13 @@
-// Ctrl-C and SIGTERM: the first asks a run to stop, the second ends it.
+// Ctrl-C and SIGTERM: the first Ctrl-C asks a run to stop, the second, or a SIGTERM, to end at once.
 #pragma once
 
 #include <atomic>
 
 namespace assay::cli {
 
-// While it lives, the first SIGINT or SIGTERM says so on stderr and sets stop(). The second makes last_call() readable, so that a
-// thread can tell what is known before it ends the process; where nobody has announced that it listens, and with the
-// third in any case, the process ends on the spot with kExitInterrupted.
+// While it lives, the first SIGINT says so on stderr and sets stop(). The second, and the first SIGTERM, sets end_at_once() as well,
+// for whoever has announced that it listens; where nobody has, and with the third in any case, the process ends on the
+// spot with kExitInterrupted.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -16,9 +16,9 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
   [[nodiscard]] const std::atomic<bool>& stop() const;
-  // A file descriptor to poll; whoever asks for it promises to end the process once it is readable.
-  [[nodiscard]] int last_call() const;
-  // Takes that promise back.
+  [[nodiscard]] bool end_at_once() const;
+  // A promise to look at end_at_once() several times a second, and its end.
+  void start_listening() const;
   void stop_listening() const;
 };
 

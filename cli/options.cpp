@@ -33,6 +33,8 @@ void add_execution(CLI::App& command, Options& options) {
       ->type_name("S[,S...]");
   command.add_option("--threads", options.threads, "CPU threads of the simulator per case; 0: all cores")->type_name("N");
   command.add_option("--fp-contract", options.fp_contract, "Whether the compiler may fuse a*b+c")->check(CLI::IsMember({"off", "fast"}));
+  command.add_option("--timeout", options.timeout, "Seconds after which a case is killed and its verdict is timeout; 0: none; default: 60")
+      ->type_name("SECONDS");
 }
 
 void add_running(CLI::App& command, Options& options) {

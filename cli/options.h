@@ -21,7 +21,8 @@ struct Options {
   std::string schedule;               // a list with commas; empty: each case's own
   std::string fp_contract = "off";
   unsigned threads = 1;
-  unsigned jobs = 0;  // 0: one per core
+  double timeout = 60;  // seconds per case; 0: none
+  unsigned jobs = 0;    // 0: one per core
   std::uint64_t seed = 0;
   bool fail_fast = false;
   std::string ledger;  // a file, or "none"; empty: the user's own
@@ -30,7 +31,7 @@ struct Options {
 
 // Which cases of which variants: --family, --kernel, --variants, --seed.
 void add_selection(CLI::App& command, Options& options);
-// How one case is executed, and on what: --fixture, --set, --schedule, --threads, --fp-contract.
+// How one case is executed, and on what: --fixture, --set, --schedule, --threads, --fp-contract, --timeout.
 void add_execution(CLI::App& command, Options& options);
 // How many are, and until when: --jobs, --fail-fast.
 void add_running(CLI::App& command, Options& options);

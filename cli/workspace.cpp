@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -137,6 +138,7 @@ harness::RunOptions run_options(const Options& options) {
   result.execution.shelf = shelf_of(options);
   result.jobs = options.jobs == 0 ? core_count() : options.jobs;
   result.fail_fast = options.fail_fast;
+  result.timeout = std::chrono::duration<double>(options.timeout);
   return result;
 }
 
@@ -149,6 +151,7 @@ std::string replay_options(const Options& options) {
   for (const std::string& file : options.fixtures) add(fmt::format("--fixture {}", shell_quoted(file)));
   for (const std::string& field : options.fields) add(fmt::format("--set {}", shell_quoted(field)));
   if (options.threads != 1) add(fmt::format("--threads {}", options.threads));
+  if (options.timeout != Options{}.timeout) add(fmt::format("--timeout {}", options.timeout));
   if (options.fp_contract != "off") add(fmt::format("--fp-contract {}", options.fp_contract));
   return line;
 }

@@ -116,6 +116,7 @@ class Recorder final : public RunListener {
   Recorder(Ledger& ledger, RunId run, RunListener& next) : ledger_(ledger), run_(run), next_(next) {}
   void started(const Case& about) override;
   void finished(const Verdict& verdict, const Summary& so_far) override;
+  [[nodiscard]] bool tick() override { return next_.tick(); }
 
  private:
   Ledger& ledger_;

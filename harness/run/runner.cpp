@@ -1,13 +1,22 @@
 #include "harness/run/runner.h"
 
+#include <fmt/format.h>
+#include <poll.h>
+
 #include <algorithm>
-#include <exception>
-#include <mutex>
-#include <thread>
+#include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <list>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "harness/run/execute.h"
 #include "harness/run/executors.h"
+#include "metal/errors.h"
 
 namespace assay::harness {
 namespace {
@@ -34,6 +43,180 @@ void add(Summary& summary, const Verdict& verdict) {
   std::uint64_t digest = verdict.digest;
   add_to_digest(digest, std::as_bytes(std::span(name)));
   summary.digest += digest;
+}
+
+using Clock = std::chrono::steady_clock;
+
+// How long the listener may wait to be asked again, and a stop to be seen.
+constexpr std::chrono::milliseconds kTick{100};
+// Who sleeps that much longer than it asked for was itself stopped (Ctrl-Z, a machine that slept), and its workers with it.
+constexpr std::chrono::seconds kOverslept{2};
+
+// Hands out cases, waits for verdicts, and ends the workers that are late or no longer to be trusted.
+class Supervisor {
+ public:
+  Supervisor(std::span<const Case> cases, const CaseFunction& execute, const RunOptions& options, const std::atomic<bool>& stop,
+             RunListener& listener)
+      : cases_(cases), execute_(execute), options_(options), stop_(stop), listener_(listener) {}
+
+  Summary run() {
+    summary_.selected = cases_.size();
+    while (true) {
+      hand_out();
+      if (at_work() == 0 || !listener_.tick()) break;
+      wait();
+      take_verdicts();
+    }
+    workers_.clear();
+    summary_.stopped = summary_.finished() < cases_.size();
+    return summary_;
+  }
+
+ private:
+  // What came of a case in a worker that had executed others, and so does not count.
+  struct Doubted {
+    std::size_t index;
+    std::size_t others;
+    Status status;
+    std::string reason;
+  };
+  struct Employed {
+    Worker worker;
+    Clock::time_point start = {};          // of the case at work
+    std::optional<Doubted> repeated = {};  // it repeats this
+  };
+
+  [[nodiscard]] std::size_t at_work() const {
+    return static_cast<std::size_t>(std::ranges::count_if(workers_, [](const Employed& employed) { return employed.worker.is_at_work(); }));
+  }
+
+  void hand_out() {
+    const std::size_t jobs = std::max(1U, options_.jobs);
+    while (at_work() < jobs) {
+      if (!doubted_.empty()) {
+        Employed* employed = employ();
+        if (employed == nullptr) return;
+        assign(*employed, doubted_.back().index);
+        employed->repeated = std::move(doubted_.back());
+        doubted_.pop_back();
+      } else if (!stop_ && !halt_ && next_ < cases_.size()) {
+        const auto idle = std::ranges::find_if(workers_, [](const Employed& employed) { return !employed.worker.is_at_work(); });
+        Employed* employed = idle == workers_.end() ? employ() : &*idle;
+        if (employed == nullptr) return;
+        assign(*employed, next_);
+        listener_.started(cases_[next_++]);
+      } else {
+        return;
+      }
+    }
+  }
+
+  // nullptr if the system refuses now what it may grant when one of the others has ended.
+  Employed* employ() {
+    try {
+      workers_.push_back({Worker(cases_, execute_)});
+      return &workers_.back();
+    } catch (const metal::EnvironmentError&) {
+      if (at_work() == 0) throw;
+      return nullptr;
+    }
+  }
+
+  static void assign(Employed& employed, std::size_t index) {
+    employed.start = Clock::now();
+    employed.worker.assign(index);
+  }
+
+  [[nodiscard]] bool is_limited() const { return options_.timeout.count() > 0; }
+
+  // Until a worker has news, the first of them is late, or it is time for a tick.
+  void wait() {
+    const Clock::time_point before = Clock::now();
+    Clock::duration longest = kTick;
+    std::vector<pollfd> requests;
+    for (const Employed& employed : workers_) {
+      if (!employed.worker.is_at_work()) continue;
+      requests.push_back({employed.worker.descriptor(), POLLIN, 0});
+      if (is_limited()) {
+        const auto left = std::chrono::ceil<Clock::duration>(employed.start + options_.timeout - before);
+        longest = std::clamp(left, Clock::duration::zero(), longest);
+      }
+    }
+    // Interrupted by a signal, it returns early, and the listener is asked what that meant.
+    poll(requests.data(), requests.size(), static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(longest).count()));
+    const Clock::duration slept = Clock::now() - before;
+    if (slept < longest + kOverslept) return;
+    for (Employed& employed : workers_) employed.start += slept - longest;
+  }
+
+  void take_verdicts() {
+    for (auto employed = workers_.begin(); employed != workers_.end();) {
+      const auto current = employed++;
+      if (!current->worker.is_at_work()) continue;
+      std::optional<Verdict> verdict = current->worker.receive();
+      if (!verdict && is_limited() && Clock::now() - current->start > options_.timeout) verdict = late(cases_[current->worker.index()]);
+      if (verdict) take(*verdict, current);
+    }
+  }
+
+  // A process in which something went wrong is not used again, and what went wrong counts only in a process where nothing else was
+  // before it: the next case's inputs may lie where a kernel that failed, or one that passed, wrote without being seen. Only
+  // running out of time is believed at once, as being sure would take as long again.
+  void take(Verdict& verdict, std::list<Employed>::iterator from) {
+    const std::size_t others = from->worker.cases_before();
+    if (!is_success(verdict.status) && others != 0 && verdict.status != Status::timeout) {
+      doubted_.push_back({from->worker.index(), others, verdict.status, std::move(verdict.reason)});
+      workers_.erase(from);
+      return;
+    }
+    if (const auto before = std::exchange(from->repeated, std::nullopt);
+        before && (before->status != verdict.status || before->reason != verdict.reason)) {
+      verdict.note = fmt::format(
+          "in a process that had executed {} other case{}, it was {} ({}); one of them may have damaged memory that is not its own",
+          before->others, before->others == 1 ? "" : "s", to_string(before->status), before->reason);
+    }
+    if (!is_success(verdict.status)) workers_.erase(from);
+    add(summary_, verdict);
+    if (options_.fail_fast && !is_success(verdict.status)) halt_ = true;
+    listener_.finished(verdict, summary_);
+  }
+
+  [[nodiscard]] Verdict late(const Case& about) const {
+    Verdict verdict;
+    verdict.about = about;
+    verdict.status = Status::timeout;
+    verdict.schedules = metal::Schedule{}.to_string();
+    verdict.reason = fmt::format("no verdict within {:g} s, the time limit of a case", options_.timeout.count());
+    return verdict;
+  }
+
+  std::span<const Case> cases_;
+  const CaseFunction& execute_;
+  const RunOptions& options_;
+  const std::atomic<bool>& stop_;
+  RunListener& listener_;
+  Summary summary_;
+  std::list<Employed> workers_;
+  std::vector<Doubted> doubted_;
+  std::size_t next_ = 0;
+  bool halt_ = false;
+};
+
+// A thread that was joined may be listed for an instant longer.
+void expect_one_thread() {
+  constexpr std::chrono::seconds kPatience{1};
+  const auto count = [] {
+    std::error_code unreadable;
+    const auto tasks = std::filesystem::directory_iterator("/proc/self/task", unreadable);
+    return unreadable ? 1 : std::distance(begin(tasks), end(tasks));
+  };
+  std::ptrdiff_t threads = count();
+  for (const Clock::time_point start = Clock::now(); threads > 1 && Clock::now() - start < kPatience; threads = count())
+    poll(nullptr, 0, 1);
+  if (threads > 1) {
+    throw std::logic_error(
+        fmt::format("cases run in processes that are forked, and this process has {} threads: end the others before run_cases()", threads));
+  }
 }
 
 }  // namespace
@@ -63,43 +246,22 @@ std::size_t Summary::failures() const {
 
 Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options, const std::atomic<bool>& stop,
                   RunListener& listener) {
+  for (const Case& about : cases) static_cast<void>(workbench.find(about.variant));
+  const CaseFunction execute = [&](const Case& about) { return execute_case(workbench.find(about.variant), about, options.execution); };
+  return run_cases(cases, execute, options, stop, listener);
+}
+
+Summary run_cases(std::span<const Case> cases, const CaseFunction& execute, const RunOptions& options, const std::atomic<bool>& stop,
+                  RunListener& listener) {
+  if (!(options.timeout.count() >= 0 && options.timeout <= kLongestTimeout)) {
+    throw std::invalid_argument(
+        fmt::format("a time limit of {:g} s is none of 0 (no limit) to {:g}", options.timeout.count(), kLongestTimeout.count()));
+  }
+  expect_one_thread();
+  Supervisor supervisor(cases, execute, options, stop, listener);
   Summary summary;
-  summary.selected = cases.size();
-  std::mutex mutex;
-  std::atomic<std::size_t> next = 0;
-  std::atomic<bool> halt = false;
-  std::exception_ptr failure;
-
-  const auto work = [&] {
-    try {
-      while (!stop && !halt) {
-        const std::size_t index = next++;
-        if (index >= cases.size()) return;
-        const Case& about = cases[index];
-        {
-          const std::lock_guard lock(mutex);
-          listener.started(about);
-        }
-        const Verdict verdict = execute_case(workbench.find(about.variant), about, options.execution);
-        const std::lock_guard lock(mutex);
-        add(summary, verdict);
-        if (options.fail_fast && !is_success(verdict.status)) halt = true;
-        listener.finished(verdict, summary);
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-      halt = true;
-    }
-  };
-
-  summary.seconds = timed([&] {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < std::min<std::size_t>(std::max(1U, options.jobs), cases.size()); ++i) threads.emplace_back(work);
-    work();
-  });
-  if (failure) std::rethrow_exception(failure);
-  summary.stopped = summary.finished() < cases.size();
+  const double seconds = timed([&] { summary = supervisor.run(); });
+  summary.seconds = seconds;
   return summary;
 }
 

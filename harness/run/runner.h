@@ -1,4 +1,4 @@
-// Runs cases on several CPU threads and sums up what came of them.
+// Runs cases, several at a time and each in a process of its own, and sums up what came of them.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,18 @@
 #include "harness/run/execute.h"
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
+#include "harness/run/worker.h"
 
 namespace assay::harness {
+
+// More than eleven days: what lies above is a slip, and in nanoseconds not far from what a clock can count.
+inline constexpr std::chrono::duration<double> kLongestTimeout{1e6};
 
 struct RunOptions {
   ExecutionOptions execution;
   unsigned jobs = 1;                                                 // cases at a time, >= 1
   bool fail_fast = false;                                            // start no further case after the first that did not pass
-  std::chrono::duration<double> timeout = std::chrono::seconds(60);  // per case; 0: none
+  std::chrono::duration<double> timeout = std::chrono::seconds(60);  // per case, 0 (none) .. kLongestTimeout
 };
 
 // What a reader of a whole run needs. Figures cover the cases that were carried out.
@@ -44,17 +48,32 @@ struct Summary {
   [[nodiscard]] std::size_t failures() const;  // cases that count as failure
 };
 
-// What a run tells while it goes on: one call at a time, from whichever thread has the news.
+// What a run tells while it goes on, and what it asks. All calls come from run_cases() and its thread.
 class RunListener {
  public:
   virtual ~RunListener() = default;
   virtual void started(const Case& about) = 0;
   // `so_far` covers the finished cases, this one included; its seconds are not known yet.
   virtual void finished(const Verdict& verdict, const Summary& so_far) = 0;
+  // Called several times a second. False ends the run at once: cases that run are killed and get no verdict.
+  [[nodiscard]] virtual bool tick() { return true; }
 };
 
 // When `stop` becomes true, running cases are finished, no other is started, and the summary covers what was done.
+//
+// A case that ends its process is `crashed`, one that takes longer than the timeout is `timeout`; neither touches the others. A
+// process serves one case after the other while all of them pass. Any other verdict ends it, and counts only from a process
+// in which no case was before, where it is repeated if need be (a timeout is not): what a kernel did unseen to the memory of
+// its process is never told of another case. Where the repetition came out otherwise, the verdict has a note.
+//
+// Must be called where no other thread runs (a fork takes none of them along), else throws std::logic_error. Throws
+// metal::EnvironmentError if the system does not let a single worker start, and std::invalid_argument for a
+// variant that was not prepared and for a timeout that is negative or not a number.
 [[nodiscard]] Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options,
+                                const std::atomic<bool>& stop, RunListener& listener);
+
+// As above, with something else to do for each case in place of execute_case(); `options.execution` is left to it.
+[[nodiscard]] Summary run_cases(std::span<const Case> cases, const CaseFunction& execute, const RunOptions& options,
                                 const std::atomic<bool>& stop, RunListener& listener);
 
 }  // namespace assay::harness

@@ -64,6 +64,7 @@ class WorkerKernel : public ::testing::Test {
 
   static harness::WorkbenchOptions settings() {
     harness::WorkbenchOptions options;
+    options.user_variant = "kernel";
     options.fields = {{"tile", metal::FieldValue::of(32U)}, {"temperature", metal::FieldValue::of(1.0)}};
     return options;
   }

@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "harness/run/execute.h"
+#include "harness/run/verdict_wire.h"
 #include "tests/unit/worker_kernels.h"
 
 namespace assay {
@@ -74,9 +78,41 @@ TEST_F(WorkerVerdicts, AKernelThatDamagesTheHeapCrashes) {
     const auto verdicts = run("if (params.nwg == 4) ((device uint*)(ulong)&params)[-2] = 0x7fe57fe5;", jobs);
     const harness::Verdict& verdict = verdicts.at("kernel/" + kVictim);
     EXPECT_EQ(verdict.status, Status::crashed) << verdict.reason;
-    EXPECT_THAT(verdict.reason, HasSubstr("signal 6 (Aborted)"));
+    EXPECT_THAT(verdict.reason, HasSubstr("worker killed by signal "));
     expect_neighbours_undisturbed(verdicts, undisturbed);
   }
+}
+
+// Where a case is executed, and what beside it, changes nothing about its verdict.
+TEST_F(WorkerVerdicts, AreThoseOfExecutionInThisProcess) {
+  const std::vector<kernels::Variant> variants = catalogue({kernel("")});
+  std::vector<harness::Case> cases;
+  for (const std::string& words : kNeighbours) cases.push_back(tq4(words));
+  cases.push_back(tq4("d384/h2x2/kv33c33/ring0/nomask/nwg4/gauss/s1"));  // refused by the launch code
+  for (const char* name : {"reduce_v1/d256/rows2/nwg4/gauss/s1", "reduce_v1/d512/rows8/nwg32/gauss/s2", "fwht_v1/d512/h8/premult/gauss/s7"})
+    cases.push_back(harness::parse_case(name, harness::find_family(std::string(name).substr(0, std::string(name).find('_')))));
+  const harness::Workbench workbench(variants, cases, settings());
+  const auto without_times = [](harness::Verdict verdict) {
+    verdict.oracle_seconds = verdict.simulator_seconds = 0;
+    return harness::encode_verdict(verdict);
+  };
+  std::set<std::uint64_t> digests;
+  for (const unsigned jobs : {1U, 2U, 4U}) {
+    for (const bool reversed : {false, true}) {
+      std::vector<harness::Case> order = cases;
+      if (reversed) std::ranges::reverse(order);
+      Collector collector;
+      const std::atomic<bool> stop = false;
+      digests.insert(harness::run_cases(order, workbench, {.execution = {}, .jobs = jobs}, stop, collector).digest);
+      for (const harness::Case& about : cases) {
+        const harness::Verdict& verdict = collector.verdicts.at(harness::format_case(about));
+        const harness::Verdict here = harness::execute_case(workbench.find(about.variant), about, {});
+        EXPECT_EQ(verdict.status, here.status) << harness::format_case(about) << ": " << verdict.reason;
+        EXPECT_EQ(without_times(verdict), without_times(here)) << harness::format_case(about);
+      }
+    }
+  }
+  EXPECT_EQ(digests.size(), 1U);
 }
 
 }  // namespace
