@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, WorkerEnd,
     ::testing::Values(End{"abort", [] { std::abort(); }, "worker killed by signal 6 (Aborted)"},
                       End{"last_words", speak_and_abort, "worker killed by signal 6 (Aborted): heap damaged at ?[31m 0x12"},
-                      End{"segfault", [] { raise(SIGSEGV); }, "worker killed by signal 11 (Segmentation fault)"},
+                      End{"signal", [] { raise(SIGXCPU); }, "worker killed by signal 24 (CPU time limit exceeded)"},
                       End{"killed_from_outside", [] { raise(SIGKILL); }, "signal 9 (Killed), which was not sent by assay"},
                       End{"exit_handlers", [] { std::exit(0); }, "worker exited with status 0 and without a verdict"},
                       End{"exit_at_once", [] { _exit(3); }, "worker exited with status 3 and without a verdict"},
