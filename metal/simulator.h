@@ -52,10 +52,12 @@ struct SimulatorOptions {
 // What running the dispatches cost; the same numbers in every run of the same work.
 struct ExecutionCounters {
   std::uint64_t threadgroups = 0;
-  std::uint64_t meeting_points = 0;         // simdgroup-wide: stores committed, collectives, barriers
-  std::uint64_t collectives = 0;            // SIMD-group functions evaluated, once per simdgroup
-  std::uint64_t divergent_collectives = 0;  // of those, with fewer lanes than are alive
-  std::uint64_t matrix_multiplies = 0;      // 8x8 multiply(-accumulate)s evaluated
+  std::uint64_t meeting_points = 0;  // simdgroup-wide: stores committed, collectives, barriers
+  std::uint64_t collectives = 0;     // SIMD-group functions evaluated, once per simdgroup
+  // Of those, with fewer lanes than are alive. A lane that has no meeting point before it has returned already: whether it
+  // passed by a branch or left by `return` is the same control flow.
+  std::uint64_t divergent_collectives = 0;
+  std::uint64_t matrix_multiplies = 0;  // 8x8 multiply(-accumulate)s evaluated
 };
 
 // Executes each dispatch when it is encoded. A dispatch that meets a hazard stops that threadgroup, records it in

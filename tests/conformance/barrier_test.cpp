@@ -143,27 +143,5 @@ kernel void test(device float* out, device atomic_uint* ticket, uint t [[thread_
   EXPECT_EQ(one.counters.meeting_points, two.counters.meeting_points);
 }
 
-TEST(Grid, EveryPositionBuiltinAgreesWithTheDispatch) {
-  const auto outcome = execute({.source = R"(#include <metal_stdlib>
-using namespace metal;
-kernel void test(device uint* out, uint3 tpig [[thread_position_in_grid]], ushort3 tpitg [[thread_position_in_threadgroup]], uint3 tgpig [[threadgroup_position_in_grid]],
-                 uint3 tgpg [[threadgroups_per_grid]], ushort2 tptg [[threads_per_threadgroup]], uint3 tpg [[threads_per_grid]], uint tiitg [[thread_index_in_threadgroup]],
-                 ushort tiisg [[thread_index_in_simdgroup]], uint sgitg [[simdgroup_index_in_threadgroup]], uint sgptg [[simdgroups_per_threadgroup]],
-                 uint tpsg [[threads_per_simdgroup]], uint width [[thread_execution_width]], uint3 dtptg [[dispatch_threads_per_threadgroup]]) {
-  uint wrong = 0;
-  wrong |= uint(any(tpig != tgpig * dtptg + uint3(tpitg))) << 0;
-  wrong |= uint(tiitg != tpitg.x + tpitg.y * 20u + tpitg.z * 60u) << 1;
-  wrong |= uint(tiisg != tiitg % 32 || sgitg != tiitg / 32) << 2;
-  wrong |= uint(sgptg != 4 || tpsg != 32 || width != 32) << 3;
-  wrong |= uint(any(tgpg != uint3(3, 2, 1)) || any(tpg != uint3(60, 6, 2))) << 4;
-  wrong |= uint(any(tptg != ushort2(20, 3)) || any(dtptg != uint3(20, 3, 2))) << 5;
-  out[tpig.x + tpig.y * 60 + tpig.z * 360] = wrong;
-})",
-                                .output_words = 720,
-                                .threadgroups = {3, 2, 1},
-                                .threads = {20, 3, 2}});
-  for (const auto word : outcome.output) EXPECT_EQ(word, 0u);
-}
-
 }  // namespace
 }  // namespace assay::conformance
