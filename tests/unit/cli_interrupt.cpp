@@ -142,6 +142,18 @@ TEST_F(CliInterrupt, ATimeLimitEndsAnEndlessCase) {
   }
 }
 
+// Ctrl-Z, and fg later.
+TEST_F(CliInterrupt, TimeInWhichARunStoodStillDoesNotCount) {
+  start_endless("--timeout 3");
+  for (int i = 0; i < 900 && group_size() != 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  send(SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::seconds(6));
+  send(SIGCONT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_EQ(waitpid(process_, nullptr, WNOHANG), 0) << output();
+  EXPECT_EQ(wait_for_end(), 1) << output();
+}
+
 TEST_F(CliInterrupt, TheFirstFinishesRunningCasesAndSumsUp) {
   start("run gate --family reduce --jobs 1");
   ASSERT_TRUE(wait_for("100 of ")) << output();
