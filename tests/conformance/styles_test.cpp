@@ -347,11 +347,11 @@ TEST(Styles, OneSimdGroup) {
                    "bool keep = lane % 3 == 0; ulong votes = (ulong)simd_ballot(keep); uint before = popcount(uint(votes) & ((1u << lane) "
                    "- 1)); uint slot = simd_prefix_exclusive_sum(uint(keep)); o[lane] = before == slot ? slot : 999;",
                    [](std::uint32_t lane) { return (lane + 2) / 3; }),
-          lane_row("the first active lane writes",
+          lane_row("the first active lane of each arm",
                    "uint r = 0; if (lane >= 11) { r = simd_is_first() ? 100 : simd_broadcast_first(lane); } o[lane] = r;",
                    [](std::uint32_t lane) { return lane < 11    ? 0U
                                                    : lane == 11 ? 100U
-                                                                : 11U; }),
+                                                                : 12U; }),
           lane_row("scratch written by one half and read by the other",
                    "threadgroup float t[32]; t[31 - lane] = F(lane); simdgroup_barrier(mem_flags::mem_threadgroup); o[lane] = "
                    "as_type<uint>(t[lane]);",
