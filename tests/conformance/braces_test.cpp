@@ -123,12 +123,26 @@ TEST(Braces, FillComponentByComponentAndZeroTheRest) {
            "q.y); PUTH(3, q.w); o[4] = r.w; packed_float2 s = {}; PUT(5, s.y);",
            {f(5)},
            {f(5), 0, h(2), 0, 4, 0}},
+          {"metal::array and arrays of matrices",
+           kMsl,
+           "array<float4, 2> a = {float4(F(0)), {2}}; PUT(0, a[0].w); PUT(1, a[1].x); PUT(2, a[1].y); float2x2 m[2] = {{{1, F(0)}, {3}}}; "
+           "PUT(3, m[0][0].y); PUT(4, m[0][1].x); PUT(5, m[0][1].y); PUT(6, m[1][1].x);",
+           {f(5)},
+           {f(5), f(2), 0, f(5), f(3), 0, 0}},
+          {"operands of library functions and default arguments",
+           kMsl,
+           "float4 v = max(float4(1), {F(0)}); PUT(0, v.x); PUT(1, v.y); Pair p(float4{F(0)}), q; PUT(2, p.a.x); PUT(3, p.a.y); PUT(4, "
+           "p.b.x + "
+           "q.a.x);",
+           {f(5)},
+           {f(5), f(1), f(5), 0, 0}},
           {"a user's type in the list", kMsl, "Own e = {F(0)}; float2 v = {e, e}; PUT(0, v.y);", {f(5)}, {f(5)}},
       },
       R"msl(
 struct Holder { float4 v; float x; float2 a[2]; };
 struct Braced { float4 v; float2 w{2, 3}; Braced(float x) : v{x} {} };
 struct Own { float value; operator float() const { return value; } };
+struct Pair { float4 a; float4 b; Pair(float4 x = {}, float4 y = {}) : a{x}, b{y} {} };
 constant float4 kShort = {1, 2};
 constant float2 kRows[2] = {{3, 4}, {5}};
 constant Holder kBox = {{6}, 1, {}};
