@@ -23,6 +23,8 @@ inline constexpr std::uint32_t kPoisonWord = 0x7fe57fe5u;
 class Buffer {
  public:
   explicit Buffer(std::size_t size, std::string label = {});
+  // All zeros, of which only the pages that are written take memory: for buffers of gigabytes that a dispatch visits here and there.
+  static std::unique_ptr<Buffer> sparse(std::size_t size, std::string label = {});
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
@@ -55,6 +57,9 @@ class Buffer {
   void poison();
 
  private:
+  struct Unfilled {};
+  Buffer(Unfilled, std::size_t size, std::string label);
+
   std::size_t size_;
   std::string label_;
   GuardedMemory memory_;

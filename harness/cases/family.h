@@ -69,6 +69,9 @@ struct Family {
   // affordable case; exact once no factor is open.
   std::function<bool(std::span<const int> levels, std::span<std::int64_t> values)> realise;
 
+  // Cases that the gate takes as they are: names without the variant, for shapes that no design combines.
+  std::vector<std::string_view> own_cases;
+
   std::vector<std::size_t> class_factors;  // the factors that the classifiers look at
   std::vector<Classifier> classifiers;     // the suites meet every triple of their classes that any case can have
 

@@ -22,7 +22,7 @@ constexpr std::int64_t kSmokeLength = 1025;  // longest cache of a smoke case
 std::vector<std::string_view> fixtures_of(const Family& family) {
   std::vector<std::string_view> names;
   for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
-    if (family.has_fixture(fixture)) names.push_back(fixture.name);
+    if (family.has_fixture(fixture) && fixture.for_every_shape) names.push_back(fixture.name);
   }
   return names;
 }
@@ -107,7 +107,9 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
     cases.push_back(std::move(value));
   }
   if (suite == Suite::gate) {
-    for (Case& value : corpus_cases(family, variant.name)) {
+    std::vector<Case> further = corpus_cases(family, variant.name);
+    for (const std::string_view name : family.own_cases) further.push_back(parse_case(fmt::format("{}/{}", variant.name, name), family));
+    for (Case& value : further) {
       if (within_limits(variant, value)) {
         cases.push_back(std::move(value));
       } else if (left_out != nullptr) {

@@ -16,7 +16,7 @@ namespace assay::harness {
 
 enum class Suite {
   smoke,  // the first hundred short cases of the gate: seconds
-  gate,   // a covering design (every pair of levels, every triple of classes), then the family's files of the corpus
+  gate,   // a covering design (every pair of levels, every triple of classes), then the family's files of the corpus and its own cases
 };
 
 // "smoke", "gate"; throws std::invalid_argument for anything else.

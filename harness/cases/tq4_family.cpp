@@ -175,7 +175,7 @@ Family tq4_family() {
   family.axes = {
       {"head_dim", 256, 512, 256},    {"n_heads", 0, 4096, 1},
       {"n_kv_heads", 0, 4096, 1},     {"kv_len", 0, 1 << 20, 1},
-      {"kv_capacity", 0, 1 << 20, 1}, {"ring_start", 0, 1 << 20, 0},
+      {"kv_capacity", 0, 1 << 26, 1}, {"ring_start", 0, 1 << 20, 0},
       {"mask_type", 0, 2, 0},         {"sliding_window", 0, 1 << 21, 0},
       {"nwg", 0, 1024, 16, true},     {"scale", kScaleInverseRoot, kScaleLargest, kScaleInverseRoot},
   };
@@ -203,6 +203,9 @@ Family tq4_family() {
       {"scale", {"1/sqrt(D)", "1"}},
   };
   family.realise = realise;
+  // Caches of just under 2^32 and of exactly 2^32 bytes, and heads on both sides of byte 2^31.
+  family.own_cases = {"d256/h32x32/kv40c1048576/ring0/nomask/nwg1/huge/s1", "d256/h2x2/kv65c16777216/ring0/win33/nwg2/huge/s2",
+                      "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/huge/s3", "d512/h5x5/kv100c3355443/ring0/causal/nwg1/scale1/huge/s4"};
   family.class_factors = {kFactorLength, kFactorCapacity, kFactorRing, kFactorMask, kFactorNwg};
   family.classifiers = classifiers();
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.decode != nullptr; };

@@ -150,7 +150,11 @@ void add_to_digest(std::uint64_t& digest, std::span<const std::byte> bytes) {
 }
 
 void check_unchanged(Verdict& verdict, std::string_view argument, const metal::Buffer& buffer, std::span<const std::byte> original) {
-  if (std::memcmp(buffer.bytes().data(), original.data(), original.size()) != 0) {
+  note_change(verdict, argument, std::memcmp(buffer.bytes().data(), original.data(), original.size()) == 0);
+}
+
+void note_change(Verdict& verdict, std::string_view argument, bool is_unchanged) {
+  if (!is_unchanged) {
     verdict.reason += fmt::format("{}the kernel wrote to its input {}", verdict.reason.empty() ? "" : "; ", argument);
   }
 }

@@ -45,6 +45,7 @@ void execute_fwht(Execution& execution);
 void add_to_digest(std::uint64_t& digest, std::span<const std::byte> bytes);
 
 // Notes in the verdict if the kernel wrote to an input, which `const` forbids but a cast allows.
+void note_change(Verdict& verdict, std::string_view argument, bool is_unchanged);
 void check_unchanged(Verdict& verdict, std::string_view argument, const metal::Buffer& buffer, std::span<const std::byte> original);
 
 // Runs `work` and returns the seconds it took.

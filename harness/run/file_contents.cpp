@@ -115,6 +115,12 @@ const FileFamily& file_family(std::string_view family) {
 FileContents contents_of(const Case& about) {
   const FileFamily& family = file_family(about.family->name());
   family.validate(about);
+  std::uint64_t total = 0;
+  for (const TensorSpec& spec : family.inputs(about)) total += spec.bytes();
+  if (total > fixtures::kLargestFileBytes) {
+    throw std::invalid_argument(fmt::format("case '{}' has inputs of {} bytes; a fixture file may hold {}", format_case(about), total,
+                                            fixtures::kLargestFileBytes));
+  }
   FileContents contents;
   contents.format = file_attributes(about);
   contents.tensors = family.generate(about);

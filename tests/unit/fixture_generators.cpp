@@ -124,7 +124,7 @@ TEST_P(FixtureDecode, IsRepeatableAndAnswersToTheSeed) {
     EXPECT_EQ(a.q, b.q);
     EXPECT_EQ(a.k_codes, b.k_codes);
     EXPECT_EQ(a.v_codes, b.v_codes);
-    const auto bits = [](const std::vector<float>& norms) {
+    const auto bits = [](const fixtures::SparseVector<float>& norms) {
       std::vector<std::uint32_t> words;
       for (const float norm : norms) words.push_back(std::bit_cast<std::uint32_t>(norm));
       return words;
