@@ -55,7 +55,7 @@ TEST_F(CliFixture, ACaptureIsPackedAndRunOnAKernelAndItsVerdictReplays) {
   ASSERT_EQ(packed.status, 0) << packed.output;
   const std::string file = path("packed.h5");
   const std::string kernel = write(independent_kernel());
-  const Outcome right = run_assay("run --fixture " + file + " --kernel " + kernel);
+  const Outcome right = run_assay("run --fixture " + file + " --set tile=32 --set temperature=1 --kernel " + kernel);
   EXPECT_EQ(right.status, 0) << right.output;
   EXPECT_THAT(right.output, HasSubstr("passed kernel/d256/h2x1/kv70c96/ring0/win20/nwg16/h5-packed/s0"));
   const Outcome ours = run_assay("run --fixture " + file);
@@ -65,9 +65,9 @@ TEST_F(CliFixture, ACaptureIsPackedAndRunOnAKernelAndItsVerdictReplays) {
   EXPECT_EQ(run_assay("run tq4_v1/d256/h2x1/kv70c96/ring0/win20/nwg3/h5-packed/s0 --fixture " + file).status, 0);
 
   const std::string broken = with("return order + a.sliding_window >= a.kv_seq_len;", "return order + a.sliding_window > a.kv_seq_len;");
-  const Outcome wrong = run_assay("run --fixture " + file + " --kernel " + broken);
+  const Outcome wrong = run_assay("run --fixture " + file + " --set tile=32 --set temperature=1 --kernel " + broken);
   EXPECT_EQ(wrong.status, 1) << wrong.output;
-  EXPECT_THAT(wrong.output, AllOf(HasSubstr("h5-packed/s0 --kernel"), HasSubstr("--fixture " + file)));
+  EXPECT_THAT(wrong.output, AllOf(HasSubstr("h5-packed/s0 --kernel " + broken), HasSubstr("--fixture " + file)));
 }
 
 TEST_F(CliFixture, ManifestsAreRefusedByEntry) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -215,7 +216,7 @@ TEST(OracleAttention, ValueRules) {
   for (auto* norms : {&two.k_norms, &two.v_norms}) {
     std::vector<float> doubled;
     for (const float norm : *norms) doubled.insert(doubled.end(), {norm, norm});
-    *norms = doubled;
+    norms->assign(doubled.begin(), doubled.end());
   }
   expect_close(evaluate(shape, one), evaluate(shape, two), 1e-5);
   // Only the second half of the coordinates answers to the second norm.
@@ -244,8 +245,7 @@ std::vector<Quad> quad_attention(const DecodeShape& shape, const DecodeInputs& i
   const bool blocks = inputs.norm_layout == NormLayout::one_per_block && dim > 256;
   const Quad divisor = blocks ? static_cast<Quad>(inputs.scale_factor_d512) : quad_sqrt(static_cast<double>(dim));
   const std::span<const float> table = oracles::codebook(inputs.bits);
-  const auto coordinate = [&](const std::vector<std::uint8_t>& codes, const std::vector<float>& norms, std::size_t position,
-                              std::size_t j) {
+  const auto coordinate = [&](std::span<const std::uint8_t> codes, std::span<const float> norms, std::size_t position, std::size_t j) {
     const std::size_t index = inputs.bits == 4 ? (codes[position * dim / 2 + j / 2] >> (4 * (j % 2))) & 15 : codes[position * dim + j];
     const float norm = blocks ? norms[position * 2 + j / 256] : norms[position];
     return static_cast<Quad>(table[index]) * static_cast<Quad>(norm) / divisor;
