@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -81,5 +83,25 @@ double round_to_half(double value) {
   const double spacing = std::ldexp(1.0, exponent - 10);
   return std::nearbyint(value / spacing) * spacing;
 }
+
+double round_to_bfloat(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return static_cast<double>(value);
+  // Half of the last kept place, less one if that place is even; a carry runs into the exponent as it should.
+  const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16U) & 1U);
+  return bfloat_value(static_cast<std::uint16_t>(rounded >> 16U));
+}
+
+double half_value(std::uint16_t bits) {
+  const int exponent = (bits >> 10) & 0x1f;
+  const double fraction = static_cast<double>(bits & 0x3ff);
+  double size = std::ldexp(exponent == 0 ? fraction : fraction + 1024.0, std::max(exponent, 1) - 25);
+  if (exponent == 0x1f) {
+    size = (bits & 0x3ff) != 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+  }
+  return (bits & 0x8000) != 0 ? -size : size;
+}
+
+double bfloat_value(std::uint16_t bits) { return static_cast<double>(std::bit_cast<float>(std::uint32_t{bits} << 16U)); }
 
 }  // namespace assay::oracles

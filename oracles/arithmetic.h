@@ -1,6 +1,8 @@
 // The arithmetic that a bound allows a kernel: unit roundoffs, errors of elementary functions, underflow, output formats.
 #pragma once
 
+#include <cstdint>
+
 namespace assay::oracles {
 
 // Unit roundoff of float, round to nearest: half the distance from 1 to the next float.
@@ -45,5 +47,12 @@ struct OutputFormat {
 
 // `value` rounded to IEEE binary16, nearest even, subnormals kept; infinite from 65520 on.
 [[nodiscard]] double round_to_half(double value);
+
+// A float rounded to bfloat, nearest even, subnormals kept; what a NaN becomes is a NaN.
+[[nodiscard]] double round_to_bfloat(float value);
+
+// The numbers that stored bits stand for.
+[[nodiscard]] double half_value(std::uint16_t bits);
+[[nodiscard]] double bfloat_value(std::uint16_t bits);
 
 }  // namespace assay::oracles

@@ -25,7 +25,20 @@ constexpr double kVanishing = 104.0;
 AttentionRoundings::AttentionRoundings(const DecodeShape& shape, const TurboQuantCache& cache, const AttentionAccuracy& accuracy,
                                        std::span<const std::size_t> visible)
     : profile(accuracy.profile), largest_centroid(oracles::largest_centroid(cache.bits)), head_dim(shape.head_dim), scale(shape.scale) {
-  const std::size_t all_chunks = (shape.kv_len + kChunk - 1) / kChunk;
+  const bool blocks = cache.norm_layout == NormLayout::one_per_block && shape.head_dim > 256;
+  multiplier_eta = 1.0 + (blocks ? std::max(1.0, 1.0 / static_cast<double>(cache.scale_factor_d512)) : 1.0);
+  count(shape.kv_len, dequantise_roundings(shape, cache, profile), accuracy, visible);
+}
+
+AttentionRoundings::AttentionRoundings(std::size_t kv_len, std::size_t dim, float score_scale, const AttentionAccuracy& accuracy,
+                                       std::span<const std::size_t> visible)
+    : profile(accuracy.profile), largest_centroid(1.0), multiplier_eta(0.0), head_dim(dim), scale(score_scale) {
+  count(kv_len, 0.0, accuracy, visible);
+}
+
+void AttentionRoundings::count(std::size_t kv_len, double dequantise, const AttentionAccuracy& accuracy,
+                               std::span<const std::size_t> visible) {
+  const std::size_t all_chunks = (kv_len + kChunk - 1) / kChunk;
   std::vector<std::size_t> number(all_chunks, all_chunks);
   std::size_t found = 0;
   chunk_of.reserve(visible.size());
@@ -37,21 +50,18 @@ AttentionRoundings::AttentionRoundings(const DecodeShape& shape, const TurboQuan
   chunks = static_cast<double>(found);
   positions = chunks * static_cast<double>(kChunk);
 
-  const double dequantise = dequantise_roundings(shape, cache, profile);
   const double dot = static_cast<double>(std::min(accuracy.dot_depth.value_or(head_dim), head_dim));
   // Sums within a chunk, then a rescale and a sum for each further chunk on the way to the root of whatever tree merges them.
-  const double in_chunk = static_cast<double>(std::min(shape.kv_len, kChunk)) - 1.0;
+  const double in_chunk = static_cast<double>(std::min(kv_len, kChunk)) - 1.0;
   const double merging = 2.0 * (chunks - 1.0);
   const double normalise = std::max(profile.reciprocal_error + 1.0, profile.divide_error);
-  const bool blocks = cache.norm_layout == NormLayout::one_per_block && shape.head_dim > 256;
-  multiplier_eta = 1.0 + (blocks ? std::max(1.0, 1.0 / static_cast<double>(cache.scale_factor_d512)) : 1.0);
   score_gamma = gamma(dot + dequantise);
   sum_gamma = gamma(in_chunk + merging);
   output_gamma = gamma(dequantise + 1.0 + in_chunk + merging + normalise);
 }
 
 WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const double> scores, std::span<const double> products,
-                           std::span<const double> weights, double q_size) {
+                           std::span<const double> weights, double q_size, std::span<const double> mask_sizes) {
   const ArithmeticProfile& profile = roundings.profile;
   const double u = kFloatUnit;
   const double apply = gamma(3.0);
@@ -68,6 +78,7 @@ WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const 
   std::vector<double> chunk_maximum(static_cast<std::size_t>(roundings.chunks), -std::numeric_limits<double>::infinity());
   for (std::size_t t = 0; t < count; ++t) {
     error[t] = scale * roundings.score_gamma * (1.0 + apply) * products[t] + apply * std::abs(scores[t]) + underflow;
+    if (!mask_sizes.empty()) error[t] += apply * mask_sizes[t];
     largest_error = std::max(largest_error, error[t]);
     largest_score = std::max(largest_score, scores[t]);
     double& maximum = chunk_maximum[roundings.chunk_of[t]];

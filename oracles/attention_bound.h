@@ -12,9 +12,14 @@ namespace assay::oracles {
 // Slots per chunk of the contract: what an online softmax rescales by.
 inline constexpr std::size_t kChunk = 32;
 
-// Roundings that the contract allows, in units of u, and what depends on shape and profile alone.
+// Roundings that the contract allows, in units of u, and what depends on shape and profile alone. `visible` are the slots (decode)
+// or keys (dense) that take part, in the order of the scores.
 struct AttentionRoundings {
   AttentionRoundings(const DecodeShape& shape, const TurboQuantCache& cache, const AttentionAccuracy& accuracy,
+                     std::span<const std::size_t> visible);
+
+  // Keys and values that are stored as they are: nothing is dequantised. `kv_len` keys in all.
+  AttentionRoundings(std::size_t kv_len, std::size_t head_dim, float scale, const AttentionAccuracy& accuracy,
                      std::span<const std::size_t> visible);
 
   ArithmeticProfile profile;
@@ -28,6 +33,9 @@ struct AttentionRoundings {
   std::size_t head_dim;
   float scale;
   std::vector<std::size_t> chunk_of;  // for each visible position, the index of its chunk among the `chunks`
+
+ private:
+  void count(std::size_t kv_len, double dequantise, const AttentionAccuracy& accuracy, std::span<const std::size_t> visible);
 };
 
 // One query head: how far each computed score, and so each weight, may be off.
@@ -37,9 +45,11 @@ struct WeightErrors {
   double smallest_sum = 0;    // sum of p_t e^(-r_t): the least denominator
 };
 
-// `scores` s_t, `products` sum_i |q_i k_ti|, `weights` e^(s_t - s_max), `q_size` sum_i |q_i|.
+// `scores` s_t, `products` sum_i |q_i k_ti|, `weights` e^(s_t - s_max), `q_size` sum_i |q_i|, `mask_sizes` |mask_t| of an additive mask
+// (empty where it is 0 for all that is visible).
 [[nodiscard]] WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const double> scores,
-                                         std::span<const double> products, std::span<const double> weights, double q_size);
+                                         std::span<const double> products, std::span<const double> weights, double q_size,
+                                         std::span<const double> mask_sizes = {});
 
 // What the bound of one output element is made of.
 struct ElementSums {
