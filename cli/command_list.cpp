@@ -1,5 +1,6 @@
 // `assay list`: what there is to run.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -9,6 +10,8 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/workspace.h"
+#include "harness/cases/case.h"
+#include "harness/cases/coverage.h"
 #include "harness/cases/suite.h"
 
 namespace assay::cli {
@@ -16,36 +19,87 @@ namespace {
 
 struct ListOptions : Options {
   std::string cases;  // the first of the selections, as the value of --cases
+  bool coverage = false;
 };
 
-std::string source_line(const kernels::Variant& variant) {
-  return fmt::format("{:<12} {:<8} {}", variant.name, variant.family, variant.about);
+bool is_wanted(const kernels::Variant& variant, const Options& options) {
+  return options.family.empty() || variant.family == options.family;
+}
+
+void print_variants(const Workspace& workspace, const Options& options) {
+  fmt::print("variants\n");
+  for (const kernels::Variant& variant : workspace.catalogue) {
+    if (is_wanted(variant, options)) fmt::print("  {:<14} {:<8} {}\n", variant.name, variant.family, variant.about);
+  }
+}
+
+void print_suites(const Workspace& workspace, const Options& options) {
+  fmt::print("suites\n");
+  for (const harness::SuitePlan& plan : harness::suite_plans()) {
+    std::string sizes;
+    for (const kernels::Variant& variant : workspace.catalogue) {
+      if (!is_wanted(variant, options)) continue;
+      sizes +=
+          fmt::format("{}{} {}", sizes.empty() ? "" : ", ", variant.name, harness::suite_cases(plan.suite, variant, options.seed).size());
+    }
+    fmt::print("  {:<6} {}\n  {:<6} cases: {}\n", plan.name, plan.about, "", sizes);
+  }
+}
+
+std::string describe_levels(const harness::Factor& factor) {
+  const auto everyday = factor.levels.begin() + static_cast<std::ptrdiff_t>(factor.everyday);
+  std::string text = fmt::format("{}", fmt::join(factor.levels.begin(), everyday, " "));
+  if (everyday != factor.levels.end()) text += fmt::format(", longer suites also {}", fmt::join(everyday, factor.levels.end(), " "));
+  return text;
+}
+
+void print_families(const Options& options) {
+  fmt::print("families\n");
+  for (const harness::Family& family : harness::all_families()) {
+    if (!options.family.empty() && family.name() != options.family) continue;
+    fmt::print("  {}: {}\n    case name: {}\n", family.name(), family.about, harness::name_grammar(family));
+    for (const harness::Factor& factor : family.factors) fmt::print("    {:<11} {}\n", factor.name, describe_levels(factor));
+    fmt::print("    {:<11} {}\n", "fixture", fmt::join(harness::fixtures_of(family), " "));
+  }
+}
+
+void print_fixtures(const Options& options) {
+  fmt::print("fixtures\n");
+  for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
+    if (options.family.empty() || harness::find_family(options.family).has_fixture(fixture)) {
+      fmt::print("  {:<17} {}\n", fixture.name, fixture.catches);
+    }
+  }
+}
+
+// How much the selected cases combine, variant by variant, held against the suite that was asked for, else the gate.
+int print_coverage(const Workspace& workspace, const std::vector<std::string>& words) {
+  const harness::Suite suite =
+      words.size() == 1 && harness::is_suite(words.front()) ? harness::parse_suite(words.front()) : harness::Suite::gate;
+  for (const kernels::Variant& variant : workspace.catalogue) {
+    const harness::Coverage coverage = harness::measure_coverage(suite, variant, workspace.selection.cases);
+    if (coverage.cases == 0) continue;
+    fmt::print("{:<14} {}\n", variant.name, harness::describe_coverage(coverage));
+  }
+  return kExitPassed;
 }
 
 int list(const ListOptions& options) {
   Workspace workspace = open_workspace(options);
-  if (!options.cases.empty()) {
-    std::vector<std::string> words = options.words;
-    words.insert(words.begin(), options.cases);
+  std::vector<std::string> words = options.words;
+  if (!options.cases.empty()) words.insert(words.begin(), options.cases);
+  if (!words.empty() || options.coverage) {
+    if (words.empty()) words.emplace_back("gate");
     select(workspace, options, words);
+    if (options.coverage) return print_coverage(workspace, words);
     for (const harness::Case& value : workspace.selection.cases) fmt::print("{}\n", harness::format_case(value));
     return kExitPassed;
   }
-  fmt::print("variants\n");
-  for (const kernels::Variant& variant : workspace.catalogue) {
-    if (options.family.empty() || variant.family == options.family) fmt::print("  {}\n", source_line(variant));
-  }
-  fmt::print("suites (cases per variant)\n");
-  for (const std::string_view suite : harness::suite_names()) {
-    fmt::print("  {}:", suite);
-    for (const kernels::Variant& variant : workspace.catalogue) {
-      if (!options.family.empty() && variant.family != options.family) continue;
-      fmt::print(" {} {}", variant.name, harness::suite_cases(harness::parse_suite(suite), variant, options.seed).size());
-    }
-    fmt::print("\n");
-  }
-  fmt::print("fixtures\n");
-  for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) fmt::print("  {:<14} {}\n", fixture.name, fixture.catches);
+  if (!options.family.empty()) static_cast<void>(harness::find_family(options.family));
+  print_variants(workspace, options);
+  print_suites(workspace, options);
+  print_families(options);
+  print_fixtures(options);
   return kExitPassed;
 }
 
@@ -54,9 +108,12 @@ int list(const ListOptions& options) {
 void add_list(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ListOptions>();
   CLI::App* command =
-      app.add_subcommand("list", "Variants, suites and fixtures; with --cases, the cases of a selection, without running them");
-  command->add_option("--cases", options->cases, "Case name, glob or suite")->type_name("SELECTION");
-  command->add_option("CASE", options->words, "Further selections, with --cases");
+      app.add_subcommand("list", "Variants, suites, families and fixtures; with a selection, its cases, without running them");
+  command->add_option("CASE", options->words, "Case name, glob or suite");
+  command->add_option("--cases", options->cases, "The same, as an option")->type_name("SELECTION");
+  command->add_flag(
+      "--coverage", options->coverage,
+      "Instead of the cases: how many of the combinations of values that their suite (else the gate) sets out to meet they meet");
   add_selection(*command, *options);
   command->callback([options, &action] { action = [options] { return list(*options); }; });
 }

@@ -126,6 +126,15 @@ bool is_fixture(const Family& family, std::string_view word) {
 
 }  // namespace
 
+std::string name_grammar(const Family& family) {
+  std::string text = "VARIANT";
+  for (const Word& word : family.words) {
+    const std::string forms = word.forms.size() == 1 ? describe(word) : fmt::format("({})", describe(word));
+    text += word.optional ? fmt::format("[/{}]", forms) : fmt::format("/{}", forms);
+  }
+  return text + "/FIXTURE/s<seed>";
+}
+
 std::string_view variant_of(std::string_view name) { return name.substr(0, name.find('/')); }
 
 std::string format_case(const Case& value) {

@@ -42,6 +42,10 @@ struct Case {
 // Reads the words behind the variant's. Throws std::invalid_argument that names the offending word and what is accepted.
 [[nodiscard]] Case parse_case(std::string_view name, const Family& family);
 
+// The words that stand behind the variant's in a name, as people write them: "d<head_dim>/h<heads>.../<fixture>/s<seed>"; those
+// that may be left out in brackets.
+[[nodiscard]] std::string name_grammar(const Family& family);
+
 // The first word of a name.
 [[nodiscard]] std::string_view variant_of(std::string_view name);
 

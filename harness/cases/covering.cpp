@@ -1,8 +1,9 @@
 #include "harness/cases/covering.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
-#include <unordered_set>
+#include <utility>
 
 namespace assay::harness {
 namespace {
@@ -31,68 +32,16 @@ class Random {
   std::uint64_t state_;
 };
 
-// One value of a combination; never 0, so that combinations of different sizes differ.
-constexpr Combination packed(std::size_t index, int value) {
-  return (static_cast<Combination>(index + 1) << 8U) | static_cast<Combination>(value);
+constexpr std::size_t kPartBits = 16;
+
+// Appends one part to a combination of lower indices; never 0, so that combinations of different sizes differ.
+constexpr Combination joined(Combination combination, std::size_t index, int value) {
+  return (combination << kPartBits) | (static_cast<Combination>(index + 1) << 8U) | static_cast<Combination>(value);
 }
 
-constexpr Combination pair_of(std::size_t a, int level_a, std::size_t b, int level_b) {
-  return a < b ? (packed(a, level_a) << 16U) | packed(b, level_b) : (packed(b, level_b) << 16U) | packed(a, level_a);
-}
+constexpr std::size_t kLargestCombination = 3;
 
-// The pairs not met so far, by direct lookup: every step of the search asks for them.
-class OpenPairs {
- public:
-  explicit OpenPairs(const CoveringDesign& design) {
-    for (const int levels : design.levels) {
-      offsets_.push_back(total_);
-      total_ += static_cast<std::size_t>(levels);
-    }
-    open_.assign(total_ * total_, false);
-    Row row(design.levels.size(), -1);
-    for (std::size_t a = 0; a < row.size(); ++a) {
-      for (std::size_t b = a + 1; b < row.size(); ++b) {
-        for (row[a] = 0; row[a] < design.levels[a]; ++row[a]) {
-          for (row[b] = 0; row[b] < design.levels[b]; ++row[b]) {
-            if (completable(design, row)) pairs_.push_back({a, row[a], b, row[b]});
-          }
-          row[b] = -1;
-        }
-        row[a] = -1;
-      }
-    }
-    for (const Pair& pair : pairs_) at(pair.a, pair.level_a, pair.b, pair.level_b) = true;
-  }
-
-  struct Pair {
-    std::size_t a;
-    int level_a;
-    std::size_t b;
-    int level_b;
-  };
-  [[nodiscard]] const std::vector<Pair>& all() const { return pairs_; }  // met or not
-  [[nodiscard]] bool contains(std::size_t a, int level_a, std::size_t b, int level_b) const {
-    return a < b ? open_[index(a, level_a, b, level_b)] : open_[index(b, level_b, a, level_a)];
-  }
-  void erase(const Row& row) {
-    for (std::size_t a = 0; a < row.size(); ++a) {
-      for (std::size_t b = a + 1; b < row.size(); ++b) at(a, row[a], b, row[b]) = false;
-    }
-  }
-
- private:
-  [[nodiscard]] std::size_t index(std::size_t a, int level_a, std::size_t b, int level_b) const {
-    return (offsets_[a] + static_cast<std::size_t>(level_a)) * total_ + offsets_[b] + static_cast<std::size_t>(level_b);
-  }
-  std::vector<bool>::reference at(std::size_t a, int level_a, std::size_t b, int level_b) { return open_[index(a, level_a, b, level_b)]; }
-
-  static bool completable(const CoveringDesign& design, const Row& row);
-
-  std::vector<std::size_t> offsets_;
-  std::size_t total_ = 0;
-  std::vector<bool> open_;
-  std::vector<Pair> pairs_;
-};
+std::size_t combination_size(const CoveringDesign& design) { return std::min(design.strength, kLargestCombination); }
 
 // Completes the open factors of `row`, in ascending order; false (and `row` unchanged) if there is no completion.
 bool complete(const CoveringDesign& design, Row& row, std::size_t from = 0) {
@@ -112,36 +61,178 @@ bool completable(const CoveringDesign& design, const Row& row) {
   return complete(design, copy);
 }
 
-bool OpenPairs::completable(const CoveringDesign& design, const Row& row) { return harness::completable(design, row); }
+// Calls visit(row) for every way to set the factors of `factors` from the `next` on, the others left as they are, that can be completed.
+template <typename Visit>
+void for_each_setting(const CoveringDesign& design, std::span<const std::size_t> factors, Row& row, const Visit& visit) {
+  if (!design.allowed(row)) return;
+  if (factors.empty()) {
+    if (completable(design, row)) visit(row);
+    return;
+  }
+  const std::size_t factor = factors.front();
+  for (int level = 0; level < design.levels[factor]; ++level) {
+    row[factor] = level;
+    for_each_setting(design, factors.subspan(1), row, visit);
+  }
+  row[factor] = -1;
+}
+
+// Calls visit(row) for every choice of `size` factors and levels that can be completed, the other factors being open.
+template <typename Visit>
+void for_each_possible(const CoveringDesign& design, std::size_t size, const Visit& visit) {
+  Row row(design.levels.size(), -1);
+  std::vector<std::size_t> chosen;
+  const auto choose = [&](const auto& self, std::size_t from) -> void {
+    if (chosen.size() == size) {
+      for_each_setting(design, chosen, row, visit);
+      return;
+    }
+    for (std::size_t factor = from; factor < row.size(); ++factor) {
+      chosen.push_back(factor);
+      self(self, factor + 1);
+      chosen.pop_back();
+    }
+  };
+  choose(choose, 0);
+}
+
+// The combinations of levels not met so far, by direct lookup: every step of the search asks for them. Each stands under all of its
+// orders, so that nobody has to sort.
+class OpenLevels {
+ public:
+  explicit OpenLevels(const CoveringDesign& design) : size_(combination_size(design)) {
+    for (const int levels : design.levels) {
+      offsets_.push_back(total_);
+      total_ += static_cast<std::size_t>(levels);
+    }
+    std::size_t entries = total_ * total_;
+    if (size_ == 3) entries *= total_;
+    open_.assign(entries, false);
+    for_each_possible(design, size_, [&](const Row& row) {
+      starts_.push_back(row);
+      mark(row, true);
+    });
+  }
+
+  // One partial row per possible combination, met or not.
+  [[nodiscard]] const std::vector<Row>& starts() const { return starts_; }
+
+  // Whether the combination that a partial row consists of has not been met.
+  [[nodiscard]] bool is_open(const Row& start) const {
+    std::size_t index = 0;
+    for (std::size_t factor = 0; factor < start.size(); ++factor) {
+      if (start[factor] >= 0) index = index * total_ + cell(factor, start[factor]);
+    }
+    return open_[index];
+  }
+
+  // How many open combinations `level` would meet together with the factors that are set.
+  [[nodiscard]] int gain(const Row& row, std::size_t factor, int level) const {
+    const std::size_t base = cell(factor, level) * total_;
+    int count = 0;
+    for (std::size_t a = 0; a < row.size(); ++a) {
+      if (a == factor || row[a] < 0) continue;
+      const std::size_t pair = base + cell(a, row[a]);
+      if (size_ == 2) {
+        count += open_[pair] ? 1 : 0;
+        continue;
+      }
+      for (std::size_t b = a + 1; b < row.size(); ++b) {
+        if (b != factor && row[b] >= 0 && open_[pair * total_ + cell(b, row[b])]) ++count;
+      }
+    }
+    return count;
+  }
+
+  void erase(const Row& row) { mark(row, false); }
+
+ private:
+  [[nodiscard]] std::size_t cell(std::size_t factor, int level) const { return offsets_[factor] + static_cast<std::size_t>(level); }
+
+  void mark(const Row& row, bool open) {
+    for (std::size_t a = 0; a < row.size(); ++a) {
+      for (std::size_t b = 0; b < row.size(); ++b) {
+        if (a == b || row[a] < 0 || row[b] < 0) continue;
+        const std::size_t pair = cell(a, row[a]) * total_ + cell(b, row[b]);
+        if (size_ == 2) {
+          open_[pair] = open;
+          continue;
+        }
+        for (std::size_t c = 0; c < row.size(); ++c) {
+          if (c != a && c != b && row[c] >= 0) open_[pair * total_ + cell(c, row[c])] = open;
+        }
+      }
+    }
+  }
+
+  std::size_t size_;
+  std::vector<std::size_t> offsets_;
+  std::size_t total_ = 0;
+  std::vector<bool> open_;
+  std::vector<Row> starts_;
+};
+
+using Classes = std::vector<int>;
+
+// Rows in which the class factors are set, by the classes they come to.
+std::map<Classes, std::vector<Row>> class_rows(const CoveringDesign& design) {
+  std::map<Classes, std::vector<Row>> rows;
+  Row row(design.levels.size(), -1);
+  for_each_setting(design, design.class_factors, row, [&](const Row& full) { rows[design.classify(full)].push_back(full); });
+  return rows;
+}
+
+// Calls visit(classes, levels) for every way to continue `classes` by levels of the level_classes.
+template <typename Visit>
+void for_each_level_class(const CoveringDesign& design, const Classes& classes, const Visit& visit) {
+  Classes all = classes;
+  const auto extend = [&](const auto& self, std::size_t next) -> void {
+    if (next == design.level_classes.size()) {
+      visit(all);
+      return;
+    }
+    for (int level = 0; level < design.levels[design.level_classes[next]]; ++level) {
+      all.push_back(level);
+      self(self, next + 1);
+      all.pop_back();
+    }
+  };
+  extend(extend, 0);
+}
+
+std::vector<Combination> triples_of(std::span<const int> classes) {
+  std::vector<Combination> triples;
+  for (std::size_t a = 0; a < classes.size(); ++a) {
+    for (std::size_t b = a + 1; b < classes.size(); ++b) {
+      for (std::size_t c = b + 1; c < classes.size(); ++c) {
+        if (classes[a] < 0 || classes[b] < 0 || classes[c] < 0) continue;
+        triples.push_back(joined(joined(joined(0, a, classes[a]), b, classes[b]), c, classes[c]));
+      }
+    }
+  }
+  return triples;
+}
 
 class Cover {
  public:
-  explicit Cover(const CoveringDesign& design) : design_(design), random_(design.seed), pairs_(design) {}
+  Cover(const CoveringDesign& design, std::vector<Row> given)
+      : design_(design), random_(design.seed), open_(design), rows_(std::move(given)) {
+    for (const Row& row : rows_) open_.erase(row);
+  }
 
   std::vector<Row> rows() {
-    cover_triples();
-    for (const OpenPairs::Pair& pair : pairs_.all()) {
-      if (!pairs_.contains(pair.a, pair.level_a, pair.b, pair.level_b)) continue;
-      Row start(design_.levels.size(), -1);
-      start[pair.a] = pair.level_a;
-      start[pair.b] = pair.level_b;
-      add(best_of(start));
+    if (design_.classify) cover_triples();
+    for (const Row& start : open_.starts()) {
+      if (open_.is_open(start)) add(best_of([&] { return start; }));
     }
     return std::move(rows_);
   }
 
  private:
-  static constexpr int kCandidates = 24;
+  // More of them make designs a few percent smaller, and take their time.
+  [[nodiscard]] int candidates() const { return design_.strength == 2 ? 24 : 3; }
 
-  int gain(const Row& row, std::size_t factor, int level) const {
-    int count = 0;
-    for (std::size_t other = 0; other < row.size(); ++other) {
-      if (other != factor && row[other] >= 0 && pairs_.contains(other, row[other], factor, level)) ++count;
-    }
-    return count;
-  }
-
-  // Fills the open factors in random order, each with the level that meets most pairs not yet met; ties at random.
+  // Fills the open factors in random order, each with the level that meets most combinations not yet met; ties at random.
   Row fill(Row row) {
     std::vector<std::size_t> order;
     for (std::size_t factor = 0; factor < row.size(); ++factor) {
@@ -152,8 +243,8 @@ class Cover {
       std::vector<int> levels(static_cast<std::size_t>(design_.levels[factor]));
       std::iota(levels.begin(), levels.end(), 0);
       random_.shuffle(levels);
-      std::vector<std::pair<int, int>> ranked;  // (pairs met, level)
-      for (const int level : levels) ranked.emplace_back(gain(row, factor, level), level);
+      std::vector<std::pair<int, int>> ranked;  // (combinations met, level)
+      for (const int level : levels) ranked.emplace_back(open_.gain(row, factor, level), level);
       // Insertion keeps the random order among equals, which std::sort would not on every machine.
       for (std::size_t i = 1; i < ranked.size(); ++i) {
         for (std::size_t k = i; k > 0 && ranked[k].first > ranked[k - 1].first; --k) std::swap(ranked[k], ranked[k - 1]);
@@ -167,18 +258,20 @@ class Cover {
     return row;
   }
 
-  int new_pairs(const Row& row) const {
+  int new_combinations(const Row& row) const {
     int count = 0;
-    for (std::size_t factor = 0; factor < row.size(); ++factor) count += gain(row, factor, row[factor]);
-    return count;  // each pair twice
+    for (std::size_t factor = 0; factor < row.size(); ++factor) count += open_.gain(row, factor, row[factor]);
+    return count;  // each as often as it has parts
   }
 
-  Row best_of(const Row& start) {
-    Row best = fill(start);
-    int most = new_pairs(best);
-    for (int candidate = 1; candidate < kCandidates; ++candidate) {
-      Row row = fill(start);
-      if (const int count = new_pairs(row); count > most) {
+  // The best of several ways to fill what start() gives.
+  template <typename Start>
+  Row best_of(const Start& start) {
+    Row best = fill(start());
+    int most = new_combinations(best);
+    for (int candidate = 1; candidate < candidates(); ++candidate) {
+      Row row = fill(start());
+      if (const int count = new_combinations(row); count > most) {
         best = std::move(row);
         most = count;
       }
@@ -187,115 +280,129 @@ class Cover {
   }
 
   void add(const Row& row) {
-    pairs_.erase(row);
+    open_.erase(row);
     rows_.push_back(row);
   }
 
-  // The rows of the class factors that hold any triple, and of these a small choice that holds all.
+  // Of everything that classes can come to together, a small choice that holds all triples; each becomes a row.
   void cover_triples() {
-    if (!design_.classify) return;
-    std::vector<Row> candidates = class_rows();
-    random_.shuffle(candidates);
-    std::vector<std::vector<Combination>> triples;
-    std::unordered_set<Combination> open;
-    for (const Row& row : candidates) {
-      triples.push_back(triples_of(design_, row));
-      open.insert(triples.back().begin(), triples.back().end());
+    const std::map<Classes, std::vector<Row>> representatives = class_rows(design_);
+    struct Candidate {
+      const std::vector<Row>* rows;
+      Classes levels;  // of the level_classes
+      std::vector<Combination> triples;
+    };
+    std::vector<Candidate> candidates;
+    Combinations open;
+    for (const auto& [classes, rows] : representatives) {
+      for_each_level_class(design_, classes, [&](const Classes& all) {
+        const auto own = all.begin() + static_cast<std::ptrdiff_t>(classes.size());
+        candidates.push_back({&rows, Classes(own, all.end()), triples_of(all)});
+        open.insert(candidates.back().triples.begin(), candidates.back().triples.end());
+      });
     }
+    for (const Row& row : rows_) {
+      Classes classes = design_.classify(row);
+      for (const std::size_t factor : design_.level_classes) classes.push_back(row[factor]);
+      for (const Combination triple : triples_of(classes)) open.erase(triple);
+    }
+    random_.shuffle(candidates);
 
-    // Lazy greedy choice: what a row still adds can only shrink, so an old figure is an upper limit.
+    // Lazy greedy choice: what a candidate still adds can only shrink, so an old figure is an upper limit.
     std::vector<std::pair<std::size_t, std::size_t>> heap;  // (triples it added when last counted, candidate)
-    for (std::size_t i = 0; i < candidates.size(); ++i) heap.emplace_back(triples[i].size(), i);
+    for (std::size_t i = 0; i < candidates.size(); ++i) heap.emplace_back(candidates[i].triples.size(), i);
     std::ranges::make_heap(heap);
     while (!open.empty()) {
       std::ranges::pop_heap(heap);
-      auto& [limit, candidate] = heap.back();
+      auto& [limit, index] = heap.back();
+      const Candidate& candidate = candidates[index];
       const auto count = static_cast<std::size_t>(
-          std::ranges::count_if(triples[candidate], [&](const Combination triple) { return open.contains(triple); }));
+          std::ranges::count_if(candidate.triples, [&](const Combination triple) { return open.contains(triple); }));
       if (count < limit) {
         limit = count;
         std::ranges::push_heap(heap);
         continue;
       }
-      for (const Combination triple : triples[candidate]) open.erase(triple);
-      add(best_of(candidates[candidate]));
+      for (const Combination triple : candidate.triples) open.erase(triple);
+      add(best_of([&] {
+        Row start = (*candidate.rows)[random_.below(candidate.rows->size())];
+        for (std::size_t i = 0; i < candidate.levels.size(); ++i) start[design_.level_classes[i]] = candidate.levels[i];
+        return start;
+      }));
       heap.pop_back();
     }
   }
 
-  std::vector<Row> class_rows() const;
-
   const CoveringDesign& design_;
   Random random_;
-  OpenPairs pairs_;
+  OpenLevels open_;
   std::vector<Row> rows_;
 };
 
-// Calls visit(row) for every row whose class factors are set, the others open, and that can be completed.
-template <typename Visit>
-void for_each_class_row(const CoveringDesign& design, Row& row, std::size_t next, const Visit& visit) {
-  if (!design.allowed(row)) return;
-  if (next == design.class_factors.size()) {
-    if (completable(design, row)) visit(row);
-    return;
-  }
-  const std::size_t factor = design.class_factors[next];
-  for (int level = 0; level < design.levels[factor]; ++level) {
-    row[factor] = level;
-    for_each_class_row(design, row, next + 1, visit);
-  }
-  row[factor] = -1;
-}
-
-std::vector<Row> Cover::class_rows() const {
-  std::vector<Row> rows;
-  Row row(design_.levels.size(), -1);
-  for_each_class_row(design_, row, 0, [&](const Row& full) { rows.push_back(full); });
-  return rows;
+// Every allowed row that is not among the given ones.
+std::vector<Row> all_rows(const CoveringDesign& design, std::vector<Row> given) {
+  std::vector<std::size_t> factors(design.levels.size());
+  std::iota(factors.begin(), factors.end(), std::size_t{0});
+  Row row(design.levels.size(), -1);
+  const std::size_t known = given.size();
+  for_each_setting(design, factors, row, [&](const Row& full) {
+    const auto end = given.begin() + static_cast<std::ptrdiff_t>(known);
+    if (std::find(given.begin(), end, full) == end) given.push_back(full);
+  });
+  return given;
 }
 
 }  // namespace
 
-std::vector<Combination> pairs_of(std::span<const int> row) {
-  std::vector<Combination> pairs;
-  for (std::size_t a = 0; a < row.size(); ++a) {
-    for (std::size_t b = a + 1; b < row.size(); ++b) pairs.push_back(pair_of(a, row[a], b, row[b]));
+std::vector<CombinationPart> unpack(Combination combination) {
+  std::vector<CombinationPart> parts;
+  for (; combination != 0; combination >>= kPartBits) {
+    parts.insert(parts.begin(), {static_cast<std::size_t>((combination >> 8U) & 0xffU) - 1, static_cast<int>(combination & 0xffU)});
   }
-  return pairs;
+  return parts;
 }
 
-std::vector<Combination> triples_of(const CoveringDesign& design, std::span<const int> row) {
-  const std::vector<int> classes = design.classify(row);
-  std::vector<Combination> present;
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    if (classes[i] >= 0) present.push_back(packed(i, classes[i]));
-  }
-  std::vector<Combination> triples;
-  for (std::size_t a = 0; a < present.size(); ++a) {
-    for (std::size_t b = a + 1; b < present.size(); ++b) {
-      for (std::size_t c = b + 1; c < present.size(); ++c) triples.push_back((present[a] << 32U) | (present[b] << 16U) | present[c]);
+void add_levels(std::span<const std::vector<int>> row, std::size_t size, Combinations& met) {
+  const auto choose = [&](const auto& self, std::size_t from, std::size_t left, Combination so_far) -> void {
+    if (left == 0) {
+      met.insert(so_far);
+      return;
     }
-  }
-  return triples;
+    for (std::size_t factor = from; factor < row.size(); ++factor) {
+      for (const int level : row[factor]) self(self, factor + 1, left - 1, joined(so_far, factor, level));
+    }
+  };
+  choose(choose, 0, size, 0);
 }
 
-std::set<Combination> possible_pairs(const CoveringDesign& design) {
-  std::set<Combination> pairs;
-  const OpenPairs open(design);
-  for (const OpenPairs::Pair& pair : open.all()) pairs.insert(pair_of(pair.a, pair.level_a, pair.b, pair.level_b));
-  return pairs;
+void add_triples(std::span<const int> classes, Combinations& met) {
+  for (const Combination triple : triples_of(classes)) met.insert(triple);
 }
 
-std::set<Combination> possible_triples(const CoveringDesign& design) {
-  std::set<Combination> triples;
-  if (!design.classify) return triples;
-  Row row(design.levels.size(), -1);
-  for_each_class_row(design, row, 0, [&](const Row& full) {
-    for (const Combination triple : triples_of(design, full)) triples.insert(triple);
+Combinations possible_levels(const CoveringDesign& design) {
+  Combinations possible;
+  for_each_possible(design, combination_size(design), [&](const Row& row) {
+    Combination combination = 0;
+    for (std::size_t factor = 0; factor < row.size(); ++factor) {
+      if (row[factor] >= 0) combination = joined(combination, factor, row[factor]);
+    }
+    possible.insert(combination);
   });
-  return triples;
+  return possible;
 }
 
-std::vector<Row> covering_rows(const CoveringDesign& design) { return Cover(design).rows(); }
+Combinations possible_triples(const CoveringDesign& design) {
+  Combinations possible;
+  if (!design.classify) return possible;
+  for (const auto& [classes, rows] : class_rows(design)) {
+    for_each_level_class(design, classes, [&](const Classes& all) { add_triples(all, possible); });
+  }
+  return possible;
+}
+
+std::vector<Row> covering_rows(const CoveringDesign& design, std::vector<Row> given) {
+  if (design.strength >= design.levels.size()) return all_rows(design, std::move(given));
+  return Cover(design, std::move(given)).rows();
+}
 
 }  // namespace assay::harness

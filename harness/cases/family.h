@@ -45,10 +45,17 @@ struct Word {
   bool optional = false;
 };
 
-// One factor of a covering design, with the labels of its levels.
+// Stands for the value of an axis that the factors set so far leave open.
+inline constexpr std::int64_t kOpen = -1;
+
+// One factor of a covering design.
 struct Factor {
   std::string_view name;
-  std::vector<std::string> levels;
+  std::vector<std::string> levels;  // their labels
+  std::size_t everyday = 0;         // how many of them, from the first on, smoke and gate use; the others are for longer suites
+  // Whether a case with these values is at that level. Several levels may come to the same: a capacity of 64 is both n and the
+  // next power of two for n = 64.
+  std::function<bool(std::size_t level, std::span<const std::int64_t> values)> holds;
 };
 
 // A partition of the cases by what their values mean to the kernel; -1 marks the axis values to which it does not apply.
@@ -65,17 +72,22 @@ struct Family {
   std::vector<Word> words;
   std::vector<Factor> factors;
 
-  // Axis values of one level per factor (-1: still open). False if no completion of the open factors makes a sensible and
-  // affordable case; exact once no factor is open.
+  // How many levels of the gate meet in every way that makes sense; in the full suite one more.
+  std::size_t gate_strength = 2;
+
+  // Axis values of one level per factor (-1: open), kOpen for those that open factors decide. False if no completion of the
+  // open factors makes a sensible case; exact once no factor is open.
   std::function<bool(std::span<const int> levels, std::span<std::int64_t> values)> realise;
 
   // Cases that the gate takes as they are: names without the variant, for shapes that no design combines.
   std::vector<std::string_view> own_cases;
 
-  std::vector<std::size_t> class_factors;  // the factors that the classifiers look at
-  std::vector<Classifier> classifiers;     // the suites meet every triple of their classes that any case can have
+  // What a case costs at least, in multiplications of its dot products or what takes as long; open axes at their cheapest.
+  std::function<std::int64_t(std::span<const std::int64_t> values)> work;
 
-  bool fixtures_are_classes = false;  // whether the fixture counts as one more class
+  std::vector<std::size_t> class_factors;  // the factors that the classifiers look at
+  // The suites meet every triple of their classes, the fixture being one more, that any case can have. May be empty.
+  std::vector<Classifier> classifiers;
 
   bool (*has_fixture)(const fixtures::Fixture& fixture) = nullptr;
 

@@ -7,17 +7,107 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "harness/cases/file_case.h"
 
 namespace assay::harness {
 namespace {
 
-constexpr std::array<std::string_view, 2> kSuiteNames = {"smoke", "gate"};
-constexpr std::size_t kSmokeCases = 100;
-constexpr std::int64_t kSmokeLength = 1025;  // longest cache of a smoke case
+// 2^23 products of dot products are about 60 ms on one core.
+constexpr std::int64_t kGateWork = std::int64_t{1} << 23;
+// 32 heads over 4,096 keys, 2 over 65,537; a cache of some 100 MB.
+constexpr std::int64_t kFullWork = std::int64_t{3} << 25;
+
+constexpr std::array<SuitePlan, 4> kPlans = {{
+    {.name = "smoke",
+     .about = "the first hundred short cases of the gate: seconds",
+     .suite = Suite::smoke,
+     .work = kGateWork,
+     .longest = 1025,
+     .most_cases = 100},
+    {.name = "gate",
+     .about =
+         "every pair of values and every triple of classes (small families: every triple of values), and the fixture files: about a minute",
+     .suite = Suite::gate,
+     .work = kGateWork,
+     .corpus = true},
+    {.name = "full",
+     .about = "every triple of values (small families: all of them), long contexts too, twice with different data: minutes",
+     .suite = Suite::full,
+     .further_strength = 1,
+     .long_levels = true,
+     .work = kFullWork,
+     .repetitions = 2,
+     .corpus = true},
+    {.name = "soak",
+     .about = "full, twenty times with different data; --seed 20000 for twenty others: hours",
+     .suite = Suite::soak,
+     .further_strength = 1,
+     .long_levels = true,
+     .work = kFullWork,
+     .repetitions = 20},
+}};
+
+// Seeds are derived from names below this, and the repetitions of a suite are as far apart.
+constexpr std::uint64_t kSeedRange = 1000;
+
+// FNV-1a, folded to a seed that is short enough to read in a name.
+std::uint64_t seed_from(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return (hash ^ (hash >> 32U)) % kSeedRange;
+}
+
+bool is_longer(const Case& value, std::int64_t longest) {
+  return std::ranges::any_of(value.family->axes, [&](const Axis& axis) {
+    return (axis.name == "kv_len" || axis.name == "kv_capacity") && value.at(axis.name) > longest;
+  });
+}
+
+// The rows of a plan that know no limits: made once per process and design.
+const std::vector<Row>& common_rows(const SuitePlan& plan, const Family& family) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string_view, bool>, std::vector<Row>> made;
+  const std::lock_guard lock(mutex);
+  const std::pair key(family.name(), plan.long_levels);
+  auto found = made.find(key);
+  if (found == made.end()) found = made.emplace(key, covering_rows(suite_design(plan, family, {}, plan.work))).first;
+  return found->second;
+}
+
+// Whether the limits admit the values, as far as they are known.
+bool admitted(std::span<const std::pair<std::size_t, const kernels::AxisLimit*>> limits, std::span<const std::int64_t> values) {
+  return std::ranges::all_of(limits, [&](const auto& limit) {
+    const std::int64_t value = values[limit.first];
+    return value == kOpen || std::ranges::find(limit.second->values, value) != limit.second->values.end();
+  });
+}
+
+constexpr std::size_t kMostAxes = 32;
+
+}  // namespace
+
+std::span<const SuitePlan> suite_plans() { return kPlans; }
+
+const SuitePlan& plan_of(Suite suite) { return *std::ranges::find(kPlans, suite, &SuitePlan::suite); }
+
+std::vector<std::string_view> suite_names() {
+  std::vector<std::string_view> names;
+  for (const SuitePlan& plan : kPlans) names.push_back(plan.name);
+  return names;
+}
+
+bool is_suite(std::string_view name) { return std::ranges::find(kPlans, name, &SuitePlan::name) != kPlans.end(); }
+
+Suite parse_suite(std::string_view name) {
+  const auto* found = std::ranges::find(kPlans, name, &SuitePlan::name);
+  if (found != kPlans.end()) return found->suite;
+  throw std::invalid_argument(fmt::format("unknown suite '{}'; the suites are {}", name, fmt::join(suite_names(), ", ")));
+}
 
 std::vector<std::string_view> fixtures_of(const Family& family) {
   std::vector<std::string_view> names;
@@ -27,86 +117,74 @@ std::vector<std::string_view> fixtures_of(const Family& family) {
   return names;
 }
 
-// FNV-1a, folded to a seed that is short enough to read in a name.
-std::uint64_t seed_from(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return (hash ^ (hash >> 32U)) % 1000U;
-}
-
-bool is_short(const Case& value) {
-  return std::ranges::none_of(value.family->axes, [&](const Axis& axis) {
-    return (axis.name == "kv_len" || axis.name == "kv_capacity") && value.at(axis.name) > kSmokeLength;
-  });
-}
-
-// The gate's rows of a family, which do not depend on the variant: made once per process.
-const std::vector<Row>& gate_rows(const Family& family) {
-  static std::mutex mutex;
-  static std::map<std::string_view, std::vector<Row>> made;
-  const std::lock_guard lock(mutex);
-  auto found = made.find(family.name());
-  if (found == made.end()) found = made.emplace(family.name(), covering_rows(gate_design(family))).first;
-  return found->second;
-}
-
-}  // namespace
-
-std::span<const std::string_view> suite_names() { return kSuiteNames; }
-
-bool is_suite(std::string_view name) { return std::ranges::find(kSuiteNames, name) != kSuiteNames.end(); }
-
-Suite parse_suite(std::string_view name) {
-  if (name == "smoke") return Suite::smoke;
-  if (name == "gate") return Suite::gate;
-  throw std::invalid_argument(fmt::format("unknown suite '{}'; the suites are {}", name, fmt::join(kSuiteNames, ", ")));
-}
-
-CoveringDesign gate_design(const Family& family) {
+CoveringDesign suite_design(const SuitePlan& plan, const Family& family, std::span<const kernels::AxisLimit> limits, std::int64_t work) {
+  if (family.axes.size() > kMostAxes) throw std::logic_error(fmt::format("family {} has more than {} axes", family.name(), kMostAxes));
   CoveringDesign design;
-  for (const Factor& factor : family.factors) design.levels.push_back(static_cast<int>(factor.levels.size()));
+  design.strength = family.gate_strength + plan.further_strength;
+  for (const Factor& factor : family.factors) {
+    design.levels.push_back(static_cast<int>(plan.long_levels ? factor.levels.size() : factor.everyday));
+  }
   design.levels.push_back(static_cast<int>(fixtures_of(family).size()));
   const std::size_t factors = family.factors.size();
-  const std::size_t axes = family.axes.size();
-  design.allowed = [&family, factors, axes](std::span<const int> row) {
-    std::vector<std::int64_t> values(axes);
-    return family.realise(row.first(factors), values);
+
+  std::vector<std::pair<std::size_t, const kernels::AxisLimit*>> limited;
+  for (const kernels::AxisLimit& limit : limits) limited.emplace_back(family.axis_index(limit.axis), &limit);
+  design.allowed = [&family, factors, limited, work](std::span<const int> row) {
+    std::array<std::int64_t, kMostAxes> storage{};
+    const std::span values = std::span(storage).first(family.axes.size());
+    return family.realise(row.first(factors), values) && admitted(limited, values) && family.work(values) <= work;
   };
-  design.classify = [&family, factors, axes](std::span<const int> row) {
-    std::vector<std::int64_t> values(axes);
+  if (family.classifiers.empty()) return design;
+  design.classify = [&family, factors](std::span<const int> row) {
+    std::array<std::int64_t, kMostAxes> storage{};
+    const std::span values = std::span(storage).first(family.axes.size());
     family.realise(row.first(factors), values);
     std::vector<int> classes;
     for (const Classifier& classifier : family.classifiers) classes.push_back(classifier.classify(values));
-    if (family.fixtures_are_classes) classes.push_back(row.back());
     return classes;
   };
   design.class_factors = family.class_factors;
-  if (family.fixtures_are_classes) design.class_factors.push_back(factors);
+  design.level_classes = {factors};
   return design;
 }
 
 std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std::uint64_t seed, std::size_t* left_out) {
+  const SuitePlan& plan = plan_of(suite);
   const Family& family = find_family(variant.family);
   const std::vector<std::string_view> fixtures = fixtures_of(family);
-  std::vector<Case> cases;
-  for (const Row& row : gate_rows(family)) {
-    Case value;
-    value.variant = variant.name;
-    value.family = &family;
-    value.values.resize(family.axes.size());
-    family.realise(std::span(row).first(row.size() - 1), value.values);
-    value.fixture = fixtures[static_cast<std::size_t>(row.back())];
-    // Named without the variant, so that all variants of a family see the same data.
-    const std::string name = format_case(value);
-    value.seed = seed + seed_from(std::string_view(name).substr(variant.name.size()));
-    if (suite == Suite::smoke && (cases.size() == kSmokeCases || !is_short(value))) continue;
-    if (!within_limits(variant, value)) {
-      if (left_out != nullptr) ++*left_out;
-      continue;
+
+  std::vector<Row> limited;
+  const std::vector<Row>* rows = &common_rows(plan, family);
+  if (!variant.limits.empty()) {
+    const CoveringDesign design = suite_design(plan, family, variant.limits, plan.work);
+    for (const Row& row : *rows) {
+      if (design.allowed(row)) limited.push_back(row);
     }
-    cases.push_back(std::move(value));
+    if (left_out != nullptr) *left_out += rows->size() - limited.size();
+    limited = covering_rows(design, std::move(limited));
+    rows = &limited;
   }
-  if (suite == Suite::gate) {
+
+  std::vector<Case> cases;
+  std::set<std::string> taken;
+  for (std::uint64_t repetition = 0; repetition < plan.repetitions; ++repetition) {
+    for (const Row& row : *rows) {
+      if (cases.size() == plan.most_cases) break;
+      Case value;
+      value.variant = variant.name;
+      value.family = &family;
+      value.values.resize(family.axes.size());
+      family.realise(std::span(row).first(row.size() - 1), value.values);
+      value.fixture = fixtures[static_cast<std::size_t>(row.back())];
+      if (is_longer(value, plan.longest)) continue;
+      // Named without the variant, so that all variants of a family see the same data.
+      const std::string name = format_case(value);
+      value.seed = seed + repetition * kSeedRange + seed_from(std::string_view(name).substr(variant.name.size()));
+      // Rows of different levels may come to the same values.
+      if (taken.insert(format_case(value)).second) cases.push_back(std::move(value));
+    }
+  }
+  if (plan.corpus) {
     std::vector<Case> further = corpus_cases(family, variant.name);
     for (const std::string_view name : family.own_cases) further.push_back(parse_case(fmt::format("{}/{}", variant.name, name), family));
     for (Case& value : further) {

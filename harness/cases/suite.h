@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,22 +15,42 @@
 
 namespace assay::harness {
 
-enum class Suite {
-  smoke,  // the first hundred short cases of the gate: seconds
-  gate,   // a covering design (every pair of levels, every triple of classes), then the family's files of the corpus and its own cases
+enum class Suite { smoke, gate, full, soak };
+
+// A suite as its row of the table says: a covering design over the factors of a family and the fixtures.
+struct SuitePlan {
+  std::string_view name;
+  std::string_view about;
+  Suite suite;
+  std::size_t further_strength = 0;                                 // levels that meet beyond the family's gate_strength
+  bool long_levels = false;                                         // whether levels that are not everyday ones take part
+  std::int64_t work = 0;                                            // what one case may cost at most (Family::work)
+  std::uint64_t repetitions = 1;                                    // times every case is there, each with a seed of its own
+  std::int64_t longest = std::numeric_limits<std::int64_t>::max();  // longest cache (kv_len, kv_capacity) of a case
+  std::size_t most_cases = std::numeric_limits<std::size_t>::max();
+  bool corpus = false;  // whether the family's fixture files and its own cases follow, once
 };
 
-// "smoke", "gate"; throws std::invalid_argument for anything else.
+[[nodiscard]] std::span<const SuitePlan> suite_plans();
+[[nodiscard]] const SuitePlan& plan_of(Suite suite);
+
+// "smoke", "gate", ...; throws std::invalid_argument for anything else.
 [[nodiscard]] Suite parse_suite(std::string_view name);
 [[nodiscard]] bool is_suite(std::string_view name);
-[[nodiscard]] std::span<const std::string_view> suite_names();
+[[nodiscard]] std::vector<std::string_view> suite_names();
 
-// The gate's design of a family: its factors with the fixtures as the last one.
-[[nodiscard]] CoveringDesign gate_design(const Family& family);
+// Fixtures that have something to say about a family: the levels of the last factor of its designs.
+[[nodiscard]] std::vector<std::string_view> fixtures_of(const Family& family);
 
-// Cases of a suite for one variant, in a fixed order. `seed` shifts the seeds of all cases, which are otherwise derived from
-// their names, so that different cases see different data. Cases outside of the variant's [limits] are left out and
-// counted in `left_out` if that is given.
+// The covering design of a suite over a family's factors, with the fixtures as the last one, of what lies inside of `limits`
+// and costs `work` at most. Refers to `family` and `limits`, which must outlive it.
+[[nodiscard]] CoveringDesign suite_design(const SuitePlan& plan, const Family& family, std::span<const kernels::AxisLimit> limits,
+                                          std::int64_t work);
+
+// Cases of a suite for one variant, in a fixed order, no two the same. `seed` shifts the seeds of all cases, which are otherwise
+// derived from their names, so that different cases see different data, and the variants of a family the same. Cases
+// outside of the variant's [limits] are left out and counted in `left_out` if that is given; where only they held a
+// combination that the limits admit, further cases hold it.
 [[nodiscard]] std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std::uint64_t seed,
                                             std::size_t* left_out = nullptr);
 

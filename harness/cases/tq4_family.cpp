@@ -16,9 +16,13 @@ constexpr std::int64_t kChunk = 32;  // slots that a workgroup visits together
 constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
 constexpr std::array<std::pair<std::int64_t, std::int64_t>, 11> kHeadCounts = {
     {{1, 1}, {2, 1}, {4, 4}, {8, 8}, {8, 2}, {8, 1}, {16, 2}, {32, 4}, {32, 8}, {6, 3}, {5, 1}}};
-// Both sides of every edge: one key, one chunk, two chunks, powers of two, and a length with no structure.
-constexpr std::array<std::int64_t, 22> kLengths = {1,   2,   31,  32,  33,  63,  64,   65,   127,  128,  255,
-                                                   256, 257, 511, 512, 513, 777, 1023, 1024, 1025, 2048, 4096};
+// Both sides of every edge: one key, one chunk, two chunks, powers of two, and a length with no structure. Behind them the
+// lengths of long conversations, where sums of many terms show; few heads do for those.
+constexpr std::array<std::int64_t, 25> kLengths = {1,   2,   31,  32,  33,   63,   64,   65,   127,  128,  255,   256,  257,
+                                                   511, 512, 513, 777, 1023, 1024, 1025, 2048, 4096, 8192, 32768, 65537};
+constexpr std::size_t kEverydayLengths = 22;
+constexpr std::int64_t kLongLength = 8192;
+constexpr std::int64_t kHeadsOfLongLengths = 2;
 constexpr std::array<std::int64_t, 8> kWorkgroups = {1, 2, 3, 4, 8, 16, 31, 32};
 
 constexpr std::array<std::string_view, 4> kCapacities = {"n", "n+1", "pow2", "4n"};
@@ -45,11 +49,6 @@ constexpr std::array<Mask, 13> kMasks = {{{"none", 0, 0, 0},
                                           {"win(n)", 2, 1, 0},
                                           {"win(n+1)", 2, 1, 1}}};
 
-// Work of one case, in products of the dot products (heads times keys times head_dim): about 60 ms on one core.
-constexpr std::int64_t kAffordableProducts = std::int64_t{1} << 23;
-// Cache coordinates to make up for one case, whether the kernel reads them or not.
-constexpr std::int64_t kAffordableCoordinates = std::int64_t{1} << 22;
-
 enum FactorIndex : std::size_t {
   kFactorD,
   kFactorHeads,
@@ -74,6 +73,8 @@ std::int64_t capacity_of(int level, std::int64_t n) {
   }
 }
 
+std::int64_t window_of(const Mask& mask, std::int64_t n) { return mask.of_length * n + mask.offset; }
+
 std::int64_t ring_of(int level, std::int64_t capacity) {
   constexpr std::array<std::int64_t, 4> fixed = {0, 1, 31, 32};
   if (level < 4) return fixed[static_cast<std::size_t>(level)];
@@ -84,40 +85,38 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
   const auto level = [&](FactorIndex factor) { return levels[factor]; };
   const auto known = [&](FactorIndex factor) { return levels[factor] >= 0; };
   const auto of = [&](FactorIndex factor, const auto& table) { return table[static_cast<std::size_t>(levels[factor])]; };
+  std::ranges::fill(values, kOpen);
 
   if (known(kFactorD)) values[kHeadDim] = of(kFactorD, kHeadDims);
   if (known(kFactorHeads)) {
     values[kHeads] = of(kFactorHeads, kHeadCounts).first;
     values[kKvHeads] = of(kFactorHeads, kHeadCounts).second;
   }
+  if (known(kFactorLength)) values[kKvLen] = of(kFactorLength, kLengths);
   if (known(kFactorNwg)) values[kNwg] = of(kFactorNwg, kWorkgroups);
   if (known(kFactorScale)) values[kScale] = level(kFactorScale);
-
-  const std::int64_t smallest_dim = known(kFactorD) ? values[kHeadDim] : kHeadDims.front();
-  const std::int64_t fewest_heads = known(kFactorHeads) ? values[kHeads] : 1;
-  const std::int64_t fewest_kv_heads = known(kFactorHeads) ? values[kKvHeads] : 1;
+  if (known(kFactorMask)) values[kMaskType] = of(kFactorMask, kMasks).mask_type;
   if (!known(kFactorLength)) return true;
-  const std::int64_t n = values[kKvLen] = of(kFactorLength, kLengths);
-  if (fewest_heads * n * smallest_dim > kAffordableProducts) return false;
-
-  if (known(kFactorMask)) {
-    const Mask mask = of(kFactorMask, kMasks);
-    values[kMaskType] = mask.mask_type;
-    values[kWindow] = mask.of_length * n + mask.offset;
-  }
+  const std::int64_t n = values[kKvLen];
+  if (n >= kLongLength && values[kHeads] > kHeadsOfLongLengths) return false;
+  if (known(kFactorMask)) values[kWindow] = window_of(of(kFactorMask, kMasks), n);
 
   const bool ring_turns = known(kFactorRing) && level(kFactorRing) != 0;
-  if (!known(kFactorCapacity)) {
-    if (fewest_kv_heads * n * smallest_dim > kAffordableCoordinates) return false;
-    return !ring_turns || ring_of(level(kFactorRing), n) < n;
-  }
+  if (!known(kFactorCapacity)) return !ring_turns || ring_of(level(kFactorRing), n) < n;
   const std::int64_t capacity = values[kKvCapacity] = capacity_of(level(kFactorCapacity), n);
-  if (fewest_kv_heads * capacity * smallest_dim > kAffordableCoordinates) return false;
   if (!known(kFactorRing)) return true;
   values[kRingStart] = ring_of(level(kFactorRing), capacity);
   // A ring turns only once it is full; the launch code refuses anything else.
   if (ring_turns && capacity != n) return false;
   return values[kRingStart] < capacity;
+}
+
+// A coordinate of the cache takes about as long to make up, whether the kernel reads it or not, as two products of a dot product.
+std::int64_t work(std::span<const std::int64_t> values) {
+  const auto at_least = [&](AxisIndex axis, std::int64_t least) { return values[axis] == kOpen ? least : values[axis]; };
+  const std::int64_t n = at_least(kKvLen, 1);
+  const std::int64_t row = at_least(kHeadDim, kHeadDims.front());
+  return std::max(at_least(kHeads, 1) * n * row, 2 * at_least(kKvHeads, 1) * at_least(kKvCapacity, n) * row);
 }
 
 template <typename Table, typename Label>
@@ -192,20 +191,37 @@ Family tq4_family() {
       {{{"nwg{nwg}", {}}}},
       {{{"scale{scale}", {}}}, true},
   };
+  const auto equals = [](AxisIndex axis, const auto& table) {
+    return [axis, &table](std::size_t level, std::span<const std::int64_t> v) { return v[axis] == table[level]; };
+  };
   family.factors = {
-      {"head_dim", labels(kHeadDims, number)},
-      {"heads", labels(kHeadCounts, [](const auto& heads) { return fmt::format("{}x{}", heads.first, heads.second); })},
-      {"n", labels(kLengths, number)},
-      {"cap", labels(kCapacities, text)},
-      {"ring_start", labels(kRings, text)},
-      {"mask", labels(kMasks, [](const Mask& mask) { return std::string(mask.label); })},
-      {"nwg", labels(kWorkgroups, number)},
-      {"scale", {"1/sqrt(D)", "1"}},
+      {"head_dim", labels(kHeadDims, number), kHeadDims.size(), equals(kHeadDim, kHeadDims)},
+      {"heads", labels(kHeadCounts, [](const auto& heads) { return fmt::format("{}x{}", heads.first, heads.second); }), kHeadCounts.size(),
+       [](std::size_t level, std::span<const std::int64_t> v) { return std::pair(v[kHeads], v[kKvHeads]) == kHeadCounts[level]; }},
+      {"n", labels(kLengths, number), kEverydayLengths, equals(kKvLen, kLengths)},
+      {"cap", labels(kCapacities, text), kCapacities.size(),
+       [](std::size_t level, std::span<const std::int64_t> v) {
+         return v[kKvCapacity] == capacity_of(static_cast<int>(level), v[kKvLen]);
+       }},
+      {"ring_start", labels(kRings, text), kRings.size(),
+       [](std::size_t level, std::span<const std::int64_t> v) {
+         return v[kRingStart] == ring_of(static_cast<int>(level), v[kKvCapacity]);
+       }},
+      {"mask", labels(kMasks, [](const Mask& mask) { return std::string(mask.label); }), kMasks.size(),
+       [](std::size_t level, std::span<const std::int64_t> v) {
+         return v[kMaskType] == kMasks[level].mask_type && v[kWindow] == window_of(kMasks[level], v[kKvLen]);
+       }},
+      {"nwg", labels(kWorkgroups, number), kWorkgroups.size(), equals(kNwg, kWorkgroups)},
+      {"scale",
+       {"1/sqrt(D)", "1"},
+       2,
+       [](std::size_t level, std::span<const std::int64_t> v) { return v[kScale] == (level == 0 ? kScaleInverseRoot : kScaleOne); }},
   };
   family.realise = realise;
   // Caches of just under 2^32 and of exactly 2^32 bytes, and heads on both sides of byte 2^31.
   family.own_cases = {"d256/h32x32/kv40c1048576/ring0/nomask/nwg1/huge/s1", "d256/h2x2/kv65c16777216/ring0/win33/nwg2/huge/s2",
                       "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/huge/s3", "d512/h5x5/kv100c3355443/ring0/causal/nwg1/scale1/huge/s4"};
+  family.work = work;
   family.class_factors = {kFactorLength, kFactorCapacity, kFactorRing, kFactorMask, kFactorNwg};
   family.classifiers = classifiers();
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.decode != nullptr; };
