@@ -27,6 +27,7 @@ class Teller final : public harness::RunListener {
     const harness::PreparedVariant& prepared = workbench_.find(verdict.about.variant);
     fmt::print("{}", describe_everything(verdict, options_));
     fmt::print("  source: {}\n", prepared.variant.source.lexically_normal().string());
+    if (!prepared.weaker_storage.empty()) fmt::print("  declared accuracy: {}\n", prepared.weaker_storage);
     for (const std::string& note : prepared.notes) fmt::print("  note: {}\n", note);
     std::fflush(stdout);
   }

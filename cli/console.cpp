@@ -226,11 +226,17 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
                       summary.failures());
   std::string kinds;
   for (const auto& [status, count] : summary.counts) {
-    if (status != Status::passed && status != Status::failed && status != Status::skipped && count != 0) {
+    if (!harness::is_success(status) && status != Status::failed && count != 0) {
       kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, harness::to_string(status));
     }
   }
   if (!kinds.empty()) text += fmt::format(" (of these {})", kinds);
+  if (summary.count(Status::known) != 0) {
+    std::string findings;
+    for (const auto& [finding, cases] : summary.known_findings)
+      findings += fmt::format("{}{} {}", findings.empty() ? "" : ", ", cases, finding);
+    text += fmt::format(", {} failed as known ({})", summary.count(Status::known), findings);
+  }
   if (summary.count(Status::skipped) != 0) text += fmt::format(", {} skipped", summary.count(Status::skipped));
   text += fmt::format("; {} elements compared, {} above bound", grouped(summary.elements_compared), grouped(summary.elements_faulty));
   if (!summary.largest_ratio_case.empty()) {

@@ -54,10 +54,11 @@ const ArithmeticProfile& metal_fast_profile() {
   return profile;
 }
 
+double OutputFormat::unit() const { return std::ldexp(1.0, -significant_bits); }
+
 double OutputFormat::widen(double value, double bound) const {
   if (significant_bits >= 24) return bound;
-  const double unit = std::ldexp(1.0, -significant_bits);
-  return bound + unit * (std::abs(value) + bound) + 0.5 * smallest_subnormal;
+  return bound + unit() * (std::abs(value) + bound) + 0.5 * smallest_subnormal;
 }
 
 const OutputFormat& float_format() {

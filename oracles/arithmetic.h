@@ -38,6 +38,9 @@ struct OutputFormat {
   int significant_bits;       // 24 float, 11 half, 8 bfloat
   double smallest_subnormal;  // spacing of the numbers around zero
 
+  // Unit roundoff: half the distance from 1 to the next number.
+  [[nodiscard]] double unit() const;
+
   // Adds that conversion to the bound of a float result of this value. Float itself adds nothing: storing it is exact.
   [[nodiscard]] double widen(double value, double bound) const;
 };

@@ -50,7 +50,15 @@ struct AttentionAccuracy {
   // a variant may state the (smaller) depth of its own tree; a larger value than D is ignored.
   std::optional<std::size_t> dot_depth;
   OutputFormat output = float_format();
+
+  // Storage that a variant declares to be weaker than the contract's float (README.md, "Weaker storage"). What it adds to the bound of
+  // an element is never more than 8 weakest_unit() times the element's magnitude.
+  OutputFormat accumulator = float_format();  // of the running output, rounded after each chunk and each rescale
+  std::vector<OutputFormat> stores;           // further roundings of the output on its way, each to its format
 };
+
+// The unit roundoff of the coarsest format an output goes through: accumulator, stores, and the output's own.
+[[nodiscard]] double weakest_unit(const AttentionAccuracy& accuracy);
 
 // Slots that the query sees, newest first: age a is visible if a < n and, with a window W > 0, a < W.
 [[nodiscard]] std::vector<std::size_t> visible_slots(const DecodeShape& shape);

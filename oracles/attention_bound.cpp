@@ -17,10 +17,21 @@ double dequantise_roundings(const DecodeShape& shape, const TurboQuantCache& cac
   return to_multiplier + 1.0;
 }
 
+// Roundings to a storage format of which one is allowed to be wrong: eight of them are still a result, more is one that drowns.
+constexpr double kStorageCap = 8.0;
+
+bool is_weaker(const OutputFormat& format) { return format.significant_bits < float_format().significant_bits; }
+
 // Below this distance from the largest score a weight is under 2^-150: masked slots live there (domain of the decode families).
 constexpr double kVanishing = 104.0;
 
 }  // namespace
+
+double weakest_unit(const AttentionAccuracy& accuracy) {
+  double unit = std::max(accuracy.output.unit(), accuracy.accumulator.unit());
+  for (const OutputFormat& store : accuracy.stores) unit = std::max(unit, store.unit());
+  return unit;
+}
 
 AttentionRoundings::AttentionRoundings(const DecodeShape& shape, const TurboQuantCache& cache, const AttentionAccuracy& accuracy,
                                        std::span<const std::size_t> visible)
@@ -58,6 +69,22 @@ void AttentionRoundings::count(std::size_t kv_len, double dequantise, const Atte
   score_gamma = gamma(dot + dequantise);
   sum_gamma = gamma(in_chunk + merging);
   output_gamma = gamma(dequantise + 1.0 + in_chunk + merging + normalise);
+
+  storage_theta = 0.0;
+  storage_eta = 0.0;
+  if (is_weaker(accuracy.accumulator)) {
+    // A sum for every chunk; for every further one a rescale, whose factor may be rounded before its product is.
+    const double roundings = chunks + merging;
+    const double unit = accuracy.accumulator.unit();
+    storage_theta = roundings * unit < 1.0 ? gamma(roundings, unit) : std::numeric_limits<double>::infinity();
+    storage_eta = roundings * 0.5 * accuracy.accumulator.smallest_subnormal;
+  }
+  for (const OutputFormat& store : accuracy.stores) {
+    if (!is_weaker(store)) continue;
+    storage_theta += (1.0 + storage_theta) * store.unit();
+    storage_eta += 0.5 * store.smallest_subnormal;
+  }
+  storage_cap = storage_theta > 0.0 ? kStorageCap * weakest_unit(accuracy) : 0.0;
 }
 
 WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const double> scores, std::span<const double> products,
@@ -130,7 +157,11 @@ double element_bound(const AttentionRoundings& roundings, const WeightErrors& er
                                          size * roundings.chunks + 2.0 * sums.reach);
   const double additions = profile.eta_add * (n + roundings.chunks) * (1.0 + size);
   const double from_underflow = (products + additions) / errors.smallest_sum + 2.0 * profile.eta;
-  return from_weights + from_sums + from_underflow;
+  // Weaker storage multiplies each term by a further 1 + theta on top of the roundings in from_sums.
+  const double stored = (1.0 + zeta) * (1.0 + roundings.output_gamma) * roundings.storage_theta * largest_magnitude +
+                        roundings.storage_eta * std::max(1.0, 1.0 / errors.smallest_sum);
+  const double from_storage = roundings.storage_cap > 0.0 ? std::min(stored, roundings.storage_cap * sums.magnitude) : 0.0;
+  return from_weights + from_sums + from_underflow + from_storage;
 }
 
 }  // namespace assay::oracles

@@ -28,6 +28,9 @@ struct AttentionRoundings {
   double output_gamma;    // of a term of the output sum, on sum p_t |v_tj|
   double sum_gamma;       // of a term of the softmax denominator
   double multiplier_eta;  // underflows, in units of eta, on the way from a norm to the number that centroids are multiplied with
+  double storage_theta;   // relative error that declared weaker storage adds to a term of the output sum; may be infinite
+  double storage_eta;     // what its roundings may lose below the normal numbers: of the sum, with weights relative to the largest
+  double storage_cap;     // limit of what weaker storage may add, in units of A_j
   double positions;       // slots that may take part, padding of the last chunk included
   double chunks;          // chunks that are not skipped
   std::size_t head_dim;

@@ -275,7 +275,7 @@ namespace {
 
 constexpr std::string_view kRuns =
     "SELECT run.id, started, coalesce(finished, ''), command, replay_options, version, machine, suite_seed, run.schedule, selected,"
-    " coalesce(stopped, 0), count(status), count(CASE WHEN status NOT IN ('passed', 'skipped') THEN 1 END)"
+    " coalesce(stopped, 0), count(status), count(CASE WHEN status NOT IN ('passed', 'known', 'skipped') THEN 1 END)"
     " FROM run LEFT JOIN verdict ON verdict.run = run.id ";
 
 RunRecord run_from(const Statement& row) {

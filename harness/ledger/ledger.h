@@ -54,7 +54,7 @@ struct RunRecord {
   std::string started, finished;  // UTC, ISO 8601; `finished` is empty if the run never came to its end
   bool stopped = false;
   std::size_t verdicts = 0;  // cases with one
-  std::size_t failures = 0;  // of these, neither passed nor skipped
+  std::size_t failures = 0;  // of these, neither passed, known nor skipped
 };
 
 // One case as the ledger keeps it. Without a verdict (its run was ended meanwhile) `status` is empty.

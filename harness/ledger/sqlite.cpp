@@ -13,6 +13,8 @@ constexpr int kBusyMilliseconds = 10'000;
 
 }  // namespace
 
+std::string sqlite_version() { return sqlite3_libversion(); }
+
 Database::Database(const std::filesystem::path& file, Mode mode) : file_(file) {
   const int flags = mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   sqlite3* opened = nullptr;

@@ -1,4 +1,4 @@
-// SQLite behind two small classes: a database and a prepared statement. Internal to harness/ledger/.
+// SQLite behind two small classes: a database and a prepared statement. Internal to harness/ledger/, but for the version.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,9 @@ class LedgerError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// Of the library that is linked: "3.40.1".
+[[nodiscard]] std::string sqlite_version();
 
 class Database;
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <optional>
@@ -35,6 +36,26 @@ kernels::Tq4Parameters parameters_of(const Case& about) {
   parameters.ring_start = value("ring_start");
   parameters.nwg = value("nwg");
   return parameters;
+}
+
+// What [accuracy] declares, in the oracle's terms. The reader of variant.toml has refused other names.
+oracles::AttentionAccuracy accuracy_of(const kernels::Accuracy& declared) {
+  const auto format = [](std::string_view name) {
+    if (name == "half") return oracles::half_format();
+    return name == "bf16" ? oracles::bfloat_format() : oracles::float_format();
+  };
+  oracles::AttentionAccuracy accuracy;
+  if (declared.dot_depth) accuracy.dot_depth = *declared.dot_depth;
+  accuracy.accumulator = format(declared.accumulator);
+  for (const std::string& store : declared.stores) accuracy.stores.push_back(format(store));
+  return accuracy;
+}
+
+// Where an element stops telling anything: 1e-3 of its magnitude in float, sixteen roundings in a coarser format (oracles/README.md).
+JudgeOptions judge_options_of(const oracles::AttentionAccuracy& accuracy) {
+  JudgeOptions options;
+  if (const double unit = oracles::weakest_unit(accuracy); unit > oracles::kFloatUnit) options.informative_ratio = 16.0 * unit;
+  return options;
 }
 
 // The merge of the stored partials, judged on its own terms; the attention verdict does not hang on it.
@@ -100,8 +121,8 @@ void execute_tq4(Execution& execution) {
   const CaseData<fixtures::DecodeInputs> data = decode_data(about, execution.shelf);
   const fixtures::DecodeInputs& inputs = data.inputs;
 
-  oracles::AttentionAccuracy accuracy;
-  if (execution.prepared.variant.accuracy.dot_depth) accuracy.dot_depth = *execution.prepared.variant.accuracy.dot_depth;
+  const oracles::AttentionAccuracy accuracy = accuracy_of(execution.prepared.variant.accuracy);
+  const JudgeOptions judging = judge_options_of(accuracy);
   oracles::Expected expected;
   verdict.oracle_seconds = timed([&] { expected = oracles::decode_attention(shape, inputs.q, inputs.cache(), accuracy); });
 
@@ -140,10 +161,13 @@ void execute_tq4(Execution& execution) {
     add_to_digest(verdict.digest, partials->bytes());
   }
   const auto judge_by = [&](const oracles::Expected& by) {
-    if (!partials) return judge(dst.values(), by, dst.guards());
     oracles::Expected widened = by;
+    // A bound that was stored knows nothing of what this variant declares.
+    if (!execution.prepared.weaker_storage.empty())
+      std::ranges::transform(by.bound, expected.bound, widened.bound.begin(), std::ranges::max);
+    if (!partials) return judge(dst.values(), widened, dst.guards(), judging);
     oracles::widen_for_merge(widened, nwg);
-    return judge(std::span<const double>(merged.output), widened, partials->guards());
+    return judge(std::span<const double>(merged.output), widened, partials->guards(), judging);
   };
   verdict.judgement = judge_by(expected);
   if (data.stored) judge_by_stored(verdict, *data.stored, expected, judge_by);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <list>
 #include <optional>
@@ -16,6 +17,7 @@
 
 #include "harness/run/execute.h"
 #include "harness/run/executors.h"
+#include "harness/run/known_finding.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
@@ -25,14 +27,17 @@ void add(Summary& summary, const Verdict& verdict) {
   ++summary.counts[verdict.status];
   const Judgement& judgement = verdict.judgement;
   summary.elements_compared += judgement.compared;
-  summary.elements_faulty += judgement.above_bound + judgement.not_written + judgement.nans + judgement.infs;
+  for (const std::string& finding : verdict.known) ++summary.known_findings[finding];
+  if (verdict.status != Status::known) {
+    summary.elements_faulty += judgement.above_bound + judgement.not_written + judgement.nans + judgement.infs;
+  }
   summary.any_internal = summary.any_internal || verdict.is_internal;
   summary.oracle_seconds += verdict.oracle_seconds;
   summary.simulator_seconds += verdict.simulator_seconds;
   if (verdict.status == Status::passed && std::ranges::any_of(verdict.stages, [](const StageVerdict& stage) { return !stage.passed; }))
     ++summary.stage_failures;
   const std::string name = format_case(verdict.about);
-  const bool larger = judgement.max_ratio > summary.largest_ratio;
+  const bool larger = judgement.max_ratio > summary.largest_ratio && verdict.status != Status::known;
   // Ties go to the first name, so that the summary does not depend on which case finished first.
   if (larger || (judgement.max_ratio == summary.largest_ratio && judgement.compared > 0 &&
                  (summary.largest_ratio_case.empty() || name < summary.largest_ratio_case))) {
@@ -47,6 +52,9 @@ void add(Summary& summary, const Verdict& verdict) {
 
 using Clock = std::chrono::steady_clock;
 
+// What is laid over a verdict once it is certain: what its variant declares of itself.
+using Settle = std::function<void(Verdict&)>;
+
 // How long the listener may wait to be asked again, and a stop to be seen.
 constexpr std::chrono::milliseconds kTick{100};
 // Who sleeps that much longer than it asked for was itself stopped (Ctrl-Z, a machine that slept), and its workers with it.
@@ -55,9 +63,9 @@ constexpr std::chrono::seconds kOverslept{2};
 // Hands out cases, waits for verdicts, and ends the workers that are late or no longer to be trusted.
 class Supervisor {
  public:
-  Supervisor(std::span<const Case> cases, const CaseFunction& execute, const RunOptions& options, const std::atomic<bool>& stop,
-             RunListener& listener)
-      : cases_(cases), execute_(execute), options_(options), stop_(stop), listener_(listener) {}
+  Supervisor(std::span<const Case> cases, const CaseFunction& execute, const Settle& settle, const RunOptions& options,
+             const std::atomic<bool>& stop, RunListener& listener)
+      : cases_(cases), execute_(execute), settle_(settle), options_(options), stop_(stop), listener_(listener) {}
 
   Summary run() {
     summary_.selected = cases_.size();
@@ -176,6 +184,7 @@ class Supervisor {
           before->others, before->others == 1 ? "" : "s", to_string(before->status), before->reason);
     }
     if (!is_success(verdict.status)) workers_.erase(from);
+    settle_(verdict);
     add(summary_, verdict);
     if (options_.fail_fast && !is_success(verdict.status)) halt_ = true;
     listener_.finished(verdict, summary_);
@@ -192,6 +201,7 @@ class Supervisor {
 
   std::span<const Case> cases_;
   const CaseFunction& execute_;
+  const Settle& settle_;
   const RunOptions& options_;
   const std::atomic<bool>& stop_;
   RunListener& listener_;
@@ -217,6 +227,20 @@ void expect_one_thread() {
     throw std::logic_error(
         fmt::format("cases run in processes that are forked, and this process has {} threads: end the others before run_cases()", threads));
   }
+}
+
+Summary run_settled(std::span<const Case> cases, const CaseFunction& execute, const Settle& settle, const RunOptions& options,
+                    const std::atomic<bool>& stop, RunListener& listener) {
+  if (!(options.timeout.count() >= 0 && options.timeout <= kLongestTimeout)) {
+    throw std::invalid_argument(
+        fmt::format("a time limit of {:g} s is none of 0 (no limit) to {:g}", options.timeout.count(), kLongestTimeout.count()));
+  }
+  expect_one_thread();
+  Supervisor supervisor(cases, execute, settle, options, stop, listener);
+  Summary summary;
+  const double seconds = timed([&] { summary = supervisor.run(); });
+  summary.seconds = seconds;
+  return summary;
 }
 
 }  // namespace
@@ -248,21 +272,13 @@ Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const
                   RunListener& listener) {
   for (const Case& about : cases) static_cast<void>(workbench.find(about.variant));
   const CaseFunction execute = [&](const Case& about) { return execute_case(workbench.find(about.variant), about, options.execution); };
-  return run_cases(cases, execute, options, stop, listener);
+  const Settle settle = [&](Verdict& verdict) { settle_known_findings(workbench.find(verdict.about.variant).known_findings, verdict); };
+  return run_settled(cases, execute, settle, options, stop, listener);
 }
 
 Summary run_cases(std::span<const Case> cases, const CaseFunction& execute, const RunOptions& options, const std::atomic<bool>& stop,
                   RunListener& listener) {
-  if (!(options.timeout.count() >= 0 && options.timeout <= kLongestTimeout)) {
-    throw std::invalid_argument(
-        fmt::format("a time limit of {:g} s is none of 0 (no limit) to {:g}", options.timeout.count(), kLongestTimeout.count()));
-  }
-  expect_one_thread();
-  Supervisor supervisor(cases, execute, options, stop, listener);
-  Summary summary;
-  const double seconds = timed([&] { summary = supervisor.run(); });
-  summary.seconds = seconds;
-  return summary;
+  return run_settled(cases, execute, [](Verdict&) {}, options, stop, listener);
 }
 
 }  // namespace assay::harness

@@ -31,8 +31,9 @@ struct Summary {
   std::size_t selected = 0;
   std::map<Status, std::size_t> counts;
   std::size_t elements_compared = 0;
-  std::size_t elements_faulty = 0;  // above the bound, never written, NaN or infinite
-  double largest_ratio = 0;         // largest error / bound of an attention, reduce or fwht output
+  std::map<std::string, std::size_t> known_findings;  // cases that failed as declared, by the declaration's `see` or place
+  std::size_t elements_faulty = 0;  // above the bound, never written, NaN or infinite, in cases that did not fail as declared
+  double largest_ratio = 0;         // largest error / bound of an attention, reduce or fwht output, of the same cases
   std::string largest_ratio_case;
   std::size_t stage_failures = 0;  // cases that passed, but with a later stage that is wrong
   bool any_internal = false;

@@ -20,6 +20,8 @@ std::string_view to_string(Status status) {
       return "rejected";
     case Status::mistrusted:
       return "mistrusted";
+    case Status::known:
+      return "known";
     case Status::skipped:
       return "skipped";
   }

@@ -21,11 +21,14 @@ enum class Status {
   timeout,     // no verdict in time
   rejected,    // the launch code or the encoder refused the parameters
   mistrusted,  // nothing was really compared, or the harness itself failed: proves nothing, counts as failure
+  known,       // failed as a [[known_finding]] of its variant says it must
   skipped,     // not run, with a reason
 };
 
 [[nodiscard]] std::string_view to_string(Status status);
-[[nodiscard]] inline bool is_success(Status status) { return status == Status::passed || status == Status::skipped; }
+[[nodiscard]] inline bool is_success(Status status) {
+  return status == Status::passed || status == Status::known || status == Status::skipped;
+}
 
 // A later stage of the same dispatches, judged on the bits that the stage before it stored. Does not decide the verdict.
 struct StageVerdict {
@@ -53,6 +56,7 @@ struct Verdict {
   Judgement judgement;
   std::vector<StageVerdict> stages;
   std::vector<metal::Hazard> hazards;
+  std::vector<std::string> known;  // Status::known: `see` of the findings, or where they are declared
   metal::ExecutionCounters counters;
   std::uint64_t digest = 0;  // FNV-1a of every output byte under the first schedule: equal for equal bits
   double oracle_seconds = 0;

@@ -180,8 +180,9 @@ void fields(Archive& archive, T& value) {
 template <typename Archive, typename T>
   requires std::same_as<std::remove_const_t<T>, Verdict>
 void fields(Archive& archive, T& value) {
-  auto& [about, status, reason, note, schedules, is_internal, row_length, judgement, stages, hazards, counters, digest, oracle_seconds,
-         simulator_seconds] = value;
+  auto& [about, status, reason, note, schedules, is_internal, row_length, judgement, stages, hazards, known, counters, digest,
+         oracle_seconds, simulator_seconds] = value;
+  static_cast<void>(known);  // the supervisor finds it
   each(archive, status, reason, note, schedules, is_internal, row_length, stages, hazards, digest, oracle_seconds, simulator_seconds);
   fields(archive, judgement);
   fields(archive, counters);

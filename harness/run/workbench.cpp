@@ -42,13 +42,19 @@ void compile_ahead(const metal::Library& library, const std::vector<std::string>
   work();
 }
 
-void refuse_unsupported_accuracy(const kernels::Variant& variant) {
-  if (variant.accuracy.accumulator != "float" || !variant.accuracy.stores.empty()) {
-    throw kernels::VariantError(
-        fmt::format("{}: [accuracy] declares a weaker storage (accumulator = {}, stores = [{}]), which no bound of family {} has "
-                    "terms for",
-                    variant.description.string(), variant.accuracy.accumulator, fmt::join(variant.accuracy.stores, ", "), variant.family));
+// "accumulator half, stores bf16, bf16 (reason)"; empty if everything is stored as the contract has it. Throws kernels::VariantError
+// where no bound has terms for it.
+std::string weaker_storage(const kernels::Variant& variant) {
+  const kernels::Accuracy& accuracy = variant.accuracy;
+  std::string text;
+  if (accuracy.accumulator != "float") text = fmt::format("accumulator {}", accuracy.accumulator);
+  if (!accuracy.stores.empty()) text += fmt::format("{}stores {}", text.empty() ? "" : ", ", fmt::join(accuracy.stores, ", "));
+  if (text.empty()) return text;
+  if (variant.family != "tq4") {
+    throw kernels::VariantError(fmt::format("{}: [accuracy] declares a weaker storage ({}), which no bound of family {} has terms for",
+                                            variant.description.string(), text, variant.family));
   }
+  return fmt::format("{} ({})", text, accuracy.reason);
 }
 
 // Takes what it is given and does nothing with it.
@@ -101,7 +107,8 @@ class Preparation {
       }
     }
     const kernels::Variant& variant = prepared.variant;
-    refuse_unsupported_accuracy(variant);
+    prepared.weaker_storage = weaker_storage(variant);
+    prepared.known_findings = known_findings_of(variant);
 
     const auto library = load(variant);
     prepared.libraries.push_back(library);
@@ -113,10 +120,6 @@ class Preparation {
     if (variant.family == "tq4" && !prepared.kernels.empty()) add_reduce(prepared, *library);
 
     for (const std::string& note : merged_notes(prepared.kernels)) prepared.notes.push_back(fmt::format("{}: {}", variant.name, note));
-    if (!variant.known_findings.empty()) {
-      prepared.notes.push_back(fmt::format("{}: {} known findings are declared; they are not evaluated, every failure counts", variant.name,
-                                           variant.known_findings.size()));
-    }
     check_fields(prepared);
     check_values(prepared, prepared.kernels);
     if (prepared.reduce_owner == variant.name) check_values(prepared, prepared.reduce);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/cases/case.h"
+#include "harness/run/known_finding.h"
 #include "kernels/launch/binding.h"
 #include "kernels/variant.h"
 #include "metal/library.h"
@@ -24,6 +25,8 @@ struct PreparedVariant {
   std::map<std::string, kernels::BoundKernel, std::less<>> reduce;   // tq4 only: by entry key of the reduce family
   std::string reduce_owner;                                          // name of the variant that `reduce` is from
   std::map<std::string, std::string, std::less<>> absent;            // entry key -> why its cases are skipped
+  std::string weaker_storage;                                        // what [accuracy] declares, with its reason; empty: nothing
+  std::vector<KnownFinding> known_findings;                          // failures that its description declares
   std::vector<std::string> notes;                                    // what a reader of the verdicts should know
 
   // nullptr if the variant has no function for the key; then `absent` has the reason.

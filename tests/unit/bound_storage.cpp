@@ -1,0 +1,102 @@
+// Declared weaker storage: an honest half accumulator passes with its declaration and fails without, one that stops growing fails with
+// it, and what a declaration adds has its limit.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "fixtures/generators.h"
+#include "harness/judge/judge.h"
+#include "oracles/attention.h"
+#include "tests/unit/bound_reference_kernel.h"
+
+namespace assay::tests {
+namespace {
+
+constexpr std::size_t kContractDepth = 13;
+constexpr double kHalfUnit = 0x1p-11;
+
+oracles::DecodeShape shape_of(std::size_t n) {
+  return {.heads = 2, .kv_heads = 1, .head_dim = 256, .kv_len = n, .kv_capacity = n, .scale = 1.0F / 16.0F};
+}
+
+oracles::AttentionAccuracy float_accuracy() { return {.dot_depth = kContractDepth}; }
+oracles::AttentionAccuracy half_accuracy() {
+  oracles::AttentionAccuracy accuracy = float_accuracy();
+  accuracy.accumulator = oracles::half_format();
+  return accuracy;
+}
+
+harness::Judgement judge_half_kernel(std::string_view fixture, std::size_t n, const oracles::AttentionAccuracy& accuracy) {
+  const oracles::DecodeShape shape = shape_of(n);
+  const fixtures::DecodeInputs inputs = fixtures::find_fixture(fixture).decode({.shape = shape, .seed = 5});
+  const std::vector<float> output = reference_decode(shape, inputs.q, inputs.cache(), {.mistake = Mistake::half_accumulator});
+  return harness::judge(output, oracles::decode_attention(shape, inputs.q, inputs.cache(), accuracy), {},
+                        {.informative_ratio = 16.0 * oracles::weakest_unit(accuracy)});
+}
+
+oracles::Expected expected_of(std::string_view fixture, std::size_t n, const oracles::AttentionAccuracy& accuracy) {
+  const oracles::DecodeShape shape = shape_of(n);
+  const fixtures::DecodeInputs inputs = fixtures::find_fixture(fixture).decode({.shape = shape, .seed = 5});
+  return oracles::decode_attention(shape, inputs.q, inputs.cache(), accuracy);
+}
+
+TEST(BoundStorage, AnHonestHalfAccumulatorPassesWithItsDeclarationOnly) {
+  for (const char* fixture : {"gauss", "heavy", "structured", "uniform", "drift", "needle"}) {
+    for (const std::size_t n : {1U, 33U, 65U, 128U, 300U}) {
+      const harness::Judgement declared = judge_half_kernel(fixture, n, half_accuracy());
+      EXPECT_TRUE(declared.passed()) << fixture << " n " << n << ": " << declared.max_ratio << ' ' << declared.mistrusted;
+      EXPECT_GT(judge_half_kernel(fixture, n, float_accuracy()).above_bound, 0U) << fixture << " n " << n;
+    }
+  }
+}
+
+// Sums of more than 2^15 have a spacing of 32 in half: what a chunk adds is swallowed, doubled, or ends in infinity.
+TEST(BoundStorage, AnAccumulatorThatStopsGrowingIsNotExcused) {
+  const harness::Judgement judgement = judge_half_kernel("drift", 60000, half_accuracy());
+  EXPECT_GT(judgement.above_bound + judgement.infs, 0U) << judgement.max_ratio;
+}
+
+// Values below the range of half vanish in it; a declaration does not make them right.
+TEST(BoundStorage, ValuesThatTheFormatCannotHoldAreNotExcused) {
+  EXPECT_GT(judge_half_kernel("tiny", 65, half_accuracy()).above_bound, 0U);
+}
+
+TEST(BoundStorage, OneChunkAddsOneRoundingAndManyEight) {
+  for (const auto& [n, units] : {std::pair<std::size_t, double>{32, 1.0}, {300, 8.0}, {20000, 8.0}}) {
+    const oracles::Expected exact = expected_of("gauss", n, float_accuracy());
+    const oracles::Expected half = expected_of("gauss", n, half_accuracy());
+    for (std::size_t j = 0; j < half.size(); ++j) {
+      const double added = half.bound[j] - exact.bound[j];
+      const double unit = kHalfUnit * half.magnitude[j];
+      // Half has an absolute part as well; these values are far from it.
+      ASSERT_GE(added, 0.999 * units * unit) << j;
+      ASSERT_LE(added, (n == 32 ? 1.01 * units * unit + 0x1p-24 : 8.0000001 * unit)) << j;
+    }
+  }
+}
+
+TEST(BoundStorage, EveryStoreIsOneRoundingOfItsFormat) {
+  oracles::AttentionAccuracy stores = float_accuracy();
+  stores.stores = {oracles::bfloat_format(), oracles::float_format(), oracles::bfloat_format(), oracles::bfloat_format()};
+  EXPECT_EQ(oracles::weakest_unit(stores), 0x1p-8);
+  const oracles::Expected exact = expected_of("gauss", 300, float_accuracy());
+  const oracles::Expected stored = expected_of("gauss", 300, stores);
+  const double three = std::pow(1.0 + 0x1p-8, 3) - 1.0;
+  for (std::size_t j = 0; j < stored.size(); ++j) {
+    const double added = stored.bound[j] - exact.bound[j];
+    ASSERT_GE(added, three * stored.magnitude[j]) << j;
+    ASSERT_LE(added, 1.001 * three * stored.magnitude[j]) << j;
+  }
+}
+
+TEST(BoundStorage, FloatDeclaresNothing) {
+  oracles::AttentionAccuracy declared = float_accuracy();
+  declared.stores = {oracles::float_format()};
+  EXPECT_EQ(expected_of("gauss", 300, declared).bound, expected_of("gauss", 300, float_accuracy()).bound);
+}
+
+}  // namespace
+}  // namespace assay::tests

@@ -1,0 +1,257 @@
+// Known findings: what their two small languages say, what they refuse, and each rule of their settling, firing and quiet.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/cases/case.h"
+#include "harness/run/known_finding.h"
+
+namespace assay::harness {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+kernels::Variant variant_with(const std::string& when, const std::string& shows, const std::string& see = "") {
+  kernels::Variant variant;
+  variant.name = "some_v1";
+  variant.family = "tq4";
+  variant.description = "some/variant.toml";
+  variant.known_findings = {{when, shows, see, 12}};
+  return variant;
+}
+
+KnownFinding finding(const std::string& when, const std::string& shows) {
+  const kernels::Variant variant = variant_with(when, shows);
+  return {variant, variant.known_findings.front()};
+}
+
+Case case_of(const std::string& words = "d256/h8x2/kv33c64/ring0/win5/nwg4/gauss/s7") {
+  return parse_case("some_v1/" + words, find_family("tq4"));
+}
+
+TEST(KnownFindingWhen, SpeaksOfAxesFixtureAndSeed) {
+  const std::vector<std::string> holding = {"n == 33",
+                                            "kv_len == 33 && cap == 64",
+                                            "n_heads / n_kv_heads == 4",
+                                            "n % 32 == 1 && nwg >= 4",
+                                            "fixture == \"gauss\"",
+                                            "'drift' != fixture",
+                                            "seed == 7",
+                                            "!(n == 32) && !(n == 34 || n == 35)",
+                                            "n == 1 || n == 2 || window == 5",
+                                            "n - 1 - 1 == 31",
+                                            "2 + 3 * 4 == 14 && (2 + 3) * 4 == 20",
+                                            "-n < -32",
+                                            "n<=33&&n>=33",
+                                            "d == 256 && h == 8 && g == 2 && mask_type == 2"};
+  for (const std::string& when : holding) {
+    EXPECT_TRUE(finding(when, "nan").matches(case_of())) << when;
+    EXPECT_FALSE(finding("!(" + when + ")", "nan").matches(case_of())) << when;
+  }
+  const Case other = case_of("d512/h1x1/kv32c32/ring3/nomask/nwg1/drift/s8");
+  for (const char* when : {"n == 33", "fixture == \"gauss\"", "seed == 7", "n > 32"})
+    EXPECT_FALSE(finding(when, "nan").matches(other)) << when;
+}
+
+TEST(KnownFindingWhen, WhatHasNoValueDoesNotMatch) {
+  for (const char* when : {"n / ring_start == 1", "!(n / ring_start == 1)", "n % ring_start == 0", "9223372036854775807 + n > 0"}) {
+    EXPECT_FALSE(finding(when, "nan").matches(case_of())) << when;
+  }
+  EXPECT_TRUE(finding("ring_start == 0 || n / ring_start == 1", "nan").matches(case_of())) << "decided before the division";
+}
+
+TEST(KnownFindingGrammar, WhatCannotBeReadNamesFileLineAndWhatIsAccepted) {
+  const std::vector<std::tuple<std::string, std::string, std::vector<std::string>>> wrongs = {
+      {"nsg == 4", "nan", {"'nsg' is no axis of family tq4", "kv_len (n)", "fixture, seed"}},
+      {"n = 4", "nan", {"'= 4'", "an operator or the end"}},
+      {"n", "nan", {"no condition", "n <= 32"}},
+      {"n + 1", "nan", {"no condition"}},
+      {"n == ", "nan", {"the end", "a number, an axis"}},
+      {"(n == 4", "nan", {"')'"}},
+      {"n == 4 n", "nan", {"'n'", "an operator or the end"}},
+      {"n < 4 < 5", "nan", {"'< 5'"}},
+      {"n == 4 && 3", "nan", {"right of '&&'"}},
+      {"n == 1.5", "nan", {"integers"}},
+      {"n == 99999999999999999999", "nan", {"64 bits"}},
+      {"fixture == gauss", "nan", {"'gauss' is no axis"}},
+      {"fixture == \"gaus\"", "nan", {"'gaus' is no fixture", "gauss"}},
+      {"fixture < \"gauss\"", "nan", {"fixture == \"gauss\""}},
+      {"fixture == 3", "nan", {"fixture == \"gauss\""}},
+      {"\"gauss\" == \"gauss\"", "nan", {"fixture == \"gauss\""}},
+      {"fixture == \"gauss", "nan", {"closing \""}},
+      {"", "nan", {"the end"}},
+      {"n == 4", "NaN", {"'NaN' is no signature", "not_written", "hazard:KIND@LINE", "invalid_access"}},
+      {"n == 4", "nan ||", {"'' is no signature"}},
+      {"n == 4", "mistrusted", {"'mistrusted' is no signature"}},
+      {"n == 4", "error/bound > 0.5", {"X >= 1"}},
+      {"n == 4", "error/bound < 5", {"X >= 1"}},
+      {"n == 4", "error/bound > nan", {"X >= 1"}},
+      {"n == 4", "hazard:race", {"'hazard:race'", "barrier_divergence"}},
+      {"n == 4", "hazard:invalid_access@", {"is no signature"}},
+      {"n == 4", "hazard:invalid_access@x", {"is no signature"}},
+  };
+  for (const auto& [when, shows, words] : wrongs) {
+    try {
+      static_cast<void>(finding(when, shows));
+      ADD_FAILURE() << when << " / " << shows << " was read";
+    } catch (const kernels::VariantError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("some/variant.toml:12: [[known_finding]]")) << when;
+      for (const std::string& word : words) EXPECT_THAT(error.what(), HasSubstr(word)) << when << " / " << shows;
+    }
+  }
+}
+
+Verdict verdict_of(Status status) {
+  Verdict verdict;
+  verdict.about = case_of();
+  verdict.status = status;
+  verdict.judgement.compared = 100;
+  return verdict;
+}
+
+Verdict with_nans() {
+  Verdict verdict = verdict_of(Status::failed);
+  verdict.judgement.nans = 3;
+  verdict.judgement.max_ratio = std::numeric_limits<double>::infinity();
+  return verdict;
+}
+
+Verdict above_bound(double ratio) {
+  Verdict verdict = verdict_of(Status::failed);
+  verdict.judgement.above_bound = 1;
+  verdict.judgement.max_ratio = ratio;
+  return verdict;
+}
+
+Verdict with_hazard(metal::HazardKind kind, const std::string& file, std::uint32_t line) {
+  Verdict verdict = verdict_of(Status::hazard);
+  metal::Hazard hazard;
+  hazard.kind = kind;
+  hazard.first = {file, line};
+  verdict.hazards.push_back(hazard);
+  return verdict;
+}
+
+TEST(KnownFindingShows, EachSignatureFiresOnItsVerdictAndOnNoOther) {
+  Verdict infinite = verdict_of(Status::failed);
+  infinite.judgement.infs = 1;
+  Verdict missing = verdict_of(Status::failed);
+  missing.judgement.not_written = 1;
+  const Verdict access = with_hazard(metal::HazardKind::invalid_access, "/home/x/kernel.metal", 41);
+  const std::vector<std::pair<std::string, Verdict>> all = {
+      {"nan", with_nans()},
+      {"inf", infinite},
+      {"not_written", missing},
+      {"error/bound > 3.5", above_bound(4)},
+      {"hazard:invalid_access@kernel.metal:41", access},
+      {"hazard:barrier_divergence", with_hazard(metal::HazardKind::barrier_divergence, "kernel.metal", 3)},
+      {"crashed", verdict_of(Status::crashed)},
+      {"timeout", verdict_of(Status::timeout)},
+      {"rejected", verdict_of(Status::rejected)},
+  };
+  for (const auto& [shows, own] : all) {
+    for (const auto& [other_shows, verdict] : all) {
+      EXPECT_EQ(finding("n > 0", shows).is_shown_by(verdict), shows == other_shows) << shows << " on that of " << other_shows;
+    }
+    EXPECT_FALSE(finding("n > 0", shows).is_shown_by(verdict_of(Status::passed))) << shows;
+    EXPECT_FALSE(finding("n > 0", shows).is_shown_by(verdict_of(Status::mistrusted))) << shows;
+    EXPECT_EQ(finding("n > 0", "failed").is_shown_by(own), own.status == Status::failed) << shows;
+  }
+  EXPECT_FALSE(finding("n > 0", "error/bound > 4").is_shown_by(above_bound(4)));
+  EXPECT_TRUE(finding("n > 0", "hazard:invalid_access").is_shown_by(access));
+  EXPECT_TRUE(finding("n > 0", "hazard:invalid_access@41").is_shown_by(access));
+  EXPECT_FALSE(finding("n > 0", "hazard:invalid_access@42").is_shown_by(access));
+  EXPECT_FALSE(finding("n > 0", "hazard:invalid_access@other.metal:41").is_shown_by(access));
+  EXPECT_FALSE(finding("n > 0", "hazard:invalid_access@ernel.metal:41").is_shown_by(access));
+  EXPECT_TRUE(finding("n > 0", "timeout || nan").is_shown_by(with_nans()));
+}
+
+Verdict settled(Verdict verdict, const kernels::Variant& variant) {
+  settle_known_findings(known_findings_of(variant), verdict);
+  return verdict;
+}
+
+TEST(KnownFindingSettles, WhatFailsAsDeclaredIsKnown) {
+  const Verdict verdict = settled(with_nans(), variant_with("n == 33", "nan", "FINDINGS.md#3"));
+  EXPECT_EQ(verdict.status, Status::known);
+  EXPECT_TRUE(is_success(verdict.status));
+  EXPECT_THAT(verdict.reason, HasSubstr("some/variant.toml:12 (when n == 33, shows nan; see FINDINGS.md#3)"));
+  EXPECT_THAT(verdict.known, ::testing::ElementsAre("FINDINGS.md#3"));
+}
+
+TEST(KnownFindingSettles, WithoutDeclarationAFailureIsOne) {
+  kernels::Variant none = variant_with("n == 33", "nan");
+  none.known_findings.clear();
+  const Verdict verdict = settled(with_nans(), none);
+  EXPECT_EQ(verdict.status, Status::failed);
+  EXPECT_TRUE(verdict.reason.empty());
+}
+
+TEST(KnownFindingSettles, WhatPassesAlthoughItMatchesMustBeStruck) {
+  const Verdict verdict = settled(verdict_of(Status::passed), variant_with("n == 33", "nan"));
+  EXPECT_EQ(verdict.status, Status::failed);
+  EXPECT_THAT(verdict.reason, HasSubstr("no longer shows: strike it"));
+  EXPECT_EQ(settled(verdict_of(Status::passed), variant_with("n == 34", "nan")).status, Status::passed);
+}
+
+TEST(KnownFindingSettles, WhatFailsSoWithoutMatchingStaysAFailureAndSaysSo) {
+  const Verdict same = settled(with_nans(), variant_with("n == 34", "nan"));
+  EXPECT_EQ(same.status, Status::failed);
+  EXPECT_THAT(same.reason, HasSubstr("`when` does not include this case"));
+  const Verdict different = settled(with_nans(), variant_with("n == 34", "inf"));
+  EXPECT_EQ(different.status, Status::failed);
+  EXPECT_TRUE(different.reason.empty());
+}
+
+TEST(KnownFindingSettles, WhatFailsOtherwiseStaysAFailure) {
+  const Verdict verdict = settled(above_bound(2), variant_with("n == 33", "nan"));
+  EXPECT_EQ(verdict.status, Status::failed);
+  EXPECT_THAT(verdict.reason, HasSubstr("should show here, and does not"));
+}
+
+TEST(KnownFindingSettles, WhatShowsMoreThanDeclaredStaysAFailure) {
+  Verdict both = with_nans();
+  both.judgement.not_written = 5;
+  const Verdict more = settled(both, variant_with("n == 33", "nan"));
+  EXPECT_EQ(more.status, Status::failed);
+  EXPECT_THAT(more.reason, HasSubstr("shows more than"));
+  EXPECT_EQ(settled(both, variant_with("n == 33", "nan || not_written")).status, Status::known);
+  EXPECT_EQ(settled(both, variant_with("n == 33", "failed")).status, Status::known);
+
+  Verdict guards = with_nans();
+  guards.judgement.guard_violations = 1;
+  EXPECT_EQ(settled(guards, variant_with("n == 33", "nan")).status, Status::failed) << "memory beside the output was not declared";
+
+  Verdict hazards = with_hazard(metal::HazardKind::invalid_access, "kernel.metal", 41);
+  EXPECT_EQ(settled(hazards, variant_with("n == 33", "hazard:invalid_access@41")).status, Status::known);
+  hazards.hazards.push_back(hazards.hazards.front());
+  hazards.hazards.back().first.line = 50;
+  EXPECT_EQ(settled(hazards, variant_with("n == 33", "hazard:invalid_access@41")).status, Status::hazard);
+}
+
+TEST(KnownFindingSettles, EveryFindingThatMatchesMustShow) {
+  kernels::Variant variant = variant_with("n == 33", "nan");
+  variant.known_findings.push_back({"nwg == 4", "not_written", "", 20});
+  const Verdict one = settled(with_nans(), variant);
+  EXPECT_EQ(one.status, Status::failed);
+  EXPECT_THAT(one.reason, HasSubstr("some/variant.toml:20"));
+  Verdict both = with_nans();
+  both.judgement.not_written = 1;
+  EXPECT_EQ(settled(both, variant).status, Status::known);
+}
+
+TEST(KnownFindingSettles, NeitherMistrustNorOurOwnFailureIsEverDeclared) {
+  EXPECT_EQ(settled(verdict_of(Status::mistrusted), variant_with("n == 33", "failed")).status, Status::mistrusted);
+  Verdict internal = verdict_of(Status::mistrusted);
+  internal.is_internal = true;
+  EXPECT_TRUE(settled(internal, variant_with("n == 33", "failed")).reason.empty());
+  EXPECT_EQ(settled(verdict_of(Status::skipped), variant_with("n == 33", "failed")).status, Status::skipped);
+}
+
+}  // namespace
+}  // namespace assay::harness
