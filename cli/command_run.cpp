@@ -21,9 +21,11 @@ namespace assay::cli {
 namespace {
 
 void print_notes(const Workspace& workspace, const harness::Workbench& workbench) {
+  for (const std::string& note : workspace.notes) fmt::print("note: {}\n", note);
   for (const auto& [name, prepared] : workbench.variants()) {
+    if (!prepared.weaker_storage.empty()) fmt::print("declared accuracy of {}: {}\n", name, prepared.weaker_storage);
     // Our own variants borrow by design; what is said of a user's kernel is news.
-    if (workspace.user_variant.empty() && prepared.variant.known_findings.empty()) continue;
+    if (workspace.user_variant.empty()) continue;
     for (const std::string& note : prepared.notes) fmt::print("note: {}\n", note);
   }
   for (const auto& [name, prepared] : workbench.variants()) {
@@ -42,6 +44,11 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   select(workspace, options, words);
   const std::vector<harness::Case>& cases = workspace.selection.cases;
   const harness::RunOptions running = run_options(options);
+  if (cases.empty()) {
+    fmt::print("this shard is empty: the selection has {} case{}, and others run them\n", workspace.selection.selected,
+               workspace.selection.selected == 1 ? "" : "s");
+    return kExitPassed;
+  }
 
   const harness::Workbench workbench(workspace.catalogue, cases, workbench_options(options, workspace));
   print_notes(workspace, workbench);
@@ -58,10 +65,15 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   recording.finish(summary);
   if (summary.finished() > 1) fmt::print("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
   fmt::print("{}{}", unfinished, describe_summary(summary, options));
+  // Last, where a log that shows only the end of a test's output has it.
+  if (const std::string replay = recording.first_replay(); !replay.empty()) fmt::print("first failure again: {}\n", replay);
 
   if (const int status = exit_status(summary); status != kExitPassed) return status;
   if (interrupt.stop()) return kExitInterrupted;
-  if (summary.executed() == 0) throw std::invalid_argument("no case was executed: all that were selected are skipped");
+  if (summary.executed() == 0) {
+    fmt::print("nothing was executed: every selected case is skipped\n");
+    return kExitSkipped;
+  }
   return kExitPassed;
 }
 

@@ -9,11 +9,13 @@ void add_list(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_fixture(CLI::App& app, Action& action);
 void add_pack(CLI::App& app, Action& action);
+void add_support(CLI::App& app, Action& action);
+void add_doctor(CLI::App& app, Action& action);
 
 std::span<const AddCommand> all_commands() {
   // In the order of the help.
   static constexpr AddCommand commands[] = {
-      add_gate, add_run, add_show, add_list, add_report, add_fixture, add_pack,
+      add_gate, add_run, add_show, add_list, add_report, add_fixture, add_pack, add_support, add_doctor,
   };
   return commands;
 }
@@ -34,6 +36,7 @@ const char* help_footer() {
 
 exit status
   0 all passed   1 some verdict failed   2 bad usage, environment or kernel file   3 internal error
+  4 every selected case was skipped, because the kernel has no function for it
   130 stopped by Ctrl-C or SIGTERM, and nothing had failed (else 1): the first waits for the cases that run, the second prints the
   summary of the finished ones, names those that run, and ends at once)";
 }

@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <stdexcept>
+#include <system_error>
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -13,6 +16,15 @@
 #include "metal/errors.h"
 
 namespace {
+
+// A full disk must not end as a pass. Output waits in a buffer, so its loss may show as late as here.
+int finish_output(int status) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  fmt::print(stderr, "assay: standard output could not be written{}{}: what it says is not complete\n", errno == 0 ? "" : ": ",
+             errno == 0 ? "" : std::strerror(errno));
+  return assay::cli::kExitUsage;
+}
 
 int fail(int status, const char* kind, const std::exception& error) {
   std::fflush(stdout);
@@ -29,13 +41,14 @@ int main(int argc, char** argv) {
       "assay");
   app.require_subcommand(0, 1);
   app.footer(assay::cli::help_footer());
+  app.set_version_flag("--version", assay::cli::version_text());
 
   assay::cli::Action action;
   for (const assay::cli::AddCommand add : assay::cli::all_commands()) add(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? assay::cli::kExitPassed : assay::cli::kExitUsage;
+    return app.exit(error) == 0 ? finish_output(assay::cli::kExitPassed) : assay::cli::kExitUsage;
   }
   if (!action) {
     std::string names;
@@ -47,7 +60,7 @@ int main(int argc, char** argv) {
   }
 
   try {
-    return action();
+    return finish_output(action());
   } catch (const assay::metal::Error& error) {
     return fail(assay::cli::kExitUsage, "", error);
   } catch (const assay::kernels::VariantError& error) {
@@ -56,6 +69,10 @@ int main(int argc, char** argv) {
     return fail(assay::cli::kExitUsage, "", error);
   } catch (const std::invalid_argument& error) {
     return fail(assay::cli::kExitUsage, "", error);
+  } catch (const std::system_error& error) {
+    // fmt throws one as soon as a write fails.
+    if (std::ferror(stdout) != 0) return finish_output(assay::cli::kExitUsage);
+    return fail(assay::cli::kExitInternal, "internal error: ", error);
   } catch (const std::exception& error) {
     return fail(assay::cli::kExitInternal, "internal error: ", error);
   }

@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 namespace assay::cli {
@@ -10,6 +12,9 @@ void add_selection(CLI::App& command, Options& options) {
       ->type_name("FILE|DIR");
   command.add_option("--variants", options.variants, "Directory to look for variants in")->type_name("DIR");
   command.add_option("--seed", options.seed, "Added to the seeds of the suites' cases")->type_name("N");
+  command
+      .add_option("--shard", options.shard, "Only one of several parts of the selection; default: GTEST_SHARD_INDEX of GTEST_TOTAL_SHARDS")
+      ->type_name("I/N");
 }
 
 void add_execution(CLI::App& command, Options& options) {
@@ -46,6 +51,15 @@ void add_recording(CLI::App& command, Options& options) {
   command.add_option("--ledger", options.ledger, "Where verdicts and figures are recorded; `none` for nowhere; default: your own ledger")
       ->type_name("FILE");
   command.add_option("--junit", options.junit, "Write a JUnit report")->type_name("FILE");
+}
+
+std::string version_text() {
+#ifdef NDEBUG
+  constexpr const char* build = "without assertions";
+#else
+  constexpr const char* build = "with assertions";
+#endif
+  return fmt::format("assay {}, built by {} {}", ASSAY_VERSION, __VERSION__, build);
 }
 
 }  // namespace assay::cli

@@ -24,12 +24,13 @@ struct Options {
   double timeout = 60;  // seconds per case; 0: none
   unsigned jobs = 0;    // 0: one per core
   std::uint64_t seed = 0;
+  std::string shard;  // "2/4": the second of four parts; empty: what the environment says, else everything
   bool fail_fast = false;
   std::string ledger;  // a file, or "none"; empty: the user's own
   std::string junit;   // file to write; empty: none
 };
 
-// Which cases of which variants: --family, --kernel, --variants, --seed.
+// Which cases of which variants: --family, --kernel, --variants, --seed, --shard.
 void add_selection(CLI::App& command, Options& options);
 // How one case is executed, and on what: --fixture, --set, --schedule, --threads, --fp-contract, --timeout.
 void add_execution(CLI::App& command, Options& options);
@@ -38,11 +39,15 @@ void add_running(CLI::App& command, Options& options);
 // What is kept of it: --ledger, --junit.
 void add_recording(CLI::App& command, Options& options);
 
+// "assay 0.1.0, built by Clang 19.1.7 without assertions": what --version prints.
+[[nodiscard]] std::string version_text();
+
 // Exit statuses of the command.
 inline constexpr int kExitPassed = 0;
 inline constexpr int kExitFailed = 1;         // some verdict failed
 inline constexpr int kExitUsage = 2;          // bad usage, environment or kernel file
 inline constexpr int kExitInternal = 3;       // the harness itself failed
+inline constexpr int kExitSkipped = 4;        // every selected case was skipped: neither passed nor failed
 inline constexpr int kExitInterrupted = 130;  // stopped by Ctrl-C: neither passed nor failed, as shells report SIGINT
 
 }  // namespace assay::cli

@@ -11,6 +11,7 @@
 
 #include "cli/workspace.h"
 #include "reports/junit.h"
+#include "reports/replay.h"
 
 namespace assay::cli {
 namespace {
@@ -71,6 +72,13 @@ Recording::Recording(const Options& options, std::size_t selected) : options_(op
 void Recording::finish(const harness::Summary& summary) {
   ledger_.finish(run_, summary);
   if (!options_.junit.empty()) write_file(options_.junit, reports::junit(ledger_.run(run_), ledger_.cases(run_)));
+}
+
+std::string Recording::first_replay() const {
+  for (const harness::CaseRecord& record : ledger_.cases(run_)) {
+    if (record.status && !harness::is_success(*record.status)) return reports::replay_line(ledger_.run(run_), record);
+  }
+  return {};
 }
 
 }  // namespace assay::cli

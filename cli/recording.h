@@ -24,6 +24,9 @@ class Recording {
   // Ends the run in the ledger and writes --junit.
   void finish(const harness::Summary& summary);
 
+  // The command that repeats the first case that failed; empty if none did.
+  [[nodiscard]] std::string first_replay() const;
+
   [[nodiscard]] std::vector<harness::CaseRecord> cases() const { return ledger_.cases(run_); }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -67,6 +68,16 @@ void require_files(const std::vector<harness::Case>& cases, const fixtures::Shel
   }
 }
 
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : value;
+}
+
+harness::Shard shard_of(const Options& options) {
+  if (!options.shard.empty()) return harness::parse_shard(options.shard);
+  return harness::parse_shard(environment("GTEST_SHARD_INDEX"), environment("GTEST_TOTAL_SHARDS"));
+}
+
 }  // namespace
 
 std::string shell_quoted(const std::string& text) {
@@ -84,7 +95,14 @@ Workspace open_workspace(const Options& options) {
   if (!options.kernel.empty()) {
     kernels::Variant user = kernels::variant_from_path(options.kernel, kernel_family(options, workspace.captured));
     workspace.user_variant = user.name;
-    std::erase_if(workspace.catalogue, [&](const kernels::Variant& variant) { return variant.name == user.name; });
+    const auto same_name = std::ranges::find(workspace.catalogue, user.name, &kernels::Variant::name);
+    if (same_name != workspace.catalogue.end()) {
+      if (!std::filesystem::equivalent(same_name->source, user.source)) {
+        workspace.notes.push_back(fmt::format("{} is your {} here; the variant of that name in {} is left out", user.name,
+                                              user.source.string(), same_name->description.parent_path().string()));
+      }
+      workspace.catalogue.erase(same_name);
+    }
     workspace.catalogue.insert(workspace.catalogue.begin(), std::move(user));
   }
   return workspace;
@@ -94,6 +112,7 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
   harness::SelectionRequest request;
   request.family = options.family;
   request.seed = options.seed;
+  request.shard = shard_of(options);
   const bool of_files = words.empty() && !workspace.captured.empty();
   if (workspace.user_variant.empty()) {
     request.words = of_files ? words_for(workspace.captured, workspace.catalogue) : words;

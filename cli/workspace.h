@@ -17,6 +17,7 @@ struct Workspace {
   std::string user_variant;                 // name of the --kernel; empty without one
   std::vector<harness::Case> captured;      // what the files of --fixture hold; without a variant
   harness::Selection selection;
+  std::vector<std::string> notes;  // what the user should know before anything runs
 };
 
 // The variants found in --variants (or the default place), joined by --kernel.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <stdexcept>
 
@@ -33,6 +34,38 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   }
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
+}
+
+Shard parse_shard(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const auto number = [&](std::string_view digits) {
+    std::size_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc{} || end != digits.data() + digits.size() || digits.empty()) value = 0;
+    return value;
+  };
+  const std::size_t part = number(text.substr(0, slash));
+  const std::size_t count = slash == std::string_view::npos ? 0 : number(text.substr(slash + 1));
+  if (part == 0 || part > count) {
+    throw std::invalid_argument(fmt::format("'{}' is no shard; write i/n with 1 <= i <= n, as in 2/4 for the second of four", text));
+  }
+  return {part - 1, count};
+}
+
+Shard parse_shard(std::string_view index, std::string_view count) {
+  if (index.empty() && count.empty()) return {};
+  const auto wrong = [&] {
+    return std::invalid_argument(fmt::format(
+        "GTEST_SHARD_INDEX '{}' and GTEST_TOTAL_SHARDS '{}' are no shard; the index counts from 0 and is below the total", index, count));
+  };
+  std::size_t first = 0;
+  const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), first);
+  if (error != std::errc{} || end != index.data() + index.size()) throw wrong();
+  try {
+    return parse_shard(fmt::format("{}/{}", first + 1, count));
+  } catch (const std::invalid_argument&) {
+    throw wrong();
+  }
 }
 
 Selection select_cases(const SelectionRequest& request, std::span<const kernels::Variant> variants) {
@@ -73,6 +106,11 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
 
   std::vector<std::string> words = request.words;
   if (words.empty()) words.emplace_back("gate");
+  const auto draws_seeds = [](const std::string& word) { return is_suite(word) || word.find_first_of("*?") != std::string::npos; };
+  if (request.seed != 0 && std::ranges::none_of(words, draws_seeds)) {
+    throw std::invalid_argument(
+        fmt::format("--seed shifts the seeds of suites and globs, but '{}' says its own seed: write another s<seed> there", words.front()));
+  }
   for (const std::string& word : words) {
     if (is_suite(word)) {
       if (take_suite(parse_suite(word), [](const Case&) { return true; }) == 0) {
@@ -92,6 +130,13 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
       }
       take(parse_case(word, find_family((*variant)->family)));
     }
+  }
+  selection.selected = selection.cases.size();
+  if (request.shard.count > 1) {
+    std::vector<Case> own;
+    for (std::size_t i = request.shard.index; i < selection.selected; i += request.shard.count)
+      own.push_back(std::move(selection.cases[i]));
+    selection.cases = std::move(own);
   }
   return selection;
 }

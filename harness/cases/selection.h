@@ -12,19 +12,33 @@
 
 namespace assay::harness {
 
+// One of several parts of a selection that run apart: the cases at places index, index + count, ... of it.
+struct Shard {
+  std::size_t index = 0;  // from 0
+  std::size_t count = 1;
+};
+
+// "2/4": the second of four. Throws std::invalid_argument.
+[[nodiscard]] Shard parse_shard(std::string_view text);
+// From the values of GTEST_SHARD_INDEX (from 0) and GTEST_TOTAL_SHARDS; both empty: everything. Throws std::invalid_argument.
+[[nodiscard]] Shard parse_shard(std::string_view index, std::string_view count);
+
 struct SelectionRequest {
   std::vector<std::string> words;  // case names, globs ('*' also matches '/'; '?'; matched against the gate), suites
   std::string family;              // only variants of this family; empty: all
   std::uint64_t seed = 0;          // shifts the seeds of the suites' cases
+  Shard shard = {};
 };
 
 struct Selection {
-  std::vector<Case> cases;   // in the order of the words, each case once
+  std::vector<Case> cases;   // in the order of the words, each case once; those of the shard
+  std::size_t selected = 0;  // before the shard was taken: never 0
   std::size_t left_out = 0;  // cases of suites outside of [limits] of their variant
 };
 
 // Without words, but with a family: the family's gate. Throws std::invalid_argument, naming the word, for an unknown
-// variant, a name that does not parse, a glob or suite that selects nothing, and if nothing was asked for at all.
+// variant, a name that does not parse, a glob or suite that selects nothing, a seed that no word takes up, and if nothing was asked
+// for at all. A shard may be empty.
 [[nodiscard]] Selection select_cases(const SelectionRequest& request, std::span<const kernels::Variant> variants);
 
 // Whether `text` matches `pattern`, in which '*' stands for any characters and '?' for one.

@@ -62,6 +62,8 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 }  // namespace
 
+Toolchain find_toolchain() { return {find_clang(), ASSAY_LOCKSTEP_PASS, shader_directory()}; }
+
 Compiler::Compiler(CompileOptions options)
     : options_(std::move(options)), clang_(find_clang()), cache_(options_.cache_directory), toolchain_(hash_toolchain(clang_)) {}
 

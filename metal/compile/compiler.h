@@ -10,6 +10,15 @@
 
 namespace assay::metal::compile {
 
+// What compiles kernels on this machine.
+struct Toolchain {
+  std::filesystem::path clang;   // clang++ 19: $ASSAY_CLANG, else the one this build was configured with
+  std::filesystem::path pass;    // our plugin for it
+  std::filesystem::path shader;  // the headers that a kernel sees
+};
+// Throws EnvironmentError if there is no clang 19.
+[[nodiscard]] Toolchain find_toolchain();
+
 class Compiler {
  public:
   // Throws EnvironmentError if there is no clang 19 or the cache cannot be used.

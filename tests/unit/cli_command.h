@@ -18,8 +18,9 @@ struct Outcome {
   std::string output;  // stdout and stderr
 };
 
-inline Outcome run_assay(const std::string& arguments) {
-  const std::string command = std::string("'") + ASSAY_BINARY_DIR + "/bin/assay' " + arguments + " 2>&1";
+// `environment`: "NAME=value ..." before the command.
+inline Outcome run_under(const std::string& environment, const std::string& arguments) {
+  const std::string command = environment + " '" + ASSAY_BINARY_DIR + "/bin/assay' " + arguments + " 2>&1";
   Outcome outcome;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return outcome;
@@ -29,6 +30,8 @@ inline Outcome run_assay(const std::string& arguments) {
   outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return outcome;
 }
+
+inline Outcome run_assay(const std::string& arguments) { return run_under("", arguments); }
 
 inline std::string read_file(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);

@@ -1,0 +1,171 @@
+// `assay doctor`: whether this machine has what the other commands need, one line each, with what to do where it has not.
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/workspace.h"
+#include "harness/ledger/ledger.h"
+#include "harness/ledger/sqlite.h"
+#include "metal/buffer.h"
+#include "metal/compile/cache.h"
+#include "metal/compile/compiler.h"
+#include "metal/compile/process.h"
+#include "metal/library.h"
+#include "metal/simulator.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kMegabyte = 1024.0 * 1024.0;
+
+// What one check found; a check that cannot be satisfied throws what is wrong and what to do.
+struct Check {
+  const char* name;
+  std::function<std::string()> run;
+};
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::string check_compiler() {
+  const metal::compile::Toolchain toolchain = metal::compile::find_toolchain();
+  const auto result = metal::compile::run_process({toolchain.clang.string(), "--version"});
+  const std::string version = first_line(result.output);
+  if (result.exit_code != 0 || version.find("version 19.") == std::string::npos) {
+    throw std::runtime_error(fmt::format("{} is no clang 19 ({}); install it with `apt-get install clang-19`, or set ASSAY_CLANG",
+                                         toolchain.clang.string(), version.empty() ? first_line(result.errors) : version));
+  }
+  return fmt::format("{}: {}", toolchain.clang.string(), version);
+}
+
+std::string check_plugin() {
+  const metal::compile::Toolchain toolchain = metal::compile::find_toolchain();
+  if (!fs::is_regular_file(toolchain.pass)) {
+    throw std::runtime_error(fmt::format("{} is not there; build again with ./assay", toolchain.pass.string()));
+  }
+  // An empty unit of C is enough for clang to load the plugin.
+  const auto result = metal::compile::run_process({toolchain.clang.string(), fmt::format("-fpass-plugin={}", toolchain.pass.string()), "-x",
+                                                   "c", "-c", "/dev/null", "-o", "/dev/null"});
+  if (result.exit_code != 0) {
+    throw std::runtime_error(
+        fmt::format("clang cannot load {}: {}; build again with ./assay", toolchain.pass.string(), first_line(result.errors)));
+  }
+  return toolchain.pass.string();
+}
+
+std::string check_cache() {
+  const metal::compile::Cache cache("");
+  std::uintmax_t bytes = 0;
+  std::size_t files = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(cache.directory())) {
+    std::error_code error;
+    const std::uintmax_t size = entry.file_size(error);
+    if (error) continue;  // removed meanwhile by another run
+    bytes += size;
+    ++files;
+  }
+  const fs::space_info space = fs::space(cache.directory());
+  return fmt::format("{}: {} files, {:.1f} MB; {:.0f} MB free", cache.directory().string(), files, static_cast<double>(bytes) / kMegabyte,
+                     static_cast<double>(space.available) / kMegabyte);
+}
+
+// A kernel whose answer needs every lane, so that translator, plugin, loader and lockstep must all have worked.
+std::string check_kernel() {
+  constexpr const char* source = R"(#include <metal_stdlib>
+using namespace metal;
+kernel void doctor(device float* out [[buffer(0)]], uint lane [[thread_index_in_simdgroup]]) {
+  out[lane] = simd_sum(float(lane)) + float(lane);
+}
+)";
+  const auto library = metal::Library::from_source(source, "doctor.metal");
+  metal::Buffer out(32 * sizeof(float), "out");
+  metal::Simulator simulator({library});
+  simulator.set_pipeline({"doctor", {}});
+  simulator.set_buffer(0, {&out});
+  simulator.dispatch_threadgroups({1, 1, 1}, {32, 1, 1});
+  const auto values = out.as<float>();
+  for (std::size_t lane = 0; lane < values.size(); ++lane) {
+    const float expected = 496.0F + static_cast<float>(lane);
+    if (values[lane] != expected) {
+      throw std::runtime_error(
+          fmt::format("lane {} gave {} and not {}; delete the kernel cache and build again with ./assay", lane, values[lane], expected));
+    }
+  }
+  return "compiled and run, all 32 lanes right";
+}
+
+std::string check_variants(const Options& options) {
+  const Workspace workspace = open_workspace(options);
+  if (workspace.catalogue.empty()) throw std::runtime_error("no variant found; name a directory with --variants or ASSAY_VARIANTS");
+  std::string names;
+  for (const kernels::Variant& variant : workspace.catalogue) names += (names.empty() ? "" : ", ") + variant.name;
+  return fmt::format("{}: {}", options.variants.empty() ? kernels::default_variants_directory().string() : options.variants, names);
+}
+
+std::string check_ledger() {
+  const fs::path file = harness::Ledger::default_file();
+  if (!fs::exists(file)) return fmt::format("{}: made by the first run; SQLite {}", file.string(), harness::sqlite_version());
+  const harness::Ledger ledger = harness::Ledger::open_existing(file);
+  return fmt::format("{}: {} runs, {:.1f} MB; SQLite {}", file.string(), ledger.runs().size(),
+                     static_cast<double>(fs::file_size(file)) / kMegabyte, harness::sqlite_version());
+}
+
+std::string check_machine() {
+  utsname system{};
+  if (uname(&system) != 0) throw std::runtime_error("the system does not say what it is");
+  const double page = static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * page / kMegabyte;
+  const double free = static_cast<double>(sysconf(_SC_AVPHYS_PAGES)) * page / kMegabyte;
+  return fmt::format("{} {} {}, {} cores, {:.0f} MB of memory, {:.0f} MB unused", system.sysname, system.release, system.machine,
+                     std::thread::hardware_concurrency(), memory, free);
+}
+
+std::string check_terminal() {
+  const char* term = std::getenv("TERM");
+  return fmt::format("{}, TERM={}: progress is {}", isatty(STDOUT_FILENO) != 0 ? "a terminal" : "no terminal", term == nullptr ? "" : term,
+                     isatty(STDOUT_FILENO) != 0 ? "a bar" : "plain lines");
+}
+
+int doctor(const Options& options) {
+  const std::vector<Check> checks = {
+      {"version", version_text}, {"compiler", check_compiler}, {"plugin", check_plugin},
+      {"cache", check_cache},    {"kernel", check_kernel},     {"variants", [&options] { return check_variants(options); }},
+      {"ledger", check_ledger},  {"machine", check_machine},   {"terminal", check_terminal},
+  };
+  int status = kExitPassed;
+  for (const Check& check : checks) {
+    try {
+      const std::string found = check.run();
+      fmt::print("ok    {:<9} {}\n", check.name, found);
+    } catch (const std::exception& error) {
+      status = kExitUsage;
+      fmt::print("FAIL  {:<9} {}\n", check.name, error.what());
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("doctor", "Whether this machine has what is needed: compiler, cache, a kernel that runs");
+  command->add_option("--variants", options->variants, "Directory to look for variants in")->type_name("DIR");
+  command->callback([options, &action] { action = [options] { return doctor(*options); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,113 @@
+// `assay support`: which values of which axis each variant takes, and which functions it has.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/workspace.h"
+#include "harness/cases/family.h"
+#include "harness/cases/suite.h"
+#include "kernels/contract.h"
+#include "metal/library.h"
+
+namespace assay::cli {
+namespace {
+
+using TableRow = std::vector<std::string>;
+
+// Columns as wide as their widest cell, two blanks apart.
+std::string table(const std::vector<TableRow>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const TableRow& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const TableRow& row : rows) {
+    std::string line = " ";
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format(" {:<{}} ", row[i], widths[i]);
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+  }
+  return text;
+}
+
+std::string supported_values(const kernels::Variant& variant, const harness::Axis& axis) {
+  const auto limit = std::ranges::find(variant.limits, axis.name, &kernels::AxisLimit::axis);
+  return limit == variant.limits.end() ? "*" : fmt::format("{}", fmt::join(limit->values, ","));
+}
+
+// "d256 d512", with those that the source lacks in brackets and below the table why.
+std::string entries_of(const kernels::Variant& variant, std::vector<std::string>& remarks) {
+  const auto library = metal::Library::from_file(variant.source);
+  std::string text;
+  for (const kernels::EntryContract& entry : kernels::family_contract(variant.family).entries) {
+    const std::string function = variant.function(entry.key);
+    const bool present = library->has_function(function);
+    text += fmt::format("{}{}", text.empty() ? "" : " ", present ? std::string(entry.key) : fmt::format("[{}]", entry.key));
+    if (!present) {
+      remarks.push_back(fmt::format("{}: {} has no function '{}' for {}{}", variant.name, variant.source.filename().string(), function,
+                                    entry.key, variant.description.empty() ? "; another may be found by its arguments" : ""));
+    }
+  }
+  return text;
+}
+
+void print_family(const harness::Family& family, const std::vector<const kernels::Variant*>& variants) {
+  std::vector<TableRow> rows = {{"variant"}, {"(range)"}, {"(default)"}};
+  for (const harness::Axis& axis : family.axes) {
+    rows[0].emplace_back(axis.name);
+    rows[1].push_back(fmt::format("{}..{}", axis.minimum, axis.maximum));
+    const bool may_be_left_out = std::ranges::any_of(family.words, [&](const harness::Word& word) {
+      return word.optional && word.forms.front().pattern.find(axis.name) != std::string_view::npos;
+    });
+    rows[2].push_back(may_be_left_out ? fmt::format("{}", axis.initial) : std::string("-"));
+  }
+  rows[0].emplace_back("functions");
+  rows[1].emplace_back();
+  rows[2].emplace_back();
+
+  std::vector<std::string> remarks;
+  for (const kernels::Variant* variant : variants) {
+    harness::check_limits(*variant);
+    TableRow& row = rows.emplace_back();
+    row.push_back(variant->name);
+    for (const harness::Axis& axis : family.axes) row.push_back(supported_values(*variant, axis));
+    row.push_back(entries_of(*variant, remarks));
+  }
+  fmt::print("{}\n{}", family.name(), table(rows));
+  for (const std::string& remark : remarks) fmt::print("  {}\n", remark);
+}
+
+int support(const Options& options) {
+  const Workspace workspace = open_workspace(options);
+  if (!options.family.empty()) static_cast<void>(harness::find_family(options.family));
+  for (const std::string& note : workspace.notes) fmt::print("note: {}\n", note);
+  for (const harness::Family& family : harness::all_families()) {
+    if (!options.family.empty() && options.family != family.name()) continue;
+    std::vector<const kernels::Variant*> variants;
+    for (const kernels::Variant& variant : workspace.catalogue) {
+      if (variant.family == family.name()) variants.push_back(&variant);
+    }
+    if (!variants.empty()) print_family(family, variants);
+  }
+  fmt::print(
+      "* every value that the launch code accepts; numbers: only these ([limits] of its variant.toml); range: what a case name may\n"
+      "say; default: where a name leaves the axis out, - where it may not\n");
+  return kExitPassed;
+}
+
+}  // namespace
+
+void add_support(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("support", "Which values of which axis each variant supports, and which functions it has");
+  add_selection(*command, *options);
+  command->callback([options, &action] { action = [options] { return support(*options); }; });
+}
+
+}  // namespace assay::cli

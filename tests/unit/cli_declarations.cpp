@@ -1,0 +1,88 @@
+// What a variant.toml declares of itself, from the file to the exit status: weaker storage, known findings.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/cli_command.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A copy of tq4_v1 whose accumulator is rounded to half after every chunk.
+class CliDeclarations : public Cli {
+ protected:
+  std::string half_kernel(const std::string& declarations) const {
+    std::string text = read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants/tq4_v1/kernel.metal");
+    const std::string sum = "so4[lane + SIMD_WIDTH * i] += lo[i];";
+    const std::size_t place = text.find(sum);
+    EXPECT_NE(place, std::string::npos);
+    text.replace(place, sum.size(), "so4[lane + SIMD_WIDTH * i] = float4(half4(so4[lane + SIMD_WIDTH * i] + lo[i]));");
+    return described(text, declarations);
+  }
+  std::string right_kernel(const std::string& declarations) const {
+    return described(read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants/tq4_v1/kernel.metal"), declarations);
+  }
+
+ private:
+  std::string described(const std::string& kernel, const std::string& declarations) const {
+    write(kernel);
+    write("family = \"tq4\"\nsource = \"kernel.metal\"\n" + declarations, "variant.toml");
+    return " --ledger none --kernel " + folder_.string();
+  }
+};
+
+const std::string kHalf = "[accuracy]\naccumulator = \"half\"\nreason = \"the accumulator of the prototype\"\n";
+const std::string kCase = "run tq4_v1/d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s1";
+const std::string kLong = "run tq4_v1/d256/h1x1/kv60000c60000/ring0/nomask/nwg1/drift/s1";
+
+TEST_F(CliDeclarations, AHalfAccumulatorPassesIfDeclaredAndTheReportSaysSo) {
+  const Outcome declared = run_assay(kCase + half_kernel(kHalf));
+  EXPECT_EQ(declared.status, 0) << declared.output;
+  EXPECT_THAT(declared.output, HasSubstr("declared accuracy of "));
+  EXPECT_THAT(declared.output, HasSubstr("accumulator half (the accumulator of the prototype)"));
+  EXPECT_EQ(run_assay(kCase + half_kernel("")).status, 1);
+  EXPECT_THAT(run_assay(kCase + right_kernel("")).output, Not(HasSubstr("declared accuracy")));
+}
+
+TEST_F(CliDeclarations, AnAccumulatorThatStopsGrowingFailsInSpiteOfIt) {
+  EXPECT_EQ(run_assay(kLong + half_kernel(kHalf)).status, 1);
+  EXPECT_EQ(run_assay(kLong + right_kernel("")).status, 0);
+}
+
+TEST_F(CliDeclarations, FamiliesWithoutTermsForItRefuse) {
+  write(read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants/fwht_v1/kernel.metal"));
+  write("family = \"fwht\"\nsource = \"kernel.metal\"\n" + kHalf, "variant.toml");
+  const Outcome outcome = run_assay("run smoke --ledger none --kernel " + folder_.string());
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("accumulator half"));
+}
+
+TEST_F(CliDeclarations, AKnownFindingIsASuccessThatTheHeadlineShows) {
+  const std::string finding = "[[known_finding]]\nwhen = \"n > 32\"\nshows = \"error/bound > 1\"\nsee = \"FINDINGS.md#half\"\n";
+  const Outcome known = run_assay(kCase + half_kernel(finding));
+  EXPECT_EQ(known.status, 0) << known.output;
+  EXPECT_THAT(known.output, HasSubstr("1 failed as known (1 FINDINGS.md#half)"));
+
+  const Outcome struck = run_assay(kCase + right_kernel(finding));
+  EXPECT_EQ(struck.status, 1) << struck.output;
+  EXPECT_THAT(struck.output, HasSubstr("no longer shows: strike it"));
+
+  const Outcome outside = run_assay(kCase + half_kernel("[[known_finding]]\nwhen = \"n > 1000\"\nshows = \"failed\"\n"));
+  EXPECT_EQ(outside.status, 1) << outside.output;
+  EXPECT_THAT(outside.output, HasSubstr("`when` does not include this case"));
+}
+
+TEST_F(CliDeclarations, AFindingThatCannotBeReadStopsEverythingBeforeItRuns) {
+  const Outcome outcome = run_assay(kCase + half_kernel("\n[[known_finding]]\nwhen = \"nsg == 4\"\nshows = \"nan\"\n"));
+  EXPECT_EQ(outcome.status, 2) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("variant.toml:4: [[known_finding]] when"));
+  EXPECT_THAT(outcome.output, HasSubstr("'nsg' is no axis of family tq4"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("1 case")));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,142 @@
+// The commands that tell what there is and whether the machine can run it; shards; output that cannot be written.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "tests/unit/cli_command.h"
+
+namespace assay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::set<std::string> lines_of(const std::string& text) {
+  std::set<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.insert(line);
+  return lines;
+}
+
+TEST(CliList, TellsSuitesFamiliesAndFixtures) {
+  const Outcome outcome = run_assay("list --family fwht");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("fwht_v1"), HasSubstr("full"), HasSubstr("d<head_dim>"), HasSubstr("standalone premult undo"),
+                                    HasSubstr("gauss"), Not(HasSubstr("tq4_v1")), Not(HasSubstr("ring_start"))));
+}
+
+TEST(CliList, WordsAreASelection) {
+  const Outcome words = run_assay("list smoke --family fwht");
+  EXPECT_EQ(words.status, 0);
+  EXPECT_EQ(lines_of(words.output).size(), 100U);
+  EXPECT_EQ(run_assay("list --cases smoke --family fwht").output, words.output);
+  EXPECT_EQ(run_assay("list nonsense").status, 2);
+}
+
+TEST(CliList, CoverageIsThatOfTheCasesNamed) {
+  const Outcome gate = run_assay("list gate --coverage --family fwht");
+  EXPECT_THAT(gate.output, AllOf(HasSubstr("triples of values 360/360"), Not(HasSubstr("not met"))));
+  const Outcome part = run_assay("list '*/premult/*' --coverage --family fwht");
+  EXPECT_THAT(part.output, AllOf(Not(HasSubstr("360/360")), HasSubstr("/360; not met: ")));
+}
+
+TEST(CliShard, PartsAreDisjointAndWhole) {
+  std::set<std::string> together;
+  std::size_t count = 0;
+  for (const char* shard : {"1/3", "2/3", "3/3"}) {
+    const std::set<std::string> part = lines_of(run_assay(std::string("list gate --family fwht --shard ") + shard).output);
+    count += part.size();
+    together.insert(part.begin(), part.end());
+  }
+  EXPECT_EQ(count, together.size());
+  EXPECT_EQ(together, lines_of(run_assay("list gate --family fwht").output));
+  EXPECT_EQ(lines_of(run_assay("list gate --family fwht --shard 2/3").output),
+            lines_of(run_under("GTEST_SHARD_INDEX=1 GTEST_TOTAL_SHARDS=3", "list gate --family fwht").output));
+}
+
+TEST(CliShard, AnEmptyOneSaysSoAndWrongOnesAreRefused) {
+  const Outcome empty = run_assay("run fwht_v1/d256/h1/undo/gauss/s1 --shard 2/2 --ledger none");
+  EXPECT_EQ(empty.status, 0) << empty.output;
+  EXPECT_THAT(empty.output, HasSubstr("this shard is empty"));
+  for (const char* shard : {"0/2", "3/2", "2", "a/b", "1/0", "-1/2"}) {
+    const Outcome outcome = run_assay(std::string("run smoke --family fwht --ledger none --shard=") + shard);
+    EXPECT_EQ(outcome.status, 2) << shard;
+    EXPECT_THAT(outcome.output, HasSubstr("write i/n")) << shard;
+  }
+  EXPECT_EQ(run_under("GTEST_SHARD_INDEX=3 GTEST_TOTAL_SHARDS=3", "list gate --family fwht").status, 2);
+  EXPECT_EQ(run_assay("run 'nothing*' --shard 2/2").status, 2) << "an empty selection stays an error";
+}
+
+TEST(CliSeed, WithoutASuiteItIsRefused) {
+  const Outcome outcome = run_assay("run fwht_v1/d256/h1/undo/gauss/s1 --seed 5");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("'fwht_v1/d256/h1/undo/gauss/s1' says its own seed"));
+}
+
+TEST(CliSupport, ShowsLimitsAndFunctions) {
+  const Outcome ours = run_assay("support --family fwht");
+  EXPECT_EQ(ours.status, 0) << ours.output;
+  EXPECT_THAT(ours.output, AllOf(HasSubstr("num_heads"), HasSubstr("fwht_v1"), HasSubstr("premult_d512")));
+}
+
+class CliVariants : public Cli {};
+
+TEST_F(CliVariants, SupportShowsWhatAVariantLacks) {
+  write("#include <metal_stdlib>\nusing namespace metal;\nkernel void flash_attn_vec_reduce_dk256(device float* dst) { dst[0] = 1; }\n");
+  write("family = \"reduce\"\nsource = \"kernel.metal\"\n[limits]\nnwg = [2, 16]\n", "variant.toml");
+  const Outcome outcome = run_assay("support --kernel " + folder_.string());
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("2,16"), HasSubstr("d256 [d512]"), HasSubstr("no function 'flash_attn_vec_reduce_dk512'")));
+}
+
+TEST_F(CliVariants, ANamesakeOfOursIsToldApart) {
+  const std::string source = read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants/fwht_v1/kernel.metal");
+  const Outcome outcome =
+      run_assay("run fwht_v1/d256/h1/undo/gauss/s1 --ledger none --family fwht --kernel " + write(source, "fwht_v1.metal"));
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("fwht_v1 is your "));
+  EXPECT_THAT(run_assay("run fwht_v1/d256/h1/undo/gauss/s1 --ledger none --family fwht --kernel " + write(source, "mine.metal")).output,
+              Not(HasSubstr("is your ")));
+}
+
+TEST(CliDoctor, IsContentHereAndSaysWhatIsWrongElsewhere) {
+  const Outcome here = run_assay("doctor");
+  EXPECT_EQ(here.status, 0) << here.output;
+  for (const char* word : {"compiler", "version 19", "plugin", "cache", "all 32 lanes right", "tq4_v1", "SQLite", "cores"}) {
+    EXPECT_THAT(here.output, HasSubstr(word));
+  }
+  EXPECT_THAT(here.output, Not(HasSubstr("FAIL")));
+
+  const Outcome cache = run_under("XDG_CACHE_HOME=/proc/nowhere", "doctor");
+  EXPECT_EQ(cache.status, 2) << cache.output;
+  EXPECT_THAT(cache.output, AllOf(HasSubstr("FAIL  cache"), HasSubstr("set XDG_CACHE_HOME"), HasSubstr("ok    plugin")));
+
+  const Outcome compiler = run_under("ASSAY_CLANG=/bin/true", "doctor");
+  EXPECT_EQ(compiler.status, 2) << compiler.output;
+  EXPECT_THAT(compiler.output, AllOf(HasSubstr("FAIL  compiler"), HasSubstr("/bin/true is no clang 19")));
+
+  const Outcome variants = run_assay("doctor --variants /nonexistent");
+  EXPECT_EQ(variants.status, 2) << variants.output;
+  EXPECT_THAT(variants.output, HasSubstr("FAIL  variants"));
+}
+
+TEST(CliVersion, IsTold) {
+  const Outcome outcome = run_assay("--version");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("assay "));
+}
+
+TEST(CliOutput, ThatCannotBeWrittenIsNoPass) {
+  for (const char* arguments : {"list", "list gate", "run fwht_v1/d256/h1/undo/gauss/s1 --ledger none", "--version", "--help"}) {
+    const Outcome outcome = run_assay(std::string(arguments) + " >/dev/full");
+    EXPECT_EQ(outcome.status, 2) << arguments;
+  }
+  EXPECT_EQ(run_assay("list >/dev/null").status, 0);
+}
+
+}  // namespace
+}  // namespace assay
