@@ -93,6 +93,7 @@ bool has_figures(const Verdict& verdict) {
   switch (verdict.status) {
     case Status::passed:
     case Status::failed:
+    case Status::known:
     case Status::hazard:
       return true;
     case Status::mistrusted:
