@@ -54,7 +54,7 @@ struct AttentionAccuracy {
   // Storage that a variant declares to be weaker than the contract's float (README.md, "Weaker storage"). What it adds to the bound of
   // an element is never more than 8 weakest_unit() times the element's magnitude.
   OutputFormat accumulator = float_format();  // of the running output, rounded after each chunk and each rescale
-  std::vector<OutputFormat> stores;           // further roundings of the output on its way, each to its format
+  std::vector<OutputFormat> stores = {};      // further roundings of the output on its way, each to its format
 };
 
 // The unit roundoff of the coarsest format an output goes through: accumulator, stores, and the output's own.
