@@ -56,7 +56,7 @@ std::vector<FigureTable> figure_tables(std::span<const harness::CaseRecord> case
     std::map<std::string, Collection> by_fixture;
     std::vector<std::pair<std::string, std::map<std::int64_t, Collection>>> by_axis;
     for (const harness::CaseRecord& record : cases) {
-      if (record.family != family || record.judgement.compared == 0) continue;
+      if (record.family != family || record.judgement.compared == 0 || record.status == harness::Status::known) continue;
       by_fixture[record.fixture].add(record);
       for (const auto& [axis, value] : record.axes) {
         auto found = std::ranges::find(by_axis, axis, &std::pair<std::string, std::map<std::int64_t, Collection>>::first);

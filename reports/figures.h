@@ -25,7 +25,8 @@ struct FigureTable {
   std::vector<Figure> figures;  // fixtures by name, axis values ascending
 };
 
-// Over the cases whose output was compared. Per family the table of its fixtures first, then one per axis.
+// Over the cases whose output was compared, but for those that failed as a known finding says. Per family the table of its fixtures first,
+// then one per axis.
 [[nodiscard]] std::vector<FigureTable> figure_tables(std::span<const harness::CaseRecord> cases);
 
 // The fixture tables alone, a line or two per family: "tq4  gauss 0.0142  heavy 0.0213 ...".

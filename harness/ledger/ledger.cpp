@@ -240,7 +240,7 @@ void Ledger::record(RunId run, const Verdict& verdict) {
              verdict.counters.divergent_collectives, verdict.counters.matrix_multiplies, verdict.oracle_seconds, verdict.simulator_seconds)
       .run();
   if (store_->database.changes() != 1) throw std::invalid_argument(fmt::format("the ledger was not told that {} started", name));
-  if (!is_success(verdict.status)) {
+  if (!is_success(verdict.status) || verdict.status == Status::known) {
     for (std::size_t i = 0; i < j.worst.size(); ++i) {
       const WorstElement& w = j.worst[i];
       store_->add_worst->bind(run, name, i, w.index, w.expected, w.actual, w.bound, w.ratio, fault_name(w.fault)).run();

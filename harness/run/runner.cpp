@@ -37,10 +37,11 @@ void add(Summary& summary, const Verdict& verdict) {
   if (verdict.status == Status::passed && std::ranges::any_of(verdict.stages, [](const StageVerdict& stage) { return !stage.passed; }))
     ++summary.stage_failures;
   const std::string name = format_case(verdict.about);
-  const bool larger = judgement.max_ratio > summary.largest_ratio && verdict.status != Status::known;
+  const bool larger = judgement.max_ratio > summary.largest_ratio;
   // Ties go to the first name, so that the summary does not depend on which case finished first.
-  if (larger || (judgement.max_ratio == summary.largest_ratio && judgement.compared > 0 &&
-                 (summary.largest_ratio_case.empty() || name < summary.largest_ratio_case))) {
+  const bool first_of_equals = judgement.max_ratio == summary.largest_ratio && judgement.compared > 0 &&
+                               (summary.largest_ratio_case.empty() || name < summary.largest_ratio_case);
+  if (verdict.status != Status::known && (larger || first_of_equals)) {
     summary.largest_ratio = judgement.max_ratio;
     summary.largest_ratio_case = name;
   }
