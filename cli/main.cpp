@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 
 #include "cli/commands.h"
@@ -17,18 +18,21 @@
 
 namespace {
 
+// Where standard error cannot be written either, only the status is left to tell; fmt would throw.
+void complain(const std::string& message) { std::fputs(message.c_str(), stderr); }
+
 // A full disk must not end as a pass. Output waits in a buffer, so its loss may show as late as here.
 int finish_output(int status) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  fmt::print(stderr, "assay: standard output could not be written{}{}: what it says is not complete\n", errno == 0 ? "" : ": ",
-             errno == 0 ? "" : std::strerror(errno));
+  complain(fmt::format("assay: standard output could not be written{}{}: what it says is not complete\n", errno == 0 ? "" : ": ",
+                       errno == 0 ? "" : std::strerror(errno)));
   return assay::cli::kExitUsage;
 }
 
 int fail(int status, const char* kind, const std::exception& error) {
   std::fflush(stdout);
-  fmt::print(stderr, "assay: {}{}\n", kind, error.what());
+  complain(fmt::format("assay: {}{}\n", kind, error.what()));
   return status;
 }
 
@@ -55,7 +59,7 @@ int main(int argc, char** argv) {
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
       names += (names.empty() ? "" : ", ") + command->get_name();
     }
-    fmt::print(stderr, "assay: a command is needed: {}; `assay --help` tells more\n", names);
+    complain(fmt::format("assay: a command is needed: {}; `assay --help` tells more\n", names));
     return assay::cli::kExitUsage;
   }
 
