@@ -148,7 +148,8 @@ class Head {
     }
 
     // Keys that the mask hides are read as well, at most once each.
-    const double positions = static_cast<double>((shape_.kv_len + kChunk - 1) / kChunk * kChunk);
+    const std::size_t chunks = (shape_.kv_len + kChunk - 1) / kChunk;
+    const double positions = static_cast<double>(chunks * kChunk);
     for (Index j = 0; j < dim; ++j) {
       const std::size_t index = first + static_cast<std::size_t>(j);
       const ElementSums element{.value = output(j),
