@@ -37,7 +37,7 @@ class CliMistake : public Cli, public ::testing::WithParamInterface<Mistake> {};
 
 TEST_P(CliMistake, FailsWithWorstElementsAndAReplayLine) {
   const std::string kernel = with(GetParam().from, GetParam().to);
-  const Outcome outcome = run_assay("run smoke --fail-fast --kernel " + kernel + kSettings);
+  const Outcome outcome = run_assay("run smoke --fail-fast --jobs 1 --kernel " + kernel + kSettings);
   EXPECT_EQ(outcome.status, 1) << outcome.output;
   for (const char* text : {"failed kernel/d", "coordinate", "error/bound", "replay: assay run kernel/d"})
     EXPECT_THAT(outcome.output, HasSubstr(text));
@@ -114,7 +114,7 @@ TEST_F(Cli, AFileWithoutTheKernelSaysWhatItHas) {
 TEST_F(Cli, DivergenceAtABarrierIsAHazardOfTheCase) {
   const std::string kernel =
       with("State state = {-FLT_MAX / 2, 0};", "if (lane < 7) threadgroup_barrier(mem_flags::mem_none); State state = {-FLT_MAX / 2, 0};");
-  const Outcome outcome = run_assay("run smoke --fail-fast --kernel " + kernel + kSettings);
+  const Outcome outcome = run_assay("run smoke --fail-fast --jobs 1 --kernel " + kernel + kSettings);
   EXPECT_EQ(outcome.status, 1) << outcome.output;
   for (const char* word : {"hazard kernel/d", "kernel.metal", "barrier"}) EXPECT_THAT(outcome.output, HasSubstr(word));
   // Kind and place once, not once per layer that passes them on.
