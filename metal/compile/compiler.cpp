@@ -105,6 +105,7 @@ std::vector<std::string> Compiler::language_flags() const {
                                     "-fdeclspec",
                                     "-fsigned-char",
                                     "-cl-single-precision-constant",
+                                    "-fno-finite-loops",  // a kernel that never ends is to be seen, not tidied away
                                     "-fno-strict-float-cast-overflow",
                                     "-fstack-clash-protection",
                                     "-Xclang",

@@ -71,6 +71,15 @@ TEST_F(WorkerVerdicts, AKernelThatNeverEndsTimesOut) {
   }
 }
 
+// C++ lets a compiler take it for granted that a loop without effects ends, and strike out the branch that it is in.
+TEST_F(WorkerVerdicts, ALoopWithoutEffectsThatNeverEndsTimesOut) {
+  for (const char* statement :
+       {"if (params.nwg == 4) { while (true) {} }", "uint turns = 1; while (params.nwg == 4 && turns != 0) turns += 2;"}) {
+    const auto verdicts = run(statement, 2);
+    EXPECT_EQ(verdicts.at("kernel/" + kVictim).status, Status::timeout) << statement;
+  }
+}
+
 // The parameters lie on the host's heap: in front of them is what free() looks at.
 TEST_F(WorkerVerdicts, AKernelThatDamagesTheHeapCrashes) {
   const auto undisturbed = run("", 1);
