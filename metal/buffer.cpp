@@ -10,11 +10,12 @@ std::unique_ptr<Buffer> Buffer::sparse(std::size_t size, std::string label) {
   return std::unique_ptr<Buffer>(new Buffer(Unfilled{}, size, std::move(label)));
 }
 
-void Buffer::poison() {
-  const std::size_t words = size_ / sizeof kPoisonWord;
-  for (std::size_t word = 0; word < words; ++word)
-    std::memcpy(memory_.data() + word * sizeof kPoisonWord, &kPoisonWord, sizeof kPoisonWord);
-  std::memcpy(memory_.data() + words * sizeof kPoisonWord, &kPoisonWord, size_ % sizeof kPoisonWord);
+std::optional<std::string_view> Buffer::take_stray_write() {
+  const auto side = memory_.written_margin();
+  if (side) memory_.poison_margins();
+  return side;
 }
+
+void Buffer::poison() { memory_.poison(); }
 
 }  // namespace assay::metal

@@ -5,19 +5,17 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "metal/guarded_memory.h"
 
 namespace assay::metal {
-
-// The 32-bit word that fresh device buffers and threadgroup memory are filled with: a quiet float NaN whose payload no
-// arithmetic produces; each 16-bit half (0x7fe5) is a NaN of half and a quiet NaN of bfloat as well.
-inline constexpr std::uint32_t kPoisonWord = 0x7fe57fe5u;
 
 // `size` bytes, aligned to 64 and guarded on both sides, poisoned when made. Neither copyable nor movable: a view points at it.
 class Buffer {
@@ -55,6 +53,9 @@ class Buffer {
 
   // Fills the whole buffer with kPoisonWord.
   void poison();
+
+  // What a kernel has written outside of the buffer and short of the guards: "before" or "behind" it. Forgets it.
+  [[nodiscard]] std::optional<std::string_view> take_stray_write();
 
  private:
   struct Unfilled {};

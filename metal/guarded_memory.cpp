@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <new>
 
 namespace assay::metal {
@@ -11,9 +13,31 @@ namespace {
 
 std::size_t round_up(std::size_t size, std::size_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
+// Margins count from an address that is a multiple of the poison word's size.
+std::byte poison_at(std::size_t offset) { return static_cast<std::byte>(kPoisonWord >> (offset % sizeof kPoisonWord * 8)); }
+
+void fill(std::byte* data, std::size_t first, std::size_t last) {
+  for (; first < last && first % sizeof kPoisonWord != 0; ++first) data[first] = poison_at(first);
+  for (; first + sizeof kPoisonWord <= last; first += sizeof kPoisonWord) std::memcpy(data + first, &kPoisonWord, sizeof kPoisonWord);
+  for (; first < last; ++first) data[first] = poison_at(first);
+}
+
+bool is_poisoned(const std::byte* data, std::size_t first, std::size_t last) {
+  for (; first < last && first % sizeof kPoisonWord != 0; ++first) {
+    if (data[first] != poison_at(first)) return false;
+  }
+  for (; first + sizeof kPoisonWord <= last; first += sizeof kPoisonWord) {
+    if (std::memcmp(data + first, &kPoisonWord, sizeof kPoisonWord) != 0) return false;
+  }
+  for (; first < last; ++first) {
+    if (data[first] != poison_at(first)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-GuardedMemory::GuardedMemory(std::size_t size) {
+GuardedMemory::GuardedMemory(std::size_t size) : size_(size) {
   const std::size_t usable = round_up(size, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
   mapped_bytes_ = usable + 2 * kGuardBytes;
   void* mapping = mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -24,6 +48,22 @@ GuardedMemory::GuardedMemory(std::size_t size) {
     throw std::bad_alloc();
   }
   data_ = mapping_ + kGuardBytes + usable - round_up(size, kAlignment);
+  poison_margins();
+}
+
+void GuardedMemory::poison() { fill(data_, 0, size_); }
+
+std::optional<std::string_view> GuardedMemory::written_margin() const {
+  const std::byte* first = mapping_ + kGuardBytes;
+  if (!is_poisoned(first, 0, static_cast<std::size_t>(data_ - first))) return "before";
+  if (!is_poisoned(data_, size_, round_up(size_, kAlignment))) return "behind";
+  return std::nullopt;
+}
+
+void GuardedMemory::poison_margins() {
+  std::byte* first = mapping_ + kGuardBytes;
+  fill(first, 0, static_cast<std::size_t>(data_ - first));
+  fill(data_, size_, round_up(size_, kAlignment));
 }
 
 GuardedMemory::~GuardedMemory() { munmap(mapping_, mapped_bytes_); }

@@ -2,10 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace assay::metal {
 
-// `size` bytes whose end (rounded up to 64 bytes) is the end of their last page. Neither copyable nor movable.
+// The 32-bit word that fresh device buffers and threadgroup memory are filled with: a quiet float NaN whose payload no
+// arithmetic produces; each 16-bit half (0x7fe5) is a NaN of half and a quiet NaN of bfloat as well.
+inline constexpr std::uint32_t kPoisonWord = 0x7fe57fe5u;
+
+// `size` bytes whose end (rounded up to 64 bytes) is the end of their last page. What is left of the pages on either side is the margin,
+// poisoned when made. Neither copyable nor movable.
 class GuardedMemory {
  public:
   // On both sides; an access that misses by more may meet other memory of the process.
@@ -19,11 +27,20 @@ class GuardedMemory {
   ~GuardedMemory();
 
   [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  // Fills data() with kPoisonWord.
+  void poison();
+
+  // Where the margin is poisoned no longer: "before" or "behind".
+  [[nodiscard]] std::optional<std::string_view> written_margin() const;
+  void poison_margins();
 
  private:
   std::byte* mapping_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 }  // namespace assay::metal

@@ -175,7 +175,9 @@ struct Simulator::Impl {
       work.launch.log = &log;
       work.threads = 1;
     }
-    for (auto& hazard : execute::run(work, counters)) {
+    std::vector<Hazard> found = execute::run(work, counters);
+    find_stray_writes(found);
+    for (auto& hazard : found) {
       hazard.function = pipeline->layout().function;
       if (hazard.first.line == 0) {
         hazard.first = {pipeline->layout().file, pipeline->layout().line};
@@ -185,6 +187,22 @@ struct Simulator::Impl {
     }
     ++dispatches;
     if (options.concurrent) check_overlap(std::move(log));
+  }
+
+  // Writes that missed a buffer by less than the distance to its guards, where they would have been faults.
+  void find_stray_writes(std::vector<Hazard>& found) const {
+    for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
+      if (!bindings[index].bound || bindings[index].is_bytes) continue;
+      const auto side = bindings[index].view.buffer->take_stray_write();
+      if (!side) continue;
+      const auto* argument = pipeline->layout().find(AddressSpace::device, index);
+      Hazard hazard;
+      hazard.kind = HazardKind::invalid_access;
+      hazard.message =
+          fmt::format("invalid access: a thread wrote {} the {} bytes of buffer {} ('{}')", *side, bindings[index].view.buffer->size(),
+                      index, argument == nullptr ? bindings[index].view.buffer->label() : argument->name);
+      found.push_back(std::move(hazard));
+    }
   }
 
   // Dispatches since the last memory_barrier() may run at the same time as this one.

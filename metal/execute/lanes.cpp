@@ -24,10 +24,6 @@ std::uint64_t next_random(std::uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-std::size_t slack_end(std::size_t threadgroup_bytes) {
-  return (threadgroup_bytes + GuardedMemory::kAlignment - 1) / GuardedMemory::kAlignment * GuardedMemory::kAlignment;
-}
-
 void lane_main(boost::context::detail::transfer_t arrived) {
   auto& lane = *static_cast<Lane*>(begun(arrived));
   for (;;) {
@@ -118,7 +114,7 @@ void SimdGroup::resolve() {
   barrier_site = site;
 }
 
-Threadgroup::Threadgroup() : arena_(kMaxThreadgroupBytes) {}
+Threadgroup::Threadgroup() = default;
 
 Threadgroup::~Threadgroup() = default;
 
@@ -180,7 +176,7 @@ std::string Threadgroup::describe_address(const void* address) const {
       return fmt::format("byte {} of {}, which has {}", at - first, name, size);
     return {};
   };
-  if (auto text = place(memory_, launch_->threadgroup_bytes, "threadgroup memory"); !text.empty()) return text;
+  if (auto text = place(memory_->data(), launch_->threadgroup_bytes, "threadgroup memory"); !text.empty()) return text;
   for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
     const auto* argument = launch_->layout->find(AddressSpace::device, index);
     if (argument == nullptr || (*launch_->buffers)[index] == nullptr) continue;
@@ -188,15 +184,6 @@ std::string Threadgroup::describe_address(const void* address) const {
     if (auto text = place((*launch_->buffers)[index], (*launch_->buffer_sizes)[index], name); !text.empty()) return text;
   }
   return fmt::format("address {}, where no buffer is", address);
-}
-
-// Between the end of threadgroup memory and the guard behind it there may be a few bytes, which a kernel may not write.
-bool Threadgroup::slack_is_untouched() const {
-  for (std::size_t offset = launch_->threadgroup_bytes; offset + sizeof kPoisonWord <= slack_end(launch_->threadgroup_bytes);
-       offset += sizeof kPoisonWord) {
-    if (std::memcmp(memory_ + offset, &kPoisonWord, sizeof kPoisonWord) != 0) return false;
-  }
-  return true;
 }
 
 void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t thread) {
@@ -235,8 +222,8 @@ void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t t
   lane.ordered_buffers = launch.ordered_buffers;
   std::copy(launch.buffers->begin(), launch.buffers->end(), lane.buffers);
   for (std::size_t index = 0; index < abi::kMaxBuffers; ++index)
-    lane.threadgroup_arguments[index] = memory_ + (*launch.threadgroup_offsets)[index];
-  lane.threadgroup_memory = reinterpret_cast<char*>(memory_);
+    lane.threadgroup_arguments[index] = memory_->data() + (*launch.threadgroup_offsets)[index];
+  lane.threadgroup_memory = reinterpret_cast<char*>(memory_->data());
 }
 
 void Threadgroup::prepare(const Launch& launch) {
@@ -245,11 +232,8 @@ void Threadgroup::prepare(const Launch& launch) {
   random_state_ = launch.schedule.seed;
   for (const auto coordinate : {launch.position.x, launch.position.y, launch.position.z})
     random_state_ = next_random(random_state_) ^ coordinate;
-  const std::size_t bytes = slack_end(launch.threadgroup_bytes);
-  memory_ = arena_.data() + kMaxThreadgroupBytes - bytes;
-  for (std::size_t word = 0; word < bytes / sizeof kPoisonWord; ++word) {
-    std::memcpy(memory_ + word * sizeof kPoisonWord, &kPoisonWord, sizeof kPoisonWord);
-  }
+  if (!memory_ || memory_->size() != launch.threadgroup_bytes) memory_.emplace(launch.threadgroup_bytes);
+  memory_->poison();
   const auto threads = static_cast<std::uint32_t>(launch.threads.count());
   active_groups_ = (threads + abi::kLanes - 1) / abi::kLanes;
   while (groups_.size() < active_groups_) {
@@ -289,12 +273,15 @@ std::optional<Hazard> Threadgroup::run(const Launch& launch) {
   prepare(launch);
   if (const auto fault = run_guarded([this] { switch_flow(caller_, choose()->next_runnable().flow); })) abort(invalid_access(*fault));
   ++counters.threadgroups;
-  if (!hazard_ && !slack_is_untouched()) {
-    Hazard hazard;
-    hazard.kind = HazardKind::invalid_access;
-    hazard.message = fmt::format("invalid access: a thread wrote behind the {} bytes of threadgroup memory (threadgroup {}, {}, {})",
-                                 launch.threadgroup_bytes, launch.position.x, launch.position.y, launch.position.z);
-    abort(std::move(hazard));
+  if (const auto side = memory_->written_margin()) {
+    memory_->poison_margins();
+    if (!hazard_) {
+      Hazard hazard;
+      hazard.kind = HazardKind::invalid_access;
+      hazard.message = fmt::format("invalid access: a thread wrote {} the {} bytes of threadgroup memory (threadgroup {}, {}, {})", *side,
+                                   launch.threadgroup_bytes, launch.position.x, launch.position.y, launch.position.z);
+      abort(std::move(hazard));
+    }
   }
   if (hazard_) {
     // Lanes that were left in the middle of the kernel never resume: they start afresh.

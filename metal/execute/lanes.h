@@ -124,7 +124,6 @@ class Threadgroup {
  private:
   Hazard invalid_access(const Fault& fault) const;
   [[nodiscard]] std::string describe_address(const void* address) const;
-  [[nodiscard]] bool slack_is_untouched() const;
   void prepare(const Launch& launch);
   void prepare_lane(Lane& lane, const Launch& launch, std::uint32_t thread);
   // The flow to run next: a lane's, or the caller's of run() when all is done.
@@ -136,8 +135,7 @@ class Threadgroup {
   std::vector<std::unique_ptr<std::array<Lane, abi::kLanes>>> lanes_;
   std::vector<SimdGroup> groups_;  // all that were ever needed; the first active_groups_ take part
   std::size_t active_groups_ = 0;
-  GuardedMemory arena_;
-  std::byte* memory_ = nullptr;  // threadgroup memory: the last bytes of the arena, so that what is behind it is guarded
+  std::optional<GuardedMemory> memory_;  // threadgroup memory of the present dispatch
   const Launch* launch_ = nullptr;
   Suspended caller_;
   std::optional<Hazard> hazard_;

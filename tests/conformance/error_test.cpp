@@ -239,6 +239,41 @@ TEST(InvalidAccess, AnOverrunOfThreadgroupMemoryIsFound) {
   }
 }
 
+TEST(InvalidAccess, AWriteBeforeThreadgroupMemoryIsFound) {
+  const auto run = [](std::uint32_t bytes, std::uint32_t back) {
+    return execute(
+        {.source = with_library(
+             "kernel void test(device int* out, constant uint& back, threadgroup int* x, uint t [[thread_index_in_threadgroup]]) {\n"
+             "  threadgroup int* y = x - int(back); y[t] = 1;\n  out[t] = y[t];\n}"),
+         .inputs = {{back}},
+         .threadgroup_bytes = bytes});
+  };
+  for (const std::uint32_t bytes : {128u, 1792u, 32768u}) {
+    EXPECT_TRUE(run(bytes, 0).hazards.empty()) << bytes;
+    for (const std::uint32_t back : {32u, 1u, 700u, 5000u}) {
+      const auto outcome = run(bytes, back);
+      ASSERT_EQ(outcome.hazards.size(), 1u) << bytes << " " << back;
+      EXPECT_EQ(outcome.hazards[0].kind, metal::HazardKind::invalid_access);
+      EXPECT_THAT(outcome.hazards[0].message, AllOf(HasSubstr("before"), HasSubstr("threadgroup memory")));
+    }
+  }
+}
+
+// Near misses of a buffer touch neither a guard page nor another buffer.
+TEST(InvalidAccess, AWriteBesideABufferIsFound) {
+  const auto run = [](std::int32_t first) {
+    return execute({.source = with_library("kernel void test(device int* out, constant int& first, device int* other, uint t "
+                                           "[[thread_index_in_threadgroup]]) {\n  other[first + int(t)] = 1;\n  out[t] = 0;\n}"),
+                    .inputs = {{static_cast<std::uint32_t>(first)}, std::vector<std::uint32_t>(33)}});
+  };
+  for (const std::int32_t first : {0, 1}) EXPECT_TRUE(run(first).hazards.empty()) << first;
+  for (const auto& [first, side] : {std::pair{-1, "before"}, std::pair{-900, "before"}, std::pair{2, "behind"}}) {
+    const auto outcome = run(first);
+    ASSERT_EQ(outcome.hazards.size(), 1u) << first;
+    EXPECT_THAT(outcome.hazards[0].message, AllOf(HasSubstr(side), HasSubstr("the 132 bytes of buffer 2 ('other')")));
+  }
+}
+
 TEST(InvalidAccess, TooLargePrivateMemoryIsFound) {
   const auto outcome = execute(
       {.source = with_library("kernel void test(device float* out, uint t [[thread_index_in_threadgroup]]) {\n  float big[1000000];\n"
