@@ -136,6 +136,7 @@ const std::string& Library::name() const { return impl_->name; }
 const std::vector<FunctionDeclaration>& Library::functions() const { return impl_->functions; }
 const std::vector<FunctionConstantDeclaration>& Library::function_constants() const { return impl_->constants; }
 bool Library::has_function(std::string_view function) const { return impl_->translation.find(function) != nullptr; }
+const std::string& Library::toolchain() const { return impl_->compiler.toolchain(); }
 
 std::shared_ptr<const Pipeline> Library::pipeline(const PipelineDescriptor& descriptor, Instrumentation instrumentation) const {
   std::shared_ptr<Impl::Slot> slot;
@@ -154,5 +155,6 @@ Pipeline::Pipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Pipeline::~Pipeline() = default;
 const ArgumentLayout& Pipeline::layout() const { return impl_->layout; }
 const PipelineDescriptor& Pipeline::descriptor() const { return impl_->descriptor; }
+const std::string& Pipeline::code_digest() const { return impl_->code_digest; }
 
 }  // namespace assay::metal

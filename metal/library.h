@@ -54,6 +54,8 @@ class Library {
   [[nodiscard]] const std::vector<FunctionDeclaration>& functions() const;
   [[nodiscard]] const std::vector<FunctionConstantDeclaration>& function_constants() const;
   [[nodiscard]] bool has_function(std::string_view function) const;
+  // Hash of the compiler, our headers and the pass: libraries that share it compile equal sources to equal code.
+  [[nodiscard]] const std::string& toolchain() const;
 
   // Compiles (or takes from the cache) one function with its constants. Throws PipelineError, CompileError.
   [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(const PipelineDescriptor& descriptor,
@@ -70,6 +72,9 @@ class Pipeline {
  public:
   [[nodiscard]] const ArgumentLayout& layout() const;
   [[nodiscard]] const PipelineDescriptor& descriptor() const;
+  // Hash of everything that was compiled: machine code, data, reflection, the file's name and the lines of what can go wrong.
+  // Pipelines that share it behave alike; those that do not may.
+  [[nodiscard]] const std::string& code_digest() const;
 
   struct Impl;
   explicit Pipeline(std::unique_ptr<Impl> impl);

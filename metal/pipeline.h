@@ -1,6 +1,7 @@
 // What a pipeline holds: internal to metal/.
 #pragma once
 
+#include "metal/compile/cache.h"
 #include "metal/compile/module.h"
 #include "metal/library.h"
 
@@ -8,11 +9,15 @@ namespace assay::metal {
 
 struct Pipeline::Impl {
   Impl(PipelineDescriptor of, const translate::Kernel& kernel, const std::filesystem::path& object)
-      : descriptor(std::move(of)), loaded(object), layout(compile::layout_of(kernel, loaded.module())) {}
+      : descriptor(std::move(of)),
+        loaded(object),
+        layout(compile::layout_of(kernel, loaded.module())),
+        code_digest(compile::entry_digest(object)) {}
 
   PipelineDescriptor descriptor;
   compile::LoadedModule loaded;
   ArgumentLayout layout;
+  std::string code_digest;
 };
 
 }  // namespace assay::metal

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
@@ -88,6 +89,13 @@ std::filesystem::path Cache::get(const std::string& name, const std::function<vo
   if (stream) std::filesystem::rename(temporary, entry, error);
   if (!stream || error) throw EnvironmentError(fmt::format("cannot write {} ({}); is the disk full?", entry.string(), error.message()));
   return entry;
+}
+
+std::size_t content_size(std::string_view entry) { return entry.size() - std::min(entry.size(), kSealBytes); }
+
+std::string entry_digest(const std::filesystem::path& entry) {
+  const std::string text = read_file(entry);
+  return Hash().add(std::string_view(text).substr(0, content_size(text))).hex();
 }
 
 }  // namespace assay::metal::compile

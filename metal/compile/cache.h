@@ -35,4 +35,10 @@ class Cache {
   std::filesystem::path directory_;
 };
 
+// How many bytes of an entry's text are content; the rest is its seal.
+[[nodiscard]] std::size_t content_size(std::string_view entry);
+
+// Hash of what an entry of the cache holds: equal for entries of equal content, whatever their names.
+[[nodiscard]] std::string entry_digest(const std::filesystem::path& entry);
+
 }  // namespace assay::metal::compile

@@ -32,6 +32,9 @@ class Compiler {
   // user's file and line.
   [[nodiscard]] std::filesystem::path shared_object(std::string_view source, std::string_view function) const;
 
+  // Hash of the compiler, our headers and the pass: all that an object depends on besides its source and the options.
+  [[nodiscard]] const std::string& toolchain() const { return toolchain_; }
+
  private:
   [[nodiscard]] std::filesystem::path prelude() const;
   [[nodiscard]] std::vector<std::string> language_flags() const;
@@ -39,7 +42,7 @@ class Compiler {
   CompileOptions options_;
   std::string clang_;
   Cache cache_;
-  std::string toolchain_;  // hash of the compiler, our headers and the pass
+  std::string toolchain_;
 };
 
 // Clang's messages in the user's terms: Metal's words for address spaces, the user's line first where the error lies in one of
