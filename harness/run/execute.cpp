@@ -86,7 +86,7 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
     }
 
     metal::Simulator simulator(prepared.libraries, {.threads = options.threads, .schedule = schedule});
-    Execution execution{prepared, *kernel, about, simulator, options.shelf, verdict, {}};
+    Execution execution{prepared, *kernel, about, simulator, options.shelf, {.worst_count = options.worst_elements}, verdict, {}};
     executor.execute(execution);
     outcome.output = std::move(execution.output);
     verdict.hazards = simulator.hazards();

@@ -1,9 +1,11 @@
 // Carries one case from its fixture to its verdict.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "fixtures/shelf.h"
+#include "harness/judge/judge.h"
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
 #include "metal/simulator.h"
@@ -17,6 +19,8 @@ struct ExecutionOptions {
   // the judged dispatch has several simdgroups in a threadgroup, also reverse and random:<seed of the case>. One order
   // alone cannot show a missing barrier: forward runs the simdgroup that others wait for first.
   std::vector<metal::Schedule> schedules;
+
+  std::size_t worst_elements = JudgeOptions{}.worst_count;  // how many a verdict keeps
 
   fixtures::Shelf shelf;  // where the files stand that cases name
 };

@@ -1,11 +1,16 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
 #include "kernels/launch/fwht.h"
+#include "metal/encoder.h"
 #include "oracles/fwht.h"
 
 namespace assay::harness {
@@ -14,6 +19,44 @@ namespace {
 kernels::FwhtParameters parameters_of(const Case& about) {
   const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
   return {.head_dim = value("head_dim"), .num_heads = value("num_heads")};
+}
+
+// Hands everything on and dispatches one threadgroup more than it was told.
+class GenerousEncoder final : public metal::ComputeEncoder {
+ public:
+  explicit GenerousEncoder(metal::ComputeEncoder& next) : next_(next) {}
+
+  void set_pipeline(const metal::PipelineDescriptor& pipeline) override { next_.set_pipeline(pipeline); }
+  void set_buffer(std::uint32_t index, metal::BufferView view) override { next_.set_buffer(index, view); }
+  void set_bytes(std::uint32_t index, std::span<const std::byte> bytes) override { next_.set_bytes(index, bytes); }
+  void set_threadgroup_memory_length(std::uint32_t index, std::size_t bytes) override { next_.set_threadgroup_memory_length(index, bytes); }
+  void memory_barrier() override { next_.memory_barrier(); }
+  void dispatch_threadgroups(metal::Size3 threadgroups, metal::Size3 threads) override {
+    ++threadgroups.x;
+    next_.dispatch_threadgroups(threadgroups, threads);
+  }
+  void dispatch_threads(metal::Size3 threads, metal::Size3 threads_per_threadgroup) override {
+    next_.dispatch_threads(threads, threads_per_threadgroup);
+  }
+
+ private:
+  metal::ComputeEncoder& next_;
+};
+
+// By the contract a threadgroup behind the last head returns; hosts that round their grid up rest on it.
+void find_broken_promise(Execution& execution, const kernels::FwhtParameters& parameters, std::span<const float> input) {
+  GuardedBuffer data(input.size(), "data");
+  std::ranges::copy(input, data.values().begin());
+  GenerousEncoder encoder(execution.simulator);
+  kernels::encode_fwht(encoder, execution.kernel, parameters, data.view());
+  const auto touched = [](std::span<const std::uint32_t> words) {
+    return std::ranges::any_of(words, [](std::uint32_t word) { return word != metal::kPoisonWord; });
+  };
+  if (const GuardBands guards = data.guards(); touched(guards.before) || touched(guards.after)) {
+    execution.verdict.reason =
+        fmt::format("threadgroup {} of a grid that is one larger than num_heads = {} must return, but wrote behind the data",
+                    parameters.num_heads, parameters.num_heads);
+  }
 }
 
 }  // namespace
@@ -36,7 +79,8 @@ void execute_fwht(Execution& execution) {
   verdict.simulator_seconds = timed([&] { kernels::encode_fwht(execution.simulator, execution.kernel, parameters, data.view()); });
 
   verdict.row_length = parameters.head_dim;
-  const auto judge_by = [&](const oracles::Expected& by) { return judge(data.values(), by, data.guards()); };
+  find_broken_promise(execution, parameters, input);
+  const auto judge_by = [&](const oracles::Expected& by) { return judge(data.values(), by, data.guards(), execution.judging); };
   verdict.judgement = judge_by(expected);
   if (source.stored) judge_by_stored(verdict, *source.stored, expected, judge_by);
   add_to_digest(verdict.digest, data.bytes());

@@ -52,8 +52,7 @@ oracles::AttentionAccuracy accuracy_of(const kernels::Accuracy& declared) {
 }
 
 // Where an element stops telling anything: 1e-3 of its magnitude in float, sixteen roundings in a coarser format (oracles/README.md).
-JudgeOptions judge_options_of(const oracles::AttentionAccuracy& accuracy) {
-  JudgeOptions options;
+JudgeOptions widened_for(const oracles::AttentionAccuracy& accuracy, JudgeOptions options) {
   if (const double unit = oracles::weakest_unit(accuracy); unit > oracles::kFloatUnit) options.informative_ratio = 16.0 * unit;
   return options;
 }
@@ -122,7 +121,7 @@ void execute_tq4(Execution& execution) {
   const fixtures::DecodeInputs& inputs = data.inputs;
 
   const oracles::AttentionAccuracy accuracy = accuracy_of(execution.prepared.variant.accuracy);
-  const JudgeOptions judging = judge_options_of(accuracy);
+  const JudgeOptions judging = widened_for(accuracy, execution.judging);
   oracles::Expected expected;
   verdict.oracle_seconds = timed([&] { expected = oracles::decode_attention(shape, inputs.q, inputs.cache(), accuracy); });
 

@@ -23,8 +23,9 @@ struct Execution {
   const Case& about;
   metal::Simulator& simulator;
   const fixtures::Shelf& shelf;  // where files stand that cases name
-  Verdict& verdict;              // judgement, stages, row_length, digest and times are filled here
-  std::vector<float> output;     // the judged output as the kernel left it
+  JudgeOptions judging;
+  Verdict& verdict;           // judgement, stages, row_length, digest and times are filled here
+  std::vector<float> output;  // the judged output as the kernel left it
 };
 
 // Throws std::invalid_argument naming the field if the launch code would refuse the case; before anything is made or run.
