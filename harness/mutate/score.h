@@ -1,0 +1,47 @@
+// What mutation testing says about a suite: which mutants it killed, which it did not, and the score.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/mutate/mutant.h"
+#include "harness/mutate/source.h"
+#include "harness/mutate/trial.h"
+#include "kernels/equivalent_mutants.h"
+
+namespace assay::harness {
+
+struct JudgedMutant {
+  Mutant mutant;
+  TrialResult result;
+  std::string equivalence;  // why it cannot be told from the original; empty where nobody says so
+};
+
+struct Tally {
+  std::size_t killed = 0, survived = 0, equivalent = 0, stillborn = 0, unjudged = 0;
+
+  [[nodiscard]] std::size_t total() const { return killed + survived + equivalent + stillborn + unjudged; }
+  // killed / (killed + survived); 1 where there is neither.
+  [[nodiscard]] double score() const;
+};
+
+struct MutationScore {
+  std::vector<JudgedMutant> mutants;
+  Tally tally;
+  std::map<std::string_view, Tally> by_operator;
+  std::map<Status, std::size_t> killers;  // verdicts that killed
+  std::vector<std::string> stale;         // declared equivalents that the source no longer has, one sentence each
+  std::vector<std::string> refuted;       // declared equivalents that a case killed, one sentence each
+};
+
+// Lays the declared equivalents over the results: a survivor that is declared for the line as it stands counts as equivalent. A declaration
+// for another text of the line, or for a mutant that `all` does not have, is stale; one whose mutant was killed is refuted, and the
+// mutant counts as killed. `mutants` may be a sample of `all`.
+[[nodiscard]] MutationScore score_mutants(const Source& source, std::span<const Mutant> all, std::span<const Mutant> mutants,
+                                          std::span<const TrialResult> results, std::span<const kernels::EquivalentMutant> declared);
+
+}  // namespace assay::harness

@@ -1,0 +1,90 @@
+#include "kernels/equivalent_mutants.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "kernels/variant.h"
+#define TOML_EXCEPTIONS 1
+#include <toml++/toml.h>
+
+namespace assay::kernels {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Reader {
+ public:
+  explicit Reader(const fs::path& file) : file_(file) {}
+
+  std::vector<EquivalentMutant> read(std::string_view text) {
+    toml::table root;
+    try {
+      root = toml::parse(text, file_.string());
+    } catch (const toml::parse_error& error) {
+      fail(error.source().begin.line, fmt::format("not valid TOML: {}", error.description()));
+    }
+    for (const auto& [key, value] : root) {
+      if (key.str() != "equivalent" || !value.is_array_of_tables()) {
+        fail(key.source().begin.line, fmt::format("'{}' is not known here; accepted: [[equivalent]] tables", key.str()));
+      }
+      for (const toml::node& node : *value.as_array()) read_table(*node.as_table());
+    }
+    return std::move(mutants_);
+  }
+
+ private:
+  [[noreturn]] void fail(std::uint32_t line, const std::string& message) const {
+    throw VariantError(fmt::format("{}:{}: {}", file_.string(), line, message));
+  }
+
+  void read_table(const toml::table& table) {
+    const std::uint32_t place = table.source().begin.line;
+    for (const auto& [key, value] : table) {
+      if (key.str() != "line" && key.str() != "ids" && key.str() != "reason") {
+        fail(key.source().begin.line, fmt::format("unknown key '{}' in [[equivalent]]; accepted: line, ids, reason", key.str()));
+      }
+    }
+    EquivalentMutant mutant;
+    mutant.line = text_of(table.get("line"), "line", place);
+    mutant.reason = text_of(table.get("reason"), "reason", place);
+    const toml::node* ids = table.get("ids");
+    if (ids == nullptr || !ids->is_array() || ids->as_array()->empty())
+      fail(place, "[[equivalent]] needs ids = [\"operator:line:column:number\", ...]");
+    for (const toml::node& id : *ids->as_array()) {
+      mutant.id = text_of(&id, "an element of ids", place);
+      mutant.place = id.source().begin.line;
+      if (!known_.insert(mutant.id).second) fail(mutant.place, fmt::format("'{}' is given twice", mutant.id));
+      mutants_.push_back(mutant);
+    }
+  }
+
+  std::string text_of(const toml::node* node, std::string_view what, std::uint32_t place) const {
+    const auto value = node == nullptr ? std::nullopt : node->value_exact<std::string>();
+    if (!value || value->empty())
+      fail(node == nullptr ? place : node->source().begin.line, fmt::format("[[equivalent]] needs {} as a string that is not empty", what));
+    return *value;
+  }
+
+  const fs::path& file_;
+  std::vector<EquivalentMutant> mutants_;
+  std::set<std::string> known_;
+};
+
+}  // namespace
+
+std::vector<EquivalentMutant> parse_equivalent_mutants(std::string_view text, const fs::path& file) { return Reader(file).read(text); }
+
+std::vector<EquivalentMutant> read_equivalent_mutants(const fs::path& source) {
+  const fs::path file = source.parent_path() / "equivalent.toml";
+  std::error_code error;
+  if (!fs::exists(file, error)) return {};
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw VariantError(fmt::format("{}: cannot be read", file.string()));
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  return parse_equivalent_mutants(text, file);
+}
+
+}  // namespace assay::kernels
