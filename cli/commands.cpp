@@ -6,6 +6,7 @@ void add_gate(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
+void add_mutate(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_fixture(CLI::App& app, Action& action);
 void add_pack(CLI::App& app, Action& action);
@@ -15,7 +16,7 @@ void add_doctor(CLI::App& app, Action& action);
 std::span<const AddCommand> all_commands() {
   // In the order of the help.
   static constexpr AddCommand commands[] = {
-      add_gate, add_run, add_show, add_list, add_report, add_fixture, add_pack, add_support, add_doctor,
+      add_gate, add_run, add_show, add_list, add_mutate, add_report, add_fixture, add_pack, add_support, add_doctor,
   };
   return commands;
 }
@@ -33,6 +34,7 @@ const char* help_footer() {
   assay list --cases gate
   assay gate --junit gate.xml                         a report that CI systems read
   assay report                                        the newest run again, with figures per fixture and axis value
+  assay mutate reduce_v1                              how many planted mistakes does the gate notice?
 
 exit status
   0 all passed   1 some verdict failed   2 bad usage, environment or kernel file   3 internal error

@@ -1,0 +1,210 @@
+// `assay mutate`: plants small mistakes in a kernel and counts how many of them its suite notices.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/workspace.h"
+#include "harness/cases/suite.h"
+#include "harness/mutate/campaign.h"
+#include "harness/mutate/score.h"
+#include "kernels/equivalent_mutants.h"
+#include "metal/compile/cache.h"
+#include "reports/mutation.h"
+
+namespace assay::cli {
+namespace {
+
+struct MutateOptions {
+  Options common;  // --family, --variants, --set, --jobs
+  std::string kernel;
+  std::string suite = "gate";
+  std::uint64_t seed = 0;
+  std::size_t max = std::numeric_limits<std::size_t>::max();
+  std::vector<std::string> ids;
+  double timeout = 10;
+  double minimum_score = 95;
+  std::string json, markdown;
+  bool list = false;
+};
+
+constexpr std::size_t kPlainInterval = 25;  // mutants between two progress lines that are not on a terminal
+
+class Progress final : public harness::CampaignListener {
+ public:
+  void judged(const harness::Mutant& mutant, const harness::TrialResult& result, std::size_t done, std::size_t total) override {
+    if (result.fate == harness::Fate::survived) ++survived_;
+    const std::string line = fmt::format("{} of {} mutants, {} survived (declared equivalents included)", done, total, survived_);
+    if (is_terminal_) {
+      fmt::print(stderr, "\r\x1b[K{}  {} {}", line, to_string(result.fate), mutant.id());
+      if (done == total) fmt::print(stderr, "\r\x1b[K");
+    } else if (done % kPlainInterval == 0 && done != total) {
+      fmt::print(stderr, "{}\n", line);
+    }
+    std::fflush(stderr);
+  }
+
+ private:
+  std::size_t survived_ = 0;
+  bool is_terminal_ = isatty(STDERR_FILENO) == 1;
+};
+
+std::string read_file(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+// Oracles, bounds, fixtures, suites and judge are all in this executable: any change of them is another judge.
+std::string judge_version() { return metal::compile::Hash().add(read_file("/proc/self/exe")).hex(); }
+
+void write_file(const std::string& file, const std::string& text) {
+  std::ofstream stream(file, std::ios::binary);
+  stream << text;
+  stream.close();
+  if (!stream) throw std::invalid_argument(fmt::format("{} cannot be written", file));
+}
+
+std::string command_line(const MutateOptions& options) {
+  std::string line = fmt::format("assay mutate {}", shell_quoted(options.kernel));
+  if (!options.common.family.empty()) line += fmt::format(" --family {}", options.common.family);
+  if (!options.common.variants.empty()) line += fmt::format(" --variants {}", shell_quoted(options.common.variants));
+  for (const std::string& field : options.common.fields) line += fmt::format(" --set {}", shell_quoted(field));
+  if (options.suite != "gate") line += fmt::format(" --suite {}", options.suite);
+  if (options.max != std::numeric_limits<std::size_t>::max()) line += fmt::format(" --max {} --seed {}", options.max, options.seed);
+  for (const std::string& id : options.ids) line += fmt::format(" --mutant {}", id);
+  return line;
+}
+
+// A name of the catalogue, or the path of a kernel.
+harness::TrialSubject subject_of(const MutateOptions& options) {
+  Options common = options.common;
+  Workspace workspace = open_workspace(common);
+  if (std::ranges::find(workspace.catalogue, options.kernel, &kernels::Variant::name) == workspace.catalogue.end()) {
+    common.kernel = options.kernel;
+    workspace = open_workspace(common);
+  }
+  harness::TrialSubject subject;
+  subject.variant = workspace.user_variant.empty() ? options.kernel : workspace.user_variant;
+  const auto variant = std::ranges::find(workspace.catalogue, subject.variant, &kernels::Variant::name);
+  if (!options.common.family.empty() && variant->family != options.common.family) {
+    throw std::invalid_argument(fmt::format("{} is of family {}, not of {}", subject.variant, variant->family, options.common.family));
+  }
+  subject.cases = harness::suite_cases(harness::parse_suite(options.suite), *variant, 0);
+  subject.fields = workbench_options(common, workspace).fields;
+  subject.catalogue = std::move(workspace.catalogue);
+  subject.judge_version = judge_version();
+  return subject;
+}
+
+std::vector<harness::Mutant> choose(const MutateOptions& options, const std::vector<harness::Mutant>& all) {
+  if (options.ids.empty()) return harness::sample(all, options.max, options.seed);
+  std::vector<harness::Mutant> chosen;
+  for (const std::string& id : options.ids) {
+    const auto found = std::ranges::find_if(all, [&](const harness::Mutant& mutant) { return mutant.id() == id; });
+    if (found == all.end())
+      throw std::invalid_argument(fmt::format("no mutant '{}'; `assay mutate {} --list` prints them", id, options.kernel));
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+int mutate(const MutateOptions& options) {
+  const InterruptGuard interrupt;
+  const auto start = std::chrono::steady_clock::now();
+  harness::TrialSubject subject = subject_of(options);
+  const kernels::Variant variant = *std::ranges::find(subject.catalogue, subject.variant, &kernels::Variant::name);
+  const harness::Source source(read_file(variant.source), variant.source.lexically_normal().string());
+  const std::vector<harness::Mutant> all = harness::make_mutants(source);
+  const std::vector<harness::Mutant> mutants = choose(options, all);
+  if (options.list) {
+    for (const harness::Mutant& mutant : mutants) fmt::print("{}\n", diff_hunk(source, mutant));
+    fmt::print("{} mutants\n", mutants.size());
+    return kExitPassed;
+  }
+  if (mutants.empty()) throw std::invalid_argument(fmt::format("{} has nothing that could be mutated", source.name()));
+  const std::vector<kernels::EquivalentMutant> declared = kernels::read_equivalent_mutants(variant.source);
+
+  reports::MutationRun run;
+  run.command = command_line(options);
+  run.variant = variant.name;
+  run.suite = options.suite;
+  run.cases = subject.cases.size();
+  run.all_mutants = all.size();
+  run.minimum_score = options.minimum_score / 100;
+  const harness::Trial trial(std::move(subject));
+
+  harness::CampaignOptions campaign;
+  campaign.jobs = options.common.jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options.common.jobs;
+  campaign.timeout = std::chrono::duration<double>(options.timeout);
+  Progress progress;
+  const std::vector<harness::TrialResult> results = harness::run_campaign(trial, source, mutants, campaign, interrupt.stop(), progress);
+  const harness::MutationScore score = harness::score_mutants(source, all, mutants, results, declared);
+  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  fmt::print("{}", reports::mutation_text(run, source, score));
+  if (!options.json.empty()) write_file(options.json, reports::mutation_json(run, source, score));
+  if (!options.markdown.empty()) write_file(options.markdown, reports::mutation_markdown(run, source, score));
+  if (interrupt.stop()) return kExitInterrupted;
+  if (score.tally.unjudged != 0) return kExitInternal;
+  if (!score.stale.empty() || !score.refuted.empty()) return kExitFailed;
+  if (score.tally.killed + score.tally.survived == 0) throw std::invalid_argument("every mutant is stillborn or equivalent: no score");
+  return score.tally.score() >= run.minimum_score ? kExitPassed : kExitFailed;
+}
+
+}  // namespace
+
+void add_mutate(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<MutateOptions>();
+  CLI::App* command =
+      app.add_subcommand("mutate",
+                         "Plant small mistakes in a kernel, one at a time, and count how many its suite notices; results are kept, so "
+                         "that an interrupted run goes on where it ended");
+  command->add_option("KERNEL", options->kernel, "A variant's name, a .metal file, or a directory with a variant.toml")->required();
+  command->add_option("--family", options->common.family, "What a lone .metal file implements")->type_name("NAME");
+  command->add_option("--variants", options->common.variants, "Directory to look for variants in")->type_name("DIR");
+  command->add_option("--set", options->common.fields, "Value of a struct field that the family does not know; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_option("--suite", options->suite, "Cases to judge by")->type_name("SUITE")->capture_default_str();
+  command->add_option("--max", options->max, "Try no more than N mutants, picked by --seed")->type_name("N")->check(CLI::PositiveNumber);
+  command->add_option("--seed", options->seed, "Of the sample that --max takes")->type_name("N");
+  command->add_option("--mutant", options->ids, "Try this mutant (operator:line:column:number); may be repeated")->type_name("ID");
+  command->add_option("--timeout", options->timeout, "Seconds per case, at least; ten times the original's slowest case if that is longer")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--jobs", options->common.jobs, "Mutants at a time; default: one per core")
+      ->type_name("N")
+      ->check(CLI::Range(1U, 1024U));
+  command->add_option("--minimum-score", options->minimum_score, "Percent under which the exit status is 1")
+      ->type_name("P")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  command->add_option("--json", options->json, "Write everything as JSON")->type_name("FILE");
+  command->add_option("--markdown", options->markdown, "Write the record as Markdown")->type_name("FILE");
+  command->add_flag("--list", options->list, "Print the mutants as diffs and try none");
+  command->footer(
+      "score = killed / (killed + survived); equivalent and stillborn mutants do not count. Mutants that no test can tell from the\n"
+      "original stand with the reason in equivalent.toml beside the source (grammar: kernels/equivalent_mutants.h).\n"
+      "exit status 0: score reached; 1: not, or a declaration there is stale or refuted; 2, 3, 130 as ever");
+  command->callback([options, &action] { action = [options] { return mutate(*options); }; });
+}
+
+}  // namespace assay::cli
