@@ -1,0 +1,170 @@
+// Every planted mistake is caught for its own reason, and passes where it has no effect.
+#include "tests/faults/twins.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/run/execute.h"
+#include "harness/run/workbench.h"
+#include "kernels/variant.h"
+
+namespace assay::tests {
+
+void PrintTo(const Twin& twin, std::ostream* stream) { *stream << twin.planted; }
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using harness::Verdict;
+using ::testing::HasSubstr;
+
+std::string read(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// What our variants are called; each family has its twins in a table.
+std::string variant_name(std::string_view family) { return std::string(family) + "_v1"; }
+
+struct FamilyTwins {
+  std::string_view family;
+  std::span<const Twin> twins;
+};
+std::vector<FamilyTwins> all_families() { return {{"tq4", tq4_twins()}, {"reduce", reduce_twins()}, {"fwht", fwht_twins()}}; }
+
+// A variant whose source is a twin's, in a folder of its own.
+class TwinVariant {
+ public:
+  TwinVariant(std::string_view family, const Twin& twin) : catalogue_(kernels::find_variants(kernels::default_variants_directory())) {
+    const std::string name = variant_name(family);
+    variant_ = &*std::ranges::find(catalogue_, name, &kernels::Variant::name);
+    text_ = read(variant_->source);
+    const std::size_t place = text_.find(twin.from);
+    EXPECT_NE(place, std::string::npos) << "not in kernel.metal of " << name << ": " << twin.from;
+    if (place == std::string::npos) return;
+    EXPECT_EQ(text_.find(twin.from, place + 1), std::string::npos) << "more than once in kernel.metal of " << name << ": " << twin.from;
+    text_.replace(place, twin.from.size(), twin.to);
+    // The path is part of what is compiled: the same for every run, so that the cache of compiled kernels serves the next one.
+    folder_ = fs::temp_directory_path() / folder_name(family, twin);
+    fs::create_directories(folder_);
+    const fs::path temporary = folder_ / std::to_string(getpid());
+    std::ofstream(temporary, std::ios::binary) << text_;
+    fs::rename(temporary, folder_ / "kernel.metal");
+    variant_->source = folder_ / "kernel.metal";
+  }
+
+  [[nodiscard]] harness::Case parse(std::string_view case_words) const {
+    return harness::parse_case(variant_->name + "/" + std::string(case_words), harness::find_family(variant_->family));
+  }
+  [[nodiscard]] harness::Workbench prepare(const std::vector<harness::Case>& cases) const { return {catalogue_, cases, {}}; }
+
+ private:
+  static std::string folder_name(std::string_view family, const Twin& twin) {
+    return "assay_twins_" + std::to_string(getuid()) + "/" + std::string(family) + "_" + std::string(twin.name);
+  }
+
+  std::vector<kernels::Variant> catalogue_;
+  kernels::Variant* variant_ = nullptr;
+  std::string text_;
+  fs::path folder_;
+};
+
+Verdict execute(const harness::Workbench& workbench, const harness::Case& about, std::string_view schedule) {
+  harness::ExecutionOptions options;
+  options.worst_elements = std::size_t{1} << 20U;
+  if (!schedule.empty()) options.schedules = {metal::Schedule::parse(std::string(schedule))};
+  return execute_case(workbench.find(about.variant), about, options);
+}
+
+struct Row {
+  std::string_view family;
+  Twin twin;
+};
+void PrintTo(const Row& row, std::ostream* stream) { *stream << row.family << ": " << row.twin.planted; }
+
+std::vector<Row> all_rows() {
+  std::vector<Row> rows;
+  for (const FamilyTwins& family : all_families()) {
+    for (const Twin& twin : family.twins) rows.push_back({family.family, twin});
+  }
+  return rows;
+}
+
+class FaultyTwin : public ::testing::TestWithParam<Row> {};
+
+TEST_P(FaultyTwin, IsCaughtAndPassesWhereItsMistakeHasNoEffect) {
+  const auto& [family, twin] = GetParam();
+  const TwinVariant variant(family, twin);
+  if (HasFailure()) return;
+
+  const harness::Case wrong = variant.parse(twin.caught.case_words);
+  const harness::Case right = variant.parse(twin.quiet.case_words);
+  const harness::Workbench workbench = variant.prepare({wrong, right});
+
+  const Verdict caught = execute(workbench, wrong, "");
+  EXPECT_EQ(to_string(caught.status), to_string(twin.caught.status)) << caught.reason;
+  EXPECT_THAT(caught.reason, HasSubstr(twin.caught.reason));
+  std::size_t faulty = 0;
+  for (const harness::WorstElement& element : caught.judgement.worst) {
+    if (element.fault == harness::ElementFault::none) continue;
+    ++faulty;
+    const FaultyElement found = {element.index / caught.row_length, element.index % caught.row_length, element.fault, element.expected,
+                                 element.actual};
+    EXPECT_TRUE(twin.caught.where.holds(found))
+        << "must show " << twin.caught.where.words << " only, but row " << found.row << ", coordinate " << found.coordinate << " is "
+        << found.actual << " instead of " << found.expected;
+  }
+  if (twin.caught.elements != 0) {
+    EXPECT_EQ(faulty, twin.caught.elements);
+  } else if (twin.caught.status == harness::Status::failed && twin.caught.reason.empty()) {
+    EXPECT_GT(faulty, 0U) << caught.reason;
+  }
+
+  const Verdict quiet = execute(workbench, right, twin.quiet.schedule);
+  EXPECT_EQ(to_string(quiet.status), "passed") << quiet.reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FaultyTwin, ::testing::ValuesIn(all_rows()), [](const auto& parameter) {
+  return std::string(parameter.param.family) + "_" + std::string(parameter.param.twin.name);
+});
+
+// What the twins are compared with: the variant as it stands passes both cases of each.
+class HealthyTwin : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(HealthyTwin, PassesEveryCaseOfTheTwins) {
+  const std::string_view family = GetParam();
+  const Twin untouched = {"untouched", "nothing", "#include <metal_stdlib>", "#include <metal_stdlib>", {}, {}};
+  const TwinVariant variant(family, untouched);
+  std::vector<harness::Case> cases;
+  for (const FamilyTwins& twins : all_families()) {
+    if (twins.family != family) continue;
+    for (const Twin& twin : twins.twins) {
+      for (const std::string_view words : {twin.caught.case_words, twin.quiet.case_words}) {
+        if (harness::Case about = variant.parse(words); std::ranges::find(cases, about) == cases.end()) cases.push_back(std::move(about));
+      }
+    }
+  }
+  ASSERT_FALSE(cases.empty());
+  const harness::Workbench workbench = variant.prepare(cases);
+  for (const harness::Case& about : cases) {
+    const Verdict verdict = execute(workbench, about, "");
+    EXPECT_EQ(to_string(verdict.status), "passed") << format_case(about) << ": " << verdict.reason;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HealthyTwin, ::testing::Values("tq4", "reduce", "fwht"),
+                         [](const auto& parameter) { return std::string(parameter.param); });
+
+}  // namespace
+}  // namespace assay::tests

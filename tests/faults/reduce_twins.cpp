@@ -1,0 +1,111 @@
+#include "tests/faults/twins.h"
+
+namespace assay::tests {
+namespace {
+
+using harness::ElementFault;
+using harness::Status;
+
+bool is_nan(const FaultyElement& e) { return e.fault == ElementFault::nan; }
+bool is_unwritten(const FaultyElement& e) { return e.fault == ElementFault::not_written; }
+bool is_unwritten_upper_half(const FaultyElement& e) { return e.fault == ElementFault::not_written && e.coordinate >= 256; }
+bool behind_first_row(const FaultyElement& e) { return e.row > 0; }
+
+constexpr Twin kTwins[] = {
+    {"missing_barrier",
+     "simdgroups read what simdgroup 0 shares without waiting for it",
+     "const float inv = S == 0.0f ? 0.0f : 1.0f / S;",
+     "threadgroup float shared[1]; if (sg == 0 && lane == 0) { shared[0] = S == 0.0f ? 0.0f : 1.0f / S; } const float inv = shared[0];",
+     {"d256/rows2/nwg4/gauss/s1", Status::failed, {}, "depends on the order of simdgroups"},
+     {"d256/rows2/nwg4/gauss/s1", "forward"}},
+    {"sum_not_summed",
+     "each lane divides by the sum of its own workgroup",
+     "S = simd_sum(S * factor);",
+     "S = S * factor;",
+     {"d256/rows2/nwg4/gauss/s2"},
+     {"d256/rows2/nwg1/gauss/s2"}},
+    {"maximum_ignored",
+     "all workgroups count alike",
+     "exp(M - simd_max(M))",
+     "1.0f",
+     {"d256/rows2/nwg4/gauss/s2"},
+     {"d256/rows2/nwg4/uniform/s2"}},
+    {"maximum_from_zero",
+     "the common maximum is never below 0",
+     "simd_max(M))",
+     "max(simd_max(M), 0.0f))",
+     {"d256/rows2/nwg4/all_negative/s3"},
+     {"d256/rows2/nwg4/needle/s3"}},
+    {"last_workgroup_lost",
+     "the 32nd workgroup is left out",
+     "if (lane < nwg) {",
+     "if (lane < min(nwg, 31u)) {",
+     {"d256/rows2/nwg32/uniform/s3"},
+     {"d256/rows2/nwg31/uniform/s3"}},
+    {"eight_simdgroups_assumed",
+     "columns are dealt out to eight simdgroups",
+     "i += nwg",
+     "i += 8",
+     {"d256/rows2/nwg3/gauss/s4", Status::failed, {"elements that were never written", is_unwritten}},
+     {"d256/rows2/nwg8/gauss/s4"}},
+    {"every_simdgroup_from_the_start",
+     "each simdgroup starts at the first column",
+     "short i = sg;",
+     "short i = 0;",
+     {"d256/rows2/nwg4/gauss/s4", Status::failed, {"elements that were never written", is_unwritten}},
+     {"d256/rows2/nwg1/gauss/s4"}},
+    {"upper_half_forgotten",
+     "64 columns are written at every head dimension",
+     "i < D4;",
+     "i < 64;",
+     {"d512/rows2/nwg4/gauss/s4", Status::failed, {"coordinates from 256 on that were never written", is_unwritten_upper_half}, {}, 512},
+     {"d256/rows2/nwg4/gauss/s4"}},
+    {"tail_behind_one_row",
+     "sums and maxima are sought behind the first row",
+     "params.nrows * D * nwg",
+     "D * nwg",
+     {"d256/rows5/nwg4/gauss/s5"},
+     {"d256/rows1/nwg4/gauss/s5"}},
+    {"pairs_of_first_workgroups",
+     "the pairs of a row are taken to be 2 apart",
+     "row * 2 * nwg",
+     "row * 2",
+     {"d256/rows5/nwg4/gauss/s5", Status::failed, {"rows behind the first", behind_first_row}},
+     {"d256/rows5/nwg1/gauss/s5"}},
+    {"workgroups_not_interleaved",
+     "each workgroup's row is taken to be in one piece",
+     "htmp4[i * nwg + lane]",
+     "htmp4[lane * D4 + i]",
+     {"d256/rows2/nwg4/gauss/s6"},
+     {"d256/rows2/nwg1/gauss/s6"}},
+    {"output_not_rescaled",
+     "outputs are added as they are",
+     "simd_sum(o * factor)",
+     "simd_sum(o)",
+     {"d256/rows2/nwg4/gauss/s6"},
+     {"d256/rows2/nwg4/uniform/s6"}},
+    {"zero_by_zero",
+     "a row that saw nothing is divided by its sum",
+     "S == 0.0f ? 0.0f : 1.0f / S",
+     "1.0f / S",
+     {"d256/rows5/nwg4/idle/s7", Status::failed, {"only NaN", is_nan}, {}, 256},
+     {"d256/rows5/nwg4/gauss/s7"}},
+    {"idle_lane_counts",
+     "lanes without a workgroup start at M = 0",
+     "float M = -FLT_MAX / 2;",
+     "float M = 0.0f;",
+     {"d256/rows2/nwg4/all_negative/s7"},
+     {"d256/rows2/nwg32/all_negative/s7"}},
+    {"sum_in_half",
+     "the sum of more than 16 outputs is kept in half",
+     "simd_sum(o * factor);",
+     "nwg > 16 ? float4(half4(simd_sum(o * factor))) : simd_sum(o * factor);",
+     {"d256/rows2/nwg32/drift/s8"},
+     {"d256/rows2/nwg16/drift/s8"}},
+};
+
+}  // namespace
+
+std::span<const Twin> reduce_twins() { return kTwins; }
+
+}  // namespace assay::tests

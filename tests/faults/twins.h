@@ -1,0 +1,59 @@
+// Faulty twins: copies of our variants with one planted mistake each, the kind that real kernels were shipped with.
+//
+// A twin is a row: what to replace in the variant's own kernel.metal, a case in which the mistake must be caught, as what and
+// where, and a case in which it has no effect, so that the twin must pass. The tables are in <family>_twins.cpp; a new twin touches one of
+// them.
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <span>
+#include <string_view>
+
+#include "harness/judge/judge.h"
+#include "harness/run/verdict.h"
+
+namespace assay::tests {
+
+// One element that was found wrong.
+struct FaultyElement {
+  std::size_t row = 0, coordinate = 0;  // head or row of the output, and the place in it
+  harness::ElementFault fault = harness::ElementFault::none;
+  double expected = 0, actual = 0;
+};
+
+// Where a mistake shows: what must hold for every faulty element, in words and as a test.
+struct Where {
+  std::string_view words = "anywhere";
+  bool (*holds)(const FaultyElement& element) = [](const FaultyElement&) { return true; };
+};
+
+struct Caught {
+  std::string_view case_words;  // of a case name, without the variant
+  harness::Status status = harness::Status::failed;
+  Where where = {};
+  std::string_view reason = {};  // must be part of the verdict's reason
+  std::size_t elements = 0;      // how many elements must be faulty; 0: at least one, or none if `where` does not speak of any
+};
+
+struct Quiet {
+  std::string_view case_words;
+  std::string_view schedule = {};  // the only one under which it passes; empty: the harness's own
+};
+
+struct Twin {
+  std::string_view name;
+  std::string_view planted;  // what is wrong with it, as one would say it in a review
+  std::string_view from;     // occurs once in kernel.metal
+  std::string_view to;
+  Caught caught;
+  Quiet quiet;
+};
+
+void PrintTo(const Twin& twin, std::ostream* stream);
+
+[[nodiscard]] std::span<const Twin> tq4_twins();
+[[nodiscard]] std::span<const Twin> reduce_twins();
+[[nodiscard]] std::span<const Twin> fwht_twins();
+
+}  // namespace assay::tests
