@@ -11,6 +11,7 @@
 #include "oracles/attention_bound.h"
 #include "oracles/cache_reader.h"
 #include "oracles/codebook.h"
+#include "oracles/fwht.h"
 
 namespace assay::oracles {
 
@@ -41,6 +42,24 @@ void require_shape(const DecodeShape& shape) {
   if (!std::isfinite(shape.scale)) refuse(fmt::format("scale is {}", shape.scale));
 }
 
+void require_query_domain(const DecodeShape& shape, std::span<const float> q) {
+  constexpr double largest = 65504.0;
+  const auto refuse = [&](std::size_t i, double value) {
+    throw std::invalid_argument(fmt::format("{}q is {} at head {} coordinate {}: outside of the domain |q| <= {}",
+                                            shape.fused_rotation ? "rotated " : "", value, i / shape.head_dim, i % shape.head_dim,
+                                            largest));
+  };
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    if (!(std::abs(static_cast<double>(q[i])) <= (shape.fused_rotation ? std::numeric_limits<float>::max() : largest)))
+      refuse(i, static_cast<double>(q[i]));
+  }
+  if (!shape.fused_rotation) return;
+  const Expected rotated = fwht(q, shape.head_dim, FwhtMode::signs_first);
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    if (!(std::abs(rotated.value[i]) + rotated.bound[i] <= largest)) refuse(i, rotated.value[i]);
+  }
+}
+
 void require_inputs(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache) {
   require_shape(shape);
   const auto require_size = [](const char* what, std::size_t size, std::size_t needed) {
@@ -56,12 +75,7 @@ void require_inputs(const DecodeShape& shape, std::span<const float> q, const Tu
       !(cache.scale_factor_d512 > 0.0F && std::isfinite(cache.scale_factor_d512))) {
     throw std::invalid_argument(fmt::format("scale_factor_d512 is {}: it must be positive", cache.scale_factor_d512));
   }
-  for (std::size_t i = 0; i < q.size(); ++i) {
-    if (!(std::abs(q[i]) <= 65504.0F)) {
-      throw std::invalid_argument(fmt::format("q is {} at head {} coordinate {}: outside of the domain |q| <= 65504", q[i],
-                                              i / shape.head_dim, i % shape.head_dim));
-    }
-  }
+  require_query_domain(shape, q);
 }
 
 // What one side of the cache holds at the visible slots of one key/value head, dequantised block by block.
@@ -101,13 +115,31 @@ void add_deviations(const double* rows, std::size_t count, std::size_t dim, cons
   }
 }
 
-// The query heads that read one key/value head: q rounded to half, one column per head.
-Eigen::MatrixXd half_queries(const DecodeShape& shape, std::span<const float> q, std::size_t kv_head) {
+// The query heads that read one key/value head, one column per head: q rounded to half, and by how much the half that a kernel finds may
+// differ from it.
+struct HalfQueries {
+  Eigen::MatrixXd values;
+  Eigen::MatrixXd doubts;
+};
+
+HalfQueries half_queries(const DecodeShape& shape, std::span<const float> q, std::size_t kv_head, const ArithmeticProfile& profile) {
   const std::size_t group = shape.heads / shape.kv_heads;
-  Eigen::MatrixXd queries(static_cast<Index>(shape.head_dim), static_cast<Index>(group));
-  const float* first = q.data() + kv_head * group * shape.head_dim;
-  for (Index i = 0; i < queries.size(); ++i) queries.data()[i] = round_to_half(static_cast<double>(first[i]));
-  return queries;
+  HalfQueries result;
+  result.values.resize(static_cast<Index>(shape.head_dim), static_cast<Index>(group));
+  result.doubts.setZero(static_cast<Index>(shape.head_dim), static_cast<Index>(group));
+  const std::span<const float> rows = q.subspan(kv_head * group * shape.head_dim, group * shape.head_dim);
+  if (!shape.fused_rotation) {
+    for (std::size_t i = 0; i < rows.size(); ++i) result.values.data()[i] = round_to_half(static_cast<double>(rows[i]));
+    return result;
+  }
+  const Expected rotated = fwht(rows, shape.head_dim, FwhtMode::signs_first, profile);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double value = rotated.value[i];
+    const double half = round_to_half(value);
+    result.values.data()[i] = half;
+    result.doubts.data()[i] = std::max(round_to_half(value + rotated.bound[i]) - half, half - round_to_half(value - rotated.bound[i]));
+  }
+  return result;
 }
 
 std::vector<std::size_t> slots_by_age(const DecodeShape& shape, std::size_t first_age, std::size_t end_age) {
@@ -157,14 +189,16 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
   RowMatrix rows(static_cast<Index>(std::min(kBlock, slots.size())), columns);
   Eigen::MatrixXd scores(count, heads);
   Eigen::MatrixXd products(count, heads);
+  Eigen::MatrixXd doubts(shape.fused_rotation ? count : 0, heads);
   Eigen::MatrixXd weights(count, heads);
   for (std::size_t g = 0; g < shape.kv_heads; ++g) {
-    const Eigen::MatrixXd queries = half_queries(shape, q, g);
-    const Eigen::MatrixXd query_sizes = queries.cwiseAbs();
+    const HalfQueries queries = half_queries(shape, q, g, accuracy.profile);
+    const Eigen::MatrixXd query_sizes = queries.values.cwiseAbs() + queries.doubts;
     for_each_block(keys, g, slots, rows, [&](Index first, auto block) {
-      scores.middleRows(first, block.rows()).noalias() = scale * (block * queries);
+      scores.middleRows(first, block.rows()).noalias() = scale * (block * queries.values);
       block = block.cwiseAbs();
       products.middleRows(first, block.rows()).noalias() = block * query_sizes;
+      if (shape.fused_rotation) doubts.middleRows(first, block.rows()).noalias() = std::abs(scale) * (block * queries.doubts);
     });
 
     std::vector<WeightErrors> errors;
@@ -172,7 +206,8 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
       const double largest = scores.col(r).maxCoeff();
       for (Index t = 0; t < count; ++t) weights(t, r) = std::exp(scores(t, r) - largest);
       errors.push_back(weight_errors(roundings, {scores.col(r).data(), slots.size()}, {products.col(r).data(), slots.size()},
-                                     {weights.col(r).data(), slots.size()}, query_sizes.col(r).sum()));
+                                     {weights.col(r).data(), slots.size()}, query_sizes.col(r).sum(), {},
+                                     {doubts.col(r).data(), shape.fused_rotation ? slots.size() : 0}));
     }
     const Eigen::RowVectorXd sums = weights.colwise().sum();
 
@@ -232,7 +267,7 @@ DomainReport decode_domain(const DecodeShape& shape, std::span<const float> q, c
   DomainReport report{.smallest_visible_score = infinity, .largest_visible_score = -infinity, .largest_excess = -infinity};
   RowMatrix row(1, static_cast<Index>(shape.head_dim));
   for (std::size_t g = 0; g < shape.kv_heads; ++g) {
-    const Eigen::MatrixXd queries = half_queries(shape, q, g);
+    const Eigen::MatrixXd queries = half_queries(shape, q, g, simulator_profile()).values;
     Eigen::RowVectorXd largest_visible = Eigen::RowVectorXd::Constant(queries.cols(), -infinity);
     for (std::size_t age = 0; age < slots.size(); ++age) {
       if (age >= visible && !std::isfinite(keys.largest(g, slots[age]))) continue;

@@ -27,6 +27,7 @@ struct DecodeShape {
   MaskType mask_type = MaskType::none;
   std::size_t sliding_window = 0;  // W in positions; only with MaskType::sliding_window; 0 means no window
   float scale = 1.0F;
+  bool fused_rotation = false;  // q arrives as it is, and the kernel rotates it (FwhtMode::signs_first) before the rounding to half
 };
 
 // How a norm and a centroid make a value. With D = 256 both layouts keep one norm per position and value = c * norm / sqrt(256).
@@ -67,10 +68,11 @@ struct AttentionAccuracy {
 [[nodiscard]] std::size_t code_bytes(const DecodeShape& shape, int bits);
 [[nodiscard]] std::size_t norm_count(const DecodeShape& shape, NormLayout layout);
 
-// The exact attention output [H, D] in the rotated domain. `q` is float [H, D], already rotated; the contract's rounding of q to half
-// happens inside. Only visible positions are read (and the norms, never the codes, of the others; those that are not finite are passed
-// over). Throws std::invalid_argument with the offending values if shape, spans or value rule do not fit together, if a visible
-// norm or a q is not finite, or if q leaves the domain |q| <= 65504.
+// The exact attention output [H, D] in the rotated domain. `q` is float [H, D], already rotated unless shape.fused_rotation; the
+// contract's rounding of q to half happens inside. Where a fused rotation in float may come out on either side of a rounding boundary of
+// half, the bound covers both halves. Only visible positions are read (and the norms, never the codes, of the others; those that are not
+// finite are passed over). Throws std::invalid_argument with the offending values if shape, spans or value rule do not fit together, if a
+// visible norm or a q is not finite, or if the rotated q leaves the domain |q| <= 65504.
 [[nodiscard]] Expected decode_attention(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache,
                                         const AttentionAccuracy& accuracy = {});
 

@@ -88,7 +88,8 @@ void AttentionRoundings::count(std::size_t kv_len, double dequantise, const Atte
 }
 
 WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const double> scores, std::span<const double> products,
-                           std::span<const double> weights, double q_size, std::span<const double> mask_sizes) {
+                           std::span<const double> weights, double q_size, std::span<const double> mask_sizes,
+                           std::span<const double> doubts) {
   const ArithmeticProfile& profile = roundings.profile;
   const double u = kFloatUnit;
   const double apply = gamma(3.0);
@@ -106,6 +107,7 @@ WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const 
   for (std::size_t t = 0; t < count; ++t) {
     error[t] = scale * roundings.score_gamma * (1.0 + apply) * products[t] + apply * std::abs(scores[t]) + underflow;
     if (!mask_sizes.empty()) error[t] += apply * mask_sizes[t];
+    if (!doubts.empty()) error[t] += (1.0 + apply) * doubts[t];
     largest_error = std::max(largest_error, error[t]);
     largest_score = std::max(largest_score, scores[t]);
     double& maximum = chunk_maximum[roundings.chunk_of[t]];

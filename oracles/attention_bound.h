@@ -49,10 +49,10 @@ struct WeightErrors {
 };
 
 // `scores` s_t, `products` sum_i |q_i k_ti|, `weights` e^(s_t - s_max), `q_size` sum_i |q_i|, `mask_sizes` |mask_t| of an additive mask
-// (empty where it is 0 for all that is visible).
+// (empty where it is 0 for all that is visible), `doubts` by how much a score is unknown besides (empty: not at all).
 [[nodiscard]] WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const double> scores,
                                          std::span<const double> products, std::span<const double> weights, double q_size,
-                                         std::span<const double> mask_sizes = {});
+                                         std::span<const double> mask_sizes = {}, std::span<const double> doubts = {});
 
 // What the bound of one output element is made of.
 struct ElementSums {
