@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <variant>
 #include <vector>
 
 namespace assay::kernels {
@@ -67,7 +68,18 @@ constexpr std::array kFamilies = {
     FamilyContract{"fwht", kFwhtEntries, kFwhtArguments, kFwhtFields, false},
 };
 
+std::string to_string(const metal::FunctionConstant& value) {
+  return std::visit([](auto number) { return fmt::format("{}", number); }, value);
+}
+
 }  // namespace
+
+std::string to_string(const FunctionKey& key) {
+  if (key.constants.empty()) return key.entry;
+  std::vector<std::string> values;
+  for (const auto& [index, value] : key.constants) values.push_back(fmt::format("{} = {}", index, to_string(value)));
+  return fmt::format("{} with function constant{} {}", key.entry, values.size() == 1 ? "" : "s", fmt::join(values, ", "));
+}
 
 const ArgumentContract* FamilyContract::find_argument(std::string_view argument) const {
   const auto found = std::ranges::find(arguments, argument, &ArgumentContract::name);

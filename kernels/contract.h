@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "metal/argument_layout.h"
+#include "metal/encoder.h"
 
 namespace assay::kernels {
 
@@ -17,6 +19,7 @@ namespace assay::kernels {
 struct FieldContract {
   std::string_view name;
   metal::ScalarType type;
+  bool optional = false;  // a kernel's struct may lack it
 };
 
 enum class ArgumentRole {
@@ -31,6 +34,7 @@ struct ArgumentContract {
   std::uint32_t index;  // [[buffer(index)]], used where a kernel calls the argument otherwise
   ArgumentRole role;
   metal::ScalarType element;  // of a buffer or scalar; packed indices (uint8) may be read through any integer type
+  bool optional = false;      // a kernel may do without it
 };
 
 // One function of a family: the key it has in variant.toml's [entry] and the name it has unless that table says otherwise.
@@ -38,6 +42,19 @@ struct EntryContract {
   std::string_view key;
   std::string_view function;
 };
+
+// One compiled function: an entry, and the values of the function constants that specialise it, by index. Constants that a kernel does
+// not declare do not concern it.
+struct FunctionKey {
+  std::string entry;
+  std::map<std::uint32_t, metal::FunctionConstant> constants = {};
+
+  friend bool operator==(const FunctionKey&, const FunctionKey&) = default;
+  friend auto operator<=>(const FunctionKey&, const FunctionKey&) = default;
+};
+
+// "d256", or "d256 with function constant 50 = 8".
+[[nodiscard]] std::string to_string(const FunctionKey& key);
 
 struct FamilyContract {
   std::string_view name;

@@ -65,6 +65,12 @@ struct Classifier {
   std::function<int(std::span<const std::int64_t> values)> classify;
 };
 
+// A function of another family.
+struct HelperKey {
+  std::string_view family;
+  kernels::FunctionKey function;
+};
+
 struct Family {
   const kernels::FamilyContract* contract = nullptr;
   std::string_view about;
@@ -91,8 +97,11 @@ struct Family {
 
   bool (*has_fixture)(const fixtures::Fixture& fixture) = nullptr;
 
-  // Key in the contract's entries of the function that a case runs.
-  std::function<std::string(std::span<const std::int64_t> values)> entry_key;
+  // The function that a case runs.
+  std::function<kernels::FunctionKey(std::span<const std::int64_t> values)> function_key;
+
+  // Functions of other families that its launch dispatches as well. May be empty.
+  std::function<std::vector<HelperKey>(std::span<const std::int64_t> values)> helpers;
 
   [[nodiscard]] std::string_view name() const { return contract->name; }
   // Throws std::invalid_argument if there is no such axis.

@@ -57,7 +57,7 @@ Family reduce_family() {
   };
   family.work = no_work;
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.reduce != nullptr; };
-  family.entry_key = [](std::span<const std::int64_t> values) { return fmt::format("d{}", values[0]); };
+  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[0])}; };
   return family;
 }
 
@@ -83,8 +83,8 @@ Family fwht_family() {
   };
   family.work = no_work;
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; };
-  family.entry_key = [](std::span<const std::int64_t> values) {
-    return fmt::format("{}_d{}", kModes.at(static_cast<std::size_t>(values[2])), values[0]);
+  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
+    return {fmt::format("{}_d{}", kModes.at(static_cast<std::size_t>(values[2])), values[0])};
   };
   return family;
 }

@@ -225,7 +225,11 @@ Family tq4_family() {
   family.class_factors = {kFactorLength, kFactorCapacity, kFactorRing, kFactorMask, kFactorNwg};
   family.classifiers = classifiers();
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.decode != nullptr; };
-  family.entry_key = [](std::span<const std::int64_t> values) { return fmt::format("d{}", values[kHeadDim]); };
+  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[kHeadDim])}; };
+  family.helpers = [](std::span<const std::int64_t> values) -> std::vector<HelperKey> {
+    if (values[kNwg] <= 1) return {};
+    return {{"reduce", {fmt::format("d{}", values[kHeadDim])}}};
+  };
   return family;
 }
 

@@ -65,7 +65,7 @@ std::vector<std::vector<Case>> make_stages(const std::vector<Case>& cases, const
   std::map<std::string, std::vector<Case>, std::greater<>> probes;
   std::vector<Case> rest;
   for (const Case& value : cases) {
-    std::vector<Case>& own = probes[value.family->entry_key(value.values)];
+    std::vector<Case>& own = probes[kernels::to_string(value.family->function_key(value.values))];
     if (own.size() < kProbes && is_short(value)) {
       own.push_back(value);
     } else {
@@ -190,12 +190,16 @@ Trial::Trial(TrialSubject subject) : subject_(std::move(subject)) {
   has_includes_ = original_.find("#include \"") != std::string::npos;
   stages_ = make_stages(subject_.cases, *found);
 
-  std::set<std::string> functions;
-  for (const Case& value : subject_.cases) functions.insert(found->function(value.family->entry_key(value.values)));
+  for (const Case& value : subject_.cases) {
+    const kernels::FunctionKey key = value.family->function_key(value.values);
+    functions_.insert({found->function(key.entry), key.constants});
+    if (!value.family->helpers) continue;
+    for (const HelperKey& helper : value.family->helpers(value.values)) helper_families_.emplace(helper.family);
+  }
   const auto library = library_of(original_, *found);
   toolchain_ = library->toolchain();
-  for (const std::string& function : functions) {
-    if (library->has_function(function)) code_digests_.emplace(function, library->pipeline({function, {}})->code_digest());
+  for (const metal::PipelineDescriptor& function : functions_) {
+    if (library->has_function(function.function)) code_digests_.emplace(function, library->pipeline(function)->code_digest());
   }
 }
 
@@ -219,7 +223,7 @@ std::string Trial::cache_key(const std::string& mutated) const {
   metal::compile::Hash hash;
   hash.add(subject_.judge_version).add(toolchain_).add(mutated);
   for (const kernels::Variant& known : subject_.catalogue) {
-    if (known.name == subject_.variant || known.family == "reduce") {
+    if (known.name == subject_.variant || helper_families_.contains(known.family)) {
       hash.add(known.name).add(known.description.empty() ? std::string() : read_text(known.description));
       if (known.name != subject_.variant) hash.add(read_text(known.source));
     }
@@ -277,7 +281,7 @@ bool Trial::compiles_to_the_same(const std::string& mutated) const {
   try {
     const auto library = library_of(mutated, variant());
     return std::ranges::all_of(code_digests_, [&](const auto& known) {
-      return library->has_function(known.first) && library->pipeline({known.first, {}})->code_digest() == known.second;
+      return library->has_function(known.first.function) && library->pipeline(known.first)->code_digest() == known.second;
     });
   } catch (const metal::EnvironmentError&) {
     throw;

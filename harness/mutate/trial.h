@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,7 +72,9 @@ class Trial {
   std::string original_;
   std::vector<std::vector<Case>> stages_;
   std::string toolchain_;
-  std::map<std::string, std::string, std::less<>> code_digests_;  // of the original's functions
+  std::set<metal::PipelineDescriptor> functions_;                  // that the cases run
+  std::set<std::string, std::less<>> helper_families_;             // whose functions are dispatched as well
+  std::map<metal::PipelineDescriptor, std::string> code_digests_;  // of the original's functions
   bool has_includes_ = false;
 };
 

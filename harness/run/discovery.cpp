@@ -58,15 +58,14 @@ class Finder {
   Finder(const kernels::Variant& variant, const metal::Library& library)
       : variant_(variant), library_(library), contract_(kernels::family_contract(variant.family)) {}
 
-  Discovery find(const std::set<std::string>& keys) {
+  Discovery find(const std::set<kernels::FunctionKey>& keys) {
     std::set<std::string> open;
-    for (const std::string& key : keys) {
-      const std::string function = variant_.function(key);
-      if (library_.has_function(function)) {
-        result_.kernels.emplace(key, bind_function(contract_, variant_, library_, function));
-      } else {
-        open.insert(key);
-      }
+    for (const kernels::FunctionKey& key : keys) {
+      specialisations_[key.entry].push_back(key);
+      if (!library_.has_function(variant_.function(key.entry))) open.insert(key.entry);
+    }
+    for (const auto& [entry, specialised] : specialisations_) {
+      if (!open.contains(entry)) bind_entry(entry, variant_.function(entry));
     }
     if (open.empty()) return std::move(result_);
     if (!variant_.description.empty()) {
@@ -91,12 +90,19 @@ class Finder {
                            fmt::format("{} has no function '{}' for {}", variant_.source.filename().string(), variant_.function(key), key));
   }
 
+  void bind_entry(const std::string& entry, const std::string& function) {
+    for (const kernels::FunctionKey& key : specialisations_.at(entry))
+      result_.kernels.emplace(key, bind_function(contract_, variant_, library_, {function, key.constants}));
+  }
+
   void find_by_arguments(const std::set<std::string>& keys) {
+    // Whether a function's arguments bind does not hang on the values of its constants, but it needs some.
+    const auto& constants = specialisations_.at(*keys.begin()).front().constants;
     std::vector<std::string> binding;
     std::string refusals;
     for (const metal::FunctionDeclaration& function : library_.functions()) {
       try {
-        static_cast<void>(bind_function(contract_, variant_, library_, function.name));
+        static_cast<void>(bind_function(contract_, variant_, library_, {function.name, constants}));
         binding.push_back(function.name);
       } catch (const metal::CompileError&) {
         throw;
@@ -146,24 +152,28 @@ class Finder {
     }
     result_.notes.push_back(fmt::format("{}: function '{}' was chosen for {} {}, because its arguments bind",
                                         variant_.source.filename().string(), best.front(), contract_.name, key));
-    result_.kernels.emplace(key, bind_function(contract_, variant_, library_, best.front()));
+    bind_entry(key, best.front());
   }
 
   const kernels::Variant& variant_;
   const metal::Library& library_;
   const kernels::FamilyContract& contract_;
+  std::map<std::string, std::vector<kernels::FunctionKey>> specialisations_;  // by entry
   Discovery result_;
 };
 
 }  // namespace
 
 kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, const kernels::Variant& variant, const metal::Library& library,
-                                   const std::string& function) {
+                                   metal::PipelineDescriptor function) {
+  std::erase_if(function.constants, [&](const auto& constant) {
+    return std::ranges::none_of(library.function_constants(), [&](const auto& declared) { return declared.index == constant.first; });
+  });
   kernels::KernelEntry entry;
-  entry.pipeline.function = function;
+  entry.pipeline = std::move(function);
   // An error from inside a helper may come without a place; the file and the function are known here.
   const auto placed = [&](const std::string& what) {
-    return what.starts_with(":") ? fmt::format("{}: function '{}'{}", variant.source.string(), function, what) : what;
+    return what.starts_with(":") ? fmt::format("{}: function '{}'{}", variant.source.string(), entry.pipeline.function, what) : what;
   };
   try {
     entry.layout = library.pipeline(entry.pipeline)->layout();
@@ -178,7 +188,7 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
   return {contract, std::move(entry)};
 }
 
-Discovery discover(const kernels::Variant& variant, const metal::Library& library, const std::set<std::string>& keys) {
+Discovery discover(const kernels::Variant& variant, const metal::Library& library, const std::set<kernels::FunctionKey>& keys) {
   return Finder(variant, library).find(keys);
 }
 

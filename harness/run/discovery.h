@@ -15,19 +15,21 @@
 namespace assay::harness {
 
 struct Discovery {
-  std::map<std::string, kernels::BoundKernel, std::less<>> kernels;  // by entry key
-  std::map<std::string, std::string, std::less<>> absent;            // entry key -> why there is none
-  std::vector<std::string> notes;                                    // which functions were chosen, if not by the family's names
+  std::map<kernels::FunctionKey, kernels::BoundKernel> kernels;
+  std::map<std::string, std::string, std::less<>> absent;  // entry -> why there is none
+  std::vector<std::string> notes;                          // which functions were chosen, if not by the family's names
 };
 
-// Binds the functions of `keys`. A function of the name that [entry] or the family gives is taken; a described variant must have
-// it. A lone file may call its functions otherwise: among those whose arguments bind, the one whose name speaks for the key
+// Binds the functions of `keys`, for which entries decide. A function of the name that [entry] or the family gives is taken; a described
+// variant must have it. A lone file may call its functions otherwise: among those whose arguments bind, the one whose name speaks for the
+// key
 // ("...256..." for d256) or for no key at all. Throws metal::PipelineError or metal::AbiMismatch, with file, line and
 // function, if the file has none or the choice is not unique.
-[[nodiscard]] Discovery discover(const kernels::Variant& variant, const metal::Library& library, const std::set<std::string>& keys);
+[[nodiscard]] Discovery discover(const kernels::Variant& variant, const metal::Library& library,
+                                 const std::set<kernels::FunctionKey>& keys);
 
-// Compiles and binds one function of the library.
+// Compiles and binds one function of the library; constants that it does not declare are left out.
 [[nodiscard]] kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, const kernels::Variant& variant,
-                                                 const metal::Library& library, const std::string& function);
+                                                 const metal::Library& library, metal::PipelineDescriptor function);
 
 }  // namespace assay::harness

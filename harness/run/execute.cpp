@@ -76,12 +76,12 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
       verdict.reason = refusal.what();
       return outcome;
     }
-    const std::string key = about.family->entry_key(about.values);
+    const kernels::FunctionKey key = about.family->function_key(about.values);
     const kernels::BoundKernel* kernel = prepared.kernel(key);
     if (kernel == nullptr) {
-      const auto absent = prepared.absent.find(key);
+      const auto absent = prepared.absent.find(key.entry);
       verdict.status = Status::skipped;
-      verdict.reason = absent == prepared.absent.end() ? fmt::format("no function for {}", key) : absent->second;
+      verdict.reason = absent == prepared.absent.end() ? fmt::format("no function for {}", kernels::to_string(key)) : absent->second;
       return outcome;
     }
 

@@ -146,17 +146,15 @@ void execute_tq4(Execution& execution) {
   buffers.v_norms = {v_norms.get()};
   buffers.dst = dst.view();
   if (partials) buffers.partials = partials->view();
-  const auto reduce = execution.prepared.reduce.find(fmt::format("d{}", parameters.head_dim));
-  const kernels::BoundKernel* reduce_kernel = reduce == execution.prepared.reduce.end() ? nullptr : &reduce->second;
-  verdict.simulator_seconds =
-      timed([&] { kernels::encode_tq4(execution.simulator, execution.kernel, reduce_kernel, parameters, buffers); });
+  const kernels::BoundKernel* reduce = execution.prepared.helper("reduce", {fmt::format("d{}", parameters.head_dim)});
+  verdict.simulator_seconds = timed([&] { kernels::encode_tq4(execution.simulator, execution.kernel, reduce, parameters, buffers); });
 
   verdict.row_length = parameters.head_dim;
   oracles::MergedPartials merged;
   if (partials) {
     merged = oracles::merge_partials(partials_shape, partials->values(), metal::kPoisonWord);
     verdict.reason = find_broken_promise(partials_shape, partials->values(), parameters.kv_seq_len);
-    verdict.stages.push_back(judge_reduce(execution.prepared.reduce_owner, partials_shape, *partials, dst));
+    verdict.stages.push_back(judge_reduce(execution.prepared.helper_owner("reduce"), partials_shape, *partials, dst));
     add_to_digest(verdict.digest, partials->bytes());
   }
   const auto judge_by = [&](const oracles::Expected& by) {

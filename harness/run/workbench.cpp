@@ -16,23 +16,34 @@
 namespace assay::harness {
 namespace {
 
-// The reduce family's entry for a key of a decode family: both are told apart by head dimension alone.
-bool has_reduce(const metal::Library& library, const std::set<std::string>& keys) {
-  const kernels::FamilyContract& reduce = kernels::family_contract("reduce");
-  return std::ranges::all_of(keys, [&](const std::string& key) {
-    const kernels::EntryContract* entry = reduce.find_entry(key);
-    return entry != nullptr && library.has_function(entry->function);
-  });
+using Keys = std::set<kernels::FunctionKey>;
+using Kernels = std::map<kernels::FunctionKey, kernels::BoundKernel>;
+
+// What the selected cases of one variant ask for.
+struct Demand {
+  Keys functions;
+  std::map<std::string, Keys, std::less<>> helpers;  // by family
+};
+
+// The name that a function of a family has in a variant's file; [entry] speaks of the variant's own family only.
+std::string function_name(const kernels::FamilyContract& contract, const kernels::Variant& variant, const std::string& entry) {
+  return variant.family == contract.name ? variant.function(entry) : std::string(contract.find_entry(entry)->function);
+}
+
+bool has_functions(const metal::Library& library, const kernels::FamilyContract& contract, const kernels::Variant& variant,
+                   const Keys& keys) {
+  return std::ranges::all_of(
+      keys, [&](const kernels::FunctionKey& key) { return library.has_function(function_name(contract, variant, key.entry)); });
 }
 
 // Compiles the functions that will be asked for, several at a time. A failure is left for the one who asks: there it has
 // a context.
-void compile_ahead(const metal::Library& library, const std::vector<std::string>& functions, unsigned jobs) {
+void compile_ahead(const metal::Library& library, const std::vector<metal::PipelineDescriptor>& functions, unsigned jobs) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < functions.size(); i = next++) {
       try {
-        static_cast<void>(library.pipeline({functions[i], {}}));
+        static_cast<void>(library.pipeline(functions[i]));
       } catch (const std::exception&) {
       }
     }
@@ -71,7 +82,7 @@ class IdleEncoder final : public metal::ComputeEncoder {
 
 // What the kernels deviate in, each deviation once; those that differ in their last word only, as one field after the other does,
 // share a line.
-std::vector<std::string> merged_notes(const std::map<std::string, kernels::BoundKernel, std::less<>>& kernels) {
+std::vector<std::string> merged_notes(const Kernels& kernels) {
   std::set<std::string> told;
   std::vector<std::pair<std::string, std::string>> lines;  // all but the last word; last words
   for (const auto& [key, kernel] : kernels) {
@@ -95,7 +106,7 @@ class Preparation {
  public:
   Preparation(std::span<const kernels::Variant> catalogue, const WorkbenchOptions& options) : catalogue_(catalogue), options_(options) {}
 
-  PreparedVariant prepare(const kernels::Variant& described, const std::set<std::string>& keys) {
+  PreparedVariant prepare(const kernels::Variant& described, const Demand& demand) {
     PreparedVariant prepared;
     prepared.variant = described;
     if (options_.user_variant.empty() || options_.user_variant == described.name) {
@@ -112,17 +123,21 @@ class Preparation {
 
     const auto library = load(variant);
     prepared.libraries.push_back(library);
-    compile_ahead(*library, functions_of(variant, *library, keys), options_.jobs);
-    Discovery found = discover(variant, *library, keys);
+    compile_ahead(*library, functions_of(variant, *library, demand.functions), options_.jobs);
+    Discovery found = discover(variant, *library, demand.functions);
     prepared.kernels = std::move(found.kernels);
     prepared.absent = std::move(found.absent);
     prepared.notes = std::move(found.notes);
-    if (variant.family == "tq4" && !prepared.kernels.empty()) add_reduce(prepared, *library);
+    if (!prepared.kernels.empty()) {
+      for (const auto& [family, keys] : demand.helpers) add_helpers(prepared, *library, family, keys);
+    }
 
     for (const std::string& note : merged_notes(prepared.kernels)) prepared.notes.push_back(fmt::format("{}: {}", variant.name, note));
     check_fields(prepared);
-    check_values(prepared, prepared.kernels);
-    if (prepared.reduce_owner == variant.name) check_values(prepared, prepared.reduce);
+    check_values(kernels::family_contract(variant.family), prepared.kernels);
+    for (const auto& [family, helpers] : prepared.helpers) {
+      if (helpers.owner == variant.name) check_values(kernels::family_contract(family), helpers.kernels);
+    }
     return prepared;
   }
 
@@ -137,39 +152,50 @@ class Preparation {
     return library;
   }
 
-  static std::vector<std::string> functions_of(const kernels::Variant& variant, const metal::Library& library,
-                                               const std::set<std::string>& keys) {
-    std::vector<std::string> functions;
-    for (const std::string& key : keys) {
-      if (std::string function = variant.function(key); library.has_function(function)) functions.push_back(std::move(function));
+  static std::vector<metal::PipelineDescriptor> functions_of(const kernels::Variant& variant, const metal::Library& library,
+                                                             const Keys& keys) {
+    std::vector<metal::PipelineDescriptor> functions;
+    for (const kernels::FunctionKey& key : keys) {
+      if (std::string function = variant.function(key.entry); library.has_function(function))
+        functions.push_back({std::move(function), key.constants});
     }
     return functions;
   }
 
-  void add_reduce(PreparedVariant& prepared, const metal::Library& own) {
-    const kernels::FamilyContract& contract = kernels::family_contract("reduce");
-    std::set<std::string> keys;
-    for (const auto& [key, kernel] : prepared.kernels) keys.insert(key);
-    if (has_reduce(own, keys)) {
-      prepared.reduce_owner = prepared.variant.name;
-      for (const std::string& key : keys) {
-        prepared.reduce.emplace(key, bind_function(contract, prepared.variant, own, std::string(contract.find_entry(key)->function)));
-      }
-      prepared.notes.push_back(fmt::format("{} brings its own reduce; it is judged with --family reduce", prepared.variant.name));
+  // From the variant's own file if that has all of them, else from the first variant of their family, else of the variant's family, that
+  // has.
+  void add_helpers(PreparedVariant& prepared, const metal::Library& own, const std::string& family, const Keys& keys) {
+    const kernels::FamilyContract& contract = kernels::family_contract(family);
+    const std::string& name = prepared.variant.name;
+    PreparedHelpers& helpers = prepared.helpers[family];
+    if (has_functions(own, contract, prepared.variant, keys)) {
+      helpers.owner = name;
+      bind_helpers(helpers, contract, prepared.variant, own, keys);
+      prepared.notes.push_back(fmt::format("{} brings its own {}; it is judged with --family {}", name, family, family));
       return;
     }
-    const auto lender = std::ranges::find(catalogue_, "reduce", &kernels::Variant::family);
-    if (lender == catalogue_.end()) {
-      throw kernels::VariantError(
-          fmt::format("{} needs a reduce for nwg > 1, and there is no variant of family reduce", prepared.variant.name));
+    for (const std::string& wanted : {family, prepared.variant.family}) {
+      for (const kernels::Variant& lender : catalogue_) {
+        if (lender.family != wanted || lender.name == name) continue;
+        const auto library = load(lender);
+        if (!has_functions(*library, contract, lender, keys)) continue;
+        helpers.owner = lender.name;
+        bind_helpers(helpers, contract, lender, *library, keys);
+        prepared.libraries.push_back(library);
+        prepared.notes.push_back(fmt::format("{} has no {} of its own and borrows {}", name, family, lender.name));
+        return;
+      }
     }
-    const auto library = load(*lender);
-    compile_ahead(*library, functions_of(*lender, *library, keys), options_.jobs);
-    Discovery found = discover(*lender, *library, keys);
-    prepared.reduce = std::move(found.kernels);
-    prepared.reduce_owner = lender->name;
-    prepared.libraries.push_back(library);
-    prepared.notes.push_back(fmt::format("{} has no reduce of its own and borrows {}", prepared.variant.name, lender->name));
+    throw kernels::VariantError(fmt::format("{} needs a {}, and neither its file nor any variant has one", name, family));
+  }
+
+  void bind_helpers(PreparedHelpers& helpers, const kernels::FamilyContract& contract, const kernels::Variant& variant,
+                    const metal::Library& library, const Keys& keys) {
+    std::vector<metal::PipelineDescriptor> functions;
+    for (const kernels::FunctionKey& key : keys) functions.push_back({function_name(contract, variant, key.entry), key.constants});
+    compile_ahead(library, functions, options_.jobs);
+    auto function = functions.begin();
+    for (const kernels::FunctionKey& key : keys) helpers.kernels.emplace(key, bind_function(contract, variant, library, *function++));
   }
 
   // A value that no struct takes is a misspelt name.
@@ -186,7 +212,9 @@ class Preparation {
       }
     };
     collect(prepared.kernels);
-    if (prepared.reduce_owner == prepared.variant.name) collect(prepared.reduce);
+    for (const auto& [family, helpers] : prepared.helpers) {
+      if (helpers.owner == prepared.variant.name) collect(helpers.kernels);
+    }
     for (const auto& [name, value] : prepared.variant.fields) {
       if (known.contains(name)) continue;
       throw kernels::VariantError(
@@ -196,11 +224,10 @@ class Preparation {
 
   // Fills every struct once with the values of the user and harmless ones of the family's, so that a value that does not fit,
   // which is the same for all cases, is told once and before any of them.
-  static void check_values(const PreparedVariant& prepared, const std::map<std::string, kernels::BoundKernel, std::less<>>& kernels) {
+  static void check_values(const kernels::FamilyContract& contract, const Kernels& kernels) {
     IdleEncoder encoder;
     for (const auto& [key, kernel] : kernels) {
       kernels::FieldValues own;
-      const kernels::FamilyContract& contract = kernels::family_contract(&kernels == &prepared.reduce ? "reduce" : prepared.variant.family);
       for (const kernels::FieldContract& field : contract.fields) {
         const bool floating = field.type == metal::ScalarType::float32;
         own.emplace(field.name, floating ? metal::FieldValue::of(0.0F) : metal::FieldValue::of(std::uint32_t{0}));
@@ -222,22 +249,38 @@ class Preparation {
 
 }  // namespace
 
-const kernels::BoundKernel* PreparedVariant::kernel(std::string_view entry_key) const {
-  const auto found = kernels.find(entry_key);
+const kernels::BoundKernel* PreparedVariant::kernel(const kernels::FunctionKey& key) const {
+  const auto found = kernels.find(key);
   return found == kernels.end() ? nullptr : &found->second;
 }
 
+const kernels::BoundKernel* PreparedVariant::helper(std::string_view family, const kernels::FunctionKey& key) const {
+  const auto of_family = helpers.find(family);
+  if (of_family == helpers.end()) return nullptr;
+  const auto found = of_family->second.kernels.find(key);
+  return found == of_family->second.kernels.end() ? nullptr : &found->second;
+}
+
+std::string PreparedVariant::helper_owner(std::string_view family) const {
+  const auto found = helpers.find(family);
+  return found == helpers.end() ? std::string() : found->second.owner;
+}
+
 Workbench::Workbench(std::span<const kernels::Variant> catalogue, std::span<const Case> cases, const WorkbenchOptions& options) {
-  std::map<std::string, std::set<std::string>> keys;
+  std::map<std::string, Demand> demands;
   for (const Case& value : cases) {
-    std::set<std::string>& needed = keys[value.variant];
+    Demand& demand = demands[value.variant];
     // A head_dim that no kernel has gets as far as the launch code, which refuses it.
-    if (std::string key = value.family->entry_key(value.values); value.family->contract->find_entry(key) != nullptr)
-      needed.insert(std::move(key));
+    kernels::FunctionKey key = value.family->function_key(value.values);
+    if (value.family->contract->find_entry(key.entry) == nullptr) continue;
+    demand.functions.insert(std::move(key));
+    if (!value.family->helpers) continue;
+    for (HelperKey& helper : value.family->helpers(value.values))
+      demand.helpers[std::string(helper.family)].insert(std::move(helper.function));
   }
 
   Preparation preparation(catalogue, options);
-  for (const auto& [name, needed] : keys) {
+  for (const auto& [name, needed] : demands) {
     const auto variant = std::ranges::find(catalogue, name, &kernels::Variant::name);
     if (variant == catalogue.end()) throw std::invalid_argument(fmt::format("no variant '{}'", name));
     variants_.emplace(name, preparation.prepare(*variant, needed));

@@ -17,20 +17,29 @@
 
 namespace assay::harness {
 
+// Functions of another family that a launch dispatches as well.
+struct PreparedHelpers {
+  std::string owner;  // name of the variant that they are from
+  std::map<kernels::FunctionKey, kernels::BoundKernel> kernels;
+};
+
 // One variant with the functions that the selected cases need. Immutable and safe to share between threads.
 struct PreparedVariant {
   kernels::Variant variant;
-  std::vector<std::shared_ptr<metal::Library>> libraries;            // its own first, then those it borrows from
-  std::map<std::string, kernels::BoundKernel, std::less<>> kernels;  // by entry key
-  std::map<std::string, kernels::BoundKernel, std::less<>> reduce;   // tq4 only: by entry key of the reduce family
-  std::string reduce_owner;                                          // name of the variant that `reduce` is from
-  std::map<std::string, std::string, std::less<>> absent;            // entry key -> why its cases are skipped
-  std::string weaker_storage;                                        // what [accuracy] declares, with its reason; empty: nothing
-  std::vector<KnownFinding> known_findings;                          // failures that its description declares
-  std::vector<std::string> notes;                                    // what a reader of the verdicts should know
+  std::vector<std::shared_ptr<metal::Library>> libraries;  // its own first, then those it borrows from
+  std::map<kernels::FunctionKey, kernels::BoundKernel> kernels;
+  std::map<std::string, PreparedHelpers, std::less<>> helpers;  // by family
+  std::map<std::string, std::string, std::less<>> absent;       // entry -> why its cases are skipped
+  std::string weaker_storage;                                   // what [accuracy] declares, with its reason; empty: nothing
+  std::vector<KnownFinding> known_findings;                     // failures that its description declares
+  std::vector<std::string> notes;                               // what a reader of the verdicts should know
 
-  // nullptr if the variant has no function for the key; then `absent` has the reason.
-  [[nodiscard]] const kernels::BoundKernel* kernel(std::string_view entry_key) const;
+  // nullptr if the variant has no such function; then `absent` has the reason.
+  [[nodiscard]] const kernels::BoundKernel* kernel(const kernels::FunctionKey& key) const;
+  // nullptr if no selected case needs it.
+  [[nodiscard]] const kernels::BoundKernel* helper(std::string_view family, const kernels::FunctionKey& key) const;
+  // Name of the variant that the helpers of a family are from; empty if none are needed.
+  [[nodiscard]] std::string helper_owner(std::string_view family) const;
 };
 
 struct WorkbenchOptions {

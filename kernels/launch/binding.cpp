@@ -60,6 +60,7 @@ BoundKernel::BoundKernel(const FamilyContract& contract, KernelEntry entry) : co
   }
   resolve_arguments();
   for (const ArgumentContract& argument : contract_->arguments) {
+    if (!has(argument.name)) continue;
     const BoundArgument& found = bound(argument.name);
     check_argument(argument, found);
     if (argument.role == ArgumentRole::parameters) check_parameters(found);
@@ -126,6 +127,7 @@ void BoundKernel::resolve_arguments() {
             return fmt::format("argument '{}' taken as {}, by its index {}", candidate.name, wanted.name, wanted.index);
           });
 
+  std::erase_if(missing, [](const ArgumentContract* argument) { return argument->optional; });
   if (!missing.empty()) {
     std::vector<std::string> wanted;
     for (const ArgumentContract* argument : missing) wanted.push_back(fmt::format("{} (buffer {})", argument->name, argument->index));
@@ -179,7 +181,7 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
   for (const FieldContract& wanted : contract_->fields) {
     const metal::StructField* field = layout.find(wanted.name);
     if (field == nullptr) {
-      missing.push_back(wanted.name);
+      if (!wanted.optional) missing.push_back(wanted.name);
       continue;
     }
     const bool integer = is_integer(wanted.type);
@@ -210,6 +212,7 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
   }
   std::ranges::sort(by_offset, {}, &metal::StructField::offset);
   const auto same_name = [](const metal::StructField* field, std::string_view name) { return field->name == name; };
+  std::erase_if(known, [&](std::string_view name) { return layout.find(name) == nullptr; });
   if (!std::ranges::equal(by_offset, known, same_name)) {
     notes_.push_back(fmt::format("struct {} has its fields in another order than the contract", layout.name));
   }
@@ -219,7 +222,9 @@ void BoundKernel::set_parameters(metal::ComputeEncoder& encoder, const FieldValu
   const auto parameters = std::ranges::find(contract_->arguments, ArgumentRole::parameters, &ArgumentContract::role);
   const BoundArgument& found = bound(parameters->name);
   std::vector<std::string_view> required;
-  for (const FieldContract& field : contract_->fields) required.push_back(field.name);
+  for (const FieldContract& field : contract_->fields) {
+    if (!field.optional) required.push_back(field.name);
+  }
 
   FieldValues all;
   for (const metal::StructField& field : found.layout->fields) {
@@ -234,6 +239,7 @@ void BoundKernel::set_parameters(metal::ComputeEncoder& encoder, const FieldValu
 }
 
 void BoundKernel::set_scalar(metal::ComputeEncoder& encoder, std::string_view argument, std::uint32_t value) const {
+  if (!has(argument)) return;
   const BoundArgument& found = bound(argument);
   metal::StructLayout layout;
   layout.name = found.name;
@@ -243,7 +249,7 @@ void BoundKernel::set_scalar(metal::ComputeEncoder& encoder, std::string_view ar
 }
 
 void BoundKernel::set_buffer(metal::ComputeEncoder& encoder, std::string_view argument, metal::BufferView view) const {
-  encoder.set_buffer(bound(argument).index, view);
+  if (has(argument)) encoder.set_buffer(bound(argument).index, view);
 }
 
 void BoundKernel::set_threadgroup_memory(metal::ComputeEncoder& encoder, std::size_t bytes) const {

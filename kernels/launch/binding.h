@@ -42,8 +42,12 @@ class BoundKernel {
   [[nodiscard]] const KernelEntry& entry() const { return entry_; }
 
   void set_pipeline(metal::ComputeEncoder& encoder) const { encoder.set_pipeline(entry_.pipeline); }
+  // Whether the kernel has this argument of the contract; only optional ones may be missing.
+  [[nodiscard]] bool has(std::string_view argument) const { return arguments_.contains(argument); }
+
   // Fills the parameter struct by name; `values` holds every field of the contract.
   void set_parameters(metal::ComputeEncoder& encoder, const FieldValues& values) const;
+  // The following do nothing for an optional argument that the kernel does not have.
   void set_scalar(metal::ComputeEncoder& encoder, std::string_view argument, std::uint32_t value) const;
   void set_buffer(metal::ComputeEncoder& encoder, std::string_view argument, metal::BufferView view) const;
   // Does nothing if the kernel has no threadgroup argument (it may declare its own threadgroup memory). Throws
