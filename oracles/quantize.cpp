@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -33,21 +34,51 @@ struct Uncertain {
   double bound;
 };
 
-// ||y|| / root of a block whose coordinates carry `error` each. The root of a sum of squares with relative error x has relative error
+// Whether a row is two coordinates of one size among zeros. Such a row's transform is 0 or twice that size everywhere, and the zeros
+// are exact in float, before the normalisation or after it and in any order of sums.
+bool is_pair(std::span<const float> row) {
+  std::array<float, 2> pair = {};
+  std::size_t count = 0;
+  for (const float x : row) {
+    if (x == 0.0F) continue;
+    if (count == pair.size()) return false;
+    pair[count++] = std::abs(x);
+  }
+  return count == pair.size() && pair[0] == pair[1];
+}
+
+// How far each coordinate of the rotation may be off in float.
+std::vector<double> rotation_errors(std::span<const float> src, const Expected& rotated, std::size_t head_dim) {
+  std::vector<double> errors = rotated.bound;
+  for (std::size_t first = 0; first < src.size(); first += head_dim) {
+    const bool keeps_zeros = is_pair(src.subspan(first, head_dim));
+    for (std::size_t i = first; i < first + head_dim; ++i) {
+      // A row of zeros has exact zeros as its transform, whatever the bound allows for flushed sums.
+      if (rotated.magnitude[i] == 0.0 || (keeps_zeros && rotated.value[i] == 0.0)) errors[i] = 0.0;
+    }
+  }
+  return errors;
+}
+
+// ||y|| / root of a block whose coordinates carry the given errors. The root of a sum of squares with relative error x has relative error
 // at most x (if the sum errs upward, x / 2); squares that underflow take at most `lost` from the sum, or add it.
-Uncertain norm_of(std::span<const double> y, double error, double root, std::size_t sum_depth, const ArithmeticProfile& profile) {
-  double squares = 0.0;
-  for (const double coordinate : y) squares += coordinate * coordinate;
-  const double size = std::sqrt(squares);
+Uncertain norm_of(std::span<const double> y, std::span<const double> errors, double root, std::size_t sum_depth,
+                  const ArithmeticProfile& profile) {
+  const auto norm = [](std::span<const double> x) {
+    double squares = 0.0;
+    for (const double coordinate : x) squares += coordinate * coordinate;
+    return std::sqrt(squares);
+  };
+  const double size = norm(y);
   const double count = static_cast<double>(y.size());
   // By the triangle inequality a norm moves by no more than the norm of what moved it.
-  const double moved = error * std::sqrt(count);
+  const double moved = norm(errors);
   const double relative = gamma(static_cast<double>(sum_depth)) + gamma(1.0 + profile.divide_error);
   const double lost = count * (profile.eta + profile.eta_add);
   // sqrt(s + d) - sqrt(s) is below sqrt(d), and below d / sqrt(s) where s is not small.
   const double from_underflow = std::min(std::sqrt(lost), size > 0.0 ? lost / size : std::numeric_limits<double>::infinity());
   const double bound = (moved + (size + moved) * relative + from_underflow * (1.0 + relative)) / root + profile.eta;
-  return {size / root, size == 0.0 && error == 0.0 ? 0.0 : bound};
+  return {size / root, size == 0.0 && moved == 0.0 ? 0.0 : bound};
 }
 
 // The factor that a block's coordinates are multiplied with: unit / norm, by reciprocal and product.
@@ -64,6 +95,7 @@ QuantizedToken quantize(const QuantizeShape& shape, std::span<const float> src, 
   require(shape, src);
   const std::span<const float> centroids = codebook(shape.bits);
   const Expected rotated = fwht(src, shape.head_dim, FwhtMode::signs_first, profile);
+  const std::vector<double> rotation_error = rotation_errors(src, rotated, shape.head_dim);
   const std::size_t depth = sum_depth == 0 ? kBlock : std::min(sum_depth, kBlock);
   const double smallest = static_cast<double>(kSmallestNorm);
   const bool blocks = shape.head_dim > kBlock;
@@ -75,10 +107,8 @@ QuantizedToken quantize(const QuantizeShape& shape, std::span<const float> src, 
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * kBlock;
     const std::span<const double> y(rotated.value.data() + first, kBlock);
-    // A row of zeros has exact zeros as its transform, whatever the bound allows for flushed sums.
-    const bool is_zero = rotated.magnitude[first] == 0.0;
-    const double error = is_zero ? 0.0 : rotated.bound[first];
-    const Uncertain norm = norm_of(y, error, root, depth, profile);
+    const std::span<const double> errors(rotation_error.data() + first, kBlock);
+    const Uncertain norm = norm_of(y, errors, root, depth, profile);
     token.norms.value.push_back(norm.value);
     token.norms.bound.push_back(norm.bound);
     token.norms.magnitude.push_back(norm.value);
@@ -89,8 +119,10 @@ QuantizedToken quantize(const QuantizeShape& shape, std::span<const float> src, 
     const Uncertain factor = must_vanish ? Uncertain{0.0, 0.0} : factor_of(norm, unit, profile);
     for (std::size_t i = 0; i < kBlock; ++i) {
       const double scaled = y[i] * factor.value;
-      const double largest = (std::abs(y[i]) + error) * (factor.value + factor.bound) * (1.0 + gamma(1.0)) + profile.eta;
-      const double reach = must_vanish ? 0.0 : largest - std::abs(scaled);
+      const double largest = (std::abs(y[i]) + errors[i]) * (factor.value + factor.bound) * (1.0 + gamma(1.0)) + profile.eta;
+      // Zero times any factor is zero: nothing underflows.
+      const bool is_zero = must_vanish || (y[i] == 0.0 && errors[i] == 0.0);
+      const double reach = is_zero ? 0.0 : largest - std::abs(scaled);
       const double low = may_vanish ? std::min(0.0, scaled - reach) : scaled - reach;
       const double high = may_vanish ? std::max(0.0, scaled + reach) : scaled + reach;
       const double input = norm.value <= smallest ? 0.0 : scaled;

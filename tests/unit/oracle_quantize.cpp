@@ -164,6 +164,46 @@ TEST(QuantizeOracle, TheZeroVectorGoesToTheLowerOfTheMiddleCells) {
   }
 }
 
+// Half of a pair's transform is zero, exactly: those coordinates lie on the middle boundary, where a tie goes down.
+TEST(QuantizeOracle, ZerosOfAPairAreTies) {
+  for (const QuantizeShape& shape : kShapes) {
+    std::vector<float> rows(shape.kv_heads * shape.head_dim, 0.0F);
+    for (std::size_t head = 0; head < shape.kv_heads; ++head) {
+      rows[head * shape.head_dim + 3] = 0.3F;
+      rows[head * shape.head_dim + 100 + head] = -0.3F;
+    }
+    const QuantizedToken exact = quantize(shape, rows);
+    const auto middle = static_cast<std::uint8_t>((1 << (shape.bits - 1)) - 1);
+    std::size_t ties = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (exact.inputs.value[i] != 0.0) continue;
+      ++ties;
+      EXPECT_EQ(exact.lowest[i], middle) << i;
+      EXPECT_EQ(exact.highest[i], middle) << i;
+    }
+    EXPECT_EQ(ties, rows.size() / 2);
+    EXPECT_EQ(outside(float_quantize(shape, rows, true), exact), 0U);
+    EXPECT_EQ(outside(float_quantize(shape, rows, true, {.ties_up = true}), exact), ties);
+
+    // Nothing of the kind is known of a row that is no pair.
+    for (std::size_t head = 0; head < shape.kv_heads; ++head) rows[head * shape.head_dim + 5] = 0.3F;
+    const QuantizedToken triple = quantize(shape, rows);
+    for (const double bound : triple.inputs.bound) EXPECT_GT(bound, 0.0);
+  }
+}
+
+// Two coordinates half a row apart leave one of the blocks without anything, the other with all.
+TEST(QuantizeOracle, ABlockOfExactZerosHasNormZero) {
+  std::vector<float> row(512, 0.0F);
+  row[7] = row[7 + 256] = 2.0F;
+  const QuantizedToken exact = quantize({1, 512, 4, 1.0F}, row);
+  const std::size_t empty = exact.norms.value[0] == 0.0 ? 0 : 1;
+  EXPECT_EQ(exact.norms.value[empty], 0.0);
+  EXPECT_EQ(exact.norms.bound[empty], 0.0);
+  EXPECT_GT(exact.norms.value[1 - empty], 0.1);
+  for (std::size_t i = empty * 256; i < empty * 256 + 256; ++i) EXPECT_EQ(exact.lowest[i], 7);
+}
+
 TEST(QuantizeOracle, OneHotSpreadsEvenly) {
   std::vector<float> row(256, 0.0F);
   row[0] = 16.0F;
