@@ -62,10 +62,56 @@ constexpr std::array kFwhtFields = {
     FieldContract{"num_heads", ScalarType::uint32},
 };
 
+constexpr std::array kQuantizeEntries = {
+    EntryContract{"fast_d256", "hadamard_quantize_kv_fast_d256"},
+    EntryContract{"fast_d512", "hadamard_quantize_kv_fast_d512"},
+    EntryContract{"hb_d256", "hadamard_quantize_kv_hb_d256"},
+    EntryContract{"hb_d512", "hadamard_quantize_kv_hb_d512"},
+};
+constexpr std::array kQuantizeArguments = {
+    ArgumentContract{"src", 0, input, ScalarType::float32},
+    ArgumentContract{"packed", 1, output, ScalarType::uint8},
+    ArgumentContract{"norms", 2, output, ScalarType::float32},
+    ArgumentContract{"params", 3, parameters, ScalarType::other},
+    ArgumentContract{"rms_scratch", 4, output, ScalarType::float32, true},
+};
+constexpr std::array kQuantizeFields = {
+    FieldContract{"head_dim", ScalarType::uint32},
+    FieldContract{"num_kv_heads", ScalarType::uint32},
+    FieldContract{"write_pos", ScalarType::uint32},
+    FieldContract{"cache_capacity", ScalarType::uint32},
+    FieldContract{"is_sliding", ScalarType::uint32},
+    FieldContract{"scale_factor_d512", ScalarType::float32},
+    FieldContract{"rms_probe_enabled", ScalarType::uint32, true},
+    FieldContract{"codebook_bits", ScalarType::uint32, true},
+};
+
+constexpr std::array kDequantizeEntries = {
+    EntryContract{"4bit", "tq_dequantize_kv"},
+    EntryContract{"hb", "tq_dequantize_hb_kv"},
+};
+constexpr std::array kDequantizeArguments = {
+    ArgumentContract{"packed", 0, input, ScalarType::uint8},
+    ArgumentContract{"norms", 1, input, ScalarType::float32},
+    ArgumentContract{"dst", 2, output, ScalarType::float32},
+    ArgumentContract{"params", 3, parameters, ScalarType::other},
+};
+constexpr std::array kDequantizeFields = {
+    FieldContract{"head_dim", ScalarType::uint32},
+    FieldContract{"num_kv_heads", ScalarType::uint32},
+    FieldContract{"read_pos", ScalarType::uint32},
+    FieldContract{"cache_capacity", ScalarType::uint32},
+    FieldContract{"norms_per_pos", ScalarType::uint32},
+    FieldContract{"scale_factor_d512", ScalarType::float32},
+    FieldContract{"codebook_bits", ScalarType::uint32, true},
+};
+
 constexpr std::array kFamilies = {
     FamilyContract{"tq4", kTq4Entries, kTq4Arguments, kTq4Fields, true},
     FamilyContract{"reduce", kReduceEntries, kReduceArguments, kReduceFields, false},
     FamilyContract{"fwht", kFwhtEntries, kFwhtArguments, kFwhtFields, false},
+    FamilyContract{"quantize", kQuantizeEntries, kQuantizeArguments, kQuantizeFields, false},
+    FamilyContract{"dequantize", kDequantizeEntries, kDequantizeArguments, kDequantizeFields, false},
 };
 
 std::string to_string(const metal::FunctionConstant& value) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <stdexcept>
 
 namespace assay::kernels {
@@ -19,6 +20,35 @@ void require_positive(std::string_view field, std::uint64_t value) {
 void require_nwg(std::uint64_t nwg) {
   if (nwg < 1 || nwg > 32) throw std::invalid_argument(fmt::format("nwg = {}: accepted are 1 .. 32", nwg));
 }
+
+void require_codebook_bits(std::uint64_t bits) {
+  if (bits != 4 && bits != 5 && bits != 6 && bits != 8) {
+    throw std::invalid_argument(fmt::format("codebook_bits = {}: accepted are 4, 5, 6, 8", bits));
+  }
+}
+
+void require_slot(std::string_view field, std::uint64_t position, std::uint64_t capacity, std::string_view unless) {
+  if (position >= capacity) {
+    throw std::invalid_argument(fmt::format("{} = {} is not below cache_capacity = {}{}", field, position, capacity, unless));
+  }
+}
+
+void require_scale_factor(float scale_factor_d512, std::uint64_t head_dim) {
+  if (head_dim == 512 && !(scale_factor_d512 > 0.0F && std::isfinite(scale_factor_d512))) {
+    throw std::invalid_argument(
+        fmt::format("scale_factor_d512 = {} with head_dim = 512: a positive, finite number is needed", scale_factor_d512));
+  }
+}
+
+void require_reachable(std::string_view what, std::uint64_t bytes, std::uint32_t offset_bits) {
+  const std::uint64_t limit = std::uint64_t{1} << 32;
+  if (bytes > limit && offset_bits < 64) {
+    throw std::invalid_argument(
+        fmt::format("{} = {} bytes, but the kernel's {}-bit offsets reach {} bytes", what, bytes, offset_bits, limit));
+  }
+}
+
+std::uint64_t cache_row_bytes(std::uint64_t codebook_bits, std::uint64_t head_dim) { return codebook_bits == 4 ? head_dim / 2 : head_dim; }
 
 void require_size(std::string_view argument, metal::BufferView view, std::uint64_t bytes, std::string_view shape) {
   if (view.size() < bytes) {

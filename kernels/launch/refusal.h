@@ -11,7 +11,17 @@ namespace assay::kernels {
 void require_head_dim(std::uint64_t head_dim);                       // 256 or 512
 void require_positive(std::string_view field, std::uint64_t value);  // >= 1
 void require_nwg(std::uint64_t nwg);                                 // 1 .. 32
+void require_codebook_bits(std::uint64_t bits);                      // 4, 5, 6 or 8
+// A position of a cache that is below its capacity; `unless` ends the sentence.
+void require_slot(std::string_view field, std::uint64_t position, std::uint64_t capacity, std::string_view unless = {});
+// A positive, finite number at head_dim 512, where kernels use it; anything at 256.
+void require_scale_factor(float scale_factor_d512, std::uint64_t head_dim);
+// A cache whose `bytes` the kernel's offsets can count.
+void require_reachable(std::string_view what, std::uint64_t bytes, std::uint32_t offset_bits);
 // A buffer that holds at least `bytes` from its view's offset on; `shape` says what the contract stores there.
 void require_size(std::string_view argument, metal::BufferView view, std::uint64_t bytes, std::string_view shape);
+
+// Bytes of one position of one head in a TurboQuant cache: two indices a byte with 4 bits, one with more.
+[[nodiscard]] std::uint64_t cache_row_bytes(std::uint64_t codebook_bits, std::uint64_t head_dim);
 
 }  // namespace assay::kernels

@@ -28,4 +28,39 @@ metal::ArgumentLayout fwht_layout(const std::string& function) {
   return layout_of(function, {buffer_argument("data", 0, float32, false), struct_argument("params", 1, params)});
 }
 
+metal::ArgumentLayout quantize4_layout(const std::string& function) {
+  metal::StructLayout params{
+      "QuantizeParams",
+      28,
+      {field("head_dim", uint32, 0), field("num_kv_heads", uint32, 4), field("write_pos", uint32, 8), field("cache_capacity", uint32, 12),
+       field("is_sliding", uint32, 16), field("scale_factor_d512", float32, 20), field("rms_probe_enabled", uint32, 24)}};
+  return layout_of(function, {buffer_argument("src", 0, float32, true), buffer_argument("packed", 1, uint8, false),
+                              buffer_argument("norms", 2, float32, false), struct_argument("params", 3, params),
+                              buffer_argument("rms_scratch", 4, float32, false)});
+}
+
+metal::ArgumentLayout quantizehb_layout(const std::string& function) {
+  metal::StructLayout params{
+      "QuantizeParams",
+      28,
+      {field("head_dim", uint32, 0), field("num_kv_heads", uint32, 4), field("write_pos", uint32, 8), field("cache_capacity", uint32, 12),
+       field("is_sliding", uint32, 16), field("scale_factor_d512", float32, 20), field("codebook_bits", uint32, 24)}};
+  return layout_of(function, {buffer_argument("src", 0, float32, true), buffer_argument("packed", 1, uint8, false),
+                              buffer_argument("norms", 2, float32, false), struct_argument("params", 3, params)});
+}
+
+metal::ArgumentLayout dequantize_layout(const std::string& function, bool is_4bit) {
+  metal::StructLayout params{
+      is_4bit ? "DequantizeParams" : "DequantizeHbParams",
+      24,
+      {field("head_dim", uint32, 0), field("num_kv_heads", uint32, 4), field("read_pos", uint32, 8), field("cache_capacity", uint32, 12),
+       field("norms_per_pos", uint32, 16), field("scale_factor_d512", float32, 20)}};
+  if (!is_4bit) {
+    params.size = 28;
+    params.fields.push_back(field("codebook_bits", uint32, 24));
+  }
+  return layout_of(function, {buffer_argument("packed", 0, uint8, true), buffer_argument("norms", 1, float32, true),
+                              buffer_argument("dst", 2, float32, false), struct_argument("params", 3, params)});
+}
+
 }  // namespace assay::tests

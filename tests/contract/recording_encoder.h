@@ -101,6 +101,9 @@ inline kernels::KernelEntry entry_of(metal::ArgumentLayout layout) {
 metal::ArgumentLayout tq4_layout(const std::string& function = "flash_attn_vec_tq_dk256");
 metal::ArgumentLayout reduce_layout(const std::string& function = "flash_attn_vec_reduce_dk256");
 metal::ArgumentLayout fwht_layout(const std::string& function = "fwht_sign_premult_f32_d256");
+metal::ArgumentLayout quantize4_layout(const std::string& function);
+metal::ArgumentLayout quantizehb_layout(const std::string& function);
+metal::ArgumentLayout dequantize_layout(const std::string& function, bool is_4bit);
 
 inline kernels::BoundKernel bound(std::string_view family, metal::ArgumentLayout layout) {
   return {kernels::family_contract(family), entry_of(std::move(layout))};

@@ -1,0 +1,73 @@
+#include "kernels/launch/quantize.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "kernels/launch/refusal.h"
+
+namespace assay::kernels {
+namespace {
+
+void require_buffers(const QuantizeParameters& p, const QuantizeBuffers& buffers) {
+  const std::uint64_t slots = std::uint64_t{p.num_kv_heads} * p.cache_capacity;
+  const std::uint64_t row_bytes = std::uint64_t{p.num_kv_heads} * p.head_dim * 4;
+  require_size("src", buffers.src, row_bytes, "f32 [num_kv_heads, head_dim]");
+  require_size("packed", buffers.packed, slots * cache_row_bytes(p.codebook_bits, p.head_dim),
+               p.codebook_bits == 4 ? "u8 [num_kv_heads, cache_capacity, head_dim / 2]" : "u8 [num_kv_heads, cache_capacity, head_dim]");
+  require_size("norms", buffers.norms, slots * (p.head_dim / 256) * 4, "f32 [num_kv_heads, cache_capacity, head_dim / 256]");
+  if (p.rms_probe_enabled) require_size("rms_scratch", buffers.rms_scratch, row_bytes, "f32 [num_kv_heads, head_dim]");
+}
+
+}  // namespace
+
+std::string quantize_entry_key(std::uint32_t codebook_bits, std::uint32_t head_dim) {
+  require_head_dim(head_dim);
+  require_codebook_bits(codebook_bits);
+  return fmt::format("{}_d{}", codebook_bits == 4 ? "fast" : "hb", head_dim);
+}
+
+void validate(const QuantizeParameters& p) {
+  require_head_dim(p.head_dim);
+  require_positive("num_kv_heads", p.num_kv_heads);
+  require_positive("cache_capacity", p.cache_capacity);
+  require_codebook_bits(p.codebook_bits);
+  if (!p.is_sliding) require_slot("write_pos", p.write_pos, p.cache_capacity, ", and only is_sliding takes it modulo that");
+  require_scale_factor(p.scale_factor_d512, p.head_dim);
+  if (p.rms_probe_enabled && p.codebook_bits != 4) {
+    throw std::invalid_argument(
+        fmt::format("rms_probe_enabled = 1 with codebook_bits = {}: only the 4-bit kernels have the probe", p.codebook_bits));
+  }
+  require_reachable("num_kv_heads * cache_capacity * bytes of a row",
+                    std::uint64_t{p.num_kv_heads} * p.cache_capacity * cache_row_bytes(p.codebook_bits, p.head_dim), p.offset_bits);
+}
+
+void encode_quantize(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const QuantizeParameters& parameters,
+                     const QuantizeBuffers& buffers) {
+  validate(parameters);
+  require_buffers(parameters, buffers);
+  if (parameters.rms_probe_enabled && !kernel.has("rms_scratch")) {
+    throw std::invalid_argument("rms_probe_enabled = 1, but the kernel has no argument rms_scratch to write to");
+  }
+
+  using metal::FieldValue;
+  kernel.set_pipeline(encoder);
+  kernel.set_parameters(encoder, {
+                                     {"head_dim", FieldValue::of(parameters.head_dim)},
+                                     {"num_kv_heads", FieldValue::of(parameters.num_kv_heads)},
+                                     {"write_pos", FieldValue::of(parameters.write_pos)},
+                                     {"cache_capacity", FieldValue::of(parameters.cache_capacity)},
+                                     {"is_sliding", FieldValue::of(std::uint32_t{parameters.is_sliding})},
+                                     {"scale_factor_d512", FieldValue::of(parameters.scale_factor_d512)},
+                                     {"rms_probe_enabled", FieldValue::of(std::uint32_t{parameters.rms_probe_enabled})},
+                                     {"codebook_bits", FieldValue::of(parameters.codebook_bits)},
+                                 });
+  kernel.set_buffer(encoder, "src", buffers.src);
+  kernel.set_buffer(encoder, "packed", buffers.packed);
+  kernel.set_buffer(encoder, "norms", buffers.norms);
+  kernel.set_buffer(encoder, "rms_scratch", parameters.rms_probe_enabled ? buffers.rms_scratch : buffers.norms);
+  kernel.set_threadgroup_memory(encoder, 0);
+  encoder.dispatch_threadgroups({parameters.num_kv_heads, 1, 1}, {32, 1, 1});
+}
+
+}  // namespace assay::kernels

@@ -1,0 +1,46 @@
+// Launch code of family `quantize`: one token per key/value head, rotated, normalised, quantised and written into a cache.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/launch/binding.h"
+#include "metal/buffer.h"
+#include "metal/encoder.h"
+
+namespace assay::kernels {
+
+// Names as in the kernels' structs.
+struct QuantizeParameters {
+  std::uint32_t head_dim = 0;        // D, 256 or 512
+  std::uint32_t num_kv_heads = 0;    // G >= 1
+  std::uint32_t write_pos = 0;       // the slot; below cap, unless is_sliding takes it modulo cap
+  std::uint32_t cache_capacity = 0;  // cap >= 1
+  bool is_sliding = false;
+  float scale_factor_d512 = 1.0F;   // of the quantiser input at D = 512; ignored at 256
+  std::uint32_t codebook_bits = 4;  // 4: two indices a byte; 5, 6, 8: one
+  bool rms_probe_enabled = false;   // whether the quantiser inputs are written out; 4 bits only
+  std::uint32_t offset_bits = 32;   // widest cache offset that the kernel computes, in bits (variant.toml)
+};
+
+struct QuantizeBuffers {
+  metal::BufferView src;          // f32 [G, D], not rotated
+  metal::BufferView packed;       // u8 [G, cap, D/2] with 4 bits, [G, cap, D] with more
+  metal::BufferView norms;        // f32 [G, cap, D/256]
+  metal::BufferView rms_scratch;  // f32 [G, D], used with the probe only
+};
+
+// The key of [entry], and of the contract: "fast_d256" for 4 bits, "hb_d256" for more. Throws std::invalid_argument for bits or a
+// head_dim that no kernel has.
+[[nodiscard]] std::string quantize_entry_key(std::uint32_t codebook_bits, std::uint32_t head_dim);
+
+// Throws std::invalid_argument naming the field and its value if no kernel may be started with these parameters; encode_quantize
+// does the same.
+void validate(const QuantizeParameters& parameters);
+
+// One threadgroup of 32 threads per head. Without the probe `norms` is bound in the place of rms_scratch, which the 4-bit kernel
+// declares but then does not touch. Throws std::invalid_argument naming the field and both values before anything is encoded.
+void encode_quantize(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const QuantizeParameters& parameters,
+                     const QuantizeBuffers& buffers);
+
+}  // namespace assay::kernels
