@@ -11,6 +11,10 @@
 //     h5-<stem> in the place of a fixture: inputs from the file <stem>.h5 (harness/cases/file_case.h)
 //   reduce_v1/d256/rows8/nwg16/gauss/s7
 //   fwht_v1/d512/h8/premult/gauss/s7     standalone | premult | undo
+//   quantize4_v1/d512/b4/g8/pos31c64/sliding/sf16/probe/gauss/s7
+//     b<bits>  g<kv_heads>  pos<position>c<capacity>  linear | sliding (left out: linear)  noprobe | probe (left out: noprobe)
+//     sf<scale_factor_d512> (left out: 1; sfroot512: sqrt(512); above 65536: the float whose bits are the number)
+//   dequantize_v1/d512/b6/g8/pos31c64/sf16/gauss/s7
 //
 // Numbers are decimal without sign and without leading zeros. parse_case(format_case(c)) == c for every case.
 #pragma once

@@ -118,4 +118,9 @@ inline constexpr std::int64_t kScaleOne = 1;
 // Anything above is the bits of a positive float, for inputs that were captured with another factor.
 inline constexpr std::int64_t kScaleLargest = 0x7f7fffff;
 
+// The scale_factor_d512 axis: 0 is sqrt(512), rounded to float; up to kScaleFactorWhole the number itself; above, the bits of a positive
+// float (every float from 2^-125 on has larger bits than that).
+inline constexpr std::int64_t kScaleFactorRoot = 0;
+inline constexpr std::int64_t kScaleFactorWhole = 65536;
+
 }  // namespace assay::harness

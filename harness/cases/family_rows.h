@@ -8,5 +8,7 @@ namespace assay::harness {
 [[nodiscard]] Family tq4_family();
 [[nodiscard]] Family reduce_family();
 [[nodiscard]] Family fwht_family();
+[[nodiscard]] Family quantize_family();
+[[nodiscard]] Family dequantize_family();
 
 }  // namespace assay::harness

@@ -42,6 +42,13 @@ float score_scale(const Case& about) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(scale));
 }
 
+float scale_factor_d512(const Case& about) {
+  const std::int64_t factor = about.at("scale_factor_d512");
+  if (factor == kScaleFactorRoot) return static_cast<float>(std::sqrt(512.0));
+  if (factor <= kScaleFactorWhole) return static_cast<float>(factor);
+  return std::bit_cast<float>(static_cast<std::uint32_t>(factor));
+}
+
 fixtures::DecodeRequest decode_request(const Case& about) {
   fixtures::DecodeRequest request;
   request.shape.heads = size_at(about, "n_heads");
@@ -63,6 +70,24 @@ fixtures::ReduceRequest reduce_request(const Case& about) {
 
 fixtures::FwhtRequest fwht_request(const Case& about) { return {size_at(about, "num_heads"), size_at(about, "head_dim"), about.seed}; }
 
+fixtures::QuantizeRequest quantize_request(const Case& about) {
+  return {.kv_heads = size_at(about, "num_kv_heads"),
+          .head_dim = size_at(about, "head_dim"),
+          .bits = static_cast<int>(about.at("bits")),
+          .scale_factor_d512 = scale_factor_d512(about),
+          .seed = about.seed};
+}
+
+fixtures::DequantizeRequest dequantize_request(const Case& about) {
+  return {.kv_heads = size_at(about, "num_kv_heads"),
+          .head_dim = size_at(about, "head_dim"),
+          .kv_capacity = size_at(about, "cache_capacity"),
+          .position = size_at(about, "read_pos"),
+          .bits = static_cast<int>(about.at("bits")),
+          .scale_factor_d512 = scale_factor_d512(about),
+          .seed = about.seed};
+}
+
 oracles::FwhtMode fwht_mode(const Case& about) {
   switch (about.at("mode")) {
     case 1:
@@ -73,6 +98,8 @@ oracles::FwhtMode fwht_mode(const Case& about) {
       return oracles::FwhtMode::plain;
   }
 }
+
+QuantizedRows quantized_rows(const Case& about) { return {size_at(about, "head_dim"), about.at("rms_probe") != 0}; }
 
 CaseData<fixtures::DecodeInputs> decode_data(const Case& about, const fixtures::Shelf& shelf) {
   const fixtures::DecodeRequest request = decode_request(about);
@@ -93,6 +120,20 @@ CaseData<std::vector<float>> fwht_data(const Case& about, const fixtures::Shelf&
   return data_of<std::vector<float>>(
       about, shelf, [&](const fixtures::Fixture& fixture) { return fixture.fwht(request); },
       [&](const auto& file, const auto& tensors) { return fixtures::fwht_inputs(file, request, tensors); });
+}
+
+CaseData<std::vector<float>> quantize_data(const Case& about, const fixtures::Shelf& shelf) {
+  const fixtures::QuantizeRequest request = quantize_request(about);
+  return data_of<std::vector<float>>(
+      about, shelf, [&](const fixtures::Fixture& fixture) { return fixture.quantize(request); },
+      [&](const auto& file, const auto& tensors) { return fixtures::quantize_inputs(file, request, tensors); });
+}
+
+CaseData<fixtures::DequantizeInputs> dequantize_data(const Case& about, const fixtures::Shelf& shelf) {
+  const fixtures::DequantizeRequest request = dequantize_request(about);
+  return data_of<fixtures::DequantizeInputs>(
+      about, shelf, [&](const fixtures::Fixture& fixture) { return fixture.dequantize(request); },
+      [&](const auto& file, const auto& tensors) { return fixtures::dequantize_inputs(file, request, tensors); });
 }
 
 std::string find_disagreement(const oracles::Expected& stored, const oracles::Expected& recomputed) {

@@ -12,6 +12,7 @@
 #include "fixtures/shelf.h"
 #include "harness/cases/case.h"
 #include "harness/judge/judge.h"
+#include "harness/judge/quantized_rows.h"
 #include "harness/run/verdict.h"
 #include "oracles/expected.h"
 #include "oracles/fwht.h"
@@ -22,9 +23,16 @@ namespace assay::harness {
 [[nodiscard]] fixtures::DecodeRequest decode_request(const Case& about);
 [[nodiscard]] fixtures::ReduceRequest reduce_request(const Case& about);
 [[nodiscard]] fixtures::FwhtRequest fwht_request(const Case& about);
+[[nodiscard]] fixtures::QuantizeRequest quantize_request(const Case& about);
+[[nodiscard]] fixtures::DequantizeRequest dequantize_request(const Case& about);
 [[nodiscard]] oracles::FwhtMode fwht_mode(const Case& about);
 // The factor on scores that a decode case says.
 [[nodiscard]] float score_scale(const Case& about);
+// The scale_factor_d512 that a case says.
+[[nodiscard]] float scale_factor_d512(const Case& about);
+
+// What the rows of a quantize case's judged output hold.
+[[nodiscard]] QuantizedRows quantized_rows(const Case& about);
 
 // An expectation that came with the inputs: value and bound of every output element; no magnitudes.
 struct StoredExpectation {
@@ -42,6 +50,8 @@ struct CaseData {
 [[nodiscard]] CaseData<fixtures::DecodeInputs> decode_data(const Case& about, const fixtures::Shelf& shelf);
 [[nodiscard]] CaseData<std::vector<float>> reduce_data(const Case& about, const fixtures::Shelf& shelf);
 [[nodiscard]] CaseData<std::vector<float>> fwht_data(const Case& about, const fixtures::Shelf& shelf);
+[[nodiscard]] CaseData<std::vector<float>> quantize_data(const Case& about, const fixtures::Shelf& shelf);
+[[nodiscard]] CaseData<fixtures::DequantizeInputs> dequantize_data(const Case& about, const fixtures::Shelf& shelf);
 
 // Two evaluations of one expectation in double may differ by this part of the (smaller) bound. A bound covers every order of summation
 // in float, and scales with the unit of rounding: in double it is 2^-29 of the float one, for each of the two 2^-28, for a libm whose

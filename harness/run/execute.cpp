@@ -27,6 +27,8 @@ constexpr Executor kExecutors[] = {
     {"tq4", validate_tq4, simdgroups_of_tq4, execute_tq4},
     {"reduce", validate_reduce, simdgroups_of_reduce, execute_reduce},
     {"fwht", validate_fwht, simdgroups_of_fwht, execute_fwht},
+    {"quantize", validate_quantize, simdgroups_of_quantize, execute_quantize},
+    {"dequantize", validate_dequantize, simdgroups_of_dequantize, execute_dequantize},
 };
 
 const Executor& executor_of(const Family& family) {

@@ -7,10 +7,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "harness/judge/quantized_rows.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/file_families.h"
 #include "oracles/attention.h"
+#include "oracles/dequantize.h"
+#include "oracles/quantize.h"
 #include "oracles/reduce.h"
 
 namespace assay::harness {
@@ -61,6 +64,31 @@ constexpr FileFamily kFamilies[] = {
      [](const Case& about, const std::filesystem::path& file, std::span<const Tensor> tensors) {
        const fixtures::FwhtRequest request = fwht_request(about);
        return oracles::fwht(fixtures::fwht_inputs(file, request, tensors), request.head_dim, fwht_mode(about));
+     }},
+    {"quantize", validate_quantize, [](const Case& about) { return fixtures::quantize_layout(quantize_request(about)); },
+     [](const Case& about) -> std::vector<std::uint64_t> { return {quantize_request(about).kv_heads, quantized_rows(about).length()}; },
+     [](const Case& about) {
+       const fixtures::QuantizeRequest request = quantize_request(about);
+       return fixtures::quantize_tensors(request, fixtures::find_fixture(about.fixture).quantize(request));
+     },
+     [](const Case& about, const std::filesystem::path& file, std::span<const Tensor> tensors) {
+       const fixtures::QuantizeRequest request = quantize_request(about);
+       const oracles::QuantizedToken token = oracles::quantize(request.shape(), fixtures::quantize_inputs(file, request, tensors));
+       return expected_rows(quantized_rows(about), token, request.bits);
+     }},
+    {"dequantize", validate_dequantize, [](const Case& about) { return fixtures::dequantize_layout(dequantize_request(about)); },
+     [](const Case& about) -> std::vector<std::uint64_t> {
+       const fixtures::DequantizeRequest request = dequantize_request(about);
+       return {request.kv_heads, request.head_dim};
+     },
+     [](const Case& about) {
+       const fixtures::DequantizeRequest request = dequantize_request(about);
+       return fixtures::dequantize_tensors(request, fixtures::find_fixture(about.fixture).dequantize(request));
+     },
+     [](const Case& about, const std::filesystem::path& file, std::span<const Tensor> tensors) {
+       const fixtures::DequantizeRequest request = dequantize_request(about);
+       const fixtures::DequantizeInputs inputs = fixtures::dequantize_inputs(file, request, tensors);
+       return oracles::dequantize(request.shape(), request.bits, request.scale_factor_d512, inputs.codes, inputs.norms);
      }},
 };
 

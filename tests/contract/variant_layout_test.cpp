@@ -58,5 +58,19 @@ TEST(VariantLayout, Fwht) {
   }
 }
 
+TEST(VariantLayout, Quantize) {
+  for (const char* function : {"hadamard_quantize_kv_fast_d256", "hadamard_quantize_kv_fast_d512"}) {
+    expect_same(reflected("quantize4_v1", function), quantize4_layout(function));
+  }
+  for (const char* function : {"hadamard_quantize_kv_hb_d256", "hadamard_quantize_kv_hb_d512"}) {
+    expect_same(reflected("quantizehb_v1", function), quantizehb_layout(function));
+  }
+}
+
+TEST(VariantLayout, Dequantize) {
+  expect_same(reflected("dequantize_v1", "tq_dequantize_kv"), dequantize_layout("tq_dequantize_kv", true));
+  expect_same(reflected("dequantize_v1", "tq_dequantize_hb_kv"), dequantize_layout("tq_dequantize_hb_kv", false));
+}
+
 }  // namespace
 }  // namespace assay::tests

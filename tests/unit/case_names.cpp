@@ -61,6 +61,13 @@ TEST(CaseName, PrintingIsTheInverseOfParsing) {
     const std::string name = std::string("f/d256/h3/") + mode + "/gauss/s1";
     EXPECT_EQ(format_case(parse_case(name, find_family("fwht"))), name);
   }
+  for (const char* name : {"q/d512/b4/g8/pos31c64/sliding/sf16/probe/gauss/s7", "q/d256/b8/g1/pos0c1/ties/s0",
+                           "q/d512/b6/g3/pos4294967295c2/sliding/sfroot512/tiny/s1", "q/d512/b5/g3/pos1c2/sf1098907648/gauss/s1"}) {
+    EXPECT_EQ(format_case(parse_case(name, find_family("quantize"))), name);
+  }
+  for (const char* name : {"d/d512/b4/g8/pos31c64/sf16/gauss/s7", "d/d256/b8/g1/pos0c1/ladder/s0"}) {
+    EXPECT_EQ(format_case(parse_case(name, find_family("dequantize"))), name);
+  }
 }
 
 TEST(CaseName, ParsingIsTheInverseOfPrintingOverTheWholeGate) {

@@ -225,6 +225,29 @@ TEST_F(FixtureFile, ValuesThatNoKernelMayMeetAreRefusedByPlace) {
   EXPECT_EQ(with_partial(shape.max_index(1, 2), 3.0F), "accepted");
   EXPECT_THAT(refusal(contents("fwht/d256/h2/premult/gauss/s1"), [](FileContents& contents) { set(contents, "inputs/data", 256, nan); }),
               HasSubstr("/inputs/data: holds nan at [1, 0]"));
+
+  const FileContents token = contents("quantize/d256/b4/g2/pos0c1/gauss/s1");
+  const auto with_source = [&](float value) {
+    return refusal(token, [&](FileContents& contents) {
+      contents.tensors.resize(1);
+      set(contents, "inputs/src", 256, value);
+    });
+  };
+  EXPECT_THAT(with_source(nan), HasSubstr("/inputs/src: holds nan at [1, 0]"));
+  EXPECT_THAT(with_source(2e19F), HasSubstr("/inputs/src: has a row 1 whose squares sum to"));
+  EXPECT_EQ(with_source(1e19F), "accepted");
+
+  const FileContents slot = contents("dequantize/d512/b5/g2/pos1c3/gauss/s1");
+  const auto with_slot = [&](const std::string& path, std::size_t index, auto value) {
+    return refusal(slot, [&](FileContents& contents) {
+      contents.tensors.resize(2);
+      set(contents, path, index, value);
+    });
+  };
+  EXPECT_THAT(with_slot("inputs/norms", 2 * (3 + 1) + 1, nan), HasSubstr("/inputs/norms: holds nan at [1, 1, 1]"));
+  EXPECT_EQ(with_slot("inputs/norms", 2 * (3 + 2), nan), "accepted");  // another slot
+  EXPECT_THAT(with_slot("inputs/codes", 512 * 1 + 7, std::uint8_t{32}), HasSubstr("/inputs/codes: holds 32 at [0, 1, 7]"));
+  EXPECT_EQ(with_slot("inputs/codes", 512 * 2 + 7, std::uint8_t{32}), "accepted");
 }
 
 TEST_F(FixtureFile, MissingHalfAndUnknownTensorsAreRefused) {

@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/judge/quantized_rows.h"
+#include "harness/run/case_data.h"
+#include "harness/run/executors.h"
+#include "harness/run/guarded_buffer.h"
+#include "kernels/launch/quantize.h"
+#include "oracles/quantize.h"
+
+namespace assay::harness {
+namespace {
+
+kernels::QuantizeParameters parameters_of(const Case& about) {
+  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
+  return {.head_dim = value("head_dim"),
+          .num_kv_heads = value("num_kv_heads"),
+          .write_pos = value("write_pos"),
+          .cache_capacity = value("cache_capacity"),
+          .is_sliding = about.at("is_sliding") != 0,
+          .scale_factor_d512 = scale_factor_d512(about),
+          .codebook_bits = value("bits"),
+          .rms_probe_enabled = about.at("rms_probe") != 0};
+}
+
+// Where things stand in the cache of a case.
+struct CacheShape {
+  std::size_t heads, capacity, slot, head_dim;
+  int bits;
+
+  explicit CacheShape(const kernels::QuantizeParameters& p)
+      : heads(p.num_kv_heads),
+        capacity(p.cache_capacity),
+        slot(p.is_sliding ? p.write_pos % p.cache_capacity : p.write_pos),
+        head_dim(p.head_dim),
+        bits(static_cast<int>(p.codebook_bits)) {}
+
+  [[nodiscard]] std::size_t row_bytes() const { return bits == 4 ? head_dim / 2 : head_dim; }
+  [[nodiscard]] std::size_t blocks() const { return head_dim / 256; }
+  // Of the slot that the kernel must write.
+  [[nodiscard]] std::size_t first_byte(std::size_t head) const { return (head * capacity + slot) * row_bytes(); }
+  [[nodiscard]] std::size_t first_norm(std::size_t head) const { return (head * capacity + slot) * blocks(); }
+};
+
+// A byte cannot hold NaN: only under two fills does one that was never written differ from one that was.
+constexpr std::array kFills = {std::byte{0xa5}, std::byte{0x5a}};
+
+// What one dispatch leaves in a cache that held nothing but `fill`, and poison in its norms.
+struct Dispatch {
+  metal::Buffer packed;
+  GuardedBuffer norms, scratch;
+  std::byte fill;
+
+  Dispatch(const CacheShape& shape, std::byte filled)
+      : packed(shape.heads * shape.capacity * shape.row_bytes() + 2 * kGuardBytes, "packed"),
+        norms(shape.heads * shape.capacity * shape.blocks(), "norms"),
+        scratch(shape.heads * shape.head_dim, "rms_scratch"),
+        fill(filled) {
+    std::ranges::fill(codes(), filled);
+  }
+
+  [[nodiscard]] std::span<std::byte> codes() { return packed.bytes().subspan(kGuardBytes, packed.size() - 2 * kGuardBytes); }
+  [[nodiscard]] metal::BufferView codes_view() { return {&packed, kGuardBytes}; }
+  void add_guards(std::vector<std::uint32_t>& words) const {
+    const auto add = [&](std::span<const std::uint32_t> more) { words.insert(words.end(), more.begin(), more.end()); };
+    const std::span<const std::uint32_t> of_packed = packed.as<std::uint32_t>();
+    add(of_packed.first(kGuardBytes / 4));
+    add(of_packed.last(kGuardBytes / 4));
+    for (const GuardBands& bands : {norms.guards(), scratch.guards()}) {
+      add(bands.before);
+      add(bands.after);
+    }
+  }
+
+  static constexpr std::size_t kGuardBytes = 4096;
+};
+
+bool is_poison(float value) { return std::bit_cast<std::uint32_t>(value) == metal::kPoisonWord; }
+
+// The first thing written outside of the slot that the case is about; empty if there is none.
+std::string find_stray_write(const CacheShape& shape, Dispatch& dispatch, bool has_probe) {
+  const auto stray = [&](std::string_view what, std::size_t index, std::size_t per_slot) {
+    return fmt::format("the kernel wrote {} of slot {} of head {}, where slot {} is the one to write", what,
+                       index / per_slot % shape.capacity, index / per_slot / shape.capacity, shape.slot);
+  };
+  const std::span<const std::byte> codes = dispatch.codes();
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if (codes[i] != dispatch.fill && i / shape.row_bytes() % shape.capacity != shape.slot) return stray("indices", i, shape.row_bytes());
+  }
+  const std::span<const float> norms = dispatch.norms.values();
+  for (std::size_t i = 0; i < norms.size(); ++i) {
+    if (!is_poison(norms[i]) && i / shape.blocks() % shape.capacity != shape.slot) return stray("a norm", i, shape.blocks());
+  }
+  if (!has_probe && !std::ranges::all_of(dispatch.scratch.values(), is_poison))
+    return "the kernel wrote rms_scratch without being asked to";
+  return {};
+}
+
+struct Indices {
+  std::vector<float> values;  // [G, D]; poison where nothing was written
+  std::string dependence;     // the first byte that is a function of what it held before, as a sentence
+};
+
+// The slot's indices, from what two dispatches left in caches of different fills.
+Indices read_indices(const CacheShape& shape, std::span<const std::byte> first, std::span<const std::byte> second) {
+  Indices indices;
+  for (std::size_t head = 0; head < shape.heads; ++head) {
+    for (std::size_t i = 0; i < shape.row_bytes(); ++i) {
+      const std::size_t place = shape.first_byte(head) + i;
+      const bool is_written = first[place] != kFills[0] || second[place] != kFills[1];
+      if (is_written && first[place] != second[place] && indices.dependence.empty()) {
+        const auto hex = [](std::byte byte) { return fmt::format("{:#04x}", std::to_integer<unsigned>(byte)); };
+        indices.dependence = fmt::format("byte {} of head {} depends on what the cache held before: {} after {}, {} after {}", i, head,
+                                         hex(first[place]), hex(kFills[0]), hex(second[place]), hex(kFills[1]));
+      }
+      const auto byte = std::to_integer<unsigned>(first[place]);
+      const auto add = [&](unsigned index) {
+        indices.values.push_back(is_written ? static_cast<float>(index) : std::bit_cast<float>(metal::kPoisonWord));
+      };
+      if (shape.bits == 4) {
+        add(byte & 0xfU);
+        add(byte >> 4U);
+      } else {
+        add(byte);
+      }
+    }
+  }
+  return indices;
+}
+
+std::vector<float> read_norms(const CacheShape& shape, std::span<const float> norms) {
+  std::vector<float> values;
+  for (std::size_t head = 0; head < shape.heads; ++head) {
+    const std::span<const float> of_slot = norms.subspan(shape.first_norm(head), shape.blocks());
+    values.insert(values.end(), of_slot.begin(), of_slot.end());
+  }
+  return values;
+}
+
+void add_reason(Verdict& verdict, const std::string& reason) {
+  if (reason.empty()) return;
+  verdict.reason += fmt::format("{}{}", verdict.reason.empty() ? "" : "; ", reason);
+}
+
+}  // namespace
+
+void validate_quantize(const Case& about) { kernels::validate(parameters_of(about)); }
+
+std::int64_t simdgroups_of_quantize(const Case&) { return 1; }
+
+void execute_quantize(Execution& execution) {
+  Verdict& verdict = execution.verdict;
+  kernels::QuantizeParameters parameters = parameters_of(execution.about);
+  parameters.offset_bits = execution.prepared.variant.offset_bits;
+  const CacheShape shape(parameters);
+  const QuantizedRows rows = quantized_rows(execution.about);
+
+  const CaseData<std::vector<float>> source = quantize_data(execution.about, execution.shelf);
+  oracles::Expected expected;
+  verdict.oracle_seconds = timed(
+      [&] { expected = expected_rows(rows, oracles::quantize(quantize_request(execution.about).shape(), source.inputs), shape.bits); });
+
+  GuardedBuffer src(source.inputs.size(), "src");
+  std::ranges::copy(source.inputs, src.values().begin());
+  Dispatch first(shape, kFills[0]);
+  Dispatch second(shape, kFills[1]);
+  verdict.simulator_seconds = timed([&] {
+    for (Dispatch* dispatch : {&first, &second}) {
+      kernels::QuantizeBuffers buffers{src.view(), dispatch->codes_view(), dispatch->norms.view(), {}};
+      if (parameters.rms_probe_enabled) buffers.rms_scratch = dispatch->scratch.view();
+      kernels::encode_quantize(execution.simulator, execution.kernel, parameters, buffers);
+    }
+  });
+
+  const Indices indices = read_indices(shape, first.codes(), second.codes());
+  add_reason(verdict, indices.dependence);
+  std::vector<std::uint32_t> guards;
+  for (Dispatch* dispatch : {&first, &second}) {
+    dispatch->add_guards(guards);
+    if (std::string stray = find_stray_write(shape, *dispatch, rows.has_inputs); !stray.empty()) {
+      add_reason(verdict, stray);
+      break;
+    }
+  }
+
+  verdict.row_length = rows.length();
+  const std::span<const float> probed = rows.has_inputs ? first.scratch.values() : std::span<const float>();
+  execution.output = actual_rows(rows, indices.values, read_norms(shape, first.norms.values()), probed);
+  const auto judge_by = [&](const oracles::Expected& by) { return judge(execution.output, by, {guards, {}}, execution.judging); };
+  verdict.judgement = judge_by(expected);
+  if (!verdict.judgement.worst.empty() && verdict.judgement.worst.front().fault != ElementFault::none) {
+    const std::size_t worst = verdict.judgement.worst.front().index;
+    verdict.note = fmt::format("the worst element is the {} of head {}", rows.describe(worst % rows.length()), worst / rows.length());
+  }
+  if (source.stored) judge_by_stored(verdict, *source.stored, expected, judge_by);
+  add_to_digest(verdict.digest, first.codes());
+  add_to_digest(verdict.digest, std::as_bytes(first.norms.values()));
+  add_to_digest(verdict.digest, std::as_bytes(probed));
+  note_change(verdict, "src", std::ranges::equal(std::as_bytes(src.values()), std::as_bytes(std::span(source.inputs))));
+}
+
+}  // namespace assay::harness
