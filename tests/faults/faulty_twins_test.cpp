@@ -34,20 +34,24 @@ std::string read(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// What our variants are called; each family has its twins in a table.
-std::string variant_name(std::string_view family) { return std::string(family) + "_v1"; }
-
-struct FamilyTwins {
-  std::string_view family;
+// Each of our variants has its twins in a table.
+struct VariantTwins {
+  std::string_view variant;
   std::span<const Twin> twins;
 };
-std::vector<FamilyTwins> all_families() { return {{"tq4", tq4_twins()}, {"reduce", reduce_twins()}, {"fwht", fwht_twins()}}; }
+std::vector<VariantTwins> all_variants() {
+  return {{"tq4_v1", tq4_twins()},
+          {"reduce_v1", reduce_twins()},
+          {"fwht_v1", fwht_twins()},
+          {"quantize4_v1", quantize4_twins()},
+          {"quantizehb_v1", quantizehb_twins()},
+          {"dequantize_v1", dequantize_twins()}};
+}
 
 // A variant whose source is a twin's, in a folder of its own.
 class TwinVariant {
  public:
-  TwinVariant(std::string_view family, const Twin& twin) : catalogue_(kernels::find_variants(kernels::default_variants_directory())) {
-    const std::string name = variant_name(family);
+  TwinVariant(std::string_view name, const Twin& twin) : catalogue_(kernels::find_variants(kernels::default_variants_directory())) {
     variant_ = &*std::ranges::find(catalogue_, name, &kernels::Variant::name);
     text_ = read(variant_->source);
     const std::size_t place = text_.find(twin.from);
@@ -56,7 +60,7 @@ class TwinVariant {
     EXPECT_EQ(text_.find(twin.from, place + 1), std::string::npos) << "more than once in kernel.metal of " << name << ": " << twin.from;
     text_.replace(place, twin.from.size(), twin.to);
     // The path is part of what is compiled: the same for every run, so that the cache of compiled kernels serves the next one.
-    folder_ = fs::temp_directory_path() / folder_name(family, twin);
+    folder_ = fs::temp_directory_path() / folder_name(name, twin);
     fs::create_directories(folder_);
     const fs::path temporary = folder_ / std::to_string(getpid());
     std::ofstream(temporary, std::ios::binary) << text_;
@@ -70,8 +74,8 @@ class TwinVariant {
   [[nodiscard]] harness::Workbench prepare(const std::vector<harness::Case>& cases) const { return {catalogue_, cases, {}}; }
 
  private:
-  static std::string folder_name(std::string_view family, const Twin& twin) {
-    return "assay_twins_" + std::to_string(getuid()) + "/" + std::string(family) + "_" + std::string(twin.name);
+  static std::string folder_name(std::string_view variant, const Twin& twin) {
+    return "assay_twins_" + std::to_string(getuid()) + "/" + std::string(variant) + "_" + std::string(twin.name);
   }
 
   std::vector<kernels::Variant> catalogue_;
@@ -88,15 +92,15 @@ Verdict execute(const harness::Workbench& workbench, const harness::Case& about,
 }
 
 struct Row {
-  std::string_view family;
+  std::string_view variant;
   Twin twin;
 };
-void PrintTo(const Row& row, std::ostream* stream) { *stream << row.family << ": " << row.twin.planted; }
+void PrintTo(const Row& row, std::ostream* stream) { *stream << row.variant << ": " << row.twin.planted; }
 
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
-  for (const FamilyTwins& family : all_families()) {
-    for (const Twin& twin : family.twins) rows.push_back({family.family, twin});
+  for (const VariantTwins& variant : all_variants()) {
+    for (const Twin& twin : variant.twins) rows.push_back({variant.variant, twin});
   }
   return rows;
 }
@@ -104,8 +108,8 @@ std::vector<Row> all_rows() {
 class FaultyTwin : public ::testing::TestWithParam<Row> {};
 
 TEST_P(FaultyTwin, IsCaughtAndPassesWhereItsMistakeHasNoEffect) {
-  const auto& [family, twin] = GetParam();
-  const TwinVariant variant(family, twin);
+  const auto& [name, twin] = GetParam();
+  const TwinVariant variant(name, twin);
   if (HasFailure()) return;
 
   const harness::Case wrong = variant.parse(twin.caught.case_words);
@@ -136,19 +140,18 @@ TEST_P(FaultyTwin, IsCaughtAndPassesWhereItsMistakeHasNoEffect) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FaultyTwin, ::testing::ValuesIn(all_rows()), [](const auto& parameter) {
-  return std::string(parameter.param.family) + "_" + std::string(parameter.param.twin.name);
+  return std::string(parameter.param.variant) + "_" + std::string(parameter.param.twin.name);
 });
 
 // What the twins are compared with: the variant as it stands passes both cases of each.
 class HealthyTwin : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(HealthyTwin, PassesEveryCaseOfTheTwins) {
-  const std::string_view family = GetParam();
   const Twin untouched = {"untouched", "nothing", "#include <metal_stdlib>", "#include <metal_stdlib>", {}, {}};
-  const TwinVariant variant(family, untouched);
+  const TwinVariant variant(GetParam(), untouched);
   std::vector<harness::Case> cases;
-  for (const FamilyTwins& twins : all_families()) {
-    if (twins.family != family) continue;
+  for (const VariantTwins& twins : all_variants()) {
+    if (twins.variant != GetParam()) continue;
     for (const Twin& twin : twins.twins) {
       for (const std::string_view words : {twin.caught.case_words, twin.quiet.case_words}) {
         if (harness::Case about = variant.parse(words); std::ranges::find(cases, about) == cases.end()) cases.push_back(std::move(about));
@@ -163,7 +166,8 @@ TEST_P(HealthyTwin, PassesEveryCaseOfTheTwins) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HealthyTwin, ::testing::Values("tq4", "reduce", "fwht"),
+INSTANTIATE_TEST_SUITE_P(All, HealthyTwin,
+                         ::testing::Values("tq4_v1", "reduce_v1", "fwht_v1", "quantize4_v1", "quantizehb_v1", "dequantize_v1"),
                          [](const auto& parameter) { return std::string(parameter.param); });
 
 }  // namespace

@@ -55,5 +55,8 @@ void PrintTo(const Twin& twin, std::ostream* stream);
 [[nodiscard]] std::span<const Twin> tq4_twins();
 [[nodiscard]] std::span<const Twin> reduce_twins();
 [[nodiscard]] std::span<const Twin> fwht_twins();
+[[nodiscard]] std::span<const Twin> quantize4_twins();
+[[nodiscard]] std::span<const Twin> quantizehb_twins();
+[[nodiscard]] std::span<const Twin> dequantize_twins();
 
 }  // namespace assay::tests

@@ -1,0 +1,74 @@
+#include "tests/faults/twins.h"
+
+namespace assay::tests {
+namespace {
+
+using harness::ElementFault;
+using harness::Status;
+
+bool in_second_block(const FaultyElement& e) { return e.coordinate >= 256; }
+bool is_nan(const FaultyElement& e) { return e.fault == ElementFault::nan; }
+bool is_the_largest_centroid(const FaultyElement& e) { return e.actual / e.expected > 1.0003 && e.actual / e.expected < 1.0004; }
+
+constexpr Twin kTwins[] = {
+    {"nibbles_swapped",
+     "the even coordinate is read from the high half of the byte",
+     "coordinate % 2 == 0 ? byte & 0xF : byte >> 4",
+     "coordinate % 2 != 0 ? byte & 0xF : byte >> 4",
+     {"d256/b4/g2/pos1c4/gauss/s1"},
+     {"d256/b8/g2/pos1c4/gauss/s1"}},
+    {"norm_of_the_first_block",
+     "all coordinates are multiplied with the first block's norm",
+     "min(coordinate / 256, params.norms_per_pos - 1)",
+     "0u",
+     {"d512/b4/g2/pos1c4/structured/s1", Status::failed, {"coordinates from 256 on", in_second_block}},
+     {"d256/b4/g2/pos1c4/structured/s1"}},
+    {"root_instead_of_the_factor",
+     "at 512 norms are divided by 16 whatever the scale factor",
+     "params.head_dim == 256 ?",
+     "true ?",
+     {"d512/b6/g2/pos1c4/sfroot512/gauss/s2"},
+     {"d512/b6/g2/pos1c4/sf16/gauss/s2"}},
+    {"scale_factor_ignored",
+     "scale_factor_d512 is taken as 1",
+     "norm / params.scale_factor_d512",
+     "norm",
+     {"d512/b4/g2/pos1c4/sf16/gauss/s2"},
+     {"d512/b4/g2/pos1c4/gauss/s2"}},
+    {"codebook_of_another_width",
+     "five bits are looked up among six",
+     "kCodebook5[index & 0x1F]",
+     "kCodebook6[index & 0x3F]",
+     {"d256/b5/g2/pos1c4/gauss/s3"},
+     {"d256/b6/g2/pos1c4/gauss/s3"}},
+    {"wrong_entry",
+     "one of sixteen centroids is mistyped",
+     "2.0690172f,  2.7325896f",
+     "2.0690172f,  2.7335896f",
+     {"d256/b4/g1/pos0c4/ladder/s3", Status::failed, {"values 0.04 % too large", is_the_largest_centroid}, {}, 14},
+     {"d256/b5/g1/pos0c4/ladder/s3"}},
+    {"next_slot",
+     "the slot behind the one asked for is read",
+     "+ params.read_pos;\n    const uchar byte",
+     "+ (params.read_pos + 1) % params.cache_capacity;\n    const uchar byte",
+     {"d256/b4/g2/pos31c32/poisoned/s4", Status::failed, {"NaN", is_nan}, {}, 512},
+     {"d256/b4/g2/pos0c1/poisoned/s4"}},
+    {"norms_one_per_position",
+     "norms are looked for as if there were one per position",
+     "norms[position * params.norms_per_pos + block]",
+     "norms[position + block]",
+     {"d512/b8/g1/pos2c4/gauss/s5"},
+     {"d512/b8/g1/pos0c4/gauss/s5"}},
+    {"heads_without_room",
+     "heads are taken to follow each other without the unused slots of the cache",
+     "+ params.read_pos;\n    const uchar index",
+     "- head * (params.cache_capacity - params.read_pos - 1) + params.read_pos;\n    const uchar index",
+     {"d256/b8/g2/pos1c4/poisoned/s5"},
+     {"d256/b8/g2/pos3c4/poisoned/s5"}},
+};
+
+}  // namespace
+
+std::span<const Twin> dequantize_twins() { return kTwins; }
+
+}  // namespace assay::tests
