@@ -1,6 +1,7 @@
 #include "harness/run/execute.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -58,6 +59,17 @@ void conclude(Verdict& verdict) {
   }
 }
 
+// The first [limits] of a variant that a case lies outside of, as a sentence; empty if there is none.
+std::string outside_of_limits(const kernels::Variant& variant, const Case& about) {
+  for (const kernels::AxisLimit& limit : variant.limits) {
+    if (const std::int64_t value = about.at(limit.axis); std::ranges::find(limit.values, value) == limit.values.end()) {
+      return fmt::format("{}:{}: [limits] {} = {}, and the case has {}", variant.description.string(), limit.line, limit.axis, limit.values,
+                         value);
+    }
+  }
+  return {};
+}
+
 struct Outcome {
   Verdict verdict;
   std::vector<float> output;
@@ -76,6 +88,11 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
     } catch (const std::invalid_argument& refusal) {
       verdict.status = Status::rejected;
       verdict.reason = refusal.what();
+      return outcome;
+    }
+    if (std::string limit = outside_of_limits(prepared.variant, about); !limit.empty()) {
+      verdict.status = Status::skipped;
+      verdict.reason = std::move(limit);
       return outcome;
     }
     const kernels::FunctionKey key = about.family->function_key(about.values);

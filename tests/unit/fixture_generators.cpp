@@ -104,7 +104,9 @@ TEST(FixtureRegistry, NamesAreUniqueFoundAndSaidInFull) {
     EXPECT_THAT(std::string(fixture.name), testing::MatchesRegex("[a-z][a-z0-9_]*"));
     EXPECT_GT(fixture.catches.size(), 20U) << fixture.name;
     EXPECT_EQ(&fixtures::find_fixture(fixture.name), &fixture);
-    EXPECT_TRUE(fixture.decode != nullptr || fixture.reduce != nullptr || fixture.fwht != nullptr) << fixture.name;
+    EXPECT_TRUE(fixture.decode != nullptr || fixture.reduce != nullptr || fixture.fwht != nullptr || fixture.quantize != nullptr ||
+                fixture.dequantize != nullptr)
+        << fixture.name;
   }
   try {
     (void)fixtures::find_fixture("gaus");

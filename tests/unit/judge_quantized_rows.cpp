@@ -12,6 +12,9 @@
 namespace assay::tests {
 namespace {
 
+using harness::actual_rows;
+using harness::expected_rows;
+using harness::judge;
 using harness::Judgement;
 using harness::QuantizedRows;
 
