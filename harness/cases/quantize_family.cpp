@@ -180,6 +180,8 @@ Family dequantize_family() {
        [](std::size_t level, std::span<const std::int64_t> v) { return v[kReadPos] == position_of(kReads[level], v[kCapacity]); }},
       scale_factor_factor(kScaleFactor)};
   family.realise = reading::realise;
+  // Caches of exactly 2^32 bytes and of just under, with the slot of the last head behind byte 2^31.
+  family.own_cases = {"d256/b4/g2/pos5c16777216/huge/s1", "d512/b8/g5/pos3c1677721/sf16/huge/s2", "d256/b5/g32/pos40c524288/huge/s3"};
   family.work = no_work;
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dequantize != nullptr; };
   family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
