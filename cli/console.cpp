@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "cli/workspace.h"
+#include "reports/figures.h"
 
 namespace assay::cli {
 namespace {
@@ -21,13 +22,6 @@ constexpr int kBarWidth = 30;
 constexpr std::size_t kPlainInterval = 100;  // cases between two progress lines that are not on a terminal
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-// 1234567 -> "1,234,567".
-std::string grouped(std::size_t value) {
-  std::string digits = fmt::format("{}", value);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
 
 std::string_view fault_name(harness::ElementFault fault) {
   switch (fault) {
@@ -239,7 +233,7 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
     text += fmt::format(", {} failed as known ({})", summary.count(Status::known), findings);
   }
   if (summary.count(Status::skipped) != 0) text += fmt::format(", {} skipped", summary.count(Status::skipped));
-  text += fmt::format("; {} elements compared, {} above bound", grouped(summary.elements_compared), grouped(summary.elements_faulty));
+  text += "; " + reports::element_text({summary.elements, summary.known_elements});
   if (!summary.largest_ratio_case.empty()) {
     text += fmt::format("; largest error/bound {:.3g} in {}", summary.largest_ratio, summary.largest_ratio_case);
   }

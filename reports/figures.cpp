@@ -10,6 +10,13 @@ namespace {
 
 constexpr std::size_t kLineWidth = 120;
 
+// 1234567 -> "1,234,567".
+std::string grouped(std::size_t value) {
+  std::string digits = fmt::format("{}", value);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
 class Collection {
  public:
   void add(const harness::CaseRecord& record) {
@@ -45,6 +52,23 @@ FigureTable table_of(std::string_view family, std::string_view property, std::ma
 }
 
 }  // namespace
+
+RunElements count_elements(std::span<const harness::CaseRecord> cases) {
+  RunElements elements;
+  for (const harness::CaseRecord& record : cases)
+    (record.status == harness::Status::known ? elements.known : elements.judged).add(record.judgement);
+  return elements;
+}
+
+std::string element_text(const RunElements& elements) {
+  std::string text =
+      fmt::format("{} elements compared, {} above bound", grouped(elements.judged.compared), grouped(elements.judged.faulty));
+  // A case may be known to crash: then nothing of it was compared.
+  if (elements.known.compared != 0 || elements.known.faulty != 0)
+    text += fmt::format("; in cases known to fail {} compared, {} above bound", grouped(elements.known.compared),
+                        grouped(elements.known.faulty));
+  return text;
+}
 
 std::vector<FigureTable> figure_tables(std::span<const harness::CaseRecord> cases) {
   std::vector<std::string> families;

@@ -26,11 +26,8 @@ namespace {
 void add(Summary& summary, const Verdict& verdict) {
   ++summary.counts[verdict.status];
   const Judgement& judgement = verdict.judgement;
-  summary.elements_compared += judgement.compared;
+  (verdict.status == Status::known ? summary.known_elements : summary.elements).add(judgement);
   for (const std::string& finding : verdict.known) ++summary.known_findings[finding];
-  if (verdict.status != Status::known) {
-    summary.elements_faulty += judgement.above_bound + judgement.not_written + judgement.nans + judgement.infs;
-  }
   summary.any_internal = summary.any_internal || verdict.is_internal;
   summary.oracle_seconds += verdict.oracle_seconds;
   summary.simulator_seconds += verdict.simulator_seconds;
@@ -245,6 +242,11 @@ Summary run_settled(std::span<const Case> cases, const CaseFunction& execute, co
 }
 
 }  // namespace
+
+void ElementCount::add(const Judgement& judgement) {
+  compared += judgement.compared;
+  faulty += judgement.above_bound + judgement.not_written + judgement.nans + judgement.infs;
+}
 
 std::size_t Summary::count(Status status) const {
   const auto found = counts.find(status);

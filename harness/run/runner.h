@@ -26,14 +26,22 @@ struct RunOptions {
   std::chrono::duration<double> timeout = std::chrono::seconds(60);  // per case, 0 (none) .. kLongestTimeout
 };
 
+// Output elements of some cases.
+struct ElementCount {
+  std::size_t compared = 0;
+  std::size_t faulty = 0;  // of these above the bound, never written, NaN or infinite
+
+  void add(const Judgement& judgement);
+};
+
 // What a reader of a whole run needs. Figures cover the cases that were carried out.
 struct Summary {
   std::size_t selected = 0;
   std::map<Status, std::size_t> counts;
-  std::size_t elements_compared = 0;
+  ElementCount elements;                              // of cases that did not fail as declared
+  ElementCount known_elements;                        // of those that did
   std::map<std::string, std::size_t> known_findings;  // cases that failed as declared, by the declaration's `see` or place
-  std::size_t elements_faulty = 0;  // above the bound, never written, NaN or infinite, in cases that did not fail as declared
-  double largest_ratio = 0;         // largest error / bound of an attention, reduce or fwht output, of the same cases
+  double largest_ratio = 0;  // largest error / bound of an attention, reduce or fwht output, of cases that did not fail as declared
   std::string largest_ratio_case;
   std::size_t stage_failures = 0;  // cases that passed, but with a later stage that is wrong
   bool any_internal = false;

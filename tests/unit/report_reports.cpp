@@ -123,6 +123,20 @@ TEST(Figures, AreCountedPerFixtureAndAxisValue) {
   EXPECT_THAT(table_text(tables), HasSubstr("tq4 by nwg\n"));
 }
 
+// Compared and above are of the same cases, whichever failed as declared.
+TEST(Figures, ElementsOfCasesKnownToFailAreCountedApart) {
+  std::vector<CaseRecord> cases = some_cases();
+  cases[1].judgement.above_bound = 1;
+  EXPECT_EQ(element_text(count_elements(cases)), "12 elements compared, 1 above bound");
+  CaseRecord known = record("tq4_v1/g", "tq4", "gauss", Status::known, 3);
+  known.judgement.compared = 2048;
+  known.judgement.above_bound = 1000;
+  known.judgement.nans = 24;
+  cases.push_back(known);
+  EXPECT_EQ(element_text(count_elements(cases)),
+            "12 elements compared, 1 above bound; in cases known to fail 2,048 compared, 1,024 above bound");
+}
+
 TEST(Figures, OfNothingAreNothing) {
   EXPECT_TRUE(figure_tables({}).empty());
   EXPECT_EQ(fixture_lines({}), "");
