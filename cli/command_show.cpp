@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdio>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "cli/commands.h"
@@ -40,12 +41,12 @@ class Teller final : public harness::RunListener {
 int show(const Options& options) {
   Workspace workspace = open_workspace(options);
   select(workspace, options, options.words);
+  if (const std::size_t count = workspace.selection.cases.size(); count != 1)
+    throw std::invalid_argument(fmt::format("show runs one case; this selects {} (`assay list --cases SELECTION` names them)", count));
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, workbench_options(options, workspace));
-  harness::RunOptions running = run_options(options);
-  running.jobs = 1;  // one after the other, as they were asked for
   Teller teller(options, workbench);
   const std::atomic<bool> never = false;
-  return exit_status(harness::run_cases(workspace.selection.cases, workbench, running, never, teller));
+  return exit_status(harness::run_cases(workspace.selection.cases, workbench, run_options(options), never, teller));
 }
 
 }  // namespace

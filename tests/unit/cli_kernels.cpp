@@ -145,6 +145,8 @@ TEST(CliUsage, WrongUseEndsWithStatus2AndAMessage) {
       {"run smoke --family fwht --kernel /nonexistent.metal", "/nonexistent.metal"},
       {"list --variants /nonexistent", "/nonexistent"},
       {"show fwht_v1/d256/h1/undo/gauss", "s<seed>"},
+      {"show gate", "show runs one case; this selects "},
+      {"show fwht_v1/d256/h1/undo/gauss/s1 fwht_v1/d256/h2/undo/gauss/s1", "show runs one case; this selects 2"},
   };
   for (const auto& [arguments, word] : all) {
     const Outcome outcome = run_assay(arguments);
