@@ -85,14 +85,22 @@ std::string range_text(const fixtures::Tensor& tensor) {
   }
 }
 
+void make_directory(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error)
+    throw std::invalid_argument(fmt::format("{}: is no directory and cannot be made one ({})", directory.string(), error.message()));
+}
+
 int generate(const FixtureOptions& options) {
   const Workspace workspace = open_workspace({});
   std::vector<harness::Case> cases;
   for (const std::string& word : options.words) cases.push_back(parse_named(word, workspace.catalogue));
   const bool into_directory = cases.size() > 1 || options.output.ends_with('/') || fs::is_directory(options.output);
-  if (into_directory) fs::create_directories(options.output);
+  if (into_directory) make_directory(options.output);
   for (const harness::Case& value : cases) {
     const fs::path file = into_directory ? fs::path(options.output) / file_name(value) : fs::path(options.output);
+    static_cast<void>(fixtures::require_target(file));  // before the work, which may take a while
     const harness::FileContents contents = harness::contents_of(value);
     fixtures::write_file(file, contents.format, contents.tensors);
     fmt::print("wrote {}: {} tensors, {} bytes\n", file.string(), contents.tensors.size(), fs::file_size(file));

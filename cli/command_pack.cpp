@@ -81,6 +81,20 @@ class Manifest {
     return tensors;
   }
 
+  // The file to write must be none of those that it is made of. To be called after tensors().
+  void require_apart(const fs::path& output) const {
+    const auto refuse_if = [&](const fs::path& input, std::string_view what) {
+      std::error_code absent;
+      if (fs::equivalent(input, output, absent))
+        throw std::invalid_argument(fmt::format("{}: is {}; name another file to write", output.string(), what));
+    };
+    refuse_if(path_, "the manifest itself");
+    const Json& list = root_.at("tensors");
+    for (std::size_t index = 0; index < list.size(); ++index)
+      refuse_if(path_.parent_path() / list[index].at("file").get<std::string>(),
+                fmt::format("a file that {} reads (tensors[{}])", path_.string(), index));
+  }
+
  private:
   [[noreturn]] void fail(std::string_view entry, std::string_view what) const {
     throw std::invalid_argument(entry.empty() ? fmt::format("{}: {}", path_.string(), what)
@@ -147,20 +161,26 @@ class Manifest {
   Json root_;
 };
 
-// A file that no case could be run on is taken away again.
+// Messages about the file in the making are about the manifest: that file is gone when they are read.
+void inspect(const PackOptions& options, const fs::path& draft) {
+  try {
+    const harness::LoadedFile loaded = harness::load_file(draft);
+    if (!loaded.inputs.empty()) static_cast<void>(harness::verify_file(draft, loaded));
+  } catch (const fixtures::FileError& error) {
+    std::string what = error.what();
+    const std::string prefix = draft.string() + ": ";
+    if (what.starts_with(prefix)) what.erase(0, prefix.size());
+    throw fixtures::FileError(fixtures::file_message(options.manifest, "", "makes no fixture file: " + what));
+  }
+}
+
 int pack(const PackOptions& options) {
   const Manifest manifest(options.manifest);
   fixtures::Attributes attributes = manifest.attributes();
   attributes.emplace("version", harness::kFileVersion);
   const std::vector<fixtures::Tensor> tensors = manifest.tensors();
-  fixtures::write_file(options.output, attributes, tensors);
-  try {
-    const harness::LoadedFile loaded = harness::load_file(options.output);
-    if (!loaded.inputs.empty()) static_cast<void>(harness::verify_file(options.output, loaded));
-  } catch (...) {
-    fs::remove(options.output);
-    throw;
-  }
+  manifest.require_apart(fixtures::require_target(options.output));
+  fixtures::write_file(options.output, attributes, tensors, [&](const fs::path& draft) { inspect(options, draft); });
   fmt::print("wrote {}: {} tensors, {} bytes\n", options.output, tensors.size(), fs::file_size(options.output));
   return kExitPassed;
 }

@@ -28,6 +28,7 @@ fixtures::Shelf shelf_of(const Options& options) {
 // What the files of --fixture hold, read once in full, so that a damaged one is told before anything runs.
 std::vector<harness::Case> fixture_cases(const Options& options) {
   std::vector<harness::Case> cases;
+  static_cast<void>(shelf_of(options));  // a file whose name cannot stand in a case is told as that
   for (const std::string& file : options.fixtures) cases.push_back(harness::load_file(file).about.value);
   return cases;
 }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <vector>
 
@@ -86,6 +88,80 @@ TEST_F(CliFixture, ManifestsAreRefusedByEntry) {
   EXPECT_THAT(pack("{\"attributes\"", "{{\"attributes\"").output, HasSubstr("manifest.json: "));
   EXPECT_EQ(pack("\"kv_len\": 70", "\"kv_len\": [70]").status, 2);
   EXPECT_EQ(run_assay("pack " + path("none.json") + " -o " + path("packed.h5")).status, 2);
+}
+
+// What a path is, without following it.
+std::filesystem::file_type type_of(const std::string& path) { return std::filesystem::symlink_status(path).type(); }
+
+TEST_F(CliFixture, OnlyRegularFilesAreReplaced) {
+  const std::string pipe = path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::create_symlink(pipe, path("to_pipe"));
+  std::filesystem::create_symlink(path("nothing"), path("to_nothing"));
+  const std::string packing = "pack " + manifest() + " -o ";
+  const std::string generating = std::string("fixture generate ") + kCase + " -o ";
+  for (const std::string& command : {packing, generating}) {
+    for (const char* target : {"pipe", "to_pipe", "to_nothing"}) {
+      const Outcome refused = run_assay(command + path(target));
+      EXPECT_EQ(refused.status, 2) << refused.output;
+      EXPECT_THAT(refused.output, AllOf(HasSubstr(path(target)), HasSubstr("in whose place no file is put"), Not(HasSubstr("wrote"))));
+    }
+    EXPECT_EQ(type_of(pipe), std::filesystem::file_type::fifo);
+    EXPECT_EQ(type_of(path("to_pipe")), std::filesystem::file_type::symlink);
+    EXPECT_EQ(type_of(path("to_nothing")), std::filesystem::file_type::symlink);
+  }
+  EXPECT_THAT(run_assay(packing + folder_.string()).output, HasSubstr("is a directory, in whose place"));
+  const Outcome several = run_assay("fixture generate fwht/d256/h2/premult/gauss/s1 fwht/d256/h2/undo/gauss/s1 -o " + pipe);
+  EXPECT_EQ(several.status, 2) << several.output;
+  EXPECT_THAT(several.output, HasSubstr(pipe + ": is no directory"));
+
+  // A file that is there, and one behind a link, are replaced.
+  const std::string file = write("old", "old.h5");
+  std::filesystem::create_symlink(file, path("to_old"));
+  for (const std::string& command : {packing + file, generating + path("to_old")}) {
+    std::ofstream(file) << "old";
+    EXPECT_EQ(run_assay(command).status, 0);
+    EXPECT_EQ(run_assay("fixture verify " + file).status, 0) << command;
+  }
+  EXPECT_EQ(type_of(path("to_old")), std::filesystem::file_type::symlink);
+}
+
+TEST_F(CliFixture, PackingNeverOverwritesWhatItReads) {
+  const std::string from = manifest();
+  std::filesystem::create_symlink(path("q.bin"), path("alias"));
+  const std::string before = read_file(path("q.bin"));
+  const std::string roundabout = path("../" + folder_.filename().string() + "/k_norms.bin");
+  for (const std::string& target : {from, path("q.bin"), path("alias"), roundabout}) {
+    const Outcome refused = run_assay("pack " + from + " -o " + target);
+    EXPECT_EQ(refused.status, 2) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr("name another file to write"));
+  }
+  EXPECT_EQ(read_file(path("q.bin")), before);
+  EXPECT_THAT(read_file(from), HasSubstr("\"tensors\""));
+  EXPECT_EQ(run_assay("pack " + from + " -o " + path("v_codes.h5")).status, 0);
+}
+
+TEST_F(CliFixture, APackThatFailsLeavesTheFileOfBefore) {
+  const std::string file = path("packed.h5");
+  ASSERT_EQ(run_assay("pack " + manifest() + " -o " + file).status, 0);
+  const std::string before = read_file(file);
+  const Outcome failed = run_assay("pack " + manifest("\"kv_len\": 70, ", "") + " -o " + file);
+  EXPECT_EQ(failed.status, 2) << failed.output;
+  EXPECT_THAT(failed.output,
+              AllOf(HasSubstr("manifest.json: makes no fixture file: "), HasSubstr("kv_len: is missing"), Not(HasSubstr("part"))));
+  EXPECT_EQ(read_file(file), before);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) EXPECT_NE(entry.path().extension(), ".part") << entry.path();
+}
+
+TEST_F(CliFixture, AFileWhoseNameCannotStandInACaseIsToldByItsName) {
+  const Outcome made = run_assay(std::string("fixture generate ") + kCase + " -o '" + path("a b.h5") + "'");
+  ASSERT_EQ(made.status, 0) << made.output;
+  const Outcome refused = run_assay("run --fixture '" + path("a b.h5") + "'");
+  EXPECT_EQ(refused.status, 2) << refused.output;
+  EXPECT_THAT(refused.output,
+              AllOf(HasSubstr("'" + path("a b.h5") + "': the name of a fixture file"), HasSubstr("letters, digits, '.', '_' and '-'")));
+  std::filesystem::rename(path("a b.h5"), path("a-b.h5"));
+  EXPECT_EQ(run_assay("run --fixture " + path("a-b.h5")).status, 0);
 }
 
 TEST_F(CliFixture, AStoredExpectationCountsAsWell) {
