@@ -28,16 +28,23 @@ std::string headline(const harness::RunRecord& run) {
   const std::string end = run.finished.empty() ? "never came to its end"
                           : run.stopped        ? "stopped " + run.finished
                                                : "ended " + run.finished;
-  return fmt::format("run {}: {} of {} cases with a verdict, {} not passed; started {}, {}; {}\n", run.id, run.verdicts,
-                     run.description.selected, run.failures, run.started, end, run.description.command);
+  const std::size_t outside = run.description.outside_limits;
+  return fmt::format("run {}: {} of {} cases with a verdict, {} not passed{}; started {}, {}; {}\n", run.id, run.verdicts,
+                     run.description.selected, run.failures, outside == 0 ? "" : fmt::format(", {} outside of [limits]", outside),
+                     run.started, end, run.description.command);
 }
 
 std::string text_of(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
-  std::string text = headline(run);
+  std::string text = headline(run) + reports::element_text(reports::count_elements(cases)) + '\n';
+  for (const std::string& note : run.description.notes) text += fmt::format("note: {}\n", note);
   for (const harness::CaseRecord& record : cases) {
-    if (record.status && harness::is_success(*record.status)) continue;
-    text += fmt::format("{} {}\n  {}\n  replay: {}\n", record.status ? harness::to_string(*record.status) : "no verdict", record.name,
-                        record.reason, reports::replay_line(run, record));
+    if (record.status && harness::is_success(*record.status)) {
+      if (!record.note.empty()) text += fmt::format("{} {}\n  note: {}\n", harness::to_string(*record.status), record.name, record.note);
+      continue;
+    }
+    text +=
+        fmt::format("{} {}\n  {}\n{}  replay: {}\n", record.status ? harness::to_string(*record.status) : "no verdict", record.name,
+                    record.reason, record.note.empty() ? "" : fmt::format("  note: {}\n", record.note), reports::replay_line(run, record));
   }
   return text + reports::table_text(reports::figure_tables(cases)) + "executed on the simulator\n";
 }

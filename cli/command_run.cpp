@@ -20,22 +20,21 @@
 namespace assay::cli {
 namespace {
 
-void print_notes(const Workspace& workspace, const harness::Workbench& workbench) {
-  for (const std::string& note : workspace.notes) fmt::print("note: {}\n", note);
+// What every report of the run says of it as a whole.
+std::vector<std::string> notes_of(const Workspace& workspace, const harness::Workbench& workbench) {
+  std::vector<std::string> notes = workspace.notes;
   for (const auto& [name, prepared] : workbench.variants()) {
-    if (!prepared.weaker_storage.empty()) fmt::print("declared accuracy of {}: {}\n", name, prepared.weaker_storage);
+    if (!prepared.weaker_storage.empty()) notes.push_back(fmt::format("declared accuracy of {}: {}", name, prepared.weaker_storage));
     // Our own variants borrow by design; what is said of a user's kernel is news.
-    if (workspace.user_variant.empty()) continue;
-    for (const std::string& note : prepared.notes) fmt::print("note: {}\n", note);
+    if (!workspace.user_variant.empty()) notes.insert(notes.end(), prepared.notes.begin(), prepared.notes.end());
   }
   for (const auto& [name, prepared] : workbench.variants()) {
-    for (const auto& [key, reason] : prepared.absent) fmt::print("note: cases of {} are skipped: {}\n", key, reason);
+    for (const auto& [key, reason] : prepared.absent) notes.push_back(fmt::format("cases of {} are skipped: {}", key, reason));
   }
   if (workspace.selection.left_out != 0) {
-    fmt::print("note: {} cases lie outside of [limits] and were not selected\n", workspace.selection.left_out);
+    notes.push_back(fmt::format("{} cases lie outside of [limits] and were not selected", workspace.selection.left_out));
   }
-  // In a pipe they would wait for the first verdict, and be lost if none comes.
-  std::fflush(stdout);
+  return notes;
 }
 
 int run_selection(const Options& options, const std::vector<std::string>& words) {
@@ -51,9 +50,12 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   }
 
   const harness::Workbench workbench(workspace.catalogue, cases, workbench_options(options, workspace));
-  print_notes(workspace, workbench);
+  const std::vector<std::string> notes = notes_of(workspace, workbench);
+  for (const std::string& note : notes) fmt::print("note: {}\n", note);
+  // In a pipe they would wait for the first verdict, and be lost if none comes.
+  std::fflush(stdout);
 
-  Recording recording(options, cases.size());
+  Recording recording(options, workspace.selection, notes);
   harness::Summary summary;
   std::string unfinished;
   {
@@ -64,7 +66,7 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   }
   recording.finish(summary);
   if (summary.finished() > 1) fmt::print("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
-  fmt::print("{}{}", unfinished, describe_summary(summary, options));
+  fmt::print("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
   // Last, where a log that shows only the end of a test's output has it.
   if (const std::string replay = recording.first_replay(); !replay.empty()) fmt::print("first failure again: {}\n", replay);
 

@@ -202,7 +202,7 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
   return text;
 }
 
-std::string describe_summary(const harness::Summary& summary, const Options& options) {
+std::string describe_summary(const harness::Summary& summary, const Options& options, std::size_t outside_limits) {
   std::string text;
   if (summary.stopped) {
     std::size_t done = 0;
@@ -233,6 +233,7 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
     text += fmt::format(", {} failed as known ({})", summary.count(Status::known), findings);
   }
   if (summary.count(Status::skipped) != 0) text += fmt::format(", {} skipped", summary.count(Status::skipped));
+  if (outside_limits != 0) text += fmt::format(", {} outside of [limits]", outside_limits);
   text += "; " + reports::element_text({summary.elements, summary.known_elements});
   if (!summary.largest_ratio_case.empty()) {
     text += fmt::format("; largest error/bound {:.3g} in {}", summary.largest_ratio, summary.largest_ratio_case);

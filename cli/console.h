@@ -36,7 +36,7 @@ class Progress {
 [[nodiscard]] std::string describe_verdict(const harness::Verdict& verdict, const Options& options);
 // All of that, with every figure.
 [[nodiscard]] std::string describe_everything(const harness::Verdict& verdict, const Options& options);
-// The closing lines of a run.
-[[nodiscard]] std::string describe_summary(const harness::Summary& summary, const Options& options);
+// The closing lines of a run; `outside_limits` cases of its suites were not selected.
+[[nodiscard]] std::string describe_summary(const harness::Summary& summary, const Options& options, std::size_t outside_limits);
 
 }  // namespace assay::cli

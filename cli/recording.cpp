@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 #include "cli/workspace.h"
 #include "reports/junit.h"
@@ -57,7 +58,8 @@ void write_file(const std::string& file, const std::string& text) {
 
 }  // namespace
 
-Recording::Recording(const Options& options, std::size_t selected) : options_(options), ledger_(open_ledger(options.ledger)) {
+Recording::Recording(const Options& options, const harness::Selection& selection, std::vector<std::string> notes)
+    : options_(options), ledger_(open_ledger(options.ledger)) {
   // What cannot be written later is found out now; a report of an earlier run must not be taken for this one's.
   if (!options.junit.empty()) write_file(options.junit, "");
   run_ = ledger_.begin({.command = command_line(),
@@ -66,7 +68,9 @@ Recording::Recording(const Options& options, std::size_t selected) : options_(op
                         .machine = machine(),
                         .schedule = options.schedule,
                         .seed = options.seed,
-                        .selected = selected});
+                        .selected = selection.cases.size(),
+                        .outside_limits = selection.left_out,
+                        .notes = std::move(notes)});
 }
 
 void Recording::finish(const harness::Summary& summary) {

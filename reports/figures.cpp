@@ -53,10 +53,13 @@ FigureTable table_of(std::string_view family, std::string_view property, std::ma
 
 }  // namespace
 
+void RunElements::add(const harness::CaseRecord& record) {
+  (record.status == harness::Status::known ? known : judged).add(record.judgement);
+}
+
 RunElements count_elements(std::span<const harness::CaseRecord> cases) {
   RunElements elements;
-  for (const harness::CaseRecord& record : cases)
-    (record.status == harness::Status::known ? elements.known : elements.judged).add(record.judgement);
+  for (const harness::CaseRecord& record : cases) elements.add(record);
   return elements;
 }
 

@@ -14,6 +14,8 @@ namespace assay::reports {
 struct RunElements {
   harness::ElementCount judged;
   harness::ElementCount known;
+
+  void add(const harness::CaseRecord& record);
 };
 [[nodiscard]] RunElements count_elements(std::span<const harness::CaseRecord> cases);
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/figures.h"
 #include "reports/replay.h"
 
 namespace assay::reports {
@@ -95,13 +96,7 @@ void append_property(pugi::xml_node properties, const char* name, const std::str
   property.append_attribute("value") = clean(value).c_str();
 }
 
-void append_case(pugi::xml_node suite, const harness::RunRecord& run, const CaseRecord& record) {
-  pugi::xml_node testcase = suite.append_child("testcase");
-  testcase.append_attribute("classname") = clean(record.family + "." + record.variant).c_str();
-  testcase.append_attribute("name") = clean(record.name).c_str();
-  testcase.append_attribute("time") = fmt::format("{:.6f}", record.oracle_seconds + record.simulator_seconds).c_str();
-  const char* element = element_of(record);
-  if (*element == '\0') return;
+void append_result(pugi::xml_node testcase, const char* element, const harness::RunRecord& run, const CaseRecord& record) {
   const std::string reason = record.status ? record.reason : "the run was ended before this case had a verdict";
   pugi::xml_node result = testcase.append_child(element);
   if (record.status != Status::skipped) {
@@ -109,6 +104,15 @@ void append_case(pugi::xml_node suite, const harness::RunRecord& run, const Case
   }
   result.append_attribute("message") = clean(reason).c_str();
   if (record.status != Status::skipped) result.append_child(pugi::node_pcdata).set_value(clean(details(run, record)).c_str());
+}
+
+void append_case(pugi::xml_node suite, const harness::RunRecord& run, const CaseRecord& record) {
+  pugi::xml_node testcase = suite.append_child("testcase");
+  testcase.append_attribute("classname") = clean(record.family + "." + record.variant).c_str();
+  testcase.append_attribute("name") = clean(record.name).c_str();
+  testcase.append_attribute("time") = fmt::format("{:.6f}", record.oracle_seconds + record.simulator_seconds).c_str();
+  if (const char* element = element_of(record); *element != '\0') append_result(testcase, element, run, record);
+  if (!record.note.empty()) testcase.append_child("system-out").append_child(pugi::node_pcdata).set_value(clean(record.note).c_str());
 }
 
 }  // namespace
@@ -131,8 +135,11 @@ std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cas
     pugi::xml_node suite = root.append_child("testsuite");
     suite.append_attribute("name") = clean(family).c_str();
     Counts counts;
+    RunElements elements;
     for (const CaseRecord& record : cases) {
-      if (record.family == family) counts.add(record);
+      if (record.family != family) continue;
+      counts.add(record);
+      elements.add(record);
     }
     counts.write(suite);
     suite.append_attribute("timestamp") = run.started.c_str();
@@ -142,6 +149,10 @@ std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cas
     append_property(properties, "machine", run.description.machine);
     append_property(properties, "command", run.description.command);
     append_property(properties, "schedule", run.description.schedule.empty() ? "each case's own" : run.description.schedule);
+    append_property(properties, "elements", element_text(elements));
+    if (run.description.outside_limits != 0)
+      append_property(properties, "cases outside of [limits]", fmt::format("{}", run.description.outside_limits));
+    for (const std::string& note : run.description.notes) append_property(properties, "note", note);
     for (const CaseRecord& record : cases) {
       if (record.family == family) append_case(suite, run, record);
     }

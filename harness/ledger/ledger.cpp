@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kApplicationId = 0x41535359;
-constexpr std::int64_t kVersion = 1;
 
-constexpr const char* kSchema = R"(
+// What makes version i + 1 of a file of version i; a new file is of version 0. A version that was released is never changed.
+constexpr std::array kVersions = {R"(
 CREATE TABLE run(
   id INTEGER PRIMARY KEY, started TEXT NOT NULL, finished TEXT, command TEXT NOT NULL, replay_options TEXT NOT NULL,
   version TEXT NOT NULL, machine TEXT NOT NULL, suite_seed INTEGER NOT NULL, schedule TEXT NOT NULL, selected INTEGER NOT NULL, stopped INTEGER, digest TEXT);
@@ -43,6 +43,20 @@ CREATE TABLE hazard(
   run INTEGER NOT NULL, name TEXT NOT NULL, rank INTEGER NOT NULL, kind TEXT NOT NULL, function TEXT NOT NULL, message TEXT NOT NULL,
   file TEXT NOT NULL, line INTEGER NOT NULL, second_file TEXT, second_line INTEGER, count INTEGER NOT NULL, PRIMARY KEY(run, name, rank),
   FOREIGN KEY(run, name) REFERENCES verdict(run, name) ON DELETE CASCADE) WITHOUT ROWID;
+)",
+                                  R"(
+ALTER TABLE run ADD COLUMN outside_limits INTEGER;
+ALTER TABLE verdict ADD COLUMN note TEXT;
+CREATE TABLE note(
+  run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, rank INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY(run, rank)) WITHOUT ROWID;
+)"};
+constexpr auto kVersion = static_cast<std::int64_t>(kVersions.size());
+
+// Version 1 as version 2 reads it, without a change to the file: names of temporary things come before the file's.
+constexpr const char* kVersion1Read = R"(
+CREATE TEMP VIEW run AS SELECT *, NULL AS outside_limits FROM main.run;
+CREATE TEMP VIEW verdict AS SELECT *, NULL AS note FROM main.verdict;
+CREATE TEMP TABLE note(run, rank, text);
 )";
 
 std::string now() {
@@ -108,7 +122,7 @@ struct Ledger::Store {
 
   void prepare_to_write() {
     database.execute("PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
-    check_or_make_schema();
+    make_or_advance_schema();
     start.emplace(database,
                   "INSERT INTO verdict(run, name, ordinal, variant, family, fixture, seed, axes)"
                   " VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
@@ -118,22 +132,14 @@ struct Ledger::Store {
                      " distinct_expected = ?15, max_ratio = ?16, max_ratio_index = ?17, max_abs_error = ?18, max_rel_error = ?19,"
                      " nmse = ?20, cosine = ?21, median_bound_ratio = ?22, digest = ?23, threadgroups = ?24, meeting_points = ?25,"
                      " collectives = ?26, divergent_collectives = ?27, matrix_multiplies = ?28, oracle_seconds = ?29,"
-                     " simulator_seconds = ?30 WHERE run = ?1 AND name = ?2");
+                     " simulator_seconds = ?30, note = ?31 WHERE run = ?1 AND name = ?2");
     add_worst.emplace(database, "INSERT OR REPLACE INTO worst VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
     add_stage.emplace(database, "INSERT OR REPLACE INTO stage VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
     add_hazard.emplace(database, "INSERT OR REPLACE INTO hazard VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   }
 
-  void check_schema() {
-    const std::int64_t application = pragma("application_id");
-    const std::int64_t version = pragma("user_version");
-    if (application != kApplicationId) {
-      throw LedgerError(fmt::format("{} is a SQLite database, but no ledger of assay", database.file().string()));
-    }
-    if (version != kVersion) {
-      throw LedgerError(
-          fmt::format("ledger {} has schema version {}; this assay knows version {}", database.file().string(), version, kVersion));
-    }
+  void prepare_to_read() {
+    if (checked_version() == 1) database.execute(kVersion1Read);
   }
 
   std::int64_t pragma(std::string_view name) {
@@ -157,18 +163,33 @@ struct Ledger::Store {
   std::optional<Statement> start, conclude, add_worst, add_stage, add_hazard;
 
  private:
-  void check_or_make_schema() {
+  // Throws LedgerError if the file is no ledger, or one that this program does not know.
+  std::int64_t checked_version() {
+    const std::int64_t application = pragma("application_id");
+    const std::int64_t version = pragma("user_version");
+    if (application != kApplicationId) {
+      throw LedgerError(fmt::format("{} is a SQLite database, but no ledger of assay", database.file().string()));
+    }
+    if (version < 1 || version > kVersion) {
+      throw LedgerError(
+          fmt::format("ledger {} has schema version {}; this assay knows versions 1 to {}", database.file().string(), version, kVersion));
+    }
+    return version;
+  }
+
+  void make_or_advance_schema() {
     // Two processes may find the file empty at once.
     Transaction transaction(database);
     Statement tables(database, "SELECT count(*) FROM sqlite_schema");
     tables.step();
-    if (tables.integer(0) == 0 && pragma("application_id") == 0) {
-      database.execute(kSchema);
-      database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, kVersion));
-    } else {
-      check_schema();
-    }
+    const bool is_new = tables.integer(0) == 0 && pragma("application_id") == 0;
+    // What still reads the schema would forbid to change it.
     tables.bind();
+    const std::int64_t version = is_new ? 0 : checked_version();
+    for (auto step = static_cast<std::size_t>(version); step < kVersions.size(); ++step) database.execute(kVersions[step]);
+    if (version != kVersion) {
+      database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, kVersion));
+    }
     transaction.commit();
   }
 };
@@ -190,7 +211,7 @@ Ledger Ledger::open(const fs::path& file) {
 Ledger Ledger::open_existing(const fs::path& file) {
   if (!fs::exists(file)) throw LedgerError(fmt::format("there is no ledger {}", file.string()));
   auto store = std::make_unique<Store>(file, Database::Mode::read_only);
-  store->check_schema();
+  store->prepare_to_read();
   return Ledger(std::move(store));
 }
 
@@ -211,14 +232,19 @@ fs::path Ledger::default_file() {
 }
 
 RunId Ledger::begin(const RunDescription& description) {
+  Transaction transaction(store_->database);
   Statement insert(store_->database,
-                   "INSERT INTO run(started, command, replay_options, version, machine, suite_seed, schedule, selected)"
-                   " VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+                   "INSERT INTO run(started, command, replay_options, version, machine, suite_seed, schedule, selected, outside_limits)"
+                   " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert
       .bind(now(), description.command, description.replay_options, description.version, description.machine, description.seed,
-            description.schedule, description.selected)
+            description.schedule, description.selected, description.outside_limits)
       .run();
-  return store_->database.last_row_id();
+  const RunId run = store_->database.last_row_id();
+  Statement note(store_->database, "INSERT INTO note(run, rank, text) VALUES(?, ?, ?)");
+  for (std::size_t i = 0; i < description.notes.size(); ++i) note.bind(run, i, description.notes[i]).run();
+  transaction.commit();
+  return run;
 }
 
 void Ledger::started(RunId run, const Case& about) {
@@ -237,7 +263,8 @@ void Ledger::record(RunId run, const Verdict& verdict) {
              j.above_bound, j.not_written, j.nans, j.infs, j.guard_violations, j.uninformative, j.distinct_expected, j.max_ratio,
              j.max_ratio_index, j.max_abs_error, j.max_rel_error, j.nmse, j.cosine, j.median_bound_ratio, hex(verdict.digest),
              verdict.counters.threadgroups, verdict.counters.meeting_points, verdict.counters.collectives,
-             verdict.counters.divergent_collectives, verdict.counters.matrix_multiplies, verdict.oracle_seconds, verdict.simulator_seconds)
+             verdict.counters.divergent_collectives, verdict.counters.matrix_multiplies, verdict.oracle_seconds, verdict.simulator_seconds,
+             verdict.note)
       .run();
   if (store_->database.changes() != 1) throw std::invalid_argument(fmt::format("the ledger was not told that {} started", name));
   if (!is_success(verdict.status) || verdict.status == Status::known) {
@@ -275,7 +302,7 @@ namespace {
 
 constexpr std::string_view kRuns =
     "SELECT run.id, started, coalesce(finished, ''), command, replay_options, version, machine, suite_seed, run.schedule, selected,"
-    " coalesce(stopped, 0), count(status), count(CASE WHEN status NOT IN ('passed', 'known', 'skipped') THEN 1 END)"
+    " coalesce(stopped, 0), count(status), count(CASE WHEN status NOT IN ('passed', 'known', 'skipped') THEN 1 END), outside_limits"
     " FROM run LEFT JOIN verdict ON verdict.run = run.id ";
 
 RunRecord run_from(const Statement& row) {
@@ -283,11 +310,17 @@ RunRecord run_from(const Statement& row) {
   record.id = row.integer(0);
   record.started = row.text(1);
   record.finished = row.text(2);
-  record.description = {row.text(3), row.text(4), row.text(5), row.text(6), row.text(8), row.word(7), row.word(9)};
+  record.description = {row.text(3), row.text(4), row.text(5), row.text(6), row.text(8), row.word(7), row.word(9), row.word(13), {}};
   record.stopped = row.integer(10) != 0;
   record.verdicts = row.word(11);
   record.failures = row.word(12);
   return record;
+}
+
+void read_notes(Database& database, RunRecord& record) {
+  Statement select(database, "SELECT text FROM note WHERE run = ? ORDER BY rank");
+  select.bind(record.id);
+  while (select.step()) record.description.notes.push_back(select.text(0));
 }
 
 }  // namespace
@@ -296,6 +329,7 @@ std::vector<RunRecord> Ledger::runs() const {
   std::vector<RunRecord> records;
   Statement select(store_->database, std::string(kRuns) + "GROUP BY run.id ORDER BY run.id");
   while (select.step()) records.push_back(run_from(select));
+  for (RunRecord& record : records) read_notes(store_->database, record);
   return records;
 }
 
@@ -303,7 +337,9 @@ RunRecord Ledger::run(RunId id) const {
   Statement select(store_->database, std::string(kRuns) + "WHERE run.id = ? GROUP BY run.id");
   select.bind(id);
   if (!select.step()) throw LedgerError(fmt::format("ledger {} has no run {}", file().string(), id));
-  return run_from(select);
+  RunRecord record = run_from(select);
+  read_notes(store_->database, record);
+  return record;
 }
 
 std::vector<CaseRecord> Ledger::cases(RunId id) const {
@@ -312,7 +348,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
   Statement select(store_->database,
                    "SELECT name, variant, family, fixture, seed, status, reason, schedules, row_length, compared, above_bound, not_written,"
                    " nans, infs, guard_violations, uninformative, distinct_expected, max_ratio, max_ratio_index, max_abs_error,"
-                   " max_rel_error, nmse, cosine, median_bound_ratio, digest, oracle_seconds, simulator_seconds"
+                   " max_rel_error, nmse, cosine, median_bound_ratio, digest, oracle_seconds, simulator_seconds, note"
                    " FROM verdict WHERE run = ? ORDER BY ordinal");
   select.bind(id);
   while (select.step()) {
@@ -338,6 +374,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     record.digest = from_hex(select.text(column++));
     record.oracle_seconds = select.real(column++);
     record.simulator_seconds = select.real(column++);
+    record.note = select.text(column++);
     index.emplace(record.name, records.size());
     records.push_back(std::move(record));
   }

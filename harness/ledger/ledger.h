@@ -1,21 +1,26 @@
 // The ledger: a SQLite database of runs, with the verdict and the figures of every case, of those that passed as well.
 //
-// Schema, version 1 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
+// Schema, version 2 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
 //
 //   run      id, started, finished (UTC, ISO 8601; NULL while it runs or if it was killed), command, replay_options (what follows
 //            the case's name when one is repeated), version, machine, suite_seed, schedule ('' each case's own), selected (cases),
-//            stopped (0/1: ended before every case had run), digest (hex)
+//            stopped (0/1: ended before every case had run), digest (hex), outside_limits (cases of the suites asked for that [limits] left
+//            out; NULL: version 1 did not count them)
+//   note     run, rank (from 0), text     what was said of the run as a whole: declared accuracies, borrowed kernels ...
 //   verdict  run, name (the case, as it replays), ordinal (from 0, in the order of starting), variant, family, fixture, seed,
 //            axes (JSON object), status (NULL from the start of the case until its verdict), reason, schedules, is_internal,
 //            row_length, compared, above_bound, not_written, nans, infs, guard_violations, uninformative, distinct_expected,
 //            max_ratio, max_ratio_index, max_abs_error, max_rel_error, nmse, cosine, median_bound_ratio, digest (hex),
-//            threadgroups, meeting_points, collectives, divergent_collectives, matrix_multiplies, oracle_seconds, simulator_seconds
+//            threadgroups, meeting_points, collectives, divergent_collectives, matrix_multiplies, oracle_seconds, simulator_seconds,
+//            note (what else was said of the verdict; NULL until then, and in runs of version 1)
 //   worst    run, name, rank (from 0), element, expected, actual, bound, ratio, fault     elements of verdicts that did not pass
 //   stage    run, name, stage, is_judged, passed, reason, compared, max_ratio
 //   hazard   run, name, rank, kind, function, message, file, line, second_file, second_line, count
 //
 // Errors, bounds and ratios are in the units of the output; ratio = error / bound; a NaN is NULL. `axes` serves queries:
 //   SELECT axes->>'nwg', max(max_ratio) FROM verdict WHERE run = 7 GROUP BY 1;
+// A file of version 1 (without note, run.outside_limits and verdict.note) keeps its runs: opened to write it becomes version 2, opened to
+// read it stays what it is.
 // Write-ahead logging: a verdict is there once record() has returned, whatever happens to the process afterwards.
 #pragma once
 
@@ -45,7 +50,9 @@ struct RunDescription {
   std::string machine;         // operating system and processor
   std::string schedule;        // --schedule; empty: each case's own
   std::uint64_t seed = 0;
-  std::size_t selected = 0;  // cases
+  std::size_t selected = 0;             // cases
+  std::size_t outside_limits = 0;       // cases of the suites asked for that [limits] of their variants left out
+  std::vector<std::string> notes = {};  // what a reader of every report of it should know, a line each
 };
 
 struct RunRecord {
@@ -63,7 +70,7 @@ struct CaseRecord {
   std::uint64_t seed = 0;
   std::vector<std::pair<std::string, std::int64_t>> axes;  // in the family's order
   std::optional<Status> status;
-  std::string reason, schedules;
+  std::string reason, note, schedules;
   std::size_t row_length = 1;
   Judgement judgement;  // `worst` only where the case did not pass
   std::vector<StageVerdict> stages;
@@ -74,10 +81,10 @@ struct CaseRecord {
 
 class Ledger {
  public:
-  // Opens the file or makes it, and its folder. Throws LedgerError if that is impossible, if the file is no ledger, or if its
-  // version is newer than this program's.
+  // Opens the file or makes it, and its folder; one of an older version is brought to this one. Throws LedgerError if that is impossible,
+  // if the file is no ledger, or if its version is newer than this program's.
   [[nodiscard]] static Ledger open(const std::filesystem::path& file);
-  // To read only; the file must exist.
+  // To read only; the file must exist, of this version or an older one.
   [[nodiscard]] static Ledger open_existing(const std::filesystem::path& file);
   [[nodiscard]] static Ledger in_memory();
   // $XDG_STATE_HOME/assay/ledger.sqlite, or the same in ~/.local/state.

@@ -9,6 +9,7 @@
 namespace assay {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -46,6 +47,32 @@ TEST_F(CliDeclarations, AHalfAccumulatorPassesIfDeclaredAndTheReportSaysSo) {
   EXPECT_THAT(declared.output, HasSubstr("accumulator half (the accumulator of the prototype)"));
   EXPECT_EQ(run_assay(kCase + half_kernel("")).status, 1);
   EXPECT_THAT(run_assay(kCase + right_kernel("")).output, Not(HasSubstr("declared accuracy")));
+}
+
+// The console's headline, the text report and JUnit, of the same run.
+TEST_F(CliDeclarations, WhatIsDeclaredStandsInEveryReport) {
+  const std::string ledger = (folder_ / "ledger.sqlite").string();
+  const std::string junit = (folder_ / "junit.xml").string();
+  const auto run = [&](const std::string& declarations) {
+    const std::string kernel = half_kernel(declarations);
+    return run_assay("run smoke --fail-fast --ledger " + ledger + " --junit " + junit + kernel.substr(kernel.find(" --kernel")));
+  };
+  const std::string declared = run(kHalf + "[limits]\nnwg = [1]\n").output;
+  EXPECT_THAT(declared, ContainsRegex("[0-9]+ cases?: [^;]*, [0-9]+ outside of \\[limits\\]; "));
+  const std::string text = run_assay("report --ledger " + ledger).output;
+  EXPECT_THAT(text, ContainsRegex("^run 1: [^;]*, [0-9]+ outside of \\[limits\\]; "));
+  EXPECT_THAT(run_assay("report --list --ledger " + ledger).output, HasSubstr(" outside of [limits]; "));
+  for (const std::string& report : {declared, text, read_file(junit), run_assay("report --format junit --ledger " + ledger).output}) {
+    EXPECT_THAT(report, HasSubstr("accumulator half (the accumulator of the prototype)"));
+    EXPECT_THAT(report, HasSubstr("outside of [limits]"));
+    EXPECT_THAT(report, HasSubstr(" elements compared, "));
+  }
+
+  const std::string silent = run("").output;
+  for (const std::string& report : {silent, run_assay("report --ledger " + ledger).output, read_file(junit)}) {
+    EXPECT_THAT(report, Not(HasSubstr("accumulator half")));
+    EXPECT_THAT(report, Not(HasSubstr("[limits]")));
+  }
 }
 
 TEST_F(CliDeclarations, AnAccumulatorThatStopsGrowingFailsInSpiteOfIt) {

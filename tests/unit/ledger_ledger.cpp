@@ -53,8 +53,10 @@ RunDescription command(std::string words) {
 
 TEST(Ledger, GivesBackWhatItWasTold) {
   Ledger ledger = Ledger::in_memory();
-  const RunId run = ledger.begin({"assay run x", "--kernel 'a b.metal'", "1.2.3", "Linux", "reverse", 18446744073709551615U, 3});
-  const Verdict failed = failed_verdict("k/d256/rows2/nwg4/gauss/s18446744073709551615");
+  const RunId run =
+      ledger.begin({"assay run x", "--kernel 'a b.metal'", "1.2.3", "Linux", "reverse", 18446744073709551615U, 3, 40, {"one", "it's two"}});
+  Verdict failed = failed_verdict("k/d256/rows2/nwg4/gauss/s18446744073709551615");
+  failed.note = "otherwise in another process";
   Verdict passed;
   passed.about = case_named("k/d512/rows1/nwg1/drift/s7");
   passed.status = Status::passed;
@@ -77,6 +79,7 @@ TEST(Ledger, GivesBackWhatItWasTold) {
   EXPECT_THAT(first.axes, ::testing::ElementsAre(std::pair("head_dim", 256), std::pair("nrows", 2), std::pair("nwg", 4)));
   EXPECT_EQ(first.status, Status::failed);
   EXPECT_EQ(first.reason, failed.reason);
+  EXPECT_EQ(first.note, failed.note);
   EXPECT_EQ(first.schedules, failed.schedules);
   EXPECT_EQ(first.row_length, 256U);
   EXPECT_EQ(first.judgement.compared, 510U);
@@ -117,6 +120,9 @@ TEST(Ledger, GivesBackWhatItWasTold) {
   EXPECT_EQ(record.description.schedule, "reverse");
   EXPECT_EQ(record.description.seed, 18446744073709551615U);
   EXPECT_EQ(record.description.selected, 3U);
+  EXPECT_EQ(record.description.outside_limits, 40U);
+  EXPECT_THAT(record.description.notes, ::testing::ElementsAre("one", "it's two"));
+  EXPECT_THAT(ledger.runs()[0].description.notes, ::testing::ElementsAre("one", "it's two"));
   EXPECT_EQ(record.verdicts, 2U);
   EXPECT_EQ(record.failures, 1U);
   EXPECT_TRUE(record.stopped);
@@ -205,6 +211,64 @@ std::string refusal_of(const std::filesystem::path& file) {
   return "nothing was refused";
 }
 
+// The golden dump came from an assay of that version.
+class LedgerOfVersion1 : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::ifstream dump(ASSAY_SOURCE_DIR "/tests/golden/ledger_v1.sql");
+    Database(file_, Database::Mode::create).execute({std::istreambuf_iterator<char>(dump), {}});
+  }
+  // What every version can read of it.
+  static void expect_its_run(const Ledger& ledger) {
+    const RunRecord run = ledger.run(1);
+    EXPECT_EQ(run.verdicts, 2U);
+    EXPECT_EQ(run.description.selected, 2U);
+    EXPECT_EQ(run.description.outside_limits, 0U);
+    EXPECT_TRUE(run.description.notes.empty());
+    const std::vector<CaseRecord> cases = ledger.cases(1);
+    ASSERT_EQ(cases.size(), 2U);
+    EXPECT_EQ(cases[0].name, "fwht_v1/d256/h1/undo/gauss/s1");
+    EXPECT_EQ(cases[0].status, Status::passed);
+    EXPECT_DOUBLE_EQ(cases[1].judgement.max_ratio, 0.361592710304347031);
+    EXPECT_EQ(cases[1].note, "");
+  }
+  std::int64_t version() const {
+    Database database(file_, Database::Mode::read_only);
+    Statement statement(database, "PRAGMA user_version");
+    statement.step();
+    return statement.integer(0);
+  }
+
+  tests::TemporaryFolder folder_;
+  std::filesystem::path file_ = folder_.path() / "ledger.sqlite";
+};
+
+TEST_F(LedgerOfVersion1, IsReadWithoutAChange) {
+  std::filesystem::permissions(file_, std::filesystem::perms::owner_read);
+  expect_its_run(Ledger::open_existing(file_));
+  EXPECT_EQ(version(), 1);
+}
+
+TEST_F(LedgerOfVersion1, KeepsItsRunsWhenItIsWrittenTo) {
+  {
+    Ledger ledger = Ledger::open(file_);
+    expect_its_run(ledger);
+    const RunId run = ledger.begin({"new", "", "", "", "", 0, 1, 7, {"a note"}});
+    Verdict verdict = failed_verdict("k/d256/rows2/nwg4/gauss/s1");
+    verdict.note = "another";
+    ledger.started(run, verdict.about);
+    ledger.record(run, verdict);
+  }
+  EXPECT_EQ(version(), 2);
+  const Ledger again = Ledger::open(file_);
+  expect_its_run(again);
+  ASSERT_EQ(again.runs().size(), 2U);
+  const RunRecord added = again.runs()[1];
+  EXPECT_EQ(added.description.outside_limits, 7U);
+  EXPECT_THAT(added.description.notes, ::testing::ElementsAre("a note"));
+  EXPECT_EQ(again.cases(added.id)[0].note, "another");
+}
+
 TEST(Ledger, RefusesWhatIsNoLedger) {
   const tests::TemporaryFolder folder;
   const std::filesystem::path text = folder.path() / "text";
@@ -218,7 +282,7 @@ TEST(Ledger, RefusesWhatIsNoLedger) {
   const std::filesystem::path newer = folder.path() / "newer.sqlite";
   static_cast<void>(Ledger::open(newer));
   Database(newer, Database::Mode::create).execute("PRAGMA user_version = 99");
-  EXPECT_THAT(refusal_of(newer), ::testing::AllOf(HasSubstr("version 99"), HasSubstr("version 1")));
+  EXPECT_THAT(refusal_of(newer), ::testing::AllOf(HasSubstr("version 99"), HasSubstr("versions 1 to 2")));
 
   EXPECT_THAT(refusal_of("/proc/no/ledger.sqlite"), HasSubstr("/proc/no/ledger.sqlite"));
   EXPECT_THROW(static_cast<void>(Ledger::open_existing(folder.path() / "absent")), LedgerError);

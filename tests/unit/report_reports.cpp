@@ -43,6 +43,9 @@ harness::RunRecord some_run() {
   run.description.replay_options = "--kernel 'a&b.metal' --family tq4";
   run.description.version = "0.1.0";
   run.description.machine = "Linux test";
+  run.description.outside_limits = 12;
+  run.description.notes = {"declared accuracy of tq4_v1: accumulator half (<why>)",
+                           "cases of d512 are skipped: a.metal has no function for it"};
   return run;
 }
 
@@ -55,9 +58,11 @@ std::vector<CaseRecord> some_cases() {
   failed.reason = "1 elements above their bound <&>";
   failed.schedules = "forward,reverse";
   failed.row_length = 2;
+  failed.judgement.above_bound = 1;
   failed.judgement.worst = {{3, 0.5, 0.75, 0.00625, 40, harness::ElementFault::above_bound}};
   failed.hazards.push_back({metal::HazardKind::invalid_access, "f", "wild", {"k.metal", 12}, {}, 2});
   cases[2].reason = "no verdict after 60 s";
+  cases[4].note = "in a process that had executed 1 other case, it was crashed";
   cases[3].reason = "no function for d512";
   for (const std::size_t i : {std::size_t{2}, std::size_t{3}, std::size_t{5}}) cases[i].judgement = {};
   for (std::size_t i = 0; i < cases.size(); ++i) cases[i].axes = {{"nwg", i % 2 == 0 ? 1 : 16}};
@@ -87,6 +92,15 @@ TEST(JUnit, CountsAndReplaysAsAReaderSeesThem) {
   EXPECT_THAT(failed.child_value(), HasSubstr("replay: assay run fwht_v1/b --kernel 'a&b.metal' --family tq4 --schedule forward,reverse"));
   EXPECT_THAT(failed.child_value(), HasSubstr("row 1, coordinate 1: expected 0.5, actual 0.75, error 0.25, bound 0.00625"));
   EXPECT_STREQ(failed.parent().attribute("name").value(), "fwht_v1/b");
+}
+
+TEST(JUnit, SaysNothingOfLimitsAndNotesThatThereAreNot) {
+  harness::RunRecord run = some_run();
+  run.description.outside_limits = 0;
+  run.description.notes.clear();
+  const std::string text = junit(run, some_cases());
+  EXPECT_THAT(text, Not(HasSubstr("[limits]")));
+  EXPECT_THAT(text, Not(HasSubstr("name=\"note\"")));
 }
 
 TEST(JUnit, SurvivesTextThatXmlCannotHold) {
@@ -126,7 +140,6 @@ TEST(Figures, AreCountedPerFixtureAndAxisValue) {
 // Compared and above are of the same cases, whichever failed as declared.
 TEST(Figures, ElementsOfCasesKnownToFailAreCountedApart) {
   std::vector<CaseRecord> cases = some_cases();
-  cases[1].judgement.above_bound = 1;
   EXPECT_EQ(element_text(count_elements(cases)), "12 elements compared, 1 above bound");
   CaseRecord known = record("tq4_v1/g", "tq4", "gauss", Status::known, 3);
   known.judgement.compared = 2048;
