@@ -8,9 +8,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <istream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -40,7 +44,7 @@ class Manifest {
     if (size > kLargestManifest) fail("", fmt::format("has {} bytes; a manifest has at most {}", size, kLargestManifest));
     std::ifstream stream(path_);
     try {
-      root_ = Json::parse(stream);
+      root_ = parse(stream);
     } catch (const Json::exception& bad) {
       fail("", bad.what());
     }
@@ -99,6 +103,18 @@ class Manifest {
   [[noreturn]] void fail(std::string_view entry, std::string_view what) const {
     throw std::invalid_argument(entry.empty() ? fmt::format("{}: {}", path_.string(), what)
                                               : fmt::format("{}: {}: {}", path_.string(), entry, what));
+  }
+
+  // JSON leaves open which of two equal keys counts, and the other value would be ignored in silence.
+  [[nodiscard]] Json parse(std::istream& stream) const {
+    std::vector<std::set<std::string>> open;  // the keys so far of each object that is not closed yet
+    return Json::parse(stream, [&](int, Json::parse_event_t event, const Json& parsed) {
+      if (event == Json::parse_event_t::object_start) open.emplace_back();
+      if (event == Json::parse_event_t::object_end) open.pop_back();
+      if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+        fail("", fmt::format("an object has '{}' twice", parsed.get<std::string>()));
+      return true;
+    });
   }
 
   void require_keys(const Json& object, const std::string& entry, const std::vector<std::string>& known) const {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
@@ -20,6 +21,22 @@
 namespace assay::cli {
 namespace {
 
+// A declared finding that no case of a whole suite is about is never held to anything. Who asks for single cases, or for one shard of
+// several, does not expect all of them.
+void add_idle_findings(std::vector<std::string>& notes, const Workspace& workspace, const harness::Workbench& workbench) {
+  const harness::Selection& selection = workspace.selection;
+  if (!selection.has_suite || selection.cases.size() != selection.selected) return;
+  for (const auto& [name, prepared] : workbench.variants()) {
+    for (const harness::KnownFinding& finding : prepared.known_findings) {
+      const bool is_idle = std::ranges::none_of(
+          selection.cases, [&](const harness::Case& about) { return about.variant == name && finding.matches(about); });
+      if (is_idle)
+        notes.push_back(fmt::format("the known finding of {} (when {}) matches none of the selected cases of {}", finding.place(),
+                                    finding.declared().when, name));
+    }
+  }
+}
+
 // What every report of the run says of it as a whole.
 std::vector<std::string> notes_of(const Workspace& workspace, const harness::Workbench& workbench) {
   std::vector<std::string> notes = workspace.notes;
@@ -34,6 +51,7 @@ std::vector<std::string> notes_of(const Workspace& workspace, const harness::Wor
   if (workspace.selection.left_out != 0) {
     notes.push_back(fmt::format("{} cases lie outside of [limits] and were not selected", workspace.selection.left_out));
   }
+  add_idle_findings(notes, workspace, workbench);
   return notes;
 }
 

@@ -21,6 +21,13 @@ class Reader {
     throw fixtures::FileError(fixtures::file_message(file_, attribute.empty() ? "format" : fmt::format("format@{}", attribute), what));
   }
   [[nodiscard]] bool has(std::string_view name) const { return attributes_.contains(name); }
+  // An attribute that nothing reads is a misspelt one, or one whose writer believes that it counts.
+  void require_known(std::string_view kind, const std::vector<std::string_view>& known) const {
+    for (const auto& [name, value] : attributes_) {
+      if (std::ranges::find(known, name) == known.end())
+        fail(name, fmt::format("is not known in a file {}; known are {}", kind, fmt::join(known, ", ")));
+    }
+  }
   [[nodiscard]] std::int64_t number(std::string_view name) const {
     const fixtures::Attribute& value = at(name);
     if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
@@ -56,6 +63,9 @@ const Family& family_of(const Reader& reader) {
 
 void read_axes(const Reader& reader, Case& value) {
   const Family& family = *value.family;
+  std::vector<std::string_view> known = {"version", "family", "seed"};
+  for (const Axis& axis : family.axes) known.push_back(axis.name);
+  reader.require_known("without 'case'", known);
   for (std::size_t i = 0; i < family.axes.size(); ++i) {
     const Axis& axis = family.axes[i];
     if (!reader.has(axis.name) && axis.is_launch_choice) continue;
@@ -84,6 +94,7 @@ FileCase read_file_case(const std::filesystem::path& file, const fixtures::FileD
   Case& value = result.value;
   const Family& family = family_of(reader);
   if (reader.has("case")) {
+    reader.require_known("with 'case'", {"version", "family", "case", "generator", "seed"});
     const std::string text = reader.text("case");
     try {
       value = parse_case(text, family);

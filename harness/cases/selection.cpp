@@ -113,6 +113,7 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
   }
   for (const std::string& word : words) {
     if (is_suite(word)) {
+      selection.has_suite = true;
       if (take_suite(parse_suite(word), [](const Case&) { return true; }) == 0) {
         throw std::invalid_argument(fmt::format("suite '{}' has no case for {}", word, fmt::join(names, ", ")));
       }

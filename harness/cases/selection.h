@@ -34,6 +34,7 @@ struct Selection {
   std::vector<Case> cases;   // in the order of the words, each case once; those of the shard
   std::size_t selected = 0;  // before the shard was taken: never 0
   std::size_t left_out = 0;  // cases of suites outside of [limits] of their variant
+  bool has_suite = false;    // whether a whole suite was asked for
 };
 
 // Without words, but with a family: the family's gate. Throws std::invalid_argument, naming the word, for an unknown

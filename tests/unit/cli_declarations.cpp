@@ -106,6 +106,16 @@ TEST_F(CliDeclarations, AKnownFindingIsASuccessThatTheHeadlineShows) {
   EXPECT_THAT(outside.output, HasSubstr("`when` does not include this case"));
 }
 
+TEST_F(CliDeclarations, AFindingThatNoCaseOfASuiteIsAboutIsTold) {
+  const std::string finding = "[[known_finding]]\nwhen = \"n > 1000000000\"\nshows = \"failed\"\n";
+  const std::string told = "variant.toml:3 (when n > 1000000000) matches none of the selected cases";
+  EXPECT_THAT(run_assay("run smoke --fail-fast" + half_kernel(finding)).output, HasSubstr(told));
+  for (const char* quiet : {"run smoke --fail-fast --shard 1/2", "run tq4_v1/d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s1"})
+    EXPECT_THAT(run_assay(quiet + half_kernel(finding)).output, Not(HasSubstr("matches none"))) << quiet;
+  const std::string matching = "[[known_finding]]\nwhen = \"n > 0\"\nshows = \"failed\"\n";
+  EXPECT_THAT(run_assay("run smoke --fail-fast" + half_kernel(matching)).output, Not(HasSubstr("matches none")));
+}
+
 TEST_F(CliDeclarations, AFindingThatCannotBeReadStopsEverythingBeforeItRuns) {
   const Outcome outcome = run_assay(kCase + half_kernel("\n[[known_finding]]\nwhen = \"nsg == 4\"\nshows = \"nan\"\n"));
   EXPECT_EQ(outcome.status, 2) << outcome.output;

@@ -87,6 +87,16 @@ TEST_F(CliFixture, ManifestsAreRefusedByEntry) {
   EXPECT_THAT(pack("\"kv_len\": 70, ", "").output, HasSubstr("kv_len: is missing"));
   EXPECT_THAT(pack("{\"attributes\"", "{{\"attributes\"").output, HasSubstr("manifest.json: "));
   EXPECT_EQ(pack("\"kv_len\": 70", "\"kv_len\": [70]").status, 2);
+  EXPECT_THAT(
+      pack("\"scale\": 0", "\"scale\": 0, \"ring_strat\": 7").output,
+      AllOf(HasSubstr("manifest.json: "), HasSubstr("ring_strat: is not known in a file without 'case'; known are version, family, seed, "),
+            HasSubstr("ring_start")));
+  EXPECT_THAT(pack("\"scale\": 0", "\"scale\": 0, \"generator\": \"gauss\"").output,
+              HasSubstr("generator: is not known in a file without 'case'"));
+  EXPECT_THAT(pack("\"scale\": 0", std::string("\"scale\": 0, \"case\": \"") + kCase + "\"").output,
+              HasSubstr("is not known in a file with 'case'; known are version, family, case, generator, seed"));
+  EXPECT_THAT(pack("\"scale\": 0", "\"nwg\": 16, \"scale\": 0, \"nwg\": 4").output, HasSubstr("manifest.json: an object has 'nwg' twice"));
+  EXPECT_THAT(pack("\"file\": \"q.bin\"", "\"file\": \"p.bin\", \"file\": \"q.bin\"").output, HasSubstr("has 'file' twice"));
   EXPECT_EQ(run_assay("pack " + path("none.json") + " -o " + path("packed.h5")).status, 2);
 }
 
