@@ -73,7 +73,7 @@ void print_family(const harness::Family& family, const std::vector<const kernels
 
   std::vector<std::string> remarks;
   for (const kernels::Variant* variant : variants) {
-    harness::check_limits(*variant);
+    harness::check_axis_names(*variant);
     TableRow& row = rows.emplace_back();
     row.push_back(variant->name);
     for (const harness::Axis& axis : family.axes) row.push_back(supported_values(*variant, axis));

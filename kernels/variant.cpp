@@ -18,6 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool is_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+  });
+}
+
 // Reads one description; every complaint starts with `file:line:`.
 class Reader {
  public:
@@ -120,12 +126,47 @@ class Reader {
     }
     variant_.source = file_.parent_path() / required_string(root, "source", "at the top level", 1);
     if (const toml::node* node = root.get("about")) variant_.about = string_of(*node, "'about'");
-    if (const toml::node* node = root.get("claims")) variant_.claims = strings_of(*node, "'claims'");
+    if (const toml::node* node = root.get("claims")) read_claims(*node);
     if (const toml::node* node = root.get("offset_bits")) {
       const std::int64_t bits = integer_of(*node, "'offset_bits'");
       if (bits != 32 && bits != 64) fail(*node, fmt::format("'offset_bits' is {}; accepted: 32, 64", bits));
       variant_.offset_bits = static_cast<std::uint32_t>(bits);
     }
+  }
+
+  void read_claims(const toml::node& node) {
+    static_cast<void>(strings_of(node, "'claims'"));
+    for (const toml::node& element : *node.as_array()) variant_.claims.push_back(claim_of(element));
+  }
+
+  Claim claim_of(const toml::node& element) const {
+    constexpr std::string_view kind = "same_bits_as:";
+    Claim claim{*element.value_exact<std::string>(), {}, {}, element.source().begin.line};
+    const auto refuse = [&](std::string_view what) {
+      fail(element, fmt::format("'claims' holds '{}': {}; accepted: {}VARIANT, or {}VARIANT@AXIS=VALUE,AXIS=VALUE with whole numbers",
+                                claim.text, what, kind, kind));
+    };
+    std::string_view rest = claim.text;
+    if (!rest.starts_with(kind)) refuse("no such claim is known");
+    rest.remove_prefix(kind.size());
+    const std::size_t at = std::min(rest.find('@'), rest.size());
+    claim.same_bits_as = rest.substr(0, at);
+    if (!is_name(claim.same_bits_as)) refuse("it names no variant");
+    if (claim.same_bits_as == variant_.name) refuse("a variant has its own bits by nature");
+    if (at == rest.size()) return claim;
+    for (std::size_t start = at + 1; start <= rest.size();) {
+      const std::size_t end = std::min(rest.find(',', start), rest.size());
+      const std::string_view condition = rest.substr(start, end - start);
+      const std::size_t equals = condition.find('=');
+      if (equals == std::string_view::npos || equals == 0) refuse(fmt::format("'{}' is not AXIS=VALUE", condition));
+      const std::string_view number = condition.substr(equals + 1);
+      std::int64_t value = 0;
+      const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+      if (error != std::errc{} || stop != number.data() + number.size()) refuse(fmt::format("'{}' is no whole number", number));
+      claim.where.emplace_back(condition.substr(0, equals), value);
+      start = end + 1;
+    }
+    return claim;
   }
 
   void read_entry(const toml::table& table) {
@@ -221,12 +262,6 @@ class Reader {
   Variant variant_;
   const FamilyContract* contract_ = nullptr;
 };
-
-bool is_name(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-  });
-}
 
 // A variant's name is the first word of its cases' names, so it must stay one word there and in a glob.
 std::string checked_name(const std::string& name, const fs::path& path) {

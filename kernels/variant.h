@@ -5,7 +5,9 @@
 //   family      = string, required          one of family_contracts()
 //   source      = string, required          the .metal file, relative to the toml
 //   about       = string                    one line for people
-//   claims      = [string...]               each a promise that a test checks, e.g. "same_bits_as:tqhb_v1@nsg=1"
+//   claims      = [string...]               promises, each kept by a test (tests/unit/variant_claims.cpp):
+//                                             same_bits_as:VARIANT[@AXIS=VALUE{,AXIS=VALUE}]
+//                                           every output bit is that of another variant of the family, wherever the axes have these values
 //   offset_bits = 32 | 64                   widest cache offset the kernel computes; default 32
 //   [entry]     key = string                functions named otherwise than the family's; keys: the family's entries
 //   [limits]    axis = [integer...]         the only values of an axis that the variant supports
@@ -23,6 +25,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/contract.h"
@@ -41,6 +44,15 @@ struct AxisLimit {
   std::string axis;
   std::vector<std::int64_t> values;
   std::uint32_t line = 0;  // in the variant.toml, for messages
+};
+
+// A promise: the outputs are bit by bit those of `same_bits_as`, in every case whose axes have the values of `where`. Axes belong to the
+// harness, which checks the names.
+struct Claim {
+  std::string text;  // as it was written
+  std::string same_bits_as;
+  std::vector<std::pair<std::string, std::int64_t>> where;
+  std::uint32_t line = 0;
 };
 
 struct Accuracy {
@@ -65,7 +77,7 @@ struct Variant {
   std::string family;
   std::filesystem::path source;
   std::string about;
-  std::vector<std::string> claims;
+  std::vector<Claim> claims;
   std::uint32_t offset_bits = 32;
   std::map<std::string, std::string, std::less<>> entry;  // entry key -> function
   std::vector<AxisLimit> limits;

@@ -74,7 +74,7 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
   std::vector<std::string_view> names;
   for (const kernels::Variant& variant : variants) {
     if (!request.family.empty() && variant.family != request.family) continue;
-    check_limits(variant);
+    check_axis_names(variant);
     candidates.push_back(&variant);
     names.push_back(variant.name);
   }

@@ -197,14 +197,18 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
   return cases;
 }
 
-void check_limits(const kernels::Variant& variant) {
+void check_axis_names(const kernels::Variant& variant) {
   const Family& family = find_family(variant.family);
-  for (const kernels::AxisLimit& limit : variant.limits) {
-    if (std::ranges::find(family.axes, limit.axis, &Axis::name) != family.axes.end()) continue;
+  const auto check = [&](std::string_view axis, std::uint32_t line, std::string_view where) {
+    if (std::ranges::find(family.axes, axis, &Axis::name) != family.axes.end()) return;
     std::vector<std::string_view> names;
-    for (const Axis& axis : family.axes) names.push_back(axis.name);
-    throw kernels::VariantError(fmt::format("{}:{}: [limits] {} is no axis of family {}; accepted: {}", variant.description.string(),
-                                            limit.line, limit.axis, family.name(), fmt::join(names, ", ")));
+    for (const Axis& known : family.axes) names.push_back(known.name);
+    throw kernels::VariantError(fmt::format("{}:{}: {} {} is no axis of family {}; accepted: {}", variant.description.string(), line, where,
+                                            axis, family.name(), fmt::join(names, ", ")));
+  };
+  for (const kernels::AxisLimit& limit : variant.limits) check(limit.axis, limit.line, "[limits]");
+  for (const kernels::Claim& claim : variant.claims) {
+    for (const auto& [axis, value] : claim.where) check(axis, claim.line, fmt::format("'claims' holds '{}':", claim.text));
   }
 }
 

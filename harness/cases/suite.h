@@ -54,8 +54,8 @@ struct SuitePlan {
 [[nodiscard]] std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std::uint64_t seed,
                                             std::size_t* left_out = nullptr);
 
-// Throws kernels::VariantError if a [limits] of the variant names an axis that its family does not have.
-void check_limits(const kernels::Variant& variant);
+// Throws kernels::VariantError if [limits] or a claim of the variant names an axis that its family does not have.
+void check_axis_names(const kernels::Variant& variant);
 // Whether [limits] of the variant admits the case.
 [[nodiscard]] bool within_limits(const kernels::Variant& variant, const Case& value);
 

@@ -22,7 +22,7 @@ TEST(VariantToml, EveryTableIsRead) {
 family = "tq4"
 source = "kernel.metal"
 about = "something"
-claims = ["same_bits_as:tq4_v1"]
+claims = ["same_bits_as:tq4_v1", "same_bits_as:tq4_v2@nwg=1,kv_len=33"]
 offset_bits = 64
 [entry]
 d256 = "mine_256"
@@ -51,7 +51,13 @@ shows = "hazard:barrier_divergence@12"
   EXPECT_EQ(variant.family, "tq4");
   EXPECT_EQ(variant.source, "dir/kernel.metal");
   EXPECT_EQ(variant.about, "something");
-  EXPECT_THAT(variant.claims, ElementsAre("same_bits_as:tq4_v1"));
+  ASSERT_EQ(variant.claims.size(), 2U);
+  EXPECT_EQ(variant.claims[0].same_bits_as, "tq4_v1");
+  EXPECT_TRUE(variant.claims[0].where.empty());
+  EXPECT_EQ(variant.claims[1].text, "same_bits_as:tq4_v2@nwg=1,kv_len=33");
+  EXPECT_EQ(variant.claims[1].same_bits_as, "tq4_v2");
+  EXPECT_THAT(variant.claims[1].where, ElementsAre(std::pair("nwg", 1), std::pair("kv_len", 33)));
+  EXPECT_EQ(variant.claims[1].line, 5U);
   EXPECT_EQ(variant.offset_bits, 64U);
   EXPECT_EQ(variant.function("d256"), "mine_256");
   EXPECT_EQ(variant.function("d512"), "flash_attn_vec_tq_dk512");
@@ -106,6 +112,17 @@ TEST(VariantToml, WhatIsNotInTheGrammarIsRefused) {
       {"offset_bits = 48", {":3:", "48", "32, 64"}},
       {"about = \"\"", {":3:", "'about'", "empty"}},
       {"claims = \"x\"", {":3:", "claims", "array"}},
+      {"claims = [\n\"same_bits_as:a\", \"nonsense:whatever\"]", {":4:", "'nonsense:whatever'", "accepted: same_bits_as:VARIANT"}},
+      {"claims = [\"same_bits_as\"]", {":3:", "'same_bits_as'", "accepted"}},
+      {"claims = [\"same_bits_as:\"]", {":3:", "names no variant"}},
+      {"claims = [\"same_bits_as:a b\"]", {":3:", "names no variant"}},
+      {"claims = [\"same_bits_as:mine\"]", {":3:", "its own bits"}},
+      {"claims = [\"same_bits_as:a@\"]", {":3:", "'' is not AXIS=VALUE"}},
+      {"claims = [\"same_bits_as:a@nwg\"]", {":3:", "'nwg' is not AXIS=VALUE"}},
+      {"claims = [\"same_bits_as:a@=1\"]", {":3:", "'=1' is not AXIS=VALUE"}},
+      {"claims = [\"same_bits_as:a@nwg=1,\"]", {":3:", "'' is not AXIS=VALUE"}},
+      {"claims = [\"same_bits_as:a@nwg=1x\"]", {":3:", "'1x' is no whole number"}},
+      {"claims = [1]", {":3:", "string", "integer"}},
       {"about = ", {":3:", "TOML"}},
   };
   for (const Refused& refused : all) {
