@@ -112,7 +112,7 @@ void add_gate(CLI::App& app, Action& action) {
 void add_run(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "run", "Run cases: names, globs over the gate, suites (smoke, gate); the gate if only --family or --kernel is given");
+      "run", "Run cases: names, globs over the gate, suites (`assay list`); the gate if only --family or --kernel is given");
   command->add_option("CASE", options->words, "Case name, glob or suite");
   add_selection(*command, *options);
   add_execution(*command, *options);
