@@ -218,7 +218,7 @@ class Reader {
   }
 
   void read_accuracy(const toml::table& table) {
-    accept_keys(table, "in [accuracy]", {"dot_depth", "accumulator", "stores", "reason"});
+    accept_keys(table, "in [accuracy]", {"dot_depth", "accumulator", "accumulator_keys", "stores", "reason"});
     Accuracy& accuracy = variant_.accuracy;
     if (const toml::node* node = table.get("dot_depth")) {
       const std::int64_t depth = integer_of(*node, "[accuracy] dot_depth");
@@ -230,6 +230,11 @@ class Reader {
       if (accuracy.accumulator != "float" && accuracy.accumulator != "half") {
         fail(*node, fmt::format("[accuracy] accumulator is '{}'; accepted: float, half", accuracy.accumulator));
       }
+    }
+    if (const toml::node* node = table.get("accumulator_keys")) {
+      const std::int64_t keys = integer_of(*node, "[accuracy] accumulator_keys");
+      if (keys < 1 || keys > 32) fail(*node, fmt::format("[accuracy] accumulator_keys is {}; accepted: 1 .. 32", keys));
+      accuracy.accumulator_keys = static_cast<std::uint32_t>(keys);
     }
     if (const toml::node* node = table.get("stores")) {
       accuracy.stores = strings_of(*node, "[accuracy] stores");

@@ -15,6 +15,7 @@
 //   [bind]      name = string               the kernel's own name for an argument of the family
 //   [accuracy]  dot_depth = integer >= 1    longest chain of roundings from a product to its score (can only tighten)
 //               accumulator = "float" | "half",  stores = ["float" | "half" | "bf16"...],  reason = string (then required)
+//               accumulator_keys = 1 .. 32   keys that it takes up between two roundings; default 32
 //   [[known_finding]]  when = string, shows = string, required;  see = string
 #pragma once
 
@@ -58,6 +59,7 @@ struct Claim {
 struct Accuracy {
   std::optional<std::uint32_t> dot_depth;
   std::string accumulator = "float";
+  std::optional<std::uint32_t> accumulator_keys;
   std::vector<std::string> stores;
   std::string reason;
 };

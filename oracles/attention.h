@@ -54,7 +54,8 @@ struct AttentionAccuracy {
 
   // Storage that a variant declares to be weaker than the contract's float (README.md, "Weaker storage"). What it adds to the bound of
   // an element is never more than 8 weakest_unit() times the element's magnitude.
-  OutputFormat accumulator = float_format();  // of the running output, rounded after each chunk and each rescale
+  OutputFormat accumulator = float_format();  // of the running output, rounded after each rescale and each accumulator_keys
+  std::size_t accumulator_keys = 32;          // keys of a chunk that it takes up between two roundings, 1 .. 32
   std::vector<OutputFormat> stores = {};      // further roundings of the output on its way, each to its format
 };
 

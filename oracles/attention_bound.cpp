@@ -73,8 +73,9 @@ void AttentionRoundings::count(std::size_t kv_len, double dequantise, const Atte
   storage_theta = 0.0;
   storage_eta = 0.0;
   if (is_weaker(accuracy.accumulator)) {
-    // A sum for every chunk; for every further one a rescale, whose factor may be rounded before its product is.
-    const double roundings = chunks + merging;
+    // So many sums for every chunk; for every further one a rescale, whose factor may be rounded before its product is.
+    const std::size_t sums = (kChunk + accuracy.accumulator_keys - 1) / accuracy.accumulator_keys;
+    const double roundings = chunks * static_cast<double>(sums) + merging;
     const double unit = accuracy.accumulator.unit();
     storage_theta = roundings * unit < 1.0 ? gamma(roundings, unit) : std::numeric_limits<double>::infinity();
     storage_eta = roundings * 0.5 * accuracy.accumulator.smallest_subnormal;

@@ -78,6 +78,18 @@ TEST(BoundStorage, OneChunkAddsOneRoundingAndManyEight) {
   }
 }
 
+TEST(BoundStorage, ARoundingAfterEveryEightKeysIsFourInAChunk) {
+  oracles::AttentionAccuracy often = half_accuracy();
+  often.accumulator_keys = 8;
+  const oracles::Expected exact = expected_of("gauss", 32, float_accuracy());
+  const oracles::Expected half = expected_of("gauss", 32, often);
+  for (std::size_t j = 0; j < half.size(); ++j) {
+    const double added = half.bound[j] - exact.bound[j];
+    ASSERT_GE(added, 0.999 * 4.0 * kHalfUnit * half.magnitude[j]) << j;
+    ASSERT_LE(added, 1.01 * 4.0 * kHalfUnit * half.magnitude[j] + 0x1p-22) << j;
+  }
+}
+
 TEST(BoundStorage, EveryStoreIsOneRoundingOfItsFormat) {
   oracles::AttentionAccuracy stores = float_accuracy();
   stores.stores = {oracles::bfloat_format(), oracles::float_format(), oracles::bfloat_format(), oracles::bfloat_format()};

@@ -37,6 +37,7 @@ fast = true
 [accuracy]
 dot_depth = 13
 accumulator = "half"
+accumulator_keys = 8
 stores = ["bf16", "float"]
 reason = "because"
 [[known_finding]]
@@ -71,6 +72,7 @@ shows = "hazard:barrier_divergence@12"
   EXPECT_EQ(variant.bind.at("dst"), "out");
   EXPECT_EQ(variant.accuracy.dot_depth, 13U);
   EXPECT_EQ(variant.accuracy.accumulator, "half");
+  EXPECT_EQ(variant.accuracy.accumulator_keys, 8U);
   EXPECT_THAT(variant.accuracy.stores, ElementsAre("bf16", "float"));
   ASSERT_EQ(variant.known_findings.size(), 2U);
   EXPECT_EQ(variant.known_findings[1].shows, "hazard:barrier_divergence@12");
@@ -103,6 +105,7 @@ TEST(VariantToml, WhatIsNotInTheGrammarIsRefused) {
       {"[bind]\nout = \"dst\"", {":4:", "'out'", "params, Q, K_packed"}},
       {"[accuracy]\ndot_depth = 13", {":3:", "reason"}},
       {"[accuracy]\ndot_depth = 0\nreason = \"x\"", {":4:", "dot_depth", "0"}},
+      {"[accuracy]\naccumulator_keys = 33\nreason = \"x\"", {":4:", "33", "1 .. 32"}},
       {"[accuracy]\naccumulator = \"bf16\"\nreason = \"x\"", {":4:", "bf16", "float, half"}},
       {"[accuracy]\nstores = [\"int\"]\nreason = \"x\"", {":4:", "int", "float, half, bf16"}},
       {"[accuracy]\ndepth = 13\nreason = \"x\"", {":4:", "'depth'", "dot_depth"}},
