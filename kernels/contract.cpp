@@ -106,12 +106,101 @@ constexpr std::array kDequantizeFields = {
     FieldContract{"codebook_bits", ScalarType::uint32, true},
 };
 
+constexpr std::array kBf16PrefillEntries = {
+    EntryContract{"d512", "kernel_flash_attn_ext_bf16_dk512_dv512"},
+};
+constexpr std::array kBf16PrefillArguments = {
+    ArgumentContract{"args", 0, parameters, ScalarType::other}, ArgumentContract{"q", 1, input, ScalarType::bfloat16},
+    ArgumentContract{"k", 2, input, ScalarType::bfloat16},      ArgumentContract{"v", 3, input, ScalarType::bfloat16},
+    ArgumentContract{"mask", 4, input, ScalarType::float16},    ArgumentContract{"sinks", 5, input, ScalarType::float32, true},
+    ArgumentContract{"pad", 6, input, ScalarType::uint8},       ArgumentContract{"blk", 7, input, ScalarType::uint8},
+    ArgumentContract{"dst", 8, output, ScalarType::bfloat16},
+};
+// The values that switch off what no kernel applies may be missing, as may the output's sizes, which are the query's.
+constexpr std::array kBf16Fields = {
+    FieldContract{"ne01", ScalarType::int32},
+    FieldContract{"ne02", ScalarType::int32},
+    FieldContract{"ne03", ScalarType::int32},
+    FieldContract{"nb01", ScalarType::uint64},
+    FieldContract{"nb02", ScalarType::uint64},
+    FieldContract{"nb03", ScalarType::uint64},
+    FieldContract{"ne11", ScalarType::int32},
+    FieldContract{"ne_12_2", ScalarType::int32},
+    FieldContract{"ne_12_3", ScalarType::int32},
+    FieldContract{"ns10", ScalarType::int32},
+    FieldContract{"nb11", ScalarType::uint64},
+    FieldContract{"nb12", ScalarType::uint64},
+    FieldContract{"nb13", ScalarType::uint64},
+    FieldContract{"ns20", ScalarType::int32},
+    FieldContract{"nb21", ScalarType::uint64},
+    FieldContract{"nb22", ScalarType::uint64},
+    FieldContract{"nb23", ScalarType::uint64},
+    FieldContract{"ne31", ScalarType::int32},
+    FieldContract{"ne32", ScalarType::int32},
+    FieldContract{"ne33", ScalarType::int32},
+    FieldContract{"nb31", ScalarType::uint64},
+    FieldContract{"nb32", ScalarType::uint64},
+    FieldContract{"nb33", ScalarType::uint64},
+    FieldContract{"ne1", ScalarType::int32, true},
+    FieldContract{"ne2", ScalarType::int32, true},
+    FieldContract{"ne3", ScalarType::int32, true},
+    FieldContract{"scale", ScalarType::float32},
+    FieldContract{"max_bias", ScalarType::float32, true},
+    FieldContract{"m0", ScalarType::float32, true},
+    FieldContract{"m1", ScalarType::float32, true},
+    FieldContract{"n_head_log2", ScalarType::int32, true},
+    FieldContract{"logit_softcap", ScalarType::float32, true},
+};
+
+constexpr std::array kBf16VecEntries = {
+    EntryContract{"d512", "kernel_flash_attn_ext_vec_bf16_dk512_dv512"},
+};
+constexpr std::array kBf16VecArguments = {
+    ArgumentContract{"args", 0, parameters, ScalarType::other}, ArgumentContract{"q", 1, input, ScalarType::float32},
+    ArgumentContract{"k", 2, input, ScalarType::bfloat16},      ArgumentContract{"v", 3, input, ScalarType::bfloat16},
+    ArgumentContract{"mask", 4, input, ScalarType::float16},    ArgumentContract{"dst", 8, output, ScalarType::bfloat16},
+};
+
+constexpr std::array kBf16PadEntries = {
+    EntryContract{"pad", "kernel_flash_attn_ext_pad"},
+};
+constexpr std::array kBf16PadArguments = {
+    ArgumentContract{"args", 0, parameters, ScalarType::other}, ArgumentContract{"k", 1, input, ScalarType::bfloat16},
+    ArgumentContract{"v", 2, input, ScalarType::bfloat16},      ArgumentContract{"mask", 3, input, ScalarType::float16},
+    ArgumentContract{"dst", 4, output, ScalarType::uint8},
+};
+constexpr std::array kBf16PadFields = {
+    FieldContract{"ne11", ScalarType::int32},  FieldContract{"ne_12_2", ScalarType::int32}, FieldContract{"ne_12_3", ScalarType::int32},
+    FieldContract{"nb11", ScalarType::uint64}, FieldContract{"nb12", ScalarType::uint64},   FieldContract{"nb13", ScalarType::uint64},
+    FieldContract{"nb21", ScalarType::uint64}, FieldContract{"nb22", ScalarType::uint64},   FieldContract{"nb23", ScalarType::uint64},
+    FieldContract{"ne31", ScalarType::int32},  FieldContract{"ne32", ScalarType::int32},    FieldContract{"ne33", ScalarType::int32},
+    FieldContract{"nb31", ScalarType::uint64}, FieldContract{"nb32", ScalarType::uint64},   FieldContract{"nb33", ScalarType::uint64},
+};
+
+constexpr std::array kBf16BlkEntries = {
+    EntryContract{"blk", "kernel_flash_attn_ext_blk"},
+};
+constexpr std::array kBf16BlkArguments = {
+    ArgumentContract{"args", 0, parameters, ScalarType::other},
+    ArgumentContract{"mask", 1, input, ScalarType::float16},
+    ArgumentContract{"dst", 2, output, ScalarType::uint8},
+};
+constexpr std::array kBf16BlkFields = {
+    FieldContract{"ne01", ScalarType::int32},  FieldContract{"ne30", ScalarType::int32},  FieldContract{"ne31", ScalarType::int32},
+    FieldContract{"ne32", ScalarType::int32},  FieldContract{"ne33", ScalarType::int32},  FieldContract{"nb31", ScalarType::uint64},
+    FieldContract{"nb32", ScalarType::uint64}, FieldContract{"nb33", ScalarType::uint64},
+};
+
 constexpr std::array kFamilies = {
     FamilyContract{"tq4", kTq4Entries, kTq4Arguments, kTq4Fields, true},
     FamilyContract{"reduce", kReduceEntries, kReduceArguments, kReduceFields, false},
     FamilyContract{"fwht", kFwhtEntries, kFwhtArguments, kFwhtFields, false},
     FamilyContract{"quantize", kQuantizeEntries, kQuantizeArguments, kQuantizeFields, false},
     FamilyContract{"dequantize", kDequantizeEntries, kDequantizeArguments, kDequantizeFields, false},
+    FamilyContract{"bf16_prefill", kBf16PrefillEntries, kBf16PrefillArguments, kBf16Fields, true},
+    FamilyContract{"bf16_vec", kBf16VecEntries, kBf16VecArguments, kBf16Fields, true},
+    FamilyContract{"bf16_pad", kBf16PadEntries, kBf16PadArguments, kBf16PadFields, false},
+    FamilyContract{"bf16_blk", kBf16BlkEntries, kBf16BlkArguments, kBf16BlkFields, false},
 };
 
 std::string to_string(const metal::FunctionConstant& value) {

@@ -166,8 +166,9 @@ void BoundKernel::check_argument(const ArgumentContract& argument, const BoundAr
     case ArgumentRole::input:
       break;
   }
-  // `other` is a struct or void pointer: the kernel has its own view of the bytes, which nobody can check from here.
-  if (found.element == ScalarType::other || found.element == argument.element) return;
+  // A pointer to a struct, to void or to single bytes: the kernel has its own view of them, which nobody can check from here.
+  const bool is_bytes = (found.element == ScalarType::int8 || found.element == ScalarType::uint8) && found.element_count == 1;
+  if (found.element == ScalarType::other || is_bytes || found.element == argument.element) return;
   if (argument.element == ScalarType::uint8 && is_integer(found.element)) return;
   wrong(fmt::format("of {}", metal::to_string(argument.element)));
 }

@@ -1,0 +1,31 @@
+// Launch code of family `bf16_vec`: few queries, one threadgroup of NSG simdgroups per query and head.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "kernels/launch/bf16_attention.h"
+#include "kernels/launch/binding.h"
+#include "metal/encoder.h"
+
+namespace assay::kernels {
+
+inline constexpr std::uint32_t kBf16VecDefaultNsg = 4;
+
+struct Bf16VecParameters {
+  Bf16Parameters attention;          // q is float32
+  std::optional<std::uint32_t> nsg;  // 1, 2 or 4; kBf16VecDefaultNsg if not given
+};
+
+[[nodiscard]] std::uint32_t bf16_vec_nsg(const Bf16VecParameters& parameters);
+
+// Throws std::invalid_argument naming the field and both values if no kernel may be started with these parameters.
+void validate_bf16_vec(const Bf16VecParameters& parameters);
+
+// Encodes the one dispatch. Without a mask the mask argument gets the very view of q, by which the kernel knows. Throws
+// std::invalid_argument, before anything is encoded, as validate_bf16_vec(), for a tensor that is too small, and for a mask
+// that is bound where q is.
+void encode_bf16_vec(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const Bf16VecParameters& parameters,
+                     const Bf16Tensors& tensors);
+
+}  // namespace assay::kernels
