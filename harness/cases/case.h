@@ -16,6 +16,12 @@
 //     sf<scale_factor_d512> (left out: 1; sfroot512: sqrt(512); above 65536: the float whose bits are the number)
 //   dequantize_v1/d512/b6/g8/pos31c64/sf16/gauss/s7
 //
+//   bf16_prefill_v1/b2/h8x2/q33/kv257r7/causal1x8/low/gauss/s7
+//     b<batches>  q<queries>  kv<length>r<rows behind the last key>
+//     nomask | zero<B'>x<H'> | causal... | win<W>m<B'>x<H'> | random... | row...     what a mask of B' batches and H' heads hides
+//     low (hidden keys get -65504; left out: -infinity)
+//   bf16_vec_v1/b1/h8x2/q1/kv257r64/nomask/nsg4/gauss/s7     nsg<simdgroups per threadgroup>
+//
 // Numbers are decimal without sign and without leading zeros. parse_case(format_case(c)) == c for every case.
 #pragma once
 

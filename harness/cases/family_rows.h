@@ -10,5 +10,7 @@ namespace assay::harness {
 [[nodiscard]] Family fwht_family();
 [[nodiscard]] Family quantize_family();
 [[nodiscard]] Family dequantize_family();
+[[nodiscard]] Family bf16_prefill_family();
+[[nodiscard]] Family bf16_vec_family();
 
 }  // namespace assay::harness

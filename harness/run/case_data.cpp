@@ -31,6 +31,13 @@ CaseData<Inputs> data_of(const Case& about, const fixtures::Shelf& shelf, const 
   return data;
 }
 
+// Families whose kernels know one head dimension have no axis for it.
+std::size_t head_dim_of(const Case& about) {
+  constexpr std::size_t only = 512;
+  const auto has_axis = [](const Axis& axis) { return axis.name == "head_dim"; };
+  return std::ranges::any_of(about.family->axes, has_axis) ? static_cast<std::size_t>(about.at("head_dim")) : only;
+}
+
 std::size_t size_at(const Case& about, std::string_view axis) { return static_cast<std::size_t>(about.at(axis)); }
 
 }  // namespace
@@ -38,7 +45,7 @@ std::size_t size_at(const Case& about, std::string_view axis) { return static_ca
 float score_scale(const Case& about) {
   const std::int64_t scale = about.at("scale");
   if (scale == kScaleOne) return 1.0F;
-  if (scale == kScaleInverseRoot) return static_cast<float>(1.0 / std::sqrt(static_cast<double>(about.at("head_dim"))));
+  if (scale == kScaleInverseRoot) return static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim_of(about))));
   return std::bit_cast<float>(static_cast<std::uint32_t>(scale));
 }
 
@@ -88,6 +95,29 @@ fixtures::DequantizeRequest dequantize_request(const Case& about) {
           .seed = about.seed};
 }
 
+fixtures::DenseRequest dense_request(const Case& about) {
+  fixtures::DenseRequest request;
+  oracles::DenseShape& shape = request.shape;
+  shape.batches = size_at(about, "batches");
+  shape.heads = size_at(about, "n_heads");
+  shape.kv_heads = size_at(about, "n_kv_heads");
+  shape.queries = size_at(about, "queries");
+  shape.kv_len = size_at(about, "kv_len");
+  shape.head_rows = shape.kv_len + size_at(about, "kv_room");
+  shape.head_dim = head_dim_of(about);
+  request.mask = static_cast<fixtures::DenseMask>(about.at("mask_type"));
+  if (request.mask != fixtures::DenseMask::none) {
+    shape.mask_heads = size_at(about, "mask_heads");
+    shape.mask_batches = size_at(about, "mask_batches");
+  }
+  shape.scale = score_scale(about);
+  request.window = size_at(about, "sliding_window");
+  request.hides_with_lowest = about.at("hides_lowest") != 0;
+  request.q_is_bfloat = about.family->name() == "bf16_prefill";
+  request.seed = about.seed;
+  return request;
+}
+
 oracles::FwhtMode fwht_mode(const Case& about) {
   switch (about.at("mode")) {
     case 1:
@@ -134,6 +164,13 @@ CaseData<fixtures::DequantizeInputs> dequantize_data(const Case& about, const fi
   return data_of<fixtures::DequantizeInputs>(
       about, shelf, [&](const fixtures::Fixture& fixture) { return fixture.dequantize(request); },
       [&](const auto& file, const auto& tensors) { return fixtures::dequantize_inputs(file, request, tensors); });
+}
+
+CaseData<fixtures::DenseInputs> dense_data(const Case& about, const fixtures::Shelf& shelf) {
+  const fixtures::DenseRequest request = dense_request(about);
+  return data_of<fixtures::DenseInputs>(
+      about, shelf, [&](const fixtures::Fixture& fixture) { return fixture.dense(request); },
+      [&](const auto& file, const auto& tensors) { return fixtures::dense_inputs(file, request, tensors); });
 }
 
 std::string find_disagreement(const oracles::Expected& stored, const oracles::Expected& recomputed) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fixtures/dense.h"
 #include "fixtures/generators.h"
 #include "fixtures/hdf5_file.h"
 #include "fixtures/shelf.h"
@@ -25,8 +26,9 @@ namespace assay::harness {
 [[nodiscard]] fixtures::FwhtRequest fwht_request(const Case& about);
 [[nodiscard]] fixtures::QuantizeRequest quantize_request(const Case& about);
 [[nodiscard]] fixtures::DequantizeRequest dequantize_request(const Case& about);
+[[nodiscard]] fixtures::DenseRequest dense_request(const Case& about);
 [[nodiscard]] oracles::FwhtMode fwht_mode(const Case& about);
-// The factor on scores that a decode case says.
+// The factor on scores that an attention case says.
 [[nodiscard]] float score_scale(const Case& about);
 // The scale_factor_d512 that a case says.
 [[nodiscard]] float scale_factor_d512(const Case& about);
@@ -52,6 +54,7 @@ struct CaseData {
 [[nodiscard]] CaseData<std::vector<float>> fwht_data(const Case& about, const fixtures::Shelf& shelf);
 [[nodiscard]] CaseData<std::vector<float>> quantize_data(const Case& about, const fixtures::Shelf& shelf);
 [[nodiscard]] CaseData<fixtures::DequantizeInputs> dequantize_data(const Case& about, const fixtures::Shelf& shelf);
+[[nodiscard]] CaseData<fixtures::DenseInputs> dense_data(const Case& about, const fixtures::Shelf& shelf);
 
 // Two evaluations of one expectation in double may differ by this part of the (smaller) bound. A bound covers every order of summation
 // in float, and scales with the unit of rounding: in double it is 2^-29 of the float one, for each of the two 2^-28, for a libm whose

@@ -30,6 +30,8 @@ constexpr Executor kExecutors[] = {
     {"fwht", validate_fwht, simdgroups_of_fwht, execute_fwht},
     {"quantize", validate_quantize, simdgroups_of_quantize, execute_quantize},
     {"dequantize", validate_dequantize, simdgroups_of_dequantize, execute_dequantize},
+    {"bf16_prefill", validate_bf16_prefill, simdgroups_of_bf16_prefill, execute_bf16_prefill},
+    {"bf16_vec", validate_bf16_vec, simdgroups_of_bf16_vec, execute_bf16_vec},
 };
 
 const Executor& executor_of(const Family& family) {

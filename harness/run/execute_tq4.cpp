@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "harness/cases/file_case.h"
+#include "harness/run/attention_accuracy.h"
 #include "harness/run/cache_buffer.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
@@ -36,25 +37,6 @@ kernels::Tq4Parameters parameters_of(const Case& about) {
   parameters.ring_start = value("ring_start");
   parameters.nwg = value("nwg");
   return parameters;
-}
-
-// What [accuracy] declares, in the oracle's terms. The reader of variant.toml has refused other names.
-oracles::AttentionAccuracy accuracy_of(const kernels::Accuracy& declared) {
-  const auto format = [](std::string_view name) {
-    if (name == "half") return oracles::half_format();
-    return name == "bf16" ? oracles::bfloat_format() : oracles::float_format();
-  };
-  oracles::AttentionAccuracy accuracy;
-  if (declared.dot_depth) accuracy.dot_depth = *declared.dot_depth;
-  accuracy.accumulator = format(declared.accumulator);
-  for (const std::string& store : declared.stores) accuracy.stores.push_back(format(store));
-  return accuracy;
-}
-
-// Where an element stops telling anything: 1e-3 of its magnitude in float, sixteen roundings in a coarser format (oracles/README.md).
-JudgeOptions widened_for(const oracles::AttentionAccuracy& accuracy, JudgeOptions options) {
-  if (const double unit = oracles::weakest_unit(accuracy); unit > oracles::kFloatUnit) options.informative_ratio = 16.0 * unit;
-  return options;
 }
 
 // The merge of the stored partials, judged on its own terms; the attention verdict does not hang on it.
@@ -120,7 +102,7 @@ void execute_tq4(Execution& execution) {
   const CaseData<fixtures::DecodeInputs> data = decode_data(about, execution.shelf);
   const fixtures::DecodeInputs& inputs = data.inputs;
 
-  const oracles::AttentionAccuracy accuracy = accuracy_of(execution.prepared.variant.accuracy);
+  const oracles::AttentionAccuracy accuracy = attention_accuracy(execution.prepared.variant.accuracy, oracles::float_format());
   const JudgeOptions judging = widened_for(accuracy, execution.judging);
   oracles::Expected expected;
   verdict.oracle_seconds = timed([&] { expected = oracles::decode_attention(shape, inputs.q, inputs.cache(), accuracy); });

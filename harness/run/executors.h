@@ -34,6 +34,8 @@ void validate_reduce(const Case& about);
 void validate_fwht(const Case& about);
 void validate_quantize(const Case& about);
 void validate_dequantize(const Case& about);
+void validate_bf16_prefill(const Case& about);
+void validate_bf16_vec(const Case& about);
 
 // Simdgroups in a threadgroup of the dispatch that decides the verdict.
 std::int64_t simdgroups_of_tq4(const Case& about);
@@ -41,12 +43,16 @@ std::int64_t simdgroups_of_reduce(const Case& about);
 std::int64_t simdgroups_of_fwht(const Case& about);
 std::int64_t simdgroups_of_quantize(const Case& about);
 std::int64_t simdgroups_of_dequantize(const Case& about);
+std::int64_t simdgroups_of_bf16_prefill(const Case& about);
+std::int64_t simdgroups_of_bf16_vec(const Case& about);
 
 void execute_tq4(Execution& execution);
 void execute_reduce(Execution& execution);
 void execute_fwht(Execution& execution);
 void execute_quantize(Execution& execution);
 void execute_dequantize(Execution& execution);
+void execute_bf16_prefill(Execution& execution);
+void execute_bf16_vec(Execution& execution);
 
 // Adds bytes to an FNV-1a digest.
 void add_to_digest(std::uint64_t& digest, std::span<const std::byte> bytes);

@@ -12,6 +12,7 @@
 #include "harness/run/executors.h"
 #include "harness/run/file_families.h"
 #include "oracles/attention.h"
+#include "oracles/dense_attention.h"
 #include "oracles/dequantize.h"
 #include "oracles/quantize.h"
 #include "oracles/reduce.h"
@@ -24,7 +25,25 @@ using fixtures::FileError;
 using fixtures::Tensor;
 using fixtures::TensorSpec;
 
+std::vector<TensorSpec> dense_file_inputs(const Case& about) { return fixtures::dense_layout(dense_request(about)); }
+std::vector<std::uint64_t> dense_file_output(const Case& about) {
+  const oracles::DenseShape shape = dense_request(about).shape;
+  return {shape.batches, shape.heads, shape.queries, shape.head_dim};
+}
+std::vector<Tensor> dense_file_tensors(const Case& about) {
+  const fixtures::DenseRequest request = dense_request(about);
+  return fixtures::dense_tensors(request, fixtures::find_fixture(about.fixture).dense(request));
+}
+oracles::Expected dense_file_expectation(const Case& about, const std::filesystem::path& file, std::span<const Tensor> tensors) {
+  const fixtures::DenseRequest request = dense_request(about);
+  oracles::AttentionAccuracy accuracy;
+  accuracy.output = oracles::bfloat_format();
+  return oracles::dense_attention(request.shape, fixtures::dense_inputs(file, request, tensors).tensors(), accuracy);
+}
+
 constexpr FileFamily kFamilies[] = {
+    {"bf16_prefill", validate_bf16_prefill, dense_file_inputs, dense_file_output, dense_file_tensors, dense_file_expectation},
+    {"bf16_vec", validate_bf16_vec, dense_file_inputs, dense_file_output, dense_file_tensors, dense_file_expectation},
     {"tq4", validate_tq4, [](const Case& about) { return fixtures::decode_layout(decode_request(about)); },
      [](const Case& about) -> std::vector<std::uint64_t> {
        const oracles::DecodeShape shape = decode_request(about).shape;

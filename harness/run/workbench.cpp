@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <set>
 #include <stdexcept>
@@ -60,9 +61,11 @@ std::string weaker_storage(const kernels::Variant& variant) {
   const kernels::Accuracy& accuracy = variant.accuracy;
   std::string text;
   if (accuracy.accumulator != "float") text = fmt::format("accumulator {}", accuracy.accumulator);
+  if (accuracy.accumulator_keys) text += fmt::format(" after every {} keys", *accuracy.accumulator_keys);
   if (!accuracy.stores.empty()) text += fmt::format("{}stores {}", text.empty() ? "" : ", ", fmt::join(accuracy.stores, ", "));
   if (text.empty()) return text;
-  if (variant.family != "tq4") {
+  constexpr std::array<std::string_view, 3> bounded = {"tq4", "bf16_prefill", "bf16_vec"};
+  if (std::ranges::find(bounded, variant.family) == bounded.end()) {
     throw kernels::VariantError(fmt::format("{}: [accuracy] declares a weaker storage ({}), which no bound of family {} has terms for",
                                             variant.description.string(), text, variant.family));
   }

@@ -41,8 +41,8 @@ TEST_P(SuiteCoverage, MeetsEverythingThatCanOccurAndComesOutTheSameAgain) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SuiteCoverage,
-                         ::testing::Combine(::testing::Values("gate", "full"),
-                                            ::testing::Values("tq4", "reduce", "fwht", "quantize", "dequantize")),
+                         ::testing::Combine(::testing::Values("gate", "full"), ::testing::Values("tq4", "reduce", "fwht", "quantize",
+                                                                                                 "dequantize", "bf16_prefill", "bf16_vec")),
                          [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 TEST(SuiteCoverage, WhatIsMissingIsCountedAndNamed) {

@@ -1,0 +1,28 @@
+#include "harness/run/attention_accuracy.h"
+
+#include <string>
+#include <string_view>
+
+namespace assay::harness {
+
+oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared, const oracles::OutputFormat& output) {
+  // The reader of variant.toml has refused other names.
+  const auto format = [](std::string_view name) {
+    if (name == "half") return oracles::half_format();
+    return name == "bf16" ? oracles::bfloat_format() : oracles::float_format();
+  };
+  oracles::AttentionAccuracy accuracy;
+  if (declared.dot_depth) accuracy.dot_depth = *declared.dot_depth;
+  accuracy.output = output;
+  accuracy.accumulator = format(declared.accumulator);
+  if (declared.accumulator_keys) accuracy.accumulator_keys = *declared.accumulator_keys;
+  for (const std::string& store : declared.stores) accuracy.stores.push_back(format(store));
+  return accuracy;
+}
+
+JudgeOptions widened_for(const oracles::AttentionAccuracy& accuracy, JudgeOptions options) {
+  if (const double unit = oracles::weakest_unit(accuracy); unit > oracles::kFloatUnit) options.informative_ratio = 16.0 * unit;
+  return options;
+}
+
+}  // namespace assay::harness
