@@ -97,6 +97,12 @@ inline kernels::KernelEntry entry_of(metal::ArgumentLayout layout) {
   return entry;
 }
 
+inline std::uint64_t long_at(std::span<const std::byte> bytes, std::size_t offset) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, bytes.data() + offset, sizeof(value));
+  return value;
+}
+
 // The arguments and structs that the contract writes down, spelled out byte by byte.
 metal::ArgumentLayout tq4_layout(const std::string& function = "flash_attn_vec_tq_dk256");
 metal::ArgumentLayout reduce_layout(const std::string& function = "flash_attn_vec_reduce_dk256");
@@ -104,6 +110,10 @@ metal::ArgumentLayout fwht_layout(const std::string& function = "fwht_sign_premu
 metal::ArgumentLayout quantize4_layout(const std::string& function);
 metal::ArgumentLayout quantizehb_layout(const std::string& function);
 metal::ArgumentLayout dequantize_layout(const std::string& function, bool is_4bit);
+metal::ArgumentLayout bf16_prefill_layout();
+metal::ArgumentLayout bf16_vec_layout();
+metal::ArgumentLayout bf16_pad_layout();
+metal::ArgumentLayout bf16_blk_layout();
 
 inline kernels::BoundKernel bound(std::string_view family, metal::ArgumentLayout layout) {
   return {kernels::family_contract(family), entry_of(std::move(layout))};

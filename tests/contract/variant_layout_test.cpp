@@ -8,9 +8,10 @@
 namespace assay::tests {
 namespace {
 
-metal::ArgumentLayout reflected(const std::string& variant, const std::string& function) {
+metal::ArgumentLayout reflected(const std::string& variant, const std::string& function,
+                                const std::map<std::uint32_t, metal::FunctionConstant>& constants = {}) {
   return metal::Library::from_file(std::string(ASSAY_SOURCE_DIR "/kernels/variants/") + variant + "/kernel.metal")
-      ->pipeline({function, {}})
+      ->pipeline({function, constants})
       ->layout();
 }
 
@@ -71,6 +72,14 @@ TEST(VariantLayout, Dequantize) {
   expect_same(reflected("dequantize_v1", "tq_dequantize_kv"), dequantize_layout("tq_dequantize_kv", true));
   expect_same(reflected("dequantize_v1", "tq_dequantize_hb_kv"), dequantize_layout("tq_dequantize_hb_kv", false));
 }
+
+TEST(VariantLayout, Bf16Prefill) {
+  expect_same(reflected("bf16_prefill_v1", "kernel_flash_attn_ext_bf16_dk512_dv512", {{300, true}, {304, true}}), bf16_prefill_layout());
+  expect_same(reflected("bf16_prefill_v1", "kernel_flash_attn_ext_pad", {{100, true}}), bf16_pad_layout());
+  expect_same(reflected("bf16_prefill_v1", "kernel_flash_attn_ext_blk"), bf16_blk_layout());
+}
+
+TEST(VariantLayout, Bf16Vec) { expect_same(reflected("bf16_vec_v1", "kernel_flash_attn_ext_vec_bf16_dk512_dv512"), bf16_vec_layout()); }
 
 }  // namespace
 }  // namespace assay::tests

@@ -45,7 +45,9 @@ std::vector<VariantTwins> all_variants() {
           {"fwht_v1", fwht_twins()},
           {"quantize4_v1", quantize4_twins()},
           {"quantizehb_v1", quantizehb_twins()},
-          {"dequantize_v1", dequantize_twins()}};
+          {"dequantize_v1", dequantize_twins()},
+          {"bf16_prefill_v1", bf16_prefill_twins()},
+          {"bf16_vec_v1", bf16_vec_twins()}};
 }
 
 // A variant whose source is a twin's, in a folder of its own.
@@ -167,7 +169,8 @@ TEST_P(HealthyTwin, PassesEveryCaseOfTheTwins) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HealthyTwin,
-                         ::testing::Values("tq4_v1", "reduce_v1", "fwht_v1", "quantize4_v1", "quantizehb_v1", "dequantize_v1"),
+                         ::testing::Values("tq4_v1", "reduce_v1", "fwht_v1", "quantize4_v1", "quantizehb_v1", "dequantize_v1",
+                                           "bf16_prefill_v1", "bf16_vec_v1"),
                          [](const auto& parameter) { return std::string(parameter.param); });
 
 }  // namespace

@@ -58,5 +58,7 @@ void PrintTo(const Twin& twin, std::ostream* stream);
 [[nodiscard]] std::span<const Twin> quantize4_twins();
 [[nodiscard]] std::span<const Twin> quantizehb_twins();
 [[nodiscard]] std::span<const Twin> dequantize_twins();
+[[nodiscard]] std::span<const Twin> bf16_prefill_twins();
+[[nodiscard]] std::span<const Twin> bf16_vec_twins();
 
 }  // namespace assay::tests
