@@ -14,6 +14,7 @@
 #include "cli/workspace.h"
 #include "harness/cases/file_case.h"
 #include "harness/run/file_contents.h"
+#include "oracles/arithmetic.h"
 
 namespace assay::cli {
 namespace {
@@ -54,13 +55,14 @@ std::string attribute_text(const fixtures::Attribute& value) {
   return "(of a type that is not read)";
 }
 
+// `number_of` turns what is stored into its value.
 template <typename T>
-std::string range_text(const fixtures::Tensor& tensor) {
+std::string range_text(const fixtures::Tensor& tensor, double (*number_of)(T) = [](T value) { return static_cast<double>(value); }) {
   std::size_t nans = 0;
   double least = std::numeric_limits<double>::infinity();
   double most = -least;
   for (const T value : tensor.values<T>()) {
-    const auto number = static_cast<double>(value);
+    const double number = number_of(value);
     if (std::isnan(number)) {
       ++nans;
       continue;
@@ -80,9 +82,12 @@ std::string range_text(const fixtures::Tensor& tensor) {
       return range_text<float>(tensor);
     case fixtures::Element::float64:
       return range_text<double>(tensor);
-    default:
-      return {};
+    case fixtures::Element::half:
+      return range_text<std::uint16_t>(tensor, oracles::half_value);
+    case fixtures::Element::bfloat:
+      return range_text<std::uint16_t>(tensor, oracles::bfloat_value);
   }
+  return {};
 }
 
 void make_directory(const fs::path& directory) {

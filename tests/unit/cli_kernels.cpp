@@ -171,10 +171,10 @@ TEST(CliUsage, ShowTellsEverythingAboutOneCase) {
   }
 }
 
-// The digest in the summary is over every output byte.
+// The digest in the summary is over every output byte. A sixth of smoke has cases of every family.
 TEST(CliBits, DependOnNeitherThreadsNorJobsNorSchedules) {
   const auto digest = [](const std::string& options) {
-    const Outcome outcome = run_assay("run smoke " + options);
+    const Outcome outcome = run_assay("run smoke --shard 3/6 " + options);
     const std::size_t place = outcome.output.find("output digest ");
     EXPECT_NE(place, std::string::npos) << outcome.output;
     return place == std::string::npos ? std::string() : outcome.output.substr(place, 30);

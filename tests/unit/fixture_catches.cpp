@@ -19,15 +19,17 @@ enum class Mistake {
   none,
   maximum_from_zero,
   maximum_from_half,
-  idle_counts,      // S of an idle workgroup taken for 1
-  flushed,          // subnormal results are zero
-  half_sum,         // S summed in half
-  largest_limited,  // weights relative to the first workgroup, limited to e^10 so that they cannot overflow
-  equal_is_merged,  // workgroups of equal maximum taken for one
-  zero_is_skipped,  // a butterfly of the first step left out where its first operand is 0
-  clamped,          // inputs limited to 10
-  output_clamped,   // outputs limited to 10
-  scaled_by_norm,   // each row divided by its norm, from squares in float, and multiplied with it at the end
+  maximum_from_floor,  // from -65200: above what masks and idle workgroups leave, so it seems safe
+  faint_dropped,       // workgroups that weigh less than e^-16 are skipped
+  idle_counts,         // S of an idle workgroup taken for 1
+  flushed,             // subnormal results are zero
+  half_sum,            // S summed in half
+  largest_limited,     // weights relative to the first workgroup, limited to e^10 so that they cannot overflow
+  equal_is_merged,     // workgroups of equal maximum taken for one
+  zero_is_skipped,     // a butterfly of the first step left out where its first operand is 0
+  clamped,             // inputs limited to 10
+  output_clamped,      // outputs limited to 10
+  scaled_by_norm,      // each row divided by its norm, from squares in float, and multiplied with it at the end
 };
 
 struct Catch {
@@ -46,7 +48,10 @@ std::vector<float> reduced(const oracles::PartialsShape& shape, const std::vecto
       const float s = raw[shape.sum_index(row, w)];
       return mistake == Mistake::idle_counts && s == 0.0F ? 1.0F : s;
     };
-    float largest = mistake == Mistake::maximum_from_zero ? 0.0F : mistake == Mistake::maximum_from_half ? -32752.0F : maximum(0);
+    float largest = maximum(0);
+    if (mistake == Mistake::maximum_from_zero) largest = 0.0F;
+    if (mistake == Mistake::maximum_from_half) largest = -32752.0F;
+    if (mistake == Mistake::maximum_from_floor) largest = -65200.0F;
     for (std::size_t w = 0; w < shape.nwg; ++w) largest = std::max(largest, maximum(w));
     if (mistake == Mistake::idle_counts) largest = std::max(largest, 0.0F);
     std::vector<float> factor(shape.nwg);
@@ -54,6 +59,7 @@ std::vector<float> reduced(const oracles::PartialsShape& shape, const std::vecto
       const bool is_idle = raw[shape.sum_index(row, w)] == 0.0F;
       factor[w] = mistake == Mistake::idle_counts && is_idle ? 1.0F : std::exp(maximum(w) - largest);
       if (mistake == Mistake::largest_limited) factor[w] = std::exp(std::min(maximum(w) - maximum(0), 10.0F));
+      if (mistake == Mistake::faint_dropped && factor[w] < std::exp(-16.0F)) factor[w] = 0.0F;
       for (std::size_t before = 0; mistake == Mistake::equal_is_merged && before < w; ++before) {
         if (maximum(before) == maximum(w)) factor[w] = 0.0F;
       }
@@ -128,8 +134,9 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, ReduceFixture,
                          testing::Values(Catch{"needle", Mistake::largest_limited}, Catch{"uniform", Mistake::equal_is_merged},
                                          Catch{"cancel", Mistake::equal_is_merged}, Catch{"drift", Mistake::half_sum},
                                          Catch{"all_negative", Mistake::maximum_from_zero},
-                                         Catch{"all_negative_deep", Mistake::maximum_from_half}, Catch{"idle", Mistake::idle_counts},
-                                         Catch{"tiny", Mistake::flushed}),
+                                         Catch{"all_negative_deep", Mistake::maximum_from_half},
+                                         Catch{"all_negative_floor", Mistake::maximum_from_floor}, Catch{"faint", Mistake::faint_dropped},
+                                         Catch{"idle", Mistake::idle_counts}, Catch{"tiny", Mistake::flushed}),
                          name_of);
 
 class FwhtFixture : public testing::TestWithParam<Catch> {};
@@ -155,7 +162,7 @@ TEST(FixtureCatches, EveryFixtureOfTheSmallFamiliesHasItsMistake) {
     reduce += fixture.reduce != nullptr ? 1 : 0;
     fwht += fixture.fwht != nullptr ? 1 : 0;
   }
-  EXPECT_EQ(reduce, 8U + 1U);  // and gauss
+  EXPECT_EQ(reduce, 10U + 1U);  // and gauss
   EXPECT_EQ(fwht, 8U + 1U);
 }
 

@@ -33,9 +33,15 @@ with h5py.File(sys.argv[1], "r") as file:
         for name, data in sorted(file[group].items()):
             assert data.chunks and data.compression == "gzip" and data.fletcher32, data
             values = data[()]
-            if values.dtype == numpy.uint8:
+            element = data.attrs.get("element", str(data.dtype))
+            element = element.decode() if isinstance(element, bytes) else element
+            if element == "uint8":
                 values = values.astype(int)
-            print(f"{group}/{name}", data.dtype, list(data.shape), f"{numpy.nanmin(values):.6g} .. {numpy.nanmax(values):.6g}", end="")
+            elif element == "half":
+                values = values.view(numpy.float16).astype(float)
+            elif element == "bfloat":
+                values = (values.astype(numpy.uint32) << 16).view(numpy.float32).astype(float)
+            print(f"{group}/{name}", element, list(data.shape), f"{numpy.nanmin(values):.6g} .. {numpy.nanmax(values):.6g}", end="")
             nans = int(numpy.isnan(values).sum())
             print(f", {nans} NaN" if nans else "")
 )";

@@ -183,8 +183,8 @@ TEST(Suite, SmokeIsPartOfTheGateAndShort) {
     const kernels::Variant variant = variant_of_family(family.name());
     const std::vector<Case> gate = suite_cases(Suite::gate, variant, 3);
     const std::vector<Case> smoke = suite_cases(Suite::smoke, variant, 3);
-    EXPECT_GT(smoke.size(), 50U);
-    EXPECT_LE(smoke.size(), 100U);
+    EXPECT_GT(smoke.size(), 30U) << family.name();  // quantize and dequantize have few axes
+    EXPECT_LE(smoke.size(), 100U) << family.name();
     for (const Case& value : smoke) EXPECT_NE(std::ranges::find(gate, value), gate.end());
   }
 }
