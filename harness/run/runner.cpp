@@ -244,8 +244,9 @@ Summary run_settled(std::span<const Case> cases, const CaseFunction& execute, co
 }  // namespace
 
 void ElementCount::add(const Judgement& judgement) {
-  compared += judgement.compared;
-  faulty += judgement.above_bound + judgement.not_written + judgement.nans + judgement.infs;
+  const std::size_t not_finite = judgement.not_written + judgement.nans + judgement.infs;
+  compared += judgement.compared + not_finite;
+  faulty += judgement.above_bound + not_finite;
 }
 
 std::size_t Summary::count(Status status) const {

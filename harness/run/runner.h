@@ -28,8 +28,8 @@ struct RunOptions {
 
 // Output elements of some cases.
 struct ElementCount {
-  std::size_t compared = 0;
-  std::size_t faulty = 0;  // of these above the bound, never written, NaN or infinite
+  std::size_t compared = 0;  // a NaN with the number that it should be, too
+  std::size_t faulty = 0;    // of these above the bound, never written, NaN or infinite
 
   void add(const Judgement& judgement);
 };
