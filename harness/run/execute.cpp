@@ -77,7 +77,8 @@ struct Outcome {
   std::vector<float> output;
 };
 
-Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options, const metal::Schedule& schedule) {
+Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options, const metal::Schedule& schedule,
+                     Kept& kept) {
   Outcome outcome;
   Verdict& verdict = outcome.verdict;
   verdict.about = about;
@@ -107,7 +108,7 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
     }
 
     metal::Simulator simulator(prepared.libraries, {.threads = options.threads, .schedule = schedule});
-    Execution execution{prepared, *kernel, about, simulator, options.shelf, {.worst_count = options.worst_elements}, verdict, {}};
+    Execution execution{prepared, *kernel, about, simulator, options.shelf, {.worst_count = options.worst_elements}, kept, verdict, {}};
     executor.execute(execution);
     outcome.output = std::move(execution.output);
     verdict.hazards = simulator.hazards();
@@ -181,11 +182,13 @@ void note_change(Verdict& verdict, std::string_view argument, bool is_unchanged)
 }
 
 Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {
-  const Outcome first = execute_once(prepared, about, options, options.schedules.empty() ? metal::Schedule{} : options.schedules.front());
+  Kept kept;
+  const metal::Schedule order = options.schedules.empty() ? metal::Schedule{} : options.schedules.front();
+  const Outcome first = execute_once(prepared, about, options, order, kept);
   Verdict verdict = first.verdict;
   if (!can_be_compared(verdict)) return verdict;
   for (const metal::Schedule& schedule : further_schedules(about, options)) {
-    const Outcome other = execute_once(prepared, about, options, schedule);
+    const Outcome other = execute_once(prepared, about, options, schedule, kept);
     const double oracle_seconds = verdict.oracle_seconds + other.verdict.oracle_seconds;
     const double simulator_seconds = verdict.simulator_seconds + other.verdict.simulator_seconds;
     compare(first, other, verdict);

@@ -67,15 +67,14 @@ class Attention {
   explicit Attention(Execution& execution, std::size_t query_count)
       : execution_(execution),
         request_(dense_request(execution.about)),
-        data_(dense_data(execution.about, execution.shelf)),
+        data_(execution.kept.once([&] { return dense_data(execution.about, execution.shelf); })),
         accuracy_(attention_accuracy(execution.prepared.variant.accuracy, oracles::bfloat_format())),
+        expected_(expected_of(execution, [&] { return oracles::dense_attention(request_.shape, data_.inputs.tensors(), accuracy_); })),
         k_(metal::Buffer::of(std::span(data_.inputs.k), "k")),
         v_(metal::Buffer::of(std::span(data_.inputs.v), "v")),
         // Two bfloats to a word.
         dst_(query_count * request_.shape.head_dim / 2, "dst") {
     if (!data_.inputs.mask.empty()) mask_ = metal::Buffer::of(std::span(data_.inputs.mask), "mask");
-    execution.verdict.oracle_seconds =
-        timed([&] { expected_ = oracles::dense_attention(request_.shape, data_.inputs.tensors(), accuracy_); });
     if (request_.q_is_bfloat) {
       for (const float value : data_.inputs.q) q_bits_.push_back(fixtures::bfloat_bits(static_cast<double>(value)));
       q_ = metal::Buffer::of(std::span<const std::uint16_t>(q_bits_), "q");
@@ -123,9 +122,9 @@ class Attention {
  private:
   Execution& execution_;
   fixtures::DenseRequest request_;
-  const CaseData<fixtures::DenseInputs> data_;
+  const CaseData<fixtures::DenseInputs>& data_;
   oracles::AttentionAccuracy accuracy_;
-  oracles::Expected expected_;
+  const oracles::Expected& expected_;
   std::vector<std::uint16_t> q_bits_;
   std::unique_ptr<metal::Buffer> q_, k_, v_, mask_;
   GuardedBuffer dst_;

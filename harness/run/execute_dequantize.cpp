@@ -34,12 +34,12 @@ void execute_dequantize(Execution& execution) {
   kernels::DequantizeParameters parameters = parameters_of(execution.about);
   parameters.offset_bits = execution.prepared.variant.offset_bits;
 
-  const CaseData<fixtures::DequantizeInputs> source = dequantize_data(execution.about, execution.shelf);
+  const CaseData<fixtures::DequantizeInputs>& source =
+      execution.kept.once([&] { return dequantize_data(execution.about, execution.shelf); });
   const fixtures::DequantizeInputs& inputs = source.inputs;
   const fixtures::DequantizeRequest request = dequantize_request(execution.about);
-  oracles::Expected expected;
-  verdict.oracle_seconds =
-      timed([&] { expected = oracles::dequantize(request.shape(), request.bits, request.scale_factor_d512, inputs.codes, inputs.norms); });
+  const oracles::Expected& expected = expected_of(
+      execution, [&] { return oracles::dequantize(request.shape(), request.bits, request.scale_factor_d512, inputs.codes, inputs.norms); });
 
   const auto layout_of = [&](std::size_t bytes) -> CacheLayout {
     const std::size_t of_head = bytes / request.kv_heads;

@@ -69,10 +69,10 @@ void execute_fwht(Execution& execution) {
   Verdict& verdict = execution.verdict;
   const kernels::FwhtParameters parameters = parameters_of(execution.about);
 
-  const CaseData<std::vector<float>> source = fwht_data(execution.about, execution.shelf);
+  const CaseData<std::vector<float>>& source = execution.kept.once([&] { return fwht_data(execution.about, execution.shelf); });
   const std::vector<float>& input = source.inputs;
-  oracles::Expected expected;
-  verdict.oracle_seconds = timed([&] { expected = oracles::fwht(input, parameters.head_dim, fwht_mode(execution.about)); });
+  const oracles::Expected& expected =
+      expected_of(execution, [&] { return oracles::fwht(input, parameters.head_dim, fwht_mode(execution.about)); });
 
   GuardedBuffer data(input.size(), "data");
   std::ranges::copy(input, data.values().begin());

@@ -163,10 +163,10 @@ void execute_quantize(Execution& execution) {
   const CacheShape shape(parameters);
   const QuantizedRows rows = quantized_rows(execution.about);
 
-  const CaseData<std::vector<float>> source = quantize_data(execution.about, execution.shelf);
-  oracles::Expected expected;
-  verdict.oracle_seconds = timed(
-      [&] { expected = expected_rows(rows, oracles::quantize(quantize_request(execution.about).shape(), source.inputs), shape.bits); });
+  const CaseData<std::vector<float>>& source = execution.kept.once([&] { return quantize_data(execution.about, execution.shelf); });
+  const oracles::Expected& expected = expected_of(execution, [&] {
+    return expected_rows(rows, oracles::quantize(quantize_request(execution.about).shape(), source.inputs), shape.bits);
+  });
 
   GuardedBuffer src(source.inputs.size(), "src");
   std::ranges::copy(source.inputs, src.values().begin());

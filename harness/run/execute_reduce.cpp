@@ -31,10 +31,9 @@ void execute_reduce(Execution& execution) {
   const kernels::ReduceParameters parameters = parameters_of(execution.about);
   const oracles::PartialsShape shape{parameters.nrows, parameters.head_dim, parameters.nwg};
 
-  const CaseData<std::vector<float>> source = reduce_data(execution.about, execution.shelf);
+  const CaseData<std::vector<float>>& source = execution.kept.once([&] { return reduce_data(execution.about, execution.shelf); });
   const std::vector<float>& raw = source.inputs;
-  oracles::Expected expected;
-  verdict.oracle_seconds = timed([&] { expected = oracles::reduce(shape, raw); });
+  const oracles::Expected& expected = expected_of(execution, [&] { return oracles::reduce(shape, raw); });
 
   // The contract's scratch has room for 32 workgroups. What lies behind the partials of fewer is old or was never written, and stays
   // poisoned here: even a factor of zero makes no number of it.

@@ -99,13 +99,13 @@ void execute_tq4(Execution& execution) {
   const oracles::DecodeShape shape = decode_request(about).shape;
   const std::uint32_t nwg = kernels::tq4_nwg(parameters);
 
-  const CaseData<fixtures::DecodeInputs> data = decode_data(about, execution.shelf);
+  const CaseData<fixtures::DecodeInputs>& data = execution.kept.once([&] { return decode_data(about, execution.shelf); });
   const fixtures::DecodeInputs& inputs = data.inputs;
 
   const oracles::AttentionAccuracy accuracy = attention_accuracy(execution.prepared.variant.accuracy, oracles::float_format());
   const JudgeOptions judging = widened_for(accuracy, execution.judging);
-  oracles::Expected expected;
-  verdict.oracle_seconds = timed([&] { expected = oracles::decode_attention(shape, inputs.q, inputs.cache(), accuracy); });
+  const oracles::Expected& expected =
+      expected_of(execution, [&] { return oracles::decode_attention(shape, inputs.q, inputs.cache(), accuracy); });
 
   const auto q = metal::Buffer::of(std::span(inputs.q), "Q");
   const CacheLayout codes{shape.kv_heads, inputs.k_codes.size() / shape.kv_heads,

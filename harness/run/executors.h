@@ -1,11 +1,15 @@
 // One function per family that carries a case out; only execute.cpp calls them.
 #pragma once
 
+#include <any>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string_view>
+#include <type_traits>
+#include <typeindex>
 #include <vector>
 
 #include "fixtures/shelf.h"
@@ -14,8 +18,25 @@
 #include "kernels/launch/binding.h"
 #include "metal/buffer.h"
 #include "metal/simulator.h"
+#include "oracles/expected.h"
 
 namespace assay::harness {
+
+// What schedules cannot change, kept from the first to the last of them: a case's data, and what the oracle expects of it. One value a
+// type.
+class Kept {
+ public:
+  template <typename Make>
+  [[nodiscard]] const std::invoke_result_t<Make>& once(const Make& make) {
+    using Value = std::invoke_result_t<Make>;
+    std::any& place = values_[typeid(Value)];
+    if (!place.has_value()) place = make();
+    return *std::any_cast<Value>(&place);
+  }
+
+ private:
+  std::map<std::type_index, std::any> values_;
+};
 
 struct Execution {
   const PreparedVariant& prepared;
@@ -24,6 +45,7 @@ struct Execution {
   metal::Simulator& simulator;
   const fixtures::Shelf& shelf;  // where files stand that cases name
   JudgeOptions judging;
+  Kept& kept;
   Verdict& verdict;           // judgement, stages, row_length, digest and times are filled here
   std::vector<float> output;  // the judged output as the kernel left it
 };
@@ -67,6 +89,16 @@ double timed(const Work& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// What the oracle expects: asked under the first schedule alone.
+template <typename Oracle>
+[[nodiscard]] const oracles::Expected& expected_of(Execution& execution, const Oracle& oracle) {
+  return execution.kept.once([&] {
+    oracles::Expected expected;
+    execution.verdict.oracle_seconds = timed([&] { expected = oracle(); });
+    return expected;
+  });
 }
 
 }  // namespace assay::harness
