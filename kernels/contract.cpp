@@ -31,7 +31,30 @@ constexpr std::array kTq4Fields = {
     FieldContract{"kv_capacity", ScalarType::uint32}, FieldContract{"scale", ScalarType::float32},
     FieldContract{"mask_type", ScalarType::uint32},   FieldContract{"sliding_window", ScalarType::uint32},
     FieldContract{"softcap", ScalarType::float32},    FieldContract{"nwg", ScalarType::uint32},
+    FieldContract{"ring_start", ScalarType::uint32},  FieldContract{"scale_factor_d512", ScalarType::float32, true},
+};
+
+// Arguments as in tq4.
+constexpr std::array kTqhbEntries = {
+    EntryContract{"d256", "flash_attn_vec_tq_hb_dk256"},
+    EntryContract{"d512", "flash_attn_vec_tq_hb_dk512"},
+};
+constexpr std::array kTqhbFields = {
+    FieldContract{"n_heads", ScalarType::uint32},
+    FieldContract{"n_kv_heads", ScalarType::uint32},
+    FieldContract{"head_dim", ScalarType::uint32},
+    FieldContract{"kv_seq_len", ScalarType::uint32},
+    FieldContract{"kv_capacity", ScalarType::uint32},
+    FieldContract{"scale", ScalarType::float32},
+    FieldContract{"mask_type", ScalarType::uint32},
+    FieldContract{"sliding_window", ScalarType::uint32},
+    FieldContract{"softcap", ScalarType::float32},
+    FieldContract{"nwg", ScalarType::uint32},
     FieldContract{"ring_start", ScalarType::uint32},
+    FieldContract{"scale_factor_d512", ScalarType::float32},
+    FieldContract{"codebook_bits", ScalarType::uint32, true},
+    FieldContract{"fuse_fwht_pre", ScalarType::uint32, true},
+    FieldContract{"nsg", ScalarType::uint32, true},
 };
 
 constexpr std::array kReduceEntries = {
@@ -193,6 +216,7 @@ constexpr std::array kBf16BlkFields = {
 
 constexpr std::array kFamilies = {
     FamilyContract{"tq4", kTq4Entries, kTq4Arguments, kTq4Fields, true},
+    FamilyContract{"tqhb", kTqhbEntries, kTq4Arguments, kTqhbFields, true},
     FamilyContract{"reduce", kReduceEntries, kReduceArguments, kReduceFields, false},
     FamilyContract{"fwht", kFwhtEntries, kFwhtArguments, kFwhtFields, false},
     FamilyContract{"quantize", kQuantizeEntries, kQuantizeArguments, kQuantizeFields, false},

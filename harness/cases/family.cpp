@@ -21,8 +21,8 @@ std::size_t Family::axis_index(std::string_view axis) const {
 }
 
 std::span<const Family> all_families() {
-  static const std::vector<Family> families = {tq4_family(),        reduce_family(),       fwht_family(),    quantize_family(),
-                                               dequantize_family(), bf16_prefill_family(), bf16_vec_family()};
+  static const std::vector<Family> families = {tq4_family(),      tqhb_family(),       reduce_family(),       fwht_family(),
+                                               quantize_family(), dequantize_family(), bf16_prefill_family(), bf16_vec_family()};
   return families;
 }
 

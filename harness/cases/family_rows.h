@@ -6,6 +6,7 @@
 namespace assay::harness {
 
 [[nodiscard]] Family tq4_family();
+[[nodiscard]] Family tqhb_family();
 [[nodiscard]] Family reduce_family();
 [[nodiscard]] Family fwht_family();
 [[nodiscard]] Family quantize_family();

@@ -67,6 +67,15 @@ fixtures::DecodeRequest decode_request(const Case& about) {
   request.shape.mask_type = static_cast<oracles::MaskType>(about.at("mask_type"));
   request.shape.sliding_window = size_at(about, "sliding_window");
   request.shape.scale = score_scale(about);
+  const bool is_tqhb = about.family->name() == "tqhb";
+  if (is_tqhb || about.at("block_norms") != 0) {
+    request.norm_layout = oracles::NormLayout::one_per_block;
+    request.scale_factor_d512 = scale_factor_d512(about);
+  }
+  if (is_tqhb) {
+    request.bits = static_cast<int>(about.at("codebook_bits"));
+    request.shape.fused_rotation = about.at("fuse_fwht_pre") != 0;
+  }
   request.seed = about.seed;
   return request;
 }

@@ -22,10 +22,12 @@ struct Executor {
   void (*validate)(const Case&);
   std::int64_t (*simdgroups)(const Case&);
   void (*execute)(Execution&);
+  std::string (*misfit)(const Case&, const kernels::BoundKernel&) = nullptr;
 };
 
 constexpr Executor kExecutors[] = {
-    {"tq4", validate_tq4, simdgroups_of_tq4, execute_tq4},
+    {"tq4", validate_decode, simdgroups_of_decode, execute_decode, misfit_of_decode},
+    {"tqhb", validate_decode, simdgroups_of_decode, execute_decode, misfit_of_decode},
     {"reduce", validate_reduce, simdgroups_of_reduce, execute_reduce},
     {"fwht", validate_fwht, simdgroups_of_fwht, execute_fwht},
     {"quantize", validate_quantize, simdgroups_of_quantize, execute_quantize},
@@ -105,6 +107,14 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
       verdict.status = Status::skipped;
       verdict.reason = absent == prepared.absent.end() ? fmt::format("no function for {}", kernels::to_string(key)) : absent->second;
       return outcome;
+    }
+
+    if (executor.misfit != nullptr) {
+      verdict.reason = executor.misfit(about, *kernel);
+      if (!verdict.reason.empty()) {
+        verdict.status = Status::skipped;
+        return outcome;
+      }
     }
 
     metal::Simulator simulator(prepared.libraries, {.threads = options.threads, .schedule = schedule});

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <typeindex>
@@ -51,7 +52,7 @@ struct Execution {
 };
 
 // Throws std::invalid_argument naming the field if the launch code would refuse the case; before anything is made or run.
-void validate_tq4(const Case& about);
+void validate_decode(const Case& about);
 void validate_reduce(const Case& about);
 void validate_fwht(const Case& about);
 void validate_quantize(const Case& about);
@@ -59,8 +60,11 @@ void validate_dequantize(const Case& about);
 void validate_bf16_prefill(const Case& about);
 void validate_bf16_vec(const Case& about);
 
+// Why the kernel was not made for the case, which is then skipped; empty if it was. For families with kernels of several kinds.
+std::string misfit_of_decode(const Case& about, const kernels::BoundKernel& kernel);
+
 // Simdgroups in a threadgroup of the dispatch that decides the verdict.
-std::int64_t simdgroups_of_tq4(const Case& about);
+std::int64_t simdgroups_of_decode(const Case& about);
 std::int64_t simdgroups_of_reduce(const Case& about);
 std::int64_t simdgroups_of_fwht(const Case& about);
 std::int64_t simdgroups_of_quantize(const Case& about);
@@ -68,7 +72,7 @@ std::int64_t simdgroups_of_dequantize(const Case& about);
 std::int64_t simdgroups_of_bf16_prefill(const Case& about);
 std::int64_t simdgroups_of_bf16_vec(const Case& about);
 
-void execute_tq4(Execution& execution);
+void execute_decode(Execution& execution);
 void execute_reduce(Execution& execution);
 void execute_fwht(Execution& execution);
 void execute_quantize(Execution& execution);

@@ -25,6 +25,21 @@ using fixtures::FileError;
 using fixtures::Tensor;
 using fixtures::TensorSpec;
 
+std::vector<TensorSpec> decode_file_inputs(const Case& about) { return fixtures::decode_layout(decode_request(about)); }
+std::vector<std::uint64_t> decode_file_output(const Case& about) {
+  const oracles::DecodeShape shape = decode_request(about).shape;
+  return {shape.heads, shape.head_dim};
+}
+std::vector<Tensor> decode_file_tensors(const Case& about) {
+  const fixtures::DecodeRequest request = decode_request(about);
+  return fixtures::decode_tensors(request, fixtures::find_fixture(about.fixture).decode(request));
+}
+oracles::Expected decode_file_expectation(const Case& about, const std::filesystem::path& file, std::span<const Tensor> tensors) {
+  const fixtures::DecodeRequest request = decode_request(about);
+  const fixtures::DecodeInputs inputs = fixtures::decode_inputs(file, request, tensors);
+  return oracles::decode_attention(request.shape, inputs.q, inputs.cache());
+}
+
 std::vector<TensorSpec> dense_file_inputs(const Case& about) { return fixtures::dense_layout(dense_request(about)); }
 std::vector<std::uint64_t> dense_file_output(const Case& about) {
   const oracles::DenseShape shape = dense_request(about).shape;
@@ -44,20 +59,8 @@ oracles::Expected dense_file_expectation(const Case& about, const std::filesyste
 constexpr FileFamily kFamilies[] = {
     {"bf16_prefill", validate_bf16_prefill, dense_file_inputs, dense_file_output, dense_file_tensors, dense_file_expectation},
     {"bf16_vec", validate_bf16_vec, dense_file_inputs, dense_file_output, dense_file_tensors, dense_file_expectation},
-    {"tq4", validate_tq4, [](const Case& about) { return fixtures::decode_layout(decode_request(about)); },
-     [](const Case& about) -> std::vector<std::uint64_t> {
-       const oracles::DecodeShape shape = decode_request(about).shape;
-       return {shape.heads, shape.head_dim};
-     },
-     [](const Case& about) {
-       const fixtures::DecodeRequest request = decode_request(about);
-       return fixtures::decode_tensors(request, fixtures::find_fixture(about.fixture).decode(request));
-     },
-     [](const Case& about, const std::filesystem::path& file, std::span<const Tensor> tensors) {
-       const fixtures::DecodeRequest request = decode_request(about);
-       const fixtures::DecodeInputs inputs = fixtures::decode_inputs(file, request, tensors);
-       return oracles::decode_attention(request.shape, inputs.q, inputs.cache());
-     }},
+    {"tq4", validate_decode, decode_file_inputs, decode_file_output, decode_file_tensors, decode_file_expectation},
+    {"tqhb", validate_decode, decode_file_inputs, decode_file_output, decode_file_tensors, decode_file_expectation},
     {"reduce", validate_reduce, [](const Case& about) { return fixtures::reduce_layout(reduce_request(about)); },
      [](const Case& about) -> std::vector<std::uint64_t> {
        const oracles::PartialsShape shape = reduce_request(about).shape;

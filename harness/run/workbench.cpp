@@ -64,7 +64,7 @@ std::string weaker_storage(const kernels::Variant& variant) {
   if (accuracy.accumulator_keys) text += fmt::format(" after every {} keys", *accuracy.accumulator_keys);
   if (!accuracy.stores.empty()) text += fmt::format("{}stores {}", text.empty() ? "" : ", ", fmt::join(accuracy.stores, ", "));
   if (text.empty()) return text;
-  constexpr std::array<std::string_view, 3> bounded = {"tq4", "bf16_prefill", "bf16_vec"};
+  constexpr std::array<std::string_view, 4> bounded = {"tq4", "tqhb", "bf16_prefill", "bf16_vec"};
   if (std::ranges::find(bounded, variant.family) == bounded.end()) {
     throw kernels::VariantError(fmt::format("{}: [accuracy] declares a weaker storage ({}), which no bound of family {} has terms for",
                                             variant.description.string(), text, variant.family));

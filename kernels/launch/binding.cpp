@@ -219,6 +219,11 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
   }
 }
 
+bool BoundKernel::has_field(std::string_view field) const {
+  const auto parameters = std::ranges::find(contract_->arguments, ArgumentRole::parameters, &ArgumentContract::role);
+  return parameters != contract_->arguments.end() && bound(parameters->name).layout->find(std::string(field)) != nullptr;
+}
+
 void BoundKernel::set_parameters(metal::ComputeEncoder& encoder, const FieldValues& values) const {
   const auto parameters = std::ranges::find(contract_->arguments, ArgumentRole::parameters, &ArgumentContract::role);
   const BoundArgument& found = bound(parameters->name);

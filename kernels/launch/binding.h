@@ -45,6 +45,9 @@ class BoundKernel {
   // Whether the kernel has this argument of the contract; only optional ones may be missing.
   [[nodiscard]] bool has(std::string_view argument) const { return arguments_.contains(argument); }
 
+  // Whether the parameter struct has a field of that name.
+  [[nodiscard]] bool has_field(std::string_view field) const;
+
   // Fills the parameter struct by name; `values` holds every field of the contract.
   void set_parameters(metal::ComputeEncoder& encoder, const FieldValues& values) const;
   // The following do nothing for an optional argument that the kernel does not have.

@@ -12,8 +12,8 @@
 namespace assay::bench {
 namespace {
 
-kernels::Tq4Parameters parameters_of(const oracles::DecodeShape& shape) {
-  kernels::Tq4Parameters parameters;
+kernels::DecodeParameters parameters_of(const oracles::DecodeShape& shape) {
+  kernels::DecodeParameters parameters;
   parameters.n_heads = static_cast<std::uint32_t>(shape.heads);
   parameters.n_kv_heads = static_cast<std::uint32_t>(shape.kv_heads);
   parameters.head_dim = static_cast<std::uint32_t>(shape.head_dim);
@@ -72,14 +72,14 @@ void Tq4Setup::run_simulator() {
   metal::SimulatorOptions options;
   options.threads = 1;
   metal::Simulator simulator({library_}, options);
-  kernels::Tq4Buffers buffers;
+  kernels::DecodeBuffers buffers;
   buffers.q = {q_.get()};
   buffers.k_packed = {k_packed_.get()};
   buffers.k_norms = {k_norms_.get()};
   buffers.v_packed = {v_packed_.get()};
   buffers.v_norms = {v_norms_.get()};
   buffers.dst = {dst_.get()};
-  kernels::encode_tq4(simulator, *kernel_, nullptr, parameters_, buffers);
+  kernels::encode_decode(simulator, *kernel_, nullptr, parameters_, buffers);
   hazards_ = simulator.hazards();
   counters_ = simulator.counters();
 }

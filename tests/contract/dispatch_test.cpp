@@ -4,9 +4,9 @@
 
 #include <functional>
 
+#include "kernels/launch/decode.h"
 #include "kernels/launch/fwht.h"
 #include "kernels/launch/reduce.h"
-#include "kernels/launch/tq4.h"
 #include "tests/contract/recording_encoder.h"
 
 namespace assay::tests {
@@ -33,7 +33,7 @@ auto save_to(std::vector<std::byte>& bytes) {
 struct Tq4Scene {
   metal::Buffer q{8 * 256 * 4}, k_packed{2 * 128 * 128}, k_norms{2 * 128 * 4}, v_packed{2 * 128 * 128}, v_norms{2 * 128 * 4},
       dst{8 * 256 * 4}, partials{33024};  // 8 heads * 4 workgroups * (256 + 2) floats * 4 bytes
-  kernels::Tq4Parameters parameters;
+  kernels::DecodeParameters parameters;
 
   Tq4Scene() {
     parameters.n_heads = 8;
@@ -47,7 +47,7 @@ struct Tq4Scene {
     parameters.ring_start = 19;
     parameters.nwg = 4;
   }
-  kernels::Tq4Buffers buffers() { return {{&q}, {&k_packed}, {&k_norms}, {&v_packed}, {&v_norms}, {&dst}, {&partials}}; }
+  kernels::DecodeBuffers buffers() { return {{&q}, {&k_packed}, {&k_norms}, {&v_packed}, {&v_norms}, {&dst}, {&partials}}; }
 };
 
 TEST(Tq4Dispatch, SplitHeadRunsAttentionThenOneBarrierThenReduce) {
@@ -76,7 +76,7 @@ TEST(Tq4Dispatch, SplitHeadRunsAttentionThenOneBarrierThenReduce) {
   EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(nwg_param));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{8, 1, 1}, Size3{128, 1, 1}));
 
-  kernels::encode_tq4(encoder, attention, &reduce, scene.parameters, scene.buffers());
+  kernels::encode_decode(encoder, attention, &reduce, scene.parameters, scene.buffers());
 
   ASSERT_EQ(params.size(), 44U);
   EXPECT_EQ(word_at(params, 0), 8U) << "n_heads";
@@ -121,8 +121,8 @@ TEST(Tq4Dispatch, EveryBindingKeepsItsOffset) {
   EXPECT_CALL(encoder, set_buffer(2, IsView(&heap, 76288U)));
   EXPECT_CALL(encoder, set_bytes(3, _));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{8, 1, 1}, Size3{128, 1, 1}));
-  kernels::encode_tq4(encoder, attention, &reduce, scene.parameters,
-                      {{&heap, 256}, {&heap, 8448}, {&heap, 41216}, {&heap, 8448}, {&heap, 42240}, {&heap, 76288}, {&heap, 43264}});
+  kernels::encode_decode(encoder, attention, &reduce, scene.parameters,
+                         {{&heap, 256}, {&heap, 8448}, {&heap, 41216}, {&heap, 8448}, {&heap, 42240}, {&heap, 76288}, {&heap, 43264}});
 }
 
 TEST(Tq4Dispatch, OneWorkgroupWritesTheOutputItselfWithoutBarrierOrReduce) {
@@ -137,9 +137,9 @@ TEST(Tq4Dispatch, OneWorkgroupWritesTheOutputItselfWithoutBarrierOrReduce) {
   EXPECT_CALL(encoder, set_threadgroup_memory_length(0, 1792));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{1, 8, 1}, Size3{32, 1, 1}));
   EXPECT_CALL(encoder, memory_barrier()).Times(0);
-  kernels::Tq4Buffers buffers = scene.buffers();
+  kernels::DecodeBuffers buffers = scene.buffers();
   buffers.partials = {};
-  kernels::encode_tq4(encoder, attention, nullptr, scene.parameters, buffers);
+  kernels::encode_decode(encoder, attention, nullptr, scene.parameters, buffers);
 }
 
 TEST(Tq4Dispatch, HeadDim512AsksForMoreThreadgroupMemory) {
@@ -154,14 +154,14 @@ TEST(Tq4Dispatch, HeadDim512AsksForMoreThreadgroupMemory) {
   ::testing::NiceMock<MockEncoder> encoder;
   EXPECT_CALL(encoder, set_threadgroup_memory_length(0, 3328));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{1, 2, 1}, Size3{32, 1, 1}));
-  kernels::encode_tq4(encoder, attention, nullptr, scene.parameters, scene.buffers());
+  kernels::encode_decode(encoder, attention, nullptr, scene.parameters, scene.buffers());
 }
 
 TEST(Tq4Dispatch, SixteenWorkgroupsUnlessTold) {
   Tq4Scene scene;
   scene.parameters.nwg.reset();
   metal::Buffer partials(132096);  // 8 * 16 * 258 * 4
-  kernels::Tq4Buffers buffers = scene.buffers();
+  kernels::DecodeBuffers buffers = scene.buffers();
   buffers.partials = {&partials};
   const kernels::BoundKernel attention = bound("tq4", tq4_layout());
   const kernels::BoundKernel reduce = bound("reduce", reduce_layout());
@@ -174,7 +174,7 @@ TEST(Tq4Dispatch, SixteenWorkgroupsUnlessTold) {
   EXPECT_CALL(encoder, set_bytes(0, _));
   EXPECT_CALL(encoder, set_bytes(3, _));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{8, 1, 1}, Size3{512, 1, 1}));
-  kernels::encode_tq4(encoder, attention, &reduce, scene.parameters, buffers);
+  kernels::encode_decode(encoder, attention, &reduce, scene.parameters, buffers);
   EXPECT_EQ(word_at(params, 36), 16U);
 }
 
@@ -233,7 +233,7 @@ void expect_refusal(const std::function<void(MockEncoder&)>& launch, const std::
 
 struct Refusal {
   const char* name;
-  void (*spoil)(Tq4Scene&, kernels::Tq4Buffers&);
+  void (*spoil)(Tq4Scene&, kernels::DecodeBuffers&);
   std::vector<std::string> words;
 };
 
@@ -243,14 +243,14 @@ TEST_P(Tq4Refusal, NamesFieldAndValues) {
   const kernels::BoundKernel attention = bound("tq4", tq4_layout());
   const kernels::BoundKernel reduce = bound("reduce", reduce_layout());
   Tq4Scene scene;
-  kernels::Tq4Buffers buffers = scene.buffers();
+  kernels::DecodeBuffers buffers = scene.buffers();
   GetParam().spoil(scene, buffers);
-  expect_refusal([&](MockEncoder& encoder) { kernels::encode_tq4(encoder, attention, &reduce, scene.parameters, buffers); },
+  expect_refusal([&](MockEncoder& encoder) { kernels::encode_decode(encoder, attention, &reduce, scene.parameters, buffers); },
                  GetParam().words);
 }
 
 using S = Tq4Scene;
-using B = kernels::Tq4Buffers;
+using B = kernels::DecodeBuffers;
 INSTANTIATE_TEST_SUITE_P(
     All, Tq4Refusal,
     ::testing::Values(Refusal{"head_dim", [](S& s, B&) { s.parameters.head_dim = 128; }, {"head_dim", "128", "256", "512"}},
@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& parameter) { return parameter.param.name; });
 
 TEST(Tq4Offsets, ACacheBeyondFourGibibytesNeedsWideOffsets) {
-  kernels::Tq4Parameters parameters = Tq4Scene().parameters;
+  kernels::DecodeParameters parameters = Tq4Scene().parameters;
   parameters.ring_start = 0;
   parameters.n_kv_heads = 8;
   parameters.kv_seq_len = 1;

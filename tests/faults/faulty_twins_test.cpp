@@ -41,6 +41,7 @@ struct VariantTwins {
 };
 std::vector<VariantTwins> all_variants() {
   return {{"tq4_v1", tq4_twins()},
+          {"tqhb_v2", tqhb_twins()},
           {"reduce_v1", reduce_twins()},
           {"fwht_v1", fwht_twins()},
           {"quantize4_v1", quantize4_twins()},

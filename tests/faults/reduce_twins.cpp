@@ -102,6 +102,12 @@ constexpr Twin kTwins[] = {
      "nwg > 16 ? float4(half4(simd_sum(o * factor))) : simd_sum(o * factor);",
      {"d256/rows2/nwg32/drift/s8"},
      {"d256/rows2/nwg16/drift/s8"}},
+    {"faint_workgroups_skipped",
+     "workgroups whose factor is below 1e-6 are left out",
+     "const float factor = exp(M - simd_max(M));",
+     "const float factor = exp(M - simd_max(M)) < 1e-6f ? 0.0f : exp(M - simd_max(M));",
+     {"d256/rows4/nwg8/faint/s9"},
+     {"d256/rows4/nwg8/uniform/s9"}},
 };
 
 }  // namespace

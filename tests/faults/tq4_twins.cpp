@@ -337,6 +337,25 @@ constexpr Twin kTwins[] = {
      "if (lane == 0 && wg * 32 < n) {",
      {"d256/h1x1/kv33c33/ring0/nomask/nwg4/gauss/s21", Status::failed, {}, "never wrote it"},
      {"d256/h1x1/kv257c257/ring0/nomask/nwg4/gauss/s21"}},
+    // What only data made for it shows.
+    {"faint_weights_skipped",
+     "values of weights below 1e-6 are not added",
+     "            const float w = (v_norms",
+     "            if (ss[t] < 1e-6f) { continue; }\n            const float w = (v_norms",
+     {"d256/h4x4/kv257c257/ring0/nomask/nwg1/faint/s1"},
+     {"d256/h4x4/kv257c257/ring0/nomask/nwg1/uniform/s1"}},
+    {"mask_not_low_enough",
+     "slots that do not count score -60000",
+     "constant float kMasked = -65504.0f;",
+     "constant float kMasked = -60000.0f;",
+     {"d256/h2x1/kv33c33/ring0/nomask/nwg1/all_negative_floor/s1"},
+     {"d256/h2x1/kv33c33/ring0/nomask/nwg1/all_negative_deep/s1"}},
+    {"query_rounded_after_the_scale",
+     "the scale is multiplied into the query, which is rounded to half a second time",
+     "mq[i] = float4(sq4[lane + SIMD_WIDTH * i]);",
+     "mq[i] = float4(half4(float4(sq4[lane + SIMD_WIDTH * i]) * params.scale)) / params.scale;",
+     {"d512/h2x1/kv33c33/ring0/nomask/nwg1/scaled_edge/s1"},
+     {"d256/h2x1/kv33c33/ring0/nomask/nwg1/scaled_edge/s1"}},
 };
 
 }  // namespace

@@ -53,6 +53,7 @@ struct Twin {
 void PrintTo(const Twin& twin, std::ostream* stream);
 
 [[nodiscard]] std::span<const Twin> tq4_twins();
+[[nodiscard]] std::span<const Twin> tqhb_twins();
 [[nodiscard]] std::span<const Twin> reduce_twins();
 [[nodiscard]] std::span<const Twin> fwht_twins();
 [[nodiscard]] std::span<const Twin> quantize4_twins();

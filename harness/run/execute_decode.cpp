@@ -15,7 +15,7 @@
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
-#include "kernels/launch/tq4.h"
+#include "kernels/launch/decode.h"
 #include "oracles/attention.h"
 #include "oracles/partials.h"
 #include "oracles/reduce.h"
@@ -23,9 +23,11 @@
 namespace assay::harness {
 namespace {
 
-kernels::Tq4Parameters parameters_of(const Case& about) {
+bool is_tqhb(const Case& about) { return about.family->name() == "tqhb"; }
+
+kernels::DecodeParameters parameters_of(const Case& about) {
   const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
-  kernels::Tq4Parameters parameters;
+  kernels::DecodeParameters parameters;
   parameters.n_heads = value("n_heads");
   parameters.n_kv_heads = value("n_kv_heads");
   parameters.head_dim = value("head_dim");
@@ -36,6 +38,12 @@ kernels::Tq4Parameters parameters_of(const Case& about) {
   parameters.sliding_window = value("sliding_window");
   parameters.ring_start = value("ring_start");
   parameters.nwg = value("nwg");
+  if (is_tqhb(about) || about.at("block_norms") != 0) parameters.scale_factor_d512 = scale_factor_d512(about);
+  if (is_tqhb(about)) {
+    parameters.codebook_bits = value("codebook_bits");
+    parameters.nsg = value("nsg");
+    parameters.fuse_fwht_pre = value("fuse_fwht_pre") != 0;
+  }
   return parameters;
 }
 
@@ -61,7 +69,8 @@ constexpr std::uint32_t kChunk = 32;
 // What a workgroup without any chunk must leave behind, exactly: S = 0, M = -FLT_MAX/2, O = 0. A merge of our own hides other
 // neutral values (M = -infinity, say) while one workgroup has keys; other people's reduce kernels rest on the promise.
 // Empty if the promise is kept.
-std::string find_broken_promise(const oracles::PartialsShape& shape, std::span<const float> raw, std::uint32_t kv_len) {
+std::string find_broken_promise(const oracles::PartialsShape& shape, std::span<const float> raw, std::uint32_t kv_len, std::uint32_t nsg) {
+  const std::size_t chunks = (kv_len + kChunk - 1) / kChunk;
   constexpr float idle_maximum = -std::numeric_limits<float>::max() / 2;
   const auto broken = [&](std::size_t head, std::size_t workgroup, std::string_view what, std::size_t index, std::string_view must) {
     const bool unwritten = std::bit_cast<std::uint32_t>(raw[index]) == metal::kPoisonWord;
@@ -70,7 +79,7 @@ std::string find_broken_promise(const oracles::PartialsShape& shape, std::span<c
                        unwritten ? std::string() : fmt::format("{}", raw[index]));
   };
   for (std::size_t head = 0; head < shape.rows; ++head) {
-    for (std::size_t workgroup = (kv_len + kChunk - 1) / kChunk; workgroup < shape.nwg; ++workgroup) {
+    for (std::size_t workgroup = (chunks + nsg - 1) / nsg; workgroup < shape.nwg; ++workgroup) {
       const std::size_t sum = shape.sum_index(head, workgroup);
       const std::size_t maximum = shape.max_index(head, workgroup);
       if (!(raw[sum] == 0.0F)) return broken(head, workgroup, "S", sum, "0");
@@ -86,18 +95,26 @@ std::string find_broken_promise(const oracles::PartialsShape& shape, std::span<c
 
 }  // namespace
 
-void validate_tq4(const Case& about) { kernels::validate(parameters_of(about)); }
+void validate_decode(const Case& about) {
+  const kernels::DecodeParameters parameters = parameters_of(about);
+  if (is_tqhb(about) && parameters.codebook_bits == 4) throw std::invalid_argument("codebook_bits = 4: accepted are 5, 6, 8");
+  kernels::validate(parameters);
+}
+
+std::string misfit_of_decode(const Case& about, const kernels::BoundKernel& kernel) {
+  return kernels::decode_misfit(kernel, parameters_of(about));
+}
 
 // The reduce behind it has more, but family reduce judges that.
-std::int64_t simdgroups_of_tq4(const Case&) { return 1; }
+std::int64_t simdgroups_of_decode(const Case& about) { return is_tqhb(about) ? about.at("nsg") : 1; }
 
-void execute_tq4(Execution& execution) {
+void execute_decode(Execution& execution) {
   const Case& about = execution.about;
   Verdict& verdict = execution.verdict;
-  kernels::Tq4Parameters parameters = parameters_of(about);
+  kernels::DecodeParameters parameters = parameters_of(about);
   parameters.offset_bits = execution.prepared.variant.offset_bits;
   const oracles::DecodeShape shape = decode_request(about).shape;
-  const std::uint32_t nwg = kernels::tq4_nwg(parameters);
+  const auto [nwg, nsg] = kernels::decode_split(execution.kernel, parameters);
 
   const CaseData<fixtures::DecodeInputs>& data = execution.kept.once([&] { return decode_data(about, execution.shelf); });
   const fixtures::DecodeInputs& inputs = data.inputs;
@@ -110,7 +127,8 @@ void execute_tq4(Execution& execution) {
   const auto q = metal::Buffer::of(std::span(inputs.q), "Q");
   const CacheLayout codes{shape.kv_heads, inputs.k_codes.size() / shape.kv_heads,
                           inputs.k_codes.size() / (shape.kv_heads * shape.kv_capacity) * inputs.filled_slots};
-  const CacheLayout norms{shape.kv_heads, shape.kv_capacity * sizeof(float), inputs.filled_slots * sizeof(float)};
+  const std::size_t norms_bytes = inputs.k_norms.size() / (shape.kv_heads * shape.kv_capacity) * sizeof(float);
+  const CacheLayout norms{shape.kv_heads, shape.kv_capacity * norms_bytes, inputs.filled_slots * norms_bytes};
   const auto k_packed = make_cache_buffer(std::as_bytes(std::span(inputs.k_codes)), codes, "K_packed");
   const auto k_norms = make_cache_buffer(std::as_bytes(std::span(inputs.k_norms)), norms, "K_norms");
   const auto v_packed = make_cache_buffer(std::as_bytes(std::span(inputs.v_codes)), codes, "V_packed");
@@ -120,7 +138,7 @@ void execute_tq4(Execution& execution) {
   std::optional<GuardedBuffer> partials;
   if (nwg > 1) partials.emplace(partials_shape.size(), "partials");
 
-  kernels::Tq4Buffers buffers;
+  kernels::DecodeBuffers buffers;
   buffers.q = {q.get()};
   buffers.k_packed = {k_packed.get()};
   buffers.k_norms = {k_norms.get()};
@@ -129,13 +147,13 @@ void execute_tq4(Execution& execution) {
   buffers.dst = dst.view();
   if (partials) buffers.partials = partials->view();
   const kernels::BoundKernel* reduce = execution.prepared.helper("reduce", {fmt::format("d{}", parameters.head_dim)});
-  verdict.simulator_seconds = timed([&] { kernels::encode_tq4(execution.simulator, execution.kernel, reduce, parameters, buffers); });
+  verdict.simulator_seconds = timed([&] { kernels::encode_decode(execution.simulator, execution.kernel, reduce, parameters, buffers); });
 
   verdict.row_length = parameters.head_dim;
   oracles::MergedPartials merged;
   if (partials) {
     merged = oracles::merge_partials(partials_shape, partials->values(), metal::kPoisonWord);
-    verdict.reason = find_broken_promise(partials_shape, partials->values(), parameters.kv_seq_len);
+    verdict.reason = find_broken_promise(partials_shape, partials->values(), parameters.kv_seq_len, nsg);
     verdict.stages.push_back(judge_reduce(execution.prepared.helper_owner("reduce"), partials_shape, *partials, dst));
     add_to_digest(verdict.digest, partials->bytes());
   }

@@ -5,11 +5,29 @@
 #include <bit>
 
 #include "harness/cases/family_rows.h"
+#include "kernels/launch/decode.h"
 
 namespace assay::harness {
 namespace {
 
-enum AxisIndex : std::size_t { kHeadDim, kHeads, kKvHeads, kKvLen, kKvCapacity, kRingStart, kMaskType, kWindow, kNwg, kScale };
+// Behind kNormFactor each family has axes of its own.
+enum AxisIndex : std::size_t {
+  kHeadDim,
+  kHeads,
+  kKvHeads,
+  kKvLen,
+  kKvCapacity,
+  kRingStart,
+  kMaskType,
+  kWindow,
+  kNwg,
+  kScale,
+  kNormFactor,
+  kBlockNorms,          // tq4
+  kBits = kBlockNorms,  // tqhb
+  kNsg,
+  kFuse
+};
 
 constexpr std::int64_t kChunk = 32;  // slots that a workgroup visits together
 
@@ -24,6 +42,18 @@ constexpr std::size_t kEverydayLengths = 22;
 constexpr std::int64_t kLongLength = 8192;
 constexpr std::int64_t kHeadsOfLongLengths = 2;
 constexpr std::array<std::int64_t, 8> kWorkgroups = {1, 2, 3, 4, 8, 16, 31, 32};
+constexpr std::array<std::int64_t, 3> kSimdgroups = {1, 2, 4};
+constexpr std::array<std::int64_t, 3> kCodebookBits = {5, 6, 8};
+constexpr std::array<std::int64_t, 2> kFused = {0, 1};
+
+struct Norms {
+  std::string_view label;
+  bool per_block;
+  std::int64_t factor;
+};
+// tqhb knows norms of blocks only.
+constexpr std::array<Norms, 4> kNorms = {
+    {{"one per position", false, 1}, {"1", true, 1}, {"16", true, 16}, {"sqrt(512)", true, kScaleFactorRoot}}};
 
 constexpr std::array<std::string_view, 4> kCapacities = {"n", "n+1", "pow2", "4n"};
 constexpr std::array<std::string_view, 6> kRings = {"0", "1", "31", "32", "cap/2", "cap-1"};
@@ -57,7 +87,11 @@ enum FactorIndex : std::size_t {
   kFactorRing,
   kFactorMask,
   kFactorNwg,
-  kFactorScale
+  kFactorScale,
+  kFactorNorm,
+  kFactorBits,
+  kFactorNsg,
+  kFactorFuse
 };
 
 std::int64_t capacity_of(int level, std::int64_t n) {
@@ -81,9 +115,10 @@ std::int64_t ring_of(int level, std::int64_t capacity) {
   return level == 4 ? capacity / 2 : capacity - 1;
 }
 
-bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
+// `norms` are the family's own.
+bool realise(std::span<const Norms> norms, std::span<const int> levels, std::span<std::int64_t> values) {
   const auto level = [&](FactorIndex factor) { return levels[factor]; };
-  const auto known = [&](FactorIndex factor) { return levels[factor] >= 0; };
+  const auto known = [&](FactorIndex factor) { return factor < levels.size() && levels[factor] >= 0; };
   const auto of = [&](FactorIndex factor, const auto& table) { return table[static_cast<std::size_t>(levels[factor])]; };
   std::ranges::fill(values, kOpen);
 
@@ -95,6 +130,13 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
   if (known(kFactorLength)) values[kKvLen] = of(kFactorLength, kLengths);
   if (known(kFactorNwg)) values[kNwg] = of(kFactorNwg, kWorkgroups);
   if (known(kFactorScale)) values[kScale] = level(kFactorScale);
+  if (known(kFactorNorm)) {
+    values[kNormFactor] = of(kFactorNorm, norms).factor;
+    if (levels.size() <= kFactorBits) values[kBlockNorms] = of(kFactorNorm, norms).per_block ? 1 : 0;
+  }
+  if (known(kFactorBits)) values[kBits] = of(kFactorBits, kCodebookBits);
+  if (known(kFactorNsg)) values[kNsg] = of(kFactorNsg, kSimdgroups);
+  if (known(kFactorFuse)) values[kFuse] = of(kFactorFuse, kFused);
   if (known(kFactorMask)) values[kMaskType] = of(kFactorMask, kMasks).mask_type;
   if (!known(kFactorLength)) return true;
   const std::int64_t n = values[kKvLen];
@@ -126,6 +168,20 @@ std::vector<std::string> labels(const Table& table, const Label& label) {
   return result;
 }
 
+std::int64_t banks(std::span<const std::int64_t> values) { return values[kNwg] * (values.size() > kNsg ? values[kNsg] : 1); }
+
+Classifier class_of(AxisIndex axis, std::string_view name, std::span<const std::int64_t> table) {
+  return {name, labels(table, [](std::int64_t value) { return fmt::format("{}", value); }), [axis, table](std::span<const std::int64_t> v) {
+            const auto found = std::ranges::find(table, v[axis]);
+            return found == table.end() ? -1 : static_cast<int>(found - table.begin());
+          }};
+}
+
+// A factor whose levels are the values of one axis.
+auto equal_to(AxisIndex axis, std::span<const std::int64_t> table) {
+  return [axis, table](std::size_t level, std::span<const std::int64_t> v) { return v[axis] == table[level]; };
+}
+
 std::vector<Classifier> classifiers() {
   const auto chunks = [](std::span<const std::int64_t> v) { return (v[kKvLen] + kChunk - 1) / kChunk; };
   return {
@@ -135,11 +191,11 @@ std::vector<Classifier> classifiers() {
          const std::int64_t rest = v[kKvLen] % kChunk;
          return rest == 0 ? 0 : rest == 1 ? 1 : rest == 31 ? 2 : 3;
        }},
-      {"chunks against nwg",
+      {"chunks against simdgroups",
        {"fewer", "equal", "more"},
-       [chunks](std::span<const std::int64_t> v) { return chunks(v) < v[kNwg]    ? 0
-                                                          : chunks(v) == v[kNwg] ? 1
-                                                                                 : 2; }},
+       [chunks](std::span<const std::int64_t> v) { return chunks(v) < banks(v)    ? 0
+                                                          : chunks(v) == banks(v) ? 1
+                                                                                  : 2; }},
       {"ring_start",
        {"0", "inside a chunk", "on a chunk edge"},
        [](std::span<const std::int64_t> v) { return v[kRingStart] == 0            ? 0
@@ -155,28 +211,27 @@ std::vector<Classifier> classifiers() {
          const std::int64_t newest = (v[kRingStart] + v[kKvLen] - 1) % v[kKvCapacity];
          return v[kWindow] <= kChunk && oldest / kChunk == newest / kChunk ? 1 : 2;
        }},
-      {"nwg", labels(kWorkgroups, [](std::int64_t nwg) { return fmt::format("{}", nwg); }),
-       [](std::span<const std::int64_t> v) {
-         const auto found = std::ranges::find(kWorkgroups, v[kNwg]);
-         return found == kWorkgroups.end() ? -1 : static_cast<int>(found - kWorkgroups.begin());
-       }},
+      class_of(kNwg, "nwg", kWorkgroups),
   };
 }
 
-}  // namespace
-
-Family tq4_family() {
+Family decode_family(std::string_view name, std::span<const Norms> norms) {
   const auto number = [](std::int64_t value) { return fmt::format("{}", value); };
   const auto text = [](std::string_view value) { return std::string(value); };
   Family family;
-  family.contract = &kernels::family_contract("tq4");
-  family.about = "decode attention over a 4-bit TurboQuant cache, one query token per head";
+  family.contract = &kernels::family_contract(name);
   family.axes = {
-      {"head_dim", 256, 512, 256},    {"n_heads", 0, 4096, 1},
-      {"n_kv_heads", 0, 4096, 1},     {"kv_len", 0, 1 << 20, 1},
-      {"kv_capacity", 0, 1 << 26, 1}, {"ring_start", 0, 1 << 20, 0},
-      {"mask_type", 0, 2, 0},         {"sliding_window", 0, 1 << 21, 0},
-      {"nwg", 0, 1024, 16, true},     {"scale", kScaleInverseRoot, kScaleLargest, kScaleInverseRoot},
+      {"head_dim", 256, 512, 256},
+      {"n_heads", 0, 4096, 1},
+      {"n_kv_heads", 0, 4096, 1},
+      {"kv_len", 0, 1 << 20, 1},
+      {"kv_capacity", 0, 1 << 26, 1},
+      {"ring_start", 0, 1 << 20, 0},
+      {"mask_type", 0, 2, 0},
+      {"sliding_window", 0, 1 << 21, 0},
+      {"nwg", 0, 1024, 16, true},
+      {"scale", kScaleInverseRoot, kScaleLargest, kScaleInverseRoot},
+      {"scale_factor_d512", kScaleFactorRoot, kScaleLargest, 1},
   };
   family.words = {
       {{{"d{head_dim}", {}}}},
@@ -190,15 +245,13 @@ Family tq4_family() {
         {"causalwin{sliding_window}", {{"mask_type", 1}}}}},
       {{{"nwg{nwg}", {}}}},
       {{{"scale{scale}", {}}}, true},
-  };
-  const auto equals = [](AxisIndex axis, const auto& table) {
-    return [axis, &table](std::size_t level, std::span<const std::int64_t> v) { return v[axis] == table[level]; };
+      {{{"sfroot512", {{"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {}}}, true},
   };
   family.factors = {
-      {"head_dim", labels(kHeadDims, number), kHeadDims.size(), equals(kHeadDim, kHeadDims)},
+      {"head_dim", labels(kHeadDims, number), kHeadDims.size(), equal_to(kHeadDim, kHeadDims)},
       {"heads", labels(kHeadCounts, [](const auto& heads) { return fmt::format("{}x{}", heads.first, heads.second); }), kHeadCounts.size(),
        [](std::size_t level, std::span<const std::int64_t> v) { return std::pair(v[kHeads], v[kKvHeads]) == kHeadCounts[level]; }},
-      {"n", labels(kLengths, number), kEverydayLengths, equals(kKvLen, kLengths)},
+      {"n", labels(kLengths, number), kEverydayLengths, equal_to(kKvLen, kLengths)},
       {"cap", labels(kCapacities, text), kCapacities.size(),
        [](std::size_t level, std::span<const std::int64_t> v) {
          return v[kKvCapacity] == capacity_of(static_cast<int>(level), v[kKvLen]);
@@ -211,16 +264,17 @@ Family tq4_family() {
        [](std::size_t level, std::span<const std::int64_t> v) {
          return v[kMaskType] == kMasks[level].mask_type && v[kWindow] == window_of(kMasks[level], v[kKvLen]);
        }},
-      {"nwg", labels(kWorkgroups, number), kWorkgroups.size(), equals(kNwg, kWorkgroups)},
+      {"nwg", labels(kWorkgroups, number), kWorkgroups.size(), equal_to(kNwg, kWorkgroups)},
       {"scale",
        {"1/sqrt(D)", "1"},
        2,
        [](std::size_t level, std::span<const std::int64_t> v) { return v[kScale] == (level == 0 ? kScaleInverseRoot : kScaleOne); }},
+      {"norms", labels(norms, [](const Norms& norm) { return std::string(norm.label); }), norms.size(),
+       [norms](std::size_t level, std::span<const std::int64_t> v) {
+         return v[kNormFactor] == norms[level].factor && (v.size() > kNsg || (v[kBlockNorms] != 0) == norms[level].per_block);
+       }},
   };
-  family.realise = realise;
-  // Caches of just under 2^32 and of exactly 2^32 bytes, and heads on both sides of byte 2^31.
-  family.own_cases = {"d256/h32x32/kv40c1048576/ring0/nomask/nwg1/huge/s1", "d256/h2x2/kv65c16777216/ring0/win33/nwg2/huge/s2",
-                      "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/huge/s3", "d512/h5x5/kv100c3355443/ring0/causal/nwg1/scale1/huge/s4"};
+  family.realise = [norms](std::span<const int> levels, std::span<std::int64_t> values) { return realise(norms, levels, values); };
   family.work = work;
   family.class_factors = {kFactorLength, kFactorCapacity, kFactorRing, kFactorMask, kFactorNwg};
   family.classifiers = classifiers();
@@ -229,6 +283,43 @@ Family tq4_family() {
   family.helpers = [](std::span<const std::int64_t> values) -> std::vector<HelperKey> {
     if (values[kNwg] <= 1) return {};
     return {{"reduce", {fmt::format("d{}", values[kHeadDim])}}};
+  };
+  return family;
+}
+
+}  // namespace
+
+Family tq4_family() {
+  Family family = decode_family("tq4", kNorms);
+  family.axes.push_back({"block_norms", 0, 1, 0});
+  // Whoever gives a factor means norms of blocks.
+  family.words.back() = {
+      {{"sfroot512", {{"block_norms", 1}, {"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {{"block_norms", 1}}}},
+      true};
+  family.about = "decode attention over a 4-bit TurboQuant cache, one query token per head";
+  // Caches of just under 2^32 and of exactly 2^32 bytes, and heads on both sides of byte 2^31.
+  family.own_cases = {"d256/h32x32/kv40c1048576/ring0/nomask/nwg1/huge/s1", "d256/h2x2/kv65c16777216/ring0/win33/nwg2/huge/s2",
+                      "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/huge/s3", "d512/h5x5/kv100c3355443/ring0/causal/nwg1/scale1/huge/s4"};
+  return family;
+}
+
+Family tqhb_family() {
+  const auto number = [](std::int64_t value) { return fmt::format("{}", value); };
+  Family family = decode_family("tqhb", std::span(kNorms).subspan(1));
+  family.about = "decode attention over a 5-, 6- or 8-bit TurboQuant cache, one query token per head";
+  family.axes.insert(family.axes.end(), {{"codebook_bits", 0, 16, 8}, {"nsg", 0, 1024, 1, true}, {"fuse_fwht_pre", 0, 1, 0}});
+  family.words.insert(family.words.begin() + 1, Word{{{"b{codebook_bits}", {}}}});
+  const auto nwg = std::ranges::find_if(family.words, [](const Word& word) { return word.forms.front().pattern.starts_with("nwg"); });
+  family.words.insert(nwg + 1, {Word{{{"nsg{nsg}", {}}}}, Word{{{"fuse", {{"fuse_fwht_pre", 1}}}}, true}});
+  family.factors.push_back({"codebook_bits", labels(kCodebookBits, number), kCodebookBits.size(), equal_to(kBits, kCodebookBits)});
+  family.factors.push_back({"nsg", labels(kSimdgroups, number), kSimdgroups.size(), equal_to(kNsg, kSimdgroups)});
+  family.factors.push_back({"fuse_fwht_pre", labels(kFused, number), kFused.size(), equal_to(kFuse, kFused)});
+  family.class_factors.push_back(kFactorNsg);
+  family.classifiers.push_back(class_of(kNsg, "nsg", kSimdgroups));
+  family.own_cases = {"d256/b8/h2x2/kv65c8388608/ring0/win33/nwg2/nsg2/huge/s2",
+                      "d512/b5/h5x5/kv100c1677721/ring0/causal/nwg1/nsg1/huge/s4"};
+  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
+    return {fmt::format("d{}", values[kHeadDim]), {{kernels::kCodebookConstant, values[kBits]}}};
   };
   return family;
 }

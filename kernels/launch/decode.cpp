@@ -1,0 +1,163 @@
+#include "kernels/launch/decode.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <variant>
+
+#include "kernels/launch/reduce.h"
+#include "kernels/launch/refusal.h"
+
+namespace assay::kernels {
+namespace {
+
+constexpr std::uint32_t kBlock = 256;               // coordinates that share a norm
+constexpr std::uint32_t kManyPositions = 512;       // beyond: more workgroups
+constexpr std::uint32_t kVeryManyPositions = 1024;  // beyond: more simdgroups
+
+std::uint64_t code_bytes(const DecodeParameters& p) { return p.codebook_bits == 4 ? p.head_dim / 2 : p.head_dim; }
+std::uint64_t norms_per_position(const DecodeParameters& p) { return p.scale_factor_d512 ? p.head_dim / kBlock : 1; }
+
+void require_buffers(const DecodeParameters& p, const DecodeBuffers& buffers, std::uint32_t nwg) {
+  const std::uint64_t positions = std::uint64_t{p.n_kv_heads} * p.kv_capacity;
+  const std::string_view codes =
+      p.codebook_bits == 4 ? "u8 [n_kv_heads, kv_capacity, head_dim / 2]" : "u8 [n_kv_heads, kv_capacity, head_dim]";
+  const std::string_view norms = norms_per_position(p) == 1 ? "f32 [n_kv_heads, kv_capacity]" : "f32 [n_kv_heads, kv_capacity, 2]";
+  require_size("Q", buffers.q, std::uint64_t{p.n_heads} * p.head_dim * 4, "f32 [n_heads, head_dim]");
+  require_size("K_packed", buffers.k_packed, positions * code_bytes(p), codes);
+  require_size("K_norms", buffers.k_norms, positions * norms_per_position(p) * 4, norms);
+  require_size("V_packed", buffers.v_packed, positions * code_bytes(p), codes);
+  require_size("V_norms", buffers.v_norms, positions * norms_per_position(p) * 4, norms);
+  require_size("dst", buffers.dst, std::uint64_t{p.n_heads} * p.head_dim * 4, "f32 [n_heads, head_dim]");
+  if (nwg > 1) {
+    require_size("partials", buffers.partials, decode_partials_bytes(p.n_heads, p.head_dim, nwg), "f32 [n_heads * nwg * (head_dim + 2)]");
+  }
+}
+
+}  // namespace
+
+void validate(const DecodeParameters& p) {
+  require_head_dim(p.head_dim);
+  require_positive("n_heads", p.n_heads);
+  require_positive("n_kv_heads", p.n_kv_heads);
+  if (p.n_heads % p.n_kv_heads != 0) {
+    throw std::invalid_argument(fmt::format("n_heads = {} is not a multiple of n_kv_heads = {}", p.n_heads, p.n_kv_heads));
+  }
+  require_positive("kv_seq_len", p.kv_seq_len);
+  if (p.kv_capacity < p.kv_seq_len) {
+    throw std::invalid_argument(fmt::format("kv_capacity = {} is below kv_seq_len = {}", p.kv_capacity, p.kv_seq_len));
+  }
+  if (p.ring_start >= p.kv_capacity) {
+    throw std::invalid_argument(fmt::format("ring_start = {} is not below kv_capacity = {}", p.ring_start, p.kv_capacity));
+  }
+  if (p.ring_start != 0 && p.kv_seq_len < p.kv_capacity) {
+    throw std::invalid_argument(
+        fmt::format("ring_start = {} with kv_seq_len = {} below kv_capacity = {}: keys would be lost, a ring starts to turn "
+                    "when it is full",
+                    p.ring_start, p.kv_seq_len, p.kv_capacity));
+  }
+  if (p.mask_type > 2)
+    throw std::invalid_argument(fmt::format("mask_type = {}: accepted are 0 (none), 1 (causal), 2 (sliding window)", p.mask_type));
+  if (p.softcap != 0.0F) throw std::invalid_argument(fmt::format("softcap = {}: accepted is 0, no kernel applies it", p.softcap));
+  if (!std::isfinite(p.scale)) throw std::invalid_argument(fmt::format("scale = {}: a finite number is needed", p.scale));
+  if (p.codebook_bits != 4 && p.codebook_bits != 5 && p.codebook_bits != 6 && p.codebook_bits != 8)
+    throw std::invalid_argument(fmt::format("codebook_bits = {}: accepted are 4, 5, 6, 8", p.codebook_bits));
+  if (p.head_dim > kBlock && p.scale_factor_d512 && !(*p.scale_factor_d512 > 0.0F && std::isfinite(*p.scale_factor_d512))) {
+    throw std::invalid_argument(
+        fmt::format("scale_factor_d512 = {} at head_dim = {}: a positive number is needed", *p.scale_factor_d512, p.head_dim));
+  }
+  require_nwg(p.nwg.value_or(1));
+  if (const std::uint32_t nsg = p.nsg.value_or(1); nsg != 1 && nsg != 2 && nsg != 4)
+    throw std::invalid_argument(fmt::format("nsg = {}: accepted are 1, 2, 4", nsg));
+
+  const std::uint64_t cache_bytes = std::uint64_t{p.n_kv_heads} * p.kv_capacity * code_bytes(p);
+  const std::uint64_t limit = std::uint64_t{1} << 32;
+  if (cache_bytes > limit && p.offset_bits < 64) {
+    throw std::invalid_argument(
+        fmt::format("n_kv_heads * kv_capacity * head_dim{} = {} bytes, but the kernel's {}-bit offsets reach {} bytes",
+                    p.codebook_bits == 4 ? " / 2" : "", cache_bytes, p.offset_bits, limit));
+  }
+}
+
+DecodeSplit decode_split(const BoundKernel& attention, const DecodeParameters& parameters) {
+  DecodeSplit split{16, 1};
+  if (attention.has_field("nsg")) {
+    split.nwg = parameters.kv_seq_len > kManyPositions ? 32 : 16;
+    split.nsg = parameters.kv_seq_len > kVeryManyPositions ? 4 : 1;
+  }
+  return {parameters.nwg.value_or(split.nwg), parameters.nsg.value_or(split.nsg)};
+}
+
+std::uint64_t decode_partials_bytes(std::uint64_t n_heads, std::uint64_t head_dim, std::uint64_t nwg) {
+  return n_heads * nwg * (head_dim + 2) * 4;
+}
+
+std::string decode_misfit(const BoundKernel& attention, const DecodeParameters& parameters) {
+  if (parameters.nsg.value_or(1) > 1 && !attention.has_field("nsg"))
+    return fmt::format("nsg = {}, but the kernel has no field nsg: one simdgroup per workgroup", *parameters.nsg);
+  if (parameters.fuse_fwht_pre && !attention.has_field("fuse_fwht_pre"))
+    return "fuse_fwht_pre = 1, but the kernel has no field fuse_fwht_pre: it does not rotate";
+  if (parameters.scale_factor_d512 && !attention.has_field("scale_factor_d512"))
+    return fmt::format("scale_factor_d512 = {}, but the kernel has no such field: one norm per position", *parameters.scale_factor_d512);
+  if (!parameters.scale_factor_d512 && attention.has_field("scale_factor_d512"))
+    return "one norm per position, but the kernel has the field scale_factor_d512: one norm per block of 256";
+  const auto& constants = attention.entry().pipeline.constants;
+  if (const auto codebook = constants.find(kCodebookConstant);
+      codebook != constants.end() && codebook->second != metal::FunctionConstant(std::int64_t{parameters.codebook_bits})) {
+    return fmt::format("codebook_bits = {}, but the kernel's function constant {} was set for another", parameters.codebook_bits,
+                       kCodebookConstant);
+  }
+  return {};
+}
+
+void encode_decode(metal::ComputeEncoder& encoder, const BoundKernel& attention, const BoundKernel* reduce,
+                   const DecodeParameters& parameters, const DecodeBuffers& buffers) {
+  validate(parameters);
+  if (const std::string misfit = decode_misfit(attention, parameters); !misfit.empty()) throw std::invalid_argument(misfit);
+  const auto [nwg, nsg] = decode_split(attention, parameters);
+  require_buffers(parameters, buffers, nwg);
+  if (nwg > 1 && reduce == nullptr) throw std::invalid_argument(fmt::format("nwg = {} needs a reduce kernel, and none was given", nwg));
+
+  using metal::FieldValue;
+  const FieldValues values = {
+      {"n_heads", FieldValue::of(parameters.n_heads)},
+      {"n_kv_heads", FieldValue::of(parameters.n_kv_heads)},
+      {"head_dim", FieldValue::of(parameters.head_dim)},
+      {"kv_seq_len", FieldValue::of(parameters.kv_seq_len)},
+      {"kv_capacity", FieldValue::of(parameters.kv_capacity)},
+      {"scale", FieldValue::of(parameters.scale)},
+      {"mask_type", FieldValue::of(parameters.mask_type)},
+      {"sliding_window", FieldValue::of(parameters.sliding_window)},
+      {"softcap", FieldValue::of(parameters.softcap)},
+      {"nwg", FieldValue::of(nwg)},
+      {"ring_start", FieldValue::of(parameters.ring_start)},
+      {"scale_factor_d512", FieldValue::of(parameters.scale_factor_d512.value_or(1.0F))},
+      {"codebook_bits", FieldValue::of(parameters.codebook_bits)},
+      {"fuse_fwht_pre", FieldValue::of(std::uint32_t{parameters.fuse_fwht_pre})},
+      {"nsg", FieldValue::of(nsg)},
+  };
+
+  attention.set_pipeline(encoder);
+  attention.set_parameters(encoder, values);
+  attention.set_buffer(encoder, "Q", buffers.q);
+  attention.set_buffer(encoder, "K_packed", buffers.k_packed);
+  attention.set_buffer(encoder, "K_norms", buffers.k_norms);
+  attention.set_buffer(encoder, "V_packed", buffers.v_packed);
+  attention.set_buffer(encoder, "V_norms", buffers.v_norms);
+  attention.set_buffer(encoder, "dst", nwg > 1 ? buffers.partials : buffers.dst);
+
+  // Query in half; for each simdgroup 32 scores and 32 masks in float, and the accumulator in float; counted in halves.
+  const std::size_t padded = (parameters.head_dim + 127U) / 128U * 128U;
+  attention.set_threadgroup_memory(encoder, 2 * (padded + nsg * (128 + 2 * padded)));
+  encoder.dispatch_threadgroups({1, parameters.n_heads, nwg}, {32, nsg, 1});
+
+  if (nwg > 1) {
+    encoder.memory_barrier();
+    encode_reduce(encoder, *reduce, {.nrows = parameters.n_heads, .head_dim = parameters.head_dim, .nwg = nwg},
+                  {buffers.partials, buffers.dst});
+  }
+}
+
+}  // namespace assay::kernels
