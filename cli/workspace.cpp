@@ -1,6 +1,7 @@
 #include "cli/workspace.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +14,7 @@
 
 #include "harness/cases/file_case.h"
 #include "harness/run/file_contents.h"
+#include "harness/run/lone_limits.h"
 
 namespace assay::cli {
 namespace {
@@ -39,16 +41,18 @@ std::string kernel_family(const Options& options, const std::vector<harness::Cas
   return std::string(captured.front().family->name());
 }
 
-// The captured cases as words, for every variant that can run them.
+// The captured cases as words, for every variant that is made for them; for all of the family if none is, since each tells why.
 std::vector<std::string> words_for(const std::vector<harness::Case>& captured, std::span<const kernels::Variant> variants) {
   std::vector<std::string> words;
+  std::vector<std::string> outside;
   for (harness::Case value : captured) {
     for (const kernels::Variant& variant : variants) {
       if (variant.family != value.family->name()) continue;
       value.variant = variant.name;
-      words.push_back(format_case(value));
+      (within_limits(variant, value) ? words : outside).push_back(format_case(value));
     }
   }
+  if (words.empty()) words = std::move(outside);
   if (words.empty() && !captured.empty()) {
     throw std::invalid_argument(
         fmt::format("there is no variant of family {}, which the file of --fixture is for", captured.front().family->name()));
@@ -121,8 +125,14 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
     require_files(workspace.selection.cases, shelf_of(options));
     return;
   }
-  const kernels::Variant& user = workspace.catalogue.front();
+  kernels::Variant& user = workspace.catalogue.front();
   request.family = user.family;
+  if (user.description.empty()) {
+    user.limits = harness::limits_of_lone(user, workspace.catalogue, workbench_options(options, workspace));
+    for (const kernels::AxisLimit& limit : user.limits)
+      workspace.notes.push_back(
+          fmt::format("{} is made for {} {} alone; suites leave the others out", user.name, limit.axis, fmt::join(limit.values, ", ")));
+  }
   for (const std::string& word : of_files ? words_for(workspace.captured, std::span(&user, 1)) : words) {
     const std::string_view named = harness::variant_of(word);
     const bool other = named != user.name && std::ranges::any_of(workspace.catalogue, [&](const kernels::Variant& variant) {

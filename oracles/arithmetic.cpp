@@ -77,12 +77,14 @@ const OutputFormat& bfloat_format() {
 double round_to_half(double value) {
   const double size = std::abs(value);
   if (!(size < 65520.0)) return std::isnan(value) ? value : std::copysign(std::numeric_limits<double>::infinity(), value);
-  // The spacing of halves is 2^(e-10) in the binade [2^e, 2^(e+1)), and that of e = -14 below. Dividing by it is exact, and
-  // nearbyint rounds halves to even under the default rounding mode.
-  int exponent = -14;
-  if (size >= 0x1p-14) exponent = std::ilogb(size);
-  const double spacing = std::ldexp(1.0, exponent - 10);
-  return std::nearbyint(value / spacing) * spacing;
+  // Below 2^-14 halves are 2^-24 apart; nearbyint rounds to even under the default rounding mode.
+  if (size < 0x1p-14) return std::nearbyint(value * 0x1p24) * 0x1p-24;
+  // 10 of the 52 places behind the point stay. Half of the last kept place, less one if that place is even; a carry runs into the
+  // exponent as it should.
+  constexpr int kDropped = 42;
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t half = (std::uint64_t{1} << (kDropped - 1)) - 1U + ((bits >> kDropped) & 1U);
+  return std::bit_cast<double>((bits + half) >> kDropped << kDropped);
 }
 
 double round_to_bfloat(float value) {

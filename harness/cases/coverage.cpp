@@ -93,7 +93,7 @@ Coverage measure_coverage(Suite suite, const kernels::Variant& variant, std::spa
     std::vector<int> classes;
     for (const Classifier& classifier : family.classifiers) classes.push_back(classifier.classify(value.values));
     classes.push_back(fixture);
-    add_triples(classes, triples);
+    add_triples(design, classes, triples);
 
     if (std::ranges::find(family.axes, "kv_len", &Axis::name) != family.axes.end()) lengths.push_back(value.at("kv_len"));
   }

@@ -200,12 +200,14 @@ void for_each_level_class(const CoveringDesign& design, const Classes& classes, 
   extend(extend, 0);
 }
 
-std::vector<Combination> triples_of(std::span<const int> classes) {
+std::vector<Combination> triples_of(const CoveringDesign& design, std::span<const int> classes) {
+  const std::size_t first_level = classes.size() - design.level_classes.size();
   std::vector<Combination> triples;
   for (std::size_t a = 0; a < classes.size(); ++a) {
     for (std::size_t b = a + 1; b < classes.size(); ++b) {
       for (std::size_t c = b + 1; c < classes.size(); ++c) {
         if (classes[a] < 0 || classes[b] < 0 || classes[c] < 0) continue;
+        if (c >= first_level && b >= design.structural_classes) continue;
         triples.push_back(joined(joined(joined(0, a, classes[a]), b, classes[b]), c, classes[c]));
       }
     }
@@ -297,14 +299,14 @@ class Cover {
     for (const auto& [classes, rows] : representatives) {
       for_each_level_class(design_, classes, [&](const Classes& all) {
         const auto own = all.begin() + static_cast<std::ptrdiff_t>(classes.size());
-        candidates.push_back({&rows, Classes(own, all.end()), triples_of(all)});
+        candidates.push_back({&rows, Classes(own, all.end()), triples_of(design_, all)});
         open.insert(candidates.back().triples.begin(), candidates.back().triples.end());
       });
     }
     for (const Row& row : rows_) {
       Classes classes = design_.classify(row);
       for (const std::size_t factor : design_.level_classes) classes.push_back(row[factor]);
-      for (const Combination triple : triples_of(classes)) open.erase(triple);
+      for (const Combination triple : triples_of(design_, classes)) open.erase(triple);
     }
     random_.shuffle(candidates);
 
@@ -375,8 +377,8 @@ void add_levels(std::span<const std::vector<int>> row, std::size_t size, Combina
   choose(choose, 0, size, 0);
 }
 
-void add_triples(std::span<const int> classes, Combinations& met) {
-  for (const Combination triple : triples_of(classes)) met.insert(triple);
+void add_triples(const CoveringDesign& design, std::span<const int> classes, Combinations& met) {
+  for (const Combination triple : triples_of(design, classes)) met.insert(triple);
 }
 
 Combinations possible_levels(const CoveringDesign& design) {
@@ -395,7 +397,7 @@ Combinations possible_triples(const CoveringDesign& design) {
   Combinations possible;
   if (!design.classify) return possible;
   for (const auto& [classes, rows] : class_rows(design)) {
-    for_each_level_class(design, classes, [&](const Classes& all) { add_triples(all, possible); });
+    for_each_level_class(design, classes, [&](const Classes& all) { add_triples(design, all, possible); });
   }
   return possible;
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <unordered_set>
 #include <vector>
@@ -29,6 +30,9 @@ struct CoveringDesign {
   std::vector<std::size_t> class_factors;
   // Factors whose every level is a class of its own beside those of classify(); allowed() must not depend on them.
   std::vector<std::size_t> level_classes;
+  // A level of those makes triples with two of the first so many classes of classify(), and with no others: levels of two more
+  // factors would be a triple of levels.
+  std::size_t structural_classes = std::numeric_limits<std::size_t>::max();
   std::uint64_t seed = 0;
 };
 
@@ -51,8 +55,8 @@ struct CombinationPart {
 // Adds the combinations of `size` levels (2 or 3) of one row, in which several levels of a factor may hold at once: where they
 // come to the same value, each of them is met.
 void add_levels(std::span<const std::vector<int>> row, std::size_t size, Combinations& met);
-// Adds the triples of the classes of one row; -1 is no class.
-void add_triples(std::span<const int> classes, Combinations& met);
+// Adds the triples of the classes of one row, those of level_classes behind those of classify(); -1 is no class.
+void add_triples(const CoveringDesign& design, std::span<const int> classes, Combinations& met);
 
 // `given`, followed by the rows that are missing to hold all possible combinations of levels and triples of classes.
 [[nodiscard]] std::vector<Row> covering_rows(const CoveringDesign& design, std::vector<Row> given = {});

@@ -182,7 +182,7 @@ auto equal_to(AxisIndex axis, std::span<const std::int64_t> table) {
   return [axis, table](std::size_t level, std::span<const std::int64_t> v) { return v[axis] == table[level]; };
 }
 
-std::vector<Classifier> classifiers() {
+std::vector<Classifier> structural_classifiers() {
   const auto chunks = [](std::span<const std::int64_t> v) { return (v[kKvLen] + kChunk - 1) / kChunk; };
   return {
       {"n mod 32",
@@ -211,7 +211,6 @@ std::vector<Classifier> classifiers() {
          const std::int64_t newest = (v[kRingStart] + v[kKvLen] - 1) % v[kKvCapacity];
          return v[kWindow] <= kChunk && oldest / kChunk == newest / kChunk ? 1 : 2;
        }},
-      class_of(kNwg, "nwg", kWorkgroups),
   };
 }
 
@@ -277,7 +276,9 @@ Family decode_family(std::string_view name, std::span<const Norms> norms) {
   family.realise = [norms](std::span<const int> levels, std::span<std::int64_t> values) { return realise(norms, levels, values); };
   family.work = work;
   family.class_factors = {kFactorLength, kFactorCapacity, kFactorRing, kFactorMask, kFactorNwg};
-  family.classifiers = classifiers();
+  family.classifiers = structural_classifiers();
+  family.structural_classifiers = family.classifiers.size();
+  family.classifiers.push_back(class_of(kNwg, "nwg", kWorkgroups));
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.decode != nullptr; };
   family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[kHeadDim])}; };
   family.helpers = [](std::span<const std::int64_t> values) -> std::vector<HelperKey> {
@@ -291,7 +292,9 @@ Family decode_family(std::string_view name, std::span<const Norms> norms) {
 
 Family tq4_family() {
   Family family = decode_family("tq4", kNorms);
-  family.axes.push_back({"block_norms", 0, 1, 0});
+  family.axes[kNormFactor].may_be_absent = true;
+  family.axes[kNormFactor].needed_by = "block_norms";
+  family.axes.push_back({.name = "block_norms", .minimum = 0, .maximum = 1, .initial = 0, .is_capability = true, .may_be_absent = true});
   // Whoever gives a factor means norms of blocks.
   family.words.back() = {
       {{"sfroot512", {{"block_norms", 1}, {"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {{"block_norms", 1}}}},
@@ -307,7 +310,10 @@ Family tqhb_family() {
   const auto number = [](std::int64_t value) { return fmt::format("{}", value); };
   Family family = decode_family("tqhb", std::span(kNorms).subspan(1));
   family.about = "decode attention over a 5-, 6- or 8-bit TurboQuant cache, one query token per head";
-  family.axes.insert(family.axes.end(), {{"codebook_bits", 0, 16, 8}, {"nsg", 0, 1024, 1, true}, {"fuse_fwht_pre", 0, 1, 0}});
+  family.axes.insert(family.axes.end(),
+                     {{.name = "codebook_bits", .minimum = 0, .maximum = 16, .initial = 8, .is_capability = true},
+                      {.name = "nsg", .minimum = 0, .maximum = 1024, .initial = 1, .is_launch_choice = true, .is_capability = true},
+                      {.name = "fuse_fwht_pre", .minimum = 0, .maximum = 1, .initial = 0, .is_capability = true, .may_be_absent = true}});
   family.words.insert(family.words.begin() + 1, Word{{{"b{codebook_bits}", {}}}});
   const auto nwg = std::ranges::find_if(family.words, [](const Word& word) { return word.forms.front().pattern.starts_with("nwg"); });
   family.words.insert(nwg + 1, {Word{{{"nsg{nsg}", {}}}}, Word{{{"fuse", {{"fuse_fwht_pre", 1}}}}, true}});

@@ -29,6 +29,11 @@ struct Axis {
 
   // How a host splits the work: neither inputs nor expectation depend on it.
   bool is_launch_choice = false;
+  // A kernel may be made for some of the values only. Of a lone file, trying tells which.
+  bool is_capability = false;
+  // A captured file may leave it out; not so if it has this other axis, and not as 0.
+  bool may_be_absent = false;
+  std::string_view needed_by = {};
 };
 
 // One spelling of a word in a case name: `{axis}` stands for a decimal number, everything else for itself. A form with
@@ -94,6 +99,8 @@ struct Family {
   std::vector<std::size_t> class_factors;  // the factors that the classifiers look at
   // The suites meet every triple of their classes, the fixture being one more, that any case can have. May be empty.
   std::vector<Classifier> classifiers;
+  // So many of them, the first, tell how a case's parts lie to each other; fixtures meet pairs of those.
+  std::size_t structural_classifiers = 0;
 
   bool (*has_fixture)(const fixtures::Fixture& fixture) = nullptr;
 

@@ -68,7 +68,8 @@ void read_axes(const Reader& reader, Case& value) {
   reader.require_known("without 'case'", known);
   for (std::size_t i = 0; i < family.axes.size(); ++i) {
     const Axis& axis = family.axes[i];
-    if (!reader.has(axis.name) && axis.is_launch_choice) continue;
+    const bool is_needed = !axis.needed_by.empty() && reader.has(axis.needed_by) && reader.number(axis.needed_by) != 0;
+    if (!reader.has(axis.name) && (axis.is_launch_choice || (axis.may_be_absent && !is_needed))) continue;
     const std::int64_t number = reader.number(axis.name);
     if (number < axis.minimum || number > axis.maximum)
       reader.fail(axis.name, fmt::format("is {}, outside {} .. {}", number, axis.minimum, axis.maximum));

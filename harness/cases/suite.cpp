@@ -144,6 +144,7 @@ CoveringDesign suite_design(const SuitePlan& plan, const Family& family, std::sp
   };
   design.class_factors = family.class_factors;
   design.level_classes = {factors};
+  design.structural_classes = family.structural_classifiers;
   return design;
 }
 

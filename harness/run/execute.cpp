@@ -63,8 +63,9 @@ void conclude(Verdict& verdict) {
   }
 }
 
-// The first [limits] of a variant that a case lies outside of, as a sentence; empty if there is none.
+// The first [limits] of a variant's description that a case lies outside of, as a sentence; empty if there is none.
 std::string outside_of_limits(const kernels::Variant& variant, const Case& about) {
+  if (variant.description.empty()) return {};
   for (const kernels::AxisLimit& limit : variant.limits) {
     if (const std::int64_t value = about.at(limit.axis); std::ranges::find(limit.values, value) == limit.values.end()) {
       return fmt::format("{}:{}: [limits] {} = {}, and the case has {}", variant.description.string(), limit.line, limit.axis, limit.values,
@@ -109,12 +110,10 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
       return outcome;
     }
 
-    if (executor.misfit != nullptr) {
-      verdict.reason = executor.misfit(about, *kernel);
-      if (!verdict.reason.empty()) {
-        verdict.status = Status::skipped;
-        return outcome;
-      }
+    if (std::string misfit = misfit_of(about, *kernel); !misfit.empty()) {
+      verdict.status = Status::skipped;
+      verdict.reason = std::move(misfit);
+      return outcome;
     }
 
     metal::Simulator simulator(prepared.libraries, {.threads = options.threads, .schedule = schedule});
@@ -144,6 +143,8 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
 std::vector<metal::Schedule> further_schedules(const Case& about, const ExecutionOptions& options) {
   if (!options.schedules.empty()) return {options.schedules.begin() + 1, options.schedules.end()};
   if (executor_of(*about.family).simdgroups(about) <= 1) return {};
+  // Of any two simdgroups each comes first once. What takes three of them in a particular order, a quarter of the cases looks for.
+  if (about.seed % 4 != 0) return {{metal::Schedule::Kind::reverse}};
   return {{metal::Schedule::Kind::reverse}, {metal::Schedule::Kind::random, about.seed}};
 }
 
@@ -176,6 +177,11 @@ void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
 }
 
 }  // namespace
+
+std::string misfit_of(const Case& about, const kernels::BoundKernel& kernel) {
+  const Executor& executor = executor_of(*about.family);
+  return executor.misfit == nullptr ? std::string() : executor.misfit(about, kernel);
+}
 
 void add_to_digest(std::uint64_t& digest, std::span<const std::byte> bytes) {
   for (const std::byte byte : bytes) digest = (digest ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;

@@ -16,7 +16,7 @@ struct ExecutionOptions {
   unsigned threads = 1;  // CPU threads of the simulator; 0 takes all cores
 
   // The orders in which the simdgroups of a threadgroup take turns; every case runs once under each. Empty: forward, and, where
-  // the judged dispatch has several simdgroups in a threadgroup, also reverse and random:<seed of the case>. One order
+  // the judged dispatch has several simdgroups in a threadgroup, also reverse, and random:<seed> if four divides the seed. One order
   // alone cannot show a missing barrier: forward runs the simdgroup that others wait for first.
   std::vector<metal::Schedule> schedules;
 

@@ -63,6 +63,9 @@ void validate_bf16_vec(const Case& about);
 // Why the kernel was not made for the case, which is then skipped; empty if it was. For families with kernels of several kinds.
 std::string misfit_of_decode(const Case& about, const kernels::BoundKernel& kernel);
 
+// The same for any family.
+[[nodiscard]] std::string misfit_of(const Case& about, const kernels::BoundKernel& kernel);
+
 // Simdgroups in a threadgroup of the dispatch that decides the verdict.
 std::int64_t simdgroups_of_decode(const Case& about);
 std::int64_t simdgroups_of_reduce(const Case& about);

@@ -173,6 +173,8 @@ TEST_F(FixtureFile, AttributesThatMakeNoCaseAreRefusedByName) {
   EXPECT_THAT(with("family", "tq5"), AllOf(HasSubstr("/format@family"), HasSubstr("tq5")));
   EXPECT_THAT(with("family", std::int64_t{4}), HasSubstr("/format@family: must be a text"));
   EXPECT_THAT(without("kv_len"), HasSubstr("/format@kv_len: is missing"));
+  EXPECT_EQ(with("block_norms", std::int64_t{0}), "accepted");
+  EXPECT_THAT(with("block_norms", std::int64_t{1}), HasSubstr("/format@scale_factor_d512: is missing"));
   EXPECT_THAT(with("kv_len", "many"), HasSubstr("/format@kv_len: must be a whole number"));
   EXPECT_THAT(with("kv_len", 69.5), HasSubstr("/format@kv_len: must be a whole number"));
   EXPECT_THAT(with("kv_len", std::int64_t{-1}), HasSubstr("/format@kv_len: is -1"));

@@ -1,0 +1,17 @@
+// What a lone kernel file was made for. A described variant says so in its [limits].
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "harness/run/workbench.h"
+#include "kernels/variant.h"
+
+namespace assay::harness {
+
+// Limits of the axes of which `lone` is not made for every value, found by binding its functions for the cases of smoke; empty if it is
+// made for none of these, so that its cases tell why. Compiles the file; throws what Workbench does.
+[[nodiscard]] std::vector<kernels::AxisLimit> limits_of_lone(const kernels::Variant& lone, std::span<const kernels::Variant> catalogue,
+                                                             const WorkbenchOptions& options);
+
+}  // namespace assay::harness
