@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "harness/cases/file_case.h"
+#include "harness/cases/suite.h"
 #include "harness/run/file_contents.h"
 #include "harness/run/lone_limits.h"
 
@@ -49,7 +50,7 @@ std::vector<std::string> words_for(const std::vector<harness::Case>& captured, s
     for (const kernels::Variant& variant : variants) {
       if (variant.family != value.family->name()) continue;
       value.variant = variant.name;
-      (within_limits(variant, value) ? words : outside).push_back(format_case(value));
+      (harness::within_limits(variant, value) ? words : outside).push_back(format_case(value));
     }
   }
   if (words.empty()) words = std::move(outside);
