@@ -4,17 +4,38 @@ namespace assay::tests {
 
 using enum metal::ScalarType;
 
-metal::ArgumentLayout tq4_layout(const std::string& function) {
+namespace {
+
+metal::ArgumentLayout decode_layout(const std::string& function, std::size_t size, const std::vector<metal::StructField>& further) {
   metal::StructLayout params{
       "Params",
-      44,
+      size,
       {field("n_heads", uint32, 0), field("n_kv_heads", uint32, 4), field("head_dim", uint32, 8), field("kv_seq_len", uint32, 12),
        field("kv_capacity", uint32, 16), field("scale", float32, 20), field("mask_type", uint32, 24), field("sliding_window", uint32, 28),
        field("softcap", float32, 32), field("nwg", uint32, 36), field("ring_start", uint32, 40)}};
+  params.fields.insert(params.fields.end(), further.begin(), further.end());
   return layout_of(function, {struct_argument("params", 0, params), buffer_argument("Q", 1, float32, true),
                               buffer_argument("K_packed", 2, uint8, true), buffer_argument("K_norms", 3, float32, true),
                               buffer_argument("V_packed", 4, uint8, true), buffer_argument("V_norms", 5, float32, true),
                               buffer_argument("dst", 6, float32, false), threadgroup_argument("shmem", 0)});
+}
+
+}  // namespace
+
+metal::ArgumentLayout tq4_layout(const std::string& function) { return decode_layout(function, 44, {}); }
+
+metal::ArgumentLayout tq4_blocks_layout(const std::string& function) {
+  return decode_layout(function, 48, {field("scale_factor_d512", float32, 44)});
+}
+
+metal::ArgumentLayout tqhb_layout(const std::string& function) {
+  return decode_layout(function, 52, {field("scale_factor_d512", float32, 44), field("codebook_bits", uint32, 48)});
+}
+
+metal::ArgumentLayout tqhb_banks_layout(const std::string& function) {
+  return decode_layout(function, 60,
+                       {field("scale_factor_d512", float32, 44), field("codebook_bits", uint32, 48), field("fuse_fwht_pre", uint32, 52),
+                        field("nsg", uint32, 56)});
 }
 
 metal::ArgumentLayout reduce_layout(const std::string& function) {

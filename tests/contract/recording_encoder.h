@@ -105,6 +105,9 @@ inline std::uint64_t long_at(std::span<const std::byte> bytes, std::size_t offse
 
 // The arguments and structs that the contract writes down, spelled out byte by byte.
 metal::ArgumentLayout tq4_layout(const std::string& function = "flash_attn_vec_tq_dk256");
+metal::ArgumentLayout tq4_blocks_layout(const std::string& function);  // tq4_v2
+metal::ArgumentLayout tqhb_layout(const std::string& function);        // tqhb_v1
+metal::ArgumentLayout tqhb_banks_layout(const std::string& function);  // tqhb_v2
 metal::ArgumentLayout reduce_layout(const std::string& function = "flash_attn_vec_reduce_dk256");
 metal::ArgumentLayout fwht_layout(const std::string& function = "fwht_sign_premult_f32_d256");
 metal::ArgumentLayout quantize4_layout(const std::string& function);

@@ -43,6 +43,14 @@ void expect_same(const metal::ArgumentLayout& actual, const metal::ArgumentLayou
 TEST(VariantLayout, Tq4) {
   for (const char* function : {"flash_attn_vec_tq_dk256", "flash_attn_vec_tq_dk512"}) {
     expect_same(reflected("tq4_v1", function), tq4_layout(function));
+    expect_same(reflected("tq4_v2", function), tq4_blocks_layout(function));
+  }
+}
+
+TEST(VariantLayout, TqHb) {
+  for (const char* function : {"flash_attn_vec_tq_hb_dk256", "flash_attn_vec_tq_hb_dk512"}) {
+    expect_same(reflected("tqhb_v1", function), tqhb_layout(function));
+    for (const std::int64_t bits : {5, 6, 8}) expect_same(reflected("tqhb_v2", function, {{50, bits}}), tqhb_banks_layout(function));
   }
 }
 
