@@ -66,13 +66,16 @@ class Buffer {
   GuardedMemory memory_;
 };
 
-// A buffer from `offset` bytes on. Not owning.
+// A buffer from `offset` bytes on. Not owning. Views of the same byte are equal.
 struct BufferView {
   Buffer* buffer = nullptr;
   std::size_t offset = 0;
+  // Bytes that the kernel may rely on, where the launch code says so: 0 for a view that is bound only because Metal wants every argument
+  // bound. Executing takes no notice.
+  std::optional<std::size_t> needed = std::nullopt;
 
   [[nodiscard]] std::size_t size() const { return buffer == nullptr || offset > buffer->size() ? 0 : buffer->size() - offset; }
-  friend bool operator==(const BufferView&, const BufferView&) = default;
+  friend bool operator==(const BufferView& a, const BufferView& b) { return a.buffer == b.buffer && a.offset == b.offset; }
 };
 
 }  // namespace assay::metal

@@ -107,19 +107,21 @@ void require_bf16_shape(const Bf16Parameters& p, metal::ScalarType q_element) {
   }
 }
 
-void require_bf16_tensors(const Bf16Parameters& p, const Bf16Tensors& tensors) {
+Bf16Tensors require_bf16_tensors(const Bf16Parameters& p, Bf16Tensors tensors) {
   const std::uint64_t q_bytes = kBf16HeadDim * metal::size_of(p.q_element);
-  require_size("q", tensors.q, bytes_needed(p.q, q_bytes, p.queries, p.n_heads, p.batches), "[batches, n_heads, queries, 512]");
-  require_size("k", tensors.k, bytes_needed(p.k, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.batches),
-               "bfloat [batches, n_kv_heads, kv_len, 512]");
-  require_size("v", tensors.v, bytes_needed(p.v, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.batches),
-               "bfloat [batches, n_kv_heads, kv_len, 512]");
+  tensors.q = require_size("q", tensors.q, bytes_needed(p.q, q_bytes, p.queries, p.n_heads, p.batches), "[batches, n_heads, queries, 512]");
+  tensors.k = require_size("k", tensors.k, bytes_needed(p.k, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.batches),
+                           "bfloat [batches, n_kv_heads, kv_len, 512]");
+  tensors.v = require_size("v", tensors.v, bytes_needed(p.v, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.batches),
+                           "bfloat [batches, n_kv_heads, kv_len, 512]");
   if (p.has_mask()) {
-    require_size("mask", tensors.mask, bytes_needed(p.mask, 2 * std::uint64_t{p.kv_len}, p.queries, p.mask_heads, p.mask_batches),
-                 "half [mask_batches, mask_heads, queries, kv_len]");
+    tensors.mask =
+        require_size("mask", tensors.mask, bytes_needed(p.mask, 2 * std::uint64_t{p.kv_len}, p.queries, p.mask_heads, p.mask_batches),
+                     "half [mask_batches, mask_heads, queries, kv_len]");
   }
-  require_size("dst", tensors.dst, std::uint64_t{p.batches} * p.n_heads * p.queries * kBf16RowBytes,
-               "bfloat [batches, n_heads, queries, 512]");
+  tensors.dst = require_size("dst", tensors.dst, std::uint64_t{p.batches} * p.n_heads * p.queries * kBf16RowBytes,
+                             "bfloat [batches, n_heads, queries, 512]");
+  return tensors;
 }
 
 FieldValues bf16_fields(const Bf16Parameters& p) {

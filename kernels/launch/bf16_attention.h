@@ -55,8 +55,8 @@ struct Bf16Tensors {
 // Throws std::invalid_argument naming the field and both values if no kernel of the two families may be started with these.
 // `q_element` is what the family's kernels read.
 void require_bf16_shape(const Bf16Parameters& parameters, metal::ScalarType q_element);
-// Likewise for tensors that are smaller than shape and strides need, with the size needed.
-void require_bf16_tensors(const Bf16Parameters& parameters, const Bf16Tensors& tensors);
+// The tensors with what is needed of each. Throws likewise for those that are smaller than shape and strides need, with the size needed.
+[[nodiscard]] Bf16Tensors require_bf16_tensors(const Bf16Parameters& parameters, Bf16Tensors tensors);
 
 // Every field of the 192 bytes that both families' kernels take.
 [[nodiscard]] FieldValues bf16_fields(const Bf16Parameters& parameters);

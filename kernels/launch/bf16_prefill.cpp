@@ -36,7 +36,7 @@ void encode_pad(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const
   kernel.set_parameters(encoder, values);
   kernel.set_buffer(encoder, "k", buffers.tensors.k);
   kernel.set_buffer(encoder, "v", buffers.tensors.v);
-  kernel.set_buffer(encoder, "mask", p.has_mask() ? buffers.tensors.mask : buffers.tensors.q);
+  kernel.set_buffer(encoder, "mask", p.has_mask() ? buffers.tensors.mask : placeholder(buffers.tensors.q));
   kernel.set_buffer(encoder, "dst", buffers.pad);
   encoder.dispatch_threadgroups({kBf16TileKeys, std::max(p.n_kv_heads, p.mask_heads), std::max(p.batches, p.mask_batches)}, {32, 1, 1});
 }
@@ -87,17 +87,19 @@ void validate_bf16_prefill(const Bf16Parameters& p) {
 }
 
 void encode_bf16_prefill(metal::ComputeEncoder& encoder, const Bf16PrefillKernels& kernels, const Bf16Parameters& p,
-                         const Bf16PrefillBuffers& buffers) {
+                         const Bf16PrefillBuffers& given) {
   validate_bf16_prefill(p);
-  require_bf16_tensors(p, buffers.tensors);
+  Bf16PrefillBuffers buffers = given;
+  buffers.tensors = require_bf16_tensors(p, given.tensors);
   require_constants(kernels.attention, bf16_prefill_constants(p.has_mask(), is_ragged(p)));
   if (is_ragged(p)) {
-    require_size("pad", buffers.pad, bf16_pad_bytes(p), "64 rows of k, v and mask for every head");
+    buffers.pad = require_size("pad", buffers.pad, bf16_pad_bytes(p), "64 rows of k, v and mask for every head");
     require_helper(kernels.pad, "pad", fmt::format("kv_len = {}, which is no multiple of {},", p.kv_len, kBf16TileKeys));
     require_constants(*kernels.pad, bf16_pad_constants(p.has_mask()));
   }
   if (p.has_mask()) {
-    require_size("blk", buffers.blk, bf16_blk_bytes(p), "u8 [mask_batches, mask_heads, ceil(queries / 8), ceil(kv_len / 64)]");
+    buffers.blk =
+        require_size("blk", buffers.blk, bf16_blk_bytes(p), "u8 [mask_batches, mask_heads, ceil(queries / 8), ceil(kv_len / 64)]");
     require_helper(kernels.blk, "blk", "a mask");
   }
 
@@ -105,7 +107,7 @@ void encode_bf16_prefill(metal::ComputeEncoder& encoder, const Bf16PrefillKernel
   if (p.has_mask()) encode_blk(encoder, *kernels.blk, p, buffers);
   if (is_ragged(p) || p.has_mask()) encoder.memory_barrier();
 
-  const metal::BufferView& dummy = buffers.tensors.q;
+  const metal::BufferView dummy = placeholder(buffers.tensors.q);
   const BoundKernel& attention = kernels.attention;
   attention.set_pipeline(encoder);
   attention.set_parameters(encoder, bf16_fields(p));

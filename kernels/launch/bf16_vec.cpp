@@ -17,10 +17,10 @@ void validate_bf16_vec(const Bf16VecParameters& parameters) {
 }
 
 void encode_bf16_vec(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const Bf16VecParameters& parameters,
-                     const Bf16Tensors& tensors) {
+                     const Bf16Tensors& given) {
   validate_bf16_vec(parameters);
   const Bf16Parameters& p = parameters.attention;
-  require_bf16_tensors(p, tensors);
+  const Bf16Tensors tensors = require_bf16_tensors(p, given);
   if (p.has_mask() && tensors.mask == tensors.q) {
     throw std::invalid_argument(
         fmt::format("mask: bound at offset {} of the buffer of q, where q is; the kernel would take it for no mask", tensors.mask.offset));

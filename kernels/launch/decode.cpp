@@ -20,20 +20,23 @@ constexpr std::uint32_t kVeryManyPositions = 1024;  // beyond: more simdgroups
 std::uint64_t code_bytes(const DecodeParameters& p) { return p.codebook_bits == 4 ? p.head_dim / 2 : p.head_dim; }
 std::uint64_t norms_per_position(const DecodeParameters& p) { return p.scale_factor_d512 ? p.head_dim / kBlock : 1; }
 
-void require_buffers(const DecodeParameters& p, const DecodeBuffers& buffers, std::uint32_t nwg) {
+// With the bytes that are needed of each.
+DecodeBuffers require_buffers(const DecodeParameters& p, DecodeBuffers buffers, std::uint32_t nwg) {
   const std::uint64_t positions = std::uint64_t{p.n_kv_heads} * p.kv_capacity;
   const std::string_view codes =
       p.codebook_bits == 4 ? "u8 [n_kv_heads, kv_capacity, head_dim / 2]" : "u8 [n_kv_heads, kv_capacity, head_dim]";
   const std::string_view norms = norms_per_position(p) == 1 ? "f32 [n_kv_heads, kv_capacity]" : "f32 [n_kv_heads, kv_capacity, 2]";
-  require_size("Q", buffers.q, std::uint64_t{p.n_heads} * p.head_dim * 4, "f32 [n_heads, head_dim]");
-  require_size("K_packed", buffers.k_packed, positions * code_bytes(p), codes);
-  require_size("K_norms", buffers.k_norms, positions * norms_per_position(p) * 4, norms);
-  require_size("V_packed", buffers.v_packed, positions * code_bytes(p), codes);
-  require_size("V_norms", buffers.v_norms, positions * norms_per_position(p) * 4, norms);
-  require_size("dst", buffers.dst, std::uint64_t{p.n_heads} * p.head_dim * 4, "f32 [n_heads, head_dim]");
+  buffers.q = require_size("Q", buffers.q, std::uint64_t{p.n_heads} * p.head_dim * 4, "f32 [n_heads, head_dim]");
+  buffers.k_packed = require_size("K_packed", buffers.k_packed, positions * code_bytes(p), codes);
+  buffers.k_norms = require_size("K_norms", buffers.k_norms, positions * norms_per_position(p) * 4, norms);
+  buffers.v_packed = require_size("V_packed", buffers.v_packed, positions * code_bytes(p), codes);
+  buffers.v_norms = require_size("V_norms", buffers.v_norms, positions * norms_per_position(p) * 4, norms);
+  buffers.dst = require_size("dst", buffers.dst, std::uint64_t{p.n_heads} * p.head_dim * 4, "f32 [n_heads, head_dim]");
   if (nwg > 1) {
-    require_size("partials", buffers.partials, decode_partials_bytes(p.n_heads, p.head_dim, nwg), "f32 [n_heads * nwg * (head_dim + 2)]");
+    buffers.partials = require_size("partials", buffers.partials, decode_partials_bytes(p.n_heads, p.head_dim, nwg),
+                                    "f32 [n_heads * nwg * (head_dim + 2)]");
   }
+  return buffers;
 }
 
 }  // namespace
@@ -113,11 +116,11 @@ std::string decode_misfit(const BoundKernel& attention, const DecodeParameters& 
 }
 
 void encode_decode(metal::ComputeEncoder& encoder, const BoundKernel& attention, const BoundKernel* reduce,
-                   const DecodeParameters& parameters, const DecodeBuffers& buffers) {
+                   const DecodeParameters& parameters, const DecodeBuffers& given) {
   validate(parameters);
   if (const std::string misfit = decode_misfit(attention, parameters); !misfit.empty()) throw std::invalid_argument(misfit);
   const auto [nwg, nsg] = decode_split(attention, parameters);
-  require_buffers(parameters, buffers, nwg);
+  const DecodeBuffers buffers = require_buffers(parameters, given, nwg);
   if (nwg > 1 && reduce == nullptr) throw std::invalid_argument(fmt::format("nwg = {} needs a reduce kernel, and none was given", nwg));
 
   using metal::FieldValue;

@@ -25,11 +25,13 @@ void encode_dequantize(metal::ComputeEncoder& encoder, const BoundKernel& kernel
   validate(parameters);
   const std::uint64_t slots = std::uint64_t{parameters.num_kv_heads} * parameters.cache_capacity;
   const std::uint32_t norms_per_pos = parameters.head_dim / 256;
-  require_size(
+  const metal::BufferView packed = require_size(
       "packed", buffers.packed, slots * cache_row_bytes(parameters.codebook_bits, parameters.head_dim),
       parameters.codebook_bits == 4 ? "u8 [num_kv_heads, cache_capacity, head_dim / 2]" : "u8 [num_kv_heads, cache_capacity, head_dim]");
-  require_size("norms", buffers.norms, slots * norms_per_pos * 4, "f32 [num_kv_heads, cache_capacity, head_dim / 256]");
-  require_size("dst", buffers.dst, std::uint64_t{parameters.num_kv_heads} * parameters.head_dim * 4, "f32 [num_kv_heads, head_dim]");
+  const metal::BufferView norms =
+      require_size("norms", buffers.norms, slots * norms_per_pos * 4, "f32 [num_kv_heads, cache_capacity, head_dim / 256]");
+  const metal::BufferView dst =
+      require_size("dst", buffers.dst, std::uint64_t{parameters.num_kv_heads} * parameters.head_dim * 4, "f32 [num_kv_heads, head_dim]");
 
   using metal::FieldValue;
   kernel.set_pipeline(encoder);
@@ -42,9 +44,9 @@ void encode_dequantize(metal::ComputeEncoder& encoder, const BoundKernel& kernel
                                      {"scale_factor_d512", FieldValue::of(parameters.scale_factor_d512)},
                                      {"codebook_bits", FieldValue::of(parameters.codebook_bits)},
                                  });
-  kernel.set_buffer(encoder, "packed", buffers.packed);
-  kernel.set_buffer(encoder, "norms", buffers.norms);
-  kernel.set_buffer(encoder, "dst", buffers.dst);
+  kernel.set_buffer(encoder, "packed", packed);
+  kernel.set_buffer(encoder, "norms", norms);
+  kernel.set_buffer(encoder, "dst", dst);
   kernel.set_threadgroup_memory(encoder, 0);
   encoder.dispatch_threadgroups({parameters.num_kv_heads, 1, 1}, {parameters.head_dim, 1, 1});
 }

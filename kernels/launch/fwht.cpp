@@ -37,7 +37,7 @@ void validate(const FwhtParameters& parameters) {
 
 void encode_fwht(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const FwhtParameters& parameters, metal::BufferView data) {
   validate(parameters);
-  require_size("data", data, std::uint64_t{parameters.num_heads} * parameters.head_dim * 4, "f32 [num_heads, head_dim]");
+  data = require_size("data", data, std::uint64_t{parameters.num_heads} * parameters.head_dim * 4, "f32 [num_heads, head_dim]");
 
   kernel.set_pipeline(encoder);
   kernel.set_parameters(

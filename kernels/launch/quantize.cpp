@@ -9,14 +9,19 @@
 namespace assay::kernels {
 namespace {
 
-void require_buffers(const QuantizeParameters& p, const QuantizeBuffers& buffers) {
+// With the bytes that are needed of each.
+QuantizeBuffers require_buffers(const QuantizeParameters& p, QuantizeBuffers buffers) {
   const std::uint64_t slots = std::uint64_t{p.num_kv_heads} * p.cache_capacity;
   const std::uint64_t row_bytes = std::uint64_t{p.num_kv_heads} * p.head_dim * 4;
-  require_size("src", buffers.src, row_bytes, "f32 [num_kv_heads, head_dim]");
-  require_size("packed", buffers.packed, slots * cache_row_bytes(p.codebook_bits, p.head_dim),
-               p.codebook_bits == 4 ? "u8 [num_kv_heads, cache_capacity, head_dim / 2]" : "u8 [num_kv_heads, cache_capacity, head_dim]");
-  require_size("norms", buffers.norms, slots * (p.head_dim / 256) * 4, "f32 [num_kv_heads, cache_capacity, head_dim / 256]");
-  if (p.rms_probe_enabled) require_size("rms_scratch", buffers.rms_scratch, row_bytes, "f32 [num_kv_heads, head_dim]");
+  buffers.src = require_size("src", buffers.src, row_bytes, "f32 [num_kv_heads, head_dim]");
+  buffers.packed = require_size(
+      "packed", buffers.packed, slots * cache_row_bytes(p.codebook_bits, p.head_dim),
+      p.codebook_bits == 4 ? "u8 [num_kv_heads, cache_capacity, head_dim / 2]" : "u8 [num_kv_heads, cache_capacity, head_dim]");
+  buffers.norms =
+      require_size("norms", buffers.norms, slots * (p.head_dim / 256) * 4, "f32 [num_kv_heads, cache_capacity, head_dim / 256]");
+  buffers.rms_scratch = p.rms_probe_enabled ? require_size("rms_scratch", buffers.rms_scratch, row_bytes, "f32 [num_kv_heads, head_dim]")
+                                            : placeholder(buffers.norms);
+  return buffers;
 }
 
 }  // namespace
@@ -43,9 +48,9 @@ void validate(const QuantizeParameters& p) {
 }
 
 void encode_quantize(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const QuantizeParameters& parameters,
-                     const QuantizeBuffers& buffers) {
+                     const QuantizeBuffers& given) {
   validate(parameters);
-  require_buffers(parameters, buffers);
+  const QuantizeBuffers buffers = require_buffers(parameters, given);
   if (parameters.rms_probe_enabled && !kernel.has("rms_scratch")) {
     throw std::invalid_argument("rms_probe_enabled = 1, but the kernel has no argument rms_scratch to write to");
   }
@@ -65,7 +70,7 @@ void encode_quantize(metal::ComputeEncoder& encoder, const BoundKernel& kernel, 
   kernel.set_buffer(encoder, "src", buffers.src);
   kernel.set_buffer(encoder, "packed", buffers.packed);
   kernel.set_buffer(encoder, "norms", buffers.norms);
-  kernel.set_buffer(encoder, "rms_scratch", parameters.rms_probe_enabled ? buffers.rms_scratch : buffers.norms);
+  kernel.set_buffer(encoder, "rms_scratch", buffers.rms_scratch);
   kernel.set_threadgroup_memory(encoder, 0);
   encoder.dispatch_threadgroups({parameters.num_kv_heads, 1, 1}, {32, 1, 1});
 }

@@ -18,8 +18,13 @@ void require_slot(std::string_view field, std::uint64_t position, std::uint64_t 
 void require_scale_factor(float scale_factor_d512, std::uint64_t head_dim);
 // A cache whose `bytes` the kernel's offsets can count.
 void require_reachable(std::string_view what, std::uint64_t bytes, std::uint32_t offset_bits);
-// A buffer that holds at least `bytes` from its view's offset on; `shape` says what the contract stores there.
-void require_size(std::string_view argument, metal::BufferView view, std::uint64_t bytes, std::string_view shape);
+// The view of a buffer that holds at least `bytes` from its offset on, with that as what is needed of it; `shape` says what the contract
+// stores there.
+[[nodiscard]] metal::BufferView require_size(std::string_view argument, metal::BufferView view, std::uint64_t bytes,
+                                             std::string_view shape);
+
+// What fills the place of an argument of which the kernel uses no byte.
+[[nodiscard]] inline metal::BufferView placeholder(metal::BufferView view) { return {view.buffer, view.offset, 0}; }
 
 // Bytes of one position of one head in a TurboQuant cache: two indices a byte with 4 bits, one with more.
 [[nodiscard]] std::uint64_t cache_row_bytes(std::uint64_t codebook_bits, std::uint64_t head_dim);
