@@ -75,6 +75,30 @@ std::string outside_of_limits(const kernels::Variant& variant, const Case& about
   return {};
 }
 
+// The function of a case; nullptr if there is none to be executed, and then the verdict says why.
+const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const Case& about, Verdict& verdict) {
+  const auto settle = [&](Status status, std::string reason) {
+    verdict.status = status;
+    verdict.reason = std::move(reason);
+    return nullptr;
+  };
+  try {
+    executor_of(*about.family).validate(about);
+  } catch (const std::invalid_argument& refusal) {
+    return settle(Status::rejected, refusal.what());
+  }
+  if (std::string limit = outside_of_limits(prepared.variant, about); !limit.empty()) return settle(Status::skipped, std::move(limit));
+  const kernels::FunctionKey key = about.family->function_key(about.values);
+  const kernels::BoundKernel* kernel = prepared.kernel(key);
+  if (kernel == nullptr) {
+    const auto absent = prepared.absent.find(key.entry);
+    return settle(Status::skipped,
+                  absent == prepared.absent.end() ? fmt::format("no function for {}", kernels::to_string(key)) : absent->second);
+  }
+  if (std::string misfit = misfit_of(about, *kernel); !misfit.empty()) return settle(Status::skipped, std::move(misfit));
+  return kernel;
+}
+
 struct Outcome {
   Verdict verdict;
   std::vector<float> output;
@@ -88,37 +112,16 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
   verdict.schedules = schedule.to_string();
   verdict.digest = 0xcbf29ce484222325U;
   try {
-    const Executor& executor = executor_of(*about.family);
-    try {
-      executor.validate(about);
-    } catch (const std::invalid_argument& refusal) {
-      verdict.status = Status::rejected;
-      verdict.reason = refusal.what();
-      return outcome;
-    }
-    if (std::string limit = outside_of_limits(prepared.variant, about); !limit.empty()) {
-      verdict.status = Status::skipped;
-      verdict.reason = std::move(limit);
-      return outcome;
-    }
-    const kernels::FunctionKey key = about.family->function_key(about.values);
-    const kernels::BoundKernel* kernel = prepared.kernel(key);
-    if (kernel == nullptr) {
-      const auto absent = prepared.absent.find(key.entry);
-      verdict.status = Status::skipped;
-      verdict.reason = absent == prepared.absent.end() ? fmt::format("no function for {}", kernels::to_string(key)) : absent->second;
-      return outcome;
-    }
+    const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
+    if (kernel == nullptr) return outcome;
 
-    if (std::string misfit = misfit_of(about, *kernel); !misfit.empty()) {
-      verdict.status = Status::skipped;
-      verdict.reason = std::move(misfit);
-      return outcome;
-    }
-
-    metal::Simulator simulator(prepared.libraries, {.threads = options.threads, .schedule = schedule});
-    Execution execution{prepared, *kernel, about, simulator, options.shelf, {.worst_count = options.worst_elements}, kept, verdict, {}};
-    executor.execute(execution);
+    metal::Simulator simulator(prepared.libraries, {.threads = options.threads, .schedule = schedule, .concurrent = options.concurrent});
+    const std::function<bool(const Encode&)> launch = [&](const Encode& encode) {
+      verdict.simulator_seconds += timed([&] { options.launch ? options.launch(simulator, encode) : encode(simulator); });
+      return true;
+    };
+    Execution execution{prepared, *kernel, about, launch, options.shelf, {.worst_count = options.worst_elements}, kept, verdict, {}};
+    executor_of(*about.family).execute(execution);
     outcome.output = std::move(execution.output);
     verdict.hazards = simulator.hazards();
     verdict.counters = simulator.counters();
@@ -214,6 +217,21 @@ Verdict execute_case(const PreparedVariant& prepared, const Case& about, const E
   }
   verdict.digest = first.verdict.digest;
   return verdict;
+}
+
+void encode_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder) {
+  Verdict verdict;
+  const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
+  if (kernel == nullptr)
+    throw std::invalid_argument(
+        fmt::format("{} has no dispatches: it is {}: {}", format_case(about), to_string(verdict.status), verdict.reason));
+  Kept kept;
+  const std::function<bool(const Encode&)> launch = [&](const Encode& encode) {
+    encode(encoder);
+    return false;
+  };
+  Execution execution{prepared, *kernel, about, launch, shelf, {}, kept, verdict, {}};
+  executor_of(*about.family).execute(execution);
 }
 
 }  // namespace assay::harness

@@ -2,15 +2,20 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "fixtures/shelf.h"
 #include "harness/judge/judge.h"
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
+#include "metal/encoder.h"
 #include "metal/simulator.h"
 
 namespace assay::harness {
+
+// Encodes what the launch code makes of a case.
+using Encode = std::function<void(metal::ComputeEncoder&)>;
 
 struct ExecutionOptions {
   unsigned threads = 1;  // CPU threads of the simulator; 0 takes all cores
@@ -23,6 +28,11 @@ struct ExecutionOptions {
   std::size_t worst_elements = JudgeOptions{}.worst_count;  // how many a verdict keeps
 
   fixtures::Shelf shelf;  // where the files stand that cases name
+
+  // What is executed in place of a case's own dispatches, which `encode` would encode: other people's on the same buffers. Empty: these.
+  std::function<void(metal::ComputeEncoder& simulator, const Encode& encode)> launch;
+  // Dispatches without a memory_barrier() between them may run at the same time, and it is a hazard if they share what one of them writes.
+  bool concurrent = false;
 };
 
 // Fixture -> oracle -> buffers -> launch code -> simulator -> judge. Under several schedules each run is judged, and output bits
@@ -30,5 +40,9 @@ struct ExecutionOptions {
 // its verdict: a refusal of the launch code or the encoder is `rejected`, a failure of the harness itself is `mistrusted`
 // with is_internal set. Throws nothing but std::bad_alloc.
 [[nodiscard]] Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options);
+
+// Has the launch code encode a case on the case's own buffers, once, and does no more: neither oracle nor judge are asked. Throws
+// std::invalid_argument for a case that execute_case() would reject or skip, with its reason, and what the encoder throws.
+void encode_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder);
 
 }  // namespace assay::harness

@@ -69,7 +69,6 @@ class Attention {
         request_(dense_request(execution.about)),
         data_(execution.kept.once([&] { return dense_data(execution.about, execution.shelf); })),
         accuracy_(attention_accuracy(execution.prepared.variant.accuracy, oracles::bfloat_format())),
-        expected_(expected_of(execution, [&] { return oracles::dense_attention(request_.shape, data_.inputs.tensors(), accuracy_); })),
         k_(metal::Buffer::of(std::span(data_.inputs.k), "k")),
         v_(metal::Buffer::of(std::span(data_.inputs.v), "v")),
         // Two bfloats to a word.
@@ -93,6 +92,8 @@ class Attention {
 
   void judge_output() {
     Verdict& verdict = execution_.verdict;
+    const oracles::Expected& expected =
+        expected_of(execution_, [&] { return oracles::dense_attention(request_.shape, data_.inputs.tensors(), accuracy_); });
     verdict.row_length = request_.shape.head_dim;
     JudgeOptions judging = widened_for(accuracy_, execution_.judging);
     // A single query that sees nothing has nothing but zeros to expect.
@@ -102,11 +103,11 @@ class Attention {
       oracles::Expected allowed = by;
       // A bound that was stored knows nothing of what this variant declares.
       if (!execution_.prepared.weaker_storage.empty())
-        std::ranges::transform(by.bound, expected_.bound, allowed.bound.begin(), std::ranges::max);
+        std::ranges::transform(by.bound, expected.bound, allowed.bound.begin(), std::ranges::max);
       return judge(std::span<const float>(execution_.output), allowed, dst_.guards(), judging);
     };
-    verdict.judgement = judge_by(expected_);
-    if (data_.stored) judge_by_stored(verdict, *data_.stored, expected_, judge_by);
+    verdict.judgement = judge_by(expected);
+    if (data_.stored) judge_by_stored(verdict, *data_.stored, expected, judge_by);
     add_to_digest(verdict.digest, dst_.bytes());
 
     if (request_.q_is_bfloat) {
@@ -124,7 +125,6 @@ class Attention {
   fixtures::DenseRequest request_;
   const CaseData<fixtures::DenseInputs>& data_;
   oracles::AttentionAccuracy accuracy_;
-  const oracles::Expected& expected_;
   std::vector<std::uint16_t> q_bits_;
   std::unique_ptr<metal::Buffer> q_, k_, v_, mask_;
   GuardedBuffer dst_;
@@ -166,8 +166,10 @@ void execute_bf16_prefill(Execution& execution) {
   const kernels::FunctionKey pad_key = {"pad", kernels::bf16_pad_constants(parameters.has_mask())};
   const kernels::Bf16PrefillKernels kernels = {execution.kernel, execution.prepared.helper("bf16_pad", pad_key),
                                                execution.prepared.helper("bf16_blk", {"blk"})};
-  execution.verdict.simulator_seconds =
-      timed([&] { kernels::encode_bf16_prefill(execution.simulator, kernels, parameters, {attention.tensors(), {&pad}, {&blk}}); });
+  const auto encode = [&](metal::ComputeEncoder& encoder) {
+    kernels::encode_bf16_prefill(encoder, kernels, parameters, {attention.tensors(), {&pad}, {&blk}});
+  };
+  if (!execution.launch(encode)) return;
 
   if (kernels::is_ragged(parameters))
     settle_helper(execution, "bf16_pad", find_pad_fault(attention.request(), attention.inputs(), pad.as<std::uint16_t>()));
@@ -179,8 +181,10 @@ void execute_bf16_prefill(Execution& execution) {
 void execute_bf16_vec(Execution& execution) {
   const kernels::Bf16VecParameters parameters = vec_parameters(execution.about);
   Attention attention(execution, output_rows(parameters.attention));
-  execution.verdict.simulator_seconds =
-      timed([&] { kernels::encode_bf16_vec(execution.simulator, execution.kernel, parameters, attention.tensors()); });
+  const auto encode = [&](metal::ComputeEncoder& encoder) {
+    kernels::encode_bf16_vec(encoder, execution.kernel, parameters, attention.tensors());
+  };
+  if (!execution.launch(encode)) return;
   attention.judge_output();
 }
 

@@ -119,11 +119,6 @@ void execute_decode(Execution& execution) {
   const CaseData<fixtures::DecodeInputs>& data = execution.kept.once([&] { return decode_data(about, execution.shelf); });
   const fixtures::DecodeInputs& inputs = data.inputs;
 
-  const oracles::AttentionAccuracy accuracy = attention_accuracy(execution.prepared.variant.accuracy, oracles::float_format());
-  const JudgeOptions judging = widened_for(accuracy, execution.judging);
-  const oracles::Expected& expected =
-      expected_of(execution, [&] { return oracles::decode_attention(shape, inputs.q, inputs.cache(), accuracy); });
-
   const auto q = metal::Buffer::of(std::span(inputs.q), "Q");
   const CacheLayout codes{shape.kv_heads, inputs.k_codes.size() / shape.kv_heads,
                           inputs.k_codes.size() / (shape.kv_heads * shape.kv_capacity) * inputs.filled_slots};
@@ -147,8 +142,15 @@ void execute_decode(Execution& execution) {
   buffers.dst = dst.view();
   if (partials) buffers.partials = partials->view();
   const kernels::BoundKernel* reduce = execution.prepared.helper("reduce", {fmt::format("d{}", parameters.head_dim)});
-  verdict.simulator_seconds = timed([&] { kernels::encode_decode(execution.simulator, execution.kernel, reduce, parameters, buffers); });
+  const auto encode = [&](metal::ComputeEncoder& encoder) {
+    kernels::encode_decode(encoder, execution.kernel, reduce, parameters, buffers);
+  };
+  if (!execution.launch(encode)) return;
 
+  const oracles::AttentionAccuracy accuracy = attention_accuracy(execution.prepared.variant.accuracy, oracles::float_format());
+  const JudgeOptions judging = widened_for(accuracy, execution.judging);
+  const oracles::Expected& expected =
+      expected_of(execution, [&] { return oracles::decode_attention(shape, inputs.q, inputs.cache(), accuracy); });
   verdict.row_length = parameters.head_dim;
   oracles::MergedPartials merged;
   if (partials) {

@@ -38,8 +38,6 @@ void execute_dequantize(Execution& execution) {
       execution.kept.once([&] { return dequantize_data(execution.about, execution.shelf); });
   const fixtures::DequantizeInputs& inputs = source.inputs;
   const fixtures::DequantizeRequest request = dequantize_request(execution.about);
-  const oracles::Expected& expected = expected_of(
-      execution, [&] { return oracles::dequantize(request.shape(), request.bits, request.scale_factor_d512, inputs.codes, inputs.norms); });
 
   const auto layout_of = [&](std::size_t bytes) -> CacheLayout {
     const std::size_t of_head = bytes / request.kv_heads;
@@ -51,10 +49,14 @@ void execute_dequantize(Execution& execution) {
   const CacheLayout norms_layout = layout_of(norms_bytes.size());
   const auto packed = make_cache_buffer(codes_bytes, codes_layout, "packed");
   const auto norms = make_cache_buffer(norms_bytes, norms_layout, "norms");
-  GuardedBuffer dst(expected.size(), "dst");
-  verdict.simulator_seconds = timed(
-      [&] { kernels::encode_dequantize(execution.simulator, execution.kernel, parameters, {{packed.get()}, {norms.get()}, dst.view()}); });
+  GuardedBuffer dst(std::size_t{parameters.num_kv_heads} * parameters.head_dim, "dst");
+  const auto encode = [&](metal::ComputeEncoder& encoder) {
+    kernels::encode_dequantize(encoder, execution.kernel, parameters, {{packed.get()}, {norms.get()}, dst.view()});
+  };
+  if (!execution.launch(encode)) return;
 
+  const oracles::Expected& expected = expected_of(
+      execution, [&] { return oracles::dequantize(request.shape(), request.bits, request.scale_factor_d512, inputs.codes, inputs.norms); });
   verdict.row_length = parameters.head_dim;
   const auto judge_by = [&](const oracles::Expected& by) { return judge(dst.values(), by, dst.guards(), execution.judging); };
   verdict.judgement = judge_by(expected);

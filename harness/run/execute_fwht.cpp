@@ -47,8 +47,11 @@ class GenerousEncoder final : public metal::ComputeEncoder {
 void find_broken_promise(Execution& execution, const kernels::FwhtParameters& parameters, std::span<const float> input) {
   GuardedBuffer data(input.size(), "data");
   std::ranges::copy(input, data.values().begin());
-  GenerousEncoder encoder(execution.simulator);
-  kernels::encode_fwht(encoder, execution.kernel, parameters, data.view());
+  const auto encode = [&](metal::ComputeEncoder& encoder) {
+    GenerousEncoder generous(encoder);
+    kernels::encode_fwht(generous, execution.kernel, parameters, data.view());
+  };
+  if (!execution.launch(encode)) return;
   const auto touched = [](std::span<const std::uint32_t> words) {
     return std::ranges::any_of(words, [](std::uint32_t word) { return word != metal::kPoisonWord; });
   };
@@ -71,13 +74,14 @@ void execute_fwht(Execution& execution) {
 
   const CaseData<std::vector<float>>& source = execution.kept.once([&] { return fwht_data(execution.about, execution.shelf); });
   const std::vector<float>& input = source.inputs;
-  const oracles::Expected& expected =
-      expected_of(execution, [&] { return oracles::fwht(input, parameters.head_dim, fwht_mode(execution.about)); });
 
   GuardedBuffer data(input.size(), "data");
   std::ranges::copy(input, data.values().begin());
-  verdict.simulator_seconds = timed([&] { kernels::encode_fwht(execution.simulator, execution.kernel, parameters, data.view()); });
+  const auto encode = [&](metal::ComputeEncoder& encoder) { kernels::encode_fwht(encoder, execution.kernel, parameters, data.view()); };
+  if (!execution.launch(encode)) return;
 
+  const oracles::Expected& expected =
+      expected_of(execution, [&] { return oracles::fwht(input, parameters.head_dim, fwht_mode(execution.about)); });
   verdict.row_length = parameters.head_dim;
   find_broken_promise(execution, parameters, input);
   const auto judge_by = [&](const oracles::Expected& by) { return judge(data.values(), by, data.guards(), execution.judging); };

@@ -164,22 +164,21 @@ void execute_quantize(Execution& execution) {
   const QuantizedRows rows = quantized_rows(execution.about);
 
   const CaseData<std::vector<float>>& source = execution.kept.once([&] { return quantize_data(execution.about, execution.shelf); });
-  const oracles::Expected& expected = expected_of(execution, [&] {
-    return expected_rows(rows, oracles::quantize(quantize_request(execution.about).shape(), source.inputs), shape.bits);
-  });
 
   GuardedBuffer src(source.inputs.size(), "src");
   std::ranges::copy(source.inputs, src.values().begin());
   Dispatch first(shape, kFills[0]);
   Dispatch second(shape, kFills[1]);
-  verdict.simulator_seconds = timed([&] {
-    for (Dispatch* dispatch : {&first, &second}) {
-      kernels::QuantizeBuffers buffers{src.view(), dispatch->codes_view(), dispatch->norms.view(), {}};
-      if (parameters.rms_probe_enabled) buffers.rms_scratch = dispatch->scratch.view();
-      kernels::encode_quantize(execution.simulator, execution.kernel, parameters, buffers);
-    }
-  });
+  for (Dispatch* dispatch : {&first, &second}) {
+    kernels::QuantizeBuffers buffers{src.view(), dispatch->codes_view(), dispatch->norms.view(), {}};
+    if (parameters.rms_probe_enabled) buffers.rms_scratch = dispatch->scratch.view();
+    const auto encode = [&](metal::ComputeEncoder& encoder) { kernels::encode_quantize(encoder, execution.kernel, parameters, buffers); };
+    if (!execution.launch(encode)) return;
+  }
 
+  const oracles::Expected& expected = expected_of(execution, [&] {
+    return expected_rows(rows, oracles::quantize(quantize_request(execution.about).shape(), source.inputs), shape.bits);
+  });
   const Indices indices = read_indices(shape, first.codes(), second.codes());
   add_reason(verdict, indices.dependence);
   std::vector<std::uint32_t> guards;

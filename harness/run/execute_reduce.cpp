@@ -33,16 +33,18 @@ void execute_reduce(Execution& execution) {
 
   const CaseData<std::vector<float>>& source = execution.kept.once([&] { return reduce_data(execution.about, execution.shelf); });
   const std::vector<float>& raw = source.inputs;
-  const oracles::Expected& expected = expected_of(execution, [&] { return oracles::reduce(shape, raw); });
 
   // The contract's scratch has room for 32 workgroups. What lies behind the partials of fewer is old or was never written, and stays
   // poisoned here: even a factor of zero makes no number of it.
   metal::Buffer htmp(std::size_t{parameters.nrows} * kMostWorkgroups * (parameters.head_dim + 2) * sizeof(float), "htmp");
   std::ranges::copy(raw, htmp.as<float>().begin());
   GuardedBuffer dst(std::size_t{parameters.nrows} * parameters.head_dim, "dst");
-  verdict.simulator_seconds =
-      timed([&] { kernels::encode_reduce(execution.simulator, execution.kernel, parameters, {{&htmp}, dst.view()}); });
+  const auto encode = [&](metal::ComputeEncoder& encoder) {
+    kernels::encode_reduce(encoder, execution.kernel, parameters, {{&htmp}, dst.view()});
+  };
+  if (!execution.launch(encode)) return;
 
+  const oracles::Expected& expected = expected_of(execution, [&] { return oracles::reduce(shape, raw); });
   verdict.row_length = parameters.head_dim;
   const auto judge_by = [&](const oracles::Expected& by) { return judge(dst.values(), by, dst.guards(), execution.judging); };
   verdict.judgement = judge_by(expected);

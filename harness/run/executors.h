@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -14,11 +15,12 @@
 #include <vector>
 
 #include "fixtures/shelf.h"
+#include "harness/run/execute.h"
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
 #include "kernels/launch/binding.h"
 #include "metal/buffer.h"
-#include "metal/simulator.h"
+#include "metal/encoder.h"
 #include "oracles/expected.h"
 
 namespace assay::harness {
@@ -43,7 +45,8 @@ struct Execution {
   const PreparedVariant& prepared;
   const kernels::BoundKernel& kernel;  // the function of the case
   const Case& about;
-  metal::Simulator& simulator;
+  // Carries out what is encoded. False if nothing was executed: then there is nothing to judge either, and the executor returns.
+  const std::function<bool(const Encode&)>& launch;
   const fixtures::Shelf& shelf;  // where files stand that cases name
   JudgeOptions judging;
   Kept& kept;
