@@ -11,12 +11,15 @@ void add_report(CLI::App& app, Action& action);
 void add_fixture(CLI::App& app, Action& action);
 void add_pack(CLI::App& app, Action& action);
 void add_support(CLI::App& app, Action& action);
+void add_dispatch(CLI::App& app, Action& action);
+void add_check_dispatch(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 
 std::span<const AddCommand> all_commands() {
   // In the order of the help.
   static constexpr AddCommand commands[] = {
-      add_gate, add_run, add_show, add_list, add_mutate, add_report, add_fixture, add_pack, add_support, add_doctor,
+      add_gate,    add_run,  add_show,     add_list,           add_mutate,  add_report,
+      add_fixture, add_pack, add_dispatch, add_check_dispatch, add_support, add_doctor,
   };
   return commands;
 }

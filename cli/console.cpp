@@ -154,16 +154,20 @@ void Progress::finish() {
   std::fflush(stdout);
 }
 
-std::string describe_verdict(const Verdict& verdict, const Options& options) {
-  const std::string name = harness::format_case(verdict.about);
-  std::string text = fmt::format("{} {}\n", harness::to_string(verdict.status), name);
+std::string describe_outcome(const Verdict& verdict) {
+  std::string text = fmt::format("{} {}\n", harness::to_string(verdict.status), harness::format_case(verdict.about));
   if (!verdict.reason.empty()) text += fmt::format("  {}\n", verdict.reason);
   if (!verdict.note.empty()) text += fmt::format("  note: {}\n", verdict.note);
   text += hazards_of(verdict);
   if (verdict.status == Status::failed || verdict.status == Status::hazard || verdict.status == Status::mistrusted) {
     text += worst_elements(verdict.judgement, verdict.row_length);
   }
-  text += stages_of(verdict, true);
+  return text + stages_of(verdict, true);
+}
+
+std::string describe_verdict(const Verdict& verdict, const Options& options) {
+  const std::string name = harness::format_case(verdict.about);
+  std::string text = describe_outcome(verdict);
   if (verdict.status != Status::passed) text += fmt::format("  replay: {}\n", replay_line(options, name, schedules_of(verdict, options)));
   return text;
 }

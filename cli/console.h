@@ -32,7 +32,9 @@ class Progress {
   bool is_terminal_;
 };
 
-// Verdict, reason, hazards, worst elements and replay line of one case.
+// Verdict, reason, hazards and worst elements of one case.
+[[nodiscard]] std::string describe_outcome(const harness::Verdict& verdict);
+// These, and the line that replays it.
 [[nodiscard]] std::string describe_verdict(const harness::Verdict& verdict, const Options& options);
 // All of that, with every figure.
 [[nodiscard]] std::string describe_everything(const harness::Verdict& verdict, const Options& options);

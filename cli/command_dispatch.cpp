@@ -1,0 +1,161 @@
+// `assay dispatch` and `assay check-dispatch`: what the launch code encodes for a case, and how somebody else's compares.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/options.h"
+#include "cli/watch.h"
+#include "cli/workspace.h"
+#include "harness/dispatch/check.h"
+#include "harness/dispatch/recorder.h"
+#include "harness/dispatch/replay.h"
+#include "harness/run/runner.h"
+#include "reports/dispatch.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::size_t kLargestTrace = std::size_t{16} << 20;  // bytes
+
+struct DispatchOptions {
+  Options common;
+  bool json = false;
+  std::string trace;  // a file, or "-" for standard input
+  std::string case_name;
+  bool execute = false;
+};
+
+// One case, ready to be recorded and executed.
+struct Subject {
+  Workspace workspace;
+  std::unique_ptr<const harness::Workbench> workbench;
+
+  Subject(const Options& options, const std::vector<std::string>& words) : workspace(open_workspace(options)) {
+    select(workspace, options, words);
+    if (const std::size_t count = workspace.selection.cases.size(); count != 1)
+      throw std::invalid_argument(
+          fmt::format("dispatches are those of one case; this selects {} (`assay list --cases SELECTION` names them)", count));
+    workbench = std::make_unique<harness::Workbench>(workspace.catalogue, workspace.selection.cases, workbench_options(options, workspace));
+  }
+
+  [[nodiscard]] const harness::Case& about() const { return workspace.selection.cases.front(); }
+  [[nodiscard]] const harness::PreparedVariant& prepared() const { return workbench->find(about().variant); }
+  [[nodiscard]] std::string name() const { return harness::format_case(about()); }
+};
+
+int dispatch(const DispatchOptions& options) {
+  const Subject subject(options.common, options.common.words);
+  const auto dispatches = harness::record_case(subject.prepared(), subject.about(), run_options(options.common).execution.shelf);
+  fmt::print("{}", options.json ? reports::dispatch_json(subject.name(), dispatches) : reports::dispatch_text(subject.name(), dispatches));
+  return kExitPassed;
+}
+
+// No more of it than a trace may have.
+std::string read_trace(const std::string& name) {
+  const auto read = [&](std::istream& stream) {
+    std::string text(kLargestTrace + 1, '\0');
+    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(stream.gcount()));
+    if (text.size() > kLargestTrace)
+      throw harness::TraceError(fmt::format("{}: has more than the {} bytes of a trace", name, kLargestTrace));
+    if (stream.bad()) throw harness::TraceError(fmt::format("{}: cannot be read", name));
+    return text;
+  };
+  if (name == "-") return read(std::cin);
+  std::ifstream file(name, std::ios::binary);
+  std::error_code error;
+  if (!file || std::filesystem::is_directory(name, error)) throw harness::TraceError(fmt::format("{}: cannot be read", name));
+  return read(file);
+}
+
+// Keeps the one verdict of a run.
+class Keeper final : public harness::RunListener {
+ public:
+  void started(const harness::Case&) override {}
+  void finished(const harness::Verdict& verdict, const harness::Summary&) override { verdict_ = verdict; }
+  [[nodiscard]] const harness::Verdict& verdict() const { return verdict_.value(); }
+
+ private:
+  std::optional<harness::Verdict> verdict_;
+};
+
+// What the trace's launch computes, judged. A failure that the contract's own launch has as well, and that the variant declares, is
+// not the host's.
+int execute(const DispatchOptions& options, const Subject& subject, const harness::Trace& trace, const harness::TraceCheck& check) {
+  const std::atomic<bool> never = false;
+  const harness::RunOptions own = run_options(options.common);
+  harness::ExecutionOptions theirs = own.execution;
+  theirs.launch = [&](metal::ComputeEncoder& simulator, const harness::Encode& encode) {
+    harness::replay(subject.prepared(), trace, simulator, encode);
+  };
+  // Only without a barrier can dispatches meet, and looking for that costs time and memory.
+  theirs.concurrent = check.lacks_barrier;
+  const harness::CaseFunction run = [&](const harness::Case& about) { return execute_case(subject.prepared(), about, theirs); };
+  Keeper keeper;
+  const harness::Summary summary = harness::run_cases(subject.workspace.selection.cases, run, own, never, keeper);
+  fmt::print("the trace's launch, executed on the simulator: {}", describe_outcome(keeper.verdict()));
+  const bool is_right = summary.stage_failures == 0 && harness::is_success(keeper.verdict().status);
+  if (is_right) return kExitPassed;
+
+  Keeper contract;
+  static_cast<void>(harness::run_cases(subject.workspace.selection.cases, *subject.workbench, own, never, contract));
+  fmt::print("the contract's own launch: {}", describe_outcome(contract.verdict()));
+  const bool is_of_kernel = check.differences.empty() && contract.verdict().status == harness::Status::known;
+  if (is_of_kernel) return kExitPassed;
+  return summary.any_internal ? kExitInternal : kExitFailed;
+}
+
+int check_dispatch(const DispatchOptions& options) {
+  const harness::Trace trace = reports::parse_trace(read_trace(options.trace), options.trace);
+  const std::string& name = options.case_name.empty() ? trace.case_name : options.case_name;
+  if (name.empty())
+    throw harness::TraceError(
+        fmt::format("{}: 'case' is missing: say with --case what was recorded (`assay list` explains names)", options.trace));
+  const Subject subject(options.common, {name});
+  const auto contract = harness::record_case(subject.prepared(), subject.about(), run_options(options.common).execution.shelf);
+  const harness::TraceCheck check = harness::check_trace(subject.prepared(), contract, trace);
+  fmt::print("{}", reports::check_text(subject.name(), check));
+  std::fflush(stdout);
+  const int executed = options.execute ? execute(options, subject, trace, check) : kExitPassed;
+  return executed != kExitPassed ? executed : check.differences.empty() ? kExitPassed : kExitFailed;
+}
+
+}  // namespace
+
+void add_dispatch(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<DispatchOptions>();
+  CLI::App* command = app.add_subcommand("dispatch", "What the launch code encodes for a case: functions, arguments, grids, barriers");
+  command->add_option("CASE", options->common.words, "Case name; may be left out with --fixture");
+  command->add_flag("--json", options->json, "As a trace (docs/DISPATCH.md), for hosts to compare theirs with");
+  add_selection(*command, options->common);
+  add_execution(*command, options->common);
+  command->callback([options, &action] { action = [options] { return dispatch(*options); }; });
+}
+
+void add_check_dispatch(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<DispatchOptions>();
+  CLI::App* command = app.add_subcommand("check-dispatch",
+                                         "Hold a trace that your own host recorded (docs/DISPATCH.md) to what the launch code encodes; "
+                                         "status 0: they agree, 1: they differ, 2: the file cannot be used");
+  command->add_option("TRACE", options->trace, "The trace, in JSON; - for standard input")->required();
+  command->add_option("--case", options->case_name, "The case that was recorded, in place of the one that the trace names")
+      ->type_name("CASE");
+  command->add_flag("--execute", options->execute, "Execute the trace's dispatches on the case's inputs as well, and judge the output");
+  add_selection(*command, options->common);
+  add_execution(*command, options->common);
+  command->callback([options, &action] { action = [options] { return check_dispatch(*options); }; });
+}
+
+}  // namespace assay::cli

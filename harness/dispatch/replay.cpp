@@ -1,0 +1,110 @@
+#include "harness/dispatch/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/dispatch/correspondence.h"
+#include "harness/dispatch/recorder.h"
+#include "metal/buffer.h"
+#include "metal/errors.h"
+#include "metal/library.h"
+
+namespace assay::harness {
+namespace {
+
+class Replay {
+ public:
+  Replay(const PreparedVariant& prepared, const LaunchRecorder& own, const Trace& trace, metal::ComputeEncoder& simulator)
+      : prepared_(prepared), own_(own), correspondence_(own.dispatches(), trace), simulator_(simulator) {
+    for (std::size_t i = 0; i < own.dispatches().size(); ++i) {
+      for (const auto& [index, view] : own.views()[i]) {
+        const TraceBuffer& buffer = *own.dispatches()[i].trace.bindings.at(index).buffer;
+        longest_ = std::max(longest_, view.size());
+        if (buffer.length != 0) views_.emplace(buffer.name, view);
+      }
+    }
+  }
+
+  void dispatch(const TraceDispatch& trace, std::size_t number) {
+    if (trace.after_barrier) simulator_.memory_barrier();
+    metal::PipelineDescriptor pipeline{trace.function, {}};
+    for (const auto& [index, constant] : trace.constants) pipeline.constants.emplace(index, constant.value);
+    simulator_.set_pipeline(pipeline);
+    for (const metal::BoundArgument& argument : layout_of(pipeline).arguments) bind(trace, number, argument);
+    const auto run = trace.counts_threads ? &metal::ComputeEncoder::dispatch_threads : &metal::ComputeEncoder::dispatch_threadgroups;
+    (simulator_.*run)(trace.grid, trace.threads_per_threadgroup);
+  }
+
+ private:
+  [[nodiscard]] const metal::ArgumentLayout& layout_of(const metal::PipelineDescriptor& pipeline) const {
+    const auto library =
+        std::ranges::find_if(prepared_.libraries, [&](const auto& candidate) { return candidate->has_function(pipeline.function); });
+    return (*library)->pipeline(pipeline)->layout();
+  }
+
+  void bind(const TraceDispatch& trace, std::size_t number, const metal::BoundArgument& argument) {
+    if (argument.space == metal::AddressSpace::threadgroup) {
+      // 0 where the trace reserves none: what an earlier dispatch reserved must not serve this one.
+      const auto length = trace.threadgroup_memory.find(argument.index);
+      simulator_.set_threadgroup_memory_length(argument.index, length == trace.threadgroup_memory.end() ? 0 : length->second);
+      return;
+    }
+    const auto found = trace.bindings.find(argument.index);
+    if (found == trace.bindings.end())
+      throw metal::EncodeError(
+          fmt::format("{} '{}': nothing is bound at index {} ({})", trace.place, trace.function, argument.index, argument.name));
+    const TraceBinding& binding = found->second;
+    if (binding.bytes) {
+      simulator_.set_bytes(argument.index, *binding.bytes);
+    } else {
+      simulator_.set_buffer(argument.index, view_of(*binding.buffer, number, argument.index));
+    }
+  }
+
+  metal::BufferView view_of(const TraceBuffer& buffer, std::size_t number, std::uint32_t index) {
+    if (const Correspondence::Stand* stand = correspondence_.find(buffer)) return views_.at(stand->role);
+    // Further into a buffer that is known: an offset that differs between two dispatches, say.
+    for (const Correspondence::Stand& stand : correspondence_.all()) {
+      if (stand.name == buffer.name && stand.offset < buffer.offset && buffer.offset - stand.offset < stand.needed) {
+        const metal::BufferView view = views_.at(stand.role);
+        return {view.buffer, view.offset + (buffer.offset - stand.offset)};
+      }
+    }
+    // What only fills a place in the contract does so here.
+    if (const auto contract = correspondence_.contract_of()[number]) {
+      const auto& bindings = own_.dispatches()[*contract].trace.bindings;
+      const auto wanted = bindings.find(index);
+      if (wanted != bindings.end() && wanted->second.buffer && wanted->second.buffer->length == 0) return own_.views()[*contract].at(index);
+    }
+    auto& foreign = foreign_[{buffer.name, buffer.offset}];
+    if (!foreign) foreign = std::make_unique<metal::Buffer>(longest_, buffer.name);
+    return {foreign.get()};
+  }
+
+  const PreparedVariant& prepared_;
+  const LaunchRecorder& own_;
+  Correspondence correspondence_;
+  metal::ComputeEncoder& simulator_;
+  std::map<std::string, metal::BufferView> views_;  // by the contract's names
+  std::size_t longest_ = 0;                         // bytes of the contract's longest buffer
+  std::map<std::pair<std::string, std::uint64_t>, std::unique_ptr<metal::Buffer>> foreign_;
+};
+
+}  // namespace
+
+void replay(const PreparedVariant& prepared, const Trace& trace, metal::ComputeEncoder& simulator, const Encode& encode) {
+  LaunchRecorder own(prepared);
+  encode(own);
+  // Earlier launches of the case, of which there may be several, are over.
+  simulator.memory_barrier();
+  Replay replay(prepared, own, trace, simulator);
+  for (std::size_t i = 0; i < trace.dispatches.size(); ++i) replay.dispatch(trace.dispatches[i], i);
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,260 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "reports/dispatch.h"
+
+namespace assay::reports {
+namespace {
+
+using harness::TraceBinding;
+using harness::TraceDispatch;
+using harness::TraceError;
+using Json = nlohmann::json;
+
+constexpr int kDeepest = 8;               // a trace nests six deep
+constexpr std::size_t kMostFields = 512;  // of one binding
+
+class Reader {
+ public:
+  explicit Reader(std::string file) : file_(std::move(file)) {}
+
+  harness::Trace read(std::string_view text) const {
+    const Json root = parse(text);
+    require_keys(root, "", {"format", "version", "case", "host", "commands"});
+    if (string_at(root, "", "format") != "assay-dispatch") fail("format", "must be \"assay-dispatch\"");
+    if (const std::uint64_t version = number_at(root, "", "version", std::numeric_limits<std::uint64_t>::max()); version != kTraceVersion)
+      fail("version", fmt::format("is {}; this assay reads {}", version, kTraceVersion));
+    harness::Trace trace;
+    if (root.contains("case")) trace.case_name = string_at(root, "", "case");
+    const Json& commands = array_at(root, "", "commands", harness::kMostTraceCommands);
+    bool after_barrier = false;
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      const std::string place = fmt::format("commands[{}]", i);
+      if (!commands[i].is_object()) fail(place, fmt::format("must be an object, not {}", commands[i].type_name()));
+      const std::string command = string_at(commands[i], place, "command");
+      if (command == "barrier") {
+        require_keys(commands[i], place, {"command"});
+        after_barrier = !trace.dispatches.empty();
+      } else if (command == "dispatch") {
+        trace.dispatches.push_back(dispatch(commands[i], place));
+        trace.dispatches.back().after_barrier = after_barrier;
+        after_barrier = false;
+      } else {
+        fail(place + ".command", fmt::format("is '{}'; accepted are dispatch, barrier", command));
+      }
+    }
+    if (trace.dispatches.empty()) fail("commands", "has no dispatch");
+    return trace;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& place, std::string_view what) const {
+    throw TraceError(place.empty() ? fmt::format("{}: {}", file_, what) : fmt::format("{}: {}: {}", file_, place, what));
+  }
+
+  static std::string below(const std::string& place, std::string_view key) {
+    return place.empty() ? std::string(key) : fmt::format("{}.{}", place, key);
+  }
+
+  // JSON leaves open which of two equal keys counts, and the other value would be ignored in silence.
+  [[nodiscard]] Json parse(std::string_view text) const {
+    std::vector<std::set<std::string>> open;  // the keys so far of each object that is not closed yet
+    try {
+      return Json::parse(text, [&](int depth, Json::parse_event_t event, const Json& parsed) {
+        if (depth > kDeepest) fail("", fmt::format("nests more than {} deep", kDeepest));
+        if (event == Json::parse_event_t::object_start) open.emplace_back();
+        if (event == Json::parse_event_t::object_end) open.pop_back();
+        if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+          fail("", fmt::format("an object has '{}' twice", parsed.get<std::string>()));
+        return true;
+      });
+    } catch (const Json::exception& bad) {
+      fail("", bad.what());
+    }
+  }
+
+  void require_keys(const Json& object, const std::string& place, const std::vector<std::string_view>& known) const {
+    if (!object.is_object()) fail(place, fmt::format("must be an object with {}, not {}", fmt::join(known, ", "), object.type_name()));
+    for (const auto& [key, value] : object.items()) {
+      if (std::ranges::find(known, key) == known.end())
+        fail(below(place, key), fmt::format("nobody knows this key; known are {}", fmt::join(known, ", ")));
+    }
+  }
+
+  [[nodiscard]] const Json& member(const Json& object, const std::string& place, std::string_view key) const {
+    const auto found = object.find(key);
+    if (found == object.end()) fail(below(place, key), "is missing");
+    return *found;
+  }
+
+  [[nodiscard]] std::string string_at(const Json& object, const std::string& place, std::string_view key) const {
+    const Json& value = member(object, place, key);
+    if (!value.is_string()) fail(below(place, key), fmt::format("must be a text, not {}", value.type_name()));
+    return value.get<std::string>();
+  }
+
+  [[nodiscard]] std::uint64_t number(const Json& value, const std::string& place, std::uint64_t most) const {
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
+      fail(place,
+           fmt::format("must be a whole number from 0 to {}, not {}", most, value.is_structured() ? value.type_name() : value.dump()));
+    return value.get<std::uint64_t>();
+  }
+  [[nodiscard]] std::uint64_t number_at(const Json& object, const std::string& place, std::string_view key, std::uint64_t most) const {
+    return number(member(object, place, key), below(place, key), most);
+  }
+  [[nodiscard]] std::uint32_t index_at(const Json& object, const std::string& place, std::uint32_t most) const {
+    return static_cast<std::uint32_t>(number_at(object, place, "index", most));
+  }
+
+  [[nodiscard]] const Json& array_at(const Json& object, const std::string& place, std::string_view key, std::size_t most) const {
+    const Json& value = member(object, place, key);
+    if (!value.is_array()) fail(below(place, key), fmt::format("must be a list, not {}", value.type_name()));
+    if (value.size() > most) fail(below(place, key), fmt::format("has {} entries; at most {} are read", value.size(), most));
+    return value;
+  }
+
+  // Calls `read(entry, place)` for each entry of a list that may be left out.
+  template <typename Read>
+  void each(const Json& object, const std::string& place, std::string_view key, std::size_t most, const Read& read) const {
+    if (!object.contains(key)) return;
+    const Json& list = array_at(object, place, key, most);
+    for (std::size_t i = 0; i < list.size(); ++i) read(list[i], fmt::format("{}[{}]", below(place, key), i));
+  }
+
+  [[nodiscard]] metal::Size3 size_at(const Json& object, const std::string& place, std::string_view key) const {
+    const Json& list = array_at(object, place, key, 3);
+    if (list.size() != 3) fail(below(place, key), fmt::format("must be three whole numbers, x y z, not {}", list.size()));
+    const auto component = [&](std::size_t i) {
+      return static_cast<std::uint32_t>(
+          number(list[i], fmt::format("{}[{}]", below(place, key), i), std::numeric_limits<std::uint32_t>::max()));
+    };
+    return {component(0), component(1), component(2)};
+  }
+
+  [[nodiscard]] harness::TraceConstant constant(const Json& object, const std::string& place) const {
+    require_keys(object, place, {"index", "type", "value"});
+    harness::TraceConstant constant;
+    if (object.contains("type")) {
+      constant.type = string_at(object, place, "type");
+      // MTLDataType has them in capitals.
+      std::ranges::transform(constant.type, constant.type.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    }
+    const Json& value = member(object, place, "value");
+    if (value.is_boolean()) {
+      constant.value = value.get<bool>();
+    } else if (value.is_number_float()) {
+      constant.value = value.get<double>();
+    } else if (value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX)) {
+      constant.value = value.get<std::int64_t>();
+    } else {
+      fail(below(place, "value"), fmt::format("must be a number or true or false, not {}", value.type_name()));
+    }
+    return constant;
+  }
+
+  [[nodiscard]] std::vector<std::byte> bytes_at(const Json& object, const std::string& place) const {
+    const std::string hex = string_at(object, place, "bytes");
+    if (hex.size() % 2 != 0 || hex.size() / 2 > harness::kMostTraceBytes)
+      fail(below(place, "bytes"),
+           fmt::format("has {} digits; two a byte are needed, for at most {} bytes", hex.size(), harness::kMostTraceBytes));
+    const auto digit = [&](std::size_t at) {
+      const char c = hex[at];
+      if (c >= '0' && c <= '9') return c - '0';
+      if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+      if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+      fail(below(place, "bytes"), fmt::format("character {} is no hexadecimal digit", at));
+    };
+    std::vector<std::byte> bytes;
+    for (std::size_t at = 0; at < hex.size(); at += 2) bytes.push_back(static_cast<std::byte>(16 * digit(at) + digit(at + 1)));
+    return bytes;
+  }
+
+  // Nothing where the value is null: it was no number that JSON has.
+  void add_field(const Json& object, const std::string& place, TraceBinding& binding) const {
+    require_keys(object, place, {"name", "offset", "type", "value"});
+    harness::TraceField field;
+    field.name = string_at(object, place, "name");
+    const Json& value = member(object, place, "value");
+    if (value.is_null()) return;
+    if (value.is_boolean()) {
+      field.value = value.get<bool>();
+    } else if (value.is_number_unsigned()) {
+      field.value = value.get<std::uint64_t>();
+    } else if (value.is_number_integer()) {
+      field.value = value.get<std::int64_t>();
+    } else if (value.is_number_float()) {
+      field.value = value.get<double>();
+    } else {
+      fail(below(place, "value"), fmt::format("must be a number, true, false or null, not {}", value.type_name()));
+    }
+    binding.fields.push_back(std::move(field));
+  }
+
+  [[nodiscard]] TraceBinding binding(const Json& object, const std::string& place) const {
+    require_keys(object, place, {"index", "argument", "buffer", "length", "offset", "bytes", "struct", "fields"});
+    TraceBinding binding;
+    for (const char* name : {"argument", "struct"}) {
+      if (object.contains(name)) static_cast<void>(string_at(object, place, name));
+    }
+    if (object.contains("argument")) binding.argument = string_at(object, place, "argument");
+    if (object.contains("buffer")) {
+      constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+      binding.buffer = harness::TraceBuffer{string_at(object, place, "buffer"), number_at(object, place, "length", most),
+                                            object.contains("offset") ? number_at(object, place, "offset", most) : 0};
+    } else {
+      if (!object.contains("bytes")) fail(place, "has neither 'buffer' nor 'bytes'");
+      for (const char* name : {"length", "offset"}) {
+        if (object.contains(name)) fail(below(place, name), "belongs to a 'buffer', which is not there");
+      }
+    }
+    if (object.contains("bytes")) binding.bytes = bytes_at(object, place);
+    if (object.contains("fields") && !binding.bytes) fail(below(place, "fields"), "belongs to 'bytes', which are not there");
+    each(object, place, "fields", kMostFields, [&](const Json& entry, const std::string& at) { add_field(entry, at, binding); });
+    return binding;
+  }
+
+  [[nodiscard]] TraceDispatch dispatch(const Json& object, const std::string& place) const {
+    require_keys(
+        object, place,
+        {"command", "function", "constants", "bindings", "threadgroup_memory", "threadgroups", "threads", "threads_per_threadgroup"});
+    TraceDispatch dispatch;
+    dispatch.place = fmt::format("{}: {}", file_, place);
+    dispatch.function = string_at(object, place, "function");
+    each(object, place, "constants", 65536, [&](const Json& entry, const std::string& at) {
+      harness::TraceConstant value = constant(entry, at);
+      if (!dispatch.constants.emplace(index_at(entry, at, 65535), std::move(value)).second) fail(at, "the index is there twice");
+    });
+    each(object, place, "bindings", harness::kLastTraceIndex + 1, [&](const Json& entry, const std::string& at) {
+      TraceBinding value = binding(entry, at);
+      if (!dispatch.bindings.emplace(index_at(entry, at, harness::kLastTraceIndex), std::move(value)).second)
+        fail(at, "the index is there twice");
+    });
+    each(object, place, "threadgroup_memory", harness::kLastTraceIndex + 1, [&](const Json& entry, const std::string& at) {
+      require_keys(entry, at, {"index", "length"});
+      const std::uint64_t length = number_at(entry, at, "length", std::numeric_limits<std::uint64_t>::max());
+      if (!dispatch.threadgroup_memory.emplace(index_at(entry, at, harness::kLastTraceIndex), length).second)
+        fail(at, "the index is there twice");
+    });
+    dispatch.counts_threads = object.contains("threads");
+    if (dispatch.counts_threads && object.contains("threadgroups")) fail(place, "has both 'threadgroups' and 'threads'");
+    dispatch.grid = size_at(object, place, dispatch.counts_threads ? "threads" : "threadgroups");
+    dispatch.threads_per_threadgroup = size_at(object, place, "threads_per_threadgroup");
+    return dispatch;
+  }
+
+  std::string file_;
+};
+
+}  // namespace
+
+harness::Trace parse_trace(std::string_view json, const std::string& file) { return Reader(file).read(json); }
+
+}  // namespace assay::reports
