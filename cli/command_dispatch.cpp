@@ -53,12 +53,22 @@ struct Subject {
   [[nodiscard]] const harness::Case& about() const { return workspace.selection.cases.front(); }
   [[nodiscard]] const harness::PreparedVariant& prepared() const { return workbench->find(about().variant); }
   [[nodiscard]] std::string name() const { return harness::format_case(about()); }
+
+  // What the user of a kernel of their own should know of how it was taken.
+  [[nodiscard]] std::string notes() const {
+    std::string text;
+    for (const std::string& note : workspace.notes) text += fmt::format("note: {}\n", note);
+    if (workspace.user_variant.empty()) return text;
+    for (const std::string& note : prepared().notes) text += fmt::format("note: {}\n", note);
+    return text;
+  }
 };
 
 int dispatch(const DispatchOptions& options) {
   const Subject subject(options.common, options.common.words);
   const auto dispatches = harness::record_case(subject.prepared(), subject.about(), run_options(options.common).execution.shelf);
-  fmt::print("{}", options.json ? reports::dispatch_json(subject.name(), dispatches) : reports::dispatch_text(subject.name(), dispatches));
+  fmt::print("{}", options.json ? reports::dispatch_json(subject.name(), dispatches)
+                                : subject.notes() + reports::dispatch_text(subject.name(), dispatches));
   return kExitPassed;
 }
 
@@ -126,7 +136,7 @@ int check_dispatch(const DispatchOptions& options) {
   const Subject subject(options.common, {name});
   const auto contract = harness::record_case(subject.prepared(), subject.about(), run_options(options.common).execution.shelf);
   const harness::TraceCheck check = harness::check_trace(subject.prepared(), contract, trace);
-  fmt::print("{}", reports::check_text(subject.name(), check));
+  fmt::print("{}{}", subject.notes(), reports::check_text(subject.name(), check));
   std::fflush(stdout);
   const int executed = options.execute ? execute(options, subject, trace, check) : kExitPassed;
   return executed != kExitPassed ? executed : check.differences.empty() ? kExitPassed : kExitFailed;

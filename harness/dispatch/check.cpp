@@ -44,8 +44,8 @@ bool same_number(const TraceNumber& said, const TraceNumber& stored) {
   return as_bits(said) == as_bits(stored) && (as_double(said) < 0) == (as_double(stored) < 0);
 }
 
-// What Metal asks of the offset of a buffer that a function reads as elements of this argument's type: a multiple of the element, up to 16
-// bytes, and of 4 in any case (Metal feature set tables, Apple GPUs).
+// What the offset of a buffer must be a multiple of: the element that the function declares, up to 16 bytes (setBuffer:offset:atIndex:),
+// and 4 in any case, which Apple GPUs ask of constant memory and which kernels rest on that load several bytes or halves at once.
 std::uint64_t alignment_of(const metal::BoundArgument& argument) {
   const std::size_t element = argument.layout ? 4 : std::bit_ceil(std::max<std::size_t>(argument.size, 1));
   return std::clamp<std::uint64_t>(element, 4, 16);

@@ -14,6 +14,7 @@
 #include "metal/buffer.h"
 #include "metal/errors.h"
 #include "metal/library.h"
+#include "metal/limits.h"
 
 namespace assay::harness {
 namespace {
@@ -51,8 +52,12 @@ class Replay {
   void bind(const TraceDispatch& trace, std::size_t number, const metal::BoundArgument& argument) {
     if (argument.space == metal::AddressSpace::threadgroup) {
       // 0 where the trace reserves none: what an earlier dispatch reserved must not serve this one.
-      const auto length = trace.threadgroup_memory.find(argument.index);
-      simulator_.set_threadgroup_memory_length(argument.index, length == trace.threadgroup_memory.end() ? 0 : length->second);
+      const auto found = trace.threadgroup_memory.find(argument.index);
+      const std::uint64_t length = found == trace.threadgroup_memory.end() ? 0 : found->second;
+      if (length > metal::kMaxThreadgroupBytes)
+        throw metal::EncodeError(fmt::format("{} '{}': {} bytes of threadgroup memory {}, and Metal has {}", trace.place, trace.function,
+                                             length, argument.index, metal::kMaxThreadgroupBytes));
+      simulator_.set_threadgroup_memory_length(argument.index, length);
       return;
     }
     const auto found = trace.bindings.find(argument.index);

@@ -56,6 +56,23 @@ TEST_F(Cli, ATraceThatAgreesPassesAndSoDoesItsLaunch) {
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("the trace agrees with the contract"), HasSubstr("executed on the simulator: passed")));
 }
 
+// Its names, order of arguments and struct are its own, and so is the contract.
+TEST_F(Cli, AKernelOfOnesOwnHasItsOwnContract) {
+  const std::string options =
+      " --kernel '" + (kSource / "tests/kernels/independent_tq4.metal").string() + "' --family tq4 --set tile=32 --set temperature=1";
+  const Outcome printed = run_assay("dispatch " + kCase + " --json" + options);
+  ASSERT_EQ(printed.status, 0) << printed.output;
+  EXPECT_THAT(printed.output,
+              AllOf(HasSubstr("decode_tq_256"), HasSubstr(R"({"name": "ring_start", "offset": 8, "type": "uint", "value": 30})")));
+  const std::string off =
+      replaced(replaced(printed.output, R"("uint", "value": 30})", R"("uint", "value": 29})"), "000000001e000000", "000000001d000000");
+  const Outcome outcome = run_assay("check-dispatch " + write(off, "trace.json") + options);
+  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("note: independent_tq4.metal: function 'decode_tq_256' was chosen"),
+                    HasSubstr("field ring_start of the struct at index 6: the trace says 29, the contract 30 (bytes 8..11)")));
+}
+
 TEST_F(Cli, ATraceThatDiffersFailsAndShowsWhatComesOfIt) {
   const std::string file = write(off_by_one(), "trace.json");
   const Outcome outcome = run_assay("check-dispatch " + file);

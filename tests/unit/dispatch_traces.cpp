@@ -355,6 +355,12 @@ TEST(DispatchReplay, WhatMetalForbidsIsRejected) {
   Trace no_memory = golden("tq4");
   no_memory.dispatches[0].threadgroup_memory.clear();
   EXPECT_EQ(executed("tq4", no_memory).status, harness::Status::rejected);
+  Trace much_memory = golden("tq4");
+  much_memory.dispatches[0].threadgroup_memory[0] = UINT64_MAX - 15;
+  EXPECT_THAT(executed("tq4", much_memory).reason, HasSubstr("18446744073709551600 bytes of threadgroup memory 0, and Metal has 32768"));
+  Trace no_bytes = golden("tq4");
+  no_bytes.dispatches[0].bindings.at(0).bytes->clear();
+  EXPECT_EQ(executed("tq4", no_bytes).status, harness::Status::rejected);
 }
 
 TEST(DispatchReplay, AMissingBarrierIsAHazard) {
