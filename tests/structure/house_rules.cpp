@@ -36,7 +36,7 @@ const std::vector<FolderRule>& folder_rules() {
 }
 
 // Each may use only itself and those before it.
-constexpr std::array<std::string_view, 7> kHarnessRooms = {"cases", "judge", "run", "dispatch", "ledger", "triage", "mutate"};
+constexpr std::array<std::string_view, 8> kHarnessRooms = {"cases", "judge", "quality", "run", "dispatch", "ledger", "triage", "mutate"};
 
 // Launch code knows the encoder it drives, never what stands behind it.
 constexpr std::array<std::string_view, 4> kSeenByLaunchCode = {"metal/encoder.h", "metal/argument_layout.h", "metal/buffer.h",
