@@ -19,8 +19,10 @@ namespace {
 
 // 2^23 products of dot products are about 60 ms on one core.
 constexpr std::int64_t kGateWork = std::int64_t{1} << 23;
-// 32 heads over 4,096 keys, 2 over 65,537; a cache of some 100 MB.
-constexpr std::int64_t kFullWork = std::int64_t{3} << 25;
+// One head over 65,537 keys at head_dim 256.
+constexpr std::int64_t kLongWork = (std::int64_t{1} << 24) + (1 << 20);
+// Two of them at head_dim 512; prefill over 8,192 keys.
+constexpr std::int64_t kLongestWork = std::int64_t{3} << 25;
 
 constexpr std::array<SuitePlan, 4> kPlans = {{
     {.name = "smoke",
@@ -40,14 +42,16 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .suite = Suite::full,
      .further_strength = 1,
      .long_levels = true,
-     .work = kFullWork,
+     .work = kGateWork,
+     .long_work = kLongWork,
      .corpus = true},
     {.name = "soak",
-     .about = "full, twenty times with different data; --seed 20000 for twenty others: hours",
+     .about = "full and longer contexts, twenty times with different data; --seed 20000 for twenty others: hours",
      .suite = Suite::soak,
      .further_strength = 1,
      .long_levels = true,
-     .work = kFullWork,
+     .work = kGateWork,
+     .long_work = kLongestWork,
      .repetitions = 20},
 }};
 
@@ -128,10 +132,13 @@ CoveringDesign suite_design(const SuitePlan& plan, const Family& family, std::sp
 
   std::vector<std::pair<std::size_t, const kernels::AxisLimit*>> limited;
   for (const kernels::AxisLimit& limit : limits) limited.emplace_back(family.axis_index(limit.axis), &limit);
-  design.allowed = [&family, factors, limited, work](std::span<const int> row) {
+  design.allowed = [&family, factors, limited, work, long_work = std::max(work, plan.long_work)](std::span<const int> row) {
     std::array<std::int64_t, kMostAxes> storage{};
     const std::span values = std::span(storage).first(family.axes.size());
-    return family.realise(row.first(factors), values) && admitted(limited, values) && family.work(values) <= work;
+    bool is_long = false;
+    for (std::size_t factor = 0; factor < factors; ++factor)
+      is_long = is_long || row[factor] >= static_cast<int>(family.factors[factor].everyday);
+    return family.realise(row.first(factors), values) && admitted(limited, values) && family.work(values) <= (is_long ? long_work : work);
   };
   if (family.classifiers.empty()) return design;
   design.classify = [&family, factors](std::span<const int> row) {

@@ -25,6 +25,7 @@ struct SuitePlan {
   std::size_t further_strength = 0;                                 // levels that meet beyond the family's gate_strength
   bool long_levels = false;                                         // whether levels that are not everyday ones take part
   std::int64_t work = 0;                                            // what one case may cost at most (Family::work)
+  std::int64_t long_work = 0;                                       // the same at a level that is not an everyday one
   std::uint64_t repetitions = 1;                                    // times every case is there, each with a seed of its own
   std::int64_t longest = std::numeric_limits<std::int64_t>::max();  // longest cache (kv_len, kv_capacity) of a case
   std::size_t most_cases = std::numeric_limits<std::size_t>::max();
