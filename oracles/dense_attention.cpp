@@ -4,7 +4,10 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -15,6 +18,9 @@ namespace {
 
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Eigen::Index;
+
+constexpr int kDoubleDigits = 53;
+constexpr double kFloatIntegers = 0x1p24;  // up to here, each is a float
 
 void require(const DenseShape& shape, const DenseTensors& tensors) {
   const auto refuse = [](const std::string& text) { throw std::invalid_argument("dense attention: " + text); };
@@ -60,6 +66,22 @@ RowMatrix queries_of(const DenseShape& shape, std::span<const float> q, std::siz
   return rows;
 }
 
+// For each row the largest power of two that all of its elements are multiples of; infinite for zeros.
+Eigen::VectorXd grids_of(const RowMatrix& rows) {
+  Eigen::VectorXd grids(rows.rows());
+  for (Index row = 0; row < rows.rows(); ++row) {
+    double grid = std::numeric_limits<double>::infinity();
+    for (Index j = 0; j < rows.cols(); ++j) {
+      if (rows(row, j) == 0.0) continue;
+      int exponent = 0;
+      const auto digits = static_cast<std::uint64_t>(std::ldexp(std::abs(std::frexp(rows(row, j), &exponent)), kDoubleDigits));
+      grid = std::min(grid, std::ldexp(1.0, exponent - kDoubleDigits + std::countr_zero(digits)));
+    }
+    grids(row) = grid;
+  }
+  return grids;
+}
+
 // The keys that one query sees and what the mask adds to their scores.
 struct Sight {
   std::vector<std::size_t> keys;
@@ -95,6 +117,7 @@ class Head {
         accuracy_(accuracy),
         keys_(keys),
         key_sizes_(key_sizes),
+        key_grids_(grids_of(keys)),
         values_(values),
         value_sizes_(values.cwiseAbs().colwise().sum()) {}
 
@@ -102,6 +125,14 @@ class Head {
               std::size_t first) {
     products_.noalias() = queries * keys_.transpose();
     sizes_.noalias() = queries.cwiseAbs() * key_sizes_.transpose();
+    // Products and all sums of them are multiples of the two grids' product: within the integers of float nothing is rounded, whatever
+    // the order.
+    const Eigen::VectorXd query_grids = grids_of(queries);
+    for (Index query = 0; query < sizes_.rows(); ++query) {
+      for (Index key = 0; key < sizes_.cols(); ++key) {
+        if (sizes_(query, key) <= kFloatIntegers * query_grids(query) * key_grids_(key)) sizes_(query, key) = 0.0;
+      }
+    }
     for (std::size_t query = 0; query < shape_.queries; ++query) {
       const Sight sight = sight_of(shape_, mask, batch, head, query);
       // Nothing visible: an exact 0, which is what the element starts with.
@@ -166,9 +197,11 @@ class Head {
   const AttentionAccuracy& accuracy_;
   const RowMatrix& keys_;
   const RowMatrix& key_sizes_;
+  const Eigen::VectorXd key_grids_;
   const RowMatrix& values_;
   Eigen::RowVectorXd value_sizes_;
-  RowMatrix products_, sizes_;
+  RowMatrix products_;
+  RowMatrix sizes_;  // sum |q_i k_ti|, what a dot product may be off by in units of its rounding; 0 where it is exact
 };
 
 }  // namespace

@@ -92,6 +92,8 @@ struct Family {
 
   // Cases that the gate takes as they are: names without the variant, for shapes that no design combines.
   std::vector<std::string_view> own_cases;
+  // The same for suites with long contexts: the longest, of which a design would make too many.
+  std::vector<std::string_view> long_cases;
 
   // What a case costs at least, in multiplications of its dot products or what takes as long; open axes at their cheapest.
   std::function<std::int64_t(std::span<const std::int64_t> values)> work;

@@ -19,7 +19,7 @@ namespace {
 
 // 2^23 products of dot products are about 60 ms on one core.
 constexpr std::int64_t kGateWork = std::int64_t{1} << 23;
-// One head over 65,537 keys at head_dim 256.
+// One head over 32,768 keys at head_dim 256; family.long_cases have longer ones.
 constexpr std::int64_t kLongWork = (std::int64_t{1} << 24) + (1 << 20);
 // Two of them at head_dim 512; prefill over 8,192 keys.
 constexpr std::int64_t kLongestWork = std::int64_t{3} << 25;
@@ -193,7 +193,9 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
   }
   if (plan.corpus) {
     std::vector<Case> further = corpus_cases(family, variant.name);
-    for (const std::string_view name : family.own_cases) further.push_back(parse_case(fmt::format("{}/{}", variant.name, name), family));
+    std::vector<std::string_view> names = family.own_cases;
+    if (plan.long_levels) names.insert(names.end(), family.long_cases.begin(), family.long_cases.end());
+    for (const std::string_view name : names) further.push_back(parse_case(fmt::format("{}/{}", variant.name, name), family));
     for (Case& value : further) {
       if (within_limits(variant, value)) {
         cases.push_back(std::move(value));

@@ -229,6 +229,27 @@ TEST(DenseAttention, EqualScoresGiveTheMean) {
   EXPECT_NEAR(exact.value[5], sum / 37, 1e-14);
 }
 
+// Multiples of 1/4 by multiples of 1/2, whose products sum to less than 2^21: every sum of them is a float, in any order, and what a
+// dot product may be off by is nothing. One tiny coordinate off the grid, and it is as ever.
+TEST(DenseAttention, DotProductsOnAGridAreExact) {
+  DenseShape shape = small_shape();
+  shape.mask_heads = shape.mask_batches = 0;
+  Scene scene(shape, 10);
+  for (float& q : scene.q) q = std::nearbyint(64.0F * q) / 4.0F;
+  for (std::size_t i = 0; i < scene.k.size(); ++i) {
+    const double key = bfloat_value(scene.k[i]);
+    if (!std::isnan(key)) scene.k[i] = bfloat_bits(static_cast<float>(std::nearbyint(64.0 * key) / 2.0));
+  }
+  const Expected on_grid = scene.in_float();
+  const Expected small_tree = scene.in_float(1);
+  scene.q[3] = 0x1p-20F;
+  const Expected off_grid = scene.in_float();
+  for (std::size_t i = 0; i < shape.head_dim; ++i) {
+    EXPECT_LT(on_grid.bound[i], 0.5 * off_grid.bound[i]) << i;
+    EXPECT_EQ(on_grid.bound[i], small_tree.bound[i]) << i;
+  }
+}
+
 TEST(DenseAttention, AgreesWith113Bits) {
   const Scene scene(small_shape(), 21, 4.0F);
   const DenseShape& s = scene.shape;
