@@ -255,6 +255,21 @@ INSTANTIATE_TEST_SUITE_P(
         Leeway{"helpers_in_another_order", "bf16_prefill", [](Trace& t) { std::swap(t.dispatches[0], t.dispatches[1]); }, ""}),
     [](const auto& parameter) { return parameter.param.name; });
 
+// The contract has 8 where the constant is not set; at 6 bits the same omission is a difference (unset_constant above).
+TEST(DispatchCheck, AConstantMayBeLeftToADefaultThatComesToTheSame) {
+  const auto catalogue = kernels::find_variants(kernels::default_variants_directory());
+  const std::vector<harness::Case> cases = {
+      parse_case("tqhb_v2/d256/b8/h8x2/kv65c65/ring30/win33/nwg2/nsg2/gauss/s7", harness::find_family("tqhb"))};
+  const harness::Workbench workbench(catalogue, cases, {});
+  const harness::PreparedVariant& eight = workbench.find("tqhb_v2");
+  const auto dispatches = record_case(eight, cases.front(), {});
+  Trace trace = reports::parse_trace(reports::dispatch_json("", dispatches), "eight.json");
+  ASSERT_EQ(trace.dispatches[0].constants.erase(50), 1U);
+  const harness::TraceCheck result = check_trace(eight, dispatches, trace);
+  EXPECT_THAT(result.differences, IsEmpty());
+  EXPECT_THAT(result.remarks, ElementsAre(HasSubstr("function constant 50: the trace does not set it, and the kernel's default comes to")));
+}
+
 TEST(DispatchCheck, OneBufferMayNotHoldTwoThingsInOnePlace) {
   Trace trace = golden("reduce");
   trace.dispatches[0].bindings.at(1).buffer = harness::TraceBuffer{"heap", 140288, 0};
