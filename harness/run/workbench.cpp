@@ -175,7 +175,9 @@ class Preparation {
     if (has_functions(own, contract, prepared.variant, keys)) {
       helpers.owner = name;
       bind_helpers(helpers, contract, prepared.variant, own, keys);
-      prepared.notes.push_back(fmt::format("{} brings its own {}; it is judged with --family {}", name, family, family));
+      const bool has_suite = std::ranges::any_of(all_families(), [&](const Family& one) { return one.name() == family; });
+      prepared.notes.push_back(fmt::format("{} brings its own {}{}", name, family,
+                                           has_suite ? fmt::format("; it is judged with --family {}", family) : std::string()));
       return;
     }
     for (const std::string& wanted : {family, prepared.variant.family}) {

@@ -189,11 +189,31 @@ class Lexer {
 
 TokenStream tokenize(std::string source, std::string file) { return Lexer(std::move(source), std::move(file)).run(); }
 
+namespace {
+
+// The same number of lines.
+std::string without_pragmas(std::string_view leading) {
+  std::string result;
+  while (!leading.empty()) {
+    const std::size_t end = std::min(leading.find('\n'), leading.size() - 1) + 1;
+    const std::string_view line = leading.substr(0, end);
+    const std::size_t sign = line.find_first_not_of(" \t");
+    const bool is_directive = sign != std::string_view::npos && line[sign] == '#';
+    const std::size_t word = is_directive ? line.find_first_not_of(" \t", sign + 1) : std::string_view::npos;
+    const bool is_pragma = word != std::string_view::npos && line.substr(word).starts_with("pragma");
+    result += is_pragma ? std::string_view("\n") : line;
+    leading.remove_prefix(end);
+  }
+  return result;
+}
+
+}  // namespace
+
 std::string write(const TokenStream& stream) {
   std::string result;
   for (const auto& token : stream.tokens) {
     result += token.before;
-    result += token.leading;
+    result += token.drops_pragmas ? without_pragmas(token.leading) : std::string(token.leading);
     result += token.replacement ? std::string_view(*token.replacement) : token.text;
     result += token.after;
   }

@@ -23,6 +23,7 @@ struct Token {
   std::string before;
   std::string after;
   std::optional<std::string> replacement;
+  bool drops_pragmas = false;  // of `leading`: those of a statement that is gone stand where no pragma may
 
   [[nodiscard]] bool is(std::string_view expected) const { return text == expected && kind != TokenKind::string; }
 };

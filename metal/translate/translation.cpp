@@ -122,6 +122,7 @@ std::string Translation::render(const Kernel& kernel, const std::map<std::uint32
       stream.tokens[token].replacement = token == other.last_body_token ? ";" : "";
       stream.tokens[token].before.clear();
       stream.tokens[token].after.clear();
+      stream.tokens[token].drops_pragmas = true;
     }
   }
   stream.tokens[kernel.entry_token].after += entry_point(kernel);

@@ -1,6 +1,7 @@
 // The language: address spaces, templates, structs, constants, and the habits of real kernels listed in MSL_CENSUS.md.
 #include <gtest/gtest.h>
 
+#include "metal/library.h"
 #include "tests/conformance/rows.h"
 
 namespace assay::conformance {
@@ -577,6 +578,32 @@ struct S { float4 v; };
 struct bf { ushort bits; bf() thread = default; bf(float x) { uint u = as_type<uint>(x); bits = ushort((u + 0x7fff + ((u >> 16) & 1)) >> 16); } operator float() const { return as_type<float>(uint(bits) << 16); } };
 inline bf operator+(bf a, bf c) { return bf(float(a) + float(c)); }
 )msl");
+}
+
+// A pipeline is made without the bodies of other kernels; their pragmas must not stay behind, and lines must not shift.
+TEST(Language, PragmasInBodiesOfOtherKernels) {
+  const std::string source = R"msl(#include <metal_stdlib>
+using namespace metal;
+#define UNROLLED _Pragma("unroll")
+kernel void first(device float* o) {
+#pragma clang fp contract(off)
+  o[0] = 1;
+#pragma unroll
+  for (int i = 0; i < 3; i++) o[i] += 1;
+  UNROLLED for (int i = 0; i < 3; i++) o[i] += 1;
+}
+kernel void second(device float* o) {
+  #pragma unroll(4)
+  for (int i = 0; i < 3; i++) o[i] = WHAT;
+})msl";
+  const auto with = [&](const std::string& what) {
+    std::string text = source;
+    return text.replace(text.find("WHAT"), 4, what);
+  };
+  const auto library = metal::Library::from_source(with("2"), "two.metal");
+  EXPECT_NO_THROW(static_cast<void>(library->pipeline({"first", {}})));
+  EXPECT_NO_THROW(static_cast<void>(library->pipeline({"second", {}})));
+  EXPECT_NE(compile_error(with("nothing"), "second").find(":13:"), std::string::npos);
 }
 
 TEST(Language, UnsupportedConstructsAreNamed) {
