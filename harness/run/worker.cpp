@@ -244,7 +244,7 @@ std::optional<Verdict> Worker::verdict_in_message() {
   if (length <= kLongestMessage && body.size() < length) return std::nullopt;
   try {
     if (length > kLongestMessage) throw MalformedVerdict(fmt::format("announced as {} bytes", length));
-    return decode_verdict(body, cases_[index_]);
+    return decode_verdict(body.first(length), cases_[index_]);
   } catch (const MalformedVerdict& malformed) {
     kill_and_reap();
     return crashed(fmt::format("worker sent what is no verdict: {}", malformed.what()));
