@@ -198,7 +198,8 @@ void Translator::defined_query(std::size_t index) {
   if (!tokens_[index + 1].is("(") || !tokens_[index + 3].is(")"))
     tokens_.fail(index, "is_function_constant_defined takes the name of a function constant");
   result_.defined_queries_.push_back({index, index + 3, std::string(tokens_[index + 2].text)});
-  tokens_.remove(index, index + 3);
+  // What stands around the query, of a conditional say, stays.
+  for (std::size_t token = index; token <= index + 3; ++token) tokens_[token].replacement = "";
 }
 
 // A kernel's declaration or definition. Its tokens stay (it becomes an ordinary function); only graphics functions go.

@@ -113,7 +113,7 @@ std::string Translation::render(const Kernel& kernel, const std::map<std::uint32
       throw CompileError(fmt::format("{}:{}: error: is_function_constant_defined('{}'): no function constant has that name",
                                      stream.files[token.file], token.line, query.name));
     }
-    stream.tokens[query.last_token].after += constants.contains(constant->index) ? " true" : " false";
+    stream.tokens[query.last_token].replacement = constants.contains(constant->index) ? " true" : " false";
   }
   // Other kernels' bodies may need constants that this pipeline does not set.
   for (const auto& other : kernels_) {

@@ -156,6 +156,7 @@ TEST(FunctionConstants, SpecialiseThePipeline) {
   EXPECT_EQ(run("as_size", {{7, std::int64_t{3}}}), 0);
   EXPECT_EQ(run("guarded", {}), 2);
   EXPECT_EQ(run("guarded", {{8, true}}), 1);
+kernel void chooses(device int* out, uint t [[thread_index_in_threadgroup]]) { out[t] = t < 1 ? is_function_constant_defined(wide) ? 1 : 2 : is_function_constant_defined(wide); }
   EXPECT_EQ(std::bit_cast<float>(run("floating", {{21, 0.1}})), 0.1f);
   EXPECT_EQ(run("conditional", {{8, false}}), -1);
 }
@@ -169,6 +170,8 @@ TEST(FunctionConstants, AnArgumentMayDependOnOne) {
 // Pointers, references to scalars and structs, threadgroup memory: whatever an argument is, it may be absent.
 TEST(FunctionConstants, AbsentArgumentsOfEveryKindNeedNoBinding) {
   const std::string source = with_library(R"(
+  EXPECT_EQ(run("chooses", {}), 2);
+  EXPECT_EQ(run("chooses", {{8, false}}), 1);
 constant bool given [[function_constant(0)]];
 struct Extra { float a; int b[3]; };
 kernel void test(device float* out [[buffer(0)]], device const float* mask [[buffer(1), function_constant(given)]],
