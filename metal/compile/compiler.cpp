@@ -101,6 +101,7 @@ std::vector<std::string> Compiler::language_flags() const {
                                     "-O2",
                                     "-g",
                                     "-fno-limit-debug-info",
+                                    "-fdebug-compilation-dir=/",  // places are whole paths, wherever the compiler is started
                                     "-fPIC",
                                     "-fdeclspec",
                                     "-fsigned-char",

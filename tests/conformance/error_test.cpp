@@ -117,6 +117,21 @@ TEST(Places, AreTheUsersWhereverItsFileLies) {
   std::filesystem::remove_all(folder.parent_path().parent_path());
 }
 
+// The compiler shortens paths by what they share with the folder it is started in.
+TEST(Places, AreWholePaths) {
+  const auto file = std::filesystem::current_path() / "assay_whole_path_test.metal";
+  std::ofstream(file) << with_library(
+      "int f(int n) { return n < 1 ? 1 : n * f(n - 1); }\nkernel void test(device int* out) { out[0] = f(out[1]); }\n");
+  const auto library = metal::Library::from_file(file);
+  try {
+    (void)library->pipeline({"test", {}});
+    FAIL() << "compiled";
+  } catch (const metal::CompileError& error) {
+    EXPECT_THAT(error.what(), StartsWith(file.string() + ":3: error:"));
+  }
+  std::filesystem::remove(file);
+}
+
 TEST(Refusal, OfAFileThatIsNotThere) {
   try {
     (void)metal::Library::from_file("/nowhere/kernel.metal");
@@ -141,6 +156,7 @@ kernel void as_size(device int* out, uint t [[thread_index_in_threadgroup]]) { i
 kernel void guarded(device int* out) { if (is_function_constant_defined(wide) && wide) out[0] = 1; else out[0] = 2; }
 kernel void floating(device float* out) { out[0] = gain; }
 kernel void conditional(device int* out, device const int* extra [[buffer(1), function_constant(wide)]]) { if (wide) out[0] = extra[0]; else out[0] = -1; }
+kernel void chooses(device int* out, uint t [[thread_index_in_threadgroup]]) { out[t] = t < 1 ? is_function_constant_defined(wide) ? 1 : 2 : is_function_constant_defined(wide); }
 )";
 
 TEST(FunctionConstants, SpecialiseThePipeline) {
@@ -154,9 +170,10 @@ TEST(FunctionConstants, SpecialiseThePipeline) {
   EXPECT_EQ(run("has_default", {}), 4);
   EXPECT_EQ(run("has_default", {{7, std::int64_t{5}}}), 5);
   EXPECT_EQ(run("as_size", {{7, std::int64_t{3}}}), 0);
+  EXPECT_EQ(run("chooses", {}), 2);
+  EXPECT_EQ(run("chooses", {{8, false}}), 1);
   EXPECT_EQ(run("guarded", {}), 2);
   EXPECT_EQ(run("guarded", {{8, true}}), 1);
-kernel void chooses(device int* out, uint t [[thread_index_in_threadgroup]]) { out[t] = t < 1 ? is_function_constant_defined(wide) ? 1 : 2 : is_function_constant_defined(wide); }
   EXPECT_EQ(std::bit_cast<float>(run("floating", {{21, 0.1}})), 0.1f);
   EXPECT_EQ(run("conditional", {{8, false}}), -1);
 }
@@ -170,8 +187,6 @@ TEST(FunctionConstants, AnArgumentMayDependOnOne) {
 // Pointers, references to scalars and structs, threadgroup memory: whatever an argument is, it may be absent.
 TEST(FunctionConstants, AbsentArgumentsOfEveryKindNeedNoBinding) {
   const std::string source = with_library(R"(
-  EXPECT_EQ(run("chooses", {}), 2);
-  EXPECT_EQ(run("chooses", {{8, false}}), 1);
 constant bool given [[function_constant(0)]];
 struct Extra { float a; int b[3]; };
 kernel void test(device float* out [[buffer(0)]], device const float* mask [[buffer(1), function_constant(given)]],
