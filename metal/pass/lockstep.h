@@ -2,6 +2,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
@@ -60,6 +61,11 @@ class Lockstep {
   void guard_divisions();
   void simplify_loops();
 
+  // ---- constant_calls.cpp
+  void find_recursive_constexpr_functions();
+  void fold_constant_calls(llvm::Function& entry);
+  llvm::Constant* evaluate(llvm::Function& callee, llvm::ArrayRef<llvm::Value*> arguments);
+
   // ---- meeting_points.cpp
   Origin origin_of(const llvm::Value* pointer);
   Origin origin_of_object(const llvm::Value* object);
@@ -101,6 +107,7 @@ class Lockstep {
   llvm::Value* lane_ = nullptr;
   llvm::GlobalVariable* services_ = nullptr;
   llvm::DenseMap<llvm::Type*, llvm::AllocaInst*> slots_;
+  llvm::SmallPtrSet<const llvm::Function*, 4> recursive_constexpr_;
   std::string reflection_;
   std::vector<llvm::Instruction*> sites_;
   std::vector<llvm::Instruction*> writes_;  // those of the sites that change memory

@@ -103,6 +103,7 @@ std::string Lockstep::reflect_kernel(llvm::Function& entry) {
 }
 
 void Lockstep::inline_everything(llvm::Function& entry) {
+  find_recursive_constexpr_functions();
   for (auto& function : module_) {
     if (function.isDeclaration()) continue;
     function.removeFnAttr(llvm::Attribute::NoInline);
@@ -128,6 +129,7 @@ void Lockstep::inline_everything(llvm::Function& entry) {
     }
     if (!direct_call_left) break;
   }
+  fold_constant_calls(entry);
   for (auto& instruction : llvm::instructions(entry)) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     if (call == nullptr || call->isInlineAsm()) continue;

@@ -65,12 +65,6 @@ bool Translator::inside_function() const {
                               frames_.back().scope == Scope::block);
 }
 
-bool Translator::inside_constexpr_function() const {
-  const auto frame = std::find_if(frames_.rbegin(), frames_.rend(),
-                                  [](const Frame& f) { return f.scope == Scope::function || f.scope == Scope::constexpr_function; });
-  return frame != frames_.rend() && frame->scope == Scope::constexpr_function;
-}
-
 void Translator::walk() {
   statement_ = 0;
   bool at_start = true;
@@ -207,6 +201,7 @@ void Translator::open_brace(std::size_t index) {
   frame.scope = classify(index, frame.name);
   frame.outer_statement = statement_;
   frames_.push_back(std::move(frame));
+  if (frame.scope == Scope::constexpr_function && !inside_function()) mark_recursion(index);
 }
 
 void Translator::close_brace(std::size_t index) {

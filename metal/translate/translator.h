@@ -43,7 +43,6 @@ class Translator {
   [[nodiscard]] Scope classify(std::size_t brace, std::string& name) const;
   [[nodiscard]] bool head_has_function(std::size_t first, std::size_t brace) const;
   [[nodiscard]] bool inside_function() const;
-  [[nodiscard]] bool inside_constexpr_function() const;
   void rewrite_template_parameters(std::size_t keyword);
   void rewrite_member_qualifiers(std::size_t close_parenthesis);
   void note_unqualified_member(std::size_t close_parenthesis, std::size_t end);
@@ -60,6 +59,10 @@ class Translator {
   [[nodiscard]] bool used_as_name(std::size_t index) const;
 
   // ---- casts.cpp: casts between scalars, which a pipeline may need another way
+  // ---- constexpr_functions.cpp
+  [[nodiscard]] bool inside_constexpr_function() const;
+  void mark_recursion(std::size_t brace);
+
   void collect_type_names();
   void note_cast(std::size_t index);
   void note_functional_cast(std::size_t name);
