@@ -52,7 +52,7 @@ class ComputeEncoder {
   // Binds a view of a buffer to `[[buffer(index)]]`, index 0..30. The buffer must outlive the dispatches that use it.
   virtual void set_buffer(std::uint32_t index, BufferView view) = 0;
 
-  // Copies at most 4,096 bytes into `[[buffer(index)]]`; only a `constant` argument may read them.
+  // Copies at most 4,096 bytes into `[[buffer(index)]]`; only an argument through which the kernel cannot write may read them.
   virtual void set_bytes(std::uint32_t index, std::span<const std::byte> bytes) = 0;
 
   // Reserves threadgroup memory for `[[threadgroup(index)]]`; bytes is a multiple of 16.

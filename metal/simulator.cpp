@@ -79,8 +79,9 @@ struct Simulator::Impl {
       }
       const Binding& binding = bindings[argument.index];
       if (!binding.bound) throw EncodeError(fmt::format("{} is not bound", name_of(argument)));
-      if (argument.space == AddressSpace::device && binding.is_bytes) {
-        throw EncodeError(fmt::format("{} is a device pointer, which set_bytes cannot feed; use set_buffer", name_of(argument)));
+      if (binding.is_bytes && !argument.is_const) {
+        throw EncodeError(fmt::format("{} is a writable device {}, which set_bytes cannot feed; use set_buffer", name_of(argument),
+                                      argument.is_reference ? "reference" : "pointer"));
       }
       if (argument.is_reference && binding.size() < argument.size) {
         throw EncodeError(fmt::format("{} is a {} of {} bytes, but only {} are bound", name_of(argument), argument.type_name, argument.size,

@@ -154,11 +154,11 @@ void BoundKernel::check_argument(const ArgumentContract& argument, const BoundAr
   };
   switch (argument.role) {
     case ArgumentRole::parameters:
-      if (found.space != AddressSpace::constant || !found.layout) wrong("a struct in constant memory");
+      if (!found.is_const || !found.layout) wrong("a struct in constant or const device memory");
       return;
     case ArgumentRole::scalar:
-      if (found.space != AddressSpace::constant || !is_integer(found.element) || found.element_count != 1)
-        wrong("one integer in constant memory");
+      if (!found.is_const || !is_integer(found.element) || found.element_count != 1)
+        wrong("one integer in constant or const device memory");
       return;
     case ArgumentRole::output:
       if (found.space != AddressSpace::device || found.is_const) wrong("a writable device buffer");
