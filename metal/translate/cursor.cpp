@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "metal/errors.h"
 
@@ -13,73 +12,6 @@ namespace {
 
 bool is_open(const Token& token) { return token.is("(") || token.is("[") || token.is("{"); }
 bool is_close(const Token& token) { return token.is(")") || token.is("]") || token.is("}"); }
-
-// Integer constant expressions as they stand in attribute arguments.
-class Evaluator {
- public:
-  Evaluator(const Cursor& cursor, std::size_t first, std::size_t last) : cursor_(cursor), position_(first), last_(last) {}
-
-  std::optional<std::int64_t> run() {
-    const auto value = sum();
-    return position_ == last_ ? value : std::nullopt;
-  }
-
- private:
-  bool take(std::string_view text) {
-    if (position_ >= last_ || !cursor_[position_].is(text)) return false;
-    ++position_;
-    return true;
-  }
-
-  std::optional<std::int64_t> sum() {
-    auto left = product();
-    while (left) {
-      const bool plus = take("+");
-      if (!plus && !take("-")) break;
-      const auto right = product();
-      if (!right) return std::nullopt;
-      left = plus ? *left + *right : *left - *right;
-    }
-    return left;
-  }
-
-  std::optional<std::int64_t> product() {
-    auto left = primary();
-    while (left) {
-      const bool times = take("*");
-      if (!times && !take("/")) break;
-      const auto right = primary();
-      if (!right || (!times && *right == 0)) return std::nullopt;
-      left = times ? *left * *right : *left / *right;
-    }
-    return left;
-  }
-
-  std::optional<std::int64_t> primary() {
-    if (take("(")) {
-      const auto value = sum();
-      return take(")") ? value : std::nullopt;
-    }
-    if (take("-")) {
-      const auto value = primary();
-      return value ? std::optional(-*value) : std::nullopt;
-    }
-    if (position_ >= last_ || cursor_[position_].kind != TokenKind::number) return std::nullopt;
-    std::string digits(cursor_[position_++].text);
-    std::erase(digits, '\'');
-    const int base = digits.starts_with("0x") || digits.starts_with("0X") ? 16 : 10;
-    std::int64_t value = 0;
-    const char* begin = digits.data() + (base == 16 ? 2 : 0);
-    const auto parsed = std::from_chars(begin, digits.data() + digits.size(), value, base);
-    const std::string_view suffix(parsed.ptr, static_cast<std::size_t>(digits.data() + digits.size() - parsed.ptr));
-    if (parsed.ec != std::errc() || suffix.find_first_not_of("uUlL") != std::string_view::npos) return std::nullopt;
-    return value;
-  }
-
-  const Cursor& cursor_;
-  std::size_t position_;
-  std::size_t last_;
-};
 
 }  // namespace
 
@@ -216,7 +148,5 @@ void Cursor::remove(std::size_t first, std::size_t last) {
     (*this)[index].after.clear();
   }
 }
-
-std::optional<std::int64_t> Cursor::integer(std::size_t first, std::size_t last) const { return Evaluator(*this, first, last).run(); }
 
 }  // namespace assay::metal::translate

@@ -1,7 +1,6 @@
 // Walking over tokens: matching brackets, template argument lists, statements, attributes.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,8 +58,6 @@ class Cursor {
   [[nodiscard]] std::string text(std::size_t first, std::size_t last) const;
   // Writes nothing for the tokens [first, last], but keeps their line breaks and markers.
   void remove(std::size_t first, std::size_t last);
-  // The value of an integer constant expression of literals, + - * / << and parentheses.
-  [[nodiscard]] std::optional<std::int64_t> integer(std::size_t first, std::size_t last) const;
 
  private:
   TokenStream& stream_;

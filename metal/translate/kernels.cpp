@@ -1,9 +1,7 @@
-// Entry points, their arguments and the constants that specialise them.
+// Entry points and the constants that specialise them.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "metal/errors.h"
 #include "metal/limits.h"
@@ -13,40 +11,6 @@ namespace assay::metal::translate {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, abi::Builtin>, 20> kBuiltins = {{
-    {"thread_position_in_grid", abi::kThreadPositionInGrid},
-    {"thread_position_in_threadgroup", abi::kThreadPositionInThreadgroup},
-    {"threadgroup_position_in_grid", abi::kThreadgroupPositionInGrid},
-    {"threadgroups_per_grid", abi::kThreadgroupsPerGrid},
-    {"threads_per_threadgroup", abi::kThreadsPerThreadgroup},
-    {"dispatch_threads_per_threadgroup", abi::kDispatchThreadsPerThreadgroup},
-    {"threads_per_grid", abi::kThreadsPerGrid},
-    {"thread_index_in_threadgroup", abi::kThreadIndexInThreadgroup},
-    {"thread_index_in_simdgroup", abi::kThreadIndexInSimdgroup},
-    {"simdgroup_index_in_threadgroup", abi::kSimdgroupIndexInThreadgroup},
-    {"simdgroups_per_threadgroup", abi::kSimdgroupsPerThreadgroup},
-    {"dispatch_simdgroups_per_threadgroup", abi::kDispatchSimdgroupsPerThreadgroup},
-    {"threads_per_simdgroup", abi::kThreadsPerSimdgroup},
-    {"thread_execution_width", abi::kThreadsPerSimdgroup},
-    {"thread_index_in_quadgroup", abi::kThreadIndexInQuadgroup},
-    {"quadgroup_index_in_threadgroup", abi::kQuadgroupIndexInThreadgroup},
-    {"quadgroups_per_threadgroup", abi::kQuadgroupsPerThreadgroup},
-    {"dispatch_quadgroups_per_threadgroup", abi::kDispatchQuadgroupsPerThreadgroup},
-    {"grid_origin", abi::kGridOrigin},
-    {"grid_size", abi::kGridSize},
-}};
-
-std::optional<abi::Builtin> builtin_named(std::string_view name) {
-  const auto* found = std::find_if(kBuiltins.begin(), kBuiltins.end(), [&](const auto& entry) { return entry.first == name; });
-  return found == kBuiltins.end() ? std::nullopt : std::optional(found->second);
-}
-
-bool is_compiler_attribute_name(std::string_view name) {
-  return name.starts_with("clang::") || name.starts_with("gnu::") || name == "maybe_unused";
-}
-
-constexpr std::uint32_t kUnassigned = ~0u;
-
 // The text of adjacent string literals, quotes taken off.
 std::string literal_text(const Cursor& tokens, std::size_t first, std::size_t last) {
   std::string result;
@@ -55,6 +19,11 @@ std::string literal_text(const Cursor& tokens, std::size_t first, std::size_t la
     if (tokens[index].kind == TokenKind::string && text.size() >= 2) result += text.substr(1, text.size() - 2);
   }
   return result;
+}
+
+std::optional<std::int64_t> literal_value(const Cursor& tokens, const Attribute& attribute) {
+  const auto result = evaluate(tokens, attribute.first_argument, attribute.last_argument, {});
+  return result ? std::optional(result->value) : std::nullopt;
 }
 
 }  // namespace
@@ -67,7 +36,7 @@ std::string Translator::qualified(std::string_view name) const {
   return result + std::string(name);
 }
 
-Translator::Attributes Translator::attributes_in(std::size_t first, std::size_t last) const {
+Translator::Attributes Translator::attributes_in(std::size_t first, std::size_t last, bool is_template) const {
   Attributes result;
   for (auto list = std::lower_bound(attributes_.begin(), attributes_.end(), first,
                                     [](const AttributeList& l, std::size_t at) { return l.first < at; });
@@ -78,7 +47,9 @@ Translator::Attributes Translator::attributes_in(std::size_t first, std::size_t 
       if (attribute.name == "vertex" || attribute.name == "fragment" || attribute.name == "object" || attribute.name == "mesh")
         result.graphics = true;
       if (attribute.name == "max_total_threads_per_threadgroup") {
-        const auto value = tokens_.integer(attribute.first_argument, attribute.last_argument);
+        // A name may be one of the template's parameters.
+        const auto value = is_template ? literal_value(tokens_, attribute)
+                                       : constants_.value(attribute.first_argument, attribute.last_argument, qualified(""));
         if (value && *value > 0)
           result.max_total_threads = static_cast<std::uint32_t>(std::min<std::int64_t>(*value, kMaxThreadsPerThreadgroup));
         if (!value) result.max_total_threads_expression = tokens_.text(attribute.first_argument, attribute.last_argument);
@@ -92,7 +63,7 @@ Translator::Attributes Translator::attributes_in(std::size_t first, std::size_t 
 std::size_t Translator::explicit_instantiation(std::size_t first) {
   if (!tokens_[first].is("template") || tokens_[first + 1].is("<")) return first;
   const std::size_t end = tokens_.semicolon(first);
-  auto attributes = attributes_in(first, end);
+  auto attributes = attributes_in(first, end, false);
   for (std::size_t index = first; index < end; ++index) {
     if (attribute_end_.contains(index)) {
       index = attribute_end_.at(index);
@@ -101,6 +72,10 @@ std::size_t Translator::explicit_instantiation(std::size_t first) {
     }
   }
   if (!attributes.kernel && attributes.host_name.empty()) return first;
+  if (!attributes.max_total_threads_expression.empty()) {
+    tokens_.fail(first, fmt::format("[[max_total_threads_per_threadgroup({})]] is not known: {}", attributes.max_total_threads_expression,
+                                    kAcceptedConstants));
+  }
 
   std::size_t last = end;  // one behind the declarator
   while (last > first && tokens_[last - 1].is("]") && tokens_[last - 1].replacement) {
@@ -172,8 +147,12 @@ std::size_t Translator::function_constant(std::size_t first) {
   if (found == nullptr) return first;
   const std::size_t end = tokens_.semicolon(first);
   const auto* attribute = found->find("function_constant");
-  const auto value = tokens_.integer(attribute->first_argument, attribute->last_argument);
-  if (!value || *value < 0 || *value > 65535)
+  const auto value = constants_.value(attribute->first_argument, attribute->last_argument, qualified(""));
+  if (!value) {
+    tokens_.fail(name, fmt::format("function constant '{}': the index '{}' is not known: {}", tokens_[name].text,
+                                   tokens_.text(attribute->first_argument, attribute->last_argument), kAcceptedConstants));
+  }
+  if (*value < 0 || *value > 65535)
     tokens_.fail(name, fmt::format("function constant '{}': the index must be an integer from 0 to 65535", tokens_[name].text));
 
   FunctionConstantUse constant;
@@ -234,7 +213,7 @@ std::size_t Translator::kernel_function(std::size_t first) {
     if (token.is("(")) break;
   }
   if (open >= tokens_.size()) return first;
-  const auto attributes = attributes_in(first, open);
+  const auto attributes = attributes_in(first, open, is_template);
   const std::size_t close = tokens_.closing(open);
   std::size_t body = close + 1;
   while (body < tokens_.size() && !tokens_[body].is("{") && !tokens_[body].is(";")) {
@@ -276,154 +255,6 @@ std::size_t Translator::kernel_function(std::size_t first) {
   primaries_.push_back(std::move(primary));
   if (!keyword && !is_specialization) tokens_[header].before += " inline";
   return first;
-}
-
-std::vector<Parameter> Translator::parameters(std::size_t first, std::size_t last, Signature signature) {
-  std::vector<Parameter> result;
-  std::size_t start = first;
-  for (std::size_t index = first; index <= last; ++index) {
-    if (index < last && tokens_[index].is("<") && index > first && tokens_[index - 1].kind == TokenKind::identifier) {
-      if (const auto close = tokens_.closing_angle(index); close && *close < last) index = *close;
-    } else if (index < last && (tokens_[index].is("(") || tokens_[index].is("[") || tokens_[index].is("{"))) {
-      index = tokens_.closing(index);
-    } else if (index == last || tokens_[index].is(",")) {
-      if (index > start && !(index == start + 1 && tokens_[start].is("void"))) result.push_back(parameter(start, index, signature));
-      start = index + 1;
-    }
-  }
-  assign_indices(result, first);
-  return result;
-}
-
-Parameter Translator::parameter(std::size_t first, std::size_t last, Signature signature) {
-  Parameter result;
-  result.index = kUnassigned;
-  result.line = tokens_[first].line;
-  bool pointer = false;
-  bool threadgroup = false;
-  bool has_space = false;
-  std::vector<const AttributeList*> lists;
-  for (std::size_t index = first; index < last; ++index) {
-    const Token& token = tokens_[index];
-    if (const auto attribute = attribute_end_.find(index); attribute != attribute_end_.end()) {
-      lists.push_back(&*std::lower_bound(attributes_.begin(), attributes_.end(), index,
-                                         [](const AttributeList& l, std::size_t at) { return l.first < at; }));
-      index = attribute->second;
-    } else if (token.is("<") && index > first && tokens_[index - 1].kind == TokenKind::identifier) {
-      if (const auto close = tokens_.closing_angle(index)) index = *close;
-    } else if (token.is("[")) {
-      index = tokens_.closing(index);
-    } else if (token.is("=")) {
-      break;
-    } else if (token.is("device") || token.is("constant")) {
-      result.space = token.is("device") ? AddressSpace::device : AddressSpace::constant;
-      has_space = true;
-    } else if (token.is("threadgroup")) {
-      threadgroup = true;
-    } else if (token.is("*") || token.is("&")) {
-      pointer = true;
-      result.is_reference = token.is("&");
-    }
-  }
-  const std::size_t name = parameter_name(first, last);
-  if (name != last) result.name = tokens_[name].text;
-  for (std::size_t index = first; index < last; ++index) {
-    if (attribute_end_.contains(index)) {
-      index = attribute_end_.at(index);
-    } else if (index != name) {
-      if (!result.type.empty()) result.type += ' ';
-      result.type += tokens_[index].text;
-    }
-  }
-
-  const std::string label = result.name.empty() ? result.type : result.name;
-  for (const auto type : {"texture", "depth", "sampler", "tensor", "acceleration_structure", "visible_function_table",
-                          "intersection_function_table", "imageblock"}) {
-    if (result.type.find(type) == 0 || result.type.find(std::string(" ") + type) != std::string::npos) {
-      tokens_.fail(first, fmt::format("argument '{}': {} arguments are not supported", label, type));
-    }
-  }
-  bool is_builtin = false;
-  for (const auto* list : lists) {
-    for (const auto& attribute : list->attributes) {
-      if (attribute.name == "buffer" || attribute.name == "threadgroup") {
-        const auto index = tokens_.integer(attribute.first_argument, attribute.last_argument);
-        if (!index || *index < 0 || *index > kMaxBufferIndex) {
-          tokens_.fail(first, fmt::format("argument '{}': [[{}({})]] is not an index from 0 to {}", label, attribute.name,
-                                          tokens_.text(attribute.first_argument, attribute.last_argument), kMaxBufferIndex));
-        }
-        result.index = static_cast<std::uint32_t>(*index);
-      } else if (attribute.name == "function_constant") {
-        result.condition = tokens_.text(attribute.first_argument, attribute.last_argument);
-      } else if (const auto builtin = builtin_named(attribute.name)) {
-        result.role = Role::builtin;
-        result.builtin = *builtin;
-        is_builtin = true;
-      } else if (!is_compiler_attribute_name(attribute.name)) {
-        tokens_.fail(first, fmt::format("argument '{}': [[{}]] is not supported", label, attribute.name));
-      }
-    }
-  }
-  if (is_builtin || signature == Signature::of_instantiation) return result;
-  if (threadgroup) {
-    result.role = Role::threadgroup;
-  } else if (!has_space || !pointer) {
-    tokens_.fail(
-        first, fmt::format("argument '{}' is neither a device, constant or threadgroup pointer or reference nor has an attribute", label));
-  }
-  return result;
-}
-
-// The token that names a parameter, or `last` if it has only a type: the last identifier that another one of the type precedes.
-std::size_t Translator::parameter_name(std::size_t first, std::size_t last) const {
-  static constexpr std::array<std::string_view, 8> kQualifiers = {"const",  "volatile", "restrict", "__restrict",
-                                                                  "device", "constant", "thread",   "threadgroup"};
-  static constexpr std::array<std::string_view, 11> kTypeWords = {"unsigned", "signed", "char", "short",  "int", "long",
-                                                                  "float",    "half",   "bool", "bfloat", "void"};
-  const auto is_one_of = [this](std::size_t index, const auto& words) {
-    return std::find(words.begin(), words.end(), tokens_[index].text) != words.end();
-  };
-  std::size_t words = 0;
-  std::size_t name = last;
-  for (std::size_t index = first; index < last; ++index) {
-    if (const auto attribute = attribute_end_.find(index); attribute != attribute_end_.end()) {
-      index = attribute->second;
-    } else if (tokens_[index].is("<") && index > first && tokens_[index - 1].kind == TokenKind::identifier) {
-      if (const auto close = tokens_.closing_angle(index)) index = *close;
-    } else if (tokens_[index].is("[")) {
-      index = tokens_.closing(index);
-    } else if (tokens_[index].is("=")) {
-      break;
-    } else if (tokens_[index].kind == TokenKind::identifier && !is_one_of(index, kQualifiers)) {
-      const bool nested = index > first && tokens_[index - 1].is("::");
-      const bool continues = index + 1 < last && (tokens_[index + 1].is("::") || tokens_[index + 1].is("<") || tokens_[index + 1].is("*") ||
-                                                  tokens_[index + 1].is("&"));
-      if (words > 0 && !nested && !continues && !is_one_of(index, kTypeWords)) name = index;
-      ++words;
-    }
-  }
-  return name;
-}
-
-// As in Metal: an argument without an index gets the next one that is free.
-void Translator::assign_indices(std::vector<Parameter>& parameters, std::size_t first) const {
-  for (const auto role : {Role::buffer, Role::threadgroup}) {
-    std::map<std::uint32_t, const Parameter*> taken;
-    for (const auto& parameter : parameters) {
-      if (parameter.role != role || parameter.index == kUnassigned) continue;
-      const auto [other, is_free] = taken.emplace(parameter.index, &parameter);
-      // Two arguments that exist under conditions may take turns.
-      if (is_free || (!parameter.condition.empty() && !other->second->condition.empty())) continue;
-      tokens_.fail(first, fmt::format("arguments '{}' and '{}' have the same index [[{}({})]]", other->second->name, parameter.name,
-                                      role == Role::buffer ? "buffer" : "threadgroup", parameter.index));
-    }
-    std::uint32_t next = 0;
-    for (auto& parameter : parameters) {
-      if (parameter.role != role || parameter.index != kUnassigned) continue;
-      while (taken.contains(next)) ++next;
-      parameter.index = next++;
-    }
-  }
 }
 
 }  // namespace assay::metal::translate

@@ -38,11 +38,12 @@ bool is_compiler_attribute(const Attribute& attribute) {
 
 }  // namespace
 
-Translator::Translator(TokenStream stream) : tokens_(result_.stream_) { result_.stream_ = std::move(stream); }
+Translator::Translator(TokenStream stream) : tokens_(result_.stream_), constants_(tokens_) { result_.stream_ = std::move(stream); }
 
 Translation Translator::run() {
   strip_attributes();
   collect_type_names();
+  constants_.collect();
   walk();
   replace_words();
   return std::move(result_);
@@ -200,8 +201,8 @@ void Translator::open_brace(std::size_t index) {
   Frame frame;
   frame.scope = classify(index, frame.name);
   frame.outer_statement = statement_;
-  frames_.push_back(std::move(frame));
   if (frame.scope == Scope::constexpr_function && !inside_function()) mark_recursion(index);
+  frames_.push_back(std::move(frame));
 }
 
 void Translator::close_brace(std::size_t index) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "metal/translate/cursor.h"
+#include "metal/translate/named_constants.h"
 #include "metal/translate/translation.h"
 
 namespace assay::metal::translate {
@@ -58,11 +59,11 @@ class Translator {
   [[nodiscard]] bool is_const_reference(std::size_t thread) const;
   [[nodiscard]] bool used_as_name(std::size_t index) const;
 
-  // ---- casts.cpp: casts between scalars, which a pipeline may need another way
   // ---- constexpr_functions.cpp
   [[nodiscard]] bool inside_constexpr_function() const;
   void mark_recursion(std::size_t brace);
 
+  // ---- casts.cpp: casts between scalars, which a pipeline may need another way
   void collect_type_names();
   void note_cast(std::size_t index);
   void note_functional_cast(std::size_t name);
@@ -84,18 +85,21 @@ class Translator {
     std::uint32_t max_total_threads = 1024;
     std::string max_total_threads_expression;  // where the compiler must compute it
   };
-  [[nodiscard]] Attributes attributes_in(std::size_t first, std::size_t last) const;
+  [[nodiscard]] Attributes attributes_in(std::size_t first, std::size_t last, bool is_template) const;
+  [[nodiscard]] std::string qualified(std::string_view name) const;
+  [[nodiscard]] const Primary* primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const;
+
+  // ---- arguments.cpp: what entry points take
   // An instantiation repeats a kernel's types; what the arguments stand for, only the kernel itself must say.
   enum class Signature { of_kernel, of_instantiation };
   [[nodiscard]] std::vector<Parameter> parameters(std::size_t first, std::size_t last, Signature signature);
   [[nodiscard]] Parameter parameter(std::size_t first, std::size_t last, Signature signature);
   [[nodiscard]] std::size_t parameter_name(std::size_t first, std::size_t last) const;
   void assign_indices(std::vector<Parameter>& parameters, std::size_t first) const;
-  [[nodiscard]] std::string qualified(std::string_view name) const;
-  [[nodiscard]] const Primary* primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const;
 
   Translation result_;
   Cursor tokens_;
+  NamedConstants constants_;
   std::vector<AttributeList> attributes_;             // all of the file, in order
   std::map<std::size_t, std::size_t> attribute_end_;  // first bracket -> last bracket
   std::vector<Frame> frames_;

@@ -1,0 +1,59 @@
+// The integers of a file that have a name and a value when it is compiled: enumerators, `constexpr` and `constant` variables
+// of namespaces, static members of types.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "metal/translate/constant_expression.h"
+#include "metal/translate/cursor.h"
+
+namespace assay::metal::translate {
+
+// What a number in an attribute may be made of, for messages.
+inline constexpr std::string_view kAcceptedConstants =
+    "it is made of integer literals, enumerators and constexpr or constant integers of namespaces and types (with values of the same "
+    "kind, declared before), casts between integer types, and operators";
+
+class NamedConstants {
+ public:
+  explicit NamedConstants(const Cursor& tokens) : tokens_(tokens) {}
+
+  // Reads the declarations of the whole file. What is no constant of this kind is passed over, whatever it is.
+  void collect();
+
+  // The value of the tokens [first, last) in `scope`, which is empty or ends in `::`.
+  [[nodiscard]] std::optional<std::int64_t> value(std::size_t first, std::size_t last, const std::string& scope) const;
+
+ private:
+  [[nodiscard]] ConstantNames names_in(const std::string& scope) const;
+  template <typename Entry>
+  [[nodiscard]] std::optional<Entry> find(const std::map<std::string, Entry>& table, const std::string& name,
+                                          const std::string& scope) const;
+
+  void read_scope(std::size_t first, std::size_t last, const std::string& scope);
+  // Each reads what begins at `first` and returns the token to go on with.
+  std::size_t read_declaration(std::size_t first, std::size_t last, const std::string& scope);
+  std::size_t read_namespace(std::size_t keyword, std::size_t last, const std::string& scope);
+  std::size_t read_using(std::size_t keyword, std::size_t last, const std::string& scope);
+  std::size_t read_enumeration(std::size_t keyword, std::size_t last, const std::string& scope);
+  std::size_t read_type(std::size_t keyword, std::size_t last, const std::string& scope);
+  std::size_t read_variables(std::size_t first, std::size_t last, const std::string& scope);
+  void read_enumerators(std::size_t open, IntegerType type, const std::vector<std::string>& scopes);
+  // `type` is the range of its tokens, specifiers among them.
+  void read_variable(std::pair<std::size_t, std::size_t> type, std::size_t name, std::size_t end, const std::string& scope);
+
+  [[nodiscard]] std::size_t past_attributes(std::size_t index) const;
+  [[nodiscard]] std::size_t next_of(std::size_t first, std::size_t last, std::string_view one, std::string_view other) const;
+
+  const Cursor& tokens_;
+  std::map<std::string, Integer> values_;  // by qualified name
+  std::map<std::string, IntegerType> types_;
+  std::vector<std::pair<std::string, std::string>> directives_;  // `using namespace`: where, and of which
+};
+
+}  // namespace assay::metal::translate

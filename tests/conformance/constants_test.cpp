@@ -1,0 +1,201 @@
+// Constants by name: indices in attributes, and constexpr functions that call themselves.
+//
+// Source of all expectations: the C++17 rules for integer constant expressions, which Metal adopts, by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "metal/library.h"
+#include "metal/pipeline.h"
+#include "tests/conformance/execute.h"
+
+namespace assay::conformance {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string with_library(std::string_view source) { return "#include <metal_stdlib>\nusing namespace metal;\n" + std::string(source); }
+
+// Of the argument `x` in a file that holds `declarations`.
+std::uint32_t index_of(std::string_view declarations, std::string_view index) {
+  const auto source =
+      with_library(fmt::format("{}\nkernel void test(device int* x [[buffer({})]]) {{ x[0] = 1; }}\n", declarations, index));
+  const auto library = metal::Library::from_source(source, "test.metal");
+  return library->pipeline({"test", {}})->layout().find("x")->index;
+}
+
+struct IndexRow {
+  std::string declarations;
+  std::string index;
+  std::uint32_t expected;
+};
+
+TEST(NamedIndex, IsAnythingThatHasAValueWhenItIsCompiled) {
+  const std::vector<IndexRow> rows = {
+      {"enum { kA, kB, kC = 7, kD };", "kD", 8},
+      {"enum Slot { kOut = 1 << 2, kIn = kOut + 1, kLast };", "kLast", 6},
+      {"enum Slot : uchar { kOut = 3 };", "Slot::kOut", 3},
+      {"enum class Slot : uint { out = 4, in };", "Slot::in", 5},
+      {"enum class Slot { out = 4, in }; constant constexpr int kNext = int(Slot::in) + 1;", "kNext", 6},
+      {"typedef enum { kA = 2, kB } Slot;", "kB", 3},
+      {"typedef enum { kA = 2, kB } Slot;", "Slot(kB)", 3},
+      {"constexpr int kA = 3;", "kA", 3},
+      {"constant constexpr uint kA = 3;", "kA + 1", 4},
+      {"static constexpr constant uint kA{5};", "kA", 5},
+      {"static constant constexpr const ushort kA = 2, kB = kA * 3;", "kB", 6},
+      {"constant int kA = 9;", "kA", 9},
+      {"constexpr auto kA = 9u;", "kA", 9},
+      {"using index_t = uint; constexpr index_t kA = 9;", "kA", 9},
+      {"namespace a { constexpr int kA = 3; namespace b { constexpr int kB = kA + 1; } }", "a::b::kB", 4},
+      {"namespace a::b { constexpr int kB = 4; } using namespace a;", "b::kB", 4},
+      {"namespace { constexpr int kA = 3; } namespace a { constexpr int kA = 4; constexpr int kB = ::kA; }", "a::kB", 3},
+      {"inline namespace v1 { constexpr int kA = 3; }", "v1::kA + kA", 6},
+      {"struct Slots { static constexpr constant int kA = 3; enum { kB = kA + 1 }; struct In { static constexpr int kC = kB + 1; }; };",
+       "Slots::kA + Slots::kB * Slots::In::kC", 23},
+      {"template <typename T> struct Skipped { static constexpr int kA = sizeof(T); }; inline int f(int kA) { constexpr int k = 1; return "
+       "kA + "
+       "k; } constexpr int kA = 3;",
+       "kA", 3},
+      // Operators, casts and the types they have.
+      {"", "(7 - 1) * 2 / 5 % 3", 2},
+      {"", "1 << 4 >> 1 | 1 & 3 ^ 2", 11},
+      {"", "~0u >> 28", 15},
+      {"", "-7 / 2 + 0x10 - 0b11 - 010", 2},
+      {"", "(uint)3 + uint(4) + static_cast<ushort>(65537) + unsigned(1) + (unsigned char)256 + uint8_t{2}", 11},
+      {"", "(2 > 1) + (2 >= 2) + (1 < 2) + (1 <= 0) + (3 == 3) + (3 != 3) + !0", 5},
+      {"", "-1 < 1u ? 3 : 4", 4},
+      {"constexpr int kZero = 0;", "kZero == 0 ? 1 : 4 / kZero", 1},
+      {"constexpr bool kOn = true;", "(kOn && !false) || kOn", 1},
+      {"constexpr uchar kA = 260;", "kA", 4},
+  };
+  for (const auto& row : rows) EXPECT_EQ(index_of(row.declarations, row.index), row.expected) << row.declarations << " " << row.index;
+}
+
+TEST(NamedIndex, BindsBuffersOfEachKernelByItsOwnNames) {
+  const std::string source = with_library(R"(
+enum class Decode : uint { out, keys, values = 3 };
+namespace prefill { constant constexpr int kOut = 0; constant constexpr int kKeys = kOut + 2; enum { kScratch = 0 }; }
+kernel void decode(device int* out [[buffer(Decode::out)]], device const int* keys [[buffer(uint(Decode::keys))]],
+                   constant int& n [[buffer(Decode::values)]], uint t [[thread_index_in_threadgroup]]) { out[t] = keys[t] * n; }
+namespace prefill {
+kernel void prefill(device int* out [[buffer(kOut)]], device const int* keys [[buffer(kKeys)]],
+                    threadgroup int* scratch [[threadgroup(kScratch)]], uint t [[thread_index_in_threadgroup]]) {
+  scratch[t] = keys[t]; threadgroup_barrier(mem_flags::mem_threadgroup); out[t] = scratch[31 - t] + 100;
+}
+}
+)");
+  std::vector<std::uint32_t> ramp(32);
+  for (std::uint32_t t = 0; t < 32; ++t) ramp[t] = t;
+  const auto decoded = execute({.source = source, .kernel = "decode", .inputs = {ramp, {0}, {5}}});
+  const auto filled = execute({.source = source, .kernel = "prefill::prefill", .inputs = {{0}, ramp}, .threadgroup_bytes = 128});
+  for (std::uint32_t t = 0; t < 32; ++t) {
+    EXPECT_EQ(decoded.output[t], 5 * t);
+    EXPECT_EQ(filled.output[t], 131 - t);
+  }
+}
+
+TEST(NamedIndex, NumbersFunctionConstants) {
+  const std::string source = with_library(R"(
+enum { kWidthIndex = 100, kGainIndex };
+struct Flags { static constant constexpr int kWide = kGainIndex + 1; };
+constant int width [[function_constant(kWidthIndex)]];
+constant float gain [[function_constant(kGainIndex)]];
+constant bool wide [[function_constant(Flags::kWide)]];
+kernel void test(device int* out) { out[0] = wide ? width * int(gain) : is_function_constant_defined(gain) ? -1 : -2; }
+)");
+  const auto run = [&](std::map<std::uint32_t, metal::FunctionConstant> constants) {
+    return static_cast<int>(execute({.source = source, .threads = {1, 1, 1}, .constants = std::move(constants)}).output[0]);
+  };
+  EXPECT_EQ(run({{100, std::int64_t{7}}, {101, 3.0}, {102, true}}), 21);
+  EXPECT_EQ(run({{100, std::int64_t{7}}, {101, 3.0}, {102, false}}), -1);
+  EXPECT_EQ(run({{100, std::int64_t{7}}, {102, false}}), -2);
+}
+
+TEST(NamedIndex, LimitsThreads) {
+  const auto library = metal::Library::from_source(with_library(R"(
+enum class Limit { rows = 2 };
+constant constexpr uint kLanes = 32;
+[[max_total_threads_per_threadgroup(kLanes * 4)]] kernel void a(device int* out) { out[0] = 1; }
+[[kernel, max_total_threads_per_threadgroup(Limit::rows)]] void b(device int* out) { out[0] = 1; }
+template <int kLanes> [[kernel, max_total_threads_per_threadgroup(kLanes * 4)]] void c(device int* out) { out[0] = kLanes; }
+template [[host_name("c_3")]] [[kernel]] void c<3>(device int* out);
+template <typename T> kernel void d(device T* out) { out[0] = 1; }
+template [[host_name("d_int"), max_total_threads_per_threadgroup(kLanes + 1)]] kernel void d<int>(device int* out);
+)"),
+                                                   "test.metal");
+  const auto limit = [&](std::string kernel) { return library->pipeline({std::move(kernel), {}})->layout().max_total_threads; };
+  EXPECT_EQ(limit("a"), 128u);
+  EXPECT_EQ(limit("b"), 2u);
+  EXPECT_EQ(limit("c_3"), 12u);  // the template's parameter, not the constant of the same name
+  EXPECT_EQ(limit("d_int"), 33u);
+}
+
+TEST(NamedIndex, IsRefusedByNameWhereItHasNoValue) {
+  const auto refusal = [](std::string_view source) { return failure({.source = with_library(source)}); };
+  for (const std::string_view declarations :
+       {"", "int kIndex();", "constexpr float kIndex = 1;", "constant int kIndex[2] = {1, 2};", "constexpr int kIndex = 1 / 0;",
+        "namespace a { constexpr int kIndex = 1; }", "enum class Slot { kIndex };", "constant int kIndex [[function_constant(0)]];"}) {
+    EXPECT_THAT(refusal(fmt::format("{} kernel void test(device int* out [[buffer(kIndex)]]) {{ out[0] = 1; }}", declarations)),
+                AllOf(StartsWith("test.metal:3: error:"), HasSubstr("'out'"), HasSubstr("[[buffer(kIndex)]]"),
+                      HasSubstr("integer literals"), HasSubstr("enumerators"), HasSubstr("constexpr")))
+        << declarations;
+  }
+  EXPECT_THAT(refusal("enum { kLast = 31 };\nkernel void test(device int* out [[buffer(kLast)]]) { out[0] = 1; }"),
+              AllOf(StartsWith("test.metal:4: error:"), HasSubstr("[[buffer(kLast)]]"), HasSubstr("0 to 30")));
+  EXPECT_THAT(refusal("constant int n [[function_constant(kN)]];\nkernel void test(device int* out) { out[0] = n; }"),
+              AllOf(StartsWith("test.metal:3: error:"), HasSubstr("'n'"), HasSubstr("'kN'"), HasSubstr("enumerators")));
+  EXPECT_THAT(refusal("template <typename T> kernel void f(device T* out) { out[0] = 1; }\n"
+                      "template [[host_name(\"test\"), max_total_threads_per_threadgroup(kN)]] kernel void f<int>(device int* out);"),
+              AllOf(StartsWith("test.metal:4: error:"), HasSubstr("max_total_threads_per_threadgroup(kN)"), HasSubstr("enumerators")));
+}
+
+// ---- constexpr functions that call themselves
+
+constexpr std::string_view kRecursive = R"(
+constexpr int lg(int n) { return n <= 1 ? 0 : 1 + lg(n / 2); }
+constexpr uint fib(uint n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+template <typename T> static constexpr T power(T x, int n) {
+  if (n == 0) return T(1);
+  const T root = power<T>(x, n / 2);
+  return n % 2 ? root * root * x : root * root;
+}
+struct Tile { static constexpr int gcd(int a, int b) { return b == 0 ? a : gcd(b, a % b); } };
+template <int N> int width() { return lg(N * 4); }
+constexpr int forever(int n) { return n == 0 ? 0 : forever(n + 1); }
+int plain(int n) { return n <= 1 ? 0 : 1 + plain(n / 2); }
+)";
+
+TEST(ConstexprRecursion, IsEvaluatedWhereverItsArgumentsAreConstant) {
+  const auto outcome = execute({.source = with_library(std::string(kRecursive) + R"(
+constant constexpr int kLog = lg(1024);
+kernel void test(device int* out, uint t [[thread_index_in_threadgroup]]) {
+  static_assert(lg(256) == 8, "");
+  int a[lg(8)];
+  for (int i = 0; i < lg(8); ++i) a[i] = i + int(t);
+  const int n = 64;
+  out[8 * t + 0] = lg(256) + a[2]; out[8 * t + 1] = kLog; out[8 * t + 2] = fib(12); out[8 * t + 3] = int(power(2.5f, 2) * 4);
+  out[8 * t + 4] = Tile::gcd(84, 36); out[8 * t + 5] = width<16>(); out[8 * t + 6] = lg(n / 2); out[8 * t + 7] = lg(lg(256));
+})"),
+                                .output_words = 256});
+  EXPECT_TRUE(outcome.hazards.empty());
+  const std::array<std::uint32_t, 8> expected = {10, 10, 144, 25, 12, 6, 5, 3};
+  for (std::uint32_t word = 0; word < 256; ++word) EXPECT_EQ(outcome.output[word], expected[word % 8] + (word % 8 == 0 ? word / 8 : 0));
+}
+
+TEST(ConstexprRecursion, IsRefusedByNameAtRunTime) {
+  const auto refusal = [](std::string_view value) {
+    return failure(
+        {.source = with_library(fmt::format(
+             "{}kernel void test(device int* out, uint t [[thread_index_in_threadgroup]]) {{ out[t] = {}; }}", kRecursive, value))});
+  };
+  EXPECT_THAT(refusal("lg(t)"), AllOf(StartsWith("test.metal:4: error:"), HasSubstr("'lg'"), HasSubstr("recursion")));
+  EXPECT_THAT(refusal("lg(8) + Tile::gcd(84, t)"), AllOf(StartsWith("test.metal:11: error:"), HasSubstr("'gcd'"), HasSubstr("recursion")));
+  EXPECT_THAT(refusal("forever(1)"), AllOf(HasSubstr("'forever'"), HasSubstr("recursion")));
+  EXPECT_THAT(refusal("plain(4)"), AllOf(HasSubstr("'plain'"), HasSubstr("recursion")));
+}
+
+}  // namespace
+}  // namespace assay::conformance
