@@ -1,4 +1,4 @@
-// Entry points and the constants that specialise them.
+// Entry points.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -127,58 +127,6 @@ const Translator::Primary* Translator::primary_of(std::string_view callee, std::
     if (primary->name == name && (!count_known || primary->parameters.size() == parameter_count)) return &*primary;
   }
   return nullptr;
-}
-
-std::size_t Translator::function_constant(std::size_t first) {
-  const std::size_t probe_end = std::min(first + 64, tokens_.size());
-  std::size_t name = first;
-  const AttributeList* found = nullptr;
-  for (std::size_t index = first; index < probe_end && found == nullptr; ++index) {
-    if (tokens_[index].is(";") || tokens_[index].is("{") || tokens_[index].is("(")) return first;
-    if (const auto attribute = attribute_end_.find(index); attribute != attribute_end_.end()) {
-      const auto list = std::lower_bound(attributes_.begin(), attributes_.end(), index,
-                                         [](const AttributeList& l, std::size_t at) { return l.first < at; });
-      if (list->find("function_constant") != nullptr) found = &*list;
-      index = attribute->second;
-    } else if (tokens_[index].kind == TokenKind::identifier) {
-      name = index;
-    }
-  }
-  if (found == nullptr) return first;
-  const std::size_t end = tokens_.semicolon(first);
-  const auto* attribute = found->find("function_constant");
-  const auto value = constants_.value(attribute->first_argument, attribute->last_argument, qualified(""));
-  if (!value) {
-    tokens_.fail(name, fmt::format("function constant '{}': the index '{}' is not known: {}", tokens_[name].text,
-                                   tokens_.text(attribute->first_argument, attribute->last_argument), kAcceptedConstants));
-  }
-  if (*value < 0 || *value > 65535)
-    tokens_.fail(name, fmt::format("function constant '{}': the index must be an integer from 0 to 65535", tokens_[name].text));
-
-  FunctionConstantUse constant;
-  constant.name = tokens_[name].text;
-  for (std::size_t index = first; index < name; ++index) {
-    const Token& token = tokens_[index];
-    if (token.is("constant") || token.is("const") || token.is("static") || token.is("constexpr")) continue;
-    if (!constant.type.empty()) constant.type += ' ';
-    constant.type += token.text;
-  }
-  constant.index = static_cast<std::uint32_t>(*value);
-  constant.file = tokens_.file(name);
-  constant.line = tokens_[name].line;
-  constant.first_token = first;
-  constant.last_token = end;
-  tokens_.remove(first, end);
-  result_.constants_.push_back(std::move(constant));
-  return end + 1;
-}
-
-void Translator::defined_query(std::size_t index) {
-  if (!tokens_[index + 1].is("(") || !tokens_[index + 3].is(")"))
-    tokens_.fail(index, "is_function_constant_defined takes the name of a function constant");
-  result_.defined_queries_.push_back({index, index + 3, std::string(tokens_[index + 2].text)});
-  // What stands around the query, of a conditional say, stays.
-  for (std::size_t token = index; token <= index + 3; ++token) tokens_[token].replacement = "";
 }
 
 // A kernel's declaration or definition. Its tokens stay (it becomes an ordinary function); only graphics functions go.

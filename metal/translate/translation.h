@@ -55,8 +55,7 @@ struct FunctionConstantUse {
   std::uint32_t index = 0;
   std::string file;
   std::uint32_t line = 0;
-  std::size_t first_token = 0;  // the declaration, `constant` to `;`
-  std::size_t last_token = 0;
+  std::size_t last_token = 0;  // of the declaration
 };
 
 class Translation {

@@ -72,12 +72,15 @@ class Translator {
   [[nodiscard]] bool inside_expressions() const;
   [[nodiscard]] std::size_t operand_end(std::size_t first) const;
 
-  // ---- kernels.cpp: entry points and function constants
+  // ---- function_constants.cpp
+  // The token to go on with if the statement at `first` declares function constants, else `first`.
+  std::size_t function_constant(std::size_t first);
+  void defined_query(std::size_t index);
+
+  // ---- kernels.cpp: entry points
   // Each returns the token to go on with if it has dealt with the statement at `first`, else `first`.
   std::size_t explicit_instantiation(std::size_t first);
-  std::size_t function_constant(std::size_t first);
   std::size_t kernel_function(std::size_t first);
-  void defined_query(std::size_t index);
   struct Attributes {
     std::string host_name;
     bool kernel = false;

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "metal/library.h"
-#include "metal/pipeline.h"
+#include "metal/translate/translation.h"
 #include "tests/conformance/execute.h"
 
 namespace assay::conformance {
@@ -19,12 +19,10 @@ using testing::StartsWith;
 
 std::string with_library(std::string_view source) { return "#include <metal_stdlib>\nusing namespace metal;\n" + std::string(source); }
 
-// Of the argument `x` in a file that holds `declarations`.
+// Of the argument `x` in a file that holds `declarations`. Nothing is compiled: the host needs indices before.
 std::uint32_t index_of(std::string_view declarations, std::string_view index) {
-  const auto source =
-      with_library(fmt::format("{}\nkernel void test(device int* x [[buffer({})]]) {{ x[0] = 1; }}\n", declarations, index));
-  const auto library = metal::Library::from_source(source, "test.metal");
-  return library->pipeline({"test", {}})->layout().find("x")->index;
+  const auto source = fmt::format("{}\nkernel void test(device int* x [[buffer({})]]) {{ x[0] = 1; }}\n", declarations, index);
+  return metal::translate::Translation::of(source, "test.metal").find("test")->parameters.at(0).index;
 }
 
 struct IndexRow {
@@ -150,6 +148,29 @@ TEST(NamedIndex, IsRefusedByNameWhereItHasNoValue) {
   EXPECT_THAT(refusal("template <typename T> kernel void f(device T* out) { out[0] = 1; }\n"
                       "template [[host_name(\"test\"), max_total_threads_per_threadgroup(kN)]] kernel void f<int>(device int* out);"),
               AllOf(StartsWith("test.metal:4: error:"), HasSubstr("max_total_threads_per_threadgroup(kN)"), HasSubstr("enumerators")));
+}
+
+TEST(FunctionConstants, AreDeclaredWhereverCxxAllows) {
+  const std::string source = with_library(R"(
+namespace shape {
+constant int width [[function_constant(0)]], height [[function_constant(1)]];
+constant int depth = is_function_constant_defined(height) ? height : 3;
+}
+[[function_constant(2)]] constant bool wide;
+static constant half scale [[maybe_unused]] [[function_constant(3)]];
+kernel void test(device int* out, device const int* extra [[buffer(1), function_constant(shape::height)]]) {
+  out[0] = (is_function_constant_defined(shape::width) ? shape::width : -1) * shape::depth + (wide ? int(scale) : 0);
+}
+)");
+  const auto run = [&](std::map<std::uint32_t, metal::FunctionConstant> constants) {
+    return static_cast<int>(
+        execute({.source = source, .inputs = {{0}}, .threads = {1, 1, 1}, .constants = std::move(constants)}).output[0]);
+  };
+  EXPECT_EQ(run({{0, std::int64_t{7}}, {1, std::int64_t{5}}, {2, true}, {3, 100.0}}), 135);
+  EXPECT_EQ(run({{1, std::int64_t{5}}, {2, false}, {3, 100.0}}), -5);
+  EXPECT_THAT(
+      failure({.source = with_library("constant int a [[function_constant(0)]], b;\nkernel void test(device int* out) { out[0] = a; }")}),
+      AllOf(StartsWith("test.metal:3: error:"), HasSubstr("'b'"), HasSubstr("is none")));
 }
 
 // ---- constexpr functions that call themselves
