@@ -23,6 +23,7 @@
 #include "simdgroup_matrix.h"
 #include "ternary.h"
 #include "traits.h"
+#include "type_properties.h"
 #include "types.h"
 #include "vec.h"
 #include "vendor_names.h"

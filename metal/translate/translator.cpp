@@ -390,6 +390,7 @@ void Translator::rewrite_conditional(std::size_t question_mark) {
       return;
     }
   }
+  if (colon == question_mark + 1) return;  // `a ?: b`
   static constexpr std::array<std::string_view, 13> kAssignments = {
       "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", ",", ";", ")", "]"};
   nested = 0;

@@ -1,0 +1,77 @@
+// What Metal's compiler takes from C++ and GNU C and OpenCL's leaves out, and where conditionals may stand.
+#include <gtest/gtest.h>
+
+#include "tests/conformance/rows.h"
+
+namespace assay::conformance {
+namespace {
+
+TEST(Dialect, Rows) {
+  check_rows(
+      "dialect",
+      {
+          {"bit-fields",
+           kCxx,
+           "Bits b; b.low = U(0); b.middle = 0xabc; b.high = -3; o[0] = b.low + b.middle; o[1] = uint(int(b.high)); o[2] = sizeof(Bits); "
+           "device Bits* d = (device Bits*)(o + 3); *d = b; d->low = 1; ++d->middle;",
+           {0x17},
+           {7 + 0xabc, n(-3), 4, 0xfffdabd1}},
+          {"a ?: b", "GNU C", "o[0] = U(0) ?: 7; o[1] = U(1) ?: 7; o[2] = (U(1) ?: U(0)) ?: 1;", {5, 0}, {5, 7, 5}},
+          {"a conditional that is an lvalue",
+           kCxx,
+           "int x = 1, y = 2; (U(0) > 1 ? x : y) = 7; thread int& r = U(0) > 1 ? x : y; r += 1; *&(U(0) > 1 ? y : x) += 10; o[0] = x; o[1] "
+           "= y;",
+           {3},
+           {8, 12}},
+          {"conditionals in constant expressions",
+           kCxx,
+           "o[0] = Sized<>::value + Sized<7>::value * 100; o[1] = sizeof(Sized<7>); switch (U(0)) { case (kThree > 2 ? 4 : 5): o[2] = 1; "
+           "break; default: o[2] = 2; } float a[kThree > 4 ? 8 : 4]; o[3] = sizeof(a);",
+           {4},
+           {4 + 1400, 32, 1, 16}},
+          {"conditionals of commas, assignments and calls without value",
+           kCxx,
+           "int x = 0, y = 0; x = U(0) ? y = 2, 4 : 6; U(0) ? grow(x) : grow(y); !U(0) ? grow(x) : grow(y); o[0] = x; o[1] = y;",
+           {1},
+           {5, 3}},
+      },
+      R"msl(
+struct Bits { uint low : 4; uint middle : 12; int high : 16; };
+constant constexpr int kThree = 3;
+template <int N = (kThree > 1) ? 2 : 3> struct Sized { static constexpr constant int value = N > 1 ? N * 2 : 0; alignas(N > 1 ? 16 : 8) float x[N > 4 ? 8 : 4]; };
+void grow(thread int& x) { x += 1; }
+)msl");
+}
+
+TEST(Dialect, TypeTraits) {
+  check_rows("type traits",
+             {
+                 {"underlying_type and common_type",
+                  kCxx,
+                  "o[0] = is_same_v<underlying_type_t<Kind>, ushort>; o[1] = is_same_v<common_type_t<half, float>, float>; o[2] = "
+                  "is_same_v<common_type_t<uchar, short, int>, int>;",
+                  {},
+                  {1, 1, 1}},
+                 {"extents and ranks",
+                  kCxx,
+                  "o[0] = extent_v<int[3]>; o[1] = extent_v<int[3][5], 1>; o[2] = rank_v<int[2][2]>; o[3] = alignment_of_v<float4>; o[4] = "
+                  "is_same_v<remove_all_extents_t<half[2][3]>, half>;",
+                  {},
+                  {3, 5, 2, 16, 1}},
+                 {"what a type can be",
+                  kCxx,
+                  "o[0] = is_scalar_v<Kind> && is_scalar_v<half> && !is_scalar_v<Own>; o[1] = is_fundamental_v<bfloat> && "
+                  "!is_fundamental_v<Kind>; o[2] = is_default_constructible_v<Plain> && !is_default_constructible_v<Own>; o[3] = "
+                  "is_copy_constructible_v<Own>; o[4] = is_trivially_default_constructible_v<Plain>;",
+                  {},
+                  {1, 1, 1, 1, 1}},
+             },
+             R"msl(
+enum class Kind : ushort { a };
+struct Plain { int x; };
+struct Own { int x; Own(int y) : x(y) {} };
+)msl");
+}
+
+}  // namespace
+}  // namespace assay::conformance
