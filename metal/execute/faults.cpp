@@ -37,7 +37,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     return;
   }
   current_guard = nullptr;
-  guard->fault = {info->si_addr, stack_pointer_of(context), signal};
+  guard->fault = {info->si_addr, info->si_code != SI_KERNEL, stack_pointer_of(context), signal};
   siglongjmp(guard->escape, 1);
 }
 

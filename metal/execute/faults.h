@@ -9,6 +9,7 @@ namespace assay::metal::execute {
 
 struct Fault {
   const void* address = nullptr;        // what was touched
+  bool address_known = true;            // x86 does not tell it where it is misaligned for a vector or out of any range
   const void* stack_pointer = nullptr;  // of the flow that touched it
   int signal = 0;
 };

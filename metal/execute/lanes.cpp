@@ -157,10 +157,12 @@ Hazard Threadgroup::invalid_access(const Fault& fault) const {
     overflow = fault.address >= culprit->stack_bottom - StackPool::kStackBytes / 2 &&
                fault.address < culprit->stack_bottom + 2 * StackPool::kGuardBytes;
   }
-  const std::string what = overflow
-                               ? fmt::format("needs more than the {} KiB of memory for its own variables", StackPool::kStackBytes >> 10)
-                           : fault.signal == SIGFPE ? std::string("met an arithmetic trap")
-                                                    : "touched " + describe_address(fault.address);
+  const std::string what =
+      overflow                 ? fmt::format("needs more than the {} KiB of memory for its own variables", StackPool::kStackBytes >> 10)
+      : fault.signal == SIGFPE ? std::string("met an arithmetic trap")
+      : !fault.address_known
+          ? std::string("touched a vector at an address that is no multiple of its alignment, or an address out of any range")
+          : "touched " + describe_address(fault.address);
   hazard.message = fmt::format("invalid access: {} {} (threadgroup {}, {}, {})", who, what, launch_->position.x, launch_->position.y,
                                launch_->position.z);
   return hazard;

@@ -231,6 +231,16 @@ TEST(InvalidAccess, EndsOneThreadgroupAndIsAHazard) {
   EXPECT_EQ(outcome.output[95], 2u);
 }
 
+#if defined(__x86_64__)
+// The processor names no address then; it must not be told as one where no buffer is.
+TEST(InvalidAccess, AtAnAddressThatNoProcessorHas) {
+  const auto outcome = execute({.source = with_library("kernel void test(device int* out, uint t [[thread_index_in_threadgroup]]) {\n"
+                                                       "  out[t + (1ul << 60)] = 1;\n}")});
+  ASSERT_EQ(outcome.hazards.size(), 1u);
+  EXPECT_THAT(outcome.hazards[0].message, AllOf(HasSubstr("alignment"), HasSubstr("out of any range"), Not(HasSubstr("no buffer"))));
+}
+#endif
+
 TEST(InvalidAccess, AnOverrunOfABufferIsNamed) {
   const auto outcome = execute({.source = with_library("kernel void test(device int* out, device const int* in, uint t "
                                                        "[[thread_index_in_threadgroup]]) {\n  out[t] = in[t + 1000];\n}"),
