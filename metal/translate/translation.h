@@ -89,7 +89,7 @@ class Translation {
     std::size_t last_token;
     std::string name;
   };
-  std::vector<std::size_t> const_thread_words_;         // the `thread` of `const thread T&` and of `f() const thread`
+  std::vector<std::size_t> const_thread_words_;         // the `thread` of `const thread T&`, say, and of `f() const thread`
   std::vector<std::size_t> unqualified_const_members_;  // last tokens of declarators without an address space
   std::vector<std::size_t> unqualified_members_;
   // A cast's operand, from its first to its last token, and the type it becomes.

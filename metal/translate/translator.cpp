@@ -525,13 +525,15 @@ bool Translator::used_as_name(std::size_t index) const {
           tokens_[index - 1].kind == TokenKind::identifier);
 }
 
-// `const thread T&`, `thread const T&`, `T const thread&`: the `&` comes before anything that ends the parameter.
-bool Translator::is_const_reference(std::size_t thread) const {
+// `const thread T&`, `thread const T&`, `T const thread&`: the `&` comes before anything that ends the parameter. A base's
+// `static_cast<const thread T*>(this)` names its own object, which may be such a temporary too.
+bool Translator::may_name_temporary(std::size_t thread) const {
   bool is_const = thread > 0 && tokens_[thread - 1].is("const");
   for (std::size_t index = thread + 1; index < tokens_.size(); ++index) {
     const Token& token = tokens_[index];
     if (token.is("const")) is_const = true;
     if (token.is("&")) return is_const;
+    if (token.is("*")) return is_const && tokens_[index + 1].is(">") && tokens_[index + 2].is("(") && tokens_[index + 3].is("this");
     if (token.is("<")) {
       const auto close = tokens_.closing_angle(index);
       if (!close) return false;
@@ -557,7 +559,7 @@ void Translator::replace_words() {
         token.replacement = kConstant;
       } else if (token.is("thread")) {
         token.replacement = "__private";
-        if (is_const_reference(index)) result_.const_thread_words_.push_back(index);
+        if (may_name_temporary(index)) result_.const_thread_words_.push_back(index);
       } else if (token.is("threadgroup")) {
         token.replacement = "__local";
       } else {

@@ -56,7 +56,7 @@ class Translator {
   void mark_loop(std::size_t keyword);
   bool rewrite_threadgroup_variable(std::size_t first);
   void replace_words();
-  [[nodiscard]] bool is_const_reference(std::size_t thread) const;
+  [[nodiscard]] bool may_name_temporary(std::size_t thread) const;
   [[nodiscard]] bool used_as_name(std::size_t index) const;
 
   // ---- constexpr_functions.cpp

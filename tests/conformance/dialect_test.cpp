@@ -34,12 +34,22 @@ TEST(Dialect, Rows) {
            "int x = 0, y = 0; x = U(0) ? y = 2, 4 : 6; U(0) ? grow(x) : grow(y); !U(0) ? grow(x) : grow(y); o[0] = x; o[1] = y;",
            {1},
            {5, 3}},
+          {"a base that knows its derived class, called on a temporary",
+           kCxx,
+           "o[0] = Leaf(U(0)).twice() + Leaf(2).thrice(); const Leaf leaf(5); o[1] = leaf.twice();",
+           {3},
+           {12, 10}},
       },
       R"msl(
 struct Bits { uint low : 4; uint middle : 12; int high : 16; };
 constant constexpr int kThree = 3;
 template <int N = (kThree > 1) ? 2 : 3> struct Sized { static constexpr constant int value = N > 1 ? N * 2 : 0; alignas(N > 1 ? 16 : 8) float x[N > 4 ? 8 : 4]; };
 void grow(thread int& x) { x += 1; }
+template <typename Derived> struct Base {
+  uint twice() const { return 2 * static_cast<const thread Derived*>(this)->get(); }
+  uint thrice() const { return 3 * static_cast<thread const Derived&>(*this).get(); }
+};
+struct Leaf : Base<Leaf> { uint x; Leaf(uint v) : x(v) {} uint get() const { return x; } };
 )msl");
 }
 
