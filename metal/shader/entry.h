@@ -93,7 +93,7 @@ struct without_space<__global T> {
 template <typename T>
 using declared = typename without_space<T>::type;
 
-// What a member function of a device object returns, in the space that its object is really in.
+// What a member function of a device object returns or keeps, in the space that its object is really in.
 template <typename T>
 inline __attribute__((opencl_global_device)) T& device_reference(__global T& place) {
   return *(__attribute__((opencl_global_device)) T*)&place;
@@ -101,6 +101,10 @@ inline __attribute__((opencl_global_device)) T& device_reference(__global T& pla
 template <typename T>
 inline __attribute__((opencl_global_device)) T* device_pointer(__global T* place) {
   return (__attribute__((opencl_global_device)) T*)place;
+}
+template <typename T>
+inline T device_pointer(T other) {
+  return other;
 }
 
 // `half(x)` of a bfloat, spelled `half((cast_to<half>(), x))`: the comma hands on a float where clang has no conversion, and is

@@ -15,6 +15,10 @@ bool is_close(const Token& token) { return token.is(")") || token.is("]") || tok
 
 }  // namespace
 
+bool is_space_word(const Token& token) {
+  return token.is("device") || token.is("constant") || token.is("thread") || token.is("threadgroup");
+}
+
 const Attribute* AttributeList::find(std::string_view name) const {
   const auto found = std::find_if(attributes.begin(), attributes.end(), [&](const Attribute& attribute) { return attribute.name == name; });
   return found == attributes.end() ? nullptr : &*found;

@@ -26,6 +26,9 @@ struct AttributeList {
   [[nodiscard]] const Attribute* find(std::string_view name) const;
 };
 
+// Whether it names an address space.
+[[nodiscard]] bool is_space_word(const Token& token);
+
 class Cursor {
  public:
   explicit Cursor(TokenStream& stream) : stream_(stream) {}

@@ -45,6 +45,14 @@ class Translator {
   [[nodiscard]] bool head_has_function(std::size_t first, std::size_t brace) const;
   [[nodiscard]] bool inside_function() const;
   void rewrite_template_parameters(std::size_t keyword);
+  void rewrite_conditional(std::size_t question_mark);
+  void mark_loop(std::size_t keyword);
+  bool rewrite_threadgroup_variable(std::size_t first);
+  void replace_words();
+  [[nodiscard]] bool may_name_temporary(std::size_t thread) const;
+  [[nodiscard]] bool used_as_name(std::size_t index) const;
+
+  // ---- members.cpp
   void rewrite_member_qualifiers(std::size_t close_parenthesis);
   void note_unqualified_member(std::size_t close_parenthesis, std::size_t end);
   [[nodiscard]] bool names_constructor(std::size_t close_parenthesis) const;
@@ -52,12 +60,7 @@ class Translator {
   void drop_member(std::size_t last);
   [[nodiscard]] std::size_t member_end(std::size_t end) const;
   void place_returned_in_device(std::size_t close_parenthesis, std::size_t brace);
-  void rewrite_conditional(std::size_t question_mark);
-  void mark_loop(std::size_t keyword);
-  bool rewrite_threadgroup_variable(std::size_t first);
-  void replace_words();
-  [[nodiscard]] bool may_name_temporary(std::size_t thread) const;
-  [[nodiscard]] bool used_as_name(std::size_t index) const;
+  void place_locals_in_device(std::size_t brace);
 
   // ---- constexpr_functions.cpp
   [[nodiscard]] bool inside_constexpr_function() const;

@@ -34,6 +34,12 @@ TEST(Dialect, Rows) {
            "int x = 0, y = 0; x = U(0) ? y = 2, 4 : 6; U(0) ? grow(x) : grow(y); !U(0) ? grow(x) : grow(y); o[0] = x; o[1] = y;",
            {1},
            {5, 3}},
+          {"members of a device object kept in device pointers and references",
+           "MSL 4",
+           "device Ring* d = (device Ring*)(o + 2); d->head = 1; for (int k = 0; k < 4; ++k) d->data[k] = k; d->push(U(0)); o[0] = "
+           "d->self()->sum(o + 3); o[1] = d->total();",
+           {7},
+           {12 + 7, 12, 2, 0, 7, 2, 3}},
           {"a base that knows its derived class, called on a temporary",
            kCxx,
            "o[0] = Leaf(U(0)).twice() + Leaf(2).thrice(); const Leaf leaf(5); o[1] = leaf.twice();",
@@ -45,6 +51,14 @@ struct Bits { uint low : 4; uint middle : 12; int high : 16; };
 constant constexpr int kThree = 3;
 template <int N = (kThree > 1) ? 2 : 3> struct Sized { static constexpr constant int value = N > 1 ? N * 2 : 0; alignas(N > 1 ? 16 : 8) float x[N > 4 ? 8 : 4]; };
 void grow(thread int& x) { x += 1; }
+struct Ring {
+  uint head;
+  uint data[4];
+  device Ring* self() device { device Ring* const p = this; return p; }
+  void push(uint x) device { device uint& slot = data[head % 4]; slot = x; device uint* h = &head; *h += 1; }
+  uint sum(device const uint* other) const device { const device uint* o = other; device const uint* none = nullptr; return total() + (none ? 0 : o[1]); }
+  uint total() const device { uint s = 0; for (const device uint* p = data; p != data + 4; ++p) s += *p; return s; }
+};
 template <typename Derived> struct Base {
   uint twice() const { return 2 * static_cast<const thread Derived*>(this)->get(); }
   uint thrice() const { return 3 * static_cast<thread const Derived&>(*this).get(); }
