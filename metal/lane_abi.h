@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file does; a module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 8;
+inline constexpr std::uint32_t kVersion = 9;
 
 inline constexpr std::uint32_t kLanes = 32;         // a SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -59,7 +59,7 @@ enum Service : std::uint32_t {
   kSimdBallot,
   kSimdActive,
   kBarrier,
-  kMatrixMultiply,
+  kMatrixMultiply,  // (a, b, c) -> a b + c: the lane's elements, in registers
   kAtomic,
   kReconverge,  // (): lanes that took different ways come together
   kTrace,       // (address, bytes, is_write): in modules compiled to be traced

@@ -8,10 +8,12 @@
 //   either  = both { "||" both }             both = not { "&&" not }           not = "!" not | comparison
 //   compare = sum [ ("==" | "!=" | "<" | "<=" | ">" | ">=") sum ]
 //   sum     = product { ("+" | "-") product }      product = factor { ("*" | "/" | "%") factor }      factor = "-" factor | atom
-//   atom    = integer | axis | "seed" | "fixture" | "text" in double or single quotes | "(" either ")"
+//   atom    = integer | axis | quantity | "seed" | "fixture" | "text" in double or single quotes | "(" either ")"
 //
 // An axis is one of the family's, or short for one: n (kv_len), cap (kv_capacity), d (head_dim), h (n_heads), g (n_kv_heads),
 // window (sliding_window). Numbers are 64-bit integers, / cuts off; a predicate that divides by zero or overflows does not match.
+// A quantity is known of some families only: last_seen (those with a mask) is the largest number of a key that any query sees. It is made
+// from the whole mask, so let it stand last.
 // fixture is only compared with the name of one, by == and !=.
 //
 // Grammar of `shows`: alternatives joined by "||", each one of

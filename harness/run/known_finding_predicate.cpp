@@ -7,7 +7,9 @@
 #include <limits>
 #include <variant>
 
+#include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
+#include "harness/run/case_data.h"
 #include "harness/run/known_finding_text.h"
 
 namespace assay::harness {
@@ -24,6 +26,28 @@ struct Value {
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kShortNames = {
     {{"n", "kv_len"}, {"cap", "kv_capacity"}, {"d", "head_dim"}, {"h", "n_heads"}, {"g", "n_kv_heads"}, {"window", "sliding_window"}}};
+
+// The largest number of a key that any query sees; -1 if there is none. Nothing is known of masks that come from files.
+std::optional<std::int64_t> last_seen(const Case& about) {
+  if (is_on_file(about)) return std::nullopt;
+  const fixtures::DenseRequest request = dense_request(about);
+  const auto kv_len = static_cast<std::int64_t>(request.shape.kv_len);
+  if (request.mask == fixtures::DenseMask::none) return kv_len - 1;
+  const std::vector<std::uint16_t> mask = fixtures::dense_mask(request);
+  std::int64_t last = -1;
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    if (oracles::half_value(mask[i]) > oracles::kInvisibleMask) last = std::max(last, static_cast<std::int64_t>(i) % kv_len);
+  }
+  return last;
+}
+
+// What can be said of a case and is not one of its axes.
+struct Quantity {
+  std::string_view name;
+  std::string_view axis;  // only families that have this axis know it
+  std::optional<std::int64_t> (*of)(const Case& about);
+};
+constexpr std::array<Quantity, 1> kQuantities = {{{"last_seen", "mask_heads", last_seen}}};
 
 template <typename Operation>
 Number combine(Number left, Number right, Operation operation) {
@@ -257,6 +281,15 @@ class Parser {
               {}};
     }
     const auto axis_named = [&](std::string_view axis) { return std::ranges::find(family_.axes, axis, &Axis::name); };
+    std::string quantities;
+    for (const Quantity& quantity : kQuantities) {
+      if (axis_named(quantity.axis) == family_.axes.end()) continue;
+      if (word == quantity.name) {
+        at_ = end;
+        return {Number(quantity.of), {}};
+      }
+      quantities += fmt::format(", {}", quantity.name);
+    }
     auto axis = axis_named(word);
     for (const auto& [brief, full] : kShortNames) {
       if (axis == family_.axes.end() && word == brief) axis = axis_named(full);
@@ -268,7 +301,7 @@ class Parser {
         known.push_back(brief == kShortNames.end() ? std::string(candidate.name) : fmt::format("{} ({})", candidate.name, brief->first));
       }
       throw FindingSyntaxError(
-          fmt::format("'{}' is no axis of family {}; accepted: {}, fixture, seed", word, family_.name(), fmt::join(known, ", ")));
+          fmt::format("'{}' is no axis of family {}; accepted: {}{}, fixture, seed", word, family_.name(), fmt::join(known, ", "), quantities));
     }
     at_ = end;
     const auto index = static_cast<std::size_t>(axis - family_.axes.begin());

@@ -380,12 +380,15 @@ void service_barrier(abi::Lane* lane, std::uint32_t site, std::uint32_t scope, s
   meet(lane, site);
 }
 
-void service_matrix_multiply(abi::Lane* lane, std::uint32_t site, std::uint32_t type_d, std::uint32_t type_a, std::uint32_t type_b,
-                             std::uint32_t type_c, std::uint32_t accumulate, void* d, const void* a, const void* b, const void* c) {
-  Request& request = request_of(lane);
-  request.words = {type_d, type_a, type_b, type_c, accumulate};
-  request.pointers = {d, const_cast<void*>(a), const_cast<void*>(b), const_cast<void*>(c)};
-  meet(lane, site);
+std::uint64_t service_matrix_multiply(abi::Lane* abi_lane, std::uint32_t site, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  auto& lane = *static_cast<Lane*>(abi_lane);
+  const std::size_t place = place_in_matrix(lane.index);
+  auto& operands = lane.group->matrices;
+  operands.a[place] = a;
+  operands.b[place] = b;
+  operands.c[place] = c;
+  lane.group->meet(lane, site);
+  return operands.c[place];
 }
 
 void trace(const Lane& lane, const void* address, std::size_t bytes, bool is_write) {
@@ -429,7 +432,7 @@ void perform(SimdGroup& group, LaneMask participants) {
       return perform_vote(group, participants, service == abi::kSimdBallot);
     case abi::kMatrixMultiply:
       ++group.threadgroup->counters.matrix_multiplies;
-      return perform_matrix_multiply(group, participants, first);
+      return perform_matrix_multiply(group.matrices, participants);
     case abi::kAtomic:
       return perform_atomics(group, participants);
     case abi::kReconverge:

@@ -12,6 +12,7 @@
 #include "metal/argument_layout.h"
 #include "metal/execute/access_log.h"
 #include "metal/execute/fiber.h"
+#include "metal/execute/matrix.h"
 #include "metal/guarded_memory.h"
 #include "metal/lane_abi.h"
 #include "metal/simulator.h"
@@ -21,9 +22,6 @@ namespace assay::metal::execute {
 class SimdGroup;
 class Threadgroup;
 struct Fault;
-
-// One bit per lane of a SIMD-group.
-using LaneMask = std::uint32_t;
 
 // What a lane wants at the meeting point where it waits. The members are the arguments of the runtime function of that
 // service (metal/shader/runtime.h), in its order.
@@ -59,6 +57,7 @@ class SimdGroup {
   // Side by side rather than in the lanes: all of them are looked at when the lanes meet.
   std::array<std::uint32_t, abi::kLanes> sites{};   // where each waiting lane waits
   std::array<std::uint32_t, abi::kLanes> values{};  // operands and results of kSimdReduceWord
+  MatrixOperands matrices;                          // of kMatrixMultiply; the result replaces c
 
   [[nodiscard]] LaneMask live() const { return waiting | runnable; }
   [[nodiscard]] bool done() const { return finished == existing; }

@@ -94,10 +94,9 @@ __attribute__((convergent)) ulong __assay_simd_active(uint width);
 // `scope` is a BarrierScope, `flags` are the bits of mem_flags.
 __attribute__((convergent)) void __assay_barrier(uint scope, uint flags);
 
-// d = a * b (+ c) of 8x8 matrices; each pointer is to the two elements that the lane holds, each type is a ScalarCode.
-__attribute__((convergent)) void __assay_matrix_multiply(uint type_d, uint type_a, uint type_b, uint type_c, uint accumulate,
-                                                         __private void* d, const __private void* a, const __private void* b,
-                                                         const __private void* c);
+// a * b + c of 8x8 matrices of float, of which the lane holds two neighbouring elements each, the first in the lower half of
+// the word; returns the same two elements of the result. Conversions from and to other types are the caller's.
+__attribute__((convergent)) ulong __assay_matrix_multiply(ulong a, ulong b, ulong c);
 
 // One atomic operation on `object`. `operand` holds the operand (of a compare-exchange: the expected value) and receives the
 // old value; `desired` is null except for a compare-exchange.

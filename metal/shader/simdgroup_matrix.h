@@ -95,26 +95,31 @@ ASSAY_MATRIX_MEMORY(__attribute__((opencl_global_device)))
 ASSAY_MATRIX_MEMORY(__local)
 #undef ASSAY_MATRIX_MEMORY
 
+namespace __detail {
+
+// The elements one by one: as vectors they would go through memory, where a wide load behind two narrow stores has to wait.
+template <class T>
+inline ulong matrix_word(simdgroup_matrix<T, 8, 8> m) {
+  const float first = float(m.thread_elements().x), second = float(m.thread_elements().y);
+  return ulong(as_type<uint>(first)) | ulong(as_type<uint>(second)) << 32;
+}
+template <class T>
+inline vec<T, 2> matrix_elements(ulong word) {
+  return vec<T, 2>(T(as_type<float>(uint(word))), T(as_type<float>(uint(word >> 32))));
+}
+
+}  // namespace __detail
+
 // d = a * b + c; d may be any of the others. Element types may differ.
 template <class D, class A, class B, class C>
 inline void simdgroup_multiply_accumulate(__private simdgroup_matrix<D, 8, 8>& d, simdgroup_matrix<A, 8, 8> a, simdgroup_matrix<B, 8, 8> b,
                                           simdgroup_matrix<C, 8, 8> c) {
-  vec<D, 2> result;
-  vec<A, 2> left = a.thread_elements();
-  vec<B, 2> right = b.thread_elements();
-  vec<C, 2> sum = c.thread_elements();
-  __assay_matrix_multiply(__detail::scalar_code<D>::value, __detail::scalar_code<A>::value, __detail::scalar_code<B>::value,
-                          __detail::scalar_code<C>::value, 1, &result, &left, &right, &sum);
-  d.thread_elements() = result;
+  d.thread_elements() = __detail::matrix_elements<D>(
+      __assay_matrix_multiply(__detail::matrix_word(a), __detail::matrix_word(b), __detail::matrix_word(c)));
 }
 template <class D, class A, class B>
 inline void simdgroup_multiply(__private simdgroup_matrix<D, 8, 8>& d, simdgroup_matrix<A, 8, 8> a, simdgroup_matrix<B, 8, 8> b) {
-  vec<D, 2> result;
-  vec<A, 2> left = a.thread_elements();
-  vec<B, 2> right = b.thread_elements();
-  __assay_matrix_multiply(__detail::scalar_code<D>::value, __detail::scalar_code<A>::value, __detail::scalar_code<B>::value,
-                          __detail::scalar_code<D>::value, 0, &result, &left, &right, 0);
-  d.thread_elements() = result;
+  d.thread_elements() = __detail::matrix_elements<D>(__assay_matrix_multiply(__detail::matrix_word(a), __detail::matrix_word(b), 0));
 }
 template <class T>
 inline simdgroup_matrix<T, 8, 8> operator*(simdgroup_matrix<T, 8, 8> a, simdgroup_matrix<T, 8, 8> b) {

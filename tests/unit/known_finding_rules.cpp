@@ -1,4 +1,5 @@
 // Known findings: what their two small languages say, what they refuse, and each rule of their settling, firing and quiet.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,6 +64,31 @@ TEST(KnownFindingWhen, WhatHasNoValueDoesNotMatch) {
     EXPECT_FALSE(finding(when, "nan").matches(case_of())) << when;
   }
   EXPECT_TRUE(finding("ring_start == 0 || n / ring_start == 1", "nan").matches(case_of())) << "decided before the division";
+}
+
+// The largest key in sight, of masks whose rows are written out beside.
+TEST(KnownFindingWhen, LastSeenIsTheLargestKeyInSightOfAnyQuery) {
+  const auto matches = [](const std::string& words, const std::string& when) {
+    kernels::Variant variant = variant_with(when, "nan");
+    variant.family = "bf16_vec";
+    return KnownFinding(variant, variant.known_findings.front()).matches(parse_case("some_v1/" + words, find_family("bf16_vec")));
+  };
+  EXPECT_TRUE(matches("b1/h1x1/q1/kv40r0/nomask/nsg1/gauss/s1", "last_seen == 39"));
+  EXPECT_TRUE(matches("b1/h1x1/q3/kv40r0/causal1x1/nsg1/gauss/s1", "last_seen == 39")) << "queries are the newest keys";
+  EXPECT_TRUE(matches("b1/h1x1/q2/kv40r0/row1x1/nsg1/gauss/s1", "last_seen == 39")) << "the other row sees everything";
+  EXPECT_TRUE(matches("b1/h1x1/q2/kv40r0/row1x1/low/nsg1/gauss/s1", "last_seen == 39"));
+  // A random mask of one row hides a third of its keys, key 0 never.
+  int hidden = 0;
+  for (int seed = 0; seed < 300; ++seed) {
+    const std::string words = fmt::format("b1/h1x1/q1/kv2r0/random1x1/nsg1/gauss/s{}", seed);
+    EXPECT_NE(matches(words, "last_seen == 0"), matches(words, "last_seen == 1")) << words;
+    hidden += matches(words, "last_seen == 0") ? 1 : 0;
+  }
+  EXPECT_GT(hidden, 70);
+  EXPECT_LT(hidden, 130);
+  EXPECT_FALSE(matches("b1/h1x1/q1/kv40r0/nomask/nsg1/h5-any/s1", "last_seen == 39")) << "of files nothing is known";
+  EXPECT_THAT(([&] { return matches("b1/h1x1/q1/kv40r0/nomask/nsg1/gauss/s1", "lastseen == 1"); }),
+              testing::Throws<kernels::VariantError>(testing::Property(&std::exception::what, HasSubstr("last_seen, fixture, seed"))));
 }
 
 TEST(KnownFindingGrammar, WhatCannotBeReadNamesFileLineAndWhatIsAccepted) {
