@@ -45,10 +45,10 @@ constexpr std::array<std::int64_t, 2> kBatchCounts = {1, 2};
 constexpr std::array<std::pair<std::int64_t, std::int64_t>, 11> kHeadCounts = {
     {{1, 1}, {2, 1}, {4, 4}, {8, 8}, {8, 2}, {8, 1}, {16, 2}, {32, 4}, {32, 8}, {6, 3}, {5, 1}}};
 constexpr std::array<std::int64_t, 8> kQueryCounts = {1, 2, 7, 8, 9, 16, 33, 64};
-// Both sides of a chunk of 32 and of a tile of 64, several of them, and lengths with no structure; then those of long conversations.
-constexpr std::array<std::int64_t, 21> kLengths = {1,   2,   31,  32,  33,   63,   64,   65,   97,    128,  160,
-                                                   255, 257, 512, 777, 1024, 1025, 2048, 8192, 32768, 65537};
-constexpr std::size_t kEverydayLengths = 17;
+// As for decode: both sides of a chunk of 32, of a tile of 64, of powers of two; then the lengths of long conversations.
+constexpr std::array<std::int64_t, 25> kLengths = {1,   2,   31,  32,  33,   63,   64,   65,   127,  128,  255,   256,  257,
+                                                   511, 512, 513, 777, 1023, 1024, 1025, 2048, 4096, 8192, 32768, 65537};
+constexpr std::size_t kEverydayLengths = 22;
 // Rows behind the last key of a head: none, fewer than a chunk needs to be whole, a tile.
 constexpr std::array<std::int64_t, 3> kRooms = {0, 7, 64};
 constexpr std::array<std::int64_t, 3> kSimdgroups = {1, 2, 4};
@@ -113,9 +113,6 @@ std::int64_t at_least(std::span<const std::int64_t> values, AxisIndex axis, std:
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// Both families run three times, under different orders of simdgroups, inputs and oracle included.
-constexpr std::int64_t kSchedules = 3;
-
 std::int64_t key_rows(std::span<const std::int64_t> v) {
   return at_least(v, kBatches, 1) * at_least(v, kKvHeads, 1) * (at_least(v, kKvLen, 1) + at_least(v, kRoom, 0));
 }
@@ -123,12 +120,12 @@ std::int64_t query_rows(std::span<const std::int64_t> v) { return at_least(v, kB
 
 std::int64_t prefill_work(std::span<const std::int64_t> v) {
   const std::int64_t tiles = query_rows(v) * round_up(at_least(v, kQueries, 1), kTileQueries) * round_up(at_least(v, kKvLen, 1), kTileKeys);
-  return kSchedules * kHeadDim * (tiles + 2 * key_rows(v));
+  return kHeadDim * (tiles + 2 * key_rows(v));
 }
 
 std::int64_t vec_work(std::span<const std::int64_t> v) {
   const std::int64_t scores = query_rows(v) * at_least(v, kQueries, 1) * round_up(at_least(v, kKvLen, 1), 32);
-  return kSchedules * kHeadDim * (scores + 2 * key_rows(v));
+  return kHeadDim * (scores + 2 * key_rows(v));
 }
 
 template <typename Table, typename Label>

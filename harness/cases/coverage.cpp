@@ -68,7 +68,7 @@ Coverage measure_coverage(Suite suite, const kernels::Variant& variant, std::spa
   const SuitePlan& plan = plan_of(suite);
   const Family& family = find_family(variant.family);
   const std::vector<std::string_view> fixtures = fixtures_of(family);
-  const CoveringDesign design = suite_design(plan, family, variant.limits, plan.work);
+  const CoveringDesign design = suite_design(plan, family, variant.limits, most_work(plan));
   const CoveringDesign unlimited = suite_design(plan, family, variant.limits, std::numeric_limits<std::int64_t>::max());
 
   Coverage coverage;

@@ -234,7 +234,8 @@ class Cover {
   // More of them make designs a few percent smaller, and take their time.
   [[nodiscard]] int candidates() const { return design_.strength == 2 ? 24 : 3; }
 
-  // Fills the open factors in random order, each with the level that meets most combinations not yet met; ties at random.
+  // Fills the open factors in random order, each with the level that (is cheapest and) meets most combinations not yet met; ties at
+  // random.
   Row fill(Row row) {
     std::vector<std::size_t> order;
     for (std::size_t factor = 0; factor < row.size(); ++factor) {
@@ -245,14 +246,20 @@ class Cover {
       std::vector<int> levels(static_cast<std::size_t>(design_.levels[factor]));
       std::iota(levels.begin(), levels.end(), 0);
       random_.shuffle(levels);
-      std::vector<std::pair<int, int>> ranked;  // (combinations met, level)
-      for (const int level : levels) ranked.emplace_back(open_.gain(row, factor, level), level);
+      using Rank = std::pair<std::int64_t, int>;  // (saving, combinations met)
+      std::vector<std::pair<Rank, int>> ranked;   // and the level
+      for (const int level : levels) {
+        row[factor] = level;
+        const std::int64_t saving = design_.cost ? -design_.cost(row) : 0;
+        row[factor] = -1;
+        ranked.push_back({{saving, open_.gain(row, factor, level)}, level});
+      }
       // Insertion keeps the random order among equals, which std::sort would not on every machine.
       for (std::size_t i = 1; i < ranked.size(); ++i) {
         for (std::size_t k = i; k > 0 && ranked[k].first > ranked[k - 1].first; --k) std::swap(ranked[k], ranked[k - 1]);
       }
       // `row` can be completed, so one of the levels fits.
-      for (const auto& [count, level] : ranked) {
+      for (const auto& [rank, level] : ranked) {
         row[factor] = level;
         if (completable(design_, row)) break;
       }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
@@ -17,8 +18,8 @@
 namespace assay::harness {
 namespace {
 
-// 2^23 products of dot products are about 60 ms on one core.
-constexpr std::int64_t kGateWork = std::int64_t{1} << 23;
+// One of 32 heads at head_dim 512 over 4,096 keys, of which 8 queries each make a tile: about 4 s.
+constexpr std::int64_t kRareWork = std::int64_t{5} << 27;
 // One head over 32,768 keys at head_dim 256; family.long_cases have longer ones.
 constexpr std::int64_t kLongWork = (std::int64_t{1} << 24) + (1 << 20);
 // Two of them at head_dim 512; prefill over 8,192 keys.
@@ -28,21 +29,22 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
     {.name = "smoke",
      .about = "the first hundred short cases of the gate: seconds",
      .suite = Suite::smoke,
-     .work = kGateWork,
+     .work = kEverydayWork,
      .longest = 1025,
      .most_cases = 100},
     {.name = "gate",
      .about =
          "every pair of values and every triple of classes (small families: every triple of values), and the fixture files: about a minute",
      .suite = Suite::gate,
-     .work = kGateWork,
+     .work = kEverydayWork,
+     .rare_work = kRareWork,
      .corpus = true},
     {.name = "full",
      .about = "every triple of values (small families: all of them), long contexts too, and the fixture files: minutes",
      .suite = Suite::full,
      .further_strength = 1,
      .long_levels = true,
-     .work = kGateWork,
+     .work = kEverydayWork,
      .long_work = kLongWork,
      .corpus = true},
     {.name = "soak",
@@ -50,13 +52,15 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .suite = Suite::soak,
      .further_strength = 1,
      .long_levels = true,
-     .work = kGateWork,
+     .work = kEverydayWork,
      .long_work = kLongestWork,
      .repetitions = 20},
 }};
 
 // Seeds are derived from names below this, and the repetitions of a suite are as far apart.
 constexpr std::uint64_t kSeedRange = 1000;
+
+constexpr std::size_t kMostAxes = 32;
 
 // FNV-1a, folded to a seed that is short enough to read in a name.
 std::uint64_t seed_from(std::string_view name) {
@@ -71,14 +75,32 @@ bool is_longer(const Case& value, std::int64_t longest) {
   });
 }
 
-// The rows of a plan that know no limits: made once per process and design.
+// `given`, and the rows of the plan that are missing: first those that everyday cases can be, then the dear ones.
+std::vector<Row> rows_of(const SuitePlan& plan, const Family& family, std::span<const kernels::AxisLimit> limits, std::vector<Row> given) {
+  std::vector<Row> rows = covering_rows(suite_design(plan, family, limits, plan.work), std::move(given));
+  if (plan.rare_work <= plan.work) return rows;
+  CoveringDesign dear = suite_design(plan, family, limits, plan.rare_work);
+  dear.cost = [&family](std::span<const int> row) {
+    std::array<std::int64_t, kMostAxes> storage{};
+    const std::span values = std::span(storage).first(family.axes.size());
+    family.realise(row.first(family.factors.size()), values);
+    return family.work(values);
+  };
+  return covering_rows(dear, std::move(rows));
+}
+
+// The rows of a plan that know no limits: made once per process and design. Whatever goes beyond the gate begins with it.
 const std::vector<Row>& common_rows(const SuitePlan& plan, const Family& family) {
-  static std::mutex mutex;
-  static std::map<std::pair<std::string_view, bool>, std::vector<Row>> made;
+  static std::recursive_mutex mutex;
+  static std::map<std::pair<std::string_view, std::string_view>, std::vector<Row>> made;
   const std::lock_guard lock(mutex);
-  const std::pair key(family.name(), plan.long_levels);
+  const std::pair key(family.name(), plan.name);
   auto found = made.find(key);
-  if (found == made.end()) found = made.emplace(key, covering_rows(suite_design(plan, family, {}, plan.work))).first;
+  if (found == made.end()) {
+    std::vector<Row> given;
+    if (plan.further_strength != 0) given = common_rows(plan_of(Suite::gate), family);
+    found = made.emplace(key, rows_of(plan, family, {}, std::move(given))).first;
+  }
   return found->second;
 }
 
@@ -89,8 +111,6 @@ bool admitted(std::span<const std::pair<std::size_t, const kernels::AxisLimit*>>
     return value == kOpen || std::ranges::find(limit.second->values, value) != limit.second->values.end();
   });
 }
-
-constexpr std::size_t kMostAxes = 32;
 
 }  // namespace
 
@@ -163,12 +183,12 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
   std::vector<Row> limited;
   const std::vector<Row>* rows = &common_rows(plan, family);
   if (!variant.limits.empty()) {
-    const CoveringDesign design = suite_design(plan, family, variant.limits, plan.work);
+    const CoveringDesign admitting = suite_design(plan, family, variant.limits, std::numeric_limits<std::int64_t>::max());
     for (const Row& row : *rows) {
-      if (design.allowed(row)) limited.push_back(row);
+      if (admitting.allowed(row)) limited.push_back(row);
     }
     if (left_out != nullptr) *left_out += rows->size() - limited.size();
-    limited = covering_rows(design, std::move(limited));
+    limited = rows_of(plan, family, variant.limits, std::move(limited));
     rows = &limited;
   }
 

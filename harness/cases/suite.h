@@ -1,6 +1,7 @@
 // Suites: named, deterministic selections of a family's cases.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -25,12 +26,16 @@ struct SuitePlan {
   std::size_t further_strength = 0;                                 // levels that meet beyond the family's gate_strength
   bool long_levels = false;                                         // whether levels that are not everyday ones take part
   std::int64_t work = 0;                                            // what one case may cost at most (Family::work)
+  std::int64_t rare_work = 0;                                       // the same where no cheaper case meets some combination
   std::int64_t long_work = 0;                                       // the same at a level that is not an everyday one
   std::uint64_t repetitions = 1;                                    // times every case is there, each with a seed of its own
   std::int64_t longest = std::numeric_limits<std::int64_t>::max();  // longest cache (kv_len, kv_capacity) of a case
   std::size_t most_cases = std::numeric_limits<std::size_t>::max();
   bool corpus = false;  // whether the family's fixture files and its own cases follow, once
 };
+
+// The work of an everyday case: 2^23 products of dot products, about 60 ms on one core.
+inline constexpr std::int64_t kEverydayWork = std::int64_t{1} << 23;
 
 [[nodiscard]] std::span<const SuitePlan> suite_plans();
 [[nodiscard]] const SuitePlan& plan_of(Suite suite);
@@ -42,6 +47,9 @@ struct SuitePlan {
 
 // Fixtures that have something to say about a family: the levels of the last factor of its designs.
 [[nodiscard]] std::vector<std::string_view> fixtures_of(const Family& family);
+
+// What a case of the suite may cost at most, long ones apart.
+[[nodiscard]] constexpr std::int64_t most_work(const SuitePlan& plan) { return std::max(plan.work, plan.rare_work); }
 
 // The covering design of a suite over a family's factors, with the fixtures as the last one, of what lies inside of `limits`
 // and costs `work` at most. Refers to `family` and `limits`, which must outlive it.

@@ -21,8 +21,9 @@ struct ExecutionOptions {
   unsigned threads = 1;  // CPU threads of the simulator; 0 takes all cores
 
   // The orders in which the simdgroups of a threadgroup take turns; every case runs once under each. Empty: forward, and, where
-  // the judged dispatch has several simdgroups in a threadgroup, also reverse, and random:<seed> if four divides the seed. One order
-  // alone cannot show a missing barrier: forward runs the simdgroup that others wait for first.
+  // the judged dispatch has several simdgroups in a threadgroup and the case costs kEverydayWork at most, also reverse, and
+  // random:<seed> if four divides the seed. One order alone cannot show a missing barrier: forward runs the simdgroup that others
+  // wait for first.
   std::vector<metal::Schedule> schedules;
 
   std::size_t worst_elements = JudgeOptions{}.worst_count;  // how many a verdict keeps

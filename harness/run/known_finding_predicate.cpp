@@ -300,8 +300,8 @@ class Parser {
         const auto* brief = std::ranges::find(kShortNames, candidate.name, &std::pair<std::string_view, std::string_view>::second);
         known.push_back(brief == kShortNames.end() ? std::string(candidate.name) : fmt::format("{} ({})", candidate.name, brief->first));
       }
-      throw FindingSyntaxError(
-          fmt::format("'{}' is no axis of family {}; accepted: {}{}, fixture, seed", word, family_.name(), fmt::join(known, ", "), quantities));
+      throw FindingSyntaxError(fmt::format("'{}' is no axis of family {}; accepted: {}{}, fixture, seed", word, family_.name(),
+                                           fmt::join(known, ", "), quantities));
     }
     at_ = end;
     const auto index = static_cast<std::size_t>(axis - family_.axes.begin());

@@ -22,8 +22,7 @@ ASSAY_WITH_FMA void multiply_accumulate(MatrixOperands& operands) {
   auto sums = std::bit_cast<Elements>(operands.c);
   for (std::size_t row = 0; row < kSide; ++row) {
     for (std::size_t k = 0; k < kSide; ++k) {
-      for (std::size_t column = 0; column < kSide; ++column)
-        sums[row][column] = __builtin_fmaf(a[row][k], b[k][column], sums[row][column]);
+      for (std::size_t column = 0; column < kSide; ++column) sums[row][column] = __builtin_fmaf(a[row][k], b[k][column], sums[row][column]);
     }
   }
   operands.c = std::bit_cast<MatrixOperands::Words>(sums);

@@ -114,8 +114,8 @@ inline vec<T, 2> matrix_elements(ulong word) {
 template <class D, class A, class B, class C>
 inline void simdgroup_multiply_accumulate(__private simdgroup_matrix<D, 8, 8>& d, simdgroup_matrix<A, 8, 8> a, simdgroup_matrix<B, 8, 8> b,
                                           simdgroup_matrix<C, 8, 8> c) {
-  d.thread_elements() = __detail::matrix_elements<D>(
-      __assay_matrix_multiply(__detail::matrix_word(a), __detail::matrix_word(b), __detail::matrix_word(c)));
+  d.thread_elements() =
+      __detail::matrix_elements<D>(__assay_matrix_multiply(__detail::matrix_word(a), __detail::matrix_word(b), __detail::matrix_word(c)));
 }
 template <class D, class A, class B>
 inline void simdgroup_multiply(__private simdgroup_matrix<D, 8, 8>& d, simdgroup_matrix<A, 8, 8> a, simdgroup_matrix<B, 8, 8> b) {

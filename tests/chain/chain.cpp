@@ -149,7 +149,8 @@ class Chain {
   ChainResult run() && {
     fill_ring();
     const std::vector<float> query = rotate();
-    const std::vector<float> output = undo(attend(query));
+    result_.attended = attend(query);
+    const std::vector<float> output = undo(result_.attended);
     for (const metal::Hazard& hazard : simulator_->hazards()) result_.hazards.push_back(harness::hazard_text(hazard));
     judge_whole(output);
     return std::move(result_);

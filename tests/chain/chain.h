@@ -57,6 +57,7 @@ struct ChainStage {
 struct ChainResult {
   std::vector<ChainStage> stages;
   std::vector<std::string> hazards;
+  std::vector<float> attended;     // [H, D], what attention gave, still rotated
   harness::Similarity similarity;  // of the output and attention on the unquantised rows
   // Of each head |output - exact| over what the codebook's distortion allows (oracles::storage_error_bound): their largest.
   double largest_whole_ratio = 0;

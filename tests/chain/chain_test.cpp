@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +55,22 @@ TEST_P(Chains, EveryStageAndTheWholeAreRight) {
   RecordProperty("expected_nrmse", std::to_string(result.expected_nrmse));
   RecordProperty("mean_cosine", std::to_string(result.similarity.mean_cosine));
   RecordProperty("error_over_bound", std::to_string(result.largest_whole_ratio));
+}
+
+// A claim of tqhb_v2 (KERNELS: fuse = 1 is the premult of fwht followed by fuse = 0), bit by bit.
+TEST(FusedRotation, GivesTheBitsOfThePremultAndTheKernelWithoutIt) {
+  const std::vector<ChainPlan> plans = {
+      {.bits = 5, .head_dim = 256, .tokens = 50, .nsg = 1, .seed = 2}, {.bits = 5, .head_dim = 512, .tokens = 50, .nsg = 4, .seed = 3},
+      {.bits = 6, .head_dim = 256, .tokens = 50, .nsg = 2, .seed = 4}, {.bits = 6, .head_dim = 512, .tokens = 50, .nsg = 1, .seed = 5},
+      {.bits = 8, .head_dim = 256, .tokens = 50, .nsg = 4, .seed = 6}, {.bits = 8, .head_dim = 512, .tokens = 50, .nsg = 2, .seed = 7}};
+  for (ChainPlan plan : plans) {
+    const std::vector<float> apart = run_chain(plan).attended;
+    const std::vector<float> unrotated = run_chain(plan, {.rotation = kernels::FwhtMode::standalone}).attended;
+    plan.fused = true;
+    const std::vector<float> fused = run_chain(plan).attended;
+    EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(fused)), std::as_bytes(std::span(apart)))) << testing::PrintToString(plan);
+    EXPECT_NE(fused, unrotated) << "the rotation does not matter here: " << testing::PrintToString(plan);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
