@@ -52,9 +52,10 @@ struct Lane {
 
 // The functions that the runtime provides, in the order of the module's table. Each takes (Lane*, site, ...).
 enum Service : std::uint32_t {
-  kStore,           // (destination, source, bytes): commits with the stores of the other lanes at this point
-  kSimdReduceWord,  // (value) -> result: kSimdReduce of one 32-bit scalar, in registers; the rest stands in the site
-  kSimdReduce,      // the arguments of metal/shader/runtime.h from here on
+  kStore,            // (destination, source, bytes): commits with the stores of the other lanes at this point
+  kSimdReduceWord,   // (value) -> result: kSimdReduce of one 32-bit scalar, in registers; the rest stands in the site
+  kSimdShuffleWord,  // (value, argument) -> result: the same for kSimdShuffle of four bytes, without a fill
+  kSimdReduce,       // the arguments of metal/shader/runtime.h from here on
   kSimdShuffle,
   kSimdBallot,
   kSimdActive,
@@ -70,7 +71,7 @@ enum Service : std::uint32_t {
 // iteration of the same loops has the larger number.
 struct Site {
   std::uint32_t service;
-  std::uint32_t reduction;  // of kSimdReduceWord: operation | type << 8 | width << 16
+  std::uint32_t operation;  // of kSimdReduceWord: operation | type << 8 | width << 16; of kSimdShuffleWord: mode | width << 16
   std::uint32_t file;       // index into Module::files
   std::uint32_t line;
   std::uint32_t depth;                 // loops around it

@@ -169,10 +169,10 @@ void perform_reduce(SimdGroup& group, LaneMask participants, const Request& firs
 }
 
 // The same for one 32-bit scalar, whose operands and results stay in the group.
-void perform_reduce_word(SimdGroup& group, LaneMask participants, std::uint32_t reduction) {
-  const auto operation = static_cast<Reduction>(reduction & 0xff);
-  const std::uint32_t width = reduction >> 16;
-  with_scalar(static_cast<ScalarCode>(reduction >> 8 & 0xff), [&]<typename T>(T) {
+void perform_reduce_word(SimdGroup& group, LaneMask participants, std::uint32_t code) {
+  const auto operation = static_cast<Reduction>(code & 0xff);
+  const std::uint32_t width = code >> 16;
+  with_scalar(static_cast<ScalarCode>(code >> 8 & 0xff), [&]<typename T>(T) {
     if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
       auto values = std::bit_cast<std::array<T, abi::kLanes>>(group.values);
       const T identity = reduction_identity<T>(operation);
@@ -191,10 +191,9 @@ struct Source {
   bool from_fill = false;
 };
 
-// Where a lane's value comes from; its own where Metal leaves the result undefined.
-Source shuffle_source(Shuffle mode, std::uint32_t lane, const Request& request, LaneMask participants) {
-  const std::uint32_t width = request.words[2];
-  const std::uint32_t argument = request.words[3];
+// Where a lane's value comes from; its own where Metal leaves the result undefined. `modulo` is of the fill modes only.
+Source shuffle_source(Shuffle mode, std::uint32_t lane, std::uint32_t width, std::uint32_t argument, std::uint32_t modulo,
+                      LaneMask participants) {
   const std::uint32_t base = lane & ~(width - 1);
   const std::uint32_t within = lane - base;
   const auto in_group = [&](std::uint64_t other) -> Source {
@@ -216,14 +215,14 @@ Source shuffle_source(Shuffle mode, std::uint32_t lane, const Request& request, 
       return in_group((std::uint64_t{within} + argument) % width);
     case Shuffle::fill_up:
     case Shuffle::fill_down: {
-      const std::uint32_t modulo = std::clamp(request.words[4], 1u, width);
-      const std::uint32_t segment = base + within / modulo * modulo;
-      const std::uint32_t position = within % modulo;
-      if (argument > modulo) return {lane};
+      const std::uint32_t length = std::clamp(modulo, 1u, width);
+      const std::uint32_t segment = base + within / length * length;
+      const std::uint32_t position = within % length;
+      if (argument > length) return {lane};
       if (mode == Shuffle::fill_up) {
-        return argument <= position ? Source{segment + position - argument} : Source{segment + position + modulo - argument, true};
+        return argument <= position ? Source{segment + position - argument} : Source{segment + position + length - argument, true};
       }
-      return position + argument < modulo ? Source{segment + position + argument} : Source{segment + position + argument - modulo, true};
+      return position + argument < length ? Source{segment + position + argument} : Source{segment + position + argument - length, true};
     }
     case Shuffle::broadcast_first:
       break;
@@ -232,21 +231,51 @@ Source shuffle_source(Shuffle mode, std::uint32_t lane, const Request& request, 
   return {base + static_cast<std::uint32_t>(std::countr_zero(in_base))};
 }
 
-void perform_shuffle(SimdGroup& group, LaneMask participants, const Request& first) {
+// Values of Size bytes; with kMaxShuffledBytes, of any size.
+template <std::size_t Size>
+void perform_sized_shuffle(SimdGroup& group, LaneMask participants, const Request& first) {
   const auto mode = static_cast<Shuffle>(first.words[0]);
-  const std::size_t bytes = first.words[1];
-  std::array<std::array<std::byte, kMaxShuffledBytes>, abi::kLanes> values;
-  std::array<std::array<std::byte, kMaxShuffledBytes>, abi::kLanes> fills;
+  const std::size_t bytes = Size == kMaxShuffledBytes ? first.words[1] : Size;
+  std::array<std::array<std::byte, Size>, abi::kLanes> values;
+  std::array<std::array<std::byte, Size>, abi::kLanes> fills;
   const bool filling = mode == Shuffle::fill_up || mode == Shuffle::fill_down;
   for_each_lane(group, participants, [&](Lane& lane) {
     std::memcpy(values[lane.index].data(), lane.request.pointers[0], bytes);
     if (filling) std::memcpy(fills[lane.index].data(), lane.request.pointers[1], bytes);
   });
   for_each_lane(group, participants, [&](Lane& lane) {
-    const Source source = shuffle_source(mode, lane.index, lane.request, participants);
+    const auto& words = lane.request.words;
+    const Source source = shuffle_source(mode, lane.index, words[2], words[3], words[4], participants);
     if ((participants >> source.lane & 1u) == 0) return;
     std::memcpy(lane.request.pointers[0], (source.from_fill ? fills : values)[source.lane].data(), bytes);
   });
+}
+
+// The same for four bytes, whose values stay in the group; each lane's argument is its request's first word.
+void perform_shuffle_word(SimdGroup& group, LaneMask participants, std::uint32_t operation) {
+  const auto mode = static_cast<Shuffle>(operation & 0xff);
+  const std::uint32_t width = operation >> 16;
+  const auto values = group.values;
+  for_each_lane(group, participants, [&](Lane& lane) {
+    const Source source = shuffle_source(mode, lane.index, width, lane.request.words[0], width, participants);
+    if ((participants >> source.lane & 1u) != 0) group.values[lane.index] = values[source.lane];
+  });
+}
+
+// The common sizes as constants, so that copies are moves and not calls.
+void perform_shuffle(SimdGroup& group, LaneMask participants, const Request& first) {
+  switch (first.words[1]) {
+    case 2:
+      return perform_sized_shuffle<2>(group, participants, first);
+    case 4:
+      return perform_sized_shuffle<4>(group, participants, first);
+    case 8:
+      return perform_sized_shuffle<8>(group, participants, first);
+    case 16:
+      return perform_sized_shuffle<16>(group, participants, first);
+    default:
+      return perform_sized_shuffle<kMaxShuffledBytes>(group, participants, first);
+  }
 }
 
 void perform_vote(SimdGroup& group, LaneMask participants, bool ballot) {
@@ -344,6 +373,14 @@ std::uint32_t service_reduce_word(abi::Lane* abi_lane, std::uint32_t site, std::
   return lane.group->values[lane.index];
 }
 
+std::uint32_t service_shuffle_word(abi::Lane* abi_lane, std::uint32_t site, std::uint32_t value, std::uint32_t argument) {
+  auto& lane = *static_cast<Lane*>(abi_lane);
+  lane.group->values[lane.index] = value;
+  lane.request.words[0] = argument;
+  lane.group->meet(lane, site);
+  return lane.group->values[lane.index];
+}
+
 void service_reduce(abi::Lane* lane, std::uint32_t site, std::uint32_t operation, std::uint32_t type, std::uint32_t count,
                     std::uint32_t width, void* value) {
   Request& request = request_of(lane);
@@ -422,7 +459,9 @@ void perform(SimdGroup& group, LaneMask participants) {
       for_each_lane(group, participants, [](Lane& lane) { commit(lane.request); });
       return;
     case abi::kSimdReduceWord:
-      return perform_reduce_word(group, participants, site.reduction);
+      return perform_reduce_word(group, participants, site.operation);
+    case abi::kSimdShuffleWord:
+      return perform_shuffle_word(group, participants, site.operation);
     case abi::kSimdReduce:
       return perform_reduce(group, participants, first);
     case abi::kSimdShuffle:
@@ -448,6 +487,7 @@ const std::array<Service, abi::kServiceCount>& services() {
     std::array<Service, abi::kServiceCount> functions{};
     functions[abi::kStore] = reinterpret_cast<Service>(service_store);
     functions[abi::kSimdReduceWord] = reinterpret_cast<Service>(service_reduce_word);
+    functions[abi::kSimdShuffleWord] = reinterpret_cast<Service>(service_shuffle_word);
     functions[abi::kSimdReduce] = reinterpret_cast<Service>(service_reduce);
     functions[abi::kSimdShuffle] = reinterpret_cast<Service>(service_shuffle);
     functions[abi::kSimdBallot] = reinterpret_cast<Service>(service_ballot);

@@ -56,7 +56,7 @@ class SimdGroup {
   Lane* lanes = nullptr;  // 32 of them
   // Side by side rather than in the lanes: all of them are looked at when the lanes meet.
   std::array<std::uint32_t, abi::kLanes> sites{};   // where each waiting lane waits
-  std::array<std::uint32_t, abi::kLanes> values{};  // operands and results of kSimdReduceWord
+  std::array<std::uint32_t, abi::kLanes> values{};  // operands and results of kSimdReduceWord and kSimdShuffleWord
   MatrixOperands matrices;                          // of kMatrixMultiply; the result replaces c
 
   [[nodiscard]] LaneMask live() const { return waiting | runnable; }

@@ -82,6 +82,7 @@ class Lockstep {
                                llvm::Type* result);
   void route_to_runtime(llvm::Instruction& instruction, std::uint32_t site);
   bool route_word_reduction(llvm::CallInst& call, std::uint32_t site);
+  bool route_word_shuffle(llvm::CallInst& call, std::uint32_t site);
   void route_write(llvm::Instruction& instruction, std::uint32_t site);
   llvm::AllocaInst* slot_for(llvm::Type* type);
   llvm::Value* lane_member(llvm::IRBuilder<>& builder, std::uint64_t offset);
@@ -114,7 +115,7 @@ class Lockstep {
   std::vector<OrderedSite> ordered_;
   std::vector<Place> places_;
   std::vector<abi::Service> services_of_sites_;
-  llvm::DenseMap<std::uint32_t, std::uint32_t> reductions_;  // abi::Site::reduction, by site
+  llvm::DenseMap<std::uint32_t, std::uint32_t> operations_;  // abi::Site::operation, by site
   std::uint64_t threadgroup_bytes_ = 0;
   std::uint32_t read_buffers_ = 0;
   std::uint32_t written_buffers_ = 0;

@@ -96,7 +96,7 @@ void Lockstep::emit_module() {
     for (const auto loop : ordered_[site].loops) loops.push_back(word(loop));
     loops.resize(abi::kMaxLoopDepth, word(0));
     sites.push_back(llvm::ConstantStruct::get(
-        site_type, {word(services_of_sites_[site]), word(reductions_.lookup(static_cast<std::uint32_t>(site))), word(file),
+        site_type, {word(services_of_sites_[site]), word(operations_.lookup(static_cast<std::uint32_t>(site))), word(file),
                     word(place.line), word(ordered_[site].loops.size()), llvm::ConstantArray::get(loops_type, loops)}));
   }
   llvm::SmallVector<llvm::Constant*> names;

@@ -11,6 +11,9 @@ namespace {
 constexpr std::uint64_t kCodeInt32 = 4;
 constexpr std::uint64_t kCodeUint32 = 5;
 constexpr std::uint64_t kCodeFloat = 10;
+// Shuffle modes from here on take a second value.
+constexpr std::uint64_t kFirstFillMode = 6;
+constexpr std::uint64_t kLastFillMode = 7;
 
 }  // namespace
 
@@ -49,6 +52,7 @@ void Lockstep::route_to_runtime(llvm::Instruction& instruction, std::uint32_t si
     llvm::SmallVector<llvm::Value*> arguments(call->args());
     const auto service = *service_of(call->getCalledFunction()->getName());
     if (service == abi::kSimdReduce && route_word_reduction(*call, site)) return;
+    if (service == abi::kSimdShuffle && route_word_shuffle(*call, site)) return;
     services_of_sites_.push_back(service);
     auto* replacement = call_service(builder, service, site, arguments, call->getType());
     call->replaceAllUsesWith(replacement);
@@ -74,7 +78,26 @@ bool Lockstep::route_word_reduction(llvm::CallInst& call, std::uint32_t site) {
   auto* result = call_service(builder, abi::kSimdReduceWord, site, {value}, builder.getInt32Ty());
   builder.CreateStore(result, slot);
   services_of_sites_.push_back(abi::kSimdReduceWord);
-  reductions_[site] = static_cast<std::uint32_t>(constant(0)->getZExtValue() | type << 8 | constant(3)->getZExtValue() << 16);
+  operations_[site] = static_cast<std::uint32_t>(constant(0)->getZExtValue() | type << 8 | constant(3)->getZExtValue() << 16);
+  call.eraseFromParent();
+  return true;
+}
+
+// Likewise.
+bool Lockstep::route_word_shuffle(llvm::CallInst& call, std::uint32_t site) {
+  const auto constant = [&](unsigned index) { return llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(index)); };
+  for (const unsigned index : {0u, 1u, 2u}) {
+    if (constant(index) == nullptr) return false;
+  }
+  const auto mode = constant(0)->getZExtValue();
+  if (constant(1)->getZExtValue() != sizeof(std::uint32_t) || (mode >= kFirstFillMode && mode <= kLastFillMode)) return false;
+  llvm::IRBuilder<> builder(&call);
+  auto* slot = call.getArgOperand(3);
+  auto* value = builder.CreateLoad(builder.getInt32Ty(), slot);
+  auto* result = call_service(builder, abi::kSimdShuffleWord, site, {value, call.getArgOperand(5)}, builder.getInt32Ty());
+  builder.CreateStore(result, slot);
+  services_of_sites_.push_back(abi::kSimdShuffleWord);
+  operations_[site] = static_cast<std::uint32_t>(mode | constant(2)->getZExtValue() << 16);
   call.eraseFromParent();
   return true;
 }
