@@ -87,14 +87,6 @@ double round_to_half(double value) {
   return std::bit_cast<double>((bits + half) >> kDropped << kDropped);
 }
 
-double round_to_bfloat(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return static_cast<double>(value);
-  // Half of the last kept place, less one if that place is even; a carry runs into the exponent as it should.
-  const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16U) & 1U);
-  return bfloat_value(static_cast<std::uint16_t>(rounded >> 16U));
-}
-
 double half_value(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 0x1f;
   const double fraction = static_cast<double>(bits & 0x3ff);
@@ -104,7 +96,5 @@ double half_value(std::uint16_t bits) {
   }
   return (bits & 0x8000) != 0 ? -size : size;
 }
-
-double bfloat_value(std::uint16_t bits) { return static_cast<double>(std::bit_cast<float>(std::uint32_t{bits} << 16U)); }
 
 }  // namespace assay::oracles

@@ -1,6 +1,8 @@
 // The arithmetic that a bound allows a kernel: unit roundoffs, errors of elementary functions, underflow, output formats.
 #pragma once
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace assay::oracles {
@@ -51,11 +53,20 @@ struct OutputFormat {
 // `value` rounded to IEEE binary16, nearest even, subnormals kept; infinite from 65520 on.
 [[nodiscard]] double round_to_half(double value);
 
-// A float rounded to bfloat, nearest even, subnormals kept; what a NaN becomes is a NaN.
-[[nodiscard]] double round_to_bfloat(float value);
-
 // The numbers that stored bits stand for.
 [[nodiscard]] double half_value(std::uint16_t bits);
-[[nodiscard]] double bfloat_value(std::uint16_t bits);
+// Here, with the next one, because they are asked for every element of every key.
+[[nodiscard]] inline double bfloat_value(std::uint16_t bits) {
+  return static_cast<double>(std::bit_cast<float>(std::uint32_t{bits} << 16U));
+}
+
+// A float rounded to bfloat, nearest even, subnormals kept; what a NaN becomes is a NaN.
+[[nodiscard]] inline double round_to_bfloat(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return static_cast<double>(value);
+  // Half of the last kept place, less one if that place is even; a carry runs into the exponent as it should.
+  const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16U) & 1U);
+  return bfloat_value(static_cast<std::uint16_t>(rounded >> 16U));
+}
 
 }  // namespace assay::oracles
