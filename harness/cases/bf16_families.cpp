@@ -49,6 +49,9 @@ constexpr std::array<std::int64_t, 8> kQueryCounts = {1, 2, 7, 8, 9, 16, 33, 64}
 constexpr std::array<std::int64_t, 25> kLengths = {1,   2,   31,  32,  33,   63,   64,   65,   127,  128,  255,   256,  257,
                                                    511, 512, 513, 777, 1023, 1024, 1025, 2048, 4096, 8192, 32768, 65537};
 constexpr std::size_t kEverydayLengths = 22;
+// Many heads have met many keys by then, and every pair of these two would cost seconds.
+constexpr std::int64_t kLongLength = 2048;
+constexpr std::int64_t kHeadsOfLongLengths = 8;
 // Rows behind the last key of a head: none, fewer than a chunk needs to be whole, a tile.
 constexpr std::array<std::int64_t, 3> kRooms = {0, 7, 64};
 constexpr std::array<std::int64_t, 3> kSimdgroups = {1, 2, 4};
@@ -91,6 +94,7 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
   if (known(kFactorRoom)) values[kRoom] = of(kFactorRoom, kRooms);
   if (known(kFactorScale)) values[kScale] = levels[kFactorScale];
   if (known(kFactorNsg)) values[kNsg] = of(kFactorNsg, kSimdgroups);
+  if (values[kKvLen] >= kLongLength && values[kHeads] > kHeadsOfLongLengths) return false;
   const bool spread_known = known(kFactorSpread);
   if (spread_known && values[kBatches] != kOpen) values[kMaskBatches] = mask_batches_of(levels[kFactorSpread], values[kBatches]);
   if (spread_known && values[kHeads] != kOpen) values[kMaskHeads] = mask_heads_of(levels[kFactorSpread], values[kHeads]);

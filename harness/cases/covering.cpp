@@ -234,8 +234,8 @@ class Cover {
   // More of them make designs a few percent smaller, and take their time.
   [[nodiscard]] int candidates() const { return design_.strength == 2 ? 24 : 3; }
 
-  // Fills the open factors in random order, each with the level that (is cheapest and) meets most combinations not yet met; ties at
-  // random.
+  // Fills the open factors in random order, each with the level that meets most combinations not yet met, of those with the cheapest (or
+  // with the cheapest, of those with the one that meets most); ties at random.
   Row fill(Row row) {
     std::vector<std::size_t> order;
     for (std::size_t factor = 0; factor < row.size(); ++factor) {
@@ -246,13 +246,13 @@ class Cover {
       std::vector<int> levels(static_cast<std::size_t>(design_.levels[factor]));
       std::iota(levels.begin(), levels.end(), 0);
       random_.shuffle(levels);
-      using Rank = std::pair<std::int64_t, int>;  // (saving, combinations met)
-      std::vector<std::pair<Rank, int>> ranked;   // and the level
+      std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, int>> ranked;  // (combinations met, saving) or the reverse; level
       for (const int level : levels) {
         row[factor] = level;
         const std::int64_t saving = design_.cost ? -design_.cost(row) : 0;
         row[factor] = -1;
-        ranked.push_back({{saving, open_.gain(row, factor, level)}, level});
+        const std::int64_t gain = open_.gain(row, factor, level);
+        ranked.emplace_back(design_.cheapest_first ? std::pair(saving, gain) : std::pair(gain, saving), level);
       }
       // Insertion keeps the random order among equals, which std::sort would not on every machine.
       for (std::size_t i = 1; i < ranked.size(); ++i) {

@@ -33,9 +33,10 @@ struct CoveringDesign {
   // A level of those makes triples with two of the first so many classes of classify(), and with no others: levels of two more
   // factors would be a triple of levels.
   std::size_t structural_classes = std::numeric_limits<std::size_t>::max();
-  // If given, rows are completed as cheaply as they can be, what they meet on the way coming second: the cost of a partial row, that
-  // of its cheapest completion or a little less.
+  // May be empty. What a partial row costs at least: of levels that meet as many combinations the cheapest is taken.
   std::function<std::int64_t(std::span<const int> row)> cost;
+  // The cheapest anyway, what it meets coming second.
+  bool cheapest_first = false;
   std::uint64_t seed = 0;
 };
 

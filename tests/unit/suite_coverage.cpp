@@ -214,6 +214,7 @@ TEST(Covering, GivenACostItTakesTheCheapestRowThatHoldsACombination) {
     for (const int level : row) cost += level > 0 ? 10 - level : 0;  // level 0 costs nothing, 1 more than 2
     return cost;
   };
+  design.cheapest_first = true;
   const std::vector<Row> rows = covering_rows(design);
   for (const Row& row : rows) {
     const auto zeros = std::ranges::count(row, 0);
