@@ -1,6 +1,7 @@
 #include "harness/run/known_finding.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -70,10 +71,16 @@ void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verd
   }
   const bool failed = verdict.status != Status::passed;
   if (matching.empty()) {
+    // Several may show the like; what their `when` says is long, and to be read where they stand.
+    std::vector<std::string> alike;
     for (const KnownFinding& finding : findings) {
-      if (!failed || !finding.is_shown_by(verdict)) continue;
-      add_reason(verdict,
-                 fmt::format("this is what the known finding of {} shows, but its `when` does not include this case", describe(finding)));
+      const std::string& see = finding.declared().see;
+      if (failed && finding.is_shown_by(verdict)) alike.push_back(finding.place() + (see.empty() ? "" : " (" + see + ")"));
+    }
+    if (!alike.empty()) {
+      add_reason(verdict, fmt::format("this is what {} {}, but {} `when` does not include this case",
+                                      alike.size() == 1 ? "a known finding shows," : "known findings show,", fmt::join(alike, ", "),
+                                      alike.size() == 1 ? "its" : "their"));
     }
     return;
   }
