@@ -18,14 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::InSequence;
 using ::testing::StrictMock;
 
-MATCHER_P(Function, name, "") { return arg.function == name && arg.constants.empty(); }
-MATCHER_P(IsView, buffer, "") { return arg.buffer == buffer && arg.offset == 0; }
-MATCHER_P2(IsView, buffer, offset, "") { return arg.buffer == buffer && arg.offset == std::size_t{offset}; }
-
-auto save_to(std::vector<std::byte>& bytes) {
-  return [&bytes](std::uint32_t, std::span<const std::byte> data) { bytes.assign(data.begin(), data.end()); };
-}
-
 TEST(QuantizeDispatch, FourBitsOneSimdgroupPerHeadWithTheProbe) {
   // G = 3, cap = 20, D = 256
   metal::Buffer src(3 * 1024), packed(7680), norms(240), rms(3 * 1024);
@@ -179,17 +171,6 @@ TEST(DequantizeDispatch, EntryKeysNameTheContractsFunctions) {
 }
 
 // --- refusals: nothing may be encoded, and the text holds the field and both values ---------------------------------------
-
-template <typename Launch>
-void expect_refusal(const Launch& launch, const std::vector<std::string>& words) {
-  StrictMock<MockEncoder> encoder;  // any call fails the test
-  try {
-    launch(encoder);
-    ADD_FAILURE() << "nothing was refused";
-  } catch (const std::invalid_argument& refusal) {
-    for (const std::string& word : words) EXPECT_THAT(refusal.what(), HasSubstr(word));
-  }
-}
 
 // G = 2, cap = 10, D = 512, 4 bits, with the probe.
 struct QuantizeScene {

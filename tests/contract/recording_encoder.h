@@ -2,12 +2,16 @@
 #pragma once
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/launch/binding.h"
@@ -26,6 +30,28 @@ class MockEncoder : public metal::ComputeEncoder {
   MOCK_METHOD(void, dispatch_threadgroups, (metal::Size3, metal::Size3), (override));
   MOCK_METHOD(void, dispatch_threads, (metal::Size3, metal::Size3), (override));
 };
+
+MATCHER_P(Function, name, "") { return arg.function == name && arg.constants.empty(); }
+MATCHER_P2(Function, name, constants, "") { return arg.function == name && arg.constants == constants; }
+MATCHER_P(IsView, buffer, "") { return arg.buffer == buffer && arg.offset == 0; }
+MATCHER_P2(IsView, buffer, offset, "") { return arg.buffer == buffer && arg.offset == std::size_t{offset}; }
+
+// What one set_bytes carried.
+inline auto save_to(std::vector<std::byte>& bytes) {
+  return [&bytes](std::uint32_t, std::span<const std::byte> data) { bytes.assign(data.begin(), data.end()); };
+}
+
+// The launch encodes nothing, and its refusal holds all of these words: the field and both values.
+template <typename Launch>
+void expect_refusal(const Launch& launch, const std::vector<std::string>& words) {
+  testing::StrictMock<MockEncoder> encoder;  // any call fails the test
+  try {
+    launch(encoder);
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const std::invalid_argument& refusal) {
+    for (const std::string& word : words) EXPECT_THAT(refusal.what(), testing::HasSubstr(word));
+  }
+}
 
 // The little-endian word at a byte offset.
 inline std::uint32_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
@@ -118,8 +144,11 @@ metal::ArgumentLayout bf16_vec_layout();
 metal::ArgumentLayout bf16_pad_layout();
 metal::ArgumentLayout bf16_blk_layout();
 
-inline kernels::BoundKernel bound(std::string_view family, metal::ArgumentLayout layout) {
-  return {kernels::family_contract(family), entry_of(std::move(layout))};
+inline kernels::BoundKernel bound(std::string_view family, metal::ArgumentLayout layout,
+                                  const std::map<std::uint32_t, metal::FunctionConstant>& constants = {}) {
+  kernels::KernelEntry entry = entry_of(std::move(layout));
+  entry.pipeline.constants = constants;
+  return {kernels::family_contract(family), std::move(entry)};
 }
 
 }  // namespace assay::tests
