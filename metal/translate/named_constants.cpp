@@ -86,6 +86,8 @@ std::size_t NamedConstants::read_declaration(std::size_t first, std::size_t last
   if (start >= last) return last;
   const Token& token = tokens_[start];
   const Token& next = tokens_[start + 1];
+  // What a constructor's `member{value}` leaves of it.
+  if (token.is("{")) return tokens_.closing(start) + 1;
   if (token.is("template") && next.is("<")) return tokens_.closing_angle(start + 1).value_or(start) + 1;
   if (token.is("public") || token.is("private") || token.is("protected")) return start + 2;
   if (token.is("namespace") || (token.is("inline") && next.is("namespace"))) return read_namespace(start, last, scope);
@@ -185,7 +187,7 @@ std::size_t NamedConstants::read_type(std::size_t keyword, std::size_t last, con
 std::size_t NamedConstants::read_variables(std::size_t first, std::size_t last, const std::string& scope) {
   std::size_t index = first;
   for (; index < last && !tokens_[index].is(";") && !tokens_[index].is("=") && !tokens_[index].is("{"); ++index) {
-    if (tokens_[index].is("(")) {
+    if (tokens_[index].is("(") || tokens_[index].is("operator")) {
       const std::size_t end = next_of(index, last, "{", ";");
       return end < last && tokens_[end].is("{") ? tokens_.closing(end) + 1 : end;
     }

@@ -53,6 +53,10 @@ TEST(NamedIndex, IsAnythingThatHasAValueWhenItIsCompiled) {
       {"inline namespace v1 { constexpr int kA = 3; }", "v1::kA + kA", 6},
       {"struct Slots { static constexpr constant int kA = 3; enum { kB = kA + 1 }; struct In { static constexpr int kC = kB + 1; }; };",
        "Slots::kA + Slots::kB * Slots::In::kC", 23},
+      {"struct S { int a, b; S() : a{1}, b{2} {} S(int x) : a(x) {} thread S& operator=(S o) { a = o.a; return *this; } bool operator<(S "
+       "o) { "
+       "return a < o.a; } operator int() const { return a; } ~S() = default; static constexpr int kA = 3; };",
+       "S::kA", 3},
       {"template <typename T> struct Skipped { static constexpr int kA = sizeof(T); }; inline int f(int kA) { constexpr int k = 1; return "
        "kA + "
        "k; } constexpr int kA = 3;",
