@@ -126,7 +126,8 @@ void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std
       continue;
     }
     if (member->getTag() != llvm::dwarf::DW_TAG_member) continue;
-    const auto scalars = scalars_of(member->getBaseType());
+    // A bit-field shares its bytes with others: whoever fills structs by name must not take it for a scalar of its own.
+    const auto scalars = member->isBitField() ? Scalars{} : scalars_of(member->getBaseType());
     out << "field " << offset << ' ' << bytes_of(member->getBaseType()) << ' ' << scalars.scalar << ' ' << scalars.count << ' '
         << member->getName() << ' ' << name_of(member->getBaseType()) << '\n';
   }

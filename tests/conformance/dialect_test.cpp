@@ -1,6 +1,9 @@
 // What Metal's compiler takes from C++ and GNU C and OpenCL's leaves out, and where conditionals may stand.
 #include <gtest/gtest.h>
 
+#include "metal/errors.h"
+#include "metal/library.h"
+#include "metal/pipeline.h"
 #include "tests/conformance/rows.h"
 
 namespace assay::conformance {
@@ -65,6 +68,20 @@ template <typename Derived> struct Base {
 };
 struct Leaf : Base<Leaf> { uint x; Leaf(uint v) : x(v) {} uint get() const { return x; } };
 )msl");
+}
+
+// The host fills structs by whole bytes.
+TEST(Dialect, BitFieldsCannotBeFilledByName) {
+  const auto library = metal::Library::from_source(
+      "struct Args { uint n; uint low : 4; uint high : 28; };\nkernel void test(device uint* out, constant Args& args) { out[0] = "
+      "args.low; }",
+      "test.metal");
+  const auto& layout = *library->pipeline({"test", {}})->layout().find("args")->layout;
+  EXPECT_EQ(layout.size, 8u);
+  EXPECT_EQ(layout.find("n")->type, metal::ScalarType::uint32);
+  EXPECT_EQ(layout.find("low")->type, metal::ScalarType::other);
+  const metal::FieldValue one = metal::FieldValue::of(std::uint32_t{1});
+  EXPECT_THROW((void)metal::pack_struct(layout, {{"n", one}, {"low", one}, {"high", one}}, {}), metal::AbiMismatch);
 }
 
 TEST(Dialect, TypeTraits) {
