@@ -34,13 +34,22 @@ std::string read(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// Each of our variants has its twins in a table.
+// Each of our variants has its twins in tables.
 struct VariantTwins {
   std::string_view variant;
   std::span<const Twin> twins;
+  std::string_view words = {};  // that the table's cases lack for this variant, because it is shared
 };
-std::vector<VariantTwins> all_variants() {
-  return {{"tq4_v1", tq4_twins()},
+std::vector<VariantTwins> all_tables() {
+  return {{"tq4_v1", decode_twins()},
+          {"tq4_v2", decode_twins(), "sf1"},
+          {"tqhb_v1", decode_twins(), "b6/nsg1"},
+          {"tqhb_v2", decode_twins(), "b8/nsg1"},
+          {"tq4_v2", block_norm_twins()},
+          {"tqhb_v1", block_norm_twins(), "b5/nsg1"},
+          {"tqhb_v2", block_norm_twins(), "b6/nsg1"},
+          {"tq4_v1", tq4_twins()},
+          {"tqhb_v1", tqhb_v1_twins()},
           {"tqhb_v2", tqhb_twins()},
           {"reduce_v1", reduce_twins()},
           {"fwht_v1", fwht_twins()},
@@ -71,8 +80,10 @@ class TwinVariant {
     variant_->source = folder_ / "kernel.metal";
   }
 
-  [[nodiscard]] harness::Case parse(std::string_view case_words) const {
-    return harness::parse_case(variant_->name + "/" + std::string(case_words), harness::find_family(variant_->family));
+  [[nodiscard]] harness::Case parse(std::string_view case_words, std::string_view more_words) const {
+    std::string name = variant_->name + "/" + std::string(case_words);
+    if (!more_words.empty()) name.append("/").append(more_words);
+    return harness::parse_case(name, harness::find_family(variant_->family));
   }
   [[nodiscard]] harness::Workbench prepare(const std::vector<harness::Case>& cases) const { return {catalogue_, cases, {}}; }
 
@@ -97,26 +108,35 @@ Verdict execute(const harness::Workbench& workbench, const harness::Case& about,
 struct Row {
   std::string_view variant;
   Twin twin;
+  std::string_view words;
 };
 void PrintTo(const Row& row, std::ostream* stream) { *stream << row.variant << ": " << row.twin.planted; }
 
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
-  for (const VariantTwins& variant : all_variants()) {
-    for (const Twin& twin : variant.twins) rows.push_back({variant.variant, twin});
+  for (const VariantTwins& table : all_tables()) {
+    for (const Twin& twin : table.twins) rows.push_back({table.variant, twin, table.words});
   }
   return rows;
+}
+
+std::vector<std::string_view> all_variants() {
+  std::vector<std::string_view> variants;
+  for (const VariantTwins& table : all_tables()) {
+    if (std::ranges::find(variants, table.variant) == variants.end()) variants.push_back(table.variant);
+  }
+  return variants;
 }
 
 class FaultyTwin : public ::testing::TestWithParam<Row> {};
 
 TEST_P(FaultyTwin, IsCaughtAndPassesWhereItsMistakeHasNoEffect) {
-  const auto& [name, twin] = GetParam();
+  const auto& [name, twin, words] = GetParam();
   const TwinVariant variant(name, twin);
   if (HasFailure()) return;
 
-  const harness::Case wrong = variant.parse(twin.caught.case_words);
-  const harness::Case right = variant.parse(twin.quiet.case_words);
+  const harness::Case wrong = variant.parse(twin.caught.case_words, words);
+  const harness::Case right = variant.parse(twin.quiet.case_words, words);
   const harness::Workbench workbench = variant.prepare({wrong, right});
 
   const Verdict caught = execute(workbench, wrong, "");
@@ -153,11 +173,12 @@ TEST_P(HealthyTwin, PassesEveryCaseOfTheTwins) {
   const Twin untouched = {"untouched", "nothing", "#include <metal_stdlib>", "#include <metal_stdlib>", {}, {}};
   const TwinVariant variant(GetParam(), untouched);
   std::vector<harness::Case> cases;
-  for (const VariantTwins& twins : all_variants()) {
-    if (twins.variant != GetParam()) continue;
-    for (const Twin& twin : twins.twins) {
+  for (const VariantTwins& table : all_tables()) {
+    if (table.variant != GetParam()) continue;
+    for (const Twin& twin : table.twins) {
       for (const std::string_view words : {twin.caught.case_words, twin.quiet.case_words}) {
-        if (harness::Case about = variant.parse(words); std::ranges::find(cases, about) == cases.end()) cases.push_back(std::move(about));
+        if (harness::Case about = variant.parse(words, table.words); std::ranges::find(cases, about) == cases.end())
+          cases.push_back(std::move(about));
       }
     }
   }
@@ -169,9 +190,7 @@ TEST_P(HealthyTwin, PassesEveryCaseOfTheTwins) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HealthyTwin,
-                         ::testing::Values("tq4_v1", "reduce_v1", "fwht_v1", "quantize4_v1", "quantizehb_v1", "dequantize_v1",
-                                           "bf16_prefill_v1", "bf16_vec_v1"),
+INSTANTIATE_TEST_SUITE_P(All, HealthyTwin, ::testing::ValuesIn(all_variants()),
                          [](const auto& parameter) { return std::string(parameter.param); });
 
 }  // namespace

@@ -3,10 +3,11 @@
 namespace assay::tests {
 namespace {
 
-bool in_upper_half(const FaultyElement& e) { return e.coordinate >= 256; }
 bool is_nan(const FaultyElement& e) { return e.fault == harness::ElementFault::nan; }
+// NaN that nobody computed keeps the bits that tell what was never written.
+bool is_unset(const FaultyElement& e) { return e.fault == harness::ElementFault::not_written; }
 
-// Of tqhb_v2.
+// Of tqhb_v2: its banks, its codebook and its rotation; the rest is in decode_twins.cpp.
 constexpr Twin kTwins[] = {
     {"bank_lost",
      "the last simdgroup of a workgroup is left out of the merge",
@@ -32,6 +33,24 @@ constexpr Twin kTwins[] = {
      "M = max(M, ss[1]);",
      {"d256/b8/h2x1/kv65c65/ring0/win1/nwg1/nsg4/gauss/s3", harness::Status::failed, {"NaN", is_nan}},
      {"d256/b8/h2x1/kv65c65/ring0/win1/nwg1/nsg1/gauss/s3"}},
+    {"common_maximum_from_zero",
+     "the maximum of the banks starts at 0",
+     "        M = -FLT_MAX / 2;\n        for",
+     "        M = 0.0f;\n        for",
+     {"d256/b8/h2x1/kv257c257/ring0/nomask/nwg1/nsg2/all_negative/s3"},
+     {"d256/b8/h2x1/kv257c257/ring0/nomask/nwg1/nsg1/all_negative/s3"}},
+    {"maximum_of_the_wrong_bank",
+     "the outputs of the banks are rescaled by each other's maxima",
+     "exp(ss[g * 2 * C + 1] - M)",
+     "exp(ss[(nsg - 1 - g) * 2 * C + 1] - M)",
+     {"d256/b8/h2x1/kv257c257/ring0/nomask/nwg1/nsg2/gauss/s3"},
+     {"d256/b8/h2x1/kv257c257/ring0/nomask/nwg1/nsg1/gauss/s3"}},
+    {"idle_bank_unwritten",
+     "a bank that saw nothing leaves its denominator and maximum as they are in threadgroup memory",
+     "        if (lane == 0) {\n            ss[0] = S;",
+     "        if (lane == 0 && S != 0.0f) {\n            ss[0] = S;",
+     {"d256/b8/h2x1/kv65c65/ring0/nomask/nwg1/nsg4/gauss/s3", harness::Status::failed, {"what was never set", is_unset}},
+     {"d256/b8/h2x1/kv257c257/ring0/nomask/nwg1/nsg4/gauss/s3"}},
     {"banks_share_weights",
      "all simdgroups keep their weights in one place",
      "(threadgroup float *) (shmem + PK + sg * 4 * C)",
@@ -56,18 +75,6 @@ constexpr Twin kTwins[] = {
      "            ss[1] = M;\n        }\n",
      {"d256/b8/h2x1/kv257c257/ring0/nomask/nwg1/nsg2/gauss/s6", harness::Status::failed, {}, "order of simdgroups"},
      {"d256/b8/h2x1/kv257c257/ring0/nomask/nwg1/nsg1/gauss/s6"}},
-    {"norm_of_the_first_block",
-     "both halves of a key or value take the norm of the first",
-     "norms[position * 2 + block] / scale_factor_d512",
-     "norms[position * 2] / scale_factor_d512",
-     {"d512/b6/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/structured/s7"},
-     {"d256/b6/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/structured/s7"}},
-    {"norm_factor_multiplied",
-     "norms are multiplied with scale_factor_d512",
-     "norms[position * 2 + block] / scale_factor_d512",
-     "norms[position * 2 + block] * scale_factor_d512",
-     {"d512/b8/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/sf16/gauss/s8"},
-     {"d512/b8/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/gauss/s8"}},
     {"codebook_of_eight_bits",
      "indices of six bits are looked up among 256 centroids",
      "if (kBits == 6) {",
@@ -80,11 +87,23 @@ constexpr Twin kTwins[] = {
      "dot(centroids(k[column]).wzyx * sn,",
      {"d256/b8/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/gauss/s10"},
      {"d256/b8/h2x1/kv1c1/ring0/nomask/nwg2/nsg1/gauss/s10"}},
+    {"query_not_rounded",
+     "products take the query in float",
+     "float4(sq4[column])",
+     "((device const float4 *) q)[column]",
+     {"d256/b8/h1x1/kv64c64/ring0/nomask/nwg1/nsg1/half_edge/s10"},
+     {"d256/b8/h1x1/kv1c1/ring0/nomask/nwg2/nsg1/half_edge/s10"}},
     {"signs_behind_the_transform",
      "the fused rotation changes signs after the transform",
      "        rotate<D>(x, lane);\n",
      "        rotate<D>(x, lane);\n        for (short e = 0; e < E; ++e) {\n            const short j = lane * E + e;\n"
      "            if ((kSigns[j / 8] >> (j % 8)) & 1) {\n                x[e] = -x[e];\n            }\n        }\n",
+     {"d256/b8/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/fuse/gauss/s11"},
+     {"d256/b8/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/gauss/s11"}},
+    {"last_stage_missing",
+     "in the fused rotation the last butterflies are missing",
+     "mask < SIMD_WIDTH; mask *= 2",
+     "mask < SIMD_WIDTH / 2; mask *= 2",
      {"d256/b8/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/fuse/gauss/s11"},
      {"d256/b8/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/gauss/s11"}},
     {"rotation_not_normalised",
@@ -99,16 +118,33 @@ constexpr Twin kTwins[] = {
      "shmem[lane * E + e] = half(x[e] * 1.0005f);",
      {"d256/b8/h2x1/kv65c65/ring0/nomask/nwg1/nsg1/fuse/half_edge/s13"},
      {"d256/b8/h2x1/kv65c65/ring0/nomask/nwg1/nsg1/half_edge/s13"}},
-    {"upper_norms_of_values",
-     "values take the norm of the block below",
-     "const float w = multiplier<D>(v_norms, first + t, column / 64, params.scale_factor_d512) * ss[t];",
-     "const float w = multiplier<D>(v_norms, first + t, 0, params.scale_factor_d512) * ss[t];",
-     {"d512/b8/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/structured/s14", harness::Status::failed, {"in the upper half", in_upper_half}},
-     {"d256/b8/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/structured/s14"}},
+};
+
+// Of tqhb_v1.
+constexpr Twin kTwinsOfOneBank[] = {
+    {"codebook_of_eight_bits",
+     "indices of six bits are looked up among 256 centroids",
+     "return kCodebook6[index & 0x3F];",
+     "return kCodebook8[index];",
+     {"d256/b6/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/gauss/s9"},
+     {"d256/b5/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/gauss/s9"}},
+    {"bytes_in_the_other_order",
+     "the four indices of a key's column are taken from the wrong end",
+     "dot(centroids(bits, k + 4 * column) * sn,",
+     "dot(centroids(bits, k + 4 * column).wzyx * sn,",
+     {"d256/b8/h2x1/kv33c33/ring0/nomask/nwg1/nsg1/gauss/s10"},
+     {"d256/b8/h2x1/kv1c1/ring0/nomask/nwg2/nsg1/gauss/s10"}},
+    {"query_not_rounded",
+     "products take the query in float",
+     "float4(sq4[column])",
+     "q4[column]",
+     {"d256/b8/h1x1/kv64c64/ring0/nomask/nwg1/nsg1/half_edge/s10"},
+     {"d256/b8/h1x1/kv1c1/ring0/nomask/nwg2/nsg1/half_edge/s10"}},
 };
 
 }  // namespace
 
 std::span<const Twin> tqhb_twins() { return kTwins; }
+std::span<const Twin> tqhb_v1_twins() { return kTwinsOfOneBank; }
 
 }  // namespace assay::tests

@@ -1,8 +1,8 @@
 // Faulty twins: copies of our variants with one planted mistake each, the kind that real kernels were shipped with.
 //
 // A twin is a row: what to replace in the variant's own kernel.metal, a case in which the mistake must be caught, as what and
-// where, and a case in which it has no effect, so that the twin must pass. The tables are in <family>_twins.cpp; a new twin touches one of
-// them.
+// where, and a case in which it has no effect, so that the twin must pass. The tables are in <family>_twins.cpp, what the kernels for
+// decode attention share in decode_twins.cpp; a new twin touches one of them.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,10 @@ struct Twin {
 
 void PrintTo(const Twin& twin, std::ostream* stream);
 
+[[nodiscard]] std::span<const Twin> decode_twins();      // of tq4_v1, tq4_v2, tqhb_v1 and tqhb_v2
+[[nodiscard]] std::span<const Twin> block_norm_twins();  // of all of these but tq4_v1
 [[nodiscard]] std::span<const Twin> tq4_twins();
+[[nodiscard]] std::span<const Twin> tqhb_v1_twins();
 [[nodiscard]] std::span<const Twin> tqhb_twins();
 [[nodiscard]] std::span<const Twin> reduce_twins();
 [[nodiscard]] std::span<const Twin> fwht_twins();
