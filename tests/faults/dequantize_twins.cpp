@@ -9,6 +9,11 @@ using harness::Status;
 bool in_second_block(const FaultyElement& e) { return e.coordinate >= 256; }
 bool is_nan(const FaultyElement& e) { return e.fault == ElementFault::nan; }
 bool is_the_largest_centroid(const FaultyElement& e) { return e.actual / e.expected > 1.0003 && e.actual / e.expected < 1.0004; }
+bool of_head_3(const FaultyElement& e) { return e.row == 3 && e.actual == 0.0; }
+bool of_coordinate_21(const FaultyElement& e) { return e.coordinate == 21; }
+bool is_last_of_a_thousand(const FaultyElement& e) { return e.row * 256 + e.coordinate == 999 && e.actual == 0.0; }
+bool a_hundredth_large(const FaultyElement& e) { return e.actual / e.expected > 1.009 && e.actual / e.expected < 1.011; }
+bool is_16_times(const FaultyElement& e) { return e.actual / e.expected > 15.9 && e.actual / e.expected < 16.1; }
 
 constexpr Twin kTwins[] = {
     {"nibbles_swapped",
@@ -23,6 +28,18 @@ constexpr Twin kTwins[] = {
      "0u",
      {"d512/b4/g2/pos1c4/structured/s1", Status::failed, {"coordinates from 256 on", in_second_block}},
      {"d256/b4/g2/pos1c4/structured/s1"}},
+    {"norm_of_the_other_block",
+     "each half of a row takes the norm of the other",
+     "params.norms_per_pos + block]",
+     "params.norms_per_pos + params.norms_per_pos - 1 - block]",
+     {"d512/b5/g2/pos1c4/gauss/s1"},
+     {"d256/b5/g2/pos1c4/gauss/s1"}},
+    {"root_missing",
+     "1/sqrt(D) is missing at 256",
+     "norm * rsqrt(256.0f) :",
+     "norm :",
+     {"d256/b8/g2/pos1c4/gauss/s1", Status::failed, {"elements that are 16 times too large", is_16_times}},
+     {"d512/b8/g2/pos1c4/gauss/s1"}},
     {"root_instead_of_the_factor",
      "at 512 norms are divided by 16 whatever the scale factor",
      "params.head_dim == 256 ?",
@@ -71,6 +88,36 @@ constexpr Twin kTwins[] = {
      "- head * (params.cache_capacity - params.read_pos - 1) + params.read_pos;\n    const uchar index",
      {"d256/b8/g2/pos1c4/poisoned/s5"},
      {"d256/b8/g2/pos3c4/poisoned/s5"}},
+    {"token_major_cache",
+     "of four bits, the heads of a slot are taken to stand together in the cache",
+     "head * params.cache_capacity + params.read_pos;\n    const uchar byte",
+     "params.read_pos * params.num_kv_heads + head;\n    const uchar byte",
+     {"d256/b4/g2/pos1c4/gauss/s5"},
+     {"d256/b8/g2/pos1c4/gauss/s5"}},
+    {"head_zero",
+     "head 3 comes out as zeros",
+     "= centroid * multiplier",
+     "= (head == 3 ? 0.0f : centroid) * multiplier",
+     {"d256/b8/g5/pos1c4/gauss/s6", Status::failed, {"zeros in head 3", of_head_3}, {}, 256},
+     {"d256/b8/g2/pos1c4/gauss/s6"}},
+    {"output_times_1_01",
+     "values of five bits and more are 1 % too large",
+     "= centroid * multiplier",
+     "= 1.01f * centroid * multiplier",
+     {"d256/b6/g2/pos1c4/gauss/s6", Status::failed, {"elements that are 1 % too large", a_hundredth_large}, {}, 512},
+     {"d256/b4/g2/pos1c4/gauss/s6"}},
+    {"coordinate_10_percent_off",
+     "of four bits, one coordinate is 10 % too large",
+     "kCodebook4[index] * multiplier",
+     "kCodebook4[index] * (coordinate == 21 ? 1.1f : 1.0f) * multiplier",
+     {"d256/b4/g2/pos1c4/gauss/s6", Status::failed, {"coordinate 21", of_coordinate_21}, {}, 2},
+     {"d256/b5/g2/pos1c4/gauss/s6"}},
+    {"thousandth_zero",
+     "one element in a thousand is zero",
+     "kCodebook4[index] * multiplier",
+     "((head * params.head_dim + coordinate) % 1000 == 999 ? 0.0f : kCodebook4[index]) * multiplier",
+     {"d256/b4/g5/pos1c4/gauss/s6", Status::failed, {"a zero at element 999", is_last_of_a_thousand}, {}, 1},
+     {"d256/b4/g2/pos1c4/gauss/s6"}},
 };
 
 }  // namespace

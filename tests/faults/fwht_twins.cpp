@@ -9,6 +9,11 @@ bool in_upper_half(const FaultyElement& e) { return e.coordinate >= 256; }
 bool behind_first_row(const FaultyElement& e) { return e.row > 0; }
 bool is_negated(const FaultyElement& e) { return e.actual * e.expected < 0.0; }
 bool is_doubled(const FaultyElement& e) { return e.actual / e.expected > 1.4 && e.actual / e.expected < 1.42; }
+bool of_row_3(const FaultyElement& e) { return e.row == 3 && e.actual == 0.0; }
+bool of_coordinate_21(const FaultyElement& e) { return e.row > 0 && e.coordinate == 21; }
+bool is_last_of_a_thousand(const FaultyElement& e) { return e.row * 256 + e.coordinate == 999 && e.actual == 0.0; }
+bool a_hundredth_large(const FaultyElement& e) { return e.row > 0 && e.actual / e.expected > 1.009 && e.actual / e.expected < 1.011; }
+bool is_16_times(const FaultyElement& e) { return e.actual / e.expected > 15.9 && e.actual / e.expected < 16.1; }
 
 constexpr Twin kTwins[] = {
     {"signs_on_the_wrong_side",
@@ -35,6 +40,12 @@ constexpr Twin kTwins[] = {
      "rsqrt(256.0f)",
      {"d512/h2/standalone/gauss/s2", Status::failed, {"elements that are sqrt(2) too large", is_doubled}},
      {"d256/h2/standalone/gauss/s2"}},
+    {"not_normalised",
+     "1/sqrt(D) is missing at 256",
+     "x[e] *= scale;",
+     "x[e] *= D == 256 ? 1.0f : scale;",
+     {"d256/h2/standalone/gauss/s2", Status::failed, {"elements that are 16 times too large", is_16_times}},
+     {"d512/h2/standalone/gauss/s2"}},
     {"partner_of_another_stage",
      "at distance 8 the lane meets its partner of distance 4, in all heads but the first",
      "simd_shuffle_xor(x[e], mask)",
@@ -83,6 +94,30 @@ constexpr Twin kTwins[] = {
      "x[e] = float(half(x[e] * scale * 0x1p-20f)) * 0x1p20f;",
      {"d256/h1/standalone/gauss/s7"},
      {"d256/h1/standalone/uniform/s7"}},
+    {"head_zero",
+     "head 3 comes out as zeros",
+     "row[e] = x[e];",
+     "row[e] = head == 3 ? 0.0f : x[e];",
+     {"d256/h5/standalone/gauss/s8", Status::failed, {"zeros in head 3", of_row_3}, {}, 256},
+     {"d256/h3/standalone/gauss/s8"}},
+    {"output_times_1_01",
+     "all rows but the first are 1 % too large",
+     "row[e] = x[e];",
+     "row[e] = x[e] * (head == 0 ? 1.0f : 1.01f);",
+     {"d256/h5/undo/gauss/s8", Status::failed, {"elements that are 1 % too large", a_hundredth_large}},
+     {"d256/h1/undo/gauss/s8"}},
+    {"coordinate_10_percent_off",
+     "in all rows but the first one coordinate is 10 % too large",
+     "row[e] = x[e];",
+     "row[e] = x[e] * (head > 0 && lane * E + e == 21 ? 1.1f : 1.0f);",
+     {"d256/h5/premult/gauss/s8", Status::failed, {"coordinate 21", of_coordinate_21}, {}, 4},
+     {"d256/h1/premult/gauss/s8"}},
+    {"thousandth_zero",
+     "one element in a thousand is zero",
+     "row[e] = x[e];",
+     "row[e] = (head * D + lane * E + e) % 1000 == 999 ? 0.0f : x[e];",
+     {"d256/h5/premult/gauss/s8", Status::failed, {"a zero at element 999", is_last_of_a_thousand}, {}, 1},
+     {"d256/h3/premult/gauss/s8"}},
 };
 
 }  // namespace

@@ -18,6 +18,10 @@ bool is_index(const FaultyElement& e) { return e.coordinate < kNorms256; }
 bool is_index_of_512(const FaultyElement& e) { return e.coordinate < kNorms512; }
 bool is_quantiser_input(const FaultyElement& e) { return e.coordinate > kNorms256; }
 bool in_second_block(const FaultyElement& e) { return (e.coordinate >= 256 && e.coordinate < 512) || e.coordinate == kNorms512 + 1; }
+bool of_head_3(const FaultyElement& e) { return e.row == 3 && e.coordinate < kNorms256; }
+bool of_coordinate_21(const FaultyElement& e) { return e.coordinate == 21 || e.coordinate == kNorms256 + 1 + 21; }
+bool is_last_of_a_thousand(const FaultyElement& e) { return e.row * 256 + e.coordinate == 999 && e.actual == 0.0; }
+bool is_norm_of_512(const FaultyElement& e) { return e.coordinate >= kNorms512; }
 
 constexpr Twin kTwins4[] = {
     {"norm_of_the_other_block",
@@ -160,6 +164,42 @@ constexpr Twin kTwins4[] = {
      "rms_scratch[head * D + lane * E + e] = x[e] / factor;",
      {"d256/b4/g2/pos0c4/probe/gauss/s10", Status::failed, {"quantiser inputs", is_quantiser_input}},
      {"d256/b4/g2/pos0c4/gauss/s10"}},
+    {"transform_not_normalised",
+     "1/sqrt(D) is missing at 512, which the division by the norm takes back but for the norm itself",
+     "x[e] *= scale;",
+     "x[e] *= D == 512 ? 1.0f : scale;",
+     {"d512/b4/g2/pos0c4/gauss/s11", Status::failed, {"norms", is_norm_of_512}, {}, 4},
+     {"d256/b4/g2/pos0c4/gauss/s11"}},
+    {"norm_times_1_01",
+     "at 512 the stored norm is 1 % too large",
+     "+ block] = norm;",
+     "+ block] = D == 512 ? norm * 1.01f : norm;",
+     {"d512/b4/g2/pos0c4/gauss/s11", Status::failed, {"norms", is_norm_of_512}, {}, 4},
+     {"d256/b4/g2/pos0c4/gauss/s11"}},
+    {"coordinate_10_percent_off",
+     "at 256 the quantiser gets one coordinate 10 % too large",
+     "x[e] *= factor;",
+     "x[e] *= factor * (D == 256 && lane * E + e == 21 ? 1.1f : 1.0f);",
+     {"d256/b4/g2/pos0c4/probe/gauss/s11", Status::failed, {"coordinate 21", of_coordinate_21}},
+     {"d512/b4/g2/pos0c4/gauss/s11"}},
+    {"head_zero",
+     "head 3 is quantised as zeros",
+     "const float factor = norm > kSmallestNorm",
+     "const float factor = head != 3 && norm > kSmallestNorm",
+     {"d256/b4/g5/pos0c4/gauss/s11", Status::failed, {"indices of head 3", of_head_3}},
+     {"d256/b4/g2/pos0c4/gauss/s11"}},
+    {"thousandth_zero",
+     "one index in a thousand is zero",
+     "quantize(x[e]) | (quantize(x[e + 1]) << 4);",
+     "quantize(x[e]) | ((head * D + lane * E + e + 1) % 1000 == 999 ? 0 : quantize(x[e + 1]) << 4);",
+     {"d256/b4/g5/pos0c4/gauss/s11", Status::failed, {"a zero at index 999", is_last_of_a_thousand}, {}, 1},
+     {"d256/b4/g2/pos0c4/gauss/s11"}},
+    {"token_major_cache",
+     "the heads of a slot stand together in the cache",
+     "head * params.cache_capacity + slot",
+     "slot * params.num_kv_heads + head",
+     {"d256/b4/g2/pos1c4/gauss/s11", Status::failed, {}, "the kernel wrote indices of slot"},
+     {"d256/b4/g1/pos1c4/gauss/s11"}},
 };
 
 constexpr Twin kTwinsHb[] = {
@@ -209,6 +249,74 @@ constexpr Twin kTwinsHb[] = {
      "packed + position * (D / 2)",
      {"d256/b8/g1/pos3c8/gauss/s6", Status::failed, {}, "the kernel wrote indices of slot 1 of head 0"},
      {"d256/b8/g1/pos0c8/gauss/s6"}},
+    {"signs_on_the_wrong_side",
+     "the rotation of 512 applies the signs behind the transform",
+     "rotate<D>(x, lane);",
+     R"(for (short e = 0; e < E; ++e) {
+        const short j = lane * E + e;
+        if (D == 512 && ((kSigns[j / 8] >> (j % 8)) & 1)) x[e] = -x[e];
+    }
+    rotate<D>(x, lane);
+    for (short e = 0; e < E; ++e) {
+        const short j = lane * E + e;
+        if (D == 512 && ((kSigns[j / 8] >> (j % 8)) & 1)) x[e] = -x[e];
+    })",
+     {"d512/b6/g2/pos0c4/gauss/s7"},
+     {"d256/b6/g2/pos0c4/gauss/s7"}},
+    {"last_stage_missing",
+     "with 512 the last butterflies are missing",
+     "mask < SIMD_WIDTH",
+     "mask < (D == 512 ? SIMD_WIDTH / 2 : SIMD_WIDTH)",
+     {"d512/b8/g2/pos0c4/gauss/s7"},
+     {"d256/b8/g2/pos0c4/gauss/s7"}},
+    {"norm_of_the_other_block",
+     "each half of the lanes divides by the norm of the other half's block, and stores it",
+     "(block == 0 ? sum0 : sum1)",
+     "(block == 0 ? sum1 : sum0)",
+     {"d512/b5/g2/pos0c4/structured/s7"},
+     {"d256/b5/g2/pos0c4/structured/s7"}},
+    {"without_the_root_of_256",
+     "at 256 the quantiser input has the length 1",
+     "unit = sqrt(256.0f);",
+     "unit = 1.0f;",
+     {"d256/b5/g2/pos0c4/gauss/s7", Status::failed, {"indices", is_index}},
+     {"d512/b5/g2/pos0c4/gauss/s7"}},
+    {"heads_without_room",
+     "heads are taken to follow each other without the unused slots of the cache",
+     "head * params.cache_capacity + slot",
+     "head * (params.write_pos + 1) + slot",
+     {"d256/b6/g2/pos2c8/gauss/s8", Status::failed, {}, "the kernel wrote indices of slot 5 of head 0"},
+     {"d256/b6/g2/pos7c8/gauss/s8"}},
+    {"token_major_cache",
+     "the heads of a slot stand together in the cache",
+     "head * params.cache_capacity + slot",
+     "slot * params.num_kv_heads + head",
+     {"d256/b8/g2/pos1c4/gauss/s8", Status::failed, {}, "the kernel wrote indices of slot"},
+     {"d256/b8/g1/pos1c4/gauss/s8"}},
+    {"norm_times_1_01",
+     "at 512 the stored norm is 1 % too large",
+     "+ block] = norm;",
+     "+ block] = D == 512 ? norm * 1.01f : norm;",
+     {"d512/b5/g2/pos0c4/gauss/s8", Status::failed, {"norms", is_norm_of_512}, {}, 4},
+     {"d256/b5/g2/pos0c4/gauss/s8"}},
+    {"coordinate_10_percent_off",
+     "at 256 the quantiser gets one coordinate 10 % too large",
+     "x[e] *= factor;",
+     "x[e] *= factor * (D == 256 && lane * E + e == 21 ? 1.1f : 1.0f);",
+     {"d256/b8/g2/pos0c4/gauss/s8", Status::failed, {"coordinate 21", of_coordinate_21}},
+     {"d512/b8/g2/pos0c4/gauss/s8"}},
+    {"head_zero",
+     "head 3 is quantised as zeros",
+     "const float factor = norm > kSmallestNorm",
+     "const float factor = head != 3 && norm > kSmallestNorm",
+     {"d256/b8/g5/pos0c4/gauss/s8", Status::failed, {"indices of head 3", of_head_3}},
+     {"d256/b8/g2/pos0c4/gauss/s8"}},
+    {"thousandth_zero",
+     "one index in a thousand is zero",
+     "out[e] = quantize(params.codebook_bits, x[e]);",
+     "out[e] = (head * D + lane * E + e) % 1000 == 999 ? 0 : quantize(params.codebook_bits, x[e]);",
+     {"d256/b8/g5/pos0c4/gauss/s8", Status::failed, {"a zero at index 999", is_last_of_a_thousand}, {}, 1},
+     {"d256/b8/g2/pos0c4/gauss/s8"}},
 };
 
 }  // namespace
