@@ -25,16 +25,17 @@ constexpr std::array kTq4Arguments = {
     ArgumentContract{"V_packed", 4, input, ScalarType::uint8},    ArgumentContract{"V_norms", 5, input, ScalarType::float32},
     ArgumentContract{"dst", 6, output, ScalarType::float32},
 };
+// No kernel applies a softcap, and the grid says nwg as well.
 constexpr std::array kTq4Fields = {
-    FieldContract{"n_heads", ScalarType::uint32},     FieldContract{"n_kv_heads", ScalarType::uint32},
-    FieldContract{"head_dim", ScalarType::uint32},    FieldContract{"kv_seq_len", ScalarType::uint32},
-    FieldContract{"kv_capacity", ScalarType::uint32}, FieldContract{"scale", ScalarType::float32},
-    FieldContract{"mask_type", ScalarType::uint32},   FieldContract{"sliding_window", ScalarType::uint32},
-    FieldContract{"softcap", ScalarType::float32},    FieldContract{"nwg", ScalarType::uint32},
-    FieldContract{"ring_start", ScalarType::uint32},  FieldContract{"scale_factor_d512", ScalarType::float32, true},
+    FieldContract{"n_heads", ScalarType::uint32},        FieldContract{"n_kv_heads", ScalarType::uint32},
+    FieldContract{"head_dim", ScalarType::uint32},       FieldContract{"kv_seq_len", ScalarType::uint32},
+    FieldContract{"kv_capacity", ScalarType::uint32},    FieldContract{"scale", ScalarType::float32},
+    FieldContract{"mask_type", ScalarType::uint32},      FieldContract{"sliding_window", ScalarType::uint32},
+    FieldContract{"softcap", ScalarType::float32, true}, FieldContract{"nwg", ScalarType::uint32, true},
+    FieldContract{"ring_start", ScalarType::uint32},     FieldContract{"scale_factor_d512", ScalarType::float32, true},
 };
 
-// Arguments as in tq4.
+// Arguments as in tq4. At head_dim 256 nothing is divided by scale_factor_d512.
 constexpr std::array kTqhbEntries = {
     EntryContract{"d256", "flash_attn_vec_tq_hb_dk256"},
     EntryContract{"d512", "flash_attn_vec_tq_hb_dk512"},
@@ -48,10 +49,10 @@ constexpr std::array kTqhbFields = {
     FieldContract{"scale", ScalarType::float32},
     FieldContract{"mask_type", ScalarType::uint32},
     FieldContract{"sliding_window", ScalarType::uint32},
-    FieldContract{"softcap", ScalarType::float32},
-    FieldContract{"nwg", ScalarType::uint32},
+    FieldContract{"softcap", ScalarType::float32, true},
+    FieldContract{"nwg", ScalarType::uint32, true},
     FieldContract{"ring_start", ScalarType::uint32},
-    FieldContract{"scale_factor_d512", ScalarType::float32},
+    FieldContract{"scale_factor_d512", ScalarType::float32, true},
     FieldContract{"codebook_bits", ScalarType::uint32, true},
     FieldContract{"fuse_fwht_pre", ScalarType::uint32, true},
     FieldContract{"nsg", ScalarType::uint32, true},

@@ -102,7 +102,9 @@ std::string decode_misfit(const BoundKernel& attention, const DecodeParameters& 
     return fmt::format("nsg = {}, but the kernel has no field nsg: one simdgroup per workgroup", *parameters.nsg);
   if (parameters.fuse_fwht_pre && !attention.has_field("fuse_fwht_pre"))
     return "fuse_fwht_pre = 1, but the kernel has no field fuse_fwht_pre: it does not rotate";
-  if (parameters.scale_factor_d512 && !attention.has_field("scale_factor_d512"))
+  // With one byte an index, rows of one block have a norm per position whatever the factor.
+  const bool factor_matters = parameters.codebook_bits == 4 || parameters.head_dim > kBlock;
+  if (parameters.scale_factor_d512 && factor_matters && !attention.has_field("scale_factor_d512"))
     return fmt::format("scale_factor_d512 = {}, but the kernel has no such field: one norm per position", *parameters.scale_factor_d512);
   if (!parameters.scale_factor_d512 && attention.has_field("scale_factor_d512"))
     return "one norm per position, but the kernel has the field scale_factor_d512: one norm per block of 256";
