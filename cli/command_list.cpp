@@ -26,6 +26,10 @@ bool is_wanted(const kernels::Variant& variant, const Options& options) {
   return options.family.empty() || variant.family == options.family;
 }
 
+void print_notes(const Workspace& workspace) {
+  for (const std::string& note : workspace.notes) fmt::print("note: {}\n", note);
+}
+
 void print_variants(const Workspace& workspace, const Options& options) {
   fmt::print("variants\n");
   for (const kernels::Variant& variant : workspace.catalogue) {
@@ -91,11 +95,16 @@ int list(const ListOptions& options) {
   if (!words.empty() || options.coverage) {
     if (words.empty()) words.emplace_back("gate");
     select(workspace, options, words);
-    if (options.coverage) return print_coverage(workspace, words);
+    if (options.coverage) {
+      print_notes(workspace);
+      return print_coverage(workspace, words);
+    }
     for (const harness::Case& value : workspace.selection.cases) fmt::print("{}\n", harness::format_case(value));
     return kExitPassed;
   }
   if (!options.family.empty()) static_cast<void>(harness::find_family(options.family));
+  find_limits(workspace, options);
+  print_notes(workspace);
   print_variants(workspace, options);
   print_suites(workspace, options);
   print_families(options);

@@ -31,7 +31,7 @@ namespace assay::cli {
 namespace {
 
 struct MutateOptions {
-  Options common;  // --family, --variants, --set, --jobs
+  Options common;  // --family, --limit, --variants, --set, --jobs
   std::string kernel;
   std::string suite = "gate";
   std::uint64_t seed = 0;
@@ -83,6 +83,7 @@ std::string command_line(const MutateOptions& options) {
   std::string line = fmt::format("assay mutate {}", shell_quoted(options.kernel));
   if (!options.common.family.empty()) line += fmt::format(" --family {}", options.common.family);
   if (!options.common.variants.empty()) line += fmt::format(" --variants {}", shell_quoted(options.common.variants));
+  for (const std::string& limit : options.common.limits) line += fmt::format(" --limit {}", shell_quoted(limit));
   for (const std::string& field : options.common.fields) line += fmt::format(" --set {}", shell_quoted(field));
   if (options.suite != "gate") line += fmt::format(" --suite {}", options.suite);
   if (options.max != std::numeric_limits<std::size_t>::max()) line += fmt::format(" --max {} --seed {}", options.max, options.seed);
@@ -93,11 +94,15 @@ std::string command_line(const MutateOptions& options) {
 // A name of the catalogue, or the path of a kernel.
 harness::TrialSubject subject_of(const MutateOptions& options) {
   Options common = options.common;
+  common.limits.clear();
   Workspace workspace = open_workspace(common);
-  if (std::ranges::find(workspace.catalogue, options.kernel, &kernels::Variant::name) == workspace.catalogue.end()) {
-    common.kernel = options.kernel;
+  const bool is_known = std::ranges::find(workspace.catalogue, options.kernel, &kernels::Variant::name) != workspace.catalogue.end();
+  if (!is_known || !options.common.limits.empty()) {
+    common = options.common;
+    if (!is_known) common.kernel = options.kernel;
     workspace = open_workspace(common);
   }
+  find_limits(workspace, common);
   harness::TrialSubject subject;
   subject.variant = workspace.user_variant.empty() ? options.kernel : workspace.user_variant;
   const auto variant = std::ranges::find(workspace.catalogue, subject.variant, &kernels::Variant::name);
@@ -176,6 +181,7 @@ void add_mutate(CLI::App& app, Action& action) {
                          "that an interrupted run goes on where it ended");
   command->add_option("KERNEL", options->kernel, "A variant's name, a .metal file, or a directory with a variant.toml")->required();
   command->add_option("--family", options->common.family, "What a lone .metal file implements")->type_name("NAME");
+  add_lone(*command, options->common);
   command->add_option("--variants", options->common.variants, "Directory to look for variants in")->type_name("DIR");
   command->add_option("--set", options->common.fields, "Value of a struct field that the family does not know; may be repeated")
       ->type_name("NAME=VALUE")

@@ -84,7 +84,8 @@ void print_family(const harness::Family& family, const std::vector<const kernels
 }
 
 int support(const Options& options) {
-  const Workspace workspace = open_workspace(options);
+  Workspace workspace = open_workspace(options);
+  find_limits(workspace, options);
   if (!options.family.empty()) static_cast<void>(harness::find_family(options.family));
   for (const std::string& note : workspace.notes) fmt::print("note: {}\n", note);
   for (const harness::Family& family : harness::all_families()) {
@@ -96,7 +97,8 @@ int support(const Options& options) {
     if (!variants.empty()) print_family(family, variants);
   }
   fmt::print(
-      "* every value that the launch code accepts; numbers: only these ([limits] of its variant.toml); range: what a case name may\n"
+      "* every value that the launch code accepts; numbers: only these ([limits] of its variant.toml, --limit); range: what a case name "
+      "may\n"
       "say; default: where a name leaves the axis out, - where it may not\n");
   return kExitPassed;
 }

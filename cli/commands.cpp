@@ -31,6 +31,7 @@ const char* help_footer() {
   assay run smoke --family tq4                        a hundred short cases
   assay run --kernel mine.metal --family tq4          the gate on a kernel of your own
   assay run --kernel mine.metal --family tq4 --set chunk=32
+  assay run --kernel mine.metal --family tqhb --limit codebook_bits=8
   assay run 'tq4_v1/*/nwg16/*'                        all gate cases that match
   assay run tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7

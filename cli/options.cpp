@@ -10,11 +10,23 @@ void add_selection(CLI::App& command, Options& options) {
   command.add_option("--family", options.family, "Only variants of this family; what a lone --kernel file implements")->type_name("NAME");
   command.add_option("--kernel", options.kernel, "A kernel of your own: a .metal file, or a directory with a variant.toml")
       ->type_name("FILE|DIR");
+  add_lone(command, options);
   command.add_option("--variants", options.variants, "Directory to look for variants in")->type_name("DIR");
   command.add_option("--seed", options.seed, "Added to the seeds of the suites' cases")->type_name("N");
   command
       .add_option("--shard", options.shard, "Only one of several parts of the selection; default: GTEST_SHARD_INDEX of GTEST_TOTAL_SHARDS")
       ->type_name("I/N");
+}
+
+void add_lone(CLI::App& command, Options& options) {
+  command
+      .add_option(
+          "--limit", options.limits,
+          "The only values of an axis (`assay support`) that a lone --kernel file is made for, as in codebook_bits=8; may be repeated")
+      ->type_name("AXIS=VALUE[,VALUE...]")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
 void add_execution(CLI::App& command, Options& options) {

@@ -17,6 +17,7 @@ struct Options {
   std::string kernel;                 // a .metal file, a variant.toml or its directory
   std::string variants;               // directory to look for variants in; empty: the default
   std::vector<std::string> fields;    // --set name=value
+  std::vector<std::string> limits;    // --limit axis=value,value
   std::vector<std::string> fixtures;  // --fixture: files of captured inputs
   std::string schedule;               // a list with commas; empty: each case's own
   std::string fp_contract = "off";
@@ -30,8 +31,10 @@ struct Options {
   std::string junit;   // file to write; empty: none
 };
 
-// Which cases of which variants: --family, --kernel, --variants, --seed, --shard.
+// Which cases of which variants: --family, --kernel, --limit, --variants, --seed, --shard.
 void add_selection(CLI::App& command, Options& options);
+// What a lone --kernel file cannot say of itself: --limit.
+void add_lone(CLI::App& command, Options& options);
 // How one case is executed, and on what: --fixture, --set, --schedule, --threads, --fp-contract, --timeout.
 void add_execution(CLI::App& command, Options& options);
 // How many are, and until when: --jobs, --fail-fast.

@@ -74,6 +74,22 @@ void require_files(const std::vector<harness::Case>& cases, const fixtures::Shel
   }
 }
 
+// What the options say of a lone file beyond its text; a description has places of its own for that.
+void take_lone_options(kernels::Variant& user, const Options& options) {
+  if (options.limits.empty()) return;
+  if (!user.description.empty()) {
+    throw std::invalid_argument(fmt::format("--limit {}: {} describes the kernel; it says its limits in [limits]", options.limits.front(),
+                                            user.description.string()));
+  }
+  for (const std::string& assignment : options.limits) {
+    kernels::AxisLimit limit = kernels::parse_limit_assignment(assignment);
+    if (std::ranges::find(user.limits, limit.axis, &kernels::AxisLimit::axis) != user.limits.end())
+      throw std::invalid_argument(fmt::format("--limit {}: {} is limited twice; write its values with commas", assignment, limit.axis));
+    user.limits.push_back(std::move(limit));
+  }
+  harness::check_axis_names(user);
+}
+
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string_view() : value;
@@ -100,6 +116,7 @@ Workspace open_workspace(const Options& options) {
       kernels::find_variants(options.variants.empty() ? kernels::default_variants_directory() : std::filesystem::path(options.variants));
   if (!options.kernel.empty()) {
     kernels::Variant user = kernels::variant_from_path(options.kernel, kernel_family(options, workspace.captured));
+    take_lone_options(user, options);
     workspace.user_variant = user.name;
     const auto same_name = std::ranges::find(workspace.catalogue, user.name, &kernels::Variant::name);
     if (same_name != workspace.catalogue.end()) {
@@ -110,8 +127,22 @@ Workspace open_workspace(const Options& options) {
       workspace.catalogue.erase(same_name);
     }
     workspace.catalogue.insert(workspace.catalogue.begin(), std::move(user));
+  } else if (!options.limits.empty()) {
+    throw std::invalid_argument(fmt::format("--limit {} is about a lone .metal file, and there is none", options.limits.front()));
   }
   return workspace;
+}
+
+void find_limits(Workspace& workspace, const Options& options) {
+  if (workspace.user_variant.empty() || !workspace.catalogue.front().description.empty()) return;
+  kernels::Variant& user = workspace.catalogue.front();
+  for (auto& [limit, reason] : harness::limits_of_lone(user, workspace.catalogue, workbench_options(options, workspace))) {
+    workspace.notes.push_back(fmt::format("{} is made for {} {} alone, and suites leave the others out: {}", user.name, limit.axis,
+                                          fmt::join(limit.values, ", "), reason));
+    // In place of a wider one that was said.
+    std::erase_if(user.limits, [&](const kernels::AxisLimit& said) { return said.axis == limit.axis; });
+    user.limits.push_back(std::move(limit));
+  }
 }
 
 void select(Workspace& workspace, const Options& options, const std::vector<std::string>& words) {
@@ -128,12 +159,7 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
   }
   kernels::Variant& user = workspace.catalogue.front();
   request.family = user.family;
-  if (user.description.empty()) {
-    user.limits = harness::limits_of_lone(user, workspace.catalogue, workbench_options(options, workspace));
-    for (const kernels::AxisLimit& limit : user.limits)
-      workspace.notes.push_back(
-          fmt::format("{} is made for {} {} alone; suites leave the others out", user.name, limit.axis, fmt::join(limit.values, ", ")));
-  }
+  find_limits(workspace, options);
   for (const std::string& word : of_files ? words_for(workspace.captured, std::span(&user, 1)) : words) {
     const std::string_view named = harness::variant_of(word);
     const bool other = named != user.name && std::ranges::any_of(workspace.catalogue, [&](const kernels::Variant& variant) {
@@ -178,6 +204,7 @@ std::string replay_options(const Options& options) {
   const auto add = [&](const std::string& words) { line += (line.empty() ? "" : " ") + words; };
   if (!options.kernel.empty()) add(fmt::format("--kernel {}", shell_quoted(options.kernel)));
   if (!options.kernel.empty() && !options.family.empty()) add(fmt::format("--family {}", options.family));
+  for (const std::string& limit : options.limits) add(fmt::format("--limit {}", shell_quoted(limit)));
   if (!options.variants.empty()) add(fmt::format("--variants {}", shell_quoted(options.variants)));
   for (const std::string& file : options.fixtures) add(fmt::format("--fixture {}", shell_quoted(file)));
   for (const std::string& field : options.fields) add(fmt::format("--set {}", shell_quoted(field)));

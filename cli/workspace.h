@@ -23,6 +23,9 @@ struct Workspace {
 // The variants found in --variants (or the default place), joined by --kernel.
 [[nodiscard]] Workspace open_workspace(const Options& options);
 
+// Adds to the limits of a lone --kernel file those that trying it finds, each with a note. Compiles it.
+void find_limits(Workspace& workspace, const Options& options);
+
 // Fills workspace.selection with what `words` select; without words, with the cases of --fixture. With --kernel, only its cases; a case or
 // glob written for another variant of the family is read as one of the user's kernel.
 void select(Workspace& workspace, const Options& options, const std::vector<std::string>& words);

@@ -346,6 +346,24 @@ Variant variant_from_path(const fs::path& path, std::string_view family) {
   return variant;
 }
 
+AxisLimit parse_limit_assignment(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0)
+    throw VariantError(fmt::format("'{}' is no limit; write axis=value or axis=value,value, the values that are supported", text));
+  AxisLimit limit{std::string(text.substr(0, equals)), {}};
+  for (std::size_t start = equals + 1; start <= text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    const std::string_view number = text.substr(start, end - start);
+    const char* const stop = number.data() + number.size();
+    const auto result = std::from_chars(number.data(), stop, limit.values.emplace_back());
+    if (result.ec != std::errc{} || result.ptr != stop) {
+      throw VariantError(fmt::format("'{}' of the limit '{}' is no whole number; write axis=value or axis=value,value", number, text));
+    }
+    start = end + 1;
+  }
+  return limit;
+}
+
 std::pair<std::string, metal::FieldValue> parse_field_assignment(std::string_view text) {
   const std::size_t equals = text.find('=');
   const std::string_view name = text.substr(0, equals);

@@ -44,7 +44,8 @@ class VariantError : public std::runtime_error {
 struct AxisLimit {
   std::string axis;
   std::vector<std::int64_t> values;
-  std::uint32_t line = 0;  // in the variant.toml, for messages
+  std::uint32_t line = 0;  // in the variant.toml, for messages; 0 of a lone file
+  bool is_found = false;   // by trying a lone file, not said by anybody: each case outside of it tells why itself
 };
 
 // A promise: the outputs are bit by bit those of `same_bits_as`, in every case whose axes have the values of `where`. Axes belong to the
@@ -108,6 +109,9 @@ struct Variant {
 // A user's kernel: a directory with a variant.toml, the variant.toml itself, or a lone .metal file (then `family` is
 // required). A `family` that contradicts the description is refused. Throws VariantError.
 [[nodiscard]] Variant variant_from_path(const std::filesystem::path& path, std::string_view family);
+
+// `axis=value` or `axis=value,value`, whole numbers: what [limits] says of a described variant. Throws VariantError.
+[[nodiscard]] AxisLimit parse_limit_assignment(std::string_view text);
 
 // `name=value`, value an integer, a floating-point number, true or false. Throws VariantError.
 [[nodiscard]] std::pair<std::string, metal::FieldValue> parse_field_assignment(std::string_view text);

@@ -234,19 +234,30 @@ void check_axis_names(const kernels::Variant& variant) {
     if (std::ranges::find(family.axes, axis, &Axis::name) != family.axes.end()) return;
     std::vector<std::string_view> names;
     for (const Axis& known : family.axes) names.push_back(known.name);
-    throw kernels::VariantError(fmt::format("{}:{}: {} {} is no axis of family {}; accepted: {}", variant.description.string(), line, where,
-                                            axis, family.name(), fmt::join(names, ", ")));
+    const std::string place =
+        variant.description.empty() ? std::string(where) : fmt::format("{}:{}: {}", variant.description.string(), line, where);
+    throw kernels::VariantError(
+        fmt::format("{} {} is no axis of family {}; accepted: {}", place, axis, family.name(), fmt::join(names, ", ")));
   };
-  for (const kernels::AxisLimit& limit : variant.limits) check(limit.axis, limit.line, "[limits]");
+  for (const kernels::AxisLimit& limit : variant.limits)
+    check(limit.axis, limit.line, variant.description.empty() ? "--limit" : "[limits]");
   for (const kernels::Claim& claim : variant.claims) {
     for (const auto& [axis, value] : claim.where) check(axis, claim.line, fmt::format("'claims' holds '{}':", claim.text));
   }
 }
 
 bool within_limits(const kernels::Variant& variant, const Case& value) {
-  return std::ranges::all_of(variant.limits, [&](const kernels::AxisLimit& limit) {
-    return std::ranges::find(limit.values, value.at(limit.axis)) != limit.values.end();
-  });
+  return std::ranges::all_of(variant.limits, [&](const kernels::AxisLimit& limit) { return admits(limit, value); });
+}
+
+bool admits(const kernels::AxisLimit& limit, const Case& value) {
+  return std::ranges::find(limit.values, value.at(limit.axis)) != limit.values.end();
+}
+
+const kernels::AxisLimit* said_limit_against(const kernels::Variant& variant, const Case& value) {
+  const auto found =
+      std::ranges::find_if(variant.limits, [&](const kernels::AxisLimit& limit) { return !limit.is_found && !admits(limit, value); });
+  return found == variant.limits.end() ? nullptr : &*found;
 }
 
 }  // namespace assay::harness

@@ -63,9 +63,13 @@ inline constexpr std::int64_t kEverydayWork = std::int64_t{1} << 23;
 [[nodiscard]] std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std::uint64_t seed,
                                             std::size_t* left_out = nullptr);
 
-// Throws kernels::VariantError if [limits] or a claim of the variant names an axis that its family does not have.
+// Throws kernels::VariantError if [limits] (of a lone file: --limit) or a claim of the variant names an axis that its family does not have.
 void check_axis_names(const kernels::Variant& variant);
-// Whether [limits] of the variant admits the case.
+// Whether a limit admits the case.
+[[nodiscard]] bool admits(const kernels::AxisLimit& limit, const Case& value);
+// The first limit of those that its author set which the case lies outside of; nullptr if there is none.
+[[nodiscard]] const kernels::AxisLimit* said_limit_against(const kernels::Variant& variant, const Case& value);
+// Whether all limits of the variant admit the case.
 [[nodiscard]] bool within_limits(const kernels::Variant& variant, const Case& value);
 
 }  // namespace assay::harness

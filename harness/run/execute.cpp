@@ -64,16 +64,13 @@ void conclude(Verdict& verdict) {
   }
 }
 
-// The first [limits] of a variant's description that a case lies outside of, as a sentence; empty if there is none.
+// The first limit set by the variant's author that a case lies outside of, as a sentence; empty if there is none.
 std::string outside_of_limits(const kernels::Variant& variant, const Case& about) {
-  if (variant.description.empty()) return {};
-  for (const kernels::AxisLimit& limit : variant.limits) {
-    if (const std::int64_t value = about.at(limit.axis); std::ranges::find(limit.values, value) == limit.values.end()) {
-      return fmt::format("{}:{}: [limits] {} = {}, and the case has {}", variant.description.string(), limit.line, limit.axis, limit.values,
-                         value);
-    }
-  }
-  return {};
+  const kernels::AxisLimit* limit = said_limit_against(variant, about);
+  if (limit == nullptr) return {};
+  const std::string place =
+      variant.description.empty() ? "--limit" : fmt::format("{}:{}: [limits]", variant.description.string(), limit->line);
+  return fmt::format("{} {} = {}, and the case has {}", place, limit->axis, limit->values, about.at(limit->axis));
 }
 
 // The function of a case; nullptr if there is none to be executed, and then the verdict says why.

@@ -1,33 +1,94 @@
 #include "harness/run/lone_limits.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/cases/suite.h"
 #include "harness/run/executors.h"
+#include "kernels/launch/decode.h"
 
 namespace assay::harness {
+namespace {
 
-std::vector<kernels::AxisLimit> limits_of_lone(const kernels::Variant& lone, std::span<const kernels::Variant> catalogue,
-                                               const WorkbenchOptions& options) {
+// A function that is told the width of its codebook by nobody has one of its own. Which, only its author knows: at any other width its
+// output is rightly something else.
+void require_known_codebook(const PreparedVariant& prepared, const Family& family, std::span<const Case> cases) {
+  const auto axis = std::ranges::find_if(family.axes, [](const Axis& one) { return one.name == "codebook_bits" || one.name == "bits"; });
+  if (axis == family.axes.end()) return;
+  std::map<std::string, std::set<std::int64_t>> widths;  // by entry
+  for (const Case& value : cases) {
+    const kernels::FunctionKey key = family.function_key(value.values);
+    const kernels::BoundKernel* kernel = prepared.kernel(key);
+    if (kernel == nullptr || kernel->has_field("codebook_bits") ||
+        kernel->entry().pipeline.constants.contains(kernels::kCodebookConstant)) {
+      continue;
+    }
+    widths[key.entry].insert(value.at(axis->name));
+  }
+  for (const auto& [entry, asked] : widths) {
+    if (asked.size() < 2) continue;
+    throw kernels::VariantError(fmt::format(
+        "{}: its function for {} takes the bits of the codebook neither as a field codebook_bits nor as function constant {}, so "
+        "which of {} it is for cannot be seen; say it with --limit {}={}",
+        prepared.variant.source.string(), entry, kernels::kCodebookConstant, fmt::join(asked, ", "), axis->name, *asked.rbegin()));
+  }
+}
+
+// Why the file has nothing for a case; empty if it has.
+std::string misfit_with(const PreparedVariant& prepared, const Case& value) {
+  const kernels::FunctionKey key = value.family->function_key(value.values);
+  if (const kernels::BoundKernel* kernel = prepared.kernel(key); kernel != nullptr) return misfit_of(value, *kernel);
+  const auto absent = prepared.absent.find(key.entry);
+  return absent == prepared.absent.end() ? fmt::format("it has no function for {}", key.entry) : absent->second;
+}
+
+}  // namespace
+
+std::vector<FoundLimit> limits_of_lone(const kernels::Variant& lone, std::span<const kernels::Variant> catalogue,
+                                       const WorkbenchOptions& options) {
   const Family& family = find_family(lone.family);
   if (std::ranges::none_of(family.axes, &Axis::is_capability)) return {};
   const std::vector<Case> cases = suite_cases(Suite::smoke, lone, 0);
+  if (cases.empty()) return {};
   const Workbench workbench(catalogue, cases, options);
   const PreparedVariant& prepared = workbench.find(lone.name);
+  require_known_codebook(prepared, family, cases);
 
-  std::vector<kernels::AxisLimit> limits;
+  std::vector<std::string> misfits;  // of each case; empty: none
+  for (const Case& value : cases) misfits.push_back(misfit_with(prepared, value));
+  std::vector<std::set<std::int64_t>> fitting(family.axes.size());
   for (std::size_t axis = 0; axis < family.axes.size(); ++axis) {
-    if (!family.axes[axis].is_capability) continue;
-    std::set<std::int64_t> asked;
-    std::set<std::int64_t> fitting;
-    for (const Case& value : cases) {
-      asked.insert(value.values[axis]);
-      const kernels::BoundKernel* kernel = prepared.kernel(family.function_key(value.values));
-      if (kernel != nullptr && misfit_of(value, *kernel).empty()) fitting.insert(value.values[axis]);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      if (misfits[i].empty() || !family.axes[axis].is_capability) fitting[axis].insert(cases[i].values[axis]);
     }
-    if (fitting.empty()) return {};
-    if (fitting.size() < asked.size()) limits.push_back({std::string(family.axes[axis].name), {fitting.begin(), fitting.end()}, 0});
+    if (fitting[axis].empty()) return {};
+  }
+  // Axes on which a case is what the file is not made for. One that is so on a single axis tells the reason for that one.
+  const auto strays = [&](const Case& value) {
+    std::vector<std::size_t> axes;
+    for (std::size_t axis = 0; axis < fitting.size(); ++axis) {
+      if (!fitting[axis].contains(value.values[axis])) axes.push_back(axis);
+    }
+    return axes;
+  };
+  std::vector<std::pair<std::size_t, std::string>> reasons(fitting.size(), {fitting.size() + 1, std::string()});  // strays of that case
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::vector<std::size_t> axes = strays(cases[i]);
+    for (const std::size_t axis : axes) {
+      if (axes.size() < reasons[axis].first) reasons[axis] = {axes.size(), misfits[i]};
+    }
+  }
+  std::vector<FoundLimit> limits;
+  for (std::size_t axis = 0; axis < fitting.size(); ++axis) {
+    if (reasons[axis].second.empty()) continue;
+    limits.push_back({{std::string(family.axes[axis].name), {fitting[axis].begin(), fitting[axis].end()}, 0, true}, reasons[axis].second});
   }
   return limits;
 }

@@ -278,7 +278,7 @@ Workbench::Workbench(std::span<const kernels::Variant> catalogue, std::span<cons
     Demand& demand = demands[value.variant];
     // Such a case is skipped, and the variant need not have a function for it.
     const auto described = std::ranges::find(catalogue, value.variant, &kernels::Variant::name);
-    if (described != catalogue.end() && !within_limits(*described, value)) continue;
+    if (described != catalogue.end() && said_limit_against(*described, value) != nullptr) continue;
     // A head_dim that no kernel has gets as far as the launch code, which refuses it.
     kernels::FunctionKey key = value.family->function_key(value.values);
     if (value.family->contract->find_entry(key.entry) == nullptr) continue;
