@@ -220,7 +220,7 @@ Family decode_family(std::string_view name, std::span<const Norms> norms) {
   Family family;
   family.contract = &kernels::family_contract(name);
   family.axes = {
-      {"head_dim", 256, 512, 256},
+      {.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
       {"n_heads", 0, 4096, 1},
       {"n_kv_heads", 0, 4096, 1},
       {"kv_len", 0, 1 << 20, 1},

@@ -121,8 +121,8 @@ Family quantize_family() {
   Family family;
   family.contract = &kernels::family_contract("quantize");
   family.about = "one token per key/value head, rotated, normalised, quantised and written into a cache";
-  family.axes = {{"head_dim", 256, 512, 256},
-                 {"bits", 4, 8, 4},
+  family.axes = {{.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
+                 {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true},
                  {"num_kv_heads", 0, 65536, 1},
                  {"write_pos", 0, 0xffffffff, 0},
                  {"cache_capacity", 0, 1 << 26, 1},
@@ -163,7 +163,7 @@ Family dequantize_family() {
   Family family;
   family.contract = &kernels::family_contract("dequantize");
   family.about = "one position of a cache per key/value head as float, still rotated";
-  family.axes = {{"head_dim", 256, 512, 256},       {"bits", 4, 8, 4},
+  family.axes = {{"head_dim", 256, 512, 256},       {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true},
                  {"num_kv_heads", 0, 65536, 1},     {"read_pos", 0, 0xffffffff, 0},
                  {"cache_capacity", 0, 1 << 26, 1}, {"scale_factor_d512", kScaleFactorRoot, kScaleLargest, 1}};
   family.words = {{{{"d{head_dim}", {}}}},

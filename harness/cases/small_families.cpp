@@ -44,7 +44,9 @@ Family reduce_family() {
   Family family;
   family.contract = &kernels::family_contract("reduce");
   family.about = "merge of the partial attention results of NWG workgroups";
-  family.axes = {{"head_dim", 256, 512, 256}, {"nrows", 0, 65536, 1}, {"nwg", 0, 1024, 16}};
+  family.axes = {{.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
+                 {"nrows", 0, 65536, 1},
+                 {"nwg", 0, 1024, 16}};
   family.words = {{{{"d{head_dim}", {}}}}, {{{"rows{nrows}", {}}}}, {{{"nwg{nwg}", {}}}}};
   family.factors = {factor_of("head_dim", 0, kHeadDims), factor_of("nrows", 1, kRows, kEverydayRows),
                     factor_of("nwg", 2, kWorkgroups, kEverydayWorkgroups)};
@@ -65,7 +67,9 @@ Family fwht_family() {
   Family family;
   family.contract = &kernels::family_contract("fwht");
   family.about = "fast Walsh-Hadamard transform of every head's row in place, with the rotation's signs before, after or not at all";
-  family.axes = {{"head_dim", 256, 512, 256}, {"num_heads", 0, 65536, 1}, {"mode", 0, 2, 0}};
+  family.axes = {{.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
+                 {"num_heads", 0, 65536, 1},
+                 {.name = "mode", .minimum = 0, .maximum = 2, .initial = 0, .is_capability = true}};
   family.words = {{{{"d{head_dim}", {}}}},
                   {{{"h{num_heads}", {}}}},
                   {{{"standalone", {{"mode", 0}}}, {"premult", {{"mode", 1}}}, {"undo", {{"mode", 2}}}}}};
