@@ -16,8 +16,9 @@ bool is_zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-// Whether bytes that started as untouched pages are still zero: only pages that are in memory can hold anything else. (One that
-// was written and swapped out meanwhile would be missed.)
+}  // namespace
+
+// Only pages that are in memory can hold anything else than zeros. (One that was written and swapped out meanwhile would be missed.)
 bool is_untouched(std::span<const std::byte> bytes) {
   if (bytes.empty()) return true;
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -34,8 +35,6 @@ bool is_untouched(std::span<const std::byte> bytes) {
   }
   return true;
 }
-
-}  // namespace
 
 std::unique_ptr<metal::Buffer> make_cache_buffer(std::span<const std::byte> data, const CacheLayout& layout, std::string label) {
   if (!layout.is_sparse()) return metal::Buffer::of(data, std::move(label));

@@ -23,6 +23,9 @@ struct CacheLayout {
 [[nodiscard]] std::unique_ptr<metal::Buffer> make_cache_buffer(std::span<const std::byte> data, const CacheLayout& layout,
                                                                std::string label);
 
+// Whether bytes that started as untouched pages of zeros are still zero, without touching them.
+[[nodiscard]] bool is_untouched(std::span<const std::byte> bytes);
+
 // Whether the buffer still holds `data`, without touching a page of it that nobody touched.
 [[nodiscard]] bool holds_still(const metal::Buffer& buffer, std::span<const std::byte> data, const CacheLayout& layout);
 

@@ -28,9 +28,10 @@ const char* const kBlk = "kernel_flash_attn_ext_blk";
 FunctionConstants prefill_constants(bool has_mask, bool is_ragged) { return {{300, has_mask}, {304, is_ragged}}; }
 FunctionConstants pad_constants(bool has_mask) { return {{100, has_mask}}; }
 
-// B = 2, H = 4, G = 2, nq = 9, n = 100 with room for 28 rows more, one mask for both batches with a plane for each head.
+// B = 2, H = 4, G = 2, nq = 9, n = 100 with room for 28 rows more, the values further apart than the keys, one mask for both batches with a
+// plane for each head.
 struct Scene {
-  metal::Buffer q{73728}, k{524288}, v{524288}, mask{7200}, dst{73728}, pad{528896}, blk{16};
+  metal::Buffer q{73728}, k{524288}, v{532480}, mask{7200}, dst{73728}, pad{528896}, blk{16};
   kernels::Bf16Parameters parameters;
 
   Scene() {
@@ -43,7 +44,7 @@ struct Scene {
     parameters.mask_heads = 4;
     parameters.q = {1024, 9216, 36864};
     parameters.k = {1024, 131072, 262144};
-    parameters.v = {1024, 131072, 262144};
+    parameters.v = {1024, 132096, 268288};
     parameters.mask = {200, 1800, 7200};
     parameters.q_element = metal::ScalarType::bfloat16;
     parameters.scale = 0.0625F;
@@ -70,8 +71,8 @@ void expect_arguments(std::span<const std::byte> args, bool masked) {
   EXPECT_EQ(long_at(args, 72), 262144U) << "nb13";
   EXPECT_EQ(word_at(args, 80), 512U) << "ns20";
   EXPECT_EQ(long_at(args, 88), 1024U) << "nb21";
-  EXPECT_EQ(long_at(args, 96), 131072U) << "nb22";
-  EXPECT_EQ(long_at(args, 104), 262144U) << "nb23";
+  EXPECT_EQ(long_at(args, 96), 132096U) << "nb22";
+  EXPECT_EQ(long_at(args, 104), 268288U) << "nb23";
   EXPECT_EQ(word_at(args, 112), masked ? 9U : 0U) << "ne31";
   EXPECT_EQ(word_at(args, 116), masked ? 4U : 1U) << "ne32";
   EXPECT_EQ(word_at(args, 120), 1U) << "ne33";
@@ -135,8 +136,8 @@ TEST(Bf16PrefillDispatch, MaskAndRaggedEndTakeBothHelpersAndOneBarrier) {
   EXPECT_EQ(long_at(pad_args, 24), 131072U) << "nb12";
   EXPECT_EQ(long_at(pad_args, 32), 262144U) << "nb13";
   EXPECT_EQ(long_at(pad_args, 40), 1024U) << "nb21";
-  EXPECT_EQ(long_at(pad_args, 48), 131072U) << "nb22";
-  EXPECT_EQ(long_at(pad_args, 56), 262144U) << "nb23";
+  EXPECT_EQ(long_at(pad_args, 48), 132096U) << "nb22";
+  EXPECT_EQ(long_at(pad_args, 56), 268288U) << "nb23";
   EXPECT_EQ(word_at(pad_args, 64), 9U) << "ne31";
   EXPECT_EQ(word_at(pad_args, 68), 4U) << "ne32";
   EXPECT_EQ(word_at(pad_args, 72), 1U) << "ne33";
@@ -335,7 +336,7 @@ const std::vector<Refusal>& common_refusals() {
       {"q_rows", [](S& s, B&) { s.parameters.q.token = 512; }, {"nb01", "512"}},
       {"q_alignment", [](S& s, B&) { s.parameters.q.head += 2; }, {"nb02", "multiple"}},
       {"k_heads_overlap", [](S& s, B&) { s.parameters.k.head = 101376; }, {"nb12", "101376", "102400"}},
-      {"v_batches_overlap", [](S& s, B&) { s.parameters.v.batch = 131072; }, {"nb23", "131072", "233472"}},
+      {"v_batches_overlap", [](S& s, B&) { s.parameters.v.batch = 131072; }, {"nb23", "131072", "234496"}},
       {"mask_rows_overlap", [](S& s, B&) { s.parameters.mask.token = 198; }, {"nb31", "198", "200"}},
       {"mask_heads_overlap", [](S& s, B&) { s.parameters.mask.head = 1798; }, {"nb32", "1798", "1800"}},
       {"mask_alignment", [](S& s, B&) { s.parameters.mask.token = 201; }, {"nb31", "201", "2"}},
@@ -345,7 +346,7 @@ const std::vector<Refusal>& common_refusals() {
          b.tensors.k = {&s.k, 256};
        },
        {"k", "524032", "655360"}},
-      {"v_unbound", [](S&, B& b) { b.tensors.v = {}; }, {"v", "0 bytes", "495616"}},
+      {"v_unbound", [](S&, B& b) { b.tensors.v = {}; }, {"v", "0 bytes", "502784"}},
       {"mask_unbound", [](S&, B& b) { b.tensors.mask = {}; }, {"mask", "0 bytes", "7200"}},
       {"dst", [](S& s, B& b) { b.tensors.dst = {&s.dst, 4}; }, {"dst", "73724", "73728"}},
   };
