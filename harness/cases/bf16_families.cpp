@@ -209,7 +209,9 @@ Family bf16_prefill_family() {
   family.about = "attention of many queries over bfloat keys and values with head dimension 512, in tiles, with pad and blk";
   family.work = prefill_work;
   // Sums beyond half, which the pairs of the design bring together with rows of fewer than eight queries only.
-  family.own_cases = {"b1/h1x1/q8/kv190r0/nomask/broad/s1", "b1/h2x1/q16/kv257r7/causal1x1/broad/s2"};
+  family.own_cases = {"b1/h1x1/q8/kv190r0/nomask/broad/s1", "b1/h2x1/q16/kv257r7/causal1x1/broad/s2",
+                      // Heads and batches of keys and values on both sides of bytes 2^31 and 2^32.
+                      "b2/h4x4/q8/kv40r1048536/nomask/huge/s1", "b1/h6x6/q16/kv128r1048448/causal1x6/huge/s2"};
   family.function_key = [](std::span<const std::int64_t> v) -> kernels::FunctionKey {
     return {"d512", {{300, v[kMaskType] != kNoMask}, {304, v[kKvLen] % kTileKeys != 0}}};
   };
@@ -232,7 +234,9 @@ Family bf16_vec_family() {
                             [](std::size_t level, std::span<const std::int64_t> v) { return v[kNsg] == kSimdgroups[level]; }});
   family.work = vec_work;
   // A chunk of which all but one key is room, and room that is just enough for it.
-  family.own_cases = {"b1/h2x2/q1/kv1r31/nomask/nsg1/gauss/s1", "b1/h2x2/q1/kv65r31/nomask/nsg2/poisoned/s2"};
+  family.own_cases = {"b1/h2x2/q1/kv1r31/nomask/nsg1/gauss/s1", "b1/h2x2/q1/kv65r31/nomask/nsg2/poisoned/s2",
+                      // Heads and batches of keys and values on both sides of bytes 2^31 and 2^32.
+                      "b2/h4x4/q1/kv40r1048536/nomask/nsg2/huge/s1", "b1/h6x6/q2/kv128r1048448/causal1x6/nsg4/huge/s2"};
   family.function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"d512"}; };
   return family;
 }

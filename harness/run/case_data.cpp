@@ -112,7 +112,8 @@ fixtures::DenseRequest dense_request(const Case& about) {
   shape.kv_heads = size_at(about, "n_kv_heads");
   shape.queries = size_at(about, "queries");
   shape.kv_len = size_at(about, "kv_len");
-  shape.head_rows = shape.kv_len + size_at(about, "kv_room");
+  // Room of gigabytes is no data: the device has it, and nobody writes to it.
+  shape.head_rows = shape.kv_len + (about.fixture == "huge" ? 0 : size_at(about, "kv_room"));
   shape.head_dim = head_dim_of(about);
   request.mask = static_cast<fixtures::DenseMask>(about.at("mask_type"));
   if (request.mask != fixtures::DenseMask::none) {
