@@ -9,6 +9,12 @@ bool is_unset(const FaultyElement& e) { return e.fault == harness::ElementFault:
 
 // Of tqhb_v2: its banks, its codebook and its rotation; the rest is in decode_twins.cpp.
 constexpr Twin kTwins[] = {
+    {"index_not_masked",
+     "the whole byte is taken for an index of 6 bits",
+     "kCodebook6[index & 0x3F]",
+     "kCodebook6[index]",
+     {"d256/b6/h4x4/kv33c33/ring1/causal/nwg1/nsg4/stray_bits/s3"},
+     {"d256/b6/h4x4/kv33c33/ring1/causal/nwg1/nsg4/gauss/s3"}},
     {"bank_lost",
      "the last simdgroup of a workgroup is left out of the merge",
      "for (uint g = 0; g < nsg; ++g) {\n            const float factor",
