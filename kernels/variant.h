@@ -13,7 +13,8 @@
 //   [limits]    axis = [integer...]         the only values of an axis that the variant supports
 //   [fields]    name = integer | float | boolean   values of struct fields that the family does not know
 //   [bind]      name = string               the kernel's own name for an argument of the family
-//   [accuracy]  dot_depth = integer >= 1    longest chain of roundings from a product to its score (can only tighten)
+//   [accuracy]  dot_depth = integer >= 1    longest chain of roundings from a product to its score, of quantize from a square to the
+//                                           sum of squares (can only tighten)
 //               accumulator = "float" | "half",  stores = ["float" | "half" | "bf16"...],  reason = string (then required)
 //               accumulator_keys = 1 .. 32   keys that it takes up between two roundings; default 32
 //   [[known_finding]]  when = string, shows = string, required;  see = string

@@ -60,8 +60,9 @@ std::vector<double> rotation_errors(std::span<const float> src, const Expected& 
   return errors;
 }
 
-// ||y|| / root of a block whose coordinates carry the given errors. The root of a sum of squares with relative error x has relative error
-// at most x (if the sum errs upward, x / 2); squares that underflow take at most `lost` from the sum, or add it.
+// ||y|| / root of a block whose coordinates carry the given errors. The root of a sum of squares with relative error g has relative error
+// at most 1 - sqrt(1 - g) = g / (1 + sqrt(1 - g)), little more than half of it; squares that underflow take at most `lost` from the
+// sum, or add it.
 Uncertain norm_of(std::span<const double> y, std::span<const double> errors, double root, std::size_t sum_depth,
                   const ArithmeticProfile& profile) {
   const auto norm = [](std::span<const double> x) {
@@ -73,7 +74,10 @@ Uncertain norm_of(std::span<const double> y, std::span<const double> errors, dou
   const double count = static_cast<double>(y.size());
   // By the triangle inequality a norm moves by no more than the norm of what moved it.
   const double moved = norm(errors);
-  const double relative = gamma(static_cast<double>(sum_depth)) + gamma(1.0 + profile.divide_error);
+  const double of_sum = gamma(static_cast<double>(sum_depth));
+  const double of_root = of_sum / (1.0 + std::sqrt(1.0 - of_sum));
+  const double of_rest = gamma(1.0 + profile.divide_error);  // the root's own rounding, and the division by 16
+  const double relative = of_root + of_rest + of_root * of_rest;
   const double lost = count * (profile.eta + profile.eta_add);
   // sqrt(s + d) - sqrt(s) is below sqrt(d), and below d / sqrt(s) where s is not small.
   const double from_underflow = std::min(std::sqrt(lost), size > 0.0 ? lost / size : std::numeric_limits<double>::infinity());

@@ -176,8 +176,9 @@ void execute_quantize(Execution& execution) {
     if (!execution.launch(encode)) return;
   }
 
+  const std::size_t sum_depth = execution.prepared.variant.accuracy.dot_depth.value_or(0);
   const oracles::Expected& expected = expected_of(execution, [&] {
-    return expected_rows(rows, oracles::quantize(quantize_request(execution.about).shape(), source.inputs), shape.bits);
+    return expected_rows(rows, oracles::quantize(quantize_request(execution.about).shape(), source.inputs, sum_depth), shape.bits);
   });
   const Indices indices = read_indices(shape, first.codes(), second.codes());
   add_reason(verdict, indices.dependence);
