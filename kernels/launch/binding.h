@@ -40,6 +40,7 @@ class BoundKernel {
   // Deviations from the contract that a reader of the verdict should know: reordered or additional fields, other names.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   [[nodiscard]] const KernelEntry& entry() const { return entry_; }
+  [[nodiscard]] const FamilyContract& contract() const { return *contract_; }
 
   void set_pipeline(metal::ComputeEncoder& encoder) const { encoder.set_pipeline(entry_.pipeline); }
   // Whether the kernel has this argument of the contract; only optional ones may be missing.

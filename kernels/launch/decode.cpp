@@ -39,6 +39,14 @@ DecodeBuffers require_buffers(const DecodeParameters& p, DecodeBuffers buffers, 
   return buffers;
 }
 
+// Two indices to a byte, or one: the family decides.
+void require_codebook(const BoundKernel& attention, std::uint32_t bits) {
+  const bool is_tq4 = attention.contract().name == "tq4";
+  if (is_tq4 != (bits == 4))
+    throw std::invalid_argument(
+        fmt::format("codebook_bits = {}: accepted of family {} are {}", bits, attention.contract().name, is_tq4 ? "4" : "5, 6, 8"));
+}
+
 }  // namespace
 
 void validate(const DecodeParameters& p) {
@@ -120,6 +128,7 @@ std::string decode_misfit(const BoundKernel& attention, const DecodeParameters& 
 void encode_decode(metal::ComputeEncoder& encoder, const BoundKernel& attention, const BoundKernel* reduce,
                    const DecodeParameters& parameters, const DecodeBuffers& given) {
   validate(parameters);
+  require_codebook(attention, parameters.codebook_bits);
   if (const std::string misfit = decode_misfit(attention, parameters); !misfit.empty()) throw std::invalid_argument(misfit);
   const auto [nwg, nsg] = decode_split(attention, parameters);
   const DecodeBuffers buffers = require_buffers(parameters, given, nwg);
