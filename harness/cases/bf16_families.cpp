@@ -159,7 +159,7 @@ Family bf16_family(std::string_view name) {
       {"mask_batches", 1, 64, 1},
       {"mask_heads", 1, 4096, 1},
       {"hides_lowest", 0, 1, 0},
-      {"scale", kScaleInverseRoot, kScaleLargest, kScaleInverseRoot},
+      float_axis("scale", kScaleInverseRoot, kScaleOne),
   };
   family.words = {
       {{{"b{batches}", {}}}},

@@ -87,8 +87,8 @@ bool read(const Family& family, const WordForm& form, std::string_view word, std
       });
   if (!matched || !rest.empty()) return false;
   for (const auto& [axis, number] : numbers) {
-    if (number > static_cast<std::uint64_t>(axis->maximum) || static_cast<std::int64_t>(number) < axis->minimum) {
-      throw std::invalid_argument(fmt::format("'{}': {} = {} is outside {} .. {}", word, axis->name, number, axis->minimum, axis->maximum));
+    if (number > static_cast<std::uint64_t>(axis->maximum) || !axis->holds(static_cast<std::int64_t>(number))) {
+      throw std::invalid_argument(fmt::format("'{}': {} = {} is outside {}", word, axis->name, number, axis->range()));
     }
     values[family.axis_index(axis->name)] = static_cast<std::int64_t>(number);
   }

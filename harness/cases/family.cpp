@@ -10,6 +10,16 @@
 
 namespace assay::harness {
 
+bool Axis::holds(std::int64_t value) const {
+  if (value < minimum || value > maximum) return false;
+  return !largest_whole || value <= *largest_whole || value >= kSmallestFloatBits;
+}
+
+std::string Axis::range() const {
+  if (!largest_whole) return fmt::format("{} .. {}", minimum, maximum);
+  return fmt::format("{} .. {} and the bits of floats, {} .. {}", minimum, *largest_whole, kSmallestFloatBits, maximum);
+}
+
 std::size_t Family::axis_index(std::string_view axis) const {
   const auto found = std::ranges::find(axes, axis, &Axis::name);
   if (found == axes.end()) {

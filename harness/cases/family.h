@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,13 @@ struct Axis {
   // A captured file may leave it out; not so if it has this other axis, and not as 0.
   bool may_be_absent = false;
   std::string_view needed_by = {};
+  // Of an axis that is a float: numbers up to here are what the axis says they are, those from kSmallestFloatBits on the bits of a float,
+  // and none between.
+  std::optional<std::int64_t> largest_whole = {};
+
+  [[nodiscard]] bool holds(std::int64_t value) const;
+  // What holds() wants, as a message says it.
+  [[nodiscard]] std::string range() const;
 };
 
 // One spelling of a word in a case name: `{axis}` stands for a decimal number, everything else for itself. A form with
@@ -126,6 +134,8 @@ inline constexpr std::int64_t kScaleInverseRoot = 0;  // 1 / sqrt(D), rounded to
 inline constexpr std::int64_t kScaleOne = 1;
 // Anything above is the bits of a positive float, for inputs that were captured with another factor.
 inline constexpr std::int64_t kScaleLargest = 0x7f7fffff;
+// Those of the smallest float that is not subnormal, 2^-126.
+inline constexpr std::int64_t kSmallestFloatBits = 0x00800000;
 
 // The scale_factor_d512 axis: 0 is sqrt(512), rounded to float; up to kScaleFactorWhole the number itself; above, the bits of a positive
 // float (every float from 2^-125 on has larger bits than that).

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <mutex>
 
@@ -36,6 +37,11 @@ class Reader {
       return static_cast<std::int64_t>(*real);
     fail(name, "must be a whole number");
   }
+  // An attribute that is written as a floating number.
+  [[nodiscard]] std::optional<float> factor(std::string_view name) const {
+    const auto* real = std::get_if<double>(&at(name));
+    return real == nullptr ? std::nullopt : std::optional(static_cast<float>(*real));
+  }
   [[nodiscard]] std::string text(std::string_view name) const {
     if (const auto* value = std::get_if<std::string>(&at(name))) return *value;
     fail(name, "must be a text");
@@ -61,6 +67,15 @@ const Family& family_of(const Reader& reader) {
   }
 }
 
+// How an axis says a factor: by itself if it is a whole number that does, else by its bits. 0 stays what the axis means by it.
+std::int64_t axis_value(const Reader& reader, const Axis& axis, float factor) {
+  if (std::trunc(factor) == factor && factor >= 0.0F && factor <= static_cast<float>(*axis.largest_whole))
+    return static_cast<std::int64_t>(factor);
+  const auto bits = static_cast<std::int64_t>(std::bit_cast<std::uint32_t>(factor));
+  if (!(factor > 0.0F) || !axis.holds(bits)) reader.fail(axis.name, fmt::format("is {}; a factor is a positive number", factor));
+  return bits;
+}
+
 void read_axes(const Reader& reader, Case& value) {
   const Family& family = *value.family;
   std::vector<std::string_view> known = {"version", "family", "seed"};
@@ -70,9 +85,17 @@ void read_axes(const Reader& reader, Case& value) {
     const Axis& axis = family.axes[i];
     const bool is_needed = !axis.needed_by.empty() && reader.has(axis.needed_by) && reader.number(axis.needed_by) != 0;
     if (!reader.has(axis.name) && (axis.is_launch_choice || (axis.may_be_absent && !is_needed))) continue;
+    const std::optional<float> factor = axis.largest_whole ? reader.factor(axis.name) : std::nullopt;
+    if (factor) {
+      value.values[i] = axis_value(reader, axis, *factor);
+      continue;
+    }
     const std::int64_t number = reader.number(axis.name);
-    if (number < axis.minimum || number > axis.maximum)
-      reader.fail(axis.name, fmt::format("is {}, outside {} .. {}", number, axis.minimum, axis.maximum));
+    if (!axis.holds(number)) {
+      reader.fail(axis.name,
+                  fmt::format("is {}, outside {}{}", number, axis.range(),
+                              axis.largest_whole ? fmt::format("; as a floating number ({}.0) it is the factor itself", number) : ""));
+    }
     value.values[i] = number;
   }
 }

@@ -127,7 +127,7 @@ Family quantize_family() {
                  {"write_pos", 0, 0xffffffff, 0},
                  {"cache_capacity", 0, 1 << 26, 1},
                  {"is_sliding", 0, 1, 0},
-                 {"scale_factor_d512", kScaleFactorRoot, kScaleLargest, 1},
+                 float_axis("scale_factor_d512", 1, kScaleFactorWhole),
                  {"rms_probe", 0, 1, 0}};
   family.words = {{{{"d{head_dim}", {}}}},
                   {{{"b{bits}", {}}}},
@@ -150,6 +150,10 @@ Family quantize_family() {
                        return v[kProbe] == static_cast<std::int64_t>(level);
                      }}};
   family.realise = writing::realise;
+  // Slots and positions that 16 bits do not hold, and heads on both sides of byte 2^31.
+  family.own_cases = {
+      "d256/b4/g1/pos65541c65600/gauss/s1", "d512/b4/g2/pos70000c70001/probe/gauss/s2", "d256/b4/g1/pos4000000007c100/sliding/gauss/s3",
+      "d256/b8/g1/pos65541c65600/gauss/s4", "d512/b5/g2/pos70000c70001/sf16/gauss/s5",  "d512/b6/g1/pos4000000007c100/sliding/gauss/s6"};
   family.work = no_work;
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.quantize != nullptr; };
   family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
@@ -165,7 +169,7 @@ Family dequantize_family() {
   family.about = "one position of a cache per key/value head as float, still rotated";
   family.axes = {{"head_dim", 256, 512, 256},       {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true},
                  {"num_kv_heads", 0, 65536, 1},     {"read_pos", 0, 0xffffffff, 0},
-                 {"cache_capacity", 0, 1 << 26, 1}, {"scale_factor_d512", kScaleFactorRoot, kScaleLargest, 1}};
+                 {"cache_capacity", 0, 1 << 26, 1}, float_axis("scale_factor_d512", 1, kScaleFactorWhole)};
   family.words = {{{{"d{head_dim}", {}}}},
                   {{{"b{bits}", {}}}},
                   {{{"g{num_kv_heads}", {}}}},
@@ -181,7 +185,9 @@ Family dequantize_family() {
       scale_factor_factor(kScaleFactor)};
   family.realise = reading::realise;
   // Caches of exactly 2^32 bytes and of just under, with the slot of the last head behind byte 2^31.
-  family.own_cases = {"d256/b4/g2/pos5c16777216/huge/s1", "d512/b8/g5/pos3c1677721/sf16/huge/s2", "d256/b5/g32/pos40c524288/huge/s3"};
+  family.own_cases = {"d256/b4/g2/pos5c16777216/huge/s1", "d512/b8/g5/pos3c1677721/sf16/huge/s2", "d256/b5/g32/pos40c524288/huge/s3",
+                      // Slots that 16 bits do not hold.
+                      "d256/b4/g1/pos65541c65600/gauss/s4", "d512/b6/g2/pos70000c70001/gauss/s5"};
   family.work = no_work;
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dequantize != nullptr; };
   family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {

@@ -110,6 +110,7 @@ TEST(CaseName, WhatCannotBeReadIsRefusedWithTheWord) {
       {"v/d128/h2x1/kv64c64/ring0/nomask/nwg1/gauss/s7", {"'d128'", "256 .. 512"}},
       {"v/d256/h2x1/kv99999999999999999999c64/ring0/nomask/nwg1/gauss/s7", {"'kv99999999999999999999c64'"}},
       {"v/d256//kv64c64/ring0/nomask/nwg1/gauss/s7", {"''"}},
+      {"v/d256/h2x1/kv64c64/ring0/nomask/nwg1/scale2/gauss/s7", {"'scale2'", "0 .. 1", "the bits of floats"}},
       {"v", {"missing"}},
   };
   for (const Wrong& wrong : wrongs) {

@@ -161,6 +161,23 @@ TEST_F(FixtureFile, AScaleOfItsOwnIsABitPattern) {
   EXPECT_EQ(harness::decode_request(harness::load_file(path_).about.value).shape.scale, 0.0884F);
 }
 
+TEST_F(FixtureFile, AScaleThatIsAFloatingNumberIsTheFactor) {
+  for (const double scale : {0.0884, 1.0, 2.0, 0.25, 37.5}) {
+    FileContents contents = captured();
+    contents.format["scale"] = scale;
+    write(contents);
+    EXPECT_EQ(harness::decode_request(harness::load_file(path_).about.value).shape.scale, static_cast<float>(scale));
+  }
+  const auto with = [&](const fixtures::Attribute& value) {
+    return refusal(captured(), [&](FileContents& contents) { contents.format["scale"] = value; });
+  };
+  // The bits of 2.8e-45, which nobody means.
+  EXPECT_THAT(with(std::int64_t{2}), AllOf(HasSubstr("/format@scale: is 2, outside 0 .. 1"), HasSubstr("2.0")));
+  EXPECT_THAT(with(-0.5), HasSubstr("/format@scale: is -0.5; a factor is a positive number"));
+  EXPECT_THAT(with(1e-40), HasSubstr("a factor is a positive number"));
+  EXPECT_THAT(with(std::numeric_limits<double>::infinity()), HasSubstr("/format@scale: is inf"));
+}
+
 TEST_F(FixtureFile, AttributesThatMakeNoCaseAreRefusedByName) {
   const auto with = [&](const std::string& name, const fixtures::Attribute& value) {
     return refusal(captured(), [&](FileContents& contents) { contents.format[name] = value; });
