@@ -12,7 +12,7 @@ constexpr Twin kTwins[] = {
     {"index_not_masked",
      "the whole byte is taken for an index of 6 bits",
      "kCodebook6[index & 0x3F]",
-     "kCodebook6[index]",
+     "kCodebook6[index & 0xFF]",
      {"d256/b6/h4x4/kv33c33/ring1/causal/nwg1/nsg4/stray_bits/s3"},
      {"d256/b6/h4x4/kv33c33/ring1/causal/nwg1/nsg4/gauss/s3"}},
     {"bank_lost",
