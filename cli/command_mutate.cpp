@@ -31,7 +31,7 @@ namespace assay::cli {
 namespace {
 
 struct MutateOptions {
-  Options common;  // --family, --limit, --variants, --set, --jobs
+  Options common;  // --family, --limit, --constant, --variants, --set, --jobs
   std::string kernel;
   std::string suite = "gate";
   std::uint64_t seed = 0;
@@ -84,6 +84,7 @@ std::string command_line(const MutateOptions& options) {
   if (!options.common.family.empty()) line += fmt::format(" --family {}", options.common.family);
   if (!options.common.variants.empty()) line += fmt::format(" --variants {}", shell_quoted(options.common.variants));
   for (const std::string& limit : options.common.limits) line += fmt::format(" --limit {}", shell_quoted(limit));
+  for (const std::string& constant : options.common.constants) line += fmt::format(" --constant {}", shell_quoted(constant));
   for (const std::string& field : options.common.fields) line += fmt::format(" --set {}", shell_quoted(field));
   if (options.suite != "gate") line += fmt::format(" --suite {}", options.suite);
   if (options.max != std::numeric_limits<std::size_t>::max()) line += fmt::format(" --max {} --seed {}", options.max, options.seed);
@@ -95,9 +96,10 @@ std::string command_line(const MutateOptions& options) {
 harness::TrialSubject subject_of(const MutateOptions& options) {
   Options common = options.common;
   common.limits.clear();
+  common.constants.clear();
   Workspace workspace = open_workspace(common);
   const bool is_known = std::ranges::find(workspace.catalogue, options.kernel, &kernels::Variant::name) != workspace.catalogue.end();
-  if (!is_known || !options.common.limits.empty()) {
+  if (!is_known || !options.common.limits.empty() || !options.common.constants.empty()) {
     common = options.common;
     if (!is_known) common.kernel = options.kernel;
     workspace = open_workspace(common);

@@ -27,6 +27,13 @@ void add_lone(CLI::App& command, Options& options) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
+  command
+      .add_option("--constant", options.constants,
+                  "Value of a function constant of a lone --kernel file that the family does not set; may be repeated")
+      ->type_name("NAME|INDEX=VALUE")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
 void add_execution(CLI::App& command, Options& options) {

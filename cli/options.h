@@ -14,12 +14,13 @@ namespace assay::cli {
 struct Options {
   std::vector<std::string> words;  // cases, globs, suites
   std::string family;
-  std::string kernel;                 // a .metal file, a variant.toml or its directory
-  std::string variants;               // directory to look for variants in; empty: the default
-  std::vector<std::string> fields;    // --set name=value
-  std::vector<std::string> limits;    // --limit axis=value,value
-  std::vector<std::string> fixtures;  // --fixture: files of captured inputs
-  std::string schedule;               // a list with commas; empty: each case's own
+  std::string kernel;                  // a .metal file, a variant.toml or its directory
+  std::string variants;                // directory to look for variants in; empty: the default
+  std::vector<std::string> fields;     // --set name=value
+  std::vector<std::string> limits;     // --limit axis=value,value
+  std::vector<std::string> constants;  // --constant name=value
+  std::vector<std::string> fixtures;   // --fixture: files of captured inputs
+  std::string schedule;                // a list with commas; empty: each case's own
   std::string fp_contract = "off";
   unsigned threads = 1;
   double timeout = 60;  // seconds per case; 0: none
@@ -31,9 +32,9 @@ struct Options {
   std::string junit;   // file to write; empty: none
 };
 
-// Which cases of which variants: --family, --kernel, --limit, --variants, --seed, --shard.
+// Which cases of which variants: --family, --kernel, --limit, --constant, --variants, --seed, --shard.
 void add_selection(CLI::App& command, Options& options);
-// What a lone --kernel file cannot say of itself: --limit.
+// What a lone --kernel file cannot say of itself: --limit, --constant.
 void add_lone(CLI::App& command, Options& options);
 // How one case is executed, and on what: --fixture, --set, --schedule, --threads, --fp-contract, --timeout.
 void add_execution(CLI::App& command, Options& options);

@@ -76,10 +76,15 @@ void require_files(const std::vector<harness::Case>& cases, const fixtures::Shel
 
 // What the options say of a lone file beyond its text; a description has places of its own for that.
 void take_lone_options(kernels::Variant& user, const Options& options) {
-  if (options.limits.empty()) return;
   if (!user.description.empty()) {
-    throw std::invalid_argument(fmt::format("--limit {}: {} describes the kernel; it says its limits in [limits]", options.limits.front(),
-                                            user.description.string()));
+    const auto refuse = [&](std::string_view option, std::string_view table, const std::vector<std::string>& given) {
+      if (given.empty()) return;
+      throw std::invalid_argument(
+          fmt::format("{} {}: {} describes the kernel; it says so in {}", option, given.front(), user.description.string(), table));
+    };
+    refuse("--limit", "[limits]", options.limits);
+    refuse("--constant", "[constants]", options.constants);
+    return;
   }
   for (const std::string& assignment : options.limits) {
     kernels::AxisLimit limit = kernels::parse_limit_assignment(assignment);
@@ -88,6 +93,11 @@ void take_lone_options(kernels::Variant& user, const Options& options) {
     user.limits.push_back(std::move(limit));
   }
   harness::check_axis_names(user);
+  for (const std::string& assignment : options.constants) {
+    auto [name, value] = kernels::parse_field_assignment(assignment);
+    if (!user.constants.emplace(name, value).second)
+      throw std::invalid_argument(fmt::format("--constant {}: '{}' is set twice", assignment, name));
+  }
 }
 
 std::string_view environment(const char* name) {
@@ -127,8 +137,10 @@ Workspace open_workspace(const Options& options) {
       workspace.catalogue.erase(same_name);
     }
     workspace.catalogue.insert(workspace.catalogue.begin(), std::move(user));
-  } else if (!options.limits.empty()) {
-    throw std::invalid_argument(fmt::format("--limit {} is about a lone .metal file, and there is none", options.limits.front()));
+  } else if (!options.limits.empty() || !options.constants.empty()) {
+    const bool is_limit = !options.limits.empty();
+    throw std::invalid_argument(fmt::format("--{} {} is about a lone .metal file, and there is none", is_limit ? "limit" : "constant",
+                                            (is_limit ? options.limits : options.constants).front()));
   }
   return workspace;
 }
@@ -205,6 +217,7 @@ std::string replay_options(const Options& options) {
   if (!options.kernel.empty()) add(fmt::format("--kernel {}", shell_quoted(options.kernel)));
   if (!options.kernel.empty() && !options.family.empty()) add(fmt::format("--family {}", options.family));
   for (const std::string& limit : options.limits) add(fmt::format("--limit {}", shell_quoted(limit)));
+  for (const std::string& constant : options.constants) add(fmt::format("--constant {}", shell_quoted(constant)));
   if (!options.variants.empty()) add(fmt::format("--variants {}", shell_quoted(options.variants)));
   for (const std::string& file : options.fixtures) add(fmt::format("--fixture {}", shell_quoted(file)));
   for (const std::string& field : options.fields) add(fmt::format("--set {}", shell_quoted(field)));

@@ -37,11 +37,13 @@ class Reader {
       throw VariantError(fmt::format("{}:{}: not valid TOML: {}", file_.string(), error.source().begin.line, error.description()));
     }
     accept_keys(root, "at the top level",
-                {"family", "source", "about", "claims", "offset_bits", "entry", "limits", "fields", "bind", "accuracy", "known_finding"});
+                {"family", "source", "about", "claims", "offset_bits", "entry", "limits", "fields", "constants", "bind", "accuracy",
+                 "known_finding"});
     read_top(root);
     if (const toml::table* table = subtable(root, "entry")) read_entry(*table);
     if (const toml::table* table = subtable(root, "limits")) read_limits(*table);
     if (const toml::table* table = subtable(root, "fields")) read_fields(*table);
+    if (const toml::table* table = subtable(root, "constants")) read_values(*table, "[constants]", variant_.constants);
     if (const toml::table* table = subtable(root, "bind")) read_bind(*table);
     if (const toml::table* table = subtable(root, "accuracy")) read_accuracy(*table);
     if (const toml::node* node = root.get("known_finding")) read_known_findings(*node);
@@ -192,20 +194,25 @@ class Reader {
 
   void read_fields(const toml::table& table) {
     for (const auto& [key, value] : table) {
-      if (contract_->find_field(key.str()) != nullptr) {
-        fail(key.source().begin.line, fmt::format("[fields] {} is set by family {} itself; [fields] gives values to fields that the "
-                                                  "family does not know",
-                                                  key.str(), contract_->name));
-      }
+      if (contract_->find_field(key.str()) == nullptr) continue;
+      fail(key.source().begin.line, fmt::format("[fields] {} is set by family {} itself; [fields] gives values to fields that the "
+                                                "family does not know",
+                                                key.str(), contract_->name));
+    }
+    read_values(table, "[fields]", variant_.fields);
+  }
+
+  void read_values(const toml::table& table, std::string_view where, FieldValues& values) const {
+    for (const auto& [key, value] : table) {
       if (const auto integer = value.value_exact<std::int64_t>()) {
-        variant_.fields.emplace(key.str(), metal::FieldValue::of(*integer));
+        values.emplace(key.str(), metal::FieldValue::of(*integer));
       } else if (const auto floating = value.value_exact<double>()) {
-        variant_.fields.emplace(key.str(), metal::FieldValue::of(*floating));
+        values.emplace(key.str(), metal::FieldValue::of(*floating));
       } else if (const auto boolean = value.value_exact<bool>()) {
-        variant_.fields.emplace(key.str(), metal::FieldValue::of(*boolean));
+        values.emplace(key.str(), metal::FieldValue::of(*boolean));
       } else {
         fail(value,
-             fmt::format("[fields] {} must be an integer, a floating-point number or a boolean, but is {}", key.str(), type_name(value)));
+             fmt::format("{} {} must be an integer, a floating-point number or a boolean, but is {}", where, key.str(), type_name(value)));
       }
     }
   }

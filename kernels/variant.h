@@ -12,6 +12,7 @@
 //   [entry]     key = string                functions named otherwise than the family's; keys: the family's entries
 //   [limits]    axis = [integer...]         the only values of an axis that the variant supports
 //   [fields]    name = integer | float | boolean   values of struct fields that the family does not know
+//   [constants] name or index = integer | float | boolean   values of function constants that the family does not set
 //   [bind]      name = string               the kernel's own name for an argument of the family
 //   [accuracy]  dot_depth = integer >= 1    longest chain of roundings from a product to its score, of quantize from a square to the
 //                                           sum of squares (can only tighten)
@@ -86,6 +87,7 @@ struct Variant {
   std::map<std::string, std::string, std::less<>> entry;  // entry key -> function
   std::vector<AxisLimit> limits;
   FieldValues fields;
+  FieldValues constants;                                 // values of function constants that the family does not set, by name or index
   std::map<std::string, std::string, std::less<>> bind;  // the family's argument name -> the kernel's
   Accuracy accuracy;
   std::vector<KnownFinding> known_findings;

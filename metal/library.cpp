@@ -15,11 +15,23 @@
 #include "metal/translate/translation.h"
 
 namespace assay::metal {
+namespace {
+
+bool reads_threadgroup_size(const translate::Kernel& kernel) {
+  return std::any_of(kernel.parameters.begin(), kernel.parameters.end(), [](const translate::Parameter& parameter) {
+    return parameter.role == translate::Role::builtin &&
+           (parameter.builtin == abi::kThreadsPerThreadgroup || parameter.builtin == abi::kDispatchThreadsPerThreadgroup ||
+            parameter.builtin == abi::kSimdgroupsPerThreadgroup || parameter.builtin == abi::kDispatchSimdgroupsPerThreadgroup);
+  });
+}
+
+}  // namespace
 
 struct Library::Impl {
   Impl(const CompileOptions& options, const std::filesystem::path& file, std::string display_name)
       : compiler(options), name(std::move(display_name)), translation(translate::Translation::of(compiler.preprocess(file, name), name)) {
-    for (const auto& kernel : translation.kernels()) functions.push_back({kernel.host_name, kernel.file, kernel.line});
+    for (const auto& kernel : translation.kernels())
+      functions.push_back({kernel.host_name, kernel.file, kernel.line, reads_threadgroup_size(kernel)});
     for (const auto& constant : translation.function_constants())
       constants.push_back({constant.name, constant.type, constant.index, constant.line});
   }

@@ -34,6 +34,7 @@ struct FunctionDeclaration {
   std::string name;  // host name
   std::string file;
   std::uint32_t line = 0;
+  bool reads_threadgroup_size = false;  // an argument tells it how many threads or simdgroups its threadgroup has
 };
 
 class Pipeline;

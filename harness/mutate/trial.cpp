@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "harness/cases/suite.h"
+#include "harness/run/discovery.h"
 #include "harness/run/runner.h"
 #include "harness/run/workbench.h"
 #include "metal/compile/cache.h"
@@ -189,14 +190,16 @@ Trial::Trial(TrialSubject subject) : subject_(std::move(subject)) {
   original_ = read_text(found->source);
   has_includes_ = original_.find("#include \"") != std::string::npos;
   stages_ = make_stages(subject_.cases, *found);
+  const auto library = library_of(original_, *found);
 
   for (const Case& value : subject_.cases) {
     const kernels::FunctionKey key = value.family->function_key(value.values);
-    functions_.insert({found->function(key.entry), key.constants});
+    metal::PipelineDescriptor function{found->function(key.entry), key.constants};
+    add_constants(*value.family->contract, *found, *library, function);
+    functions_.insert(std::move(function));
     if (!value.family->helpers) continue;
     for (const HelperKey& helper : value.family->helpers(value.values)) helper_families_.emplace(helper.family);
   }
-  const auto library = library_of(original_, *found);
   toolchain_ = library->toolchain();
   for (const metal::PipelineDescriptor& function : functions_) {
     if (library->has_function(function.function)) code_digests_.emplace(function, library->pipeline(function)->code_digest());
@@ -229,6 +232,8 @@ std::string Trial::cache_key(const std::string& mutated) const {
     }
   }
   for (const auto& [name, value] : subject_.fields) hash.add(fmt::format("{}={}:{}", name, static_cast<int>(value.kind), value.bits));
+  for (const auto& [name, value] : variant().constants)
+    hash.add(fmt::format("constant {}={}:{}", name, static_cast<int>(value.kind), value.bits));
   for (const Case& value : subject_.cases) hash.add(format_case(value));
   return hash.hex();
 }

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -162,13 +164,73 @@ class Finder {
   Discovery result_;
 };
 
+// Function constants that mean something to launch code, which gives each case its value.
+struct OwnConstant {
+  std::string_view family;
+  std::uint32_t index;
+  std::string_view meaning;
+};
+
+constexpr OwnConstant kOwnConstants[] = {
+    {"tqhb", 50, "codebook_bits"},
+    {"bf16_prefill", 100, "whether there is a mask"},
+    {"bf16_prefill", 300, "whether there is a mask"},
+    {"bf16_prefill", 304, "whether the last tile of keys is ragged"},
+    {"bf16_pad", 100, "whether there is a mask"},
+};
+
+// As the declared type has it; nullopt if that cannot hold the value.
+std::optional<metal::FunctionConstant> constant_of(const metal::FieldValue& value, std::string_view type) {
+  const bool is_floating = value.kind == metal::FieldValue::Kind::floating;
+  const bool is_unsigned = value.kind == metal::FieldValue::Kind::unsigned_integer;
+  const auto integer = std::bit_cast<std::int64_t>(value.bits);
+  if (type == "float" || type == "half" || type == "bfloat") {
+    if (is_floating) return std::bit_cast<double>(value.bits);
+    return is_unsigned ? static_cast<double>(value.bits) : static_cast<double>(integer);
+  }
+  if (is_floating || (is_unsigned && integer < 0)) return std::nullopt;
+  if (type != "bool") return integer;
+  if (integer != 0 && integer != 1) return std::nullopt;
+  return integer == 1;
+}
+
 }  // namespace
+
+void add_constants(const kernels::FamilyContract& contract, const kernels::Variant& variant, const metal::Library& library,
+                   metal::PipelineDescriptor& function) {
+  std::set<std::uint32_t> set;
+  for (const auto& [name, value] : variant.constants) {
+    const auto refuse = [&](const std::string& what) {
+      throw kernels::VariantError(fmt::format("{}: {} {}: {}",
+                                              (variant.description.empty() ? variant.source : variant.description).string(),
+                                              variant.description.empty() ? "--constant" : "[constants]", name, what));
+    };
+    const auto& all = library.function_constants();
+    const auto declared = std::ranges::find_if(
+        all, [&](const metal::FunctionConstantDeclaration& one) { return one.name == name || std::to_string(one.index) == name; });
+    if (declared == all.end()) {
+      std::vector<std::string> known;
+      for (const metal::FunctionConstantDeclaration& one : all) known.push_back(fmt::format("{} ({})", one.name, one.index));
+      refuse(fmt::format("the file has no such function constant; it has {}",
+                         known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+    }
+    for (const OwnConstant& own : kOwnConstants) {
+      if (own.index == declared->index && (own.family == contract.name || own.family == variant.family))
+        refuse(fmt::format("family {} sets function constant {} itself: {} of each case", own.family, own.index, own.meaning));
+    }
+    if (!set.insert(declared->index).second) refuse("set twice, by name and by index");
+    const auto constant = constant_of(value, declared->type_name);
+    if (!constant) refuse(fmt::format("the value does not fit its type, {}", declared->type_name));
+    function.constants.insert_or_assign(declared->index, *constant);
+  }
+}
 
 kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, const kernels::Variant& variant, const metal::Library& library,
                                    metal::PipelineDescriptor function) {
   std::erase_if(function.constants, [&](const auto& constant) {
     return std::ranges::none_of(library.function_constants(), [&](const auto& declared) { return declared.index == constant.first; });
   });
+  add_constants(contract, variant, library, function);
   kernels::KernelEntry entry;
   entry.pipeline = std::move(function);
   // An error from inside a helper may come without a place; the file and the function are known here.
@@ -183,6 +245,11 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
     throw metal::PipelineError(placed(error.what()));
   }
   entry.fields = variant.fields;
+  const auto declared = std::ranges::find(library.functions(), entry.pipeline.function, &metal::FunctionDeclaration::name);
+  // Or its author says for which sizes it is made, as of one that a function constant tells.
+  const auto is_told = [](const kernels::AxisLimit& limit) { return limit.axis == "nsg" && !limit.is_found; };
+  entry.reads_threadgroup_size =
+      std::ranges::any_of(variant.limits, is_told) || (declared != library.functions().end() && declared->reads_threadgroup_size);
   // [bind] speaks of the variant's own family; a reduce in the same file goes by the reduce family's names.
   if (contract.name == variant.family) entry.bind = variant.bind;
   return {contract, std::move(entry)};

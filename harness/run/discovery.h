@@ -28,6 +28,11 @@ struct Discovery {
 [[nodiscard]] Discovery discover(const kernels::Variant& variant, const metal::Library& library,
                                  const std::set<kernels::FunctionKey>& keys);
 
+// Adds the values of the variant's [constants] to those that the family sets. Throws kernels::VariantError for one that the file does not
+// declare, that the family sets itself, or whose type it does not fit.
+void add_constants(const kernels::FamilyContract& contract, const kernels::Variant& variant, const metal::Library& library,
+                   metal::PipelineDescriptor& function);
+
 // Compiles and binds one function of the library; constants that it does not declare are left out.
 [[nodiscard]] kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, const kernels::Variant& variant,
                                                  const metal::Library& library, metal::PipelineDescriptor function);

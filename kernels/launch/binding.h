@@ -21,6 +21,7 @@ struct KernelEntry {
   metal::ArgumentLayout layout;                          // of that pipeline, by reflection
   std::map<std::string, std::string, std::less<>> bind;  // the family's argument name -> the kernel's
   FieldValues fields;                                    // values of struct fields that the family does not know
+  bool reads_threadgroup_size = false;                   // an argument tells it how many threads or simdgroups its threadgroup has
 };
 
 // Joins `entry` to `contract` by name: an argument of the family is the kernel's argument called as [bind] says, else the

@@ -20,6 +20,9 @@ constexpr std::uint32_t kVeryManyPositions = 1024;  // beyond: more simdgroups
 std::uint64_t code_bytes(const DecodeParameters& p) { return p.codebook_bits == 4 ? p.head_dim / 2 : p.head_dim; }
 std::uint64_t norms_per_position(const DecodeParameters& p) { return p.scale_factor_d512 ? p.head_dim / kBlock : 1; }
 
+// Whether a launch of several simdgroups per workgroup can reach the kernel: it is told how many, or sees it.
+bool takes_simdgroups(const BoundKernel& attention) { return attention.has_field("nsg") || attention.entry().reads_threadgroup_size; }
+
 // With the bytes that are needed of each.
 DecodeBuffers require_buffers(const DecodeParameters& p, DecodeBuffers buffers, std::uint32_t nwg) {
   const std::uint64_t positions = std::uint64_t{p.n_kv_heads} * p.kv_capacity;
@@ -106,8 +109,11 @@ std::uint64_t decode_partials_bytes(std::uint64_t n_heads, std::uint64_t head_di
 }
 
 std::string decode_misfit(const BoundKernel& attention, const DecodeParameters& parameters) {
-  if (parameters.nsg.value_or(1) > 1 && !attention.has_field("nsg"))
-    return fmt::format("nsg = {}, but the kernel has no field nsg: one simdgroup per workgroup", *parameters.nsg);
+  if (parameters.nsg.value_or(1) > 1 && !takes_simdgroups(attention)) {
+    return fmt::format(
+        "nsg = {}, but the kernel has no field nsg and no argument for the size of its threadgroup: one simdgroup per workgroup",
+        *parameters.nsg);
+  }
   if (parameters.fuse_fwht_pre && !attention.has_field("fuse_fwht_pre"))
     return "fuse_fwht_pre = 1, but the kernel has no field fuse_fwht_pre: it does not rotate";
   // With one byte an index, rows of one block have a norm per position whatever the factor.

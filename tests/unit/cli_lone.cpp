@@ -132,5 +132,66 @@ TEST_F(CliLone, FieldsThatAKernelCanDoWithoutMayBeMissing) {
                                     HasSubstr("the kernel has no such field")));
 }
 
+// Without a field nsg: `argument` is added to the kernel's, and `nsg` says how it knows.
+std::vector<std::pair<std::string, std::string>> without_nsg(const std::string& argument, const std::string& nsg) {
+  return {{"    uint  nsg;\n", ""},
+          {"== 60", "== 56"},
+          {"[[simdgroup_index_in_threadgroup]]) {", "[[simdgroup_index_in_threadgroup]]" + argument + ") {"},
+          {"params.nsg", nsg}};
+}
+
+TEST_F(CliLone, AKernelThatSeesItsThreadgroupIsRunWithSeveralSimdgroups) {
+  for (const char* builtin : {"simdgroups_per_threadgroup", "dispatch_simdgroups_per_threadgroup", "threads_per_threadgroup",
+                              "dispatch_threads_per_threadgroup"}) {
+    const bool is_threads = std::string(builtin).find("threads") != std::string::npos;
+    auto changes =
+        without_nsg(std::string(is_threads ? ", uint3" : ", ushort") + " size [[" + builtin + "]]", is_threads ? "size.y" : "size");
+    const Outcome right = run_assay("run smoke --ledger none --family tqhb --kernel " + changed("tqhb_v2", changes));
+    EXPECT_EQ(right.status, 0) << builtin << right.output;
+    EXPECT_THAT(right.output, AllOf(HasSubstr("100 cases: 100 passed"), Not(HasSubstr("alone"))));
+  }
+  auto changes = without_nsg(", ushort size [[simdgroups_per_threadgroup]]", "size");
+  changes.emplace_back("exp(ss[g * 2 * C + 1] - M)", "3.0f");
+  const std::string wrong = " --ledger none --family tqhb --kernel " + changed("tqhb_v2", changes);
+  EXPECT_EQ(run_assay("run smoke --fail-fast" + wrong).status, 1);
+}
+
+TEST_F(CliLone, FunctionConstantsThatTheFamilyDoesNotSetAreGivenValues) {
+  auto changes = without_nsg("", "uint(kNsg)");
+  changes.emplace_back("#define SIMD_WIDTH 32\n", "#define SIMD_WIDTH 32\nconstant int kNsg [[function_constant(51)]];\n");
+  const std::string kernel = " --family tqhb --kernel " + changed("tqhb_v2", changes);
+  const std::string smoke = "run smoke --ledger none";
+  EXPECT_THAT(run_assay(smoke + kernel).output, HasSubstr("kNsg"));
+  for (const char* given : {" --constant kNsg=1", " --constant 51=2 --limit nsg=2", " --constant kNsg=4 --limit nsg=4"}) {
+    const Outcome outcome = run_assay(smoke + given + kernel);
+    EXPECT_EQ(outcome.status, 0) << given << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("100 cases: 100 passed")) << given;
+  }
+  const Outcome wrong = run_assay(smoke + " --fail-fast --jobs 1 --constant kNsg=2 --limit nsg=4" + kernel);
+  EXPECT_EQ(wrong.status, 1) << wrong.output;
+  EXPECT_THAT(wrong.output, HasSubstr("--limit nsg=4 --constant kNsg=2"));
+  for (const auto& [option, word] : std::vector<std::pair<std::string, std::string>>{
+           {" --constant 50=8", "family tqhb sets function constant 50 itself: codebook_bits of each case"},
+           {" --constant kBitsConstant=8", "family tqhb sets function constant 50 itself"},
+           {" --constant kNope=8", "the file has no such function constant; it has kNsg (51), kBitsConstant (50)"},
+           {" --constant kNsg=1.5", "the value does not fit its type, int"},
+           {" --constant kNsg=1 --constant 51=1", "set twice, by name and by index"},
+           {" --constant kNsg=1 --constant kNsg=1", "'kNsg' is set twice"},
+           {" --constant kNsg", "name=value"}}) {
+    const Outcome outcome = run_assay(smoke + option + kernel);
+    EXPECT_EQ(outcome.status, 2) << option << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(word)) << option;
+  }
+
+  write("family = \"tqhb\"\nsource = \"kernel.metal\"\n[limits]\nnsg = [2]\n[constants]\nkNsg = 2\n", "variant.toml");
+  const Outcome described = run_assay(smoke + " --kernel " + folder_.string());
+  EXPECT_EQ(described.status, 0) << described.output;
+  EXPECT_THAT(run_assay(smoke + " --constant kNsg=2 --kernel " + folder_.string()).output, HasSubstr("in [constants]"));
+  write("family = \"tqhb\"\nsource = \"kernel.metal\"\n[constants]\n50 = 8\n", "variant.toml");
+  EXPECT_THAT(run_assay(smoke + " --kernel " + folder_.string()).output, HasSubstr("[constants] 50: family tqhb sets"));
+  EXPECT_THROW(static_cast<void>(kernels::parse_variant("family = \"fwht\"\nsource = \"a\"\n[constants]\nk = \"1\"\n", "a", "a.toml")),
+               kernels::VariantError);
+}
+
 }  // namespace
 }  // namespace assay
