@@ -243,7 +243,8 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
     text += fmt::format("; largest error/bound {:.3g} in {}", summary.largest_ratio, summary.largest_ratio_case);
   }
   text += fmt::format("; executed on the simulator, schedule {}, in {:.1f} s; output digest {:016x}\n",
-                      options.schedule.empty() ? "forward (several simdgroups: also reverse, a quarter random)" : options.schedule,
+                      options.schedule.empty() ? "forward (several simdgroups: also reverse, a quarter random; dear cases forward alone)"
+                                               : options.schedule,
                       summary.seconds, summary.digest);
   return text;
 }

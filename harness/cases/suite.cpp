@@ -33,8 +33,8 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .longest = 1025,
      .most_cases = 100},
     {.name = "gate",
-     .about =
-         "every pair of values and every triple of classes (small families: every triple of values), and the fixture files: about a minute",
+     .about = "every pair of values and every triple of classes (small families: every triple of values), and the fixture files: about two "
+              "minutes",
      .suite = Suite::gate,
      .work = kEverydayWork,
      .rare_work = kRareWork,
