@@ -193,23 +193,28 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
     rows = &limited;
   }
 
+  // Rows of different levels may come to the same values.
+  std::vector<Case> distinct;
+  std::set<std::pair<std::vector<std::int64_t>, int>> taken;
+  for (const Row& row : *rows) {
+    if (distinct.size() == plan.most_cases) break;
+    Case value;
+    value.variant = variant.name;
+    value.family = &family;
+    value.values.resize(family.axes.size());
+    family.realise(std::span(row).first(row.size() - 1), value.values);
+    value.fixture = fixtures[static_cast<std::size_t>(row.back())];
+    if (is_longer(value, plan.longest) || !taken.emplace(value.values, row.back()).second) continue;
+    // Named without the variant, so that all variants of a family see the same data.
+    value.seed = seed + seed_from(std::string_view(format_case(value)).substr(variant.name.size()));
+    distinct.push_back(std::move(value));
+  }
   std::vector<Case> cases;
-  std::set<std::string> taken;
+  cases.reserve(distinct.size() * plan.repetitions);
   for (std::uint64_t repetition = 0; repetition < plan.repetitions; ++repetition) {
-    for (const Row& row : *rows) {
-      if (cases.size() == plan.most_cases) break;
-      Case value;
-      value.variant = variant.name;
-      value.family = &family;
-      value.values.resize(family.axes.size());
-      family.realise(std::span(row).first(row.size() - 1), value.values);
-      value.fixture = fixtures[static_cast<std::size_t>(row.back())];
-      if (is_longer(value, plan.longest)) continue;
-      // Named without the variant, so that all variants of a family see the same data.
-      const std::string name = format_case(value);
-      value.seed = seed + repetition * kSeedRange + seed_from(std::string_view(name).substr(variant.name.size()));
-      // Rows of different levels may come to the same values.
-      if (taken.insert(format_case(value)).second) cases.push_back(std::move(value));
+    for (const Case& value : distinct) {
+      cases.push_back(value);
+      cases.back().seed += repetition * kSeedRange;
     }
   }
   if (plan.corpus) {

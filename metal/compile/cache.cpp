@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 
 #include "metal/errors.h"
 
@@ -20,9 +19,16 @@ namespace {
 constexpr std::string_view kSeal = "\nassay-seal:";
 constexpr std::size_t kSealBytes = kSeal.size() + 32;
 
+// In one piece: the precompiled headers are 9 MB, and every compilation looks at their seal.
 std::string read_file(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error) return {};
+  std::string text(size, '\0');
   std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  stream.read(text.data(), static_cast<std::streamsize>(size));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return text;
 }
 
 bool is_sound(const std::filesystem::path& path) {

@@ -151,8 +151,9 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
     std::vector<std::string> command = {clang_};
     const auto flags = language_flags();
     command.insert(command.end(), flags.begin(), flags.end());
-    command.insert(command.end(), {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", ASSAY_LOCKSTEP_PASS),
-                                   input.path().string(), "-shared", "-Wl,-z,noexecstack", "-Wl,-s", "-lm", "-o", output.string()});
+    command.insert(command.end(),
+                   {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", ASSAY_LOCKSTEP_PASS), input.path().string(),
+                    "-shared", "-nostdlib++", "-Wl,-z,noexecstack", "-Wl,-s", "-lm", "-o", output.string()});
     const auto result = run_process(command);
     if (result.exit_code > 128)
       throw CompileError(fmt::format("{}: clang crashed while it compiled '{}' (signal {}):\n{}", input.path().string(), function,
