@@ -145,7 +145,7 @@ std::vector<metal::Schedule> further_schedules(const Case& about, const Executio
   if (!options.schedules.empty()) return {options.schedules.begin() + 1, options.schedules.end()};
   if (executor_of(*about.family).simdgroups(about) <= 1) return {};
   // A missing barrier shows in small cases as well.
-  if (about.family->work(about.values) > kEverydayWork) return {};
+  if (about.family->work(about.values) > kRepeatedWork) return {};
   // Of any two simdgroups each comes first once. What takes three of them in a particular order, a quarter of the cases looks for.
   if (about.seed % 4 != 0) return {{metal::Schedule::Kind::reverse}};
   return {{metal::Schedule::Kind::reverse}, {metal::Schedule::Kind::random, about.seed}};

@@ -17,11 +17,15 @@ namespace assay::harness {
 // Encodes what the launch code makes of a case.
 using Encode = std::function<void(metal::ComputeEncoder&)>;
 
+// Cases that cost more (Family::work) run under one order of simdgroups: half of the gate's have more than one to offer, and these would
+// take most of its time.
+inline constexpr std::int64_t kRepeatedWork = std::int64_t{1} << 21;
+
 struct ExecutionOptions {
   unsigned threads = 1;  // CPU threads of the simulator; 0 takes all cores
 
   // The orders in which the simdgroups of a threadgroup take turns; every case runs once under each. Empty: forward, and, where
-  // the judged dispatch has several simdgroups in a threadgroup and the case costs kEverydayWork at most, also reverse, and
+  // the judged dispatch has several simdgroups in a threadgroup and the case costs kRepeatedWork at most, also reverse, and
   // random:<seed> if four divides the seed. One order alone cannot show a missing barrier: forward runs the simdgroup that others
   // wait for first.
   std::vector<metal::Schedule> schedules;

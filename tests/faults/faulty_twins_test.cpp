@@ -39,12 +39,15 @@ struct VariantTwins {
   std::string_view variant;
   std::span<const Twin> twins;
   std::string_view words = {};  // that the table's cases lack for this variant, because it is shared
+  // Variants that share a table have its texts word for word: of two of a family each takes every second mistake.
+  std::size_t first = 0;
+  std::size_t stride = 1;
 };
 std::vector<VariantTwins> all_tables() {
-  return {{"tq4_v1", decode_twins()},
-          {"tq4_v2", decode_twins(), "sf1"},
-          {"tqhb_v1", decode_twins(), "b6/nsg1"},
-          {"tqhb_v2", decode_twins(), "b8/nsg1"},
+  return {{"tq4_v1", decode_twins(), "", 0, 2},
+          {"tq4_v2", decode_twins(), "sf1", 1, 2},
+          {"tqhb_v1", decode_twins(), "b6/nsg1", 1, 2},
+          {"tqhb_v2", decode_twins(), "b8/nsg1", 0, 2},
           {"tq4_v2", block_norm_twins()},
           {"tqhb_v1", block_norm_twins(), "b5/nsg1"},
           {"tqhb_v2", block_norm_twins(), "b6/nsg1"},
@@ -115,7 +118,8 @@ void PrintTo(const Row& row, std::ostream* stream) { *stream << row.variant << "
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
   for (const VariantTwins& table : all_tables()) {
-    for (const Twin& twin : table.twins) rows.push_back({table.variant, twin, table.words});
+    for (std::size_t i = table.first; i < table.twins.size(); i += table.stride)
+      rows.push_back({table.variant, table.twins[i], table.words});
   }
   return rows;
 }

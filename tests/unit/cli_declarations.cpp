@@ -1,7 +1,12 @@
 // What a variant.toml declares of itself, from the file to the exit status: weaker storage, known findings.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <regex>
+#include <set>
 #include <string>
 
 #include "tests/unit/cli_command.h"
@@ -104,6 +109,27 @@ TEST_F(CliDeclarations, AKnownFindingIsASuccessThatTheHeadlineShows) {
   const Outcome outside = run_assay(kCase + half_kernel("[[known_finding]]\nwhen = \"n > 1000\"\nshows = \"failed\"\n"));
   EXPECT_EQ(outside.status, 1) << outside.output;
   EXPECT_THAT(outside.output, HasSubstr("`when` does not include this case"));
+}
+
+// Every case that docs/FINDINGS.md names fails as the finding under whose heading it stands.
+TEST_F(CliDeclarations, TheCasesOfTheFindingsFailAsTheyAreDescribed) {
+  const std::string text = read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "docs/FINDINGS.md");
+  const std::regex part("\n## ([0-9]+)\n|`([a-z0-9_]+_v1/[^` ]+/s[0-9]+)`");
+  std::map<std::string, std::set<std::string>> cases;
+  std::string number;
+  for (std::sregex_iterator match(text.begin(), text.end(), part), end; match != end; ++match) {
+    if ((*match)[1].matched)
+      number = (*match)[1];
+    else
+      cases[number].insert((*match)[2]);
+  }
+  EXPECT_EQ(cases.size(), 6);
+  for (const auto& [finding, names] : cases) {
+    const Outcome outcome = run_assay(fmt::format("run {} --ledger none", fmt::join(names, " ")));
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
+    EXPECT_THAT(outcome.output,
+                HasSubstr(fmt::format("0 passed, 0 failed, {0} failed as known ({0} docs/FINDINGS.md#{1});", names.size(), finding)));
+  }
 }
 
 TEST_F(CliDeclarations, AFindingThatNoCaseOfASuiteIsAboutIsTold) {

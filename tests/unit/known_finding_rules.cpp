@@ -66,29 +66,56 @@ TEST(KnownFindingWhen, WhatHasNoValueDoesNotMatch) {
   EXPECT_TRUE(finding("ring_start == 0 || n / ring_start == 1", "nan").matches(case_of())) << "decided before the division";
 }
 
+bool vec_matches(const std::string& words, const std::string& when) {
+  kernels::Variant variant = variant_with(when, "nan");
+  variant.family = "bf16_vec";
+  return KnownFinding(variant, variant.known_findings.front()).matches(parse_case("some_v1/" + words, find_family("bf16_vec")));
+}
+
 // The largest key in sight, of masks whose rows are written out beside.
 TEST(KnownFindingWhen, LastSeenIsTheLargestKeyInSightOfAnyQuery) {
-  const auto matches = [](const std::string& words, const std::string& when) {
-    kernels::Variant variant = variant_with(when, "nan");
-    variant.family = "bf16_vec";
-    return KnownFinding(variant, variant.known_findings.front()).matches(parse_case("some_v1/" + words, find_family("bf16_vec")));
-  };
-  EXPECT_TRUE(matches("b1/h1x1/q1/kv40r0/nomask/nsg1/gauss/s1", "last_seen == 39"));
-  EXPECT_TRUE(matches("b1/h1x1/q3/kv40r0/causal1x1/nsg1/gauss/s1", "last_seen == 39")) << "queries are the newest keys";
-  EXPECT_TRUE(matches("b1/h1x1/q2/kv40r0/row1x1/nsg1/gauss/s1", "last_seen == 39")) << "the other row sees everything";
-  EXPECT_TRUE(matches("b1/h1x1/q2/kv40r0/row1x1/low/nsg1/gauss/s1", "last_seen == 39"));
+  EXPECT_TRUE(vec_matches("b1/h1x1/q1/kv40r0/nomask/nsg1/gauss/s1", "last_seen == 39"));
+  EXPECT_TRUE(vec_matches("b1/h1x1/q3/kv40r0/causal1x1/nsg1/gauss/s1", "last_seen == 39")) << "queries are the newest keys";
+  EXPECT_TRUE(vec_matches("b1/h1x1/q2/kv40r0/row1x1/nsg1/gauss/s1", "last_seen == 39")) << "the other row sees everything";
+  EXPECT_TRUE(vec_matches("b1/h1x1/q2/kv40r0/row1x1/low/nsg1/gauss/s1", "last_seen == 39"));
   // A random mask of one row hides a third of its keys, key 0 never.
   int hidden = 0;
   for (int seed = 0; seed < 300; ++seed) {
     const std::string words = fmt::format("b1/h1x1/q1/kv2r0/random1x1/nsg1/gauss/s{}", seed);
-    EXPECT_NE(matches(words, "last_seen == 0"), matches(words, "last_seen == 1")) << words;
-    hidden += matches(words, "last_seen == 0") ? 1 : 0;
+    EXPECT_NE(vec_matches(words, "last_seen == 0"), vec_matches(words, "last_seen == 1")) << words;
+    hidden += vec_matches(words, "last_seen == 0") ? 1 : 0;
   }
   EXPECT_GT(hidden, 70);
   EXPECT_LT(hidden, 130);
-  EXPECT_FALSE(matches("b1/h1x1/q1/kv40r0/nomask/nsg1/h5-any/s1", "last_seen == 39")) << "of files nothing is known";
-  EXPECT_THAT(([&] { return matches("b1/h1x1/q1/kv40r0/nomask/nsg1/gauss/s1", "lastseen == 1"); }),
-              testing::Throws<kernels::VariantError>(testing::Property(&std::exception::what, HasSubstr("last_seen, fixture, seed"))));
+  EXPECT_FALSE(vec_matches("b1/h1x1/q1/kv40r0/nomask/nsg1/h5-any/s1", "last_seen == 39")) << "of files nothing is known";
+  EXPECT_THAT(([&] { return vec_matches("b1/h1x1/q1/kv40r0/nomask/nsg1/gauss/s1", "lastseen == 1"); }),
+              testing::Throws<kernels::VariantError>(
+                  testing::Property(&std::exception::what, HasSubstr("last_seen, most_seen, idle_pairs, fixture, seed"))));
+}
+
+TEST(KnownFindingWhen, MostSeenIsHowManyKeysTheQueryWithTheBestViewSees) {
+  const std::vector<std::pair<std::string, int>> rows = {{"b1/h1x1/q1/kv40r7/nomask/nsg1/gauss/s1", 40},
+                                                         {"b1/h1x1/q3/kv40r0/causal1x1/nsg1/gauss/s1", 40},
+                                                         {"b1/h1x1/q3/kv40r0/win33m1x1/nsg1/gauss/s1", 33},
+                                                         {"b1/h1x1/q3/kv20r0/win33m1x1/nsg1/gauss/s1", 20},
+                                                         {"b1/h1x1/q2/kv40r0/row1x1/low/nsg1/gauss/s1", 40}};
+  for (const auto& [words, most] : rows) EXPECT_TRUE(vec_matches(words, fmt::format("most_seen == {}", most))) << words;
+  EXPECT_TRUE(vec_matches("b1/h1x1/q1/kv1000r0/random1x1/nsg1/gauss/s1", "most_seen > 550 && most_seen < 780")) << "two thirds of them";
+  EXPECT_FALSE(vec_matches("b1/h1x1/q1/kv40r0/nomask/nsg1/h5-any/s1", "most_seen == 40")) << "of files nothing is known";
+}
+
+// Of NSG simdgroups, which take chunks of 32 keys in turn, g is merged with g + NSG / 2, then g with g + NSG / 4, and so on.
+TEST(KnownFindingWhen, IdlePairsAreRowsInWhichTwoSimdgroupsThatMeetSawNothing) {
+  const std::vector<std::pair<std::string, int>> rows = {
+      {"b1/h1x1/q1/kv32r0/nomask/nsg1/gauss/s1", 0},     {"b1/h1x1/q1/kv32r0/nomask/nsg2/gauss/s1", 0},
+      {"b1/h1x1/q1/kv32r0/nomask/nsg4/gauss/s1", 1},     {"b1/h1x1/q1/kv33r0/nomask/nsg4/gauss/s1", 0},
+      {"b1/h1x1/q1/kv1r31/nomask/nsg4/gauss/s1", 1},     {"b1/h1x1/q2/kv256r0/row1x1/nsg2/gauss/s1", 1},
+      {"b1/h1x1/q2/kv256r0/row1x1/nsg1/gauss/s1", 0},    {"b1/h1x1/q2/kv256r0/row1x1/low/nsg2/gauss/s1", 0},
+      {"b1/h1x1/q40/kv64r0/causal1x1/nsg4/gauss/s1", 8},  // queries 24 to 31 of 64 see the first chunk alone
+      {"b1/h1x1/q40/kv64r0/causal1x1/nsg2/gauss/s1", 0}};
+  for (const auto& [words, idle] : rows) EXPECT_TRUE(vec_matches(words, fmt::format("idle_pairs == {}", idle))) << words;
+  EXPECT_TRUE(vec_matches("b1/h1x1/q1/kv32r0/nomask/nsg4/h5-any/s1", "idle_pairs == 1")) << "whatever the file holds";
+  EXPECT_FALSE(vec_matches("b1/h1x1/q1/kv320r0/nomask/nsg4/h5-any/s1", "idle_pairs == 1"));
 }
 
 TEST(KnownFindingGrammar, WhatCannotBeReadNamesFileLineAndWhatIsAccepted) {
