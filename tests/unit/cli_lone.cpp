@@ -38,17 +38,17 @@ class CliLone : public Cli {
 
 TEST_F(CliLone, ACodebookOfItsOwnMustBeTold) {
   const std::string kernel = " --ledger none --family tqhb --kernel " + eight_bits();
-  for (const char* command : {"run smoke", "list", "list gate --coverage", "support"}) {
+  for (const char* command : {"run smoke --shard 1/8", "list", "list gate --coverage", "support"}) {
     const Outcome untold = run_assay(command + (std::string(command).starts_with("run") ? kernel : kernel.substr(14)));
     EXPECT_EQ(untold.status, 2) << command << untold.output;
     EXPECT_THAT(untold.output, AllOf(HasSubstr("kernel.metal: its function for d256 takes the bits of the codebook neither as a field"),
                                      HasSubstr("--limit codebook_bits=8"), Not(HasSubstr("failed"))));
   }
-  const Outcome told = run_assay("run smoke --limit codebook_bits=8" + kernel);
+  const Outcome told = run_assay("run smoke --shard 1/8 --limit codebook_bits=8" + kernel);
   EXPECT_EQ(told.status, 0) << told.output;
-  EXPECT_THAT(told.output, AllOf(HasSubstr("100 cases: 100 passed"), HasSubstr("made for nsg 1 alone"),
+  EXPECT_THAT(told.output, AllOf(HasSubstr("13 cases: 13 passed"), HasSubstr("made for nsg 1 alone"),
                                  HasSubstr("the kernel has no field fuse_fwht_pre"), Not(HasSubstr("skipped"))));
-  const Outcome several = run_assay("run smoke --limit codebook_bits=5,8" + kernel);
+  const Outcome several = run_assay("run smoke --shard 1/8 --limit codebook_bits=5,8" + kernel);
   EXPECT_EQ(several.status, 2) << several.output;
 }
 
@@ -59,7 +59,8 @@ TEST_F(CliLone, LimitsAreHeldAndStandInReplayLines) {
   EXPECT_EQ(outside.status, 4) << outside.output;
   EXPECT_THAT(outside.output, HasSubstr("--limit codebook_bits = [8], and the case has 5"));
   // Wrong on purpose: it is of 8 bits.
-  const Outcome wrong = run_assay("run smoke --fail-fast --jobs 1 --ledger none --limit codebook_bits=6 --limit nsg=1" + kernel);
+  const Outcome wrong =
+      run_assay("run smoke --shard 1/8 --fail-fast --jobs 1 --ledger none --limit codebook_bits=6 --limit nsg=1" + kernel);
   EXPECT_EQ(wrong.status, 1) << wrong.output;
   EXPECT_THAT(wrong.output, HasSubstr("--family tqhb --limit codebook_bits=6 --limit nsg=1"));
 }
@@ -92,7 +93,7 @@ TEST_F(CliLone, LimitsAreReadLikeThoseOfADescription) {
 // What a file has no function for is no case of its suites, and no combination that they could meet.
 TEST_F(CliLone, SuitesAndCoverageKnowWhichFunctionsThereAre) {
   const std::string four = " --family quantize --kernel " + changed("quantize4_v1", {});
-  const Outcome run = run_assay("run smoke --ledger none" + four);
+  const Outcome run = run_assay("run smoke --shard 1/8 --ledger none" + four);
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output,
               AllOf(HasSubstr("made for bits 4 alone"), HasSubstr("no function 'hadamard_quantize_kv_hb_d"), Not(HasSubstr("skipped"))));
@@ -111,7 +112,7 @@ TEST_F(CliLone, AKernelOfOneHeadDimensionHasSuitesOfItsOwn) {
   const std::string text = read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants/reduce_v1/kernel.metal");
   ASSERT_NE(text.find(large), std::string::npos);
   const std::string kernel = " --family reduce --kernel " + changed("reduce_v1", {{large, "// " + large}});
-  const Outcome run = run_assay("run smoke --ledger none" + kernel);
+  const Outcome run = run_assay("run smoke --shard 1/8 --ledger none" + kernel);
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output, AllOf(HasSubstr("made for head_dim 256 alone"), Not(HasSubstr("skipped"))));
   EXPECT_THAT(run_assay("list gate" + kernel).output, Not(HasSubstr("/d512/")));
@@ -126,10 +127,10 @@ TEST_F(CliLone, FieldsThatAKernelCanDoWithoutMayBeMissing) {
                                                  {"params.nwg", "grid.z"},
                                                  {"params.scale_factor_d512)", "1.0f)"},
                                                  {"params.scale_factor_d512)", "1.0f)"}});
-  const Outcome outcome = run_assay("run smoke --ledger none --family tqhb --kernel " + kernel);
+  const Outcome outcome = run_assay("run smoke --shard 1/8 --ledger none --family tqhb --kernel " + kernel);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("made for head_dim 256 alone"), HasSubstr("100 cases: 100 passed"),
-                                    HasSubstr("the kernel has no such field")));
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("made for head_dim 256 alone"), HasSubstr("13 cases: 13 passed"), HasSubstr("the kernel has no such field")));
 }
 
 // Without a field nsg: `argument` is added to the kernel's, and `nsg` says how it knows.
@@ -146,26 +147,26 @@ TEST_F(CliLone, AKernelThatSeesItsThreadgroupIsRunWithSeveralSimdgroups) {
     const bool is_threads = std::string(builtin).find("threads") != std::string::npos;
     auto changes =
         without_nsg(std::string(is_threads ? ", uint3" : ", ushort") + " size [[" + builtin + "]]", is_threads ? "size.y" : "size");
-    const Outcome right = run_assay("run smoke --ledger none --family tqhb --kernel " + changed("tqhb_v2", changes));
+    const Outcome right = run_assay("run smoke --shard 1/8 --ledger none --family tqhb --kernel " + changed("tqhb_v2", changes));
     EXPECT_EQ(right.status, 0) << builtin << right.output;
-    EXPECT_THAT(right.output, AllOf(HasSubstr("100 cases: 100 passed"), Not(HasSubstr("made for nsg"))));
+    EXPECT_THAT(right.output, AllOf(HasSubstr("13 cases: 13 passed"), Not(HasSubstr("made for nsg"))));
   }
   auto changes = without_nsg(", ushort size [[simdgroups_per_threadgroup]]", "size");
   changes.emplace_back("exp(ss[g * 2 * C + 1] - M)", "3.0f");
   const std::string wrong = " --ledger none --family tqhb --kernel " + changed("tqhb_v2", changes);
-  EXPECT_EQ(run_assay("run smoke --fail-fast" + wrong).status, 1);
+  EXPECT_EQ(run_assay("run smoke --shard 1/8 --fail-fast" + wrong).status, 1);
 }
 
 TEST_F(CliLone, FunctionConstantsThatTheFamilyDoesNotSetAreGivenValues) {
   auto changes = without_nsg("", "uint(kNsg)");
   changes.emplace_back("#define SIMD_WIDTH 32\n", "#define SIMD_WIDTH 32\nconstant int kNsg [[function_constant(51)]];\n");
   const std::string kernel = " --family tqhb --kernel " + changed("tqhb_v2", changes);
-  const std::string smoke = "run smoke --ledger none";
+  const std::string smoke = "run smoke --shard 1/8 --ledger none";
   EXPECT_THAT(run_assay(smoke + kernel).output, HasSubstr("kNsg"));
   for (const char* given : {" --constant kNsg=1", " --constant 51=2 --limit nsg=2", " --constant kNsg=4 --limit nsg=4"}) {
     const Outcome outcome = run_assay(smoke + given + kernel);
     EXPECT_EQ(outcome.status, 0) << given << outcome.output;
-    EXPECT_THAT(outcome.output, HasSubstr("100 cases: 100 passed")) << given;
+    EXPECT_THAT(outcome.output, HasSubstr("13 cases: 13 passed")) << given;
   }
   const Outcome wrong = run_assay(smoke + " --fail-fast --jobs 1 --constant kNsg=2 --limit nsg=4" + kernel);
   EXPECT_EQ(wrong.status, 1) << wrong.output;

@@ -101,7 +101,7 @@ TEST(KnownFindingWhen, MostSeenIsHowManyKeysTheQueryWithTheBestViewSees) {
                                                          {"b1/h1x1/q2/kv40r0/row1x1/low/nsg1/gauss/s1", 40}};
   for (const auto& [words, most] : rows) EXPECT_TRUE(vec_matches(words, fmt::format("most_seen == {}", most))) << words;
   EXPECT_TRUE(vec_matches("b1/h1x1/q1/kv1000r0/random1x1/nsg1/gauss/s1", "most_seen > 550 && most_seen < 780")) << "two thirds of them";
-  EXPECT_FALSE(vec_matches("b1/h1x1/q1/kv40r0/nomask/nsg1/h5-any/s1", "most_seen == 40")) << "of files nothing is known";
+  EXPECT_FALSE(vec_matches("b1/h1x1/q1/kv40r0/zero1x1/nsg1/h5-any/s1", "most_seen == 40")) << "of masks on file nothing is known";
 }
 
 // Of NSG simdgroups, which take chunks of 32 keys in turn, g is merged with g + NSG / 2, then g with g + NSG / 4, and so on.

@@ -14,10 +14,11 @@ using ::testing::Not;
 
 class CliWorkers : public Cli {
  protected:
-  // Damages the host's heap with four workgroups: the parameters lie there.
+  // Damages the host's heap with four workgroups: the parameters lie there, behind the size of their chunk. The size written is one that
+  // free() refuses; with bit 2 it would look for its arena in whatever lies about, and might wait there for ever.
   std::string destroyer() const {
     return with("State state = {-FLT_MAX / 2, 0};",
-                "if (params.nwg == 4) ((device uint*)(ulong)&params)[-2] = 0x7fe57fe5; State state = {-FLT_MAX / 2, 0};") +
+                "if (params.nwg == 4) ((device uint*)(ulong)&params)[-2] = 0x7fe57fe1; State state = {-FLT_MAX / 2, 0};") +
            " --family tq4 --set tile=32 --set temperature=1";
   }
 };
