@@ -224,8 +224,13 @@ class Reader {
     for (const auto& [key, value] : table) variant_.bind.emplace(key.str(), string_of(value, fmt::format("[bind] {}", key.str())));
   }
 
+  void check_format(const toml::node& node, std::string_view format, std::string_view where) {
+    if (format != "float" && format != "half" && format != "bf16")
+      fail(node, fmt::format("{} '{}'; accepted: float, half, bf16", where, format));
+  }
+
   void read_accuracy(const toml::table& table) {
-    accept_keys(table, "in [accuracy]", {"dot_depth", "accumulator", "accumulator_keys", "stores", "reason"});
+    accept_keys(table, "in [accuracy]", {"dot_depth", "accumulator", "accumulator_keys", "stores", "merge_store", "reason"});
     Accuracy& accuracy = variant_.accuracy;
     if (const toml::node* node = table.get("dot_depth")) {
       const std::int64_t depth = integer_of(*node, "[accuracy] dot_depth");
@@ -245,11 +250,11 @@ class Reader {
     }
     if (const toml::node* node = table.get("stores")) {
       accuracy.stores = strings_of(*node, "[accuracy] stores");
-      for (const std::string& format : accuracy.stores) {
-        if (format != "float" && format != "half" && format != "bf16") {
-          fail(*node, fmt::format("[accuracy] stores holds '{}'; accepted: float, half, bf16", format));
-        }
-      }
+      for (const std::string& format : accuracy.stores) check_format(*node, format, "[accuracy] stores holds");
+    }
+    if (const toml::node* node = table.get("merge_store")) {
+      accuracy.merge_store = string_of(*node, "[accuracy] merge_store");
+      check_format(*node, *accuracy.merge_store, "[accuracy] merge_store is");
     }
     accuracy.reason = required_string(table, "reason", "in [accuracy]: an accuracy is declared with its reason", table.source().begin.line);
   }

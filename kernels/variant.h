@@ -18,6 +18,8 @@
 //                                           sum of squares (can only tighten)
 //               accumulator = "float" | "half",  stores = ["float" | "half" | "bf16"...],  reason = string (then required)
 //               accumulator_keys = 1 .. 32   keys that it takes up between two roundings; default 32
+//               merge_store = "float" | "half" | "bf16"   one more store for each halving of NSG, where outputs of simdgroups are merged in
+//               pairs
 //   [[known_finding]]  when = string, shows = string, required;  see = string
 #pragma once
 
@@ -64,6 +66,7 @@ struct Accuracy {
   std::string accumulator = "float";
   std::optional<std::uint32_t> accumulator_keys;
   std::vector<std::string> stores;
+  std::optional<std::string> merge_store;
   std::string reason;
 };
 

@@ -1,11 +1,12 @@
 #include "harness/run/attention_accuracy.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 namespace assay::harness {
 
-oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared, const oracles::OutputFormat& output) {
+oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared, const oracles::OutputFormat& output, std::int64_t nsg) {
   // The reader of variant.toml has refused other names.
   const auto format = [](std::string_view name) {
     if (name == "half") return oracles::half_format();
@@ -17,7 +18,15 @@ oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared,
   accuracy.accumulator = format(declared.accumulator);
   if (declared.accumulator_keys) accuracy.accumulator_keys = *declared.accumulator_keys;
   for (const std::string& store : declared.stores) accuracy.stores.push_back(format(store));
+  if (declared.merge_store) {
+    for (std::int64_t merged = nsg; merged > 1; merged /= 2) accuracy.stores.push_back(format(*declared.merge_store));
+  }
   return accuracy;
+}
+
+std::int64_t nsg_of(const Case& about) {
+  const bool has_nsg = std::ranges::find(about.family->axes, "nsg", &Axis::name) != about.family->axes.end();
+  return has_nsg ? about.at("nsg") : 1;
 }
 
 JudgeOptions widened_for(const oracles::AttentionAccuracy& accuracy, JudgeOptions options) {

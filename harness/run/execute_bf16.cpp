@@ -111,7 +111,7 @@ class Attention {
       : execution_(execution),
         request_(dense_request(execution.about)),
         data_(execution.kept.once([&] { return dense_data(execution.about, execution.shelf); })),
-        accuracy_(attention_accuracy(execution.prepared.variant.accuracy, oracles::bfloat_format())),
+        accuracy_(attention_accuracy(execution.prepared.variant.accuracy, oracles::bfloat_format(), nsg_of(execution.about))),
         q_bits_(request_.q_is_bfloat ? bfloats(data_.inputs.q) : std::vector<std::uint16_t>()),
         q_(request_.q_is_bfloat ? std::as_bytes(std::span(q_bits_)) : std::as_bytes(std::span(data_.inputs.q)),
            {.batches = p.batches,

@@ -147,7 +147,8 @@ void execute_decode(Execution& execution) {
   };
   if (!execution.launch(encode)) return;
 
-  const oracles::AttentionAccuracy accuracy = attention_accuracy(execution.prepared.variant.accuracy, oracles::float_format());
+  const oracles::AttentionAccuracy accuracy =
+      attention_accuracy(execution.prepared.variant.accuracy, oracles::float_format(), nsg_of(execution.about));
   const JudgeOptions judging = widened_for(accuracy, execution.judging);
   const oracles::Expected& expected =
       expected_of(execution, [&] { return oracles::decode_attention(shape, inputs.q, inputs.cache(), accuracy); });

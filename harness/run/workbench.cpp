@@ -63,7 +63,12 @@ std::string weaker_storage(const kernels::Variant& variant) {
   if (accuracy.accumulator != "float") text = fmt::format("accumulator {}", accuracy.accumulator);
   if (accuracy.accumulator_keys) text += fmt::format(" after every {} keys", *accuracy.accumulator_keys);
   if (!accuracy.stores.empty()) text += fmt::format("{}stores {}", text.empty() ? "" : ", ", fmt::join(accuracy.stores, ", "));
+  if (accuracy.merge_store) text += fmt::format("{}{} with every halving of nsg", text.empty() ? "" : ", ", *accuracy.merge_store);
   if (text.empty()) return text;
+  if (accuracy.merge_store &&
+      std::ranges::find(find_family(variant.family).axes, "nsg", &Axis::name) == find_family(variant.family).axes.end())
+    throw kernels::VariantError(fmt::format("{}: [accuracy] merge_store is for families with the axis nsg, which {} has not",
+                                            variant.description.string(), variant.family));
   constexpr std::array<std::string_view, 4> bounded = {"tq4", "tqhb", "bf16_prefill", "bf16_vec"};
   if (std::ranges::find(bounded, variant.family) == bounded.end()) {
     throw kernels::VariantError(fmt::format("{}: [accuracy] declares a weaker storage ({}), which no bound of family {} has terms for",

@@ -301,7 +301,8 @@ class Chain {
                            {q.view(), {&keys_.codes}, {&keys_.norms}, {&values_.codes}, {&values_.norms}, dst.view(), partials.view()});
 
     const oracles::TurboQuantCache cache{plan_.bits, oracles::NormLayout::one_per_block, 1.0F, k_codes, v_codes, k_norms, v_norms};
-    const oracles::AttentionAccuracy accuracy = harness::attention_accuracy(attention().variant.accuracy, oracles::float_format());
+    const oracles::AttentionAccuracy accuracy =
+        harness::attention_accuracy(attention().variant.accuracy, oracles::float_format(), plan_.nsg);
     oracles::Expected expected = oracles::decode_attention(shape(), query, cache, accuracy);
     oracles::widen_for_merge(expected, plan_.nwg);
     const oracles::MergedPartials merged = oracles::merge_partials(partials_shape, partials.values(), metal::kPoisonWord);

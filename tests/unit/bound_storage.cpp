@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "fixtures/generators.h"
 #include "harness/judge/judge.h"
+#include "harness/run/attention_accuracy.h"
+#include "kernels/variant.h"
 #include "oracles/attention.h"
 #include "tests/unit/bound_reference_kernel.h"
 
@@ -101,6 +105,19 @@ TEST(BoundStorage, EveryStoreIsOneRoundingOfItsFormat) {
     const double added = stored.bound[j] - exact.bound[j];
     ASSERT_GE(added, three * stored.magnitude[j]) << j;
     ASSERT_LE(added, 1.001 * three * stored.magnitude[j]) << j;
+  }
+}
+
+TEST(BoundStorage, AMergeStoreCountsWithEveryHalvingOfNsg) {
+  kernels::Accuracy declared;
+  declared.stores = {"bf16"};
+  declared.merge_store = "half";
+  const std::vector<std::pair<std::int64_t, std::size_t>> rows = {{1, 1}, {2, 2}, {4, 3}};
+  for (const auto& [nsg, stores] : rows) {
+    const oracles::AttentionAccuracy accuracy = harness::attention_accuracy(declared, oracles::bfloat_format(), nsg);
+    ASSERT_EQ(accuracy.stores.size(), stores) << nsg;
+    EXPECT_EQ(accuracy.stores.front().unit(), oracles::bfloat_format().unit());
+    if (nsg > 1) EXPECT_EQ(accuracy.stores.back().unit(), oracles::half_format().unit());
   }
 }
 

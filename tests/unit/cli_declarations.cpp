@@ -91,6 +91,10 @@ TEST_F(CliDeclarations, FamiliesWithoutTermsForItRefuse) {
   const Outcome outcome = run_assay("run smoke --ledger none --kernel " + folder_.string());
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.output, HasSubstr("accumulator half"));
+
+  const Outcome merged = run_assay(kCase + half_kernel("[accuracy]\nmerge_store = \"bf16\"\nreason = \"x\"\n"));
+  EXPECT_EQ(merged.status, 2) << merged.output;
+  EXPECT_THAT(merged.output, HasSubstr("merge_store is for families with the axis nsg, which tq4 has not"));
 }
 
 TEST_F(CliDeclarations, AKnownFindingIsASuccessThatTheHeadlineShows) {

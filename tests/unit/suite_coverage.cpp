@@ -87,14 +87,16 @@ TEST(SuiteCoverage, WithinLimitsItIsAsComplete) {
   EXPECT_NE(std::ranges::find(all, cases.front()), all.end());
 }
 
-TEST(SuiteCoverage, TheGateLeavesNoPairOutAndItsContextsAreLong) {
+// Many heads of prefill over many keys, and 64 queries over 4,096 keys, are for longer suites.
+TEST(SuiteCoverage, TheGateLeavesFewPairsOutAndItsContextsAreLong) {
   std::size_t count = 0;
   for (const Family& family : all_families()) {
     const kernels::Variant variant = variant_of_family(family.name());
     const std::vector<Case> cases = suite_cases(Suite::gate, variant, 0);
     const Coverage coverage = measure_coverage(Suite::gate, variant, cases);
     count += cases.size();
-    EXPECT_EQ(coverage.too_costly, 0U) << family.name();
+    const bool is_dense = family.name() == "bf16_prefill" || family.name() == "bf16_vec";
+    EXPECT_LE(coverage.too_costly, is_dense ? coverage.values.possible / 100 : 0U) << family.name();
     if (coverage.median_length != 0) EXPECT_GE(coverage.median_length, 255) << family.name();
   }
   EXPECT_GE(count, 2000U);

@@ -39,6 +39,7 @@ dot_depth = 13
 accumulator = "half"
 accumulator_keys = 8
 stores = ["bf16", "float"]
+merge_store = "half"
 reason = "because"
 [[known_finding]]
 when = "n <= 32"
@@ -74,6 +75,7 @@ shows = "hazard:barrier_divergence@12"
   EXPECT_EQ(variant.accuracy.accumulator, "half");
   EXPECT_EQ(variant.accuracy.accumulator_keys, 8U);
   EXPECT_THAT(variant.accuracy.stores, ElementsAre("bf16", "float"));
+  EXPECT_EQ(variant.accuracy.merge_store, "half");
   ASSERT_EQ(variant.known_findings.size(), 2U);
   EXPECT_EQ(variant.known_findings[1].shows, "hazard:barrier_divergence@12");
 }
@@ -107,6 +109,7 @@ TEST(VariantToml, WhatIsNotInTheGrammarIsRefused) {
       {"[accuracy]\ndot_depth = 0\nreason = \"x\"", {":4:", "dot_depth", "0"}},
       {"[accuracy]\naccumulator_keys = 33\nreason = \"x\"", {":4:", "33", "1 .. 32"}},
       {"[accuracy]\naccumulator = \"bf16\"\nreason = \"x\"", {":4:", "bf16", "float, half"}},
+      {"[accuracy]\nmerge_store = \"int\"\nreason = \"x\"", {":4:", "merge_store is 'int'", "float, half, bf16"}},
       {"[accuracy]\nstores = [\"int\"]\nreason = \"x\"", {":4:", "int", "float, half, bf16"}},
       {"[accuracy]\ndepth = 13\nreason = \"x\"", {":4:", "'depth'", "dot_depth"}},
       {"[known_finding]\nwhen = \"x\"", {":3:", "[[known_finding]]"}},
