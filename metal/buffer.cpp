@@ -4,7 +4,8 @@ namespace assay::metal {
 
 Buffer::Buffer(std::size_t size, std::string label) : size_(size), label_(std::move(label)), memory_(size) { poison(); }
 
-Buffer::Buffer(Unfilled, std::size_t size, std::string label) : size_(size), label_(std::move(label)), memory_(size) {}
+Buffer::Buffer(Unfilled, std::size_t size, std::string label)
+    : size_(size), label_(std::move(label)), memory_(size), host_has_written_(true) {}
 
 std::unique_ptr<Buffer> Buffer::sparse(std::size_t size, std::string label) {
   return std::unique_ptr<Buffer>(new Buffer(Unfilled{}, size, std::move(label)));
@@ -16,6 +17,9 @@ std::optional<std::string_view> Buffer::take_stray_write() {
   return side;
 }
 
-void Buffer::poison() { memory_.poison(); }
+void Buffer::poison() {
+  memory_.poison();
+  host_has_written_ = false;
+}
 
 }  // namespace assay::metal

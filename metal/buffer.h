@@ -36,13 +36,17 @@ class Buffer {
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const std::string& label() const { return label_; }
-  [[nodiscard]] std::span<std::byte> bytes() { return {memory_.data(), size_}; }
+  [[nodiscard]] std::span<std::byte> bytes() {
+    host_has_written_ = true;
+    return {memory_.data(), size_};
+  }
   [[nodiscard]] std::span<const std::byte> bytes() const { return {memory_.data(), size_}; }
 
   // The contents as elements of a trivially copyable type; a tail shorter than one element is left out.
   template <typename T>
   [[nodiscard]] std::span<T> as() {
     static_assert(std::is_trivially_copyable_v<T>);
+    host_has_written_ = true;
     return {reinterpret_cast<T*>(memory_.data()), size_ / sizeof(T)};
   }
   template <typename T>
@@ -51,8 +55,13 @@ class Buffer {
     return {reinterpret_cast<const T*>(memory_.data()), size_ / sizeof(T)};
   }
 
-  // Fills the whole buffer with kPoisonWord.
+  // Fills the whole buffer with kPoisonWord: nobody has written it then.
   void poison();
+
+  // Whether anybody on the host could have written, which is taken for the whole of it: contents were handed out to be changed.
+  [[nodiscard]] bool host_has_written() const { return host_has_written_; }
+  // The bytes as a kernel's dispatch has them, which is not writing on the host.
+  [[nodiscard]] std::byte* device_address() { return memory_.data(); }
 
   // What a kernel has written outside of the buffer and short of the guards: "before" or "behind" it. Forgets it.
   [[nodiscard]] std::optional<std::string_view> take_stray_write();
@@ -64,6 +73,7 @@ class Buffer {
   std::size_t size_;
   std::string label_;
   GuardedMemory memory_;
+  bool host_has_written_ = false;
 };
 
 // A buffer from `offset` bytes on. Not owning. Views of the same byte are equal.

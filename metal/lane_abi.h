@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file does; a module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 9;
+inline constexpr std::uint32_t kVersion = 10;
 
 inline constexpr std::uint32_t kLanes = 32;         // a SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -47,6 +47,7 @@ struct Lane {
   void* buffers[kMaxBuffers];
   void* threadgroup_arguments[kMaxBuffers];
   char* threadgroup_memory;                            // static variables start here
+  std::uint64_t* block_counts;                         // Module::block_count of them, in modules compiled to be checked
   alignas(64) std::uint32_t iteration[kMaxLoopDepth];  // of each loop around the lane's position, outermost first
 };
 
@@ -64,6 +65,10 @@ enum Service : std::uint32_t {
   kAtomic,
   kReconverge,  // (): lanes that took different ways come together
   kTrace,       // (address, bytes, is_write): in modules compiled to be traced
+  kAccess,      // (address, bytes) -> address: in modules compiled to be checked, before every read of memory that lanes share; the site
+                // is the number of the access, and the address that comes back is the one to go to
+  kArithmetic,  // (result, a, b, c): there too, behind a floating-point operation with a NaN or an infinity in its result; the site is the
+                // number of the operation, all are addresses, and null where it has no such operand
   kServiceCount
 };
 
@@ -77,6 +82,51 @@ struct Site {
   std::uint32_t depth;                 // loops around it
   std::uint32_t loops[kMaxLoopDepth];  // their numbers, outermost first
 };
+
+// One place where memory that a lane shares with others is read or written, in modules compiled to be checked. Those of meeting points
+// come first and have their numbers.
+struct Access {
+  std::uint32_t file;  // index into Module::files
+  std::uint32_t line;
+  std::uint32_t kind;       // bits of AccessKind; 0 for a meeting point that goes to no memory
+  std::uint32_t alignment;  // in bytes, that the access relies on
+  std::uint32_t object;     // what the pointer was derived from: below kMaxBuffers that buffer, else one of AccessObject and the next ones
+  std::uint32_t bytes;      // 0 if only the running kernel knows
+};
+enum AccessKind : std::uint32_t {
+  kReads = 1,
+  kWrites = 2,
+  kAtomically = 4,
+  kCopiesWhole = 8,    // reads what may be a vector of three, whose last quarter is padding
+  kCopiesPadding = 16  // reads what may be padding and only hands it on
+};
+enum AccessObject : std::uint32_t {
+  kAnyObject = kMaxBuffers,    // not known when the kernel was compiled
+  kThreadgroupArgument = 64,   // + index
+  kThreadgroupVariable = 128,  // + number in Module::variables
+};
+
+// A variable in threadgroup memory that the kernel declares.
+struct Variable {
+  std::uint32_t offset;
+  std::uint32_t size;
+  const char* name;  // empty if the compiler does not say
+};
+
+// One floating-point operation of the kernel, in modules compiled to be checked.
+struct Operation {
+  std::uint32_t file;  // index into Module::files
+  std::uint32_t line;
+  std::uint32_t what;  // an Arithmetic
+  std::uint32_t type;  // of the result, a FloatType
+  std::uint32_t from;  // of the operands
+  std::uint32_t operands;
+  std::uint32_t count;  // of components
+  std::uint32_t flops;  // that one component costs
+  std::uint32_t block;  // index into Lane::block_counts: how often it was executed
+};
+enum Arithmetic : std::uint32_t { kAdd, kSubtract, kMultiply, kDivide, kRemainder, kFusedMultiplyAdd, kConvert, kLibraryFunction };
+enum FloatType : std::uint32_t { kFloat, kHalf, kBfloat, kDouble, kFloatTypeCount };
 
 // The module's symbol `__assay_module`.
 struct Module {
@@ -92,8 +142,16 @@ struct Module {
   std::uint32_t present_threadgroup_arguments;
   std::uint32_t has_device_atomics;
   std::uint32_t max_total_threads;  // what the kernel allows in a threadgroup; 0: it says nothing
-  const char* reflection;           // see pass/reflection.h
-  void** services;                  // kServiceCount entries, filled in by the loader
+  std::uint32_t is_checked;         // the rest is of modules compiled to be checked
+  std::uint32_t access_count;
+  std::uint32_t variable_count;
+  std::uint32_t operation_count;
+  std::uint32_t block_count;
+  const Access* accesses;
+  const Variable* variables;
+  const Operation* operations;
+  const char* reflection;  // see pass/reflection.h
+  void** services;         // kServiceCount entries, filled in by the loader
   void (*entry)(Lane*);
 };
 

@@ -75,7 +75,9 @@ struct Library::Impl {
     using Casts = translate::Translation::Casts;
     // The pass looks for this name.
     const std::string_view mark =
-        instrumentation == Instrumentation::traced ? "\nextern \"C\" __attribute__((used)) void __assay_traced() {}\n" : "";
+        instrumentation == Instrumentation::traced    ? "\nextern \"C\" __attribute__((used)) void __assay_traced() {}\n"
+        : instrumentation == Instrumentation::checked ? "\nextern \"C\" __attribute__((used)) void __assay_checked() {}\n"
+                                                      : "";
     std::set<std::string> tried;
     std::optional<CompileError> first;
     for (const auto casts : {Casts::plain, Casts::bridged}) {

@@ -39,8 +39,9 @@ struct FunctionDeclaration {
 
 class Pipeline;
 
-// What compiled code does beside computing: report its accesses to device memory, as concurrent encoders need.
-enum class Instrumentation { none, traced };
+// What compiled code does beside computing: report its accesses to device memory, as concurrent encoders need; have every access to
+// memory that lanes share checked.
+enum class Instrumentation { none, traced, checked };
 
 // Immutable and safe to share between threads; pipelines are compiled once per set of constants and kept.
 class Library {

@@ -6,10 +6,12 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
 #include "metal/errors.h"
+#include "metal/execute/checker.h"
 #include "metal/execute/dispatch.h"
 #include "metal/limits.h"
 #include "metal/pipeline.h"
@@ -49,8 +51,30 @@ std::string_view to_string(HazardKind kind) {
       return "dispatch hazard";
     case HazardKind::invalid_access:
       return "invalid access";
+    case HazardKind::out_of_bounds:
+      return "out of bounds";
+    case HazardKind::uninitialised_read:
+      return "uninitialised read";
+    case HazardKind::misaligned_access:
+      return "misaligned access";
+    case HazardKind::threadgroup_race:
+      return "race between simdgroups";
+    case HazardKind::unfenced_barrier:
+      return "barrier that fences nothing";
+    case HazardKind::device_race:
+      return "race between threadgroups";
+    case HazardKind::simdgroup_race:
+      return "race within a simdgroup";
+    case HazardKind::identical_writes:
+      return "identical writes";
+    case HazardKind::nonfinite_result:
+      return "non-finite result";
   }
   return "hazard";
+}
+
+bool is_defect(HazardKind kind) {
+  return kind != HazardKind::simdgroup_race && kind != HazardKind::identical_writes && kind != HazardKind::nonfinite_result;
 }
 
 struct Simulator::Impl {
@@ -60,7 +84,7 @@ struct Simulator::Impl {
     bool bound = false;
     bool is_bytes = false;
 
-    [[nodiscard]] std::byte* data() { return is_bytes ? bytes.data() : view.buffer->bytes().data() + view.offset; }
+    [[nodiscard]] std::byte* data() { return is_bytes ? bytes.data() : view.buffer->device_address() + view.offset; }
     [[nodiscard]] std::size_t size() const { return is_bytes ? bytes.size() : view.size(); }
   };
 
@@ -168,6 +192,9 @@ struct Simulator::Impl {
     work.threads = module.has_device_atomics != 0 ? 1
                    : options.threads == 0         ? std::max(1u, std::thread::hardware_concurrency())
                                                   : options.threads;
+    std::array<std::uint32_t, abi::kMaxBuffers> lengths{};
+    std::ranges::copy(threadgroup_lengths, lengths.begin());
+    work.launch.threadgroup_lengths = &lengths;
     execute::AccessLog log;
     if (options.concurrent) {
       for (const auto& binding : bindings) {
@@ -176,8 +203,17 @@ struct Simulator::Impl {
       work.launch.log = &log;
       work.threads = 1;
     }
+    std::optional<execute::Checker> checker;
+    if (options.policy == Policy::checked) {
+      work.launch.checker = &checker.emplace(module, pipeline->layout(), checked_bindings(), written_bytes, work.launch.log);
+      work.threads = 1;
+    }
     std::vector<Hazard> found = execute::run(work, counters);
     find_stray_writes(found);
+    if (checker) {
+      for (Hazard& hazard : checker->findings()) execute::merge(found, std::move(hazard));
+      checker->add_cost(cost_of(pipeline->layout().function));
+    }
     for (auto& hazard : found) {
       hazard.function = pipeline->layout().function;
       if (hazard.first.line == 0) {
@@ -188,6 +224,23 @@ struct Simulator::Impl {
     }
     ++dispatches;
     if (options.concurrent) check_overlap(std::move(log));
+  }
+
+  KernelCost& cost_of(const std::string& function) {
+    const auto found = std::ranges::find(costs, function, &KernelCost::function);
+    return found != costs.end() ? *found : costs.emplace_back(KernelCost{function, 0, {}, {}});
+  }
+
+  // Where the launch code says how much of a view the kernel may rely on, it may touch no more.
+  std::vector<execute::Checker::Binding> checked_bindings() {
+    std::vector<execute::Checker::Binding> result(bindings.size());
+    for (std::size_t index = 0; index < bindings.size(); ++index) {
+      Binding& binding = bindings[index];
+      if (!binding.bound) continue;
+      result[index] = {binding.data(), std::min(binding.size(), binding.view.needed.value_or(binding.size())),
+                       binding.is_bytes ? nullptr : binding.view.buffer};
+    }
+    return result;
   }
 
   // Writes that missed a buffer by less than the distance to its guards, where they would have been faults.
@@ -234,7 +287,9 @@ struct Simulator::Impl {
   std::array<Binding, abi::kMaxBuffers> bindings;
   std::array<std::size_t, abi::kMaxBuffers> threadgroup_lengths{};
   std::vector<Hazard> hazards;
+  execute::WrittenBytes written_bytes;  // under the policy `checked`
   ExecutionCounters counters;
+  std::vector<KernelCost> costs;
   struct Unordered {
     std::uint64_t number;
     ArgumentLayout layout;
@@ -269,7 +324,9 @@ Simulator::~Simulator() = default;
 void Simulator::set_pipeline(const PipelineDescriptor& descriptor) {
   for (const auto& library : impl_->libraries) {
     if (library->has_function(descriptor.function)) {
-      impl_->pipeline = library->pipeline(descriptor, impl_->options.concurrent ? Instrumentation::traced : Instrumentation::none);
+      impl_->pipeline = library->pipeline(descriptor, impl_->options.policy == Policy::checked ? Instrumentation::checked
+                                                      : impl_->options.concurrent              ? Instrumentation::traced
+                                                                                               : Instrumentation::none);
       return;
     }
   }
@@ -328,5 +385,6 @@ void Simulator::dispatch_threads(Size3 threads, Size3 threads_per_threadgroup) {
 
 const std::vector<Hazard>& Simulator::hazards() const { return impl_->hazards; }
 const ExecutionCounters& Simulator::counters() const { return impl_->counters; }
+const std::vector<KernelCost>& Simulator::cost() const { return impl_->costs; }
 
 }  // namespace assay::metal

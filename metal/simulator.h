@@ -30,8 +30,24 @@ struct SourceLocation {
   friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
 };
 
-enum class HazardKind { barrier_divergence, dispatch_hazard, invalid_access };
+enum class HazardKind {
+  barrier_divergence,
+  dispatch_hazard,
+  invalid_access,
+  // Those of the policy `checked`.
+  out_of_bounds,       // of the bound view, the threadgroup argument or variable
+  uninitialised_read,  // of a byte that nobody has written
+  misaligned_access,   // of a vector
+  threadgroup_race,    // in threadgroup memory, between simdgroups
+  unfenced_barrier,    // the same, where a barrier stands between the two that does not fence threadgroup memory
+  device_race,         // in device memory, between threadgroups of one dispatch
+  simdgroup_race,      // in threadgroup memory, within one simdgroup: harmless in lockstep, undefined by the language
+  identical_writes,    // unordered, of the same bits to one place
+  nonfinite_result,    // a NaN or an infinity that an operation made of finite operands
+};
 [[nodiscard]] std::string_view to_string(HazardKind kind);
+// Whether a kernel that shows it is wrong; what is not is listed and no more.
+[[nodiscard]] bool is_defect(HazardKind kind);
 
 // Something a right kernel never does, seen while it ran. Equal hazards are merged and counted.
 struct Hazard {
@@ -43,9 +59,13 @@ struct Hazard {
   std::uint64_t count = 1;
 };
 
+// How a kernel is compiled (metal/README.md): `checked` watches every access to memory that lanes share.
+enum class Policy { native, checked };
+
 struct SimulatorOptions {
   unsigned threads = 1;  // CPU threads; 0 takes all cores. Results do not depend on it.
   Schedule schedule = {};
+  Policy policy = Policy::native;
   bool concurrent = false;  // MTLDispatchTypeConcurrent: dispatches overlap unless a memory_barrier() stands between
 };
 
@@ -58,6 +78,33 @@ struct ExecutionCounters {
   // passed by a branch or left by `return` is the same control flow.
   std::uint64_t divergent_collectives = 0;
   std::uint64_t matrix_multiplies = 0;  // 8x8 multiply(-accumulate)s evaluated
+};
+
+// What kernels would cost elsewhere too; the same numbers in every run of the same work.
+struct Cost {
+  std::uint64_t device_bytes_read = 0;      // through device pointers, by every lane for itself
+  std::uint64_t device_bytes_written = 0;   // atomic operations read and write
+  std::uint64_t distinct_device_bytes = 0;  // of these, each byte once in a dispatch
+  std::uint64_t threadgroup_accesses = 0;   // reads, writes and atomic operations of threadgroup memory, by lane
+  std::uint64_t simdgroup_calls = 0;        // SIMD-group functions, matrix products and atomic operations, once per simdgroup
+  std::uint64_t barriers = 0;               // of threadgroups and simdgroups, once per simdgroup
+  // Additions, products, quotients, roots by component; a fused multiply-add is two. A library function is one, of float.
+  std::uint64_t float_operations = 0;
+  std::uint64_t half_operations = 0;
+  std::uint64_t bfloat_operations = 0;
+  friend bool operator==(const Cost&, const Cost&) = default;
+};
+struct LineCost {
+  SourceLocation place;
+  Cost cost;
+  friend bool operator==(const LineCost&, const LineCost&) = default;
+};
+struct KernelCost {
+  std::string function;
+  std::uint64_t dispatches = 0;
+  Cost total;                   // bytes that several lines touch are distinct once
+  std::vector<LineCost> lines;  // ascending
+  friend bool operator==(const KernelCost&, const KernelCost&) = default;
 };
 
 // Executes each dispatch when it is encoded. A dispatch that meets a hazard stops that threadgroup, records it in
@@ -78,6 +125,8 @@ class Simulator final : public ComputeEncoder {
 
   [[nodiscard]] const std::vector<Hazard>& hazards() const;
   [[nodiscard]] const ExecutionCounters& counters() const;
+  // Of each function, in the order of their first dispatches; empty under other policies than `checked`.
+  [[nodiscard]] const std::vector<KernelCost>& cost() const;
 
  private:
   struct Impl;

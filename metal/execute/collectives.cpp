@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "metal/execute/checked_services.h"
+#include "metal/execute/checker.h"
 #include "metal/execute/matrix.h"
 #include "metal/execute/scalars.h"
 
@@ -456,6 +458,13 @@ void perform(SimdGroup& group, LaneMask participants) {
   const auto service = static_cast<abi::Service>(site.service);
   switch (service) {
     case abi::kStore:
+      if (Checker* checker = group.threadgroup->checker()) {
+        for_each_lane(group, participants, [&](Lane& lane) {
+          checker->wrote(lane, group.sites[lane.index], lane.request.pointers[0], lane.request.pointers[1], lane.request.bytes);
+          commit(lane.request);
+        });
+        return;
+      }
       for_each_lane(group, participants, [](Lane& lane) { commit(lane.request); });
       return;
     case abi::kSimdReduceWord:
@@ -476,13 +485,15 @@ void perform(SimdGroup& group, LaneMask participants) {
       return perform_atomics(group, participants);
     case abi::kReconverge:
     case abi::kTrace:
+    case abi::kAccess:
+    case abi::kArithmetic:
     case abi::kBarrier:
     case abi::kServiceCount:
       return;
   }
 }
 
-const std::array<Service, abi::kServiceCount>& services() {
+const std::array<Service, abi::kServiceCount>& services(bool is_checked) {
   static const std::array<Service, abi::kServiceCount> table = [] {
     std::array<Service, abi::kServiceCount> functions{};
     functions[abi::kStore] = reinterpret_cast<Service>(service_store);
@@ -499,7 +510,8 @@ const std::array<Service, abi::kServiceCount>& services() {
     functions[abi::kAtomic] = reinterpret_cast<Service>(service_atomic);
     return functions;
   }();
-  return table;
+  static const std::array<Service, abi::kServiceCount> checked_table = checked(table);
+  return is_checked ? checked_table : table;
 }
 
 }  // namespace assay::metal::execute

@@ -9,8 +9,8 @@ namespace assay::metal::execute {
 // SIMD-group function, matrix product or atomics, and leaves results where the requests say. Not for barriers.
 void perform(SimdGroup& group, LaneMask participants);
 
-// The runtime's function table, by abi::Service.
+// The runtime's function table, by abi::Service: for kernels that were compiled to be checked, or for others.
 using Service = void (*)();
-const std::array<Service, abi::kServiceCount>& services();
+const std::array<Service, abi::kServiceCount>& services(bool is_checked);
 
 }  // namespace assay::metal::execute

@@ -80,6 +80,7 @@ void SimdGroup::resolve() {
   const auto service = static_cast<abi::Service>(threadgroup->module().sites[site].service);
   const bool all = meeting == waiting;
   ++threadgroup->counters.meeting_points;
+  if (Checker* checker = threadgroup->checker()) checker->met(site);
   if (service != abi::kBarrier) {
     if (service != abi::kStore && service != abi::kReconverge) {
       ++threadgroup->counters.collectives;
@@ -101,6 +102,8 @@ void SimdGroup::resolve() {
     return;
   }
   if (!for_threadgroup) {
+    if (Checker* checker = threadgroup->checker())
+      checker->simdgroup_barrier(first.builtins[abi::kSimdgroupIndexInThreadgroup][0], first.request.words[1]);
     waiting = 0;
     runnable = meeting;
     return;
@@ -222,6 +225,8 @@ void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t t
   set(abi::kGridOrigin, 0, 0, 0);
   set_size(abi::kGridSize, launch.total_threads);
   lane.ordered_buffers = launch.ordered_buffers;
+  lane.checker = launch.checker;
+  lane.block_counts = launch.checker == nullptr ? nullptr : launch.checker->block_counts();
   std::copy(launch.buffers->begin(), launch.buffers->end(), lane.buffers);
   for (std::size_t index = 0; index < abi::kMaxBuffers; ++index)
     lane.threadgroup_arguments[index] = memory_->data() + (*launch.threadgroup_offsets)[index];
@@ -236,6 +241,11 @@ void Threadgroup::prepare(const Launch& launch) {
     random_state_ = next_random(random_state_) ^ coordinate;
   if (!memory_ || memory_->size() != launch.threadgroup_bytes) memory_.emplace(launch.threadgroup_bytes);
   memory_->poison();
+  if (launch.checker != nullptr) {
+    const std::uint64_t number = (std::uint64_t{launch.position.z} * launch.grid.y + launch.position.y) * launch.grid.x + launch.position.x;
+    launch.checker->begin_threadgroup(number, launch.position, {memory_->data(), launch.threadgroup_bytes}, *launch.threadgroup_offsets,
+                                      *launch.threadgroup_lengths);
+  }
   const auto threads = static_cast<std::uint32_t>(launch.threads.count());
   active_groups_ = (threads + abi::kLanes - 1) / abi::kLanes;
   while (groups_.size() < active_groups_) {
@@ -356,6 +366,8 @@ bool Threadgroup::release_barrier() {
                              fmt::format("SIMD-group {} had returned from the kernel", returned - groups_.data())));
     return false;
   }
+  if (Checker* checker = launch_->checker)
+    checker->threadgroup_barrier(*at_barrier->barrier_site, at_barrier->lanes[std::countr_zero(at_barrier->waiting)].request.words[1]);
   for (std::size_t number = 0; number < active_groups_; ++number) {
     SimdGroup& group = groups_[number];
     group.barrier_site.reset();

@@ -11,6 +11,7 @@
 
 #include "metal/argument_layout.h"
 #include "metal/execute/access_log.h"
+#include "metal/execute/checker.h"
 #include "metal/execute/fiber.h"
 #include "metal/execute/matrix.h"
 #include "metal/guarded_memory.h"
@@ -35,6 +36,7 @@ struct Request {
 struct Lane : abi::Lane {
   Suspended flow;
   SimdGroup* group = nullptr;
+  Checker* checker = nullptr;  // of the policy `checked`
   Request request;
   std::uint32_t index = 0;  // in the SIMD-group
   std::byte* stack_bottom = nullptr;
@@ -100,7 +102,9 @@ class Threadgroup {
     std::uint32_t threadgroup_bytes = 0;
     std::uint32_t ordered_buffers = 0;
     Schedule schedule;
-    AccessLog* log = nullptr;  // of a concurrent encoder's dispatch
+    const std::array<std::uint32_t, abi::kMaxBuffers>* threadgroup_lengths = nullptr;  // of the arguments
+    AccessLog* log = nullptr;                                                          // of a concurrent encoder's dispatch
+    Checker* checker = nullptr;                                                        // of the policy `checked`
   };
 
   Threadgroup();
@@ -113,6 +117,7 @@ class Threadgroup {
 
   // For lanes and SIMD-groups.
   AccessLog* log() const { return launch_->log; }
+  Checker* checker() const { return launch_->checker; }
   const abi::Module& module() const { return *launch_->module; }
   SourceLocation location(std::uint32_t site) const;
   // Suspends `lane`, whose group has just lost it as a runnable lane, and lets whoever is next run.

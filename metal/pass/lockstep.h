@@ -6,12 +6,16 @@
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "metal/lane_abi.h"
@@ -93,6 +97,26 @@ class Lockstep {
   using Trace = std::function<void(llvm::Value* address, llvm::Value* bytes, bool is_write)>;
   void trace_service(llvm::CallBase& call, const Trace& trace, llvm::IRBuilder<>& builder);
 
+  // ---- checking.cpp
+  struct AccessNote {
+    std::uint32_t kind, alignment, object, bytes;
+  };
+  void leave_out_padding();
+  void remove_unused_reads();
+  std::optional<std::uint32_t> object_of(const llvm::Value* pointer);
+  std::uint32_t variable_object(const llvm::CallBase& call, std::uint32_t id);
+  void note_access(const llvm::Instruction& instruction, std::uint32_t site);
+  [[nodiscard]] std::uint64_t stored_bytes(llvm::Type& type) const;
+  llvm::Value* checked_source(llvm::Instruction& reader, llvm::Value* pointer, llvm::Value* bytes, std::uint32_t kind,
+                              llvm::MaybeAlign alignment);
+  llvm::Value* checked_source(llvm::MemTransferInst& transfer);
+  void check_reads();
+
+  // ---- arithmetic.cpp
+  static std::optional<abi::Operation> operation_of(const llvm::Instruction& instruction);
+  void watch_arithmetic();
+  static llvm::Value* is_not_finite(llvm::IRBuilder<>& builder, llvm::Value* value);
+
   // ---- module.cpp
   static std::uint64_t constant_argument(const llvm::CallBase& call, unsigned index);
   void replace_position_queries();
@@ -116,6 +140,17 @@ class Lockstep {
   std::vector<Place> places_;
   std::vector<abi::Service> services_of_sites_;
   llvm::DenseMap<std::uint32_t, std::uint32_t> operations_;  // abi::Site::operation, by site
+  bool is_checked_ = false;
+  std::map<std::uint32_t, AccessNote> site_accesses_;           // of the meeting points that go to memory
+  std::vector<std::pair<AccessNote, Place>> further_accesses_;  // of everything else, numbered behind the sites
+  struct Variable {
+    std::uint64_t offset = 0, size = 0;
+    std::string name;
+  };
+  std::map<std::uint32_t, std::uint32_t> variable_numbers_;  // by the identity that the headers gave a threadgroup variable
+  std::vector<Variable> variables_;                          // by number
+  std::vector<std::pair<abi::Operation, Place>> arithmetic_;
+  std::uint64_t block_count_ = 0;
   std::uint64_t threadgroup_bytes_ = 0;
   std::uint32_t read_buffers_ = 0;
   std::uint32_t written_buffers_ = 0;

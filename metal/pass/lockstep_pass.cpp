@@ -65,6 +65,8 @@ bool Lockstep::run() {
   auto* entry = module_.getFunction(kEntry);
   if (entry == nullptr || entry->isDeclaration()) return false;
   reflection_ = reflect_kernel(*entry);
+  is_checked_ = module_.getFunction("__assay_checked") != nullptr;
+  if (is_checked_) leave_out_padding();
   inline_everything(*entry);
   entry_ = module_.getFunction(kEntry);
   lane_ = entry_->getArg(0);
@@ -72,10 +74,15 @@ bool Lockstep::run() {
   note_unset_uses();
   guard_divisions();
   simplify_loops();
+  if (is_checked_) remove_unused_reads();
   collect_sites();
   rejoin_after_writes();
   number_sites();
   if (module_.getFunction("__assay_traced") != nullptr) trace_device_accesses();
+  if (is_checked_) {
+    check_reads();
+    watch_arithmetic();
+  }
   replace_position_queries();
   emit_module();
   return true;

@@ -36,6 +36,10 @@ void Lockstep::replace_position_queries() {
     used += shape.first;
   }
   threadgroup_bytes_ = llvm::alignTo(used, 16);
+  for (const auto& [id, number] : variable_numbers_) {
+    variables_[number].offset = offsets[id];
+    variables_[number].size = variables[id].first;
+  }
 
   const auto load = [&](llvm::Type* type, std::uint64_t offset) { return top.CreateLoad(type, lane_member(top, offset)); };
   const auto builtin = [&](std::uint64_t which, std::uint64_t axis) {
@@ -99,9 +103,36 @@ void Lockstep::emit_module() {
         site_type, {word(services_of_sites_[site]), word(operations_.lookup(static_cast<std::uint32_t>(site))), word(file),
                     word(place.line), word(ordered_[site].loops.size()), llvm::ConstantArray::get(loops_type, loops)}));
   }
+  const auto file_of = [&](const Place& place) {
+    return word(files.insert({place.file, static_cast<std::uint32_t>(files.size())}).first->second);
+  };
+  auto* access_type = llvm::StructType::get(context_, {number, number, number, number, number, number});
+  llvm::SmallVector<llvm::Constant*> accesses;
+  const auto append = [&](const AccessNote& note, const Place& place) {
+    accesses.push_back(llvm::ConstantStruct::get(
+        access_type, {file_of(place), word(place.line), word(note.kind), word(note.alignment), word(note.object), word(note.bytes)}));
+  };
+  if (is_checked_) {
+    for (std::size_t site = 0; site < ordered_.size(); ++site) {
+      const auto found = site_accesses_.find(static_cast<std::uint32_t>(site));
+      append(found == site_accesses_.end() ? AccessNote{0, 1, abi::kAnyObject, 0} : found->second, places_[site]);
+    }
+    for (const auto& [note, place] : further_accesses_) append(note, place);
+  }
+  auto* pointer = llvm::PointerType::get(context_, 0);
+  auto* variable_type = llvm::StructType::get(context_, {number, number, pointer});
+  llvm::SmallVector<llvm::Constant*> variables;
+  for (const auto& variable : variables_)
+    variables.push_back(llvm::ConstantStruct::get(variable_type, {word(variable.offset), word(variable.size), text(variable.name)}));
+  auto* operation_type = llvm::StructType::get(context_, llvm::SmallVector<llvm::Type*>(9, number));
+  llvm::SmallVector<llvm::Constant*> operations;
+  for (const auto& [operation, place] : arithmetic_) {
+    operations.push_back(llvm::ConstantStruct::get(
+        operation_type, {file_of(place), word(place.line), word(operation.what), word(operation.type), word(operation.from),
+                         word(operation.operands), word(operation.count), word(operation.flops), word(operation.block)}));
+  }
   llvm::SmallVector<llvm::Constant*> names;
   for (const auto& file : files) names.push_back(text(file.first));
-  auto* pointer = llvm::PointerType::get(context_, 0);
   llvm::Constant* fields[] = {word(abi::kVersion),
                               word(sites.size()),
                               table(site_type, sites),
@@ -114,6 +145,14 @@ void Lockstep::emit_module() {
                               word(present_threadgroup_arguments_),
                               word(has_device_atomics_ ? 1 : 0),
                               word(max_total_threads_),
+                              word(is_checked_ ? 1 : 0),
+                              word(accesses.size()),
+                              word(variables.size()),
+                              word(operations.size()),
+                              word(block_count_),
+                              table(access_type, accesses),
+                              table(variable_type, variables),
+                              table(operation_type, operations),
                               text(reflection_),
                               services_,
                               entry_};

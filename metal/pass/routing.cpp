@@ -39,14 +39,16 @@ llvm::CallInst* Lockstep::call_service(llvm::IRBuilder<>& builder, abi::Service 
   auto* call = builder.CreateCall(llvm::FunctionType::get(result, types, false), function, all);
   call->addFnAttr(llvm::Attribute::Convergent);
   call->addFnAttr(llvm::Attribute::NoUnwind);
+  // A checked address comes back as the result.
   for (unsigned index = 0; index < all.size(); ++index) {
-    if (all[index]->getType()->isPointerTy()) call->addParamAttr(index, llvm::Attribute::NoCapture);
+    if (all[index]->getType()->isPointerTy() && service != abi::kAccess) call->addParamAttr(index, llvm::Attribute::NoCapture);
   }
   return call;
 }
 
 void Lockstep::route_to_runtime(llvm::Instruction& instruction, std::uint32_t site) {
   services();
+  if (is_checked_) note_access(instruction, site);
   if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call != nullptr && !llvm::isa<llvm::MemIntrinsic>(call)) {
     llvm::IRBuilder<> builder(&instruction);
     llvm::SmallVector<llvm::Value*> arguments(call->args());
@@ -102,14 +104,15 @@ bool Lockstep::route_word_shuffle(llvm::CallInst& call, std::uint32_t site) {
   return true;
 }
 
-// A write to a device buffer that the dispatch does not read stays an ordinary store: nobody can see when it happens.
+// A write to a device buffer that the dispatch does not read stays an ordinary store: nobody can see when it happens. Where it is to be
+// checked, the runtime makes that difference.
 void Lockstep::route_write(llvm::Instruction& instruction, std::uint32_t site) {
   auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
   auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction);
   auto* destination = store != nullptr ? store->getPointerOperand() : memory->getDest();
   const Origin origin = origin_of(destination);
   llvm::Instruction* before = &instruction;
-  if (origin.kind == Origin::Kind::buffer) {
+  if (origin.kind == Origin::Kind::buffer && !is_checked_) {
     llvm::IRBuilder<> builder(&instruction);
     auto* mask = builder.CreateLoad(builder.getInt32Ty(), lane_member(builder, offsetof(abi::Lane, ordered_buffers)));
     auto* ordered = builder.CreateICmpNE(builder.CreateAnd(mask, 1u << origin.buffer), builder.getInt32(0));
@@ -134,7 +137,8 @@ void Lockstep::route_write(llvm::Instruction& instruction, std::uint32_t site) {
     call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(bytes)}, builder.getVoidTy());
   } else if (auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(memory)) {
     call_service(builder, abi::kStore, site,
-                 {destination, transfer->getSource(), builder.CreateZExtOrTrunc(transfer->getLength(), builder.getInt64Ty())},
+                 {destination, is_checked_ ? checked_source(*transfer) : transfer->getSource(),
+                  builder.CreateZExtOrTrunc(transfer->getLength(), builder.getInt64Ty())},
                  builder.getVoidTy());
   } else {
     auto* fill = llvm::cast<llvm::MemSetInst>(memory);

@@ -15,8 +15,12 @@ Outcome execute(const Execution& execution) {
   simulator.set_buffer(0, {&output, 0});
   std::vector<std::unique_ptr<metal::Buffer>> inputs;
   for (const auto& words : execution.inputs) {
-    inputs.push_back(metal::Buffer::of<std::uint32_t>(words));
-    simulator.set_buffer(static_cast<std::uint32_t>(inputs.size()), {inputs.back().get(), 0});
+    const auto index = static_cast<std::uint32_t>(inputs.size() + 1);
+    const auto unwritten = execution.unwritten_words.find(index);
+    inputs.push_back(unwritten == execution.unwritten_words.end()
+                         ? metal::Buffer::of<std::uint32_t>(words)
+                         : std::make_unique<metal::Buffer>(unwritten->second * sizeof(std::uint32_t)));
+    simulator.set_buffer(index, {inputs.back().get(), 0});
   }
   if (execution.threadgroup_bytes != 0) simulator.set_threadgroup_memory_length(0, execution.threadgroup_bytes);
   simulator.dispatch_threadgroups(execution.threadgroups, execution.threads);

@@ -17,6 +17,7 @@ struct Execution {
   std::string kernel = "test";
   std::size_t output_words = 32;
   std::vector<std::vector<std::uint32_t>> inputs = {};
+  std::map<std::uint32_t, std::size_t> unwritten_words = {};  // by index, in the place of an input: a buffer that nobody has filled
   metal::Size3 threadgroups = {};
   metal::Size3 threads = {32, 1, 1};
   std::size_t threadgroup_bytes = 0;  // of [[threadgroup(0)]]

@@ -1,0 +1,306 @@
+#include "metal/execute/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "metal/execute/lanes.h"
+#include "metal/guarded_memory.h"
+
+namespace assay::metal::execute {
+
+namespace {
+
+// Of mem_flags.
+constexpr std::uint32_t kFencesThreadgroup = 2;
+
+bool reads(const abi::Access& access) { return (access.kind & abi::kReads) != 0; }
+bool writes(const abi::Access& access) { return (access.kind & abi::kWrites) != 0; }
+
+std::string_view verb(const abi::Access& access) {
+  if (!writes(access)) return "reads";
+  return reads(access) ? "changes" : "writes";
+}
+
+Line line_of(const abi::Access& access) { return {access.file, access.line}; }
+
+std::uint32_t thread_of(const Lane& lane) { return lane.builtins[abi::kThreadIndexInThreadgroup][0]; }
+
+std::string who(std::uint32_t thread) { return fmt::format("lane {} of simdgroup {}", thread % abi::kLanes, thread / abi::kLanes); }
+std::string who(const Lane& lane) { return who(thread_of(lane)); }
+
+std::string bytes_text(std::size_t first, std::size_t count) {
+  return count == 1 ? fmt::format("byte {}", first) : fmt::format("bytes {}..{}", first, first + count - 1);
+}
+
+}  // namespace
+
+Checker::Checker(const abi::Module& module, const ArgumentLayout& layout, std::span<const Binding> bindings, WrittenBytes& written,
+                 AccessLog* log)
+    : module_(module),
+      log_(log),
+      objects_(abi::kThreadgroupVariable + module.variable_count),
+      findings_(module),
+      tallies_(module.access_count),
+      meetings_(module.site_count),
+      block_counts_(module.block_count) {
+  bind(layout, bindings, written);
+  find_granules();
+}
+
+void Checker::bind(const ArgumentLayout& layout, std::span<const Binding> bindings, WrittenBytes& written) {
+  for (std::uint32_t index = 0; index < bindings.size(); ++index) {
+    const Binding& binding = bindings[index];
+    if (binding.data == nullptr) continue;
+    Object& object = objects_[index];
+    object.data = binding.data;
+    object.size = binding.size;
+    const BoundArgument* argument = layout.find(AddressSpace::device, index);
+    object.is_device = argument != nullptr;
+    if (argument == nullptr) argument = layout.find(AddressSpace::constant, index);
+    object.name = fmt::format("'{}' (buffer {}, {} bytes)", argument == nullptr ? "?" : argument->name, index, binding.size);
+    if (argument != nullptr) object.element_bytes = argument->size;
+    if (binding.buffer == nullptr) continue;
+    object.buffer = binding.buffer;
+    object.first = static_cast<std::size_t>(binding.data - binding.buffer->device_address());
+    if (!binding.buffer->host_has_written()) object.written = &written[binding.buffer];
+    if ((module_.written_buffers >> index & 1U) != 0) device_cells_[binding.buffer];
+  }
+  // A buffer may be bound at several indices, of which one is written.
+  for (Object& object : std::span(objects_).first(abi::kMaxBuffers)) {
+    const auto found = device_cells_.find(object.buffer);
+    if (object.buffer != nullptr && found != device_cells_.end()) object.cells = &found->second;
+  }
+  for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
+    const BoundArgument* argument = layout.find(AddressSpace::threadgroup, index);
+    if (argument == nullptr) continue;
+    objects_[abi::kThreadgroupArgument + index].name = argument->name;
+    objects_[abi::kThreadgroupArgument + index].element_bytes = argument->size;
+  }
+}
+
+// The largest powers of two that divide the place and the size of every access.
+void Checker::find_granules() {
+  constexpr std::uint32_t kLargest = 16;
+  std::uint32_t device = kLargest;
+  std::uint32_t threadgroup = kLargest;
+  for (const abi::Access& access : std::span(module_.accesses, module_.access_count)) {
+    if (access.kind == 0) continue;
+    const std::uint32_t divisor = access.bytes == 0 ? 1 : (access.alignment | access.bytes) & -(access.alignment | access.bytes);
+    if (access.object < abi::kThreadgroupArgument) device = std::min(device, divisor);
+    if (access.object >= abi::kAnyObject) threadgroup = std::min(threadgroup, divisor);
+  }
+  device_shift_ = static_cast<unsigned>(std::countr_zero(device));
+  threadgroup_shift_ = static_cast<unsigned>(std::countr_zero(threadgroup));
+}
+
+void Checker::begin_threadgroup(std::uint64_t number, Size3 position, std::span<const std::byte> memory,
+                                std::span<const std::uint32_t> offsets, std::span<const std::uint32_t> lengths) {
+  const bool is_first = threadgroup_number_ == 0;
+  threadgroup_number_ = static_cast<std::uint32_t>(number) + 1;
+  position_ = position;
+  order_.begin();
+  const auto part = [&](Object& object, std::size_t offset, std::size_t size) {
+    object.data = memory.data() + offset;
+    object.size = size;
+    object.first = offset;
+    object.cells = &threadgroup_cells_;
+    object.is_threadgroup = true;
+  };
+  part(whole_threadgroup_, 0, memory.size());
+  whole_threadgroup_.name = fmt::format("threadgroup memory ({} bytes)", memory.size());
+  for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
+    Object& argument = objects_[abi::kThreadgroupArgument + index];
+    if (argument.name.empty()) continue;
+    if (is_first) argument.name = fmt::format("'{}' (threadgroup {}, {} bytes)", argument.name, index, lengths[index]);
+    part(argument, offsets[index], lengths[index]);
+  }
+  for (std::uint32_t index = 0; index < module_.variable_count; ++index) {
+    const abi::Variable& variable = module_.variables[index];
+    Object& object = objects_[abi::kThreadgroupVariable + index];
+    part(object, variable.offset, variable.size);
+    const std::string_view name = variable.name;
+    object.name = name.empty() ? fmt::format("a threadgroup variable of {} bytes", variable.size)
+                               : fmt::format("'{}' (threadgroup variable, {} bytes)", name, variable.size);
+  }
+}
+
+void Checker::threadgroup_barrier(std::uint32_t site, std::uint32_t flags) { order_.barrier((flags & kFencesThreadgroup) != 0, site); }
+
+void Checker::simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags) {
+  order_.simdgroup_barrier(simdgroup, (flags & kFencesThreadgroup) != 0);
+}
+
+// Null for the lane's own memory, the kernel's constants, and what is nobody's: that is a fault then.
+Checker::Object* Checker::object_of(const Lane& lane, const abi::Access& access, const void* address) {
+  if (access.object != abi::kAnyObject) {
+    Object& object = objects_[access.object];
+    return object.data == nullptr ? nullptr : &object;
+  }
+  if (lane.owns(address)) return nullptr;
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const auto is_within = [at](const Object& object, std::size_t margin) {
+    const auto data = reinterpret_cast<std::uintptr_t>(object.data);
+    return object.data != nullptr && at + margin >= data && at < data + object.size + margin;
+  };
+  for (const std::size_t margin : {std::size_t{0}, GuardedMemory::kGuardBytes}) {
+    if (is_within(whole_threadgroup_, margin)) return &whole_threadgroup_;
+    for (Object& object : std::span(objects_).first(abi::kMaxBuffers)) {
+      if (is_within(object, margin)) return &object;
+    }
+  }
+  return nullptr;
+}
+
+bool Checker::is_right(const abi::Access& access, const Object& object, const void* address, std::size_t bytes) {
+  // Before the start is a huge offset.
+  const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(object.data);
+  return offset <= object.size && bytes <= object.size - offset &&
+         (reinterpret_cast<std::uintptr_t>(address) & (access.alignment - 1)) == 0;
+}
+
+void Checker::report_place(const Lane& lane, std::uint32_t number, const Object& object, const void* address, std::size_t bytes) {
+  const abi::Access& access = module_.accesses[number];
+  const auto offset = static_cast<const std::byte*>(address) - object.data;
+  if (offset >= 0 && static_cast<std::size_t>(offset) + bytes <= object.size) {
+    findings_.add(HazardKind::misaligned_access, line_of(access), std::nullopt, [&] {
+      return fmt::format("misaligned access: {} {} {}, and the type wants a multiple of {}{}", who(lane), verb(access),
+                         where(object, static_cast<std::size_t>(offset), bytes), access.alignment, threadgroup());
+    });
+    return;
+  }
+  findings_.add(HazardKind::out_of_bounds, line_of(access), std::nullopt, [&] {
+    return fmt::format("out of bounds: {} {} {}{}", who(lane), verb(access),
+                       offset < 0 ? fmt::format("{} bytes from {} bytes before the start of {} on", bytes, -offset, object.name)
+                                  : where(object, static_cast<std::size_t>(offset), bytes),
+                       threadgroup());
+  });
+}
+
+void* Checker::access(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes) {
+  const abi::Access& access = module_.accesses[number];
+  Object* object = object_of(lane, access, address);
+  if (object == nullptr || bytes == 0) return address;
+  if (!is_right(access, *object, address, bytes)) [[unlikely]] {
+    report_place(lane, number, *object, address, bytes);
+    return elsewhere(bytes);
+  }
+  const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(address) - object->data);
+  count(number, *object, object->first + offset, bytes);
+  if (log_ != nullptr && !object->is_threadgroup) log_->record(address, bytes, writes(access));
+  if (reads(access)) check_initialised(lane, number, *object, offset, bytes);
+  if (object->cells != nullptr) check_races(lane, number, *object, offset, bytes, nullptr);
+  if (writes(access) && object->written != nullptr) object->written->insert(object->first + offset, bytes);
+  return address;
+}
+
+bool Checker::may_write(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes) {
+  const abi::Access& access = module_.accesses[number];
+  const Object* object = object_of(lane, access, address);
+  if (object == nullptr || is_right(access, *object, address, bytes)) return true;
+  report_place(lane, number, *object, address, bytes);
+  return false;
+}
+
+bool Checker::is_ordered(const Lane& lane, std::uint32_t number) const {
+  const std::uint32_t object = module_.accesses[number].object;
+  return object >= abi::kMaxBuffers || (lane.ordered_buffers >> object & 1U) != 0;
+}
+
+void Checker::wrote(const Lane& lane, std::uint32_t number, const void* address, const void* source, std::size_t bytes) {
+  Object* object = object_of(lane, module_.accesses[number], address);
+  if (object == nullptr || bytes == 0) return;
+  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - object->data);
+  count(number, *object, object->first + offset, bytes);
+  if (log_ != nullptr && !object->is_threadgroup) log_->record(address, bytes, true);
+  if (object->cells != nullptr) check_races(lane, number, *object, offset, bytes, source);
+  if (object->written != nullptr) object->written->insert(object->first + offset, bytes);
+}
+
+// What a read gets in place of what it must not have: poison, which nobody overwrites before the kernel has read it.
+std::byte* Checker::elsewhere(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 64;
+  if (elsewhere_bytes_ < bytes) {
+    elsewhere_bytes_ = std::max(bytes, std::size_t{1024});
+    elsewhere_.push_back(std::make_unique<std::byte[]>(elsewhere_bytes_ + kAlignment));
+  }
+  auto* start = elsewhere_.back().get();
+  start += (kAlignment - reinterpret_cast<std::uintptr_t>(start) % kAlignment) % kAlignment;
+  for (std::size_t at = 0; at < bytes; at += sizeof(kPoisonWord))
+    std::memcpy(start + at, &kPoisonWord, std::min(sizeof(kPoisonWord), bytes - at));
+  return start;
+}
+
+void Checker::check_initialised(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes) {
+  const abi::Access& access = module_.accesses[number];
+  if ((access.kind & abi::kCopiesPadding) != 0) return;
+  const std::size_t wanted = (access.kind & abi::kCopiesWhole) != 0 ? bytes / 4 * 3 : bytes;
+  const std::size_t first = object.first + offset;
+  std::size_t missing = wanted;
+  if (object.is_threadgroup) {
+    const std::size_t granule = std::size_t{1} << threadgroup_shift_;
+    for (std::size_t byte = 0; byte < wanted && missing == wanted; byte += granule) {
+      if (threadgroup_cells_[(first + byte) >> threadgroup_shift_].writer.when < order_.first) missing = byte;
+    }
+  } else if (object.written != nullptr) {
+    missing = object.written->first_missing(first, wanted);
+  }
+  if (missing == wanted) return;
+  findings_.add(HazardKind::uninitialised_read, line_of(access), std::nullopt, [&] {
+    return fmt::format("uninitialised read: {} reads {}, and nobody has written byte {}{}", who(lane), where(object, offset, bytes),
+                       offset + missing, threadgroup());
+  });
+}
+
+void Checker::check_races(const Lane& lane, std::uint32_t number, Object& object, std::size_t offset, std::size_t bytes,
+                          const void* source) {
+  const abi::Access& access = module_.accesses[number];
+  const unsigned shift = object.is_threadgroup ? threadgroup_shift_ : device_shift_;
+  const std::size_t first = (object.first + offset) >> shift;
+  const std::size_t count = bytes >> shift;
+  const Mark mine{object.is_threadgroup ? order_.clock : threadgroup_number_,
+                  number << Mark::kAccessShift | ((access.kind & abi::kAtomically) != 0 ? Mark::kAtomic : 0) | thread_of(lane)};
+  const Mark rival = object.is_threadgroup ? mark_access(*object.cells, order_, first, count, mine, reads(access), writes(access))
+                                           : mark_access(*object.cells, DeviceOrder{}, first, count, mine, reads(access), writes(access));
+  if (rival.when != 0) [[unlikely]]
+    report_race(number, object, offset, bytes, source, mine, rival);
+}
+
+void Checker::report_race(std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes, const void* source,
+                          const Mark& mine, const Mark& rival) {
+  const abi::Access& access = module_.accesses[number];
+  const abi::Access& other = module_.accesses[rival.access()];
+  const bool is_same_value = source != nullptr && !reads(access) && !reads(other) && std::memcmp(object.data + offset, source, bytes) == 0;
+  const bool is_within = object.is_threadgroup && ThreadgroupOrder::is_same_party(mine, rival);
+  const bool is_unfenced = object.is_threadgroup && rival.when < order_.unfenced.when;
+  const HazardKind kind = is_same_value            ? HazardKind::identical_writes
+                          : !object.is_threadgroup ? HazardKind::device_race
+                          : is_within              ? HazardKind::simdgroup_race
+                          : is_unfenced            ? HazardKind::unfenced_barrier
+                                                   : HazardKind::threadgroup_race;
+  findings_.add(kind, line_of(access), line_of(other), [&] {
+    std::string party = fmt::format("thread {} of threadgroup number {}", rival.thread(), rival.when - 1);
+    if (object.is_threadgroup) {
+      party = (rival.who & Mark::kSeveral) != 0 ? fmt::format("several lanes of simdgroup {}", rival.simdgroup()) : who(rival.thread());
+    }
+    const SourceLocation second = findings_.location(line_of(other));
+    std::string order = "nothing orders them";
+    if (kind == HazardKind::unfenced_barrier) {
+      const abi::Site& barrier = module_.sites[order_.unfenced.site];
+      order = fmt::format("the barrier between them at {}:{} does not fence threadgroup memory", module_.files[barrier.file], barrier.line);
+    }
+    return fmt::format("{}: {} {} {}, which {} {} at {}:{}, and {}{}", to_string(kind), who(mine.thread()), verb(access),
+                       where(object, offset, bytes), party, verb(other), second.file, second.line, order, threadgroup());
+  });
+}
+
+std::string Checker::where(const Object& object, std::size_t offset, std::size_t bytes) const {
+  const std::string element = object.element_bytes > 1 ? fmt::format("element {}, ", offset / object.element_bytes) : std::string();
+  return fmt::format("{}{} of {}", element, bytes_text(offset, bytes), object.name);
+}
+
+std::string Checker::threadgroup() const { return fmt::format(" (threadgroup {}, {}, {})", position_.x, position_.y, position_.z); }
+
+}  // namespace assay::metal::execute

@@ -1,0 +1,137 @@
+// The policy `checked`: looks at every access to memory that lanes share, as it happens, and counts what a dispatch costs.
+//
+// One checker is made for each dispatch, and its threadgroups run one after the other. Bounds are those of what a pointer was derived
+// from. Two accesses to one byte, of which at least one writes and not both are atomic, race if nothing orders them (race_marks.h): in
+// threadgroup memory, between simdgroups, a threadgroup_barrier that fences threadgroup memory; within a simdgroup, that or a
+// simdgroup_barrier; in device memory, between threadgroups, nothing at all.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "metal/argument_layout.h"
+#include "metal/buffer.h"
+#include "metal/execute/access_log.h"
+#include "metal/execute/byte_set.h"
+#include "metal/execute/findings.h"
+#include "metal/execute/race_marks.h"
+#include "metal/lane_abi.h"
+#include "metal/simulator.h"
+
+namespace assay::metal::execute {
+
+struct Lane;
+
+// Which bytes of a buffer anybody has written: nothing is kept of one that the host has.
+using WrittenBytes = std::map<const Buffer*, ByteSet>;
+
+class Checker {
+ public:
+  // One of the dispatch's bindings: `size` bytes from `data` on are what the kernel may touch.
+  struct Binding {
+    const std::byte* data = nullptr;
+    std::size_t size = 0;
+    Buffer* buffer = nullptr;  // null for bytes that were set
+  };
+
+  // `written` outlives the checker and goes on to the next dispatch; `log` is that of a concurrent encoder, or null.
+  Checker(const abi::Module& module, const ArgumentLayout& layout, std::span<const Binding> bindings, WrittenBytes& written,
+          AccessLog* log);
+
+  // What the threadgroup's own memory is; `offsets` and `lengths` of the [[threadgroup(n)]] arguments by index.
+  void begin_threadgroup(std::uint64_t number, Size3 position, std::span<const std::byte> memory, std::span<const std::uint32_t> offsets,
+                         std::span<const std::uint32_t> lengths);
+
+  // A read, or an atomic operation, of `bytes` bytes that is about to happen. Returns the address to go to: another where this one must
+  // not be touched.
+  void* access(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes);
+
+  // A write that is about to wait for its meeting point: whether it may happen. wrote() does the rest when it commits.
+  bool may_write(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes);
+  // Whether other lanes see the write while the dispatch runs, so that it has to wait.
+  [[nodiscard]] bool is_ordered(const Lane& lane, std::uint32_t number) const;
+  // A write commits `source` now, and has not been copied yet.
+  void wrote(const Lane& lane, std::uint32_t number, const void* address, const void* source, std::size_t bytes);
+
+  // An operation whose result, and its operands behind it, lie in slots of kSlotBytes; one of the result's components is not finite.
+  static constexpr std::size_t kSlotBytes = 64;
+  void arithmetic(const Lane& lane, std::uint32_t number, const std::byte* slots);
+
+  // The lanes of a simdgroup meet at a site.
+  void met(std::uint32_t site) { ++meetings_[site]; }
+  void threadgroup_barrier(std::uint32_t site, std::uint32_t flags);
+  void simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags);
+
+  // abi::Lane::block_counts of every lane.
+  [[nodiscard]] std::uint64_t* block_counts() { return block_counts_.data(); }
+
+  [[nodiscard]] std::vector<Hazard> findings() const { return findings_.all(); }
+  // Adds what the dispatch cost.
+  void add_cost(KernelCost& cost) const;
+
+ private:
+  // Something that accesses are checked against.
+  struct Object {
+    const std::byte* data = nullptr;
+    std::size_t size = 0;
+    const Buffer* buffer = nullptr;
+    std::size_t first = 0;       // place of `data` in the sets and cells, which are the whole buffer's
+    ByteSet* written = nullptr;  // null where all is
+    Cells* cells = nullptr;      // null where nothing can race
+    bool is_threadgroup = false;
+    bool is_device = false;  // what it costs to go there is counted
+    std::size_t element_bytes = 1;
+    std::string name;
+  };
+
+  // What an access cost so far.
+  struct Tally {
+    std::uint64_t device_bytes = 0;
+    std::uint64_t threadgroup_accesses = 0;
+    std::map<const Buffer*, ByteSet> touched;
+    const Buffer* last_buffer = nullptr;
+    ByteSet* last_touched = nullptr;
+  };
+
+  void bind(const ArgumentLayout& layout, std::span<const Binding> bindings, WrittenBytes& written);
+  void find_granules();
+  Object* object_of(const Lane& lane, const abi::Access& access, const void* address);
+  static bool is_right(const abi::Access& access, const Object& object, const void* address, std::size_t bytes);
+  void report_place(const Lane& lane, std::uint32_t number, const Object& object, const void* address, std::size_t bytes);
+  void count(std::uint32_t number, const Object& object, std::size_t first, std::size_t bytes);
+  void check_initialised(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes);
+  void check_races(const Lane& lane, std::uint32_t number, Object& object, std::size_t offset, std::size_t bytes, const void* source);
+  void report_race(std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes, const void* source, const Mark& mine,
+                   const Mark& rival);
+  std::byte* elsewhere(std::size_t bytes);
+
+  [[nodiscard]] std::string where(const Object& object, std::size_t offset, std::size_t bytes) const;
+  [[nodiscard]] std::string threadgroup() const;
+  [[nodiscard]] SourceLocation place(std::uint32_t number) const;
+
+  const abi::Module& module_;
+  AccessLog* log_;
+  std::vector<Object> objects_;  // by abi::Access::object
+  Object whole_threadgroup_;
+  std::map<const Buffer*, Cells> device_cells_;
+  Cells threadgroup_cells_;
+  unsigned device_shift_ = 0, threadgroup_shift_ = 0;  // of a granule's size
+  ThreadgroupOrder order_;
+  std::uint32_t threadgroup_number_ = 0;  // + 1
+  Size3 position_;
+  std::vector<std::unique_ptr<std::byte[]>> elsewhere_;
+  std::size_t elsewhere_bytes_ = 0;
+  Findings findings_;
+  std::vector<Tally> tallies_;           // by access
+  std::vector<std::uint64_t> meetings_;  // by site
+  std::vector<std::uint64_t> block_counts_;
+};
+
+}  // namespace assay::metal::execute

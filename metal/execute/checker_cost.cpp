@@ -1,0 +1,155 @@
+// The parts of the checker that watch arithmetic and count.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "metal/execute/checker.h"
+#include "metal/execute/lanes.h"
+#include "metal/execute/scalars.h"
+
+namespace assay::metal::execute {
+
+namespace {
+
+constexpr std::array<std::string_view, abi::kFloatTypeCount> kTypeNames = {"float", "half", "bfloat", "double"};
+constexpr std::array<std::string_view, 8> kSigns = {"+", "-", "*", "/", "fmod", "fma", "", "a library function"};
+
+double component(const std::byte* slot, std::uint32_t type, std::uint32_t index) {
+  switch (type) {
+    case abi::kHalf:
+      return static_cast<double>(load_scalar<Half>(slot + index * sizeof(Half)));
+    case abi::kBfloat:
+      return static_cast<float>(load_scalar<Bfloat>(slot + index * sizeof(Bfloat)));
+    case abi::kDouble:
+      return load_scalar<double>(slot + index * sizeof(double));
+    default:
+      return load_scalar<float>(slot + index * sizeof(float));
+  }
+}
+
+std::string formula(const abi::Operation& operation, const std::array<double, 3>& operands) {
+  switch (operation.what) {
+    case abi::kAdd:
+    case abi::kSubtract:
+    case abi::kMultiply:
+    case abi::kDivide:
+      return fmt::format("{} {} {}", operands[0], kSigns[operation.what], operands[1]);
+    case abi::kConvert:
+      return operation.operands == 0 ? fmt::format("an integer converted to {}", kTypeNames[operation.type])
+                                     : fmt::format("{} converted to {}", operands[0], kTypeNames[operation.type]);
+    default: {
+      std::string text = fmt::format("{} of {}", kSigns[operation.what], operands[0]);
+      for (std::uint32_t number = 1; number < operation.operands; ++number) text += fmt::format(", {}", operands[number]);
+      return text;
+    }
+  }
+}
+
+void add(Cost& total, const Cost& part) {
+  total.device_bytes_read += part.device_bytes_read;
+  total.device_bytes_written += part.device_bytes_written;
+  total.distinct_device_bytes += part.distinct_device_bytes;
+  total.threadgroup_accesses += part.threadgroup_accesses;
+  total.simdgroup_calls += part.simdgroup_calls;
+  total.barriers += part.barriers;
+  total.float_operations += part.float_operations;
+  total.half_operations += part.half_operations;
+  total.bfloat_operations += part.bfloat_operations;
+}
+
+std::uint64_t total_size(const std::map<const Buffer*, ByteSet>& sets) {
+  std::uint64_t total = 0;
+  for (const auto& [buffer, bytes] : sets) total += bytes.size();
+  return total;
+}
+
+}  // namespace
+
+void Checker::arithmetic(const Lane& lane, std::uint32_t number, const std::byte* slots) {
+  const abi::Operation& operation = module_.operations[number];
+  for (std::uint32_t index = 0; index < operation.count; ++index) {
+    const double result = component(slots, operation.type, index);
+    if (std::isfinite(result)) continue;
+    std::array<double, 3> operands{};
+    for (std::uint32_t operand = 0; operand < operation.operands; ++operand)
+      operands[operand] = component(slots + (operand + 1) * kSlotBytes, operation.from, index);
+    if (!std::ranges::all_of(operands, [](double value) { return std::isfinite(value); })) continue;
+    findings_.add(HazardKind::nonfinite_result, Line{operation.file, operation.line}, std::nullopt, [&] {
+      return fmt::format("{} from finite operands: {} of simdgroup {} computes {} ({}){}", std::isnan(result) ? "NaN" : "infinity",
+                         fmt::format("lane {}", lane.index), lane.builtins[abi::kSimdgroupIndexInThreadgroup][0],
+                         formula(operation, operands), kTypeNames[operation.type], threadgroup());
+    });
+    return;
+  }
+}
+
+void Checker::count(std::uint32_t number, const Object& object, std::size_t first, std::size_t bytes) {
+  Tally& tally = tallies_[number];
+  if (object.is_threadgroup) {
+    ++tally.threadgroup_accesses;
+    return;
+  }
+  if (!object.is_device || object.buffer == nullptr) return;
+  tally.device_bytes += bytes;
+  if (tally.last_buffer != object.buffer) {
+    tally.last_buffer = object.buffer;
+    tally.last_touched = &tally.touched[object.buffer];
+  }
+  tally.last_touched->insert(first, bytes);
+}
+
+void Checker::add_cost(KernelCost& kernel) const {
+  constexpr std::uint64_t kFlopsOfMatrixMultiply = 2 * 8 * 8 * 8;
+  std::map<Line, Cost> lines;
+  std::map<Line, std::map<const Buffer*, ByteSet>> touched_by_line;
+  std::map<const Buffer*, ByteSet> touched;
+  for (std::uint32_t number = 0; number < tallies_.size(); ++number) {
+    const abi::Access& access = module_.accesses[number];
+    const Tally& tally = tallies_[number];
+    const Line line{access.file, access.line};
+    if (tally.device_bytes != 0 || tally.threadgroup_accesses != 0) {
+      Cost& cost = lines[line];
+      if ((access.kind & abi::kReads) != 0) cost.device_bytes_read += tally.device_bytes;
+      if ((access.kind & abi::kWrites) != 0) cost.device_bytes_written += tally.device_bytes;
+      cost.threadgroup_accesses += tally.threadgroup_accesses;
+    }
+    for (const auto& [buffer, bytes] : tally.touched) {
+      touched_by_line[line][buffer].insert(bytes);
+      touched[buffer].insert(bytes);
+    }
+  }
+  for (const auto& [line, sets] : touched_by_line) lines[line].distinct_device_bytes = total_size(sets);
+  for (std::uint32_t number = 0; number < meetings_.size(); ++number) {
+    const abi::Site& site = module_.sites[number];
+    if (meetings_[number] == 0 || site.service == abi::kStore || site.service == abi::kReconverge) continue;
+    Cost& cost = lines[{site.file, site.line}];
+    (site.service == abi::kBarrier ? cost.barriers : cost.simdgroup_calls) += meetings_[number];
+    if (site.service == abi::kMatrixMultiply) cost.float_operations += meetings_[number] * kFlopsOfMatrixMultiply;
+  }
+  for (std::uint32_t number = 0; number < module_.operation_count; ++number) {
+    const abi::Operation& operation = module_.operations[number];
+    const std::uint64_t flops = block_counts_[operation.block] * operation.count * operation.flops;
+    if (flops == 0) continue;
+    Cost& cost = lines[{operation.file, operation.line}];
+    (operation.type == abi::kHalf     ? cost.half_operations
+     : operation.type == abi::kBfloat ? cost.bfloat_operations
+                                      : cost.float_operations) += flops;
+  }
+  Cost total;
+  for (const auto& [line, cost] : lines) {
+    add(total, cost);
+    const SourceLocation place = findings_.location(line);
+    const auto found = std::ranges::find(kernel.lines, place, &LineCost::place);
+    add(found == kernel.lines.end() ? kernel.lines.emplace_back(place, Cost{}).cost : found->cost, cost);
+  }
+  std::ranges::sort(kernel.lines, {}, [](const LineCost& line) { return std::pair(line.place.file, line.place.line); });
+  // Lines may touch the same bytes.
+  total.distinct_device_bytes = total_size(touched);
+  add(kernel.total, total);
+  ++kernel.dispatches;
+}
+
+}  // namespace assay::metal::execute

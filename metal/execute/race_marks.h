@@ -1,0 +1,138 @@
+// Who touched memory last, and what races with it: one cell for each granule, the largest unit that every access is made of.
+//
+// Of each cell the last write is remembered, and the last two reads by different parties: one of them is not the next writer's own. A
+// party is a simdgroup where the memory is a threadgroup's, and a threadgroup where it is the device's.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace assay::metal::execute {
+
+// One access to a cell.
+struct Mark {
+  static constexpr std::uint32_t kThread = 0x3ff;
+  static constexpr std::uint32_t kAtomic = 0x400;
+  static constexpr std::uint32_t kSeveral = 0x800;  // other lanes of the simdgroup too
+  static constexpr std::uint32_t kAccessShift = 12;
+
+  std::uint32_t when = 0;  // the threadgroup's clock, or the number of the threadgroup + 1; 0: never
+  std::uint32_t who = 0;   // access << kAccessShift | kSeveral | kAtomic | thread in the threadgroup
+
+  [[nodiscard]] std::uint32_t access() const { return who >> kAccessShift; }
+  [[nodiscard]] std::uint32_t thread() const { return who & kThread; }
+  [[nodiscard]] std::uint32_t simdgroup() const { return (who & kThread) / 32; }
+};
+
+struct Cell {
+  Mark writer, reader, other_reader;
+};
+
+// Cells by number, made when they are first asked for.
+class Cells {
+ public:
+  Cell& operator[](std::size_t number) {
+    const std::size_t page = number / kPageCells;
+    if (page >= pages_.size() || !pages_[page]) add_page(page);
+    return (*pages_[page])[number % kPageCells];
+  }
+
+ private:
+  static constexpr std::size_t kPageCells = 1024;
+  using Page = std::array<Cell, kPageCells>;
+  void add_page(std::size_t page) {
+    if (page >= pages_.size()) pages_.resize(page + 1);
+    pages_[page] = std::make_unique<Page>();
+  }
+  std::vector<std::unique_ptr<Page>> pages_;
+};
+
+// What orders accesses to the memory of one threadgroup: a clock that every barrier moves on.
+struct ThreadgroupOrder {
+  std::uint32_t clock = 0;
+  std::uint32_t first = 0;                     // what is older belongs to a threadgroup before this one
+  std::uint32_t fence = 0;                     // what is older is ordered for the whole threadgroup
+  std::array<std::uint32_t, 32> own_fences{};  // and for each simdgroup, among its own lanes
+  struct Unfenced {
+    std::uint32_t when = 0;
+    std::uint32_t site = 0;
+  };
+  Unfenced unfenced;  // the last barrier that did not fence threadgroup memory, if it came after the last that did
+
+  void begin() {
+    first = fence = ++clock;
+    own_fences.fill(clock);
+    unfenced = {};
+  }
+  void barrier(bool fences, std::uint32_t site) {
+    ++clock;
+    if (!fences) {
+      unfenced = {clock, site};
+      return;
+    }
+    fence = clock;
+    own_fences.fill(clock);
+    unfenced = {};
+  }
+  void simdgroup_barrier(std::uint32_t simdgroup, bool fences) {
+    if (fences) own_fences[simdgroup] = ++clock;
+  }
+
+  [[nodiscard]] bool races(const Mark& earlier, const Mark& mine) const {
+    if (earlier.when < fence || (earlier.who & mine.who & Mark::kAtomic) != 0) return false;
+    if (earlier.simdgroup() != mine.simdgroup()) return true;
+    const bool is_same_lane = earlier.thread() == mine.thread() && (earlier.who & Mark::kSeveral) == 0;
+    return !is_same_lane && earlier.when >= own_fences[mine.simdgroup()];
+  }
+  [[nodiscard]] static bool is_same_party(const Mark& a, const Mark& b) { return a.simdgroup() == b.simdgroup(); }
+
+  void note_read(Cell& cell, const Mark& mine) const {
+    Mark& reader = cell.reader;
+    if (reader.when < first || is_same_party(reader, mine)) {
+      const bool adds =
+          reader.when >= own_fences[mine.simdgroup()] && (reader.thread() != mine.thread() || (reader.who & Mark::kSeveral) != 0);
+      reader = {mine.when, mine.who | (adds ? Mark::kSeveral : 0)};
+    } else {
+      cell.other_reader = reader;
+      reader = mine;
+    }
+  }
+};
+
+// Nothing orders the threadgroups of one dispatch.
+struct DeviceOrder {
+  [[nodiscard]] static bool races(const Mark& earlier, const Mark& mine) {
+    return earlier.when != 0 && earlier.when != mine.when && (earlier.who & mine.who & Mark::kAtomic) == 0;
+  }
+  [[nodiscard]] static bool is_same_party(const Mark& a, const Mark& b) { return a.when == b.when; }
+  static void note_read(Cell& cell, const Mark& mine) {
+    if (cell.reader.when != 0 && cell.reader.when != mine.when) cell.other_reader = cell.reader;
+    cell.reader = mine;
+  }
+};
+
+// Marks an access of `cells` cells, and returns the mark of what it races with; one of another party if there are several, `when` 0 if
+// there is none.
+template <typename Order>
+Mark mark_access(Cells& cells, const Order& order, std::size_t first, std::size_t count, const Mark& mine, bool reads, bool writes) {
+  Mark rival;
+  const auto look_at = [&](const Mark& earlier) {
+    if (order.races(earlier, mine) && (rival.when == 0 || Order::is_same_party(rival, mine))) rival = earlier;
+  };
+  for (std::size_t number = first; number < first + count; ++number) {
+    Cell& cell = cells[number];
+    look_at(cell.writer);
+    if (writes) {
+      look_at(cell.reader);
+      look_at(cell.other_reader);
+      cell.writer = mine;
+    }
+    if (reads) order.note_read(cell, mine);
+  }
+  return rival;
+}
+
+}  // namespace assay::metal::execute

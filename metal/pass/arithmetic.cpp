@@ -1,0 +1,175 @@
+// Counts floating-point operations, and has those looked at by the runtime that leave a NaN or an infinity.
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include <algorithm>
+
+#include "metal/pass/lockstep.h"
+
+namespace assay::metal::pass {
+namespace {
+
+// Room for one operand or the result.
+constexpr std::uint64_t kSlotBytes = 64;
+constexpr unsigned kMaxOperands = 3;
+
+std::optional<abi::FloatType> float_type(const llvm::Type* type) {
+  const auto* scalar = type->getScalarType();
+  if (scalar->isFloatTy()) return abi::kFloat;
+  if (scalar->isHalfTy()) return abi::kHalf;
+  if (scalar->isBFloatTy()) return abi::kBfloat;
+  if (scalar->isDoubleTy()) return abi::kDouble;
+  return std::nullopt;
+}
+
+std::optional<abi::Arithmetic> arithmetic_of(unsigned opcode) {
+  switch (opcode) {
+    case llvm::Instruction::FAdd:
+      return abi::kAdd;
+    case llvm::Instruction::FSub:
+      return abi::kSubtract;
+    case llvm::Instruction::FMul:
+      return abi::kMultiply;
+    case llvm::Instruction::FDiv:
+      return abi::kDivide;
+    case llvm::Instruction::FRem:
+      return abi::kRemainder;
+    case llvm::Instruction::FPTrunc:
+    case llvm::Instruction::SIToFP:
+    case llvm::Instruction::UIToFP:
+      return abi::kConvert;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Functions of the C library and their like; those that choose or round give nothing that was not there.
+std::optional<abi::Arithmetic> function_of(const llvm::CallBase& call) {
+  const auto* callee = call.getCalledFunction();
+  if (callee == nullptr || !callee->isDeclaration() || call.arg_empty() || callee->getName().starts_with("__assay_")) return std::nullopt;
+  if (llvm::any_of(call.args(), [](const llvm::Use& argument) { return !argument->getType()->isFPOrFPVectorTy(); })) return std::nullopt;
+  const auto is_one_of = [&](std::initializer_list<llvm::StringRef> names) {
+    return llvm::any_of(names, [&](llvm::StringRef name) { return callee->getName().contains(name); });
+  };
+  if (is_one_of({"fabs", "copysign", "min", "max", "floor", "ceil", "trunc", "rint", "nearbyint", "round"})) return std::nullopt;
+  return callee->getName().contains("fma") || callee->getName().contains("fmuladd") ? abi::kFusedMultiplyAdd : abi::kLibraryFunction;
+}
+
+bool calls_runtime(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  return call != nullptr && call->getCalledFunction() == nullptr;
+}
+
+}  // namespace
+
+std::optional<abi::Operation> Lockstep::operation_of(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  const auto what = call == nullptr ? arithmetic_of(instruction.getOpcode()) : function_of(*call);
+  const auto type = float_type(instruction.getType());
+  if (!what || !type) return std::nullopt;
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
+  abi::Operation operation{};
+  operation.what = *what;
+  operation.type = *type;
+  operation.operands = call == nullptr ? instruction.getNumOperands() : call->arg_size();
+  operation.count = vector == nullptr ? 1 : vector->getNumElements();
+  if (operation.operands > kMaxOperands) return std::nullopt;
+  const auto from = float_type(instruction.getOperand(0)->getType());
+  if (!from) {
+    // Of the integers only those too large for half become infinite.
+    if (*type != abi::kHalf) return std::nullopt;
+    operation.operands = 0;
+    return operation;
+  }
+  operation.from = *from;
+  // Metal has no double: it stands for the inside of library functions here, of which the rounding at the end is counted.
+  if (*what == abi::kConvert) {
+    operation.flops = *from == abi::kDouble ? 1 : 0;
+  } else if (*type != abi::kDouble) {
+    operation.flops = *what == abi::kFusedMultiplyAdd ? 2 : 1;
+  }
+  return operation;
+}
+
+void Lockstep::watch_arithmetic() {
+  struct Watched {
+    llvm::Instruction* instruction;
+    std::uint32_t number;
+  };
+  // Those that one test covers, and where it stands: no operand needs to be kept across a call then.
+  struct Stretch {
+    llvm::Instruction* end;
+    llvm::SmallVector<Watched> all;
+  };
+  std::vector<Stretch> stretches;
+  llvm::SmallVector<llvm::BasicBlock*> counted;
+  for (auto& block : *entry_) {
+    bool is_counted = false;
+    Stretch stretch{};
+    for (auto& instruction : block) {
+      if ((instruction.isTerminator() || calls_runtime(instruction)) && !stretch.all.empty()) {
+        stretch.end = &instruction;
+        stretches.push_back(std::move(stretch));
+        stretch = {};
+      }
+      auto operation = operation_of(instruction);
+      if (!operation) continue;
+      operation->block = static_cast<std::uint32_t>(counted.size());
+      is_counted = true;
+      stretch.all.push_back({&instruction, static_cast<std::uint32_t>(arithmetic_.size())});
+      arithmetic_.push_back({*operation, place_of(instruction)});
+    }
+    if (is_counted) counted.push_back(&block);
+  }
+  block_count_ = counted.size();
+  if (counted.empty()) return;
+  llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
+  auto* slots = top.CreateAlloca(llvm::ArrayType::get(top.getInt8Ty(), kSlotBytes * (kMaxOperands + 1)), nullptr, "assay.operands");
+  slots->setAlignment(llvm::Align(kSlotBytes));
+  auto* counts = top.CreateLoad(top.getPtrTy(), lane_member(top, offsetof(abi::Lane, block_counts)));
+  for (std::size_t number = 0; number < counted.size(); ++number) {
+    llvm::IRBuilder<> builder(counted[number]->getTerminator());
+    auto* count = builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), counts, number);
+    builder.CreateStore(builder.CreateAdd(builder.CreateLoad(builder.getInt64Ty(), count), builder.getInt64(1)), count);
+  }
+  auto* unlikely = llvm::MDBuilder(context_).createUnlikelyBranchWeights();
+  for (const auto& stretch : stretches) {
+    llvm::IRBuilder<> builder(stretch.end);
+    llvm::Value* any = nullptr;
+    for (const auto& watched : stretch.all) {
+      auto* one = is_not_finite(builder, watched.instruction);
+      any = any == nullptr ? one : builder.CreateOr(any, one);
+    }
+    llvm::IRBuilder<> rare(llvm::SplitBlockAndInsertIfThen(any, stretch.end, false, unlikely));
+    for (const auto& watched : stretch.all) {
+      const auto keep = [&](llvm::Value* value, std::uint64_t slot) {
+        rare.CreateStore(value, rare.CreateConstInBoundsGEP1_64(rare.getInt8Ty(), slots, slot * kSlotBytes));
+      };
+      keep(watched.instruction, 0);
+      for (unsigned operand = 0; operand < arithmetic_[watched.number].first.operands; ++operand)
+        keep(watched.instruction->getOperand(operand), operand + 1);
+      auto* call = call_service(rare, abi::kArithmetic, watched.number, {slots}, rare.getVoidTy());
+      call->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
+    }
+  }
+}
+
+// Whether a component of the value has all bits of its exponent set.
+llvm::Value* Lockstep::is_not_finite(llvm::IRBuilder<>& builder, llvm::Value* value) {
+  auto* type = value->getType();
+  auto* scalar = type->getScalarType();
+  auto* integer = builder.getIntNTy(scalar->getScalarSizeInBits());
+  auto exponent = llvm::APFloat::getInf(scalar->getFltSemantics()).bitcastToAPInt();
+  llvm::Type* bits = integer;
+  llvm::Constant* mask = llvm::ConstantInt::get(integer, exponent);
+  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
+    bits = llvm::FixedVectorType::get(integer, vector->getNumElements());
+    mask = llvm::ConstantVector::getSplat(vector->getElementCount(), mask);
+  }
+  auto* result = builder.CreateICmpEQ(builder.CreateAnd(builder.CreateBitCast(value, bits), mask), mask);
+  return type->isVectorTy() ? builder.CreateOrReduce(result) : result;
+}
+
+}  // namespace assay::metal::pass

@@ -1,0 +1,208 @@
+// Has every access to memory that lanes share looked at by the runtime, which may send it elsewhere.
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/Local.h>
+
+#include <algorithm>
+
+#include "metal/pass/lockstep.h"
+
+namespace assay::metal::pass {
+namespace {
+
+// Operation codes of metal/shader/runtime.h.
+constexpr std::uint64_t kAtomicLoad = 0;
+constexpr std::uint64_t kAtomicStore = 1;
+
+struct Run {
+  std::uint64_t first, size;
+};
+
+// Where the fields of a copied struct are, neighbours together; nothing if the compiler does not say.
+llvm::SmallVector<Run> fields_of(const llvm::MemCpyInst& copy) {
+  const auto* fields = copy.getMetadata(llvm::LLVMContext::MD_tbaa_struct);
+  const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy.getLength());
+  if (fields == nullptr || length == nullptr) return {};
+  llvm::SmallVector<Run> all;
+  constexpr unsigned kPerField = 3;  // offset, size, type
+  for (unsigned field = 0; field + 1 < fields->getNumOperands(); field += kPerField) {
+    const auto number = [&](unsigned index) {
+      return llvm::mdconst::extract<llvm::ConstantInt>(fields->getOperand(field + index))->getZExtValue();
+    };
+    const std::uint64_t first = std::min(number(0), length->getZExtValue());
+    all.push_back({first, std::min(number(1), length->getZExtValue() - first)});
+  }
+  llvm::sort(all, [](const Run& a, const Run& b) { return a.first < b.first; });
+  llvm::SmallVector<Run> runs;
+  for (const Run& one : all) {
+    if (!runs.empty() && one.first <= runs.back().first + runs.back().size) {
+      runs.back().size = std::max(runs.back().size, one.first + one.size - runs.back().first);
+    } else {
+      runs.push_back(one);
+    }
+  }
+  return runs;
+}
+
+// Of a vector of three, which takes the room of four.
+bool may_be_padded_vector(std::uint64_t bytes) { return bytes == 4 || bytes == 8 || bytes == 16 || bytes == 32; }
+
+// SROA reads the padding of a vector of three as an integer without a type of its own, to hand it on.
+bool only_hands_on_padding(const llvm::LoadInst& load) {
+  if (!load.getType()->isIntegerTy() || load.getType()->isIntegerTy(8)) return false;
+  const auto* tag = load.getMetadata(llvm::LLVMContext::MD_tbaa);
+  if (tag == nullptr) return false;
+  const auto* type = llvm::dyn_cast<llvm::MDNode>(tag->getOperand(0));
+  const auto* name = type == nullptr ? nullptr : llvm::dyn_cast<llvm::MDString>(type->getOperand(0));
+  if (name == nullptr || name->getString() != "omnipotent char") return false;
+  return llvm::all_of(load.users(), [&](const llvm::User* user) {
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+    return store != nullptr && store->getValueOperand() == &load;
+  });
+}
+
+}  // namespace
+
+// A copy of a struct becomes copies of its fields: nobody need have written the padding between them.
+void Lockstep::leave_out_padding() {
+  llvm::SmallVector<llvm::MemCpyInst*> copies;
+  for (auto& function : module_) {
+    for (auto& instruction : llvm::instructions(function)) {
+      if (auto* copy = llvm::dyn_cast<llvm::MemCpyInst>(&instruction)) copies.push_back(copy);
+    }
+  }
+  for (auto* copy : copies) {
+    const auto runs = fields_of(*copy);
+    if (runs.empty() || (runs.size() == 1 && runs[0].size == llvm::cast<llvm::ConstantInt>(copy->getLength())->getZExtValue())) continue;
+    llvm::IRBuilder<> builder(copy);
+    for (const Run& run : runs) {
+      const auto part = [&](llvm::Value* whole) { return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), whole, run.first); };
+      builder.CreateMemCpy(part(copy->getDest()), llvm::commonAlignment(copy->getDestAlign().valueOrOne(), run.first),
+                           part(copy->getSource()), llvm::commonAlignment(copy->getSourceAlign().valueOrOne(), run.first), run.size);
+    }
+    copy->eraseFromParent();
+  }
+}
+
+// What nobody looks at the optimiser would not read either.
+void Lockstep::remove_unused_reads() {
+  llvm::SmallVector<llvm::WeakTrackingVH> unused;
+  for (auto& instruction : llvm::instructions(*entry_)) {
+    if (llvm::isInstructionTriviallyDead(&instruction)) unused.emplace_back(&instruction);
+  }
+  llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(unused);
+}
+
+// What the pointer of an access was derived from, as abi::Access::object has it; nothing if it is the lane's own or a constant.
+std::optional<std::uint32_t> Lockstep::object_of(const llvm::Value* pointer) {
+  llvm::SmallVector<const llvm::Value*, 4> objects;
+  llvm::getUnderlyingObjects(pointer, objects, nullptr, /*MaxLookup=*/0);
+  std::optional<std::uint32_t> result;
+  bool is_shared = false;
+  for (const auto* object : objects) {
+    if (llvm::isa<llvm::UndefValue>(object) || llvm::isa<llvm::ConstantPointerNull>(object)) continue;
+    const Origin origin = origin_of_object(object);
+    std::uint32_t one = abi::kAnyObject;
+    if (origin.kind != Origin::Kind::thread && origin.kind != Origin::Kind::program_constant) is_shared = true;
+    if (origin.kind == Origin::Kind::buffer) one = static_cast<std::uint32_t>(origin.buffer);
+    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(object); call != nullptr && origin.kind == Origin::Kind::threadgroup) {
+      const auto number = static_cast<std::uint32_t>(constant_argument(*call, 0));
+      one = call->getCalledFunction()->getName() == "__assay_threadgroup_argument" ? abi::kThreadgroupArgument + number
+                                                                                   : variable_object(*call, number);
+    }
+    result = result && *result != one ? abi::kAnyObject : one;
+  }
+  if (result && !is_shared) return std::nullopt;
+  return result.value_or(abi::kAnyObject);
+}
+
+// Variables are counted in the order in which they are met.
+std::uint32_t Lockstep::variable_object(const llvm::CallBase& call, std::uint32_t id) {
+  const auto number = static_cast<std::uint32_t>(variables_.size());
+  const auto [found, is_new] = variable_numbers_.insert({id, number});
+  if (is_new) {
+    variables_.emplace_back();
+    llvm::SmallVector<llvm::DbgVariableIntrinsic*> intrinsics;
+    llvm::SmallVector<llvm::DbgVariableRecord*> records;
+    llvm::findDbgUsers(intrinsics, const_cast<llvm::CallBase*>(&call), &records);
+    for (const auto* record : records) {
+      if (!is_ours(*record->getVariable()->getScope())) variables_.back().name = record->getVariable()->getName().str();
+    }
+  }
+  return abi::kThreadgroupVariable + found->second;
+}
+
+// Meeting points that go to memory, before they are routed: what is known of them then.
+void Lockstep::note_access(const llvm::Instruction& instruction, std::uint32_t site) {
+  const auto note = [&](std::uint32_t kind, const llvm::Value* pointer, std::uint64_t alignment, std::uint64_t bytes) {
+    site_accesses_[site] = {kind, static_cast<std::uint32_t>(alignment), object_of(pointer).value_or(abi::kAnyObject),
+                            static_cast<std::uint32_t>(bytes)};
+  };
+  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+    note(abi::kWrites, store->getPointerOperand(), store->getAlign().value(), stored_bytes(*store->getValueOperand()->getType()));
+  } else if (const auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) {
+    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(memory->getLength());
+    note(abi::kWrites, memory->getDest(), memory->getDestAlign().valueOrOne().value(), length == nullptr ? 0 : length->getZExtValue());
+  } else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+             call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName() == "__assay_atomic") {
+    const auto* operation = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
+    const std::uint32_t kind = operation != nullptr && operation->equalsInt(kAtomicLoad)    ? abi::kReads
+                               : operation != nullptr && operation->equalsInt(kAtomicStore) ? abi::kWrites
+                                                                                            : abi::kReads | abi::kWrites;
+    // Of the scalar codes of metal/shader/runtime.h, two stand for each width of an integer, and the rest are 32 bits wide.
+    constexpr std::uint64_t kFirstFloating = 8;
+    const std::uint64_t type = constant_argument(*call, 1);
+    const std::uint64_t bytes = type < kFirstFloating ? std::uint64_t{1} << type / 2 : 4;
+    note(kind | abi::kAtomically, call->getArgOperand(2), bytes, bytes);
+  }
+}
+
+std::uint64_t Lockstep::stored_bytes(llvm::Type& type) const { return module_.getDataLayout().getTypeStoreSize(&type).getFixedValue(); }
+
+// The pointer to read from in place of `pointer`.
+llvm::Value* Lockstep::checked_source(llvm::Instruction& reader, llvm::Value* pointer, llvm::Value* bytes, std::uint32_t kind,
+                                      llvm::MaybeAlign alignment) {
+  const auto object = object_of(pointer);
+  if (!object || is_runtime_state(*pointer)) return pointer;
+  llvm::IRBuilder<> builder(&reader);
+  const auto* length = llvm::dyn_cast<llvm::ConstantInt>(bytes);
+  further_accesses_.push_back({{abi::kReads | kind, static_cast<std::uint32_t>(alignment.valueOrOne().value()), *object,
+                                length == nullptr ? 0 : static_cast<std::uint32_t>(length->getZExtValue())},
+                               place_of(reader)});
+  const auto number = static_cast<std::uint32_t>(ordered_.size() + further_accesses_.size() - 1);
+  auto* call =
+      call_service(builder, abi::kAccess, number, {pointer, builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty())}, builder.getPtrTy());
+  // It only looks: what the kernel knows about memory stays true.
+  call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+  return call;
+}
+
+llvm::Value* Lockstep::checked_source(llvm::MemTransferInst& transfer) {
+  const auto* length = llvm::dyn_cast<llvm::ConstantInt>(transfer.getLength());
+  const bool may_be_padded = length != nullptr && may_be_padded_vector(length->getZExtValue());
+  return checked_source(transfer, transfer.getSource(), transfer.getLength(), may_be_padded ? abi::kCopiesWhole : 0,
+                        transfer.getSourceAlign());
+}
+
+// Behind the routing: every write to memory that lanes share is a call by now, and has been noted.
+void Lockstep::check_reads() {
+  llvm::SmallVector<llvm::Instruction*> readers;
+  for (auto& instruction : llvm::instructions(*entry_)) {
+    if (llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::MemTransferInst>(instruction)) readers.push_back(&instruction);
+  }
+  for (auto* reader : readers) {
+    if (auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(reader)) {
+      transfer->setSource(checked_source(*transfer));
+      continue;
+    }
+    auto* load = llvm::cast<llvm::LoadInst>(reader);
+    auto* bytes = llvm::ConstantInt::get(llvm::Type::getInt64Ty(context_), stored_bytes(*load->getType()));
+    load->setOperand(
+        llvm::LoadInst::getPointerOperandIndex(),
+        checked_source(*load, load->getPointerOperand(), bytes, only_hands_on_padding(*load) ? abi::kCopiesPadding : 0, load->getAlign()));
+  }
+}
+
+}  // namespace assay::metal::pass
