@@ -80,7 +80,7 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
     RunWatch watch(options, cases.size(), interrupt);
     harness::Recorder recorder = recording.recorder(watch);
     summary = harness::run_cases(cases, workbench, running, interrupt.stop(), recorder);
-    unfinished = watch.describe_unfinished();
+    unfinished = watch.describe_remarks() + watch.describe_unfinished();
   }
   recording.finish(summary);
   if (summary.finished() > 1) fmt::print("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));

@@ -200,7 +200,10 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
     text += fmt::format("  output digest    {:016x}\n", verdict.digest);
     text += "  worst elements\n" + worst_elements(judgement, verdict.row_length);
   }
-  text += hazards_of(verdict) + stages_of(verdict, false);
+  text += hazards_of(verdict);
+  for (const metal::Hazard& remark : verdict.remarks)
+    text += fmt::format("  remark: {} ({} times)\n", harness::hazard_text(remark), remark.count);
+  text += stages_of(verdict, false);
   text += fmt::format("  replay: {}\n", replay_line(options, name, schedules_of(verdict, options)));
   text += "  executed on the simulator\n";
   return text;

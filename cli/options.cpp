@@ -55,6 +55,11 @@ void add_execution(CLI::App& command, Options& options) {
                   "Order of the simdgroups of a threadgroup: forward, reverse or random:N, or several with commas, whose bits must agree; "
                   "default: forward, and all three where a threadgroup has several simdgroups")
       ->type_name("S[,S...]");
+  command
+      .add_option("--policy", options.policy,
+                  "native: kernels run as they are; checked: every access to memory is looked at, and races, accesses out of bounds and "
+                  "reads of what nobody wrote are hazards; slower")
+      ->check(CLI::IsMember({"native", "checked"}));
   command.add_option("--threads", options.threads, "CPU threads of the simulator per case; 0: all cores")->type_name("N");
   command.add_option("--fp-contract", options.fp_contract, "Whether the compiler may fuse a*b+c")->check(CLI::IsMember({"off", "fast"}));
   command.add_option("--timeout", options.timeout, "Seconds after which a case is killed and its verdict is timeout; 0: none; default: 60")

@@ -21,6 +21,7 @@ struct Options {
   std::vector<std::string> constants;  // --constant name=value
   std::vector<std::string> fixtures;   // --fixture: files of captured inputs
   std::string schedule;                // a list with commas; empty: each case's own
+  std::string policy = "native";
   std::string fp_contract = "off";
   unsigned threads = 1;
   double timeout = 60;  // seconds per case; 0: none
@@ -36,7 +37,7 @@ struct Options {
 void add_selection(CLI::App& command, Options& options);
 // What a lone --kernel file cannot say of itself: --limit, --constant.
 void add_lone(CLI::App& command, Options& options);
-// How one case is executed, and on what: --fixture, --set, --schedule, --threads, --fp-contract, --timeout.
+// How one case is executed, and on what: --fixture, --set, --schedule, --policy, --threads, --fp-contract, --timeout.
 void add_execution(CLI::App& command, Options& options);
 // How many are, and until when: --jobs, --fail-fast.
 void add_running(CLI::App& command, Options& options);

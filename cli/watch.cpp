@@ -29,6 +29,13 @@ void RunWatch::started(const harness::Case& about) { running_.push_back({harness
 void RunWatch::finished(const harness::Verdict& verdict, const harness::Summary& so_far) {
   std::erase_if(running_, [name = harness::format_case(verdict.about)](const Running& running) { return running.name == name; });
   progress_.show(verdict);
+  for (const metal::Hazard& remark : verdict.remarks) {
+    const Place first{remark.first.file, remark.first.line};
+    const Place second = remark.second ? Place{remark.second->file, remark.second->line} : Place{};
+    const auto [found, is_new] = remarks_.try_emplace({remark.function, remark.kind, first, second}, Remark{remark, 0});
+    if (!is_new) found->second.what.count += remark.count;
+    ++found->second.cases;
+  }
   // One case is asked for by somebody who wants to know about it.
   if (so_far.selected == 1 && harness::is_success(verdict.status)) fmt::print("{}", describe_verdict(verdict, options_));
 }
@@ -51,6 +58,14 @@ std::string RunWatch::describe_unfinished() const {
   for (const Running& running : running_) {
     text += fmt::format("no verdict {}: it had been running for {:.1f} s\n", running.name, seconds(Clock::now() - running.start));
   }
+  return text;
+}
+
+std::string RunWatch::describe_remarks() const {
+  std::string text;
+  for (const auto& [key, remark] : remarks_)
+    text += fmt::format("remark: {} ({} times in {} case{})\n", harness::hazard_text(remark.what), remark.what.count, remark.cases,
+                        remark.cases == 1 ? "" : "s");
   return text;
 }
 

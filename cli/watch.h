@@ -3,7 +3,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cli/console.h"
@@ -29,6 +33,9 @@ class RunWatch final : public harness::RunListener {
   // The cases that were killed because the run was ended at once, a line each; empty after any other end.
   [[nodiscard]] std::string describe_unfinished() const;
 
+  // What the policy `checked` saw that is no defect: a line for each place, over all cases.
+  [[nodiscard]] std::string describe_remarks() const;
+
  private:
   using Clock = std::chrono::steady_clock;
   struct Running {
@@ -41,6 +48,12 @@ class RunWatch final : public harness::RunListener {
   const InterruptGuard& interrupt_;
   Progress progress_;
   std::vector<Running> running_;
+  struct Remark {
+    metal::Hazard what;
+    std::size_t cases = 0;
+  };
+  using Place = std::pair<std::string, std::uint32_t>;
+  std::map<std::tuple<std::string, metal::HazardKind, Place, Place>, Remark> remarks_;  // by function, kind and places
 };
 
 // kExitInternal, kExitFailed, or kExitPassed if nothing of the kind is in the summary.

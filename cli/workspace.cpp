@@ -203,6 +203,7 @@ harness::RunOptions run_options(const Options& options) {
     result.execution.schedules.push_back(metal::Schedule::parse(options.schedule.substr(start, end - start)));
     start = end + 1;
   }
+  result.execution.policy = metal::parse_policy(options.policy);
   result.execution.threads = options.threads;
   result.execution.shelf = shelf_of(options);
   result.jobs = options.jobs == 0 ? core_count() : options.jobs;
@@ -221,6 +222,7 @@ std::string replay_options(const Options& options) {
   if (!options.variants.empty()) add(fmt::format("--variants {}", shell_quoted(options.variants)));
   for (const std::string& file : options.fixtures) add(fmt::format("--fixture {}", shell_quoted(file)));
   for (const std::string& field : options.fields) add(fmt::format("--set {}", shell_quoted(field)));
+  if (options.policy != Options{}.policy) add(fmt::format("--policy {}", options.policy));
   if (options.threads != 1) add(fmt::format("--threads {}", options.threads));
   if (options.timeout != Options{}.timeout) add(fmt::format("--timeout {}", options.timeout));
   if (options.fp_contract != "off") add(fmt::format("--fp-contract {}", options.fp_contract));

@@ -43,6 +43,12 @@ std::string Schedule::to_string() const {
   return fmt::format("random:{}", seed);
 }
 
+Policy parse_policy(std::string_view text) {
+  if (text == "native") return Policy::native;
+  if (text == "checked") return Policy::checked;
+  throw std::invalid_argument(fmt::format("'{}' is no policy: accepted are native and checked", text));
+}
+
 std::string_view to_string(HazardKind kind) {
   switch (kind) {
     case HazardKind::barrier_divergence:
@@ -231,14 +237,14 @@ struct Simulator::Impl {
     return found != costs.end() ? *found : costs.emplace_back(KernelCost{function, 0, {}, {}});
   }
 
-  // Where the launch code says how much of a view the kernel may rely on, it may touch no more.
+  // What is bound only because Metal wants every argument bound is nothing that a kernel may touch.
   std::vector<execute::Checker::Binding> checked_bindings() {
     std::vector<execute::Checker::Binding> result(bindings.size());
     for (std::size_t index = 0; index < bindings.size(); ++index) {
       Binding& binding = bindings[index];
       if (!binding.bound) continue;
-      result[index] = {binding.data(), std::min(binding.size(), binding.view.needed.value_or(binding.size())),
-                       binding.is_bytes ? nullptr : binding.view.buffer};
+      const bool is_stand_in = !binding.is_bytes && binding.view.needed == std::size_t{0};
+      result[index] = {binding.data(), is_stand_in ? 0 : binding.size(), binding.is_bytes ? nullptr : binding.view.buffer};
     }
     return result;
   }

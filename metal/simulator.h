@@ -45,6 +45,7 @@ enum class HazardKind {
   identical_writes,    // unordered, of the same bits to one place
   nonfinite_result,    // a NaN or an infinity that an operation made of finite operands
 };
+inline constexpr HazardKind kLastHazardKind = HazardKind::nonfinite_result;
 [[nodiscard]] std::string_view to_string(HazardKind kind);
 // Whether a kernel that shows it is wrong; what is not is listed and no more.
 [[nodiscard]] bool is_defect(HazardKind kind);
@@ -61,6 +62,8 @@ struct Hazard {
 
 // How a kernel is compiled (metal/README.md): `checked` watches every access to memory that lanes share.
 enum class Policy { native, checked };
+// "native" or "checked"; throws std::invalid_argument for anything else.
+[[nodiscard]] Policy parse_policy(std::string_view text);
 
 struct SimulatorOptions {
   unsigned threads = 1;  // CPU threads; 0 takes all cores. Results do not depend on it.

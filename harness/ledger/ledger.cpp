@@ -109,7 +109,7 @@ std::optional<Status> status_of(const std::string& name) {
 }
 
 metal::HazardKind hazard_kind_of(const std::string& name) {
-  for (int i = 0; i < 64; ++i) {
+  for (int i = 0; i <= static_cast<int>(metal::kLastHazardKind); ++i) {
     if (metal::to_string(static_cast<metal::HazardKind>(i)) == name) return static_cast<metal::HazardKind>(i);
   }
   return metal::HazardKind{};

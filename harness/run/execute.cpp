@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -113,7 +114,8 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
     const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
     if (kernel == nullptr) return outcome;
 
-    metal::Simulator simulator(prepared.libraries, {.threads = options.threads, .schedule = schedule, .concurrent = options.concurrent});
+    metal::Simulator simulator(
+        prepared.libraries, {.threads = options.threads, .schedule = schedule, .policy = options.policy, .concurrent = options.concurrent});
     const std::function<bool(const Encode&)> launch = [&](const Encode& encode) {
       verdict.simulator_seconds += timed([&] { options.launch ? options.launch(simulator, encode) : encode(simulator); });
       return true;
@@ -121,7 +123,8 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
     Execution execution{prepared, *kernel, about, launch, options.shelf, {.worst_count = options.worst_elements}, kept, verdict, {}};
     executor_of(*about.family).execute(execution);
     outcome.output = std::move(execution.output);
-    verdict.hazards = simulator.hazards();
+    std::ranges::partition_copy(simulator.hazards(), std::back_inserter(verdict.hazards), std::back_inserter(verdict.remarks),
+                                [](const metal::Hazard& hazard) { return metal::is_defect(hazard.kind); });
     verdict.counters = simulator.counters();
     conclude(verdict);
   } catch (const metal::Error& refusal) {

@@ -30,6 +30,9 @@ struct ExecutionOptions {
   // wait for first.
   std::vector<metal::Schedule> schedules;
 
+  // How kernels are compiled; `checked` sees far more hazards, and is slower.
+  metal::Policy policy = metal::Policy::native;
+
   std::size_t worst_elements = JudgeOptions{}.worst_count;  // how many a verdict keeps
 
   fixtures::Shelf shelf;  // where the files stand that cases name

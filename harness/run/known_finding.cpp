@@ -55,18 +55,24 @@ bool KnownFinding::is_shown_by(const Verdict& verdict) const {
   return std::ranges::any_of(rules_->shows, [&](const Signature& signature) { return signature.is_shown_by(verdict); });
 }
 
+bool KnownFinding::needs_checked() const { return std::ranges::all_of(rules_->shows, &Signature::needs_checked); }
+bool KnownFinding::is_of_hazards() const {
+  return std::ranges::any_of(rules_->shows, [](const Signature& signature) { return signature.symptom == Symptom::hazard; });
+}
+
 std::vector<KnownFinding> known_findings_of(const kernels::Variant& variant) {
   std::vector<KnownFinding> findings;
   for (const kernels::KnownFinding& declared : variant.known_findings) findings.emplace_back(variant, declared);
   return findings;
 }
 
-void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict) {
+void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict, metal::Policy policy) {
   // What was not run, and what our own failure left unknown, says nothing about a kernel.
   if (verdict.status == Status::skipped || verdict.is_internal) return;
 
   std::vector<const KnownFinding*> matching;
   for (const KnownFinding& finding : findings) {
+    if (policy == metal::Policy::native && finding.needs_checked()) continue;
     if (finding.matches(verdict.about)) matching.push_back(&finding);
   }
   const bool failed = verdict.status != Status::passed;
@@ -95,6 +101,8 @@ void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verd
   bool as_declared = true;
   for (const KnownFinding* finding : matching) {
     if (finding->is_shown_by(verdict)) continue;
+    const bool is_cut_short = policy == metal::Policy::checked && verdict.status == Status::hazard && !finding->is_of_hazards();
+    if (is_cut_short) continue;
     as_declared = false;
     add_reason(verdict, fmt::format("the known finding of {} should show here, and does not", describe(*finding)));
   }

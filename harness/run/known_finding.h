@@ -22,10 +22,11 @@
 //   nan | inf | not_written     elements that are NaN, infinite or were never written
 //   error/bound > X             elements above their bound, the worst by more than X
 //   failed                      any wrong output
-//   hazard:KIND[@LINE|@FILE:LINE]   barrier_divergence, dispatch_hazard, invalid_access, at the place if one is given
+//   hazard:KIND[@LINE|@FILE:LINE]   a kind of metal/simulator.h that is a defect, at the place if one is given
 //   crashed | timeout | rejected    the verdict of that name
 //
-// Every case that matches must fail so, with nothing that is not declared, and every case that fails so must match.
+// Kinds of hazard that only `--policy checked` sees hold under it alone. Every case that matches must fail so, with nothing that is not
+// declared, and every case that fails so must match.
 #pragma once
 
 #include <cstdint>
@@ -49,12 +50,17 @@ class KnownFinding {
   // Whether the verdict shows what one of the alternatives says.
   [[nodiscard]] bool is_shown_by(const Verdict& verdict) const;
 
+  // Whether nothing but the policy `checked` can show it.
+  [[nodiscard]] bool needs_checked() const;
+  // Whether an output that a hazard cut short can show it.
+  [[nodiscard]] bool is_of_hazards() const;
+
   // "kernels/x/variant.toml:12"
   [[nodiscard]] const std::string& place() const;
   [[nodiscard]] const kernels::KnownFinding& declared() const;
 
  private:
-  friend void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict);
+  friend void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict, metal::Policy policy);
   struct Rules;
   std::shared_ptr<const Rules> rules_;
 };
@@ -66,6 +72,8 @@ class KnownFinding {
 // - it fails as every finding that matches the case declares, and shows nothing beyond: Status::known, the reason says which;
 // - it passed although one matches: Status::failed, because the entry must be struck;
 // - it fails otherwise, or as a finding whose `when` does not include the case: the failure stays, the reason says so.
-void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict);
+// Under `native`, findings that only `checked` can show do not count. Under `checked` a hazard that is declared excuses a wrong output
+// that is declared too: whether it would have shown cannot be told.
+void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict, metal::Policy policy = metal::Policy::native);
 
 }  // namespace assay::harness

@@ -21,8 +21,10 @@ constexpr std::array<SymptomWord, 6> kWords = {{{"nan", Symptom::nan},
                                                 {"crashed", Symptom::crashed},
                                                 {"timeout", Symptom::timeout},
                                                 {"rejected", Symptom::rejected}}};
-constexpr std::array kHazardKinds = {metal::HazardKind::barrier_divergence, metal::HazardKind::dispatch_hazard,
-                                     metal::HazardKind::invalid_access};
+constexpr std::array kHazardKinds = {
+    metal::HazardKind::barrier_divergence, metal::HazardKind::dispatch_hazard,    metal::HazardKind::invalid_access,
+    metal::HazardKind::out_of_bounds,      metal::HazardKind::uninitialised_read, metal::HazardKind::misaligned_access,
+    metal::HazardKind::threadgroup_race,   metal::HazardKind::unfenced_barrier,   metal::HazardKind::device_race};
 
 std::string word_of(metal::HazardKind kind) {
   std::string word(metal::to_string(kind));
@@ -141,10 +143,21 @@ std::vector<Symptom> symptoms_of(const Verdict& verdict) {
   return symptoms;
 }
 
+bool Signature::needs_checked() const {
+  constexpr std::array seen_by_all = {metal::HazardKind::barrier_divergence, metal::HazardKind::dispatch_hazard,
+                                      metal::HazardKind::invalid_access};
+  return symptom == Symptom::hazard && !any_failure &&
+         std::ranges::none_of(seen_by_all, [&](metal::HazardKind kind) { return word_of(kind) == hazard_kind; });
+}
+
 bool Signature::accounts_for(const metal::Hazard& hazard) const {
   if (symptom != Symptom::hazard || any_failure) return false;
+  // Under the policy `checked` an access is found out of bounds before it can be invalid.
+  const auto kind = hazard.kind == metal::HazardKind::out_of_bounds && hazard_kind == word_of(metal::HazardKind::invalid_access)
+                        ? metal::HazardKind::invalid_access
+                        : hazard.kind;
   // A file may be written with or without the folders before it.
-  return word_of(hazard.kind) == hazard_kind && (line == 0 || hazard.first.line == line) &&
+  return word_of(kind) == hazard_kind && (line == 0 || hazard.first.line == line) &&
          (file.empty() || hazard.first.file == file || hazard.first.file.ends_with('/' + file));
 }
 

@@ -36,6 +36,8 @@ struct Signature {
   std::string file;         // hazard: empty: any
   std::uint32_t line = 0;   // hazard: 0: any
 
+  // Whether nothing but the policy `checked` shows it.
+  [[nodiscard]] bool needs_checked() const;
   // Whether the verdict shows this.
   [[nodiscard]] bool is_shown_by(const Verdict& verdict) const;
   // Whether this accounts for one hazard, or for one symptom that is not a hazard, of a verdict that shows it.

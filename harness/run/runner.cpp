@@ -276,7 +276,9 @@ Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const
                   RunListener& listener) {
   for (const Case& about : cases) static_cast<void>(workbench.find(about.variant));
   const CaseFunction execute = [&](const Case& about) { return execute_case(workbench.find(about.variant), about, options.execution); };
-  const Settle settle = [&](Verdict& verdict) { settle_known_findings(workbench.find(verdict.about.variant).known_findings, verdict); };
+  const Settle settle = [&](Verdict& verdict) {
+    settle_known_findings(workbench.find(verdict.about.variant).known_findings, verdict, options.execution.policy);
+  };
   return run_settled(cases, execute, settle, options, stop, listener);
 }
 

@@ -56,7 +56,8 @@ struct Verdict {
   Judgement judgement;
   std::vector<StageVerdict> stages;
   std::vector<metal::Hazard> hazards;
-  std::vector<std::string> known;  // Status::known: `see` of the findings, or where they are declared
+  std::vector<metal::Hazard> remarks;  // of the policy `checked`: what is no defect of a kernel
+  std::vector<std::string> known;      // Status::known: `see` of the findings, or where they are declared
   metal::ExecutionCounters counters;
   std::uint64_t digest = 0;  // FNV-1a of every output byte under the first schedule: equal for equal bits
   double oracle_seconds = 0;

@@ -19,7 +19,7 @@ namespace {
 // The largest value that may travel of each enumeration.
 constexpr std::uint64_t largest(Status) { return static_cast<std::uint64_t>(Status::skipped); }
 constexpr std::uint64_t largest(ElementFault) { return static_cast<std::uint64_t>(ElementFault::infinite); }
-constexpr std::uint64_t largest(metal::HazardKind) { return static_cast<std::uint64_t>(metal::HazardKind::invalid_access); }
+constexpr std::uint64_t largest(metal::HazardKind) { return static_cast<std::uint64_t>(metal::kLastHazardKind); }
 
 template <typename T>
 concept Enumeration = std::is_enum_v<T>;
@@ -180,10 +180,11 @@ void fields(Archive& archive, T& value) {
 template <typename Archive, typename T>
   requires std::same_as<std::remove_const_t<T>, Verdict>
 void fields(Archive& archive, T& value) {
-  auto& [about, status, reason, note, schedules, is_internal, row_length, judgement, stages, hazards, known, counters, digest,
+  auto& [about, status, reason, note, schedules, is_internal, row_length, judgement, stages, hazards, remarks, known, counters, digest,
          oracle_seconds, simulator_seconds] = value;
   static_cast<void>(known);  // the supervisor finds it
-  each(archive, status, reason, note, schedules, is_internal, row_length, stages, hazards, digest, oracle_seconds, simulator_seconds);
+  each(archive, status, reason, note, schedules, is_internal, row_length, stages, hazards, remarks, digest, oracle_seconds,
+       simulator_seconds);
   fields(archive, judgement);
   fields(archive, counters);
 }

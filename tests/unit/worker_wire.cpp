@@ -59,6 +59,7 @@ Verdict full_verdict() {
   verdict.hazards = {
       {metal::HazardKind::invalid_access, "f", "message", {"kernel.metal", 12}, metal::SourceLocation{"other.metal", 13}, 14},
       {metal::HazardKind::dispatch_hazard, "g", "", {"kernel.metal", 1}, std::nullopt, 1}};
+  verdict.remarks = {{metal::kLastHazardKind, "h", "a remark", {"kernel.metal", 3}, std::nullopt, 15}};
   verdict.counters = {21, 22, 23, 24, 25};
   verdict.digest = 0xfedcba9876543210U;
   verdict.oracle_seconds = 0.75;
@@ -129,6 +130,9 @@ TEST(VerdictWire, WhatGoesInComesOut) {
     EXPECT_EQ(got.hazards[i].second, sent.hazards[i].second);
     EXPECT_EQ(got.hazards[i].count, sent.hazards[i].count);
   }
+  ASSERT_EQ(got.remarks.size(), 1U);
+  EXPECT_EQ(got.remarks[0].kind, sent.remarks[0].kind);
+  EXPECT_EQ(got.remarks[0].message, sent.remarks[0].message);
   EXPECT_EQ(got.counters.threadgroups, 21U);
   EXPECT_EQ(got.counters.meeting_points, 22U);
   EXPECT_EQ(got.counters.collectives, 23U);
