@@ -39,6 +39,15 @@ enum Builtin : std::uint32_t {
   kBuiltinCount
 };
 
+// What a read of a buffer needs to know, in modules compiled to be checked: from these it sees for itself that it is harmless, counts
+// itself and notes the bytes. What does not start below `limit` bytes behind `data`, or not at a multiple of its alignment, calls kAccess.
+struct Quick {
+  const void* data;
+  std::uint64_t limit;    // 0: always call
+  std::uint64_t touched;  // with an eighth of the address added: where the bit of the byte is, eight to a byte
+  std::uint64_t hits;
+};
+
 // The part of a lane that compiled code reads and writes. The pass addresses the members by these offsets. What is touched at
 // every meeting point comes last, where execute/ puts its own such state behind it in the same cache line.
 struct Lane {
@@ -47,6 +56,7 @@ struct Lane {
   void* buffers[kMaxBuffers];
   void* threadgroup_arguments[kMaxBuffers];
   char* threadgroup_memory;                            // static variables start here
+  Quick* quick;                                        // by access, in modules compiled to be checked
   std::uint64_t* block_counts;                         // Module::block_count of them, in modules compiled to be checked
   alignas(64) std::uint32_t iteration[kMaxLoopDepth];  // of each loop around the lane's position, outermost first
 };

@@ -1,4 +1,4 @@
-// A set of byte offsets that takes memory only where it has members.
+// A set of byte offsets that takes memory only where it has members: which bytes of a buffer anybody has written.
 #pragma once
 
 #include <algorithm>
@@ -31,24 +31,6 @@ class ByteSet {
       const std::uint64_t missing = mask(within, part) & ~value((first + done) / kWordBits);
       if (missing != 0) return done + static_cast<std::size_t>(std::countr_zero(missing)) - within;
       done += part;
-    }
-    return count;
-  }
-
-  void insert(const ByteSet& other) {
-    for (std::size_t page = 0; page < other.pages_.size(); ++page) {
-      if (!other.pages_[page]) continue;
-      for (std::size_t index = 0; index < kPageWords; ++index) {
-        if ((*other.pages_[page])[index] != 0) word(page * kPageWords + index) |= (*other.pages_[page])[index];
-      }
-    }
-  }
-
-  [[nodiscard]] std::uint64_t size() const {
-    std::uint64_t count = 0;
-    for (const auto& page : pages_) {
-      if (!page) continue;
-      for (const std::uint64_t word : *page) count += static_cast<std::uint64_t>(std::popcount(word));
     }
     return count;
   }

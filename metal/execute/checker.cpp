@@ -13,6 +13,8 @@ namespace assay::metal::execute {
 
 namespace {
 
+constexpr std::size_t kBitsInByte = 8;
+
 // Of mem_flags.
 constexpr std::uint32_t kFencesThreadgroup = 2;
 
@@ -31,6 +33,16 @@ std::uint32_t thread_of(const Lane& lane) { return lane.builtins[abi::kThreadInd
 std::string who(std::uint32_t thread) { return fmt::format("lane {} of simdgroup {}", thread % abi::kLanes, thread / abi::kLanes); }
 std::string who(const Lane& lane) { return who(thread_of(lane)); }
 
+std::uint32_t mark_of(const abi::Access& access, std::uint32_t number, std::uint32_t thread) {
+  return number << Mark::kAccessShift | ((access.kind & abi::kAtomically) != 0 ? Mark::kAtomic : 0) | thread;
+}
+
+// How many of the bytes that are read somebody must have written.
+std::size_t bytes_wanted(const abi::Access& access, std::size_t bytes) {
+  if ((access.kind & abi::kCopiesPadding) != 0) return 0;
+  return (access.kind & abi::kCopiesWhole) != 0 ? bytes / 4 * 3 : bytes;
+}
+
 std::string bytes_text(std::size_t first, std::size_t count) {
   return count == 1 ? fmt::format("byte {}", first) : fmt::format("bytes {}..{}", first, first + count - 1);
 }
@@ -43,11 +55,13 @@ Checker::Checker(const abi::Module& module, const ArgumentLayout& layout, std::s
       log_(log),
       objects_(abi::kThreadgroupVariable + module.variable_count),
       findings_(module),
+      quick_(module.access_count),
       tallies_(module.access_count),
       meetings_(module.site_count),
       block_counts_(module.block_count) {
   bind(layout, bindings, written);
   find_granules();
+  make_quick();
 }
 
 void Checker::bind(const ArgumentLayout& layout, std::span<const Binding> bindings, WrittenBytes& written) {
@@ -96,6 +110,26 @@ void Checker::find_granules() {
   threadgroup_shift_ = static_cast<unsigned>(std::countr_zero(threadgroup));
 }
 
+// Reads of what the host has written and no kernel writes can only miss: the kernel sees for itself that they do not.
+void Checker::make_quick() {
+  if (log_ != nullptr) return;
+  for (std::uint32_t number = module_.site_count; number < module_.access_count; ++number) {
+    const abi::Access& access = module_.accesses[number];
+    if (access.object >= abi::kMaxBuffers || access.bytes == 0) continue;
+    const Object& object = objects_[access.object];
+    if (object.data == nullptr || object.size < access.bytes || object.written != nullptr || object.cells != nullptr) continue;
+    abi::Quick& quick = quick_[number];
+    quick.data = object.data;
+    quick.limit = object.size - access.bytes + 1;
+    // Constant memory costs nothing: what is noted of it goes by the board.
+    const std::byte* start = object.data - object.first;
+    TouchedBytes& bits = object.is_device && object.buffer != nullptr
+                             ? touched(number, *object.buffer)
+                             : unnoted_.emplace_back(object.first + object.size + kBitsInByte);
+    quick.touched = reinterpret_cast<std::uintptr_t>(bits.bits()) - (reinterpret_cast<std::uintptr_t>(start) >> 3);
+  }
+}
+
 void Checker::begin_threadgroup(std::uint64_t number, Size3 position, std::span<const std::byte> memory,
                                 std::span<const std::uint32_t> offsets, std::span<const std::uint32_t> lengths) {
   const bool is_first = threadgroup_number_ == 0;
@@ -106,9 +140,9 @@ void Checker::begin_threadgroup(std::uint64_t number, Size3 position, std::span<
     object.data = memory.data() + offset;
     object.size = size;
     object.first = offset;
-    object.cells = &threadgroup_cells_;
     object.is_threadgroup = true;
   };
+  threadgroup_cells_.resize((memory.size() >> threadgroup_shift_) + 1);
   part(whole_threadgroup_, 0, memory.size());
   whole_threadgroup_.name = fmt::format("threadgroup memory ({} bytes)", memory.size());
   for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
@@ -134,9 +168,9 @@ void Checker::simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags) {
 }
 
 // Null for the lane's own memory, the kernel's constants, and what is nobody's: that is a fault then.
-Checker::Object* Checker::object_of(const Lane& lane, const abi::Access& access, const void* address) {
+const Checker::Object* Checker::object_of(const Lane& lane, const abi::Access& access, const void* address) const {
   if (access.object != abi::kAnyObject) {
-    Object& object = objects_[access.object];
+    const Object& object = objects_[access.object];
     return object.data == nullptr ? nullptr : &object;
   }
   if (lane.owns(address)) return nullptr;
@@ -147,7 +181,7 @@ Checker::Object* Checker::object_of(const Lane& lane, const abi::Access& access,
   };
   for (const std::size_t margin : {std::size_t{0}, GuardedMemory::kGuardBytes}) {
     if (is_within(whole_threadgroup_, margin)) return &whole_threadgroup_;
-    for (Object& object : std::span(objects_).first(abi::kMaxBuffers)) {
+    for (const Object& object : std::span(objects_).first(abi::kMaxBuffers)) {
       if (is_within(object, margin)) return &object;
     }
   }
@@ -181,7 +215,7 @@ void Checker::report_place(const Lane& lane, std::uint32_t number, const Object&
 
 void* Checker::access(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes) {
   const abi::Access& access = module_.accesses[number];
-  Object* object = object_of(lane, access, address);
+  const Object* object = object_of(lane, access, address);
   if (object == nullptr || bytes == 0) return address;
   if (!is_right(access, *object, address, bytes)) [[unlikely]] {
     report_place(lane, number, *object, address, bytes);
@@ -189,7 +223,11 @@ void* Checker::access(const Lane& lane, std::uint32_t number, void* address, std
   }
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(address) - object->data);
   count(number, *object, object->first + offset, bytes);
-  if (log_ != nullptr && !object->is_threadgroup) log_->record(address, bytes, writes(access));
+  if (object->is_threadgroup) {
+    check_threadgroup(lane, number, *object, offset, bytes, nullptr);
+    return address;
+  }
+  if (log_ != nullptr) log_->record(address, bytes, writes(access));
   if (reads(access)) check_initialised(lane, number, *object, offset, bytes);
   if (object->cells != nullptr) check_races(lane, number, *object, offset, bytes, nullptr);
   if (writes(access) && object->written != nullptr) object->written->insert(object->first + offset, bytes);
@@ -210,11 +248,12 @@ bool Checker::is_ordered(const Lane& lane, std::uint32_t number) const {
 }
 
 void Checker::wrote(const Lane& lane, std::uint32_t number, const void* address, const void* source, std::size_t bytes) {
-  Object* object = object_of(lane, module_.accesses[number], address);
+  const Object* object = object_of(lane, module_.accesses[number], address);
   if (object == nullptr || bytes == 0) return;
   const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - object->data);
   count(number, *object, object->first + offset, bytes);
-  if (log_ != nullptr && !object->is_threadgroup) log_->record(address, bytes, true);
+  if (object->is_threadgroup) return check_threadgroup(lane, number, *object, offset, bytes, source);
+  if (log_ != nullptr) log_->record(address, bytes, true);
   if (object->cells != nullptr) check_races(lane, number, *object, offset, bytes, source);
   if (object->written != nullptr) object->written->insert(object->first + offset, bytes);
 }
@@ -234,36 +273,44 @@ std::byte* Checker::elsewhere(std::size_t bytes) {
 }
 
 void Checker::check_initialised(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes) {
-  const abi::Access& access = module_.accesses[number];
-  if ((access.kind & abi::kCopiesPadding) != 0) return;
-  const std::size_t wanted = (access.kind & abi::kCopiesWhole) != 0 ? bytes / 4 * 3 : bytes;
-  const std::size_t first = object.first + offset;
-  std::size_t missing = wanted;
-  if (object.is_threadgroup) {
-    const std::size_t granule = std::size_t{1} << threadgroup_shift_;
-    for (std::size_t byte = 0; byte < wanted && missing == wanted; byte += granule) {
-      if (threadgroup_cells_[(first + byte) >> threadgroup_shift_].writer.when < order_.first) missing = byte;
-    }
-  } else if (object.written != nullptr) {
-    missing = object.written->first_missing(first, wanted);
-  }
-  if (missing == wanted) return;
-  findings_.add(HazardKind::uninitialised_read, line_of(access), std::nullopt, [&] {
+  if (object.written == nullptr) return;
+  const std::size_t wanted = bytes_wanted(module_.accesses[number], bytes);
+  const std::size_t missing = object.written->first_missing(object.first + offset, wanted);
+  if (missing != wanted) report_uninitialised(lane, number, object, offset, bytes, missing);
+}
+
+void Checker::report_uninitialised(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes,
+                                   std::size_t missing) {
+  findings_.add(HazardKind::uninitialised_read, line_of(module_.accesses[number]), std::nullopt, [&] {
     return fmt::format("uninitialised read: {} reads {}, and nobody has written byte {}{}", who(lane), where(object, offset, bytes),
                        offset + missing, threadgroup());
   });
 }
 
-void Checker::check_races(const Lane& lane, std::uint32_t number, Object& object, std::size_t offset, std::size_t bytes,
+void Checker::check_threadgroup(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes,
+                                const void* source) {
+  const abi::Access& access = module_.accesses[number];
+  const auto cells = std::span(threadgroup_cells_).subspan((object.first + offset) >> threadgroup_shift_, bytes >> threadgroup_shift_);
+  if (reads(access)) {
+    const auto is_missing = [this](const Cell& cell) { return cell.writer.when < order_.first; };
+    const auto missing = static_cast<std::size_t>(std::ranges::find_if(cells, is_missing) - cells.begin()) << threadgroup_shift_;
+    if (missing < bytes_wanted(access, bytes)) [[unlikely]]
+      report_uninitialised(lane, number, object, offset, bytes, missing);
+  }
+  const Mark mine{order_.clock, mark_of(access, number, thread_of(lane))};
+  const auto at = [cells](std::size_t index) -> Cell& { return cells[index]; };
+  const Mark rival = mark_access(at, cells.size(), order_, mine, reads(access), writes(access));
+  if (rival.when != 0) [[unlikely]]
+    report_race(number, object, offset, bytes, source, mine, rival);
+}
+
+void Checker::check_races(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes,
                           const void* source) {
   const abi::Access& access = module_.accesses[number];
-  const unsigned shift = object.is_threadgroup ? threadgroup_shift_ : device_shift_;
-  const std::size_t first = (object.first + offset) >> shift;
-  const std::size_t count = bytes >> shift;
-  const Mark mine{object.is_threadgroup ? order_.clock : threadgroup_number_,
-                  number << Mark::kAccessShift | ((access.kind & abi::kAtomically) != 0 ? Mark::kAtomic : 0) | thread_of(lane)};
-  const Mark rival = object.is_threadgroup ? mark_access(*object.cells, order_, first, count, mine, reads(access), writes(access))
-                                           : mark_access(*object.cells, DeviceOrder{}, first, count, mine, reads(access), writes(access));
+  const std::size_t first = (object.first + offset) >> device_shift_;
+  const Mark mine{threadgroup_number_, mark_of(access, number, thread_of(lane))};
+  const auto at = [&](std::size_t index) -> Cell& { return (*object.cells)[first + index]; };
+  const Mark rival = mark_access(at, bytes >> device_shift_, DeviceOrder{}, mine, reads(access), writes(access));
   if (rival.when != 0) [[unlikely]]
     report_race(number, object, offset, bytes, source, mine, rival);
 }

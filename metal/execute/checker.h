@@ -9,11 +9,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "metal/argument_layout.h"
@@ -22,6 +23,7 @@
 #include "metal/execute/byte_set.h"
 #include "metal/execute/findings.h"
 #include "metal/execute/race_marks.h"
+#include "metal/execute/touched_bytes.h"
 #include "metal/lane_abi.h"
 #include "metal/simulator.h"
 
@@ -69,7 +71,8 @@ class Checker {
   void threadgroup_barrier(std::uint32_t site, std::uint32_t flags);
   void simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags);
 
-  // abi::Lane::block_counts of every lane.
+  // Of every lane, as abi::Lane has them.
+  [[nodiscard]] abi::Quick* quick() { return quick_.data(); }
   [[nodiscard]] std::uint64_t* block_counts() { return block_counts_.data(); }
 
   [[nodiscard]] std::vector<Hazard> findings() const { return findings_.all(); }
@@ -84,30 +87,35 @@ class Checker {
     const Buffer* buffer = nullptr;
     std::size_t first = 0;       // place of `data` in the sets and cells, which are the whole buffer's
     ByteSet* written = nullptr;  // null where all is
-    Cells* cells = nullptr;      // null where nothing can race
+    Cells* cells = nullptr;      // of a buffer; null where nothing can race
     bool is_threadgroup = false;
     bool is_device = false;  // what it costs to go there is counted
     std::size_t element_bytes = 1;
     std::string name;
   };
 
-  // What an access cost so far.
+  // What an access cost so far, beside the hits of its abi::Quick.
   struct Tally {
     std::uint64_t device_bytes = 0;
     std::uint64_t threadgroup_accesses = 0;
-    std::map<const Buffer*, ByteSet> touched;
     const Buffer* last_buffer = nullptr;
-    ByteSet* last_touched = nullptr;
+    TouchedBytes* last_touched = nullptr;
   };
 
   void bind(const ArgumentLayout& layout, std::span<const Binding> bindings, WrittenBytes& written);
   void find_granules();
-  Object* object_of(const Lane& lane, const abi::Access& access, const void* address);
+  void make_quick();
+  TouchedBytes& touched(std::uint32_t number, const Buffer& buffer);
+  const Object* object_of(const Lane& lane, const abi::Access& access, const void* address) const;
   static bool is_right(const abi::Access& access, const Object& object, const void* address, std::size_t bytes);
   void report_place(const Lane& lane, std::uint32_t number, const Object& object, const void* address, std::size_t bytes);
   void count(std::uint32_t number, const Object& object, std::size_t first, std::size_t bytes);
   void check_initialised(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes);
-  void check_races(const Lane& lane, std::uint32_t number, Object& object, std::size_t offset, std::size_t bytes, const void* source);
+  void report_uninitialised(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes,
+                            std::size_t missing);
+  void check_threadgroup(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes,
+                         const void* source);
+  void check_races(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes, const void* source);
   void report_race(std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes, const void* source, const Mark& mine,
                    const Mark& rival);
   std::byte* elsewhere(std::size_t bytes);
@@ -121,7 +129,7 @@ class Checker {
   std::vector<Object> objects_;  // by abi::Access::object
   Object whole_threadgroup_;
   std::map<const Buffer*, Cells> device_cells_;
-  Cells threadgroup_cells_;
+  std::vector<Cell> threadgroup_cells_;
   unsigned device_shift_ = 0, threadgroup_shift_ = 0;  // of a granule's size
   ThreadgroupOrder order_;
   std::uint32_t threadgroup_number_ = 0;  // + 1
@@ -129,7 +137,10 @@ class Checker {
   std::vector<std::unique_ptr<std::byte[]>> elsewhere_;
   std::size_t elsewhere_bytes_ = 0;
   Findings findings_;
-  std::vector<Tally> tallies_;           // by access
+  std::vector<abi::Quick> quick_;     // by access
+  std::deque<TouchedBytes> unnoted_;  // for reads of what is no device memory
+  std::vector<Tally> tallies_;        // by access
+  std::map<std::pair<Line, const Buffer*>, TouchedBytes> touched_;
   std::vector<std::uint64_t> meetings_;  // by site
   std::vector<std::uint64_t> block_counts_;
 };

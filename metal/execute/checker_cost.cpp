@@ -30,19 +30,25 @@ double component(const std::byte* slot, std::uint32_t type, std::uint32_t index)
   }
 }
 
+// As short as the type allows.
+std::string number_text(double value, std::uint32_t type) {
+  return type == abi::kDouble ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
+}
+
 std::string formula(const abi::Operation& operation, const std::array<double, 3>& operands) {
+  const auto number = [&](std::uint32_t operand) { return number_text(operands[operand], operation.from); };
   switch (operation.what) {
     case abi::kAdd:
     case abi::kSubtract:
     case abi::kMultiply:
     case abi::kDivide:
-      return fmt::format("{} {} {}", operands[0], kSigns[operation.what], operands[1]);
+      return fmt::format("{} {} {}", number(0), kSigns[operation.what], number(1));
     case abi::kConvert:
       return operation.operands == 0 ? fmt::format("an integer converted to {}", kTypeNames[operation.type])
-                                     : fmt::format("{} converted to {}", operands[0], kTypeNames[operation.type]);
+                                     : fmt::format("{} converted to {}", number(0), kTypeNames[operation.type]);
     default: {
-      std::string text = fmt::format("{} of {}", kSigns[operation.what], operands[0]);
-      for (std::uint32_t number = 1; number < operation.operands; ++number) text += fmt::format(", {}", operands[number]);
+      std::string text = fmt::format("{} of {}", kSigns[operation.what], number(0));
+      for (std::uint32_t operand = 1; operand < operation.operands; ++operand) text += fmt::format(", {}", number(operand));
       return text;
     }
   }
@@ -58,12 +64,6 @@ void add(Cost& total, const Cost& part) {
   total.float_operations += part.float_operations;
   total.half_operations += part.half_operations;
   total.bfloat_operations += part.bfloat_operations;
-}
-
-std::uint64_t total_size(const std::map<const Buffer*, ByteSet>& sets) {
-  std::uint64_t total = 0;
-  for (const auto& [buffer, bytes] : sets) total += bytes.size();
-  return total;
 }
 
 }  // namespace
@@ -96,32 +96,39 @@ void Checker::count(std::uint32_t number, const Object& object, std::size_t firs
   tally.device_bytes += bytes;
   if (tally.last_buffer != object.buffer) {
     tally.last_buffer = object.buffer;
-    tally.last_touched = &tally.touched[object.buffer];
+    tally.last_touched = &touched(number, *object.buffer);
   }
   tally.last_touched->insert(first, bytes);
+}
+
+TouchedBytes& Checker::touched(std::uint32_t number, const Buffer& buffer) {
+  const abi::Access& access = module_.accesses[number];
+  return touched_.try_emplace({Line{access.file, access.line}, &buffer}, buffer.size()).first->second;
 }
 
 void Checker::add_cost(KernelCost& kernel) const {
   constexpr std::uint64_t kFlopsOfMatrixMultiply = 2 * 8 * 8 * 8;
   std::map<Line, Cost> lines;
-  std::map<Line, std::map<const Buffer*, ByteSet>> touched_by_line;
-  std::map<const Buffer*, ByteSet> touched;
   for (std::uint32_t number = 0; number < tallies_.size(); ++number) {
     const abi::Access& access = module_.accesses[number];
     const Tally& tally = tallies_[number];
-    const Line line{access.file, access.line};
-    if (tally.device_bytes != 0 || tally.threadgroup_accesses != 0) {
-      Cost& cost = lines[line];
-      if ((access.kind & abi::kReads) != 0) cost.device_bytes_read += tally.device_bytes;
-      if ((access.kind & abi::kWrites) != 0) cost.device_bytes_written += tally.device_bytes;
-      cost.threadgroup_accesses += tally.threadgroup_accesses;
-    }
-    for (const auto& [buffer, bytes] : tally.touched) {
-      touched_by_line[line][buffer].insert(bytes);
-      touched[buffer].insert(bytes);
-    }
+    const bool is_device =
+        access.object < abi::kMaxBuffers && objects_[access.object].is_device && objects_[access.object].buffer != nullptr;
+    const std::uint64_t device_bytes = tally.device_bytes + (is_device ? quick_[number].hits * access.bytes : 0);
+    if (device_bytes == 0 && tally.threadgroup_accesses == 0) continue;
+    Cost& cost = lines[{access.file, access.line}];
+    if ((access.kind & abi::kReads) != 0) cost.device_bytes_read += device_bytes;
+    if ((access.kind & abi::kWrites) != 0) cost.device_bytes_written += device_bytes;
+    cost.threadgroup_accesses += tally.threadgroup_accesses;
   }
-  for (const auto& [line, sets] : touched_by_line) lines[line].distinct_device_bytes = total_size(sets);
+  std::map<const Buffer*, TouchedBytes> touched;
+  for (const auto& [key, bytes] : touched_) {
+    const auto& [line, buffer] = key;
+    const auto found = lines.find(line);
+    if (found == lines.end()) continue;  // never executed
+    found->second.distinct_device_bytes += bytes.size();
+    touched.try_emplace(buffer, buffer->size()).first->second.insert(bytes);
+  }
   for (std::uint32_t number = 0; number < meetings_.size(); ++number) {
     const abi::Site& site = module_.sites[number];
     if (meetings_[number] == 0 || site.service == abi::kStore || site.service == abi::kReconverge) continue;
@@ -147,7 +154,8 @@ void Checker::add_cost(KernelCost& kernel) const {
   }
   std::ranges::sort(kernel.lines, {}, [](const LineCost& line) { return std::pair(line.place.file, line.place.line); });
   // Lines may touch the same bytes.
-  total.distinct_device_bytes = total_size(touched);
+  total.distinct_device_bytes = 0;
+  for (const auto& [buffer, bytes] : touched) total.distinct_device_bytes += bytes.size();
   add(kernel.total, total);
   ++kernel.dispatches;
 }

@@ -226,6 +226,7 @@ void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t t
   set_size(abi::kGridSize, launch.total_threads);
   lane.ordered_buffers = launch.ordered_buffers;
   lane.checker = launch.checker;
+  lane.quick = launch.checker == nullptr ? nullptr : launch.checker->quick();
   lane.block_counts = launch.checker == nullptr ? nullptr : launch.checker->block_counts();
   std::copy(launch.buffers->begin(), launch.buffers->end(), lane.buffers);
   for (std::size_t index = 0; index < abi::kMaxBuffers; ++index)

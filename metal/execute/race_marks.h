@@ -114,16 +114,16 @@ struct DeviceOrder {
   }
 };
 
-// Marks an access of `cells` cells, and returns the mark of what it races with; one of another party if there are several, `when` 0 if
-// there is none.
-template <typename Order>
-Mark mark_access(Cells& cells, const Order& order, std::size_t first, std::size_t count, const Mark& mine, bool reads, bool writes) {
+// Marks an access to `count` cells, of which `at(i)` is the i-th, and returns the mark of what it races with; one of another party if
+// there are several, `when` 0 if there is none.
+template <typename At, typename Order>
+Mark mark_access(const At& at, std::size_t count, const Order& order, const Mark& mine, bool reads, bool writes) {
   Mark rival;
   const auto look_at = [&](const Mark& earlier) {
     if (order.races(earlier, mine) && (rival.when == 0 || Order::is_same_party(rival, mine))) rival = earlier;
   };
-  for (std::size_t number = first; number < first + count; ++number) {
-    Cell& cell = cells[number];
+  for (std::size_t index = 0; index < count; ++index) {
+    Cell& cell = at(index);
     look_at(cell.writer);
     if (writes) {
       look_at(cell.reader);

@@ -3,6 +3,8 @@
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
@@ -46,6 +48,27 @@ llvm::SmallVector<Run> fields_of(const llvm::MemCpyInst& copy) {
   return runs;
 }
 
+// The type that a pointer was made for, as far as that can be told.
+llvm::Type* pointee_of(const llvm::Value* pointer) {
+  if (const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(pointer)) return variable->getAllocatedType();
+  if (const auto* place = llvm::dyn_cast<llvm::GetElementPtrInst>(pointer)) return place->getResultElementType();
+  return nullptr;
+}
+
+// The vector that is copied, if it is one of metal::vec.
+llvm::FixedVectorType* vector_of(const llvm::MemCpyInst& copy, const llvm::DataLayout& layout) {
+  const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy.getLength());
+  for (const auto* pointer : {copy.getRawDest(), copy.getRawSource()}) {
+    auto* type = pointee_of(pointer);
+    if (type == nullptr || length == nullptr || !type->isSized() || layout.getTypeAllocSize(type) != length->getZExtValue()) continue;
+    const auto* holder = llvm::dyn_cast<llvm::StructType>(type);
+    if (holder == nullptr || holder->getNumElements() != 1 || !holder->hasName() || !holder->getName().starts_with("struct.metal::vec"))
+      continue;
+    if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(holder->getElementType(0))) return vector;
+  }
+  return nullptr;
+}
+
 // Of a vector of three, which takes the room of four.
 bool may_be_padded_vector(std::uint64_t bytes) { return bytes == 4 || bytes == 8 || bytes == 16 || bytes == 32; }
 
@@ -65,7 +88,8 @@ bool only_hands_on_padding(const llvm::LoadInst& load) {
 
 }  // namespace
 
-// A copy of a struct becomes copies of its fields: nobody need have written the padding between them.
+// A copy of a vector becomes one access, which SROA cannot take apart; a copy of a struct becomes copies of its fields. Nobody need have
+// written the padding of either.
 void Lockstep::leave_out_padding() {
   llvm::SmallVector<llvm::MemCpyInst*> copies;
   for (auto& function : module_) {
@@ -74,6 +98,13 @@ void Lockstep::leave_out_padding() {
     }
   }
   for (auto* copy : copies) {
+    if (auto* vector = vector_of(*copy, module_.getDataLayout())) {
+      llvm::IRBuilder<> builder(copy);
+      auto* value = builder.CreateAlignedLoad(vector, copy->getSource(), copy->getSourceAlign());
+      builder.CreateAlignedStore(value, copy->getDest(), copy->getDestAlign());
+      copy->eraseFromParent();
+      continue;
+    }
     const auto runs = fields_of(*copy);
     if (runs.empty() || (runs.size() == 1 && runs[0].size == llvm::cast<llvm::ConstantInt>(copy->getLength())->getZExtValue())) continue;
     llvm::IRBuilder<> builder(copy);
@@ -172,11 +203,57 @@ llvm::Value* Lockstep::checked_source(llvm::Instruction& reader, llvm::Value* po
                                 length == nullptr ? 0 : static_cast<std::uint32_t>(length->getZExtValue())},
                                place_of(reader)});
   const auto number = static_cast<std::uint32_t>(ordered_.size() + further_accesses_.size() - 1);
-  auto* call =
-      call_service(builder, abi::kAccess, number, {pointer, builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty())}, builder.getPtrTy());
-  // It only looks: what the kernel knows about memory stays true.
-  call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
-  return call;
+  const auto call = [&](llvm::IRBuilder<>& at) {
+    auto* result = call_service(at, abi::kAccess, number, {pointer, at.CreateZExtOrTrunc(bytes, at.getInt64Ty())}, at.getPtrTy());
+    // It only looks: what the kernel knows about memory stays true.
+    result->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+    return result;
+  };
+  constexpr std::uint64_t kMostNotedAtOnce = 32;
+  if (*object >= abi::kMaxBuffers || length == nullptr || length->getZExtValue() > kMostNotedAtOnce) return call(builder);
+
+  auto* word = builder.getInt64Ty();
+  auto* quick = quick_of(number);
+  const auto member = [&](llvm::IRBuilder<>& at, llvm::Type* type, std::uint64_t offset) {
+    auto* load = at.CreateLoad(type, at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), quick, offset));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    return load;
+  };
+  auto* address = builder.CreatePtrToInt(pointer, word);
+  auto* offset = builder.CreateSub(address, builder.CreatePtrToInt(member(builder, builder.getPtrTy(), offsetof(abi::Quick, data)), word));
+  llvm::Value* is_odd = builder.CreateICmpUGE(offset, member(builder, word, offsetof(abi::Quick, limit)));
+  if (const auto mask = alignment.valueOrOne().value() - 1; mask != 0)
+    is_odd = builder.CreateOr(is_odd, builder.CreateICmpNE(builder.CreateAnd(address, mask), builder.getInt64(0)));
+  llvm::Instruction* rare = nullptr;
+  llvm::Instruction* usual = nullptr;
+  llvm::SplitBlockAndInsertIfThenElse(is_odd, &reader, &rare, &usual, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+  llvm::IRBuilder<> seldom(rare);
+  auto* elsewhere = call(seldom);
+  llvm::IRBuilder<> mostly(usual);
+  const auto change = [&](llvm::Value* place, const auto& how) {
+    auto* load = mostly.CreateAlignedLoad(word, place, llvm::Align(1));
+    mostly.CreateAlignedStore(how(load), place, llvm::Align(1));
+  };
+  change(mostly.CreateConstInBoundsGEP1_64(mostly.getInt8Ty(), quick, offsetof(abi::Quick, hits)),
+         [&](llvm::Value* hits) { return mostly.CreateAdd(hits, mostly.getInt64(1)); });
+  auto* bits = mostly.CreateShl(mostly.getInt64((std::uint64_t{1} << length->getZExtValue()) - 1), mostly.CreateAnd(address, 7));
+  auto* place = mostly.CreateAdd(mostly.CreateLShr(address, 3), member(mostly, word, offsetof(abi::Quick, touched)));
+  change(mostly.CreateIntToPtr(place, mostly.getPtrTy()), [&](llvm::Value* touched) { return mostly.CreateOr(touched, bits); });
+  llvm::IRBuilder<> behind(&reader);
+  auto* result = behind.CreatePHI(behind.getPtrTy(), 2);
+  result->addIncoming(elsewhere, rare->getParent());
+  result->addIncoming(pointer, usual->getParent());
+  return result;
+}
+
+llvm::Value* Lockstep::quick_of(std::uint32_t access) {
+  llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
+  if (quick_ == nullptr) {
+    quick_ = top.CreateLoad(top.getPtrTy(), lane_member(top, offsetof(abi::Lane, quick)));
+  } else {
+    top.SetInsertPoint(llvm::cast<llvm::Instruction>(quick_)->getNextNode());
+  }
+  return top.CreateConstInBoundsGEP1_64(top.getInt8Ty(), quick_, access * sizeof(abi::Quick));
 }
 
 llvm::Value* Lockstep::checked_source(llvm::MemTransferInst& transfer) {
@@ -187,11 +264,15 @@ llvm::Value* Lockstep::checked_source(llvm::MemTransferInst& transfer) {
 }
 
 // Behind the routing: every write to memory that lanes share is a call by now, and has been noted.
-void Lockstep::check_reads() {
+llvm::SmallVector<llvm::Instruction*> Lockstep::readers() {
   llvm::SmallVector<llvm::Instruction*> readers;
   for (auto& instruction : llvm::instructions(*entry_)) {
     if (llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::MemTransferInst>(instruction)) readers.push_back(&instruction);
   }
+  return readers;
+}
+
+void Lockstep::check_reads(llvm::ArrayRef<llvm::Instruction*> readers) {
   for (auto* reader : readers) {
     if (auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(reader)) {
       transfer->setSource(checked_source(*transfer));

@@ -110,7 +110,9 @@ class Lockstep {
   llvm::Value* checked_source(llvm::Instruction& reader, llvm::Value* pointer, llvm::Value* bytes, std::uint32_t kind,
                               llvm::MaybeAlign alignment);
   llvm::Value* checked_source(llvm::MemTransferInst& transfer);
-  void check_reads();
+  llvm::SmallVector<llvm::Instruction*> readers();
+  void check_reads(llvm::ArrayRef<llvm::Instruction*> readers);
+  llvm::Value* quick_of(std::uint32_t access);
 
   // ---- arithmetic.cpp
   static std::optional<abi::Operation> operation_of(const llvm::Instruction& instruction);
@@ -141,6 +143,7 @@ class Lockstep {
   std::vector<abi::Service> services_of_sites_;
   llvm::DenseMap<std::uint32_t, std::uint32_t> operations_;  // abi::Site::operation, by site
   bool is_checked_ = false;
+  llvm::Value* quick_ = nullptr;                                // abi::Lane::quick
   std::map<std::uint32_t, AccessNote> site_accesses_;           // of the meeting points that go to memory
   std::vector<std::pair<AccessNote, Place>> further_accesses_;  // of everything else, numbered behind the sites
   struct Variable {

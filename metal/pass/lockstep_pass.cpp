@@ -80,8 +80,10 @@ bool Lockstep::run() {
   number_sites();
   if (module_.getFunction("__assay_traced") != nullptr) trace_device_accesses();
   if (is_checked_) {
-    check_reads();
+    // What watches arithmetic reads too.
+    const auto all = readers();
     watch_arithmetic();
+    check_reads(all);
   }
   replace_position_queries();
   emit_module();

@@ -127,6 +127,8 @@ void Lockstep::route_write(llvm::Instruction& instruction, std::uint32_t site) {
     copy->insertBefore(raw_end);
     before = llvm::IRBuilder<>(meet).CreateBr(tail);
   }
+  auto* copied = llvm::dyn_cast<llvm::MemTransferInst>(&instruction);
+  auto* source = copied == nullptr ? nullptr : is_checked_ ? checked_source(*copied) : copied->getSource();
   llvm::IRBuilder<> builder(before);
   builder.SetCurrentDebugLocation(instruction.getDebugLoc());
   if (store != nullptr) {
@@ -135,10 +137,8 @@ void Lockstep::route_write(llvm::Instruction& instruction, std::uint32_t site) {
     builder.CreateStore(value, slot);
     const auto bytes = module_.getDataLayout().getTypeStoreSize(value->getType()).getFixedValue();
     call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(bytes)}, builder.getVoidTy());
-  } else if (auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(memory)) {
-    call_service(builder, abi::kStore, site,
-                 {destination, is_checked_ ? checked_source(*transfer) : transfer->getSource(),
-                  builder.CreateZExtOrTrunc(transfer->getLength(), builder.getInt64Ty())},
+  } else if (copied != nullptr) {
+    call_service(builder, abi::kStore, site, {destination, source, builder.CreateZExtOrTrunc(copied->getLength(), builder.getInt64Ty())},
                  builder.getVoidTy());
   } else {
     auto* fill = llvm::cast<llvm::MemSetInst>(memory);

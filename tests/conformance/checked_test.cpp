@@ -6,6 +6,7 @@
 
 #include <ostream>
 
+#include "tests/conformance/checked_kernel.h"
 #include "tests/conformance/execute.h"
 
 namespace assay::conformance {
@@ -13,16 +14,6 @@ namespace {
 
 using metal::HazardKind;
 using testing::HasSubstr;
-
-// Line 4 of the result is the first line of `body`.
-std::string checked_kernel(std::string_view body) {
-  return "#include <metal_stdlib>\nusing namespace metal;\nkernel void test(device uint* out [[buffer(0)]], device const uint* in "
-         "[[buffer(1)]], "
-         "device float* scratch [[buffer(2)]], device atomic_uint* counters [[buffer(3)]], threadgroup uint* sh [[threadgroup(0)]], uint t "
-         "[[thread_index_in_threadgroup]], uint sg "
-         "[[simdgroup_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]], uint tg [[threadgroup_position_in_grid]]) {\n" +
-         std::string(body) + "\n}\n";
-}
 
 struct CheckedRow {
   std::string name;
@@ -58,7 +49,7 @@ TEST_P(Checked, FindsItWhereItIsAndNothingElse) {
       continue;
     }
     ASSERT_EQ(findings.size(), 1U) << schedule;
-    EXPECT_EQ(findings[0].kind, row.kind) << findings[0].message;
+    EXPECT_EQ(to_string(findings[0].kind), to_string(row.kind)) << findings[0].message;
     const std::uint32_t second = findings[0].second ? findings[0].second->line - 3 : 0;
     const bool is_swapped = findings[0].first.line - 3 == row.second_line;  // who comes first is the schedule's affair
     EXPECT_EQ(findings[0].first.line - 3, is_swapped ? row.second_line : row.first_line) << findings[0].message;
@@ -67,95 +58,264 @@ TEST_P(Checked, FindsItWhereItIsAndNothingElse) {
   }
 }
 
-const std::string kBarrier = "threadgroup_barrier(mem_flags::mem_threadgroup);\n";
-const std::string kOut = "out[tg * 64 + t] = ";
-
 INSTANTIATE_TEST_SUITE_P(
     Bounds, Checked,
     ::testing::Values(
         CheckedRow{"one_element_too_far", HazardKind::out_of_bounds, kOut + "in[t + 1];", 1, 0,
-                   "bytes 256..259 of 'in' (buffer 1, 256 bytes)"},
+                   "element 64, bytes 256..259 of 'in' (buffer 1, 256 bytes)"},
         CheckedRow{"the_last_element", HazardKind::out_of_bounds, kOut + "in[63 - t];"},
-        CheckedRow{"before_the_start", HazardKind::out_of_bounds, kOut + "in[int(t) - 1];", 1, 0, "4 bytes before the start"},
-        CheckedRow{"written_too_far", HazardKind::out_of_bounds, "out[tg * 64 + t + 129] = 1;", 1, 0, "writes bytes 1024..1027"},
-        CheckedRow{"one_byte_of_a_wide_load", HazardKind::out_of_bounds,
-                   "device const packed_uint4* p = (device const packed_uint4*)(in + 61);\n" + kOut + "p[0].x;", 2, 0, "bytes 244..259"},
-        CheckedRow{"a_wide_load_that_fits", HazardKind::out_of_bounds,
-                   "device const packed_uint4* p = (device const packed_uint4*)(in + 60);\n" + kOut + "p[0].x;"},
+        CheckedRow{"behind_the_last_key_of_the_last_head", HazardKind::out_of_bounds,
+                   std::string("uint sum = 0;\nfor (uint key = t % 16; key <= 16; ++key)\n") +
+                       "if (key < 16 || t == 63) sum += in[t / 16 * 16 + key];\n" + kOut + "sum;",
+                   3, 0, "lane 31 of simdgroup 1 reads element 64"},
         CheckedRow{
-            "through_a_pointer_in_a_struct", HazardKind::out_of_bounds,
-            "struct S { device const uchar* bytes; } s = {(device const uchar*)in};\ns.bytes += 255 + (t == 63);\n" + kOut + "s.bytes[0];",
-            3, 0, "byte 256"},
+            "up_to_the_last_key_of_the_last_head", HazardKind::out_of_bounds,
+            std::string("uint sum = 0;\nfor (uint key = t % 16; key < 16; ++key)\n") + "sum += in[t / 16 * 16 + key];\n" + kOut + "sum;"},
+        CheckedRow{"before_the_start", HazardKind::out_of_bounds, kOut + "in[int(t) - 1];", 1, 0, "4 bytes before the start"},
+        CheckedRow{"from_the_start_on", HazardKind::out_of_bounds, kOut + "in[max(int(t) - 1, 0)];"},
+        CheckedRow{"written_too_far", HazardKind::out_of_bounds, "out[tg * 64 + t + 129] = 1;", 1, 0,
+                   "writes element 256, bytes 1024..1027"},
+        CheckedRow{"written_up_to_the_end", HazardKind::out_of_bounds, "out[tg * 64 + t + 128] = 1;"},
         CheckedRow{"of_threadgroup_memory", HazardKind::out_of_bounds, "sh[t + 193] = t;", 1, 0, "'sh' (threadgroup 0, 1024 bytes)"},
+        CheckedRow{"threadgroup_memory_up_to_the_end", HazardKind::out_of_bounds, "sh[t + 192] = t;"},
         CheckedRow{"of_a_threadgroup_variable", HazardKind::out_of_bounds,
                    "threadgroup uint a[64];\nthreadgroup uint b[64];\nb[t] = t;\na[t + 1] = t;\n", 4, 0,
-                   "a threadgroup variable of 256 bytes"},
+                   "'a' (threadgroup variable, 256 bytes)"},
         CheckedRow{"both_variables_whole", HazardKind::out_of_bounds,
-                   "threadgroup uint a[64];\nthreadgroup uint b[64];\nb[t] = t;\na[t] = t;\n"}),
+                   "threadgroup uint a[64];\nthreadgroup uint b[64];\nb[t] = t;\na[t] = t;\n"},
+        CheckedRow{"an_atomic_too_far", HazardKind::out_of_bounds, "atomic_fetch_add_explicit(counters + 64, 1u, memory_order_relaxed);", 1,
+                   0, "changes element 64, bytes 256..259 of 'counters'"},
+        CheckedRow{"a_struct_that_ends_behind", HazardKind::out_of_bounds,
+                   "struct S { uint a[3]; };\n" + kOut + "((device const S*)in)[t % 22].a[2];", 2, 0, "bytes 260..263"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Pointers, Checked,
+    ::testing::Values(
+        CheckedRow{
+            "of_a_struct", HazardKind::out_of_bounds,
+            "struct S { device const uchar* bytes; } s = {(device const uchar*)in};\ns.bytes += 255 + (t == 63);\n" + kOut + "s.bytes[0];",
+            3, 0, "byte 256"},
+        CheckedRow{"of_a_struct_within", HazardKind::out_of_bounds,
+                   "struct S { device const uchar* bytes; } s = {(device const uchar*)in};\ns.bytes += 255;\n" + kOut + "s.bytes[0];"},
+        CheckedRow{"cast_and_moved", HazardKind::out_of_bounds,
+                   "device const half* h = (device const half*)in + 2 * t;\n++h;\n++h;\n" + kOut + "uint(h[0]);", 4, 0, "bytes 256..257"},
+        CheckedRow{"cast_and_moved_within", HazardKind::out_of_bounds,
+                   "device const half* h = (device const half*)in + 2 * t;\n++h;\n" + kOut + "uint(h[0]);"},
+        CheckedRow{"handed_to_a_helper", HazardKind::out_of_bounds,
+                   "auto last = [](device const uint* p, uint n) {\nreturn p[n];\n};\n" + kOut + "last(in, 64);", 2, 0, "element 64"},
+        CheckedRow{"handed_to_a_helper_within", HazardKind::out_of_bounds,
+                   "auto last = [](device const uint* p, uint n) {\nreturn p[n];\n};\n" + kOut + "last(in, 63);"},
+        CheckedRow{"a_reference", HazardKind::out_of_bounds, "device uint& r = out[256];\nr = 1;", 2, 0, "element 256"},
+        CheckedRow{"a_reference_within", HazardKind::out_of_bounds, "device uint& r = out[255 - tg * 64 - t];\nr = 1;"},
+        CheckedRow{"of_two_buffers", HazardKind::out_of_bounds,
+                   "device const uint* p = t % 2 == 0 ? in : (device const uint*)counters;\n" + kOut + "p[64];", 2, 0, "element 64"},
+        CheckedRow{"of_two_buffers_within", HazardKind::out_of_bounds,
+                   "device const uint* p = t % 2 == 0 ? in : (device const uint*)counters;\n" + kOut + "p[63];"},
+        CheckedRow{"an_array_in_a_threadgroup_struct", HazardKind::out_of_bounds, "threadgroup struct { uint a[32]; } s;\ns.a[t] = t;", 2,
+                   0, "128 bytes"}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Uninitialised, Checked,
-    ::testing::Values(CheckedRow{"scratch_before_it_is_written", HazardKind::uninitialised_read, kOut + "as_type<uint>(scratch[0]);", 1, 0,
-                                 "nobody has written byte 0"},
-                      CheckedRow{"scratch_that_is_written", HazardKind::uninitialised_read,
-                                 "if (tg == 0) scratch[t] = 1.0f;\nif (tg == 0) " + kOut + "as_type<uint>(scratch[t]);"},
-                      CheckedRow{"threadgroup_memory", HazardKind::uninitialised_read,
-                                 "if (t < 63) sh[t] = t;\n" + kBarrier + kOut + "sh[t];", 3, 0, "bytes 252..255 of 'sh'"},
-                      CheckedRow{"threadgroup_memory_whole", HazardKind::uninitialised_read,
-                                 "sh[t] = t;\n" + kBarrier + kOut + "sh[63 - t];"},
-                      CheckedRow{"half_of_a_word", HazardKind::uninitialised_read,
-                                 "((threadgroup half*)sh)[2 * t] = 1.0h;\n" + kOut + "sh[t];", 2, 0, "and nobody has written byte 2"},
-                      CheckedRow{"both_halves", HazardKind::uninitialised_read,
-                                 "((threadgroup half*)sh)[2 * t] = 1.0h;\n((threadgroup half*)sh)[2 * t + 1] = 1.0h;\n" + kOut + "sh[t];"},
-                      CheckedRow{"of_the_threadgroup_before", HazardKind::uninitialised_read, "if (tg == 0) sh[t] = t;\n" + kOut + "sh[t];",
-                                 2, 0, "(threadgroup 1, 0, 0)"}),
+    ::testing::Values(
+        CheckedRow{"scratch_before_it_is_written", HazardKind::uninitialised_read, kOut + "as_type<uint>(scratch[0]);", 1, 0,
+                   "nobody has written byte 0"},
+        CheckedRow{"scratch_that_is_written", HazardKind::uninitialised_read,
+                   "if (tg == 0) scratch[t] = 1.0f;\nif (tg == 0) " + kOut + "as_type<uint>(scratch[t]);"},
+        CheckedRow{"threadgroup_memory", HazardKind::uninitialised_read, "if (t < 63) sh[t] = t;\n" + kBarrier + kOut + "sh[t];", 3, 0,
+                   "bytes 252..255 of 'sh'"},
+        CheckedRow{"threadgroup_memory_whole", HazardKind::uninitialised_read, "sh[t] = t;\n" + kBarrier + kOut + "sh[63 - t];"},
+        CheckedRow{"half_of_a_word", HazardKind::uninitialised_read,
+                   "if (t == 0) ((threadgroup half*)sh)[0] = 1.0h;\nif (t == 0) " + kOut + "sh[0];", 2, 0, "nobody has written byte 2"},
+        CheckedRow{"both_halves", HazardKind::uninitialised_read,
+                   "((threadgroup half*)sh)[2 * t] = 1.0h;\n((threadgroup half*)sh)[2 * t + 1] = 1.0h;\n" + kOut + "sh[t];"},
+        CheckedRow{"of_the_threadgroup_before", HazardKind::uninitialised_read, "if (tg == 0) sh[t] = t;\n" + kOut + "sh[t];", 2, 0,
+                   "(threadgroup 1, 0, 0)"},
+        CheckedRow{"one_component_missing", HazardKind::uninitialised_read,
+                   "if (t == 0 && tg == 0) ((device float2*)scratch)[0].x = 1.0f;\nif (t == 0 && tg == 0) " + kOut +
+                       "uint(((device float2*)scratch)[0].y);",
+                   2, 0, "nobody has written byte 4"},
+        CheckedRow{"one_component_read", HazardKind::uninitialised_read,
+                   "if (t == 0 && tg == 0) ((device float2*)scratch)[0].x = 1.0f;\nif (t == 0 && tg == 0) " + kOut +
+                       "uint(((device float2*)scratch)[0].x);"},
+        CheckedRow{"an_atomic_nobody_set", HazardKind::uninitialised_read,
+                   "threadgroup atomic_uint n;\natomic_fetch_add_explicit(&n, 1u, memory_order_relaxed);", 2, 0,
+                   "nobody has written byte 0"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Padding, Checked,
+    ::testing::Values(
+        CheckedRow{"of_a_struct", HazardKind::uninitialised_read,
+                   "struct S { uchar a; uint b; };\nthreadgroup S s[64];\ns[t].a = 1;\ns[t].b = 2;\nS copy = s[t];\ns[t] = copy;\n" + kOut +
+                       "s[t].b;"},
+        CheckedRow{
+            "of_a_struct_between_arrays", HazardKind::uninitialised_read,
+            "struct S { uchar a; uint b; };\nthreadgroup S s[128];\ns[t].a = 1;\ns[t].b = 2;\ns[64 + t] = s[t];\n" + kOut + "s[64 + t].a;"},
+        CheckedRow{"of_a_vector_of_three", HazardKind::uninitialised_read,
+                   "threadgroup float3 v[64];\nv[t].x = 1;\nv[t].y = 2;\nv[t].z = 3;\nfloat3 copy = v[t];\nv[t] = copy * 2;\n" + kOut +
+                       "uint(v[t].z);"},
+        CheckedRow{"of_a_vector_of_three_between_arrays", HazardKind::uninitialised_read,
+                   "threadgroup float3 v[128];\nv[t].x = 1;\nv[t].y = 2;\nv[t].z = 3;\nv[64 + t] = v[t];\n" + kOut + "uint(v[64 + t].z);"},
+        CheckedRow{
+            "of_a_vector_of_three_changed", HazardKind::uninitialised_read,
+            "threadgroup float3 v[128];\nv[t].x = 1;\nv[t].y = 2;\nv[t].z = 3;\nfloat3 copy = v[t];\ncopy.x = 4;\nv[64 + t] = copy;\n" +
+                kOut + "uint(v[64 + t].z);"},
+        CheckedRow{"of_a_vector_of_three_a_component_is_missing", HazardKind::uninitialised_read,
+                   "threadgroup float3 v[64];\nv[t].x = 1;\nv[t].y = 2;\nfloat3 copy = v[t] * 2;\n" + kOut + "uint(copy.z);", 4, 0,
+                   "uninitialised"},
+        CheckedRow{"packed_has_none", HazardKind::uninitialised_read,
+                   "threadgroup packed_float3 v[64];\nv[t] = packed_float3(1, 2, 3);\nfloat3 copy = v[t];\n" + kOut + "uint(copy.z);"},
+        CheckedRow{"neighbours_of_a_bfloat", HazardKind::uninitialised_read,
+                   "threadgroup bfloat* b = (threadgroup bfloat*)sh;\nb[t] = bfloat(1.0f);\n" + kBarrier +
+                       "bfloat2 pair = ((threadgroup bfloat2*)b)[t / 2];\n" + kOut + "uint(pair.y);"}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Alignment, Checked,
-    ::testing::Values(CheckedRow{"float4_at_8_bytes", HazardKind::misaligned_access, kOut + "((device const uint4*)(in + 2))[0].x;", 1, 0,
-                                 "a multiple of 16"},
-                      CheckedRow{"float4_at_16_bytes", HazardKind::misaligned_access, kOut + "((device const uint4*)(in + 4))[0].x;"},
-                      CheckedRow{"float2_at_4_bytes", HazardKind::misaligned_access, kOut + "((device const uint2*)(in + 1))[0].x;", 1, 0,
-                                 "a multiple of 8"},
-                      CheckedRow{"packed_at_4_bytes", HazardKind::misaligned_access, kOut + "((device const packed_uint2*)(in + 1))[0].x;"},
-                      CheckedRow{"a_word_at_2_bytes", HazardKind::misaligned_access,
-                                 kOut + "*(device const uint*)((device const uchar*)in + 2);", 1, 0, "a multiple of 4"},
-                      CheckedRow{"a_short_at_2_bytes", HazardKind::misaligned_access,
-                                 kOut + "*(device const ushort*)((device const uchar*)in + 2);"}),
+    ::testing::Values(
+        CheckedRow{"float4_at_8_bytes", HazardKind::misaligned_access,
+                   "const float4 v = ((device const float4*)(in + 2))[0];\n" + kOut + "as_type<uint>(v.w);", 1, 0, "a multiple of 16"},
+        CheckedRow{"float4_at_16_bytes", HazardKind::misaligned_access,
+                   "const float4 v = ((device const float4*)(in + 4))[0];\n" + kOut + "as_type<uint>(v.w);"},
+        CheckedRow{"uint2_at_4_bytes", HazardKind::misaligned_access,
+                   "const uint2 v = ((device const uint2*)(in + 1))[0];\n" + kOut + "v.y;", 1, 0, "a multiple of 8"},
+        CheckedRow{"packed_at_4_bytes", HazardKind::misaligned_access,
+                   "const uint2 v = ((device const packed_uint2*)(in + 1))[0];\n" + kOut + "v.y;"},
+        CheckedRow{"a_word_at_2_bytes", HazardKind::misaligned_access, kOut + "*(device const uint*)((device const uchar*)in + 2);", 1, 0,
+                   "a multiple of 4"},
+        CheckedRow{"a_short_at_2_bytes", HazardKind::misaligned_access, kOut + "*(device const ushort*)((device const uchar*)in + 2);"},
+        CheckedRow{"written_at_8_bytes", HazardKind::misaligned_access, "((threadgroup float4*)(sh + 8 * lane + 2))[0] = float4(1);", 1, 0,
+                   "writes"}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
-    Races, Checked,
+    ThreadgroupRaces, Checked,
     ::testing::Values(
         CheckedRow{"missing_threadgroup_barrier", HazardKind::threadgroup_race,
-                   "sh[t] = t;\nsh[64 + t] = 0;\n" + kBarrier + "sh[t] = 1;\n" + kOut + "sh[63 - t];", 4, 5, "which lane"},
-        CheckedRow{"with_it", HazardKind::threadgroup_race, "sh[t] = t;\n" + kBarrier + kOut + "sh[63 - t];"},
-        CheckedRow{"barrier_that_fences_nothing", HazardKind::threadgroup_race,
-                   "sh[t] = t;\n" + kBarrier + "sh[t] = t + 1;\nthreadgroup_barrier(mem_flags::mem_none);\n" + kOut + "sh[63 - t];", 3, 5,
+                   "sh[t] = t;\nsh[64 + t] = 0;\n" + kBarrier + "sh[t] = 1;\n" + kOut + "sh[t ^ 32];", 4, 5, "nothing orders them"},
+        CheckedRow{"with_it", HazardKind::threadgroup_race,
+                   "sh[t] = t;\nsh[64 + t] = 0;\n" + kBarrier + "sh[t] = 1;\n" + kBarrier + kOut + "sh[t ^ 32];"},
+        CheckedRow{"a_simdgroup_barrier_does_not_do", HazardKind::threadgroup_race,
+                   "sh[t] = t;\n" + kBarrier + "sh[t] = 1;\nsimdgroup_barrier(mem_flags::mem_threadgroup);\n" + kOut + "sh[t ^ 32];", 3, 5,
                    "between simdgroups"},
         CheckedRow{"read_before_the_next_write", HazardKind::threadgroup_race,
                    "for (uint i = 0; i < 3; ++i) {\nsh[t] = t + i;\n" + kBarrier + kOut + "sh[t ^ 32];\n}", 2, 4, "nothing orders them"},
         CheckedRow{"with_a_second_barrier", HazardKind::threadgroup_race,
                    "for (uint i = 0; i < 3; ++i) {\nsh[t] = t + i;\n" + kBarrier + kOut + "sh[t ^ 32];\n" + kBarrier + "}"},
-        CheckedRow{"loop_carried_within_one_simdgroup", HazardKind::simdgroup_race,
+        CheckedRow{"different_values_to_one_place", HazardKind::threadgroup_race, "sh[lane] = sg;", 1, 1, "writes"},
+        CheckedRow{"neighbouring_bytes", HazardKind::threadgroup_race, "((threadgroup uchar*)sh)[t] = uchar(sg);"},
+        CheckedRow{"a_plain_read_of_an_atomic", HazardKind::threadgroup_race,
+                   "threadgroup atomic_uint n;\nif (t == 0) atomic_store_explicit(&n, 0u, memory_order_relaxed);\n" + kBarrier +
+                       "if (sg == 1) atomic_fetch_add_explicit(&n, 1u, memory_order_relaxed);\nif (sg == 0) " + kOut +
+                       "*(threadgroup uint*)&n;",
+                   4, 5, "nothing orders them"},
+        CheckedRow{"atomics", HazardKind::threadgroup_race,
+                   "threadgroup atomic_uint n;\nif (t == 0) atomic_store_explicit(&n, 0u, memory_order_relaxed);\n" + kBarrier +
+                       "atomic_fetch_add_explicit(&n, 1u, memory_order_relaxed);\n"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    UnfencedBarriers, Checked,
+    ::testing::Values(
+        CheckedRow{"mem_none", HazardKind::unfenced_barrier, "sh[t] = t;\n" + kUnfenced + kOut + "sh[t ^ 32];", 1, 3,
+                   "test.metal:5 does not fence"},
+        CheckedRow{"mem_threadgroup", HazardKind::unfenced_barrier, "sh[t] = t;\n" + kBarrier + kOut + "sh[t ^ 32];"},
+        CheckedRow{"mem_device", HazardKind::unfenced_barrier,
+                   "sh[t] = t;\nthreadgroup_barrier(mem_flags::mem_device);\n" + kOut + "sh[t ^ 32];", 1, 3, "test.metal:5 does not fence"},
+        CheckedRow{"both_flags", HazardKind::unfenced_barrier,
+                   "sh[t] = t;\nthreadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);\n" + kOut + "sh[t ^ 32];"},
+        CheckedRow{"before_the_next_write", HazardKind::unfenced_barrier,
+                   "for (uint i = 0; i < 3; ++i) {\nsh[t] = t + i;\n" + kBarrier + kOut + "sh[t ^ 32];\n" + kUnfenced + "}", 2, 4,
+                   "does not fence"},
+        CheckedRow{"of_what_needs_none", HazardKind::unfenced_barrier, "sh[t] = t;\n" + kUnfenced + kOut + "sh[t];"},
+        CheckedRow{"of_two_barriers_one", HazardKind::unfenced_barrier, "sh[t] = t;\n" + kBarrier + kUnfenced + kOut + "sh[t ^ 32];"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    SimdgroupRaces, Checked,
+    ::testing::Values(
+        CheckedRow{"loop_carried_write_after_read", HazardKind::simdgroup_race,
                    "if (sg == 0) for (uint i = 0; i < 3; ++i) {\nsh[lane] = lane + i;\nsimdgroup_barrier(mem_flags::mem_threadgroup);\n" +
                        kOut + "sh[lane ^ 1];\n}",
                    2, 4, "within a simdgroup"},
-        CheckedRow{"with_a_simdgroup_barrier", HazardKind::simdgroup_race,
+        CheckedRow{"with_a_second_barrier", HazardKind::simdgroup_race,
                    "if (sg == 0) for (uint i = 0; i < 3; ++i) {\nsh[lane] = lane + i;\nsimdgroup_barrier(mem_flags::mem_threadgroup);\n" +
                        kOut + "sh[lane ^ 1];\nsimdgroup_barrier(mem_flags::mem_threadgroup);\n}"},
-        CheckedRow{"different_values_to_one_place", HazardKind::threadgroup_race, "sh[lane] = sg;", 1, 1, "writes"},
-        CheckedRow{"equal_values_to_one_place", HazardKind::identical_writes, "sh[lane] = lane;", 1, 1, "identical"},
-        CheckedRow{"atomics", HazardKind::threadgroup_race,
-                   "threadgroup atomic_uint n;\nif (t == 0) atomic_store_explicit(&n, 0u, memory_order_relaxed);\n" + kBarrier +
-                       "atomic_fetch_add_explicit(&n, 1u, memory_order_relaxed);\n"},
+        CheckedRow{"neighbour_without_a_barrier", HazardKind::simdgroup_race, "sh[t] = t;\n" + kOut + "sh[t ^ 1];", 1, 2,
+                   "within a simdgroup"},
+        CheckedRow{"its_own_slot", HazardKind::simdgroup_race, "sh[t] = t;\n" + kOut + "sh[t];"},
+        CheckedRow{"a_barrier_that_fences_device_memory", HazardKind::simdgroup_race,
+                   "sh[t] = t;\nsimdgroup_barrier(mem_flags::mem_device);\n" + kOut + "sh[t ^ 1];", 1, 3, "within a simdgroup"},
+        CheckedRow{"what_several_read", HazardKind::simdgroup_race,
+                   "if (t == 31) sh[0] = 1;\n" + kBarrier + "if (sg == 0) " + kOut + "sh[0];\nif (t == 31) sh[0] = 2;", 3, 4, ""},
+        CheckedRow{"what_several_read_behind_a_barrier", HazardKind::simdgroup_race,
+                   "if (t == 31) sh[0] = 1;\n" + kBarrier + "if (sg == 0) " + kOut + "sh[0];\n" + kBarrier + "if (t == 31) sh[0] = 2;"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    DeviceRaces, Checked,
+    ::testing::Values(
         CheckedRow{"two_threadgroups_one_element", HazardKind::device_race, "out[t] = tg;", 1, 1, "between threadgroups"},
         CheckedRow{"an_element_each", HazardKind::device_race, kOut + "tg;"},
         CheckedRow{"one_threadgroup_reads_anothers", HazardKind::device_race,
                    "if (tg == 0) scratch[t] = 1.0f;\nif (tg == 1) out[t] = as_type<uint>(scratch[63 - t]);", 1, 2, "between threadgroups"},
-        CheckedRow{"device_atomics", HazardKind::device_race, "atomic_fetch_add_explicit(counters + lane, 1u, memory_order_relaxed);"}),
+        CheckedRow{"each_reads_its_own", HazardKind::device_race, kOut + "tg;\nout[128 + tg * 64 + t] = out[tg * 64 + t];"},
+        CheckedRow{"one_writes_what_another_read", HazardKind::device_race,
+                   "if (tg == 0) out[t] = atomic_load_explicit(counters + t, memory_order_relaxed);\nif (tg == 1) *(device uint*)(counters "
+                   "+ t) = 1;",
+                   1, 2, "between threadgroups"},
+        CheckedRow{"atomics", HazardKind::device_race, "atomic_fetch_add_explicit(counters + lane, 1u, memory_order_relaxed);"},
+        CheckedRow{"halves_of_a_word", HazardKind::device_race, "((device ushort*)out)[2 * t + tg] = 1;"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    IdenticalWrites, Checked,
+    ::testing::Values(CheckedRow{"of_two_simdgroups", HazardKind::identical_writes, "sh[lane] = lane;", 1, 1, "identical"},
+                      CheckedRow{"of_one", HazardKind::identical_writes, "if (sg == 0) sh[lane] = lane;"},
+                      CheckedRow{"of_two_threadgroups", HazardKind::identical_writes, "out[t] = t;", 1, 1, "identical"},
+                      CheckedRow{"of_one_threadgroup", HazardKind::identical_writes, "if (tg == 0) out[t] = t;"},
+                      CheckedRow{"of_all_lanes", HazardKind::identical_writes, "if (sg == 0) sh[0] = 3;", 1, 1, "identical"},
+                      CheckedRow{"of_one_lane", HazardKind::identical_writes, "if (t == 0) sh[0] = 3;"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    NonfiniteResults, Checked,
+    ::testing::Values(
+        CheckedRow{"a_product", HazardKind::nonfinite_result, kFloat + kOut + "as_type<uint>(x * 1e38f);", 2, 0,
+                   "infinity from finite operands"},
+        CheckedRow{"a_large_product", HazardKind::nonfinite_result, kFloat + kOut + "as_type<uint>(x * 1e37f);"},
+        CheckedRow{"a_half", HazardKind::nonfinite_result, kFloat + "const half h = half(x * 10000.0f);\n" + kOut + "as_type<ushort>(h);",
+                   2, 0, "70000 converted to half"},
+        CheckedRow{"a_large_half", HazardKind::nonfinite_result,
+                   kFloat + "const half h = half(x * 9000.0f);\n" + kOut + "as_type<ushort>(h);"},
+        CheckedRow{"a_bfloat", HazardKind::nonfinite_result,
+                   kFloat + "const bfloat b = bfloat(x * 0.0f + 3.4e38f);\n" + kOut + "as_type<ushort>(b);", 2, 0, "converted to bfloat"},
+        CheckedRow{"a_division_by_zero", HazardKind::nonfinite_result, kFloat + kOut + "as_type<uint>(1.0f / (x - 7.0f));", 2, 0,
+                   "computes 1 / 0"},
+        CheckedRow{"a_division", HazardKind::nonfinite_result, kFloat + kOut + "as_type<uint>(1.0f / (x - 6.0f));"},
+        CheckedRow{"one_component", HazardKind::nonfinite_result,
+                   kFloat + "const float4 v = float4(1, 2, 3, x) * 1e38f;\n" + kOut + "as_type<uint>(v.w);", 2, 0, "7 * 1e+38 (float)"},
+        CheckedRow{"a_root", HazardKind::nonfinite_result, kFloat + kOut + "as_type<uint>(sqrt(x - 8.0f));", 2, 0,
+                   "NaN from finite operands"},
+        CheckedRow{"a_logarithm", HazardKind::nonfinite_result, kFloat + kOut + "as_type<uint>(log(x - 7.0f));", 2, 0,
+                   "infinity from finite operands"},
+        CheckedRow{"of_infinity", HazardKind::nonfinite_result,
+                   kFloat + "const float m = max(-INFINITY, x);\n" + kOut + "as_type<uint>(exp(-INFINITY - m) + exp(-INFINITY));"},
+        CheckedRow{"of_nan", HazardKind::nonfinite_result, kFloat + kOut + "as_type<uint>(x == 7.0f ? NAN * x : x);"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    BarrierDivergence, Checked,
+    ::testing::Values(CheckedRow{"half_a_simdgroup", HazardKind::barrier_divergence, "if (lane < 16) " + kBarrier, 1, 0, "16 lanes"},
+                      CheckedRow{"one_threadgroup", HazardKind::barrier_divergence, "if (tg == 0) " + kBarrier},
+                      CheckedRow{"one_simdgroup", HazardKind::barrier_divergence, "if (sg == 0) " + kBarrier, 1, 0, "had returned"},
+                      CheckedRow{"a_simdgroup_barrier_of_one", HazardKind::barrier_divergence,
+                                 "if (sg == 0) simdgroup_barrier(mem_flags::mem_threadgroup);"},
+                      CheckedRow{"two_barriers", HazardKind::barrier_divergence,
+                                 "if (sg == 0) {\n" + kBarrier + "} else {\n" + kBarrier + "}", 2, 4, "went to another"},
+                      CheckedRow{"in_a_loop", HazardKind::barrier_divergence, "for (uint i = 0; i < tg; ++i) " + kBarrier}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
