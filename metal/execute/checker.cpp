@@ -123,9 +123,8 @@ void Checker::make_quick() {
     quick.limit = object.size - access.bytes + 1;
     // Constant memory costs nothing: what is noted of it goes by the board.
     const std::byte* start = object.data - object.first;
-    TouchedBytes& bits = object.is_device && object.buffer != nullptr
-                             ? touched(number, *object.buffer)
-                             : unnoted_.emplace_back(object.first + object.size + kBitsInByte);
+    TouchedBytes& bits = object.is_device && object.buffer != nullptr ? touched(number, *object.buffer)
+                                                                      : unnoted_.emplace_back(object.first + object.size + kBitsInByte);
     quick.touched = reinterpret_cast<std::uintptr_t>(bits.bits()) - (reinterpret_cast<std::uintptr_t>(start) >> 3);
   }
 }

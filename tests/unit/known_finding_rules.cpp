@@ -224,8 +224,8 @@ TEST(KnownFindingShows, EachSignatureFiresOnItsVerdictAndOnNoOther) {
   EXPECT_TRUE(finding("n > 0", "timeout || nan").is_shown_by(with_nans()));
 }
 
-Verdict settled(Verdict verdict, const kernels::Variant& variant) {
-  settle_known_findings(known_findings_of(variant), verdict);
+Verdict settled(Verdict verdict, const kernels::Variant& variant, metal::Policy policy = metal::Policy::native) {
+  settle_known_findings(known_findings_of(variant), verdict, policy);
   return verdict;
 }
 
@@ -285,6 +285,31 @@ TEST(KnownFindingSettles, WhatShowsMoreThanDeclaredStaysAFailure) {
   hazards.hazards.push_back(hazards.hazards.front());
   hazards.hazards.back().first.line = 50;
   EXPECT_EQ(settled(hazards, variant_with("n == 33", "hazard:invalid_access@41")).status, Status::hazard);
+}
+
+TEST(KnownFindingSettles, WhatCheckedAloneCanShowHoldsUnderItAlone) {
+  const kernels::Variant variant = variant_with("n == 33", "hazard:misaligned_access");
+  EXPECT_EQ(settled(verdict_of(Status::passed), variant).status, Status::passed);
+  EXPECT_EQ(settled(verdict_of(Status::passed), variant, metal::Policy::checked).status, Status::failed) << "it no longer shows";
+  const Verdict misaligned = with_hazard(metal::HazardKind::misaligned_access, "kernel.metal", 41);
+  EXPECT_EQ(settled(misaligned, variant, metal::Policy::checked).status, Status::known);
+  EXPECT_EQ(settled(misaligned, variant_with("n == 33", "hazard:device_race"), metal::Policy::checked).status, Status::hazard);
+  // Both policies can show one of these.
+  EXPECT_EQ(settled(verdict_of(Status::passed), variant_with("n == 33", "nan || hazard:misaligned_access")).status, Status::failed);
+}
+
+TEST(KnownFindingSettles, WhatIsOutOfBoundsUnderCheckedIsTheInvalidAccessOfNative) {
+  const Verdict outside = with_hazard(metal::HazardKind::out_of_bounds, "kernel.metal", 41);
+  EXPECT_EQ(settled(outside, variant_with("n == 33", "hazard:invalid_access"), metal::Policy::checked).status, Status::known);
+  EXPECT_EQ(settled(outside, variant_with("n == 33", "hazard:barrier_divergence"), metal::Policy::checked).status, Status::hazard);
+}
+
+TEST(KnownFindingSettles, ADeclaredHazardUnderCheckedExcusesADeclaredOutput) {
+  kernels::Variant variant = variant_with("n == 33", "nan");
+  const Verdict misaligned = with_hazard(metal::HazardKind::misaligned_access, "kernel.metal", 41);
+  EXPECT_EQ(settled(misaligned, variant, metal::Policy::checked).status, Status::hazard) << "the hazard is not declared";
+  variant.known_findings.push_back({"n == 33", "hazard:misaligned_access", "", 20});
+  EXPECT_EQ(settled(misaligned, variant, metal::Policy::checked).status, Status::known);
 }
 
 TEST(KnownFindingSettles, EveryFindingThatMatchesMustShow) {
