@@ -293,7 +293,8 @@ TEST(KnownFindingSettles, WhatCheckedAloneCanShowHoldsUnderItAlone) {
   EXPECT_EQ(settled(verdict_of(Status::passed), variant, metal::Policy::checked).status, Status::failed) << "it no longer shows";
   const Verdict misaligned = with_hazard(metal::HazardKind::misaligned_access, "kernel.metal", 41);
   EXPECT_EQ(settled(misaligned, variant, metal::Policy::checked).status, Status::known);
-  EXPECT_EQ(settled(misaligned, variant_with("n == 33", "hazard:race_between_threadgroups"), metal::Policy::checked).status, Status::hazard);
+  EXPECT_EQ(settled(misaligned, variant_with("n == 33", "hazard:race_between_threadgroups"), metal::Policy::checked).status,
+            Status::hazard);
   // Both policies can show one of these.
   EXPECT_EQ(settled(verdict_of(Status::passed), variant_with("n == 33", "nan || hazard:misaligned_access")).status, Status::failed);
 }
