@@ -96,6 +96,7 @@ struct Cost {
   std::uint64_t half_operations = 0;
   std::uint64_t bfloat_operations = 0;
   friend bool operator==(const Cost&, const Cost&) = default;
+  Cost& operator+=(const Cost& part);
 };
 struct LineCost {
   SourceLocation place;

@@ -10,6 +10,23 @@
 #include "metal/execute/lanes.h"
 #include "metal/execute/scalars.h"
 
+namespace assay::metal {
+
+Cost& Cost::operator+=(const Cost& part) {
+  device_bytes_read += part.device_bytes_read;
+  device_bytes_written += part.device_bytes_written;
+  distinct_device_bytes += part.distinct_device_bytes;
+  threadgroup_accesses += part.threadgroup_accesses;
+  simdgroup_calls += part.simdgroup_calls;
+  barriers += part.barriers;
+  float_operations += part.float_operations;
+  half_operations += part.half_operations;
+  bfloat_operations += part.bfloat_operations;
+  return *this;
+}
+
+}  // namespace assay::metal
+
 namespace assay::metal::execute {
 
 namespace {
@@ -52,18 +69,6 @@ std::string formula(const abi::Operation& operation, const std::array<double, 3>
       return text;
     }
   }
-}
-
-void add(Cost& total, const Cost& part) {
-  total.device_bytes_read += part.device_bytes_read;
-  total.device_bytes_written += part.device_bytes_written;
-  total.distinct_device_bytes += part.distinct_device_bytes;
-  total.threadgroup_accesses += part.threadgroup_accesses;
-  total.simdgroup_calls += part.simdgroup_calls;
-  total.barriers += part.barriers;
-  total.float_operations += part.float_operations;
-  total.half_operations += part.half_operations;
-  total.bfloat_operations += part.bfloat_operations;
 }
 
 }  // namespace
@@ -147,16 +152,16 @@ void Checker::add_cost(KernelCost& kernel) const {
   }
   Cost total;
   for (const auto& [line, cost] : lines) {
-    add(total, cost);
+    total += cost;
     const SourceLocation place = findings_.location(line);
     const auto found = std::ranges::find(kernel.lines, place, &LineCost::place);
-    add(found == kernel.lines.end() ? kernel.lines.emplace_back(place, Cost{}).cost : found->cost, cost);
+    (found == kernel.lines.end() ? kernel.lines.emplace_back(place, Cost{}).cost : found->cost) += cost;
   }
   std::ranges::sort(kernel.lines, {}, [](const LineCost& line) { return std::pair(line.place.file, line.place.line); });
   // Lines may touch the same bytes.
   total.distinct_device_bytes = 0;
   for (const auto& [buffer, bytes] : touched) total.distinct_device_bytes += bytes.size();
-  add(kernel.total, total);
+  kernel.total += total;
   ++kernel.dispatches;
 }
 
