@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kBitsInByte = 8;
 
 // Of mem_flags.
+constexpr std::uint32_t kFencesDevice = 1;
 constexpr std::uint32_t kFencesThreadgroup = 2;
 
 bool reads(const abi::Access& access) { return (access.kind & abi::kReads) != 0; }
@@ -129,10 +130,10 @@ void Checker::make_quick() {
   }
 }
 
-void Checker::begin_threadgroup(std::uint64_t number, Size3 position, std::span<const std::byte> memory,
-                                std::span<const std::uint32_t> offsets, std::span<const std::uint32_t> lengths) {
-  const bool is_first = threadgroup_number_ == 0;
-  threadgroup_number_ = static_cast<std::uint32_t>(number) + 1;
+void Checker::begin_threadgroup(Size3 position, std::span<const std::byte> memory, std::span<const std::uint32_t> offsets,
+                                std::span<const std::uint32_t> lengths) {
+  const bool is_first = device_order_.clock() == 0;
+  device_order_.begin();
   position_ = position;
   order_.begin();
   const auto part = [&](Object& object, std::size_t offset, std::size_t size) {
@@ -160,7 +161,10 @@ void Checker::begin_threadgroup(std::uint64_t number, Size3 position, std::span<
   }
 }
 
-void Checker::threadgroup_barrier(std::uint32_t site, std::uint32_t flags) { order_.barrier((flags & kFencesThreadgroup) != 0, site); }
+void Checker::threadgroup_barrier(std::uint32_t site, std::uint32_t flags) {
+  order_.barrier((flags & kFencesThreadgroup) != 0, site);
+  if ((flags & kFencesDevice) != 0) device_order_.fence();
+}
 
 void Checker::simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags) {
   order_.simdgroup_barrier(simdgroup, (flags & kFencesThreadgroup) != 0);
@@ -228,7 +232,10 @@ void* Checker::access(const Lane& lane, std::uint32_t number, void* address, std
   }
   if (log_ != nullptr) log_->record(address, bytes, writes(access));
   if (reads(access)) check_initialised(lane, number, *object, offset, bytes);
-  if (object->cells != nullptr) check_races(lane, number, *object, offset, bytes, nullptr);
+  if (object->cells != nullptr) {
+    check_races(lane, number, *object, offset, bytes, nullptr);
+    if ((access.kind & abi::kAtomically) != 0) device_order_.atomic(address, reads(access), writes(access));
+  }
   if (writes(access) && object->written != nullptr) object->written->insert(object->first + offset, bytes);
   return address;
 }
@@ -307,9 +314,9 @@ void Checker::check_races(const Lane& lane, std::uint32_t number, const Object& 
                           const void* source) {
   const abi::Access& access = module_.accesses[number];
   const std::size_t first = (object.first + offset) >> device_shift_;
-  const Mark mine{threadgroup_number_, mark_of(access, number, thread_of(lane))};
+  const Mark mine{device_order_.clock(), mark_of(access, number, thread_of(lane))};
   const auto at = [&](std::size_t index) -> Cell& { return (*object.cells)[first + index]; };
-  const Mark rival = mark_access(at, bytes >> device_shift_, DeviceOrder{}, mine, reads(access), writes(access));
+  const Mark rival = mark_access(at, bytes >> device_shift_, device_order_, mine, reads(access), writes(access));
   if (rival.when != 0) [[unlikely]]
     report_race(number, object, offset, bytes, source, mine, rival);
 }
@@ -327,8 +334,10 @@ void Checker::report_race(std::uint32_t number, const Object& object, std::size_
                           : is_unfenced            ? HazardKind::unfenced_barrier
                                                    : HazardKind::threadgroup_race;
   findings_.add(kind, line_of(access), line_of(other), [&] {
-    std::string party = fmt::format("thread {} of threadgroup number {}", rival.thread(), rival.when - 1);
-    if (object.is_threadgroup) {
+    std::string party;
+    if (!object.is_threadgroup) {
+      party = fmt::format("thread {} of threadgroup number {}", rival.thread(), device_order_.threadgroup_of(rival.when));
+    } else {
       party = (rival.who & Mark::kSeveral) != 0 ? fmt::format("several lanes of simdgroup {}", rival.simdgroup()) : who(rival.thread());
     }
     const SourceLocation second = findings_.location(line_of(other));

@@ -3,7 +3,7 @@
 // One checker is made for each dispatch, and its threadgroups run one after the other. Bounds are those of what a pointer was derived
 // from. Two accesses to one byte, of which at least one writes and not both are atomic, race if nothing orders them (race_marks.h): in
 // threadgroup memory, between simdgroups, a threadgroup_barrier that fences threadgroup memory; within a simdgroup, that or a
-// simdgroup_barrier; in device memory, between threadgroups, nothing at all.
+// simdgroup_barrier; in device memory, between threadgroups, atomic operations between barriers that fence it (device_order.h).
 #pragma once
 
 #include <array>
@@ -21,6 +21,7 @@
 #include "metal/buffer.h"
 #include "metal/execute/access_log.h"
 #include "metal/execute/byte_set.h"
+#include "metal/execute/device_order.h"
 #include "metal/execute/findings.h"
 #include "metal/execute/race_marks.h"
 #include "metal/execute/touched_bytes.h"
@@ -48,7 +49,7 @@ class Checker {
           AccessLog* log);
 
   // What the threadgroup's own memory is; `offsets` and `lengths` of the [[threadgroup(n)]] arguments by index.
-  void begin_threadgroup(std::uint64_t number, Size3 position, std::span<const std::byte> memory, std::span<const std::uint32_t> offsets,
+  void begin_threadgroup(Size3 position, std::span<const std::byte> memory, std::span<const std::uint32_t> offsets,
                          std::span<const std::uint32_t> lengths);
 
   // A read, or an atomic operation, of `bytes` bytes that is about to happen. Returns the address to go to: another where this one must
@@ -132,7 +133,7 @@ class Checker {
   std::vector<Cell> threadgroup_cells_;
   unsigned device_shift_ = 0, threadgroup_shift_ = 0;  // of a granule's size
   ThreadgroupOrder order_;
-  std::uint32_t threadgroup_number_ = 0;  // + 1
+  DeviceOrder device_order_;
   Size3 position_;
   std::vector<std::unique_ptr<std::byte[]>> elsewhere_;
   std::size_t elsewhere_bytes_ = 0;

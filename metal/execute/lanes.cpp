@@ -243,8 +243,7 @@ void Threadgroup::prepare(const Launch& launch) {
   if (!memory_ || memory_->size() != launch.threadgroup_bytes) memory_.emplace(launch.threadgroup_bytes);
   memory_->poison();
   if (launch.checker != nullptr) {
-    const std::uint64_t number = (std::uint64_t{launch.position.z} * launch.grid.y + launch.position.y) * launch.grid.x + launch.position.x;
-    launch.checker->begin_threadgroup(number, launch.position, {memory_->data(), launch.threadgroup_bytes}, *launch.threadgroup_offsets,
+    launch.checker->begin_threadgroup(launch.position, {memory_->data(), launch.threadgroup_bytes}, *launch.threadgroup_offsets,
                                       *launch.threadgroup_lengths);
   }
   const auto threads = static_cast<std::uint32_t>(launch.threads.count());

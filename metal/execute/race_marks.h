@@ -19,7 +19,7 @@ struct Mark {
   static constexpr std::uint32_t kSeveral = 0x800;  // other lanes of the simdgroup too
   static constexpr std::uint32_t kAccessShift = 12;
 
-  std::uint32_t when = 0;  // the threadgroup's clock, or the number of the threadgroup + 1; 0: never
+  std::uint32_t when = 0;  // by the clock of the order that it is held against; 0: never
   std::uint32_t who = 0;   // access << kAccessShift | kSeveral | kAtomic | thread in the threadgroup
 
   [[nodiscard]] std::uint32_t access() const { return who >> kAccessShift; }
@@ -102,25 +102,13 @@ struct ThreadgroupOrder {
   }
 };
 
-// Nothing orders the threadgroups of one dispatch.
-struct DeviceOrder {
-  [[nodiscard]] static bool races(const Mark& earlier, const Mark& mine) {
-    return earlier.when != 0 && earlier.when != mine.when && (earlier.who & mine.who & Mark::kAtomic) == 0;
-  }
-  [[nodiscard]] static bool is_same_party(const Mark& a, const Mark& b) { return a.when == b.when; }
-  static void note_read(Cell& cell, const Mark& mine) {
-    if (cell.reader.when != 0 && cell.reader.when != mine.when) cell.other_reader = cell.reader;
-    cell.reader = mine;
-  }
-};
-
 // Marks an access to `count` cells, of which `at(i)` is the i-th, and returns the mark of what it races with; one of another party if
 // there are several, `when` 0 if there is none.
 template <typename At, typename Order>
 Mark mark_access(const At& at, std::size_t count, const Order& order, const Mark& mine, bool reads, bool writes) {
   Mark rival;
   const auto look_at = [&](const Mark& earlier) {
-    if (order.races(earlier, mine) && (rival.when == 0 || Order::is_same_party(rival, mine))) rival = earlier;
+    if (order.races(earlier, mine) && (rival.when == 0 || order.is_same_party(rival, mine))) rival = earlier;
   };
   for (std::size_t index = 0; index < count; ++index) {
     Cell& cell = at(index);

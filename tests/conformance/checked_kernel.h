@@ -1,14 +1,17 @@
 // The kernel in which the tests of the policy `checked` set their bodies.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 namespace assay::conformance {
 
-// Line 4 of the result is the first line of `body`.
-inline std::string checked_kernel(std::string_view body) {
-  return "#include <metal_stdlib>\nusing namespace metal;\nkernel void test(device uint* out [[buffer(0)]], device const uint* in "
+// Line 4 of the result is the first line of `body`; `helpers` stand on line 2, whatever newlines they have.
+inline std::string checked_kernel(std::string_view body, std::string helpers = {}) {
+  std::ranges::replace(helpers, '\n', ' ');
+  return "#include <metal_stdlib>\nusing namespace metal;" + helpers +
+         "\nkernel void test(device uint* out [[buffer(0)]], device const uint* in "
          "[[buffer(1)]], "
          "device float* scratch [[buffer(2)]], device atomic_uint* counters [[buffer(3)]], threadgroup uint* sh [[threadgroup(0)]], uint t "
          "[[thread_index_in_threadgroup]], uint sg "

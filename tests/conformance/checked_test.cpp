@@ -1,62 +1,15 @@
 // The policy `checked`: for every kind of finding kernels that show it, and twins of them that do not.
 //
 // Each row names the line of the body where the finding must be (and of the other party, where there is one), counted by hand.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <ostream>
-
 #include "tests/conformance/checked_kernel.h"
-#include "tests/conformance/execute.h"
+#include "tests/conformance/checked_rows.h"
 
 namespace assay::conformance {
 namespace {
 
 using metal::HazardKind;
-using testing::HasSubstr;
-
-struct CheckedRow {
-  std::string name;
-  HazardKind kind;
-  std::string body;              // 2 threadgroups of 64 threads; out 256 words, in 64 words, scratch 64 unwritten floats, sh 1024 bytes
-  std::uint32_t first_line = 0;  // in the body, from 1; 0: nothing must be found
-  std::uint32_t second_line = 0;
-  std::string words = {};  // of the message
-};
-
-void PrintTo(const CheckedRow& row, std::ostream* stream) { *stream << row.name; }
-
-std::vector<metal::Hazard> findings_of(const std::string& body, const std::string& schedule = "forward") {
-  return execute({.source = checked_kernel(body),
-                  .output_words = 256,
-                  .inputs = {std::vector<std::uint32_t>(64, 7), {}, std::vector<std::uint32_t>(64, 0)},
-                  .unwritten_words = {{2, 64}},
-                  .threadgroups = {2, 1, 1},
-                  .threads = {64, 1, 1},
-                  .threadgroup_bytes = 1024,
-                  .options = {.schedule = metal::Schedule::parse(schedule), .policy = metal::Policy::checked}})
-      .hazards;
-}
-
-class Checked : public ::testing::TestWithParam<CheckedRow> {};
-
-TEST_P(Checked, FindsItWhereItIsAndNothingElse) {
-  const CheckedRow& row = GetParam();
-  for (const char* schedule : {"forward", "reverse"}) {
-    const auto findings = findings_of(row.body, schedule);
-    if (row.first_line == 0) {
-      for (const auto& finding : findings) ADD_FAILURE() << schedule << ": " << finding.message;
-      continue;
-    }
-    ASSERT_EQ(findings.size(), 1U) << schedule;
-    EXPECT_EQ(to_string(findings[0].kind), to_string(row.kind)) << findings[0].message;
-    const std::uint32_t second = findings[0].second ? findings[0].second->line - 3 : 0;
-    const bool is_swapped = findings[0].first.line - 3 == row.second_line;  // who comes first is the schedule's affair
-    EXPECT_EQ(findings[0].first.line - 3, is_swapped ? row.second_line : row.first_line) << findings[0].message;
-    EXPECT_EQ(second, is_swapped ? row.first_line : row.second_line) << findings[0].message;
-    if (!is_swapped) EXPECT_THAT(findings[0].message, HasSubstr(row.words));
-  }
-}
 
 INSTANTIATE_TEST_SUITE_P(
     Bounds, Checked,
@@ -85,9 +38,13 @@ INSTANTIATE_TEST_SUITE_P(
                    "threadgroup uint a[64];\nthreadgroup uint b[64];\nb[t] = t;\na[t] = t;\n"},
         CheckedRow{"an_atomic_too_far", HazardKind::out_of_bounds, "atomic_fetch_add_explicit(counters + 64, 1u, memory_order_relaxed);", 1,
                    0, "changes element 64, bytes 256..259 of 'counters'"},
+        CheckedRow{"an_atomic_at_the_end", HazardKind::out_of_bounds,
+                   "atomic_fetch_add_explicit(counters + 63, 1u, memory_order_relaxed);"},
+        CheckedRow{"a_struct_that_ends_before", HazardKind::out_of_bounds,
+                   "struct S { uint a[3]; };\n" + kOut + "((device const S*)in)[t % 21].a[2];"},
         CheckedRow{"a_struct_that_ends_behind", HazardKind::out_of_bounds,
                    "struct S { uint a[3]; };\n" + kOut + "((device const S*)in)[t % 22].a[2];", 2, 0, "bytes 260..263"}),
-    [](const auto& info) { return info.param.name; });
+    kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
     Pointers, Checked,
@@ -114,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "device const uint* p = t % 2 == 0 ? in : (device const uint*)counters;\n" + kOut + "p[63];"},
         CheckedRow{"an_array_in_a_threadgroup_struct", HazardKind::out_of_bounds, "threadgroup struct { uint a[32]; } s;\ns.a[t] = t;", 2,
                    0, "128 bytes"}),
-    [](const auto& info) { return info.param.name; });
+    kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
     Uninitialised, Checked,
@@ -142,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
         CheckedRow{"an_atomic_nobody_set", HazardKind::uninitialised_read,
                    "threadgroup atomic_uint n;\natomic_fetch_add_explicit(&n, 1u, memory_order_relaxed);", 2, 0,
                    "nobody has written byte 0"}),
-    [](const auto& info) { return info.param.name; });
+    kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
     Padding, Checked,
@@ -170,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
         CheckedRow{"neighbours_of_a_bfloat", HazardKind::uninitialised_read,
                    "threadgroup bfloat* b = (threadgroup bfloat*)sh;\nb[t] = bfloat(1.0f);\n" + kBarrier +
                        "bfloat2 pair = ((threadgroup bfloat2*)b)[t / 2];\n" + kOut + "uint(pair.y);"}),
-    [](const auto& info) { return info.param.name; });
+    kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
     Alignment, Checked,
@@ -188,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
         CheckedRow{"a_short_at_2_bytes", HazardKind::misaligned_access, kOut + "*(device const ushort*)((device const uchar*)in + 2);"},
         CheckedRow{"written_at_8_bytes", HazardKind::misaligned_access, "((threadgroup float4*)(sh + 8 * lane + 2))[0] = float4(1);", 1, 0,
                    "writes"}),
-    [](const auto& info) { return info.param.name; });
+    kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
     ThreadgroupRaces, Checked,
@@ -214,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
         CheckedRow{"atomics", HazardKind::threadgroup_race,
                    "threadgroup atomic_uint n;\nif (t == 0) atomic_store_explicit(&n, 0u, memory_order_relaxed);\n" + kBarrier +
                        "atomic_fetch_add_explicit(&n, 1u, memory_order_relaxed);\n"}),
-    [](const auto& info) { return info.param.name; });
+    kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
     UnfencedBarriers, Checked,
@@ -231,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "does not fence"},
         CheckedRow{"of_what_needs_none", HazardKind::unfenced_barrier, "sh[t] = t;\n" + kUnfenced + kOut + "sh[t];"},
         CheckedRow{"of_two_barriers_one", HazardKind::unfenced_barrier, "sh[t] = t;\n" + kBarrier + kUnfenced + kOut + "sh[t ^ 32];"}),
-    [](const auto& info) { return info.param.name; });
+    kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
     SimdgroupRaces, Checked,
@@ -252,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "if (t == 31) sh[0] = 1;\n" + kBarrier + "if (sg == 0) " + kOut + "sh[0];\nif (t == 31) sh[0] = 2;", 3, 4, ""},
         CheckedRow{"what_several_read_behind_a_barrier", HazardKind::simdgroup_race,
                    "if (t == 31) sh[0] = 1;\n" + kBarrier + "if (sg == 0) " + kOut + "sh[0];\n" + kBarrier + "if (t == 31) sh[0] = 2;"}),
-    [](const auto& info) { return info.param.name; });
+    kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
     DeviceRaces, Checked,
@@ -268,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(
                    1, 2, "between threadgroups"},
         CheckedRow{"atomics", HazardKind::device_race, "atomic_fetch_add_explicit(counters + lane, 1u, memory_order_relaxed);"},
         CheckedRow{"halves_of_a_word", HazardKind::device_race, "((device ushort*)out)[2 * t + tg] = 1;"}),
-    [](const auto& info) { return info.param.name; });
+    kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
     IdenticalWrites, Checked,
@@ -278,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(
                       CheckedRow{"of_one_threadgroup", HazardKind::identical_writes, "if (tg == 0) out[t] = t;"},
                       CheckedRow{"of_all_lanes", HazardKind::identical_writes, "if (sg == 0) sh[0] = 3;", 1, 1, "identical"},
                       CheckedRow{"of_one_lane", HazardKind::identical_writes, "if (t == 0) sh[0] = 3;"}),
-    [](const auto& info) { return info.param.name; });
+    kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
     NonfiniteResults, Checked,
@@ -304,7 +261,7 @@ INSTANTIATE_TEST_SUITE_P(
         CheckedRow{"of_infinity", HazardKind::nonfinite_result,
                    kFloat + "const float m = max(-INFINITY, x);\n" + kOut + "as_type<uint>(exp(-INFINITY - m) + exp(-INFINITY));"},
         CheckedRow{"of_nan", HazardKind::nonfinite_result, kFloat + kOut + "as_type<uint>(x == 7.0f ? NAN * x : x);"}),
-    [](const auto& info) { return info.param.name; });
+    kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
     BarrierDivergence, Checked,
@@ -316,7 +273,7 @@ INSTANTIATE_TEST_SUITE_P(
                       CheckedRow{"two_barriers", HazardKind::barrier_divergence,
                                  "if (sg == 0) {\n" + kBarrier + "} else {\n" + kBarrier + "}", 2, 4, "went to another"},
                       CheckedRow{"in_a_loop", HazardKind::barrier_divergence, "for (uint i = 0; i < tg; ++i) " + kBarrier}),
-    [](const auto& info) { return info.param.name; });
+    kNameOfRow);
 
 }  // namespace
 }  // namespace assay::conformance

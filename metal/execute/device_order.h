@@ -1,0 +1,84 @@
+// What orders the threadgroups of one dispatch: atomic operations on one place, with barriers that fence device memory around them.
+//
+// The idiom is the last threadgroup's: each writes its part, passes a threadgroup_barrier(mem_device), and adds to a counter; whoever finds
+// that it was the last passes such a barrier again and reads everybody's. The barrier before the atomic operation releases what the
+// threadgroup has done so far, the one behind it acquires what others had released to that place before. An operation that reads and writes
+// adds to what the place holds, a store begins anew. Threadgroups are executed one after the other, so that "before" is what happened.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "metal/execute/race_marks.h"
+
+namespace assay::metal::execute {
+
+class DeviceOrder {
+ public:
+  void begin() {
+    firsts_.push_back(++clock_);
+    fence_ = clock_;
+    met_.clear();
+    acquired_.clear();
+  }
+  // A threadgroup_barrier that fences device memory.
+  void fence() {
+    fence_ = ++clock_;
+    acquired_.insert(acquired_.end(), met_.begin(), met_.end());
+    met_.clear();
+  }
+  void atomic(const void* place, bool reads, bool writes) {
+    std::shared_ptr<Released>& held = held_[place];
+    if (reads && held && (met_.empty() || met_.back() != held)) met_.push_back(held);
+    if (!writes) return;
+    if (!reads || !held) held = std::make_shared<Released>();
+    if (fence_ == firsts_.back()) return;
+    for (const auto& others : acquired_) {
+      if (others != held) held->insert(others->begin(), others->end());
+    }
+    (*held)[firsts_.back()] = fence_;
+  }
+
+  // Of every access of the running threadgroup.
+  [[nodiscard]] std::uint32_t clock() const { return clock_; }
+
+  // For mark_access(). `mine` is always the running threadgroup's.
+  [[nodiscard]] bool races(const Mark& earlier, const Mark& mine) const {
+    return earlier.when != 0 && !is_own(earlier) && (earlier.who & mine.who & Mark::kAtomic) == 0 && !is_acquired(earlier.when);
+  }
+  [[nodiscard]] bool is_same_party(const Mark& a, const Mark& b) const { return is_own(a) && is_own(b); }
+  void note_read(Cell& cell, const Mark& mine) const {
+    if (cell.reader.when != 0 && !is_own(cell.reader)) cell.other_reader = cell.reader;
+    cell.reader = mine;
+  }
+
+  // Counted from 0.
+  [[nodiscard]] std::size_t threadgroup_of(std::uint32_t when) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(firsts_, when) - firsts_.begin()) - 1;
+  }
+
+ private:
+  // The first clock of a threadgroup, and the clock before which everything it did is released.
+  using Released = std::unordered_map<std::uint32_t, std::uint32_t>;
+
+  [[nodiscard]] bool is_own(const Mark& mark) const { return mark.when >= firsts_.back(); }
+  [[nodiscard]] bool is_acquired(std::uint32_t when) const {
+    if (acquired_.empty()) return false;
+    const std::uint32_t first = firsts_[threadgroup_of(when)];
+    return std::ranges::any_of(acquired_, [&](const auto& released) {
+      const auto found = released->find(first);
+      return found != released->end() && when < found->second;
+    });
+  }
+
+  std::uint32_t clock_ = 0;
+  std::uint32_t fence_ = 0;            // what is older is released by the running threadgroup's next atomic write
+  std::vector<std::uint32_t> firsts_;  // clock at the begin of each threadgroup
+  std::unordered_map<const void*, std::shared_ptr<Released>> held_;
+  std::vector<std::shared_ptr<Released>> met_, acquired_;  // by the running threadgroup; behind a fence the one becomes the other
+};
+
+}  // namespace assay::metal::execute
