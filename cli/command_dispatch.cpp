@@ -9,12 +9,12 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/keeper.h"
 #include "cli/options.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
@@ -89,17 +89,6 @@ std::string read_trace(const std::string& name) {
   if (!file || std::filesystem::is_directory(name, error)) throw harness::TraceError(fmt::format("{}: cannot be read", name));
   return read(file);
 }
-
-// Keeps the one verdict of a run.
-class Keeper final : public harness::RunListener {
- public:
-  void started(const harness::Case&) override {}
-  void finished(const harness::Verdict& verdict, const harness::Summary&) override { verdict_ = verdict; }
-  [[nodiscard]] const harness::Verdict& verdict() const { return verdict_.value(); }
-
- private:
-  std::optional<harness::Verdict> verdict_;
-};
 
 // What the trace's launch computes, judged. A failure that the contract's own launch has as well, and that the variant declares, is
 // not the host's.

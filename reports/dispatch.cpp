@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "reports/json_text.h"
+
 namespace assay::reports {
 namespace {
 
@@ -65,28 +67,6 @@ Json json_of(const ContractDispatch& dispatch) {
   return json;
 }
 
-// What holds nothing but scalars on one line, so that a struct reads as a table.
-void write(const Json& json, std::size_t indent, std::string& text) {
-  bool is_flat = true;
-  for (const Json& child : json) is_flat = is_flat && !child.is_structured();
-  const std::string blanks(indent, ' ');
-  const char* close = json.is_array() ? "]" : "}";
-  text += json.is_array() ? "[" : "{";
-  std::string separator = is_flat ? "" : "\n" + blanks + "  ";
-  for (const auto& [key, child] : json.items()) {
-    text += separator;
-    if (json.is_object()) text += Json(key).dump() + ": ";
-    if (child.is_structured()) {
-      write(child, indent + 2, text);
-    } else {
-      text += child.dump();
-    }
-    separator = is_flat ? ", " : ",\n" + blanks + "  ";
-  }
-  if (!is_flat) text += "\n" + blanks;
-  text += close;
-}
-
 std::string bindings_text(const ContractDispatch& dispatch) {
   std::string text;
   for (const auto& [index, binding] : dispatch.trace.bindings) {
@@ -134,9 +114,7 @@ std::string dispatch_json(const std::string& case_name, std::span<const Contract
     if (dispatch.trace.after_barrier) json["commands"].push_back({{"command", "barrier"}});
     json["commands"].push_back(json_of(dispatch));
   }
-  std::string text;
-  write(json, 0, text);
-  return text + "\n";
+  return json_text(json);
 }
 
 std::string check_text(const std::string& case_name, const harness::TraceCheck& check) {

@@ -5,17 +5,12 @@
 #include <algorithm>
 #include <map>
 
+#include "reports/grouped.h"
+
 namespace assay::reports {
 namespace {
 
 constexpr std::size_t kLineWidth = 120;
-
-// 1234567 -> "1,234,567".
-std::string grouped(std::size_t value) {
-  std::string digits = fmt::format("{}", value);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
 
 class Collection {
  public:
