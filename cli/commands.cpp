@@ -14,13 +14,14 @@ void add_support(CLI::App& app, Action& action);
 void add_dispatch(CLI::App& app, Action& action);
 void add_check_dispatch(CLI::App& app, Action& action);
 void add_quality(CLI::App& app, Action& action);
+void add_cost(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 
 std::span<const AddCommand> all_commands() {
   // In the order of the help.
   static constexpr AddCommand commands[] = {
       add_gate, add_run,      add_show,           add_list,    add_mutate,  add_report, add_fixture,
-      add_pack, add_dispatch, add_check_dispatch, add_support, add_quality, add_doctor,
+      add_pack, add_dispatch, add_check_dispatch, add_support, add_quality, add_cost,   add_doctor,
   };
   return commands;
 }
@@ -41,6 +42,7 @@ const char* help_footer() {
   assay report                                        the newest run again, with figures per fixture and axis value
   assay quality --bits 4 5                            what storing keys and values in so few bits costs
   assay mutate reduce_v1                              how many planted mistakes does the gate notice?
+  assay cost CASE --json                              bytes and operations by source line, against the least there can be
 
 exit status
   0 all passed   1 some verdict failed   2 bad usage, environment or kernel file   3 internal error

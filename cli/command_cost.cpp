@@ -1,0 +1,80 @@
+// `assay cost`: what one case costs, kernel by kernel and line by line, and what it would cost at least.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/keeper.h"
+#include "cli/options.h"
+#include "cli/watch.h"
+#include "cli/workspace.h"
+#include "harness/run/cost.h"
+#include "harness/run/runner.h"
+#include "reports/cost.h"
+
+namespace assay::cli {
+namespace {
+
+struct CostOptions {
+  Options common;
+  bool json = false;
+};
+
+// Whether a kernel that got this verdict came to its end, and may be executed in this process.
+bool came_to_its_end(harness::Status status) {
+  using enum harness::Status;
+  return status == passed || status == known || status == failed || status == hazard;
+}
+
+int cost(const CostOptions& options) {
+  Workspace workspace = open_workspace(options.common);
+  select(workspace, options.common, options.common.words);
+  if (const std::size_t count = workspace.selection.cases.size(); count != 1)
+    throw std::invalid_argument(
+        fmt::format("cost is that of one case; this selects {} (`assay list --cases SELECTION` names them)", count));
+  const harness::Case& about = workspace.selection.cases.front();
+  const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, workbench_options(options.common, workspace));
+
+  // Figures of a kernel that is wrong mean little, and one that does not end has none: the verdict comes first, from a process of its own.
+  harness::RunOptions run = run_options(options.common);
+  run.execution.policy = metal::Policy::checked;
+  if (run.execution.schedules.empty()) run.execution.schedules.emplace_back();
+  const std::atomic<bool> never = false;
+  Keeper keeper;
+  const int status = exit_status(harness::run_cases(workspace.selection.cases, workbench, run, never, keeper));
+  const harness::Verdict& verdict = keeper.verdict();
+  if (!came_to_its_end(verdict.status)) {
+    fmt::print(stderr, "{}", describe_outcome(verdict));
+    return status;
+  }
+  const harness::CaseCost cost = harness::cost_of(workbench.find(about.variant), about, run.execution);
+  if (options.json) {
+    fmt::print("{}", reports::cost_json(cost, harness::to_string(verdict.status)));
+  } else {
+    fmt::print("{}{}", describe_outcome(verdict), reports::cost_text(cost));
+  }
+  return status;
+}
+
+}  // namespace
+
+void add_cost(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<CostOptions>();
+  CLI::App* command = app.add_subcommand(
+      "cost",
+      "What a case costs, by kernel and source line: bytes, threadgroup accesses, SIMD-group calls, barriers, floating-point operations; "
+      "beside what any kernel needs for it. The same figures in every run");
+  command->add_option("CASE", options->common.words, "Case name; may be left out with --fixture");
+  command->add_flag("--json", options->json, "One JSON document, for a CI that holds two iterations of a kernel against each other");
+  add_selection(*command, options->common);
+  add_execution(*command, options->common);
+  command->remove_option(command->get_option("--policy"));  // only `checked` counts
+  command->callback([options, &action] { action = [options] { return cost(*options); }; });
+}
+
+}  // namespace assay::cli
