@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -71,6 +72,19 @@ double Interleaved::ratio(const std::string& numerator, const std::string& denom
   std::vector<double> ratios;
   for (std::size_t i = 0; i < rounds_; ++i) ratios.push_back(over[i] / under[i]);
   return median(std::move(ratios));
+}
+
+Interleaved measure_calmly(const std::vector<Interleaved::Contender>& contenders, std::size_t rounds) {
+  constexpr double kCalm = 0.08;
+  constexpr std::size_t kAttempts = 8;
+  std::optional<Interleaved> calmest;
+  for (std::size_t attempt = 0; attempt < kAttempts && (!calmest || calmest->disturbance() > kCalm); ++attempt) {
+    Interleaved measured(contenders);
+    for (std::size_t i = 0; i < rounds; ++i) measured.round();
+    fmt::print("measurement {}: disturbed by {:.1f} %\n", attempt + 1, 100.0 * measured.disturbance());
+    if (!calmest || measured.disturbance() < calmest->disturbance()) calmest.emplace(std::move(measured));
+  }
+  return *std::move(calmest);
 }
 
 }  // namespace assay::bench

@@ -51,4 +51,8 @@ class Interleaved {
   std::size_t rounds_ = 0;
 };
 
+// The calmest of several measurements of so many rounds. A neighbour on the machine costs the contenders unequally, because he empties
+// caches that one of them fills and another hardly needs: a measurement that was much disturbed is made again, whatever its result.
+[[nodiscard]] Interleaved measure_calmly(const std::vector<Interleaved::Contender>& contenders, std::size_t rounds);
+
 }  // namespace assay::bench

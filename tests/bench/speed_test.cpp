@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "harness/judge/judge.h"
@@ -30,11 +28,6 @@ constexpr double kSimulatorPerScalar = 4.0;
 constexpr double kOraclePerSimulator = 0.5;
 
 constexpr std::size_t kRounds = 31;
-
-// A neighbour on the machine costs the contenders unequally, because he empties caches that the simulator fills and the scalar loop hardly
-// needs. A measurement that was disturbed by more than this is made again, whatever its result; the calmest one counts.
-constexpr double kCalm = 0.08;
-constexpr std::size_t kAttempts = 8;
 
 // Why time means nothing in this build; empty if it does.
 std::string why_not_timed() {
@@ -86,19 +79,13 @@ TEST(ScalarAttention, IsCaughtWhenItReadsTheWrongKeyValueHead) {
 TEST(Speed, SimulatorAndOracleKeepTheirShareOfTheScalarLoop) {
   if (const std::string reason = why_not_timed(); !reason.empty()) GTEST_SKIP() << reason;
   Tq4Setup setup(reference_shape());
-  std::optional<Interleaved> calmest;
-  for (std::size_t attempt = 0; attempt < kAttempts && (!calmest || calmest->disturbance() > kCalm); ++attempt) {
-    Interleaved measured(
-        {{"scalar", [&] { setup.run_scalar(); }}, {"simulator", [&] { setup.run_simulator(); }}, {"oracle", [&] { setup.run_oracle(); }}});
-    for (std::size_t i = 0; i < kRounds; ++i) measured.round();
-    fmt::print("measurement {}: disturbed by {:.1f} %\n", attempt + 1, 100.0 * measured.disturbance());
-    if (!calmest || measured.disturbance() < calmest->disturbance()) calmest.emplace(std::move(measured));
-  }
+  const Interleaved interleaved = measure_calmly(
+      {{"scalar", [&] { setup.run_scalar(); }}, {"simulator", [&] { setup.run_simulator(); }}, {"oracle", [&] { setup.run_oracle(); }}},
+      kRounds);
   // What was timed is the real thing.
   ASSERT_TRUE(setup.hazards().empty()) << setup.hazards().front().message;
   ASSERT_TRUE(harness::judge(setup.simulator_output(), setup.expected()).passed());
 
-  const Interleaved& interleaved = *calmest;
   fmt::print("tq4 D=256 H=8 G=2 n=1024 NWG=1, {} rounds, CPU ms: smallest / median / largest\n", interleaved.rounds());
   for (const char* name : {"scalar", "simulator", "oracle"}) {
     const Timing timing = interleaved.timing(name);
