@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file does; a module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 10;
+inline constexpr std::uint32_t kVersion = 11;
 
 inline constexpr std::uint32_t kLanes = 32;         // a SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -48,6 +48,17 @@ struct Quick {
   std::uint64_t hits;
 };
 
+// In modules compiled to carry shadows, the one of the number at an address: a cell every kCellGranule bytes of the address modulo
+// kCellWindow, of which a number uses the first that it covers. It is the number's if the tag is that of its type and its bits.
+struct Cell {
+  double shadow;
+  std::uint64_t tag;  // bits | (FloatType + 1) << kCellKindShift
+};
+inline constexpr std::uint64_t kCellWindow = std::uint64_t{1} << 40;
+inline constexpr std::uint64_t kCellGranule = 2;
+inline constexpr std::uint64_t kCellBytes = sizeof(Cell);
+inline constexpr std::uint64_t kCellKindShift = 32;
+
 // The part of a lane that compiled code reads and writes. The pass addresses the members by these offsets. What is touched at
 // every meeting point comes last, where execute/ puts its own such state behind it in the same cache line.
 struct Lane {
@@ -55,9 +66,13 @@ struct Lane {
   std::uint32_t ordered_buffers;  // bit i: stores to buffer i are meeting points, because the dispatch also reads it
   void* buffers[kMaxBuffers];
   void* threadgroup_arguments[kMaxBuffers];
-  char* threadgroup_memory;                            // static variables start here
-  Quick* quick;                                        // by access, in modules compiled to be checked
-  std::uint64_t* block_counts;                         // Module::block_count of them, in modules compiled to be checked
+  char* threadgroup_memory;        // static variables start here
+  Quick* quick;                    // by access, in modules compiled to be checked
+  std::uint64_t* block_counts;     // Module::block_count of them, in modules compiled to be checked
+  Cell* cells;                     // in modules compiled to carry shadows, as the next ones
+  std::uint32_t shadowed_buffers;  // bit i: buffer i may hold numbers that kernels have computed
+  std::uint32_t is_watched;        // kRounded is called
+  const double* weights;           // by operation: shadows are rounded where it is not 0, in modules compiled to be explained
   alignas(64) std::uint32_t iteration[kMaxLoopDepth];  // of each loop around the lane's position, outermost first
 };
 
@@ -73,14 +88,22 @@ enum Service : std::uint32_t {
   kBarrier,
   kMatrixMultiply,  // (a, b, c) -> a b + c: the lane's elements, in registers
   kAtomic,
-  kReconverge,  // (): lanes that took different ways come together
-  kTrace,       // (address, bytes, is_write): in modules compiled to be traced
-  kAccess,      // (address, bytes) -> address: in modules compiled to be checked, before every read of memory that lanes share; the site
-                // is the number of the access, and the address that comes back is the one to go to
-  kArithmetic,  // (result, a, b, c): there too, behind a floating-point operation with a NaN or an infinity in its result; the site is the
-                // number of the operation, all are addresses, and null where it has no such operand
+  kReconverge,   // (): lanes that took different ways come together
+  kTrace,        // (address, bytes, is_write): in modules compiled to be traced
+  kAccess,       // (address, bytes) -> address: in modules compiled to be checked, before every read of memory that lanes share; the site
+                 // is the number of the access, and the address that comes back is the one to go to
+  kArithmetic,   // (result, a, b, c): there too, behind a floating-point operation with a NaN or an infinity in its result; the site is the
+                 // number of the operation, all are addresses, and null where it has no such operand
+  kCopyShadows,  // (destination, source, bytes): in modules compiled to carry shadows, behind a copy of memory
+  kRounded,  // (rows): in those compiled to be explained, behind an operation that rounds; the site is its number, and the rows are those
+             // of RoundedRow
   kServiceCount
 };
+
+// Of kRowLength doubles each: the result, as it would be without its rounding, its shadow; then of each operand value and shadow.
+enum RoundedRow : std::uint32_t { kResultRow, kExactRow, kShadowRow, kFirstOperandRow };
+inline constexpr std::uint32_t kRowLength = 16;
+inline constexpr std::uint32_t kMaxOperands = 3;
 
 // One meeting point of a kernel, numbered in program order: a site that can be reached from another within the same
 // iteration of the same loops has the larger number.
@@ -123,7 +146,7 @@ struct Variable {
   const char* name;  // empty if the compiler does not say
 };
 
-// One floating-point operation of the kernel, in modules compiled to be checked.
+// One floating-point operation of the kernel, in modules compiled to be checked or explained.
 struct Operation {
   std::uint32_t file;  // index into Module::files
   std::uint32_t line;
@@ -137,6 +160,13 @@ struct Operation {
 };
 enum Arithmetic : std::uint32_t { kAdd, kSubtract, kMultiply, kDivide, kRemainder, kFusedMultiplyAdd, kConvert, kLibraryFunction };
 enum FloatType : std::uint32_t { kFloat, kHalf, kBfloat, kDouble, kFloatTypeCount };
+
+// A place where a kernel computes with the bits of a number, in modules compiled to carry shadows.
+struct Lost {
+  std::uint32_t file;  // index into Module::files
+  std::uint32_t line;
+};
+enum ShadowKind : std::uint32_t { kNoShadows, kShadows, kExplained };
 
 // The module's symbol `__assay_module`.
 struct Module {
@@ -160,6 +190,9 @@ struct Module {
   const Access* accesses;
   const Variable* variables;
   const Operation* operations;
+  std::uint32_t shadows;     // a ShadowKind
+  std::uint32_t lost_count;  // places where a shadow is lost
+  const Lost* lost;
   const char* reflection;  // see pass/reflection.h
   void** services;         // kServiceCount entries, filled in by the loader
   void (*entry)(Lane*);

@@ -74,10 +74,12 @@ struct Library::Impl {
     using ThreadSpace = translate::Translation::ThreadSpace;
     using Casts = translate::Translation::Casts;
     // The pass looks for this name.
-    const std::string_view mark =
-        instrumentation == Instrumentation::traced    ? "\nextern \"C\" __attribute__((used)) void __assay_traced() {}\n"
-        : instrumentation == Instrumentation::checked ? "\nextern \"C\" __attribute__((used)) void __assay_checked() {}\n"
-                                                      : "";
+    const std::string_view kind = instrumentation == Instrumentation::traced      ? "traced"
+                                  : instrumentation == Instrumentation::checked   ? "checked"
+                                  : instrumentation == Instrumentation::shadowed  ? "shadowed"
+                                  : instrumentation == Instrumentation::explained ? "explained"
+                                                                                  : "";
+    const std::string mark = kind.empty() ? "" : fmt::format("\nextern \"C\" __attribute__((used)) void __assay_{}() {{}}\n", kind);
     std::set<std::string> tried;
     std::optional<CompileError> first;
     for (const auto casts : {Casts::plain, Casts::bridged}) {

@@ -40,8 +40,8 @@ struct FunctionDeclaration {
 class Pipeline;
 
 // What compiled code does beside computing: report its accesses to device memory, as concurrent encoders need; have every access to
-// memory that lanes share checked.
-enum class Instrumentation { none, traced, checked };
+// memory that lanes share checked; carry shadows; and say what each operation rounds away.
+enum class Instrumentation { none, traced, checked, shadowed, explained };
 
 // Immutable and safe to share between threads; pipelines are compiled once per set of constants and kept.
 class Library {

@@ -13,6 +13,9 @@
 #include "metal/errors.h"
 #include "metal/execute/checker.h"
 #include "metal/execute/dispatch.h"
+#include "metal/execute/shadow_buffers.h"
+#include "metal/execute/shadow_cells.h"
+#include "metal/execute/shadow_watch.h"
 #include "metal/limits.h"
 #include "metal/pipeline.h"
 
@@ -46,7 +49,8 @@ std::string Schedule::to_string() const {
 Policy parse_policy(std::string_view text) {
   if (text == "native") return Policy::native;
   if (text == "checked") return Policy::checked;
-  throw std::invalid_argument(fmt::format("'{}' is no policy: accepted are native and checked", text));
+  if (text == "shadow") return Policy::shadow;
+  throw std::invalid_argument(fmt::format("'{}' is no policy: accepted are native, checked and shadow", text));
 }
 
 std::string_view to_string(HazardKind kind) {
@@ -214,6 +218,18 @@ struct Simulator::Impl {
       work.launch.checker = &checker.emplace(module, pipeline->layout(), checked_bindings(), written_bytes, work.launch.log);
       work.threads = 1;
     }
+    if (options.policy == Policy::shadow) {
+      std::array<const Buffer*, abi::kMaxBuffers> bound{};
+      for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
+        if (bindings[index].bound && !bindings[index].is_bytes) bound[index] = bindings[index].view.buffer;
+      }
+      work.launch.shadowed_buffers = shadow_buffers.begin(module, bound);
+      work.threads = 1;
+      if (watch) {
+        watch->begin(module, pipeline->layout().function);
+        work.launch.watch = &*watch;
+      }
+    }
     std::vector<Hazard> found = execute::run(work, counters);
     find_stray_writes(found);
     if (checker) {
@@ -294,6 +310,8 @@ struct Simulator::Impl {
   std::array<std::size_t, abi::kMaxBuffers> threadgroup_lengths{};
   std::vector<Hazard> hazards;
   execute::WrittenBytes written_bytes;  // under the policy `checked`
+  execute::ShadowBuffers shadow_buffers;
+  std::optional<execute::ShadowWatch> watch;  // with options.explain
   ExecutionCounters counters;
   std::vector<KernelCost> costs;
   struct Unordered {
@@ -318,11 +336,18 @@ std::uint32_t threads_along(std::uint32_t threadgroups, std::uint32_t threads, s
   return static_cast<std::uint32_t>(total);
 }
 
+Instrumentation instrumentation_of(const SimulatorOptions& options) {
+  if (options.policy == Policy::checked) return Instrumentation::checked;
+  if (options.policy == Policy::shadow) return options.explain ? Instrumentation::explained : Instrumentation::shadowed;
+  return options.concurrent ? Instrumentation::traced : Instrumentation::none;
+}
+
 }  // namespace
 
 Simulator::Simulator(std::vector<std::shared_ptr<Library>> libraries, SimulatorOptions options) : impl_(std::make_unique<Impl>()) {
   impl_->libraries = std::move(libraries);
   impl_->options = options;
+  if (options.policy == Policy::shadow && options.explain) impl_->watch.emplace(options.large_error, options.rounded_line);
 }
 
 Simulator::~Simulator() = default;
@@ -330,9 +355,7 @@ Simulator::~Simulator() = default;
 void Simulator::set_pipeline(const PipelineDescriptor& descriptor) {
   for (const auto& library : impl_->libraries) {
     if (library->has_function(descriptor.function)) {
-      impl_->pipeline = library->pipeline(descriptor, impl_->options.policy == Policy::checked ? Instrumentation::checked
-                                                      : impl_->options.concurrent              ? Instrumentation::traced
-                                                                                               : Instrumentation::none);
+      impl_->pipeline = library->pipeline(descriptor, instrumentation_of(impl_->options));
       return;
     }
   }
@@ -392,5 +415,26 @@ void Simulator::dispatch_threads(Size3 threads, Size3 threads_per_threadgroup) {
 const std::vector<Hazard>& Simulator::hazards() const { return impl_->hazards; }
 const ExecutionCounters& Simulator::counters() const { return impl_->counters; }
 const std::vector<KernelCost>& Simulator::cost() const { return impl_->costs; }
+const std::vector<SourceLocation>& Simulator::lost_shadows() const { return impl_->shadow_buffers.lost(); }
+
+std::vector<LineRounding> Simulator::roundings() const { return impl_->watch ? impl_->watch->roundings() : std::vector<LineRounding>(); }
+
+const std::optional<ErrorBirth>& Simulator::birth() const {
+  static const std::optional<ErrorBirth> none;
+  return impl_->watch ? impl_->watch->birth() : none;
+}
+
+std::vector<double> Simulator::shadows(const Buffer& buffer, std::size_t first, std::size_t count, FloatType type) const {
+  const auto kind = static_cast<abi::FloatType>(type);
+  const std::size_t bytes = execute::bytes_of(kind);
+  if (first > buffer.size() || count > (buffer.size() - first) / bytes)
+    throw std::invalid_argument(
+        fmt::format("shadows: {} numbers of {} bytes from byte {} on are not in a buffer of {} bytes", count, bytes, first, buffer.size()));
+  std::vector<double> result(count);
+  const std::byte* data = buffer.bytes().data() + first;
+  const auto& cells = execute::ShadowCells::instance();
+  for (std::size_t index = 0; index < count; ++index) result[index] = cells.read(data + index * bytes, kind);
+  return result;
+}
 
 }  // namespace assay::metal

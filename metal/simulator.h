@@ -60,9 +60,10 @@ struct Hazard {
   std::uint64_t count = 1;
 };
 
-// How a kernel is compiled (metal/README.md): `checked` watches every access to memory that lanes share.
-enum class Policy { native, checked };
-// "native" or "checked"; throws std::invalid_argument for anything else.
+// How a kernel is compiled (metal/README.md): `checked` watches every access to memory that lanes share; `shadow` carries beside every
+// floating-point value what it would be without any rounding, to the precision of a double. Control flow and bits are the same in all.
+enum class Policy { native, checked, shadow };
+// "native", "checked" or "shadow"; throws std::invalid_argument for anything else.
 [[nodiscard]] Policy parse_policy(std::string_view text);
 
 struct SimulatorOptions {
@@ -70,7 +71,35 @@ struct SimulatorOptions {
   Schedule schedule = {};
   Policy policy = Policy::native;
   bool concurrent = false;  // MTLDispatchTypeConcurrent: dispatches overlap unless a memory_barrier() stands between
+
+  // Under the policy `shadow`: count what each line rounds away (Simulator::roundings), and note where a relative error above
+  // `large_error` is born (Simulator::birth). Slower.
+  bool explain = false;
+  double large_error = 0.01;
+  // With `explain`: shadows are rounded at this line as the values are, and nowhere else. Their distance from those of a run without
+  // is what the line contributes to an error, to first order.
+  std::optional<SourceLocation> rounded_line = {};
 };
+
+// What the operations of one line lose, under SimulatorOptions::explain. The error of one operation is the distance between its result
+// and the same operation in double on the same operands; conversions are operations too.
+struct LineRounding {
+  SourceLocation place;
+  std::string what;              // "half add": the operation of the line that loses the most, relative to its results
+  std::uint64_t operations = 0;  // of the line, by component
+  double largest_relative = 0;   // error / |result|; infinite if a finite operation overflowed
+  double mean_relative = 0;      // over the operations
+};
+
+// The first operation whose result has a large relative error while none of its operands has.
+struct ErrorBirth {
+  SourceLocation place;
+  std::string function;
+  std::string message;  // one line: place, operation, thread, value and shadow of the result and of each operand
+};
+
+// The scalar type of the numbers in a buffer.
+enum class FloatType { float32, half, bfloat };
 
 // What running the dispatches cost; the same numbers in every run of the same work.
 struct ExecutionCounters {
@@ -131,6 +160,16 @@ class Simulator final : public ComputeEncoder {
   [[nodiscard]] const ExecutionCounters& counters() const;
   // Of each function, in the order of their first dispatches; empty under other policies than `checked`.
   [[nodiscard]] const std::vector<KernelCost>& cost() const;
+
+  // Under the policy `shadow`: what `count` numbers from byte `first` of `buffer` on would be without rounding. A number that no kernel
+  // of this simulator computed is its own shadow.
+  [[nodiscard]] std::vector<double> shadows(const Buffer& buffer, std::size_t first, std::size_t count, FloatType type) const;
+  // Where a kernel computes with the bits of a number (hand-written rounding, say), so that its shadow was lost and began again as the
+  // value: errors behind it cannot be split. In the order of dispatches, each place once.
+  [[nodiscard]] const std::vector<SourceLocation>& lost_shadows() const;
+  // With SimulatorOptions::explain; lines ascending.
+  [[nodiscard]] std::vector<LineRounding> roundings() const;
+  [[nodiscard]] const std::optional<ErrorBirth>& birth() const;
 
  private:
   struct Impl;

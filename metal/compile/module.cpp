@@ -23,7 +23,7 @@ LoadedModule::LoadedModule(const std::filesystem::path& path) {
                     "rebuild assay",
                     found, abi::kVersion));
   }
-  const auto& services = execute::services(module_->is_checked != 0);
+  const auto& services = execute::services(*module_);
   for (std::size_t service = 0; service < services.size(); ++service)
     module_->services[service] = reinterpret_cast<void*>(services[service]);
 }

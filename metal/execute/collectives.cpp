@@ -9,6 +9,7 @@
 #include "metal/execute/checker.h"
 #include "metal/execute/matrix.h"
 #include "metal/execute/scalars.h"
+#include "metal/execute/shadowed_services.h"
 
 namespace assay::metal::execute {
 
@@ -487,13 +488,15 @@ void perform(SimdGroup& group, LaneMask participants) {
     case abi::kTrace:
     case abi::kAccess:
     case abi::kArithmetic:
+    case abi::kCopyShadows:
+    case abi::kRounded:
     case abi::kBarrier:
     case abi::kServiceCount:
       return;
   }
 }
 
-const std::array<Service, abi::kServiceCount>& services(bool is_checked) {
+const std::array<Service, abi::kServiceCount>& services(const abi::Module& module) {
   static const std::array<Service, abi::kServiceCount> table = [] {
     std::array<Service, abi::kServiceCount> functions{};
     functions[abi::kStore] = reinterpret_cast<Service>(service_store);
@@ -511,7 +514,8 @@ const std::array<Service, abi::kServiceCount>& services(bool is_checked) {
     return functions;
   }();
   static const std::array<Service, abi::kServiceCount> checked_table = checked(table);
-  return is_checked ? checked_table : table;
+  static const std::array<Service, abi::kServiceCount> shadowed_table = shadowed(table);
+  return module.is_checked != 0 ? checked_table : module.shadows != abi::kNoShadows ? shadowed_table : table;
 }
 
 }  // namespace assay::metal::execute

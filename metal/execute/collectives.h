@@ -9,8 +9,8 @@ namespace assay::metal::execute {
 // SIMD-group function, matrix product or atomics, and leaves results where the requests say. Not for barriers.
 void perform(SimdGroup& group, LaneMask participants);
 
-// The runtime's function table, by abi::Service: for kernels that were compiled to be checked, or for others.
+// The runtime's function table, by abi::Service, for a kernel as it was compiled.
 using Service = void (*)();
-const std::array<Service, abi::kServiceCount>& services(bool is_checked);
+const std::array<Service, abi::kServiceCount>& services(const abi::Module& module);
 
 }  // namespace assay::metal::execute

@@ -9,6 +9,9 @@
 #include "metal/buffer.h"
 #include "metal/execute/collectives.h"
 #include "metal/execute/faults.h"
+#include "metal/execute/shadow_cells.h"
+#include "metal/execute/shadow_watch.h"
+#include "metal/execute/shadowed_services.h"
 #include "metal/limits.h"
 
 namespace assay::metal::execute {
@@ -86,7 +89,7 @@ void SimdGroup::resolve() {
       ++threadgroup->counters.collectives;
       if (!all) ++threadgroup->counters.divergent_collectives;
     }
-    perform(*this, meeting);
+    threadgroup->module().shadows == abi::kNoShadows ? perform(*this, meeting) : perform_shadowed(*this, meeting);
     waiting &= ~meeting;
     runnable = meeting;
     return;
@@ -228,6 +231,12 @@ void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t t
   lane.checker = launch.checker;
   lane.quick = launch.checker == nullptr ? nullptr : launch.checker->quick();
   lane.block_counts = launch.checker == nullptr ? nullptr : launch.checker->block_counts();
+  if (launch.module->shadows != abi::kNoShadows) {
+    lane.cells = ShadowCells::instance().data();
+    lane.shadowed_buffers = launch.shadowed_buffers;
+    lane.weights = launch.watch == nullptr ? nullptr : launch.watch->weights();
+    lane.is_watched = launch.watch != nullptr && launch.watch->is_watching() ? 1 : 0;
+  }
   std::copy(launch.buffers->begin(), launch.buffers->end(), lane.buffers);
   for (std::size_t index = 0; index < abi::kMaxBuffers; ++index)
     lane.threadgroup_arguments[index] = memory_->data() + (*launch.threadgroup_offsets)[index];

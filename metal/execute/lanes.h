@@ -20,6 +20,7 @@
 
 namespace assay::metal::execute {
 
+class ShadowWatch;
 class SimdGroup;
 class Threadgroup;
 struct Fault;
@@ -105,6 +106,8 @@ class Threadgroup {
     const std::array<std::uint32_t, abi::kMaxBuffers>* threadgroup_lengths = nullptr;  // of the arguments
     AccessLog* log = nullptr;                                                          // of a concurrent encoder's dispatch
     Checker* checker = nullptr;                                                        // of the policy `checked`
+    std::uint32_t shadowed_buffers = 0;                                                // of the policy `shadow`; see abi::Lane
+    ShadowWatch* watch = nullptr;                                                      // of modules compiled to be explained
   };
 
   Threadgroup();
@@ -118,6 +121,7 @@ class Threadgroup {
   // For lanes and SIMD-groups.
   AccessLog* log() const { return launch_->log; }
   Checker* checker() const { return launch_->checker; }
+  ShadowWatch* watch() const { return launch_->watch; }
   const abi::Module& module() const { return *launch_->module; }
   SourceLocation location(std::uint32_t site) const;
   // Suspends `lane`, whose group has just lost it as a runnable lane, and lets whoever is next run.

@@ -13,7 +13,6 @@ namespace {
 
 // Room for one operand or the result.
 constexpr std::uint64_t kSlotBytes = 64;
-constexpr unsigned kMaxOperands = 3;
 
 std::optional<abi::FloatType> float_type(const llvm::Type* type) {
   const auto* scalar = type->getScalarType();
@@ -64,6 +63,8 @@ bool calls_runtime(const llvm::Instruction& instruction) {
 
 }  // namespace
 
+abi::FloatType Lockstep::float_type_of(const llvm::Type& type) { return float_type(&type).value_or(abi::kFloat); }
+
 std::optional<abi::Operation> Lockstep::operation_of(const llvm::Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   const auto what = call == nullptr ? arithmetic_of(instruction.getOpcode()) : function_of(*call);
@@ -75,7 +76,7 @@ std::optional<abi::Operation> Lockstep::operation_of(const llvm::Instruction& in
   operation.type = *type;
   operation.operands = call == nullptr ? instruction.getNumOperands() : call->arg_size();
   operation.count = vector == nullptr ? 1 : vector->getNumElements();
-  if (operation.operands > kMaxOperands) return std::nullopt;
+  if (operation.operands > abi::kMaxOperands) return std::nullopt;
   const auto from = float_type(instruction.getOperand(0)->getType());
   if (!from) {
     // Of the integers only those too large for half become infinite.
@@ -126,7 +127,7 @@ void Lockstep::watch_arithmetic() {
   block_count_ = counted.size();
   if (counted.empty()) return;
   llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
-  auto* slots = top.CreateAlloca(llvm::ArrayType::get(top.getInt8Ty(), kSlotBytes * (kMaxOperands + 1)), nullptr, "assay.operands");
+  auto* slots = top.CreateAlloca(llvm::ArrayType::get(top.getInt8Ty(), kSlotBytes * (abi::kMaxOperands + 1)), nullptr, "assay.operands");
   slots->setAlignment(llvm::Align(kSlotBytes));
   auto* counts = top.CreateLoad(top.getPtrTy(), lane_member(top, offsetof(abi::Lane, block_counts)));
   for (std::size_t number = 0; number < counted.size(); ++number) {

@@ -26,6 +26,9 @@ namespace assay::metal::pass {
 // The call that stands for abi::kReconverge until it is routed.
 inline constexpr llvm::StringLiteral kReconvergeCall = "__assay_reconverge";
 
+// Functions (value, exact) of our headers that return the value; the other is what it would be without rounding.
+inline constexpr llvm::StringLiteral kWithoutRounding = "__assay_without_rounding";
+
 struct Place {
   std::string file;
   std::uint32_t line = 0;
@@ -46,6 +49,8 @@ struct Origin {
   std::uint64_t buffer = 0;
 };
 
+class Shadow;
+
 class Lockstep {
  public:
   Lockstep(llvm::Module& module, llvm::ModuleAnalysisManager& analyses)
@@ -55,7 +60,10 @@ class Lockstep {
   bool run();
 
  private:
+  friend class Shadow;
+
   // ---- lockstep_pass.cpp
+  void drop_exact_values();
   llvm::FunctionAnalysisManager& function_analyses();
   void run_on_entry(llvm::FunctionPassManager& passes, llvm::Function& entry);
   std::string reflect_kernel(llvm::Function& entry);
@@ -88,6 +96,7 @@ class Lockstep {
   bool route_word_reduction(llvm::CallInst& call, std::uint32_t site);
   bool route_word_shuffle(llvm::CallInst& call, std::uint32_t site);
   void route_write(llvm::Instruction& instruction, std::uint32_t site);
+  void route_shadowed_product(llvm::CallInst& call, std::uint32_t site);
   llvm::AllocaInst* slot_for(llvm::Type* type);
   llvm::Value* lane_member(llvm::IRBuilder<>& builder, std::uint64_t offset);
 
@@ -116,6 +125,7 @@ class Lockstep {
 
   // ---- arithmetic.cpp
   static std::optional<abi::Operation> operation_of(const llvm::Instruction& instruction);
+  static abi::FloatType float_type_of(const llvm::Type& type);
   void watch_arithmetic();
   static llvm::Value* is_not_finite(llvm::IRBuilder<>& builder, llvm::Value* value);
 
@@ -143,6 +153,9 @@ class Lockstep {
   std::vector<abi::Service> services_of_sites_;
   llvm::DenseMap<std::uint32_t, std::uint32_t> operations_;  // abi::Site::operation, by site
   bool is_checked_ = false;
+  abi::ShadowKind shadows_ = abi::kNoShadows;
+  std::vector<llvm::CallInst*> shadowed_products_;  // of matrices; their last argument has room for the shadows of a, b and c
+  std::vector<Place> lost_shadows_;
   llvm::Value* quick_ = nullptr;                                // abi::Lane::quick
   std::map<std::uint32_t, AccessNote> site_accesses_;           // of the meeting points that go to memory
   std::vector<std::pair<AccessNote, Place>> further_accesses_;  // of everything else, numbered behind the sites

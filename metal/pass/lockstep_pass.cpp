@@ -12,6 +12,7 @@
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Utils/FixIrreducible.h>
+#include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include <map>
@@ -19,6 +20,7 @@
 
 #include "metal/pass/lockstep.h"
 #include "metal/pass/reflection.h"
+#include "metal/pass/shadow.h"
 
 namespace assay::metal::pass {
 namespace {
@@ -66,12 +68,15 @@ bool Lockstep::run() {
   if (entry == nullptr || entry->isDeclaration()) return false;
   reflection_ = reflect_kernel(*entry);
   is_checked_ = module_.getFunction("__assay_checked") != nullptr;
-  if (is_checked_) leave_out_padding();
+  if (module_.getFunction("__assay_shadowed") != nullptr) shadows_ = abi::kShadows;
+  if (module_.getFunction("__assay_explained") != nullptr) shadows_ = abi::kExplained;
+  if (is_checked_ || shadows_ != abi::kNoShadows) leave_out_padding();
   inline_everything(*entry);
   entry_ = module_.getFunction(kEntry);
   lane_ = entry_->getArg(0);
   report_derived_from_unset();
   note_unset_uses();
+  if (shadows_ == abi::kNoShadows) drop_exact_values();
   guard_divisions();
   simplify_loops();
   if (is_checked_) remove_unused_reads();
@@ -85,9 +90,29 @@ bool Lockstep::run() {
     watch_arithmetic();
     check_reads(all);
   }
+  if (shadows_ != abi::kNoShadows) {
+    Shadow(*this, shadows_ == abi::kExplained).run();
+    drop_exact_values();
+  }
   replace_position_queries();
   emit_module();
   return true;
+}
+
+// What the headers say of exact values is for shadows alone.
+void Lockstep::drop_exact_values() {
+  llvm::SmallVector<llvm::CallBase*> calls;
+  for (auto& instruction : llvm::instructions(*entry_)) {
+    auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    if (call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName().starts_with(kWithoutRounding))
+      calls.push_back(call);
+  }
+  for (auto* call : calls) {
+    call->replaceAllUsesWith(call->getArgOperand(0));
+    auto* exact = llvm::dyn_cast<llvm::Instruction>(call->getArgOperand(1));
+    call->eraseFromParent();
+    if (exact != nullptr) llvm::RecursivelyDeleteTriviallyDeadInstructions(exact);
+  }
 }
 
 llvm::FunctionAnalysisManager& Lockstep::function_analyses() {

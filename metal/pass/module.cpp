@@ -131,6 +131,9 @@ void Lockstep::emit_module() {
         operation_type, {file_of(place), word(place.line), word(operation.what), word(operation.type), word(operation.from),
                          word(operation.operands), word(operation.count), word(operation.flops), word(operation.block)}));
   }
+  auto* lost_type = llvm::StructType::get(context_, {number, number});
+  llvm::SmallVector<llvm::Constant*> lost;
+  for (const auto& place : lost_shadows_) lost.push_back(llvm::ConstantStruct::get(lost_type, {file_of(place), word(place.line)}));
   llvm::SmallVector<llvm::Constant*> names;
   for (const auto& file : files) names.push_back(text(file.first));
   llvm::Constant* fields[] = {word(abi::kVersion),
@@ -153,6 +156,9 @@ void Lockstep::emit_module() {
                               table(access_type, accesses),
                               table(variable_type, variables),
                               table(operation_type, operations),
+                              word(shadows_),
+                              word(lost.size()),
+                              table(lost_type, lost),
                               text(reflection_),
                               services_,
                               entry_};

@@ -53,8 +53,11 @@ void Lockstep::route_to_runtime(llvm::Instruction& instruction, std::uint32_t si
     llvm::IRBuilder<> builder(&instruction);
     llvm::SmallVector<llvm::Value*> arguments(call->args());
     const auto service = *service_of(call->getCalledFunction()->getName());
-    if (service == abi::kSimdReduce && route_word_reduction(*call, site)) return;
-    if (service == abi::kSimdShuffle && route_word_shuffle(*call, site)) return;
+    // Shadows travel through memory.
+    const bool in_registers = shadows_ == abi::kNoShadows;
+    if (service == abi::kSimdReduce && in_registers && route_word_reduction(*call, site)) return;
+    if (service == abi::kSimdShuffle && in_registers && route_word_shuffle(*call, site)) return;
+    if (service == abi::kMatrixMultiply && !in_registers) return route_shadowed_product(*call, site);
     services_of_sites_.push_back(service);
     auto* replacement = call_service(builder, service, site, arguments, call->getType());
     call->replaceAllUsesWith(replacement);
@@ -102,6 +105,18 @@ bool Lockstep::route_word_shuffle(llvm::CallInst& call, std::uint32_t site) {
   operations_[site] = static_cast<std::uint32_t>(mode | constant(2)->getZExtValue() << 16);
   call.eraseFromParent();
   return true;
+}
+
+void Lockstep::route_shadowed_product(llvm::CallInst& call, std::uint32_t site) {
+  constexpr unsigned kOperands = 6;  // two elements of a, b and c each
+  llvm::IRBuilder<> builder(&call);
+  llvm::SmallVector<llvm::Value*> arguments(call.args());
+  arguments.push_back(slot_for(llvm::ArrayType::get(builder.getDoubleTy(), kOperands)));
+  services_of_sites_.push_back(abi::kMatrixMultiply);
+  auto* replacement = call_service(builder, abi::kMatrixMultiply, site, arguments, call.getType());
+  call.replaceAllUsesWith(replacement);
+  call.eraseFromParent();
+  shadowed_products_.push_back(replacement);
 }
 
 // A write to a device buffer that the dispatch does not read stays an ordinary store: nobody can see when it happens. Where it is to be

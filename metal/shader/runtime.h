@@ -103,6 +103,12 @@ __attribute__((convergent)) ulong __assay_matrix_multiply(ulong a, ulong b, ulon
 __attribute__((convergent)) void __assay_atomic(uint op, uint type, __generic void* object, __private void* operand,
                                                 const __private void* desired);
 
+// Return `value`; `exact` is what it would be if nothing had been rounded, as far as the caller's operands go.
+__attribute__((const)) float __assay_without_rounding_float(float value, double exact);
+__attribute__((const)) half __assay_without_rounding_half(half value, double exact);
+__attribute__((const)) bfloat __assay_without_rounding_bfloat(bfloat value, double exact);
+__attribute__((const)) double __assay_without_rounding_double(double value, double exact);
+
 // The caller's index in its SIMD-group.
 __attribute__((const)) uint __assay_lane();
 }

@@ -70,6 +70,12 @@ inline float round_to_odd(double d) {
   return __builtin_bit_cast(float, bits);
 }
 
+// Where bits are computed with, the policy `shadow` cannot see what would come out without rounding: it is told here.
+inline float without_rounding(float value, double exact) { return __assay_without_rounding_float(value, exact); }
+inline half without_rounding(half value, double exact) { return __assay_without_rounding_half(value, exact); }
+inline bfloat without_rounding(bfloat value, double exact) { return __assay_without_rounding_bfloat(value, exact); }
+inline double without_rounding(double value, double exact) { return __assay_without_rounding_double(value, exact); }
+
 template <class T>
 inline T round_once(double d);
 template <>
@@ -78,7 +84,7 @@ inline float round_once<float>(double d) {
 }
 template <>
 inline half round_once<half>(double d) {
-  return half(round_to_odd(d));
+  return half(without_rounding(round_to_odd(d), d));
 }
 
 template <class T>
@@ -129,13 +135,16 @@ template <class T>
 inline T copysign(T x, T y) {
   typedef fp_bits<T> B;
   typedef typename B::type Bits;
-  return __builtin_bit_cast(T, Bits((__builtin_bit_cast(Bits, x) & (B::exponent | B::mantissa)) | (__builtin_bit_cast(Bits, y) & B::sign)));
+  const T result =
+      __builtin_bit_cast(T, Bits((__builtin_bit_cast(Bits, x) & (B::exponent | B::mantissa)) | (__builtin_bit_cast(Bits, y) & B::sign)));
+  return without_rounding(result, __builtin_copysign(double(x), double(y)));
 }
 template <class T>
 inline T fabs(T x) {
   typedef fp_bits<T> B;
   typedef typename B::type Bits;
-  return __builtin_bit_cast(T, Bits(__builtin_bit_cast(Bits, x) & (B::exponent | B::mantissa)));
+  return without_rounding(__builtin_bit_cast(T, Bits(__builtin_bit_cast(Bits, x) & (B::exponent | B::mantissa))),
+                          __builtin_fabs(double(x)));
 }
 
 #define ASSAY_BY_LIBM1(name)                               \
@@ -273,7 +282,7 @@ inline half fma(half x, half y, half z) {
   const double error = (p - (s - c_part)) + (c - c_part);
   ulong bits = __builtin_bit_cast(ulong, s);
   if (error == error && error != 0 && (bits & 1ul) == 0ul) bits += ((error > 0) == ((bits >> 63) == 0ul)) ? 1ul : ~0ul;
-  return round_once<half>(__builtin_bit_cast(double, bits));
+  return round_once<half>(without_rounding(__builtin_bit_cast(double, bits), s));
 }
 template <class T>
 inline T mad(T x, T y, T z) {

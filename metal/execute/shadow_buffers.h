@@ -1,0 +1,30 @@
+// Which buffers of a simulator hold numbers that kernels have computed, and so may have shadows that are not the numbers themselves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "metal/buffer.h"
+#include "metal/lane_abi.h"
+#include "metal/simulator.h"
+
+namespace assay::metal::execute {
+
+class ShadowBuffers {
+ public:
+  // A dispatch of the kernel on these buffers begins (null where none is bound); returns abi::Lane::shadowed_buffers.
+  std::uint32_t begin(const abi::Module& module, std::span<const Buffer* const> buffers);
+
+  // As Simulator has it.
+  [[nodiscard]] const std::vector<SourceLocation>& lost() const { return lost_; }
+
+ private:
+  std::set<const Buffer*> seen_, written_;
+  std::set<const abi::Module*> modules_;
+  std::vector<SourceLocation> lost_;
+};
+
+}  // namespace assay::metal::execute

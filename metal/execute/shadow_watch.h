@@ -1,0 +1,68 @@
+// What the policy `shadow` learns when it is asked to explain: how much each operation rounds away, and where a large error is born.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "metal/lane_abi.h"
+#include "metal/simulator.h"
+
+namespace assay::metal::execute {
+
+struct Lane;
+
+// A number and what it would be without any rounding.
+struct Shadowed {
+  double value = 0, shadow = 0;
+};
+
+class ShadowWatch {
+ public:
+  ShadowWatch(double large_error, std::optional<SourceLocation> rounded_line);
+
+  // A dispatch of this kernel begins.
+  void begin(const abi::Module& module, const std::string& function);
+
+  // As abi::Lane has them.
+  [[nodiscard]] const double* weights() const { return kernel_->weights.data(); }
+  [[nodiscard]] bool is_watching() const { return !rounded_line_; }
+
+  // An operation of the kernel has been executed; `rows` are those of abi::RoundedRow.
+  void rounded(const Lane& lane, std::uint32_t operation, const double* rows);
+  // A component of what lanes did together at a site: `exact` is the result on the operands' values without its rounding. Returns the
+  // shadow that the result gets.
+  double rounded_together(const Lane& lane, std::uint32_t site, Shadowed result, double exact, std::span<const Shadowed> operands);
+
+  // Lines ascending.
+  [[nodiscard]] std::vector<LineRounding> roundings() const;
+  [[nodiscard]] const std::optional<ErrorBirth>& birth() const { return birth_; }
+
+ private:
+  struct Loss {
+    std::uint64_t operations = 0;
+    double largest = 0, sum = 0;  // relative
+  };
+  // Of operations, and behind them of sites.
+  struct Kernel {
+    const abi::Module* module = nullptr;
+    std::string function;
+    std::vector<Loss> losses;
+    std::vector<double> weights;
+  };
+
+  void look(const Lane& lane, std::uint32_t number, Shadowed result, double exact, std::span<const Shadowed> operands);
+  [[nodiscard]] static SourceLocation place(const Kernel& kernel, std::uint32_t number);
+  [[nodiscard]] static std::string name(const Kernel& kernel, std::uint32_t number);
+
+  double large_error_;
+  std::optional<SourceLocation> rounded_line_;
+  std::map<const abi::Module*, Kernel> kernels_;
+  Kernel* kernel_ = nullptr;  // of the present dispatch
+  std::optional<ErrorBirth> birth_;
+};
+
+}  // namespace assay::metal::execute

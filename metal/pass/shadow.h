@@ -1,0 +1,97 @@
+// The policy `shadow`: beside every floating-point value of a kernel a double that is computed without its roundings.
+//
+// Works on a kernel that is one function already and whose meeting points are calls. A value's shadow is made right behind it, by the
+// same operation in double on the operands' shadows; decisions (comparisons, conversions to integers, floor and its like) stay those
+// of the values. In memory a shadow lies in the cell that belongs to its address (lane_abi.h), with the bits of its value: where they
+// are not those in memory, somebody else has written there and the value is its own shadow. Arrays of a lane whose address goes
+// nowhere have an array of doubles instead, which the optimiser can take apart as it does the other.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <tuple>
+
+#include "metal/pass/lockstep.h"
+
+namespace assay::metal::pass {
+
+class Shadow {
+ public:
+  Shadow(Lockstep& kernel, bool explains);
+  void run();
+
+ private:
+  using Builder = llvm::IRBuilder<>;
+
+  // ---- shadow.cpp
+  [[nodiscard]] llvm::Type* doubles_for(llvm::Type* type) const;
+  [[nodiscard]] llvm::Value* widened(Builder& builder, llvm::Value* value) const;
+  llvm::Value* of(llvm::Value* value);
+  llvm::Value* make(llvm::Instruction& instruction);
+  llvm::Value* make_call(llvm::CallBase& call, Builder& builder);
+  void multiply(llvm::CallInst& product);
+  llvm::Value* make_remainder(llvm::Instruction& value, Builder& builder);
+  llvm::Value* same_operation(Builder& builder, llvm::Instruction& value, llvm::ArrayRef<llvm::Value*> operands);
+  void fill_merges();
+
+  // ---- shadow_bits.cpp: numbers that travel as integers
+  llvm::Value* of_bits(llvm::Value* carrier, unsigned first_bit, llvm::Type* element);
+  llvm::Value* find_bits(llvm::Value* carrier, unsigned first_bit, llvm::Type* element);
+  llvm::Value* merged_bits(llvm::Instruction& merge, unsigned first_bit, llvm::Type* element);
+  llvm::Value* of_reinterpreted(llvm::BitCastInst& cast);
+  llvm::Value* masked_bits(llvm::Instruction& word, unsigned first_bit, llvm::Type* element);
+  static llvm::Value* number_in(Builder& builder, llvm::Value* carrier, unsigned first_bit, llvm::Type* element);
+  [[nodiscard]] static llvm::Type* element_inside(llvm::Value* carrier);
+  void find_accounted();
+  void note_lost(llvm::Instruction& instruction, llvm::Value* carrier);
+
+  // ---- shadow_memory.cpp
+  struct Array {
+    llvm::AllocaInst* doubles = nullptr;
+    unsigned factor = 0;  // bytes of doubles for each byte of the array
+  };
+  void find_arrays();
+  [[nodiscard]] llvm::Type* only_element(llvm::AllocaInst& variable) const;
+  llvm::Value* place_in_array(Builder& builder, llvm::Value* pointer);
+  llvm::Value* cell(Builder& builder, llvm::Value* pointer, std::uint64_t offset);
+  llvm::Value* tag(Builder& builder, llvm::Value* number) const;
+  llvm::Value* load(llvm::LoadInst& load);
+  llvm::Value* from_cells(Builder& builder, llvm::Value* pointer, llvm::Value* value);
+  void to_cells(Builder& builder, llvm::Value* pointer, llvm::Value* value, llvm::Value* shadow);
+  void store(llvm::StoreInst& store);
+  void copy(llvm::MemTransferInst& transfer);
+  void fill(llvm::MemSetInst& fill);
+  void call_copy(Builder& builder, llvm::Value* destination, llvm::Value* source, llvm::Value* bytes);
+
+  // ---- shadow_rounding.cpp: what an operation rounds away, where that is to be explained
+  llvm::Value* explained(llvm::Instruction& value, llvm::Value* shadow);
+  llvm::Value* exact_result(Builder& builder, llvm::Instruction& value);
+
+  Lockstep& kernel_;
+  const bool explains_;
+  llvm::LLVMContext& context_;
+  const llvm::DataLayout& layout_;
+  llvm::Value* cells_ = nullptr;             // abi::Lane::cells
+  llvm::Value* shadowed_buffers_ = nullptr;  // abi::Lane::shadowed_buffers
+  llvm::Value* weights_ = nullptr;           // abi::Lane::weights
+  llvm::Value* is_watched_ = nullptr;        // abi::Lane::is_watched
+  llvm::Value* rows_ = nullptr;              // of abi::RoundedRow
+  llvm::DenseMap<llvm::Value*, llvm::Value*> shadows_;
+  std::map<std::tuple<llvm::Value*, unsigned, llvm::Type*>, llvm::Value*> bits_;
+  struct Merge {
+    llvm::PHINode* values;
+    llvm::PHINode* shadows;
+    std::optional<std::pair<unsigned, llvm::Type*>> bits;  // first bit and element, if the values are not numbers
+  };
+  std::deque<Merge> merges_;
+  llvm::SmallPtrSet<const llvm::Value*, 16> accounted_;
+  llvm::DenseMap<llvm::Value*, Array> arrays_;
+};
+
+// An instruction that stands behind `value`, where what belongs to it can be computed.
+llvm::Instruction* behind(llvm::Instruction& value);
+
+// Whether values of the type are numbers of a kernel or of the library functions that it calls.
+bool is_number(llvm::Type* type);
+
+}  // namespace assay::metal::pass

@@ -1,0 +1,237 @@
+// Shadows in memory.
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Operator.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "metal/pass/shadow.h"
+
+namespace assay::metal::pass {
+namespace {
+
+bool has_cells(const llvm::Type* element) { return element->isFloatTy() || element->isHalfTy() || element->isBFloatTy(); }
+
+std::uint64_t kind_of(const llvm::Type* element) {
+  return element->isFloatTy() ? abi::kFloat : element->isHalfTy() ? abi::kHalf : abi::kBfloat;
+}
+
+unsigned components(const llvm::Type* type) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector == nullptr ? 1 : vector->getNumElements();
+}
+
+bool says_nothing(const llvm::User* user) {
+  const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(user);
+  return intrinsic != nullptr && (intrinsic->isLifetimeStartOrEnd() || llvm::isa<llvm::DbgInfoIntrinsic>(intrinsic));
+}
+
+}  // namespace
+
+// ---- arrays that only their lane can reach
+
+void Shadow::find_arrays() {
+  llvm::SmallVector<llvm::AllocaInst*> variables;
+  for (auto& instruction : llvm::instructions(*kernel_.entry_)) {
+    if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) variables.push_back(variable);
+  }
+  for (auto* variable : variables) {
+    auto* element = only_element(*variable);
+    const auto size = variable->getAllocationSize(layout_);
+    if (element == nullptr || !size) continue;
+    Builder builder(variable);
+    const auto factor = static_cast<unsigned>(sizeof(double) / layout_.getTypeStoreSize(element).getFixedValue());
+    auto* doubles =
+        builder.CreateAlloca(llvm::ArrayType::get(builder.getInt8Ty(), size->getFixedValue() * factor), nullptr, "assay.shadow");
+    doubles->setAlignment(llvm::Align(64));
+    arrays_[variable] = {doubles, factor};
+  }
+}
+
+// The type of all numbers in a variable that is read, written and filled with zeros, and whose address goes nowhere else.
+llvm::Type* Shadow::only_element(llvm::AllocaInst& variable) const {
+  llvm::Type* element = nullptr;
+  const auto accept = [&](llvm::Type* type) {
+    auto* scalar = type->getScalarType();
+    if (!has_cells(scalar) || (element != nullptr && element != scalar)) return false;
+    element = scalar;
+    return true;
+  };
+  llvm::SmallVector<llvm::Value*> rest{&variable};
+  while (!rest.empty()) {
+    auto* pointer = rest.pop_back_val();
+    for (auto* user : pointer->users()) {
+      if (says_nothing(user)) continue;
+      if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
+        if (!accept(load->getType())) return nullptr;
+      } else if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
+        if (store->getPointerOperand() != pointer || store->getValueOperand() == pointer || !accept(store->getValueOperand()->getType()))
+          return nullptr;
+      } else if (const auto* set = llvm::dyn_cast<llvm::MemSetInst>(user)) {
+        const auto* byte = llvm::dyn_cast<llvm::ConstantInt>(set->getValue());
+        if (byte == nullptr || !byte->isZero()) return nullptr;
+      } else if (llvm::isa<llvm::GetElementPtrInst>(user)) {
+        rest.push_back(user);
+      } else {
+        return nullptr;
+      }
+    }
+  }
+  return element;
+}
+
+// Where the shadow of what the pointer points to is; null if it is in no array.
+llvm::Value* Shadow::place_in_array(Builder& builder, llvm::Value* pointer) {
+  llvm::SmallVector<llvm::GEPOperator*> steps;
+  auto* base = pointer;
+  for (auto* step = llvm::dyn_cast<llvm::GEPOperator>(base); step != nullptr; step = llvm::dyn_cast<llvm::GEPOperator>(base)) {
+    steps.push_back(step);
+    base = step->getPointerOperand();
+  }
+  const auto found = arrays_.find(base);
+  if (found == arrays_.end()) return nullptr;
+  constexpr unsigned kWord = 64;
+  llvm::Value* place = found->second.doubles;
+  for (auto* step : llvm::reverse(steps)) {
+    llvm::MapVector<llvm::Value*, llvm::APInt> variable;
+    llvm::APInt constant(kWord, 0);
+    step->collectOffset(layout_, kWord, variable, constant);
+    for (const auto& [index, scale] : variable) {
+      auto* word = builder.CreateSExtOrTrunc(index, builder.getInt64Ty());
+      place = builder.CreateGEP(builder.getInt8Ty(), place,
+                                builder.CreateMul(word, builder.getInt64(scale.getZExtValue() * found->second.factor)));
+    }
+    if (!constant.isZero())
+      place = builder.CreateGEP(builder.getInt8Ty(), place,
+                                builder.getInt64(static_cast<std::uint64_t>(constant.getSExtValue()) * found->second.factor));
+  }
+  return place;
+}
+
+// ---- cells
+
+llvm::Value* Shadow::cell(Builder& builder, llvm::Value* pointer, std::uint64_t offset) {
+  auto* address = builder.CreateAdd(builder.CreatePtrToInt(pointer, builder.getInt64Ty()), builder.getInt64(offset));
+  auto* place = builder.CreateMul(builder.CreateAnd(address, abi::kCellWindow - 1), builder.getInt64(abi::kCellBytes / abi::kCellGranule));
+  return builder.CreateGEP(builder.getInt8Ty(), cells_, place);
+}
+
+// What tells whether a cell belongs to a number: its bits and its type.
+llvm::Value* Shadow::tag(Builder& builder, llvm::Value* number) const {
+  auto* element = number->getType();
+  auto* bits = builder.CreateBitCast(number, builder.getIntNTy(static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue())));
+  return builder.CreateOr(builder.CreateZExt(bits, builder.getInt64Ty()), (kind_of(element) + 1) << abi::kCellKindShift);
+}
+
+llvm::Value* Shadow::from_cells(Builder& builder, llvm::Value* pointer, llvm::Value* value) {
+  auto* element = value->getType()->getScalarType();
+  const auto bytes = layout_.getTypeStoreSize(element).getFixedValue();
+  const auto one = [&](llvm::Value* number, std::uint64_t offset) {
+    auto* place = cell(builder, pointer, offset);
+    auto* shadow = builder.CreateAlignedLoad(builder.getDoubleTy(), place, llvm::Align(8));
+    auto* owner = builder.CreateAlignedLoad(builder.getInt64Ty(), builder.CreateConstInBoundsGEP1_64(builder.getDoubleTy(), place, 1),
+                                            llvm::Align(8));
+    return builder.CreateSelect(builder.CreateICmpEQ(owner, tag(builder, number)), shadow, widened(builder, number));
+  };
+  if (!value->getType()->isVectorTy()) return one(value, 0);
+  llvm::Value* result = llvm::PoisonValue::get(doubles_for(value->getType()));
+  for (unsigned index = 0; index < components(value->getType()); ++index)
+    result = builder.CreateInsertElement(result, one(builder.CreateExtractElement(value, index), index * bytes), index);
+  return result;
+}
+
+void Shadow::to_cells(Builder& builder, llvm::Value* pointer, llvm::Value* value, llvm::Value* shadow) {
+  auto* element = value->getType()->getScalarType();
+  const auto bytes = layout_.getTypeStoreSize(element).getFixedValue();
+  const bool is_vector = value->getType()->isVectorTy();
+  for (unsigned index = 0; index < components(value->getType()); ++index) {
+    auto* place = cell(builder, pointer, index * bytes);
+    builder.CreateAlignedStore(is_vector ? builder.CreateExtractElement(shadow, index) : shadow, place, llvm::Align(8));
+    builder.CreateAlignedStore(tag(builder, is_vector ? builder.CreateExtractElement(value, index) : value),
+                               builder.CreateConstInBoundsGEP1_64(builder.getDoubleTy(), place, 1), llvm::Align(8));
+  }
+}
+
+// ---- loads, stores and copies
+
+llvm::Value* Shadow::load(llvm::LoadInst& load) {
+  auto* pointer = load.getPointerOperand();
+  Builder builder(behind(load));
+  if (!has_cells(load.getType()->getScalarType()) || kernel_.is_runtime_state(*pointer)) return widened(builder, &load);
+  if (auto* place = place_in_array(builder, pointer)) return builder.CreateAlignedLoad(doubles_for(load.getType()), place, llvm::Align(8));
+  const Origin origin = kernel_.origin_of(pointer);
+  if (origin.kind == Origin::Kind::program_constant) return widened(builder, &load);
+  if (origin.kind != Origin::Kind::buffer) return from_cells(builder, pointer, &load);
+  // Of most buffers the host wrote all, and what it wrote is exact.
+  auto* is_shadowed = builder.CreateICmpNE(builder.CreateAnd(shadowed_buffers_, 1u << origin.buffer), builder.getInt32(0));
+  llvm::Instruction* rare = nullptr;
+  llvm::Instruction* usual = nullptr;
+  auto* rest = &*builder.GetInsertPoint();
+  llvm::SplitBlockAndInsertIfThenElse(is_shadowed, rest, &rare, &usual, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+  Builder seldom(rare);
+  auto* looked_up = from_cells(seldom, pointer, &load);
+  Builder mostly(usual);
+  auto* exact = widened(mostly, &load);
+  Builder merge(rest);
+  auto* result = merge.CreatePHI(exact->getType(), 2);
+  result->addIncoming(looked_up, rare->getParent());
+  result->addIncoming(exact, usual->getParent());
+  return result;
+}
+
+void Shadow::store(llvm::StoreInst& store) {
+  auto* pointer = store.getPointerOperand();
+  auto* value = store.getValueOperand();
+  if (kernel_.is_runtime_state(*pointer)) return;
+  Builder builder(store.getNextNode());
+  auto* type = value->getType();
+  if (has_cells(type->getScalarType())) {
+    auto* shadow = of(value);
+    if (auto* place = place_in_array(builder, pointer)) {
+      builder.CreateAlignedStore(shadow, place, llvm::Align(8));
+    } else {
+      to_cells(builder, pointer, value, shadow);
+    }
+    return;
+  }
+  if (!type->isIntOrIntVectorTy() && !type->isDoubleTy() && !(type->isVectorTy() && type->getScalarType()->isDoubleTy())) return;
+  if (const auto* read = llvm::dyn_cast<llvm::LoadInst>(value)) {
+    // A copy that happens to be made by words: whatever lies there.
+    if (type->getPrimitiveSizeInBits() >= 16 && !kernel_.is_runtime_state(*read->getPointerOperand()))
+      call_copy(builder, pointer, const_cast<llvm::Value*>(read->getPointerOperand()), builder.getInt64(layout_.getTypeStoreSize(type)));
+    return;
+  }
+  auto* element = element_inside(value);
+  const auto whole = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue());
+  if (element == nullptr) {
+    note_lost(store, value);
+    return;
+  }
+  const auto width = static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue());
+  for (unsigned bit = 0; bit + width <= whole; bit += width) {
+    auto* shadow = of_bits(value, bit, element);
+    auto* number = number_in(builder, value, bit, element);
+    to_cells(builder, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), pointer, bit / 8), number, shadow);
+  }
+}
+
+void Shadow::copy(llvm::MemTransferInst& transfer) {
+  Builder builder(transfer.getNextNode());
+  call_copy(builder, transfer.getDest(), transfer.getSource(), transfer.getLength());
+}
+
+void Shadow::fill(llvm::MemSetInst& fill) {
+  Builder builder(fill.getNextNode());
+  auto* place = place_in_array(builder, fill.getDest());
+  if (place == nullptr) return;
+  const auto factor = arrays_[llvm::getUnderlyingObject(fill.getDest(), 0)].factor;
+  auto* bytes = builder.CreateMul(builder.CreateZExtOrTrunc(fill.getLength(), builder.getInt64Ty()), builder.getInt64(factor));
+  builder.CreateMemSet(place, builder.getInt8(0), bytes, llvm::Align(8));
+}
+
+void Shadow::call_copy(Builder& builder, llvm::Value* destination, llvm::Value* source, llvm::Value* bytes) {
+  kernel_.call_service(builder, abi::kCopyShadows, 0, {destination, source, builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty())},
+                       builder.getVoidTy());
+}
+
+}  // namespace assay::metal::pass

@@ -1,0 +1,94 @@
+// What an operation rounds away, for the runtime to look at and, where it asks for that, for the shadow to feel too.
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "metal/pass/shadow.h"
+
+namespace assay::metal::pass {
+
+// The operation on the values themselves, without the rounding of its result; null if it has none.
+llvm::Value* Shadow::exact_result(Builder& builder, llvm::Instruction& value) {
+  const auto operand = [&](unsigned index) { return widened(builder, value.getOperand(index)); };
+  switch (value.getOpcode()) {
+    case llvm::Instruction::FAdd:
+    case llvm::Instruction::FSub:
+    case llvm::Instruction::FMul:
+    case llvm::Instruction::FDiv:
+      return same_operation(builder, value, {operand(0), operand(1)});
+    case llvm::Instruction::FPTrunc:
+      return operand(0);
+    case llvm::Instruction::SIToFP:
+    case llvm::Instruction::UIToFP:
+      return builder.CreateCast(llvm::cast<llvm::CastInst>(value).getOpcode(), value.getOperand(0), doubles_for(value.getType()));
+    case llvm::Instruction::Call:
+      break;
+    default:
+      return nullptr;
+  }
+  auto& call = llvm::cast<llvm::CallBase>(value);
+  if (call.getCalledFunction() == nullptr) return nullptr;
+  switch (call.getIntrinsicID()) {
+    case llvm::Intrinsic::fma:
+    case llvm::Intrinsic::fmuladd:
+      return builder.CreateIntrinsic(doubles_for(call.getType()), llvm::Intrinsic::fma, {operand(0), operand(1), operand(2)});
+    case llvm::Intrinsic::sqrt:
+      return builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, operand(0));
+    default:
+      return nullptr;
+  }
+}
+
+llvm::Value* Shadow::explained(llvm::Instruction& value, llvm::Value* shadow) {
+  if (value.getType()->getScalarType()->isDoubleTy()) return shadow;
+  // Behind the shadow, or both.
+  auto* place = behind(value);
+  if (auto* made = llvm::dyn_cast<llvm::Instruction>(shadow);
+      made != nullptr && made->getParent() == value.getParent() && value.comesBefore(made))
+    place = behind(*made);
+  Builder builder(place);
+  auto* exact = exact_result(builder, value);
+  if (exact == nullptr) return shadow;
+  auto operation = Lockstep::operation_of(value);
+  if (!operation) {
+    operation.emplace();
+    operation->what = abi::kConvert;
+    operation->type = Lockstep::float_type_of(*value.getType());
+  }
+  // A double is the inside of a library function, and the function's operands are not in sight here.
+  const bool is_function = value.getOpcode() == llvm::Instruction::FPTrunc && value.getOperand(0)->getType()->getScalarType()->isDoubleTy();
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value.getType());
+  operation->count = vector == nullptr ? 1 : vector->getNumElements();
+  if (operation->count > abi::kRowLength) return shadow;
+  if (is_function) operation->what = abi::kLibraryFunction;
+  operation->operands = 0;
+  if (!is_function && is_number(value.getOperand(0)->getType()))
+    operation->operands = llvm::isa<llvm::CallBase>(value) ? llvm::cast<llvm::CallBase>(value).arg_size() : value.getNumOperands();
+  operation->block = 0;
+  const auto number = static_cast<std::uint32_t>(kernel_.arithmetic_.size());
+  kernel_.arithmetic_.push_back({*operation, place_of(value)});
+
+  auto* weight = builder.CreateLoad(builder.getDoubleTy(), builder.CreateConstInBoundsGEP1_64(builder.getDoubleTy(), weights_, number));
+  auto* is_rounded = builder.CreateFCmpUNE(weight, llvm::ConstantFP::get(builder.getDoubleTy(), 0.0));
+  auto* wide = widened(builder, &value);
+  auto* result = builder.CreateSelect(is_rounded, builder.CreateFAdd(shadow, builder.CreateFSub(wide, exact)), shadow);
+
+  auto* is_watched = builder.CreateICmpNE(is_watched_, builder.getInt32(0));
+  auto* rest = &*builder.GetInsertPoint();
+  Builder seldom(llvm::SplitBlockAndInsertIfThen(is_watched, rest, false, llvm::MDBuilder(context_).createUnlikelyBranchWeights()));
+  std::uint64_t row = 0;
+  const auto keep = [&](llvm::Value* numbers) {
+    seldom.CreateAlignedStore(numbers, seldom.CreateConstInBoundsGEP1_64(seldom.getDoubleTy(), rows_, row++ * abi::kRowLength),
+                              llvm::Align(8));
+  };
+  keep(wide);
+  keep(exact);
+  keep(shadow);
+  for (unsigned index = 0; index < operation->operands; ++index) {
+    keep(widened(seldom, value.getOperand(index)));
+    keep(of(value.getOperand(index)));
+  }
+  kernel_.call_service(seldom, abi::kRounded, number, {rows_}, seldom.getVoidTy());
+  return result;
+}
+
+}  // namespace assay::metal::pass
