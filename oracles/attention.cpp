@@ -115,29 +115,30 @@ void add_deviations(const double* rows, std::size_t count, std::size_t dim, cons
   }
 }
 
-// The query heads that read one key/value head, one column per head: q rounded to half, and by how much the half that a kernel finds may
-// differ from it.
-struct HalfQueries {
+// The query heads that read one key/value head, one column per head: q, rounded to half as a rule, and by how much that which a kernel
+// finds may differ from it.
+struct Queries {
   Eigen::MatrixXd values;
   Eigen::MatrixXd doubts;
 };
 
-HalfQueries half_queries(const DecodeShape& shape, std::span<const float> q, std::size_t kv_head, const ArithmeticProfile& profile) {
+Queries queries_of(const DecodeShape& shape, std::span<const float> q, std::size_t kv_head, const AttentionAccuracy& accuracy) {
   const std::size_t group = shape.heads / shape.kv_heads;
-  HalfQueries result;
+  const auto stored = [&](double value) { return accuracy.rounds_queries ? round_to_half(value) : value; };
+  Queries result;
   result.values.resize(static_cast<Index>(shape.head_dim), static_cast<Index>(group));
   result.doubts.setZero(static_cast<Index>(shape.head_dim), static_cast<Index>(group));
   const std::span<const float> rows = q.subspan(kv_head * group * shape.head_dim, group * shape.head_dim);
   if (!shape.fused_rotation) {
-    for (std::size_t i = 0; i < rows.size(); ++i) result.values.data()[i] = round_to_half(static_cast<double>(rows[i]));
+    for (std::size_t i = 0; i < rows.size(); ++i) result.values.data()[i] = stored(static_cast<double>(rows[i]));
     return result;
   }
-  const Expected rotated = fwht(rows, shape.head_dim, FwhtMode::signs_first, profile);
+  const Expected rotated = fwht(rows, shape.head_dim, FwhtMode::signs_first, accuracy.profile);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double value = rotated.value[i];
-    const double half = round_to_half(value);
-    result.values.data()[i] = half;
-    result.doubts.data()[i] = std::max(round_to_half(value + rotated.bound[i]) - half, half - round_to_half(value - rotated.bound[i]));
+    const double entry = stored(value);
+    result.values.data()[i] = entry;
+    result.doubts.data()[i] = std::max(stored(value + rotated.bound[i]) - entry, entry - stored(value - rotated.bound[i]));
   }
   return result;
 }
@@ -157,6 +158,13 @@ std::size_t visible_count(const DecodeShape& shape) {
 }
 
 }  // namespace
+
+AttentionAccuracy without_conversions(AttentionAccuracy accuracy) {
+  accuracy.output = accuracy.accumulator = float_format();
+  accuracy.stores.clear();
+  accuracy.rounds_queries = false;
+  return accuracy;
+}
 
 std::vector<std::size_t> visible_slots(const DecodeShape& shape) {
   require_shape(shape);
@@ -192,7 +200,7 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
   Eigen::MatrixXd doubts(shape.fused_rotation ? count : 0, heads);
   Eigen::MatrixXd weights(count, heads);
   for (std::size_t g = 0; g < shape.kv_heads; ++g) {
-    const HalfQueries queries = half_queries(shape, q, g, accuracy.profile);
+    const Queries queries = queries_of(shape, q, g, accuracy);
     const Eigen::MatrixXd query_sizes = queries.values.cwiseAbs() + queries.doubts;
     for_each_block(keys, g, slots, rows, [&](Index first, auto block) {
       scores.middleRows(first, block.rows()).noalias() = scale * (block * queries.values);
@@ -267,7 +275,7 @@ DomainReport decode_domain(const DecodeShape& shape, std::span<const float> q, c
   DomainReport report{.smallest_visible_score = infinity, .largest_visible_score = -infinity, .largest_excess = -infinity};
   RowMatrix row(1, static_cast<Index>(shape.head_dim));
   for (std::size_t g = 0; g < shape.kv_heads; ++g) {
-    const Eigen::MatrixXd queries = half_queries(shape, q, g, simulator_profile()).values;
+    const Eigen::MatrixXd queries = queries_of(shape, q, g, {}).values;
     Eigen::RowVectorXd largest_visible = Eigen::RowVectorXd::Constant(queries.cols(), -infinity);
     for (std::size_t age = 0; age < slots.size(); ++age) {
       if (age >= visible && !std::isfinite(keys.largest(g, slots[age]))) continue;

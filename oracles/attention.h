@@ -57,7 +57,15 @@ struct AttentionAccuracy {
   OutputFormat accumulator = float_format();  // of the running output, rounded after each rescale and each accumulator_keys
   std::size_t accumulator_keys = 32;          // keys of a chunk that it takes up between two roundings, 1 .. 32
   std::vector<OutputFormat> stores = {};      // further roundings of the output on its way, each to its format
+
+  // Whether q is rounded to the format of the contract: half, or bfloat in dense attention.
+  bool rounds_queries = true;
 };
+
+// The same without format conversions: q is taken as the floats that it is, and output, accumulator and stores are float. What a kernel
+// computes but for rounding is to be held to it: nothing in that is converted either. The bound is that of float alone, and also allows
+// that constants and what the host computes are the floats next to what they should be.
+[[nodiscard]] AttentionAccuracy without_conversions(AttentionAccuracy accuracy);
 
 // The unit roundoff of the coarsest format an output goes through: accumulator, stores, and the output's own.
 [[nodiscard]] double weakest_unit(const AttentionAccuracy& accuracy);
@@ -71,9 +79,10 @@ struct AttentionAccuracy {
 
 // The exact attention output [H, D] in the rotated domain. `q` is float [H, D], already rotated unless shape.fused_rotation; the
 // contract's rounding of q to half happens inside. Where a fused rotation in float may come out on either side of a rounding boundary of
-// half, the bound covers both halves. Only visible positions are read (and the norms, never the codes, of the others; those that are not
-// finite are passed over). Throws std::invalid_argument with the offending values if shape, spans or value rule do not fit together, if a
-// visible norm or a q is not finite, or if the rotated q leaves the domain |q| <= 65504.
+// half, the bound covers both halves; where q is not rounded (without_conversions), what the rotation in float may err by. Only visible
+// positions are read (and the norms, never the codes, of the others; those that are not finite are passed over). Throws
+// std::invalid_argument with the offending values if shape, spans or value rule do not fit together, if a visible norm or a q is not
+// finite, or if the rotated q leaves the domain |q| <= 65504.
 [[nodiscard]] Expected decode_attention(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache,
                                         const AttentionAccuracy& accuracy = {});
 

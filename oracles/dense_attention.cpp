@@ -59,12 +59,15 @@ RowMatrix keys_of(const DenseShape& shape, const char* what, std::span<const std
   return rows;
 }
 
-RowMatrix queries_of(const DenseShape& shape, std::span<const float> q, std::size_t batch, std::size_t head) {
+RowMatrix queries_of(const DenseShape& shape, std::span<const float> q, std::size_t batch, std::size_t head, bool rounds) {
   const std::size_t first = (batch * shape.heads + head) * shape.queries * shape.head_dim;
   RowMatrix rows(static_cast<Index>(shape.queries), static_cast<Index>(shape.head_dim));
-  for (std::size_t i = 0; i < shape.queries * shape.head_dim; ++i) rows.data()[i] = round_to_bfloat(q[first + i]);
+  for (std::size_t i = 0; i < shape.queries * shape.head_dim; ++i) {
+    rows.data()[i] = rounds ? round_to_bfloat(q[first + i]) : static_cast<double>(q[first + i]);
+  }
   if (!rows.allFinite()) {
-    throw std::invalid_argument(fmt::format("dense attention: q of batch {}, head {} is not finite in bfloat", batch, head));
+    throw std::invalid_argument(
+        fmt::format("dense attention: q of batch {}, head {} is not finite{}", batch, head, rounds ? " in bfloat" : ""));
   }
   return rows;
 }
@@ -76,7 +79,7 @@ int lowest_bit(double value) {
   return exponent - kExponentOfOne - kDigits + std::countr_zero(bits | std::uint64_t{1} << kDigits);
 }
 
-// For each row the largest power of two that all of its elements are multiples of; infinite for zeros. Elements are bfloats.
+// For each row the largest power of two that all of its elements are multiples of; infinite for zeros. Elements are bfloats or floats.
 Eigen::VectorXd grids_of(const RowMatrix& rows) {
   Eigen::VectorXd grids(rows.rows());
   for (Index row = 0; row < rows.rows(); ++row) {
@@ -234,7 +237,7 @@ Expected dense_attention(const DenseShape& shape, const DenseTensors& tensors, c
       Head worker(shape, accuracy, keys, key_sizes, values);
       for (std::size_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
         const std::size_t first = (batch * shape.heads + head) * shape.queries * shape.head_dim;
-        worker.attend(queries_of(shape, tensors.q, batch, head), tensors.mask, batch, head, expected, first);
+        worker.attend(queries_of(shape, tensors.q, batch, head, accuracy.rounds_queries), tensors.mask, batch, head, expected, first);
       }
     }
   }

@@ -27,7 +27,7 @@ struct DenseShape {
 inline constexpr double kInvisibleMask = -32752.0;
 
 struct DenseTensors {
-  std::span<const float> q;             // [B, H, nq, D]; rounded to bfloat here, as the kernels do (or have it already)
+  std::span<const float> q;  // [B, H, nq, D]; rounded to bfloat here, as the kernels do (or have it already), but not without_conversions()
   std::span<const std::uint16_t> k;     // bfloat bits [B, G, head_rows, D]; rows from kv_len on are never looked at
   std::span<const std::uint16_t> v;     // likewise
   std::span<const std::uint16_t> mask;  // half bits [B', H', nq, n]; batch b and head h use b mod B' and h mod H'

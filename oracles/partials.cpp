@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 
 #include "oracles/arithmetic.h"
 
@@ -18,7 +19,10 @@ double widen_nan(std::uint32_t word) {
   return std::bit_cast<double>((sign << 63) | (std::uint64_t{0x7ff} << 52) | (mantissa << 29));
 }
 
-MergedPartials merge_partials(const PartialsShape& shape, std::span<const float> raw, std::uint32_t unwritten_word) {
+namespace {
+
+template <typename Float>
+MergedPartials merge(const PartialsShape& shape, std::span<const Float> raw, std::uint32_t unwritten_word) {
   if (shape.nwg == 0 || shape.head_dim % 4 != 0) {
     throw std::invalid_argument(fmt::format("no layout for partials with nwg {} and head_dim {}", shape.nwg, shape.head_dim));
   }
@@ -26,8 +30,11 @@ MergedPartials merge_partials(const PartialsShape& shape, std::span<const float>
     throw std::invalid_argument(fmt::format("partials of {} rows, {} workgroups and head_dim {} are {} floats, not {}", shape.rows,
                                             shape.nwg, shape.head_dim, shape.size(), raw.size()));
   }
-  const auto unwritten = [&](std::size_t index) { return std::bit_cast<std::uint32_t>(raw[index]) == unwritten_word; };
   const double unwritten_value = widen_nan(unwritten_word);
+  const auto unwritten = [&](std::size_t index) {
+    if constexpr (std::is_same_v<Float, float>) return std::bit_cast<std::uint32_t>(raw[index]) == unwritten_word;
+    return std::bit_cast<std::uint64_t>(static_cast<double>(raw[index])) == std::bit_cast<std::uint64_t>(unwritten_value);
+  };
 
   MergedPartials merged;
   merged.output.resize(shape.rows * shape.head_dim);
@@ -68,6 +75,15 @@ MergedPartials merge_partials(const PartialsShape& shape, std::span<const float>
     }
   }
   return merged;
+}
+
+}  // namespace
+
+MergedPartials merge_partials(const PartialsShape& shape, std::span<const float> raw, std::uint32_t unwritten_word) {
+  return merge(shape, raw, unwritten_word);
+}
+MergedPartials merge_partials(const PartialsShape& shape, std::span<const double> raw, std::uint32_t unwritten_word) {
+  return merge(shape, raw, unwritten_word);
 }
 
 void widen_for_merge(Expected& expected, std::size_t nwg) {

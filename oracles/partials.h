@@ -37,6 +37,9 @@ struct MergedPartials {
 };
 [[nodiscard]] MergedPartials merge_partials(const PartialsShape& shape, std::span<const float> raw, std::uint32_t unwritten_word);
 
+// The same of partials in double, what float ones would be without rounding say; a number never written is that NaN, widened.
+[[nodiscard]] MergedPartials merge_partials(const PartialsShape& shape, std::span<const double> raw, std::uint32_t unwritten_word);
+
 // Adds to the bounds of an attention output what merge_partials itself may err: double rounding of NWG terms.
 void widen_for_merge(Expected& expected, std::size_t nwg);
 

@@ -13,6 +13,7 @@
 
 #include "fixtures/generators.h"
 #include "oracles/codebook.h"
+#include "oracles/fwht.h"
 #include "tests/unit/oracle_quad.h"
 
 namespace assay::tests {
@@ -206,6 +207,51 @@ TEST(OracleAttention, QueryIsTheOnlyInputRoundedToHalf) {
   EXPECT_EQ(evaluate(shape, inputs).value, expected.value);
 }
 
+TEST(OracleAttention, WithoutConversionsNothingIsRoundedToAnotherFormat) {
+  const DecodeShape shape{.heads = 2, .kv_heads = 1, .head_dim = 256, .kv_len = 12, .kv_capacity = 12, .scale = 0.0625F};
+  DecodeInputs inputs = make(shape);
+  const oracles::AttentionAccuracy weak = {
+      .dot_depth = 13, .output = oracles::bfloat_format(), .accumulator = oracles::half_format(), .stores = {oracles::half_format()}};
+  const oracles::AttentionAccuracy plain = oracles::without_conversions(weak);
+  EXPECT_EQ(oracles::weakest_unit(plain), oracles::kFloatUnit);
+  EXPECT_EQ(plain.dot_depth, weak.dot_depth);
+  const auto of = [&](const oracles::AttentionAccuracy& accuracy) {
+    return oracles::decode_attention(shape, inputs.q, inputs.cache(), accuracy);
+  };
+  const Expected rounded = evaluate(shape, inputs);
+  const Expected left_alone = of(plain);
+  std::size_t apart = 0;
+  for (std::size_t j = 0; j < rounded.size(); ++j) {
+    const double distance = std::abs(rounded.value[j] - left_alone.value[j]);
+    apart += distance > rounded.bound[j] + left_alone.bound[j];
+    ASSERT_LT(distance, 1e-2 * rounded.magnitude[j]) << j;
+    ASSERT_NEAR(left_alone.bound[j], rounded.bound[j], 0.1 * rounded.bound[j]) << "float arithmetic and nothing else";
+  }
+  EXPECT_GT(apart, rounded.size() / 2) << "q is not half";
+
+  for (float& q : inputs.q) q = static_cast<float>(static_cast<_Float16>(q));
+  EXPECT_EQ(of(plain).value, rounded.value);
+  EXPECT_EQ(of(plain).bound, evaluate(shape, inputs).bound);
+}
+
+// The rotation's own rounding remains: as a doubt of q, which half would widen to a whole step or hide altogether.
+TEST(OracleAttention, WithoutConversionsAFusedRotationIsInDoubtByItsOwnRounding) {
+  DecodeShape shape{.heads = 1, .kv_heads = 1, .head_dim = 256, .kv_len = 12, .kv_capacity = 12, .scale = 0.0625F};
+  const DecodeInputs inputs = make(shape);
+  std::vector<double> rotated(inputs.q.begin(), inputs.q.end());
+  oracles::fwht_in_place(rotated, shape.head_dim, oracles::FwhtMode::signs_first);
+  const std::vector<float> in_float(rotated.begin(), rotated.end());
+  const oracles::AttentionAccuracy plain = oracles::without_conversions({.dot_depth = 13});
+  const Expected apart = oracles::decode_attention(shape, in_float, inputs.cache(), plain);
+  shape.fused_rotation = true;
+  const Expected fused = oracles::decode_attention(shape, inputs.q, inputs.cache(), plain);
+  for (std::size_t j = 0; j < fused.size(); ++j) {
+    ASSERT_LE(std::abs(fused.value[j] - apart.value[j]), fused.bound[j]) << j;
+    ASSERT_GT(fused.bound[j], apart.bound[j]) << j;
+    ASSERT_LT(fused.bound[j], 20.0 * apart.bound[j]) << j;
+  }
+}
+
 TEST(OracleAttention, ValueRules) {
   // The same codes under each rule: D = 512 with one norm against two equal block norms, which differ by sqrt(512) / scale_factor.
   const DecodeShape shape{.heads = 2, .kv_heads = 1, .head_dim = 512, .kv_len = 20, .kv_capacity = 24, .scale = 0.0625F};
@@ -240,7 +286,7 @@ TEST(OracleAttention, ValueRules) {
 }
 
 // The definition, position by position in 113 bits.
-std::vector<Quad> quad_attention(const DecodeShape& shape, const DecodeInputs& inputs) {
+std::vector<Quad> quad_attention(const DecodeShape& shape, const DecodeInputs& inputs, bool rounds_queries) {
   const std::size_t dim = shape.head_dim;
   const bool blocks = inputs.norm_layout == NormLayout::one_per_block && dim > 256;
   const Quad divisor = blocks ? static_cast<Quad>(inputs.scale_factor_d512) : quad_sqrt(static_cast<double>(dim));
@@ -263,7 +309,8 @@ std::vector<Quad> quad_attention(const DecodeShape& shape, const DecodeInputs& i
       if (shape.mask_type == MaskType::sliding_window && shape.sliding_window > 0 && age >= shape.sliding_window) continue;
       Quad dot = 0;
       for (std::size_t i = 0; i < dim; ++i) {
-        const Quad q = static_cast<float>(static_cast<_Float16>(inputs.q[h * dim + i]));
+        const float stored = inputs.q[h * dim + i];
+        const Quad q = rounds_queries ? static_cast<float>(static_cast<_Float16>(stored)) : stored;
         dot += q * coordinate(inputs.k_codes, inputs.k_norms, g * shape.kv_capacity + slot, i);
       }
       positions.push_back(g * shape.kv_capacity + slot);
@@ -308,12 +355,16 @@ TEST_P(OracleAttentionQuad, OracleErrsLessThanAThousandthOfTheSmallestBound) {
   double largest = 0.0;
   for (const fixtures::DecodeRequest& request : requests) {
     const DecodeInputs inputs = fixtures::find_fixture(GetParam()).decode(request);
-    const Expected expected = evaluate(request.shape, inputs);
-    const std::vector<Quad> exact = quad_attention(request.shape, inputs);
-    for (std::size_t j = 0; j < exact.size(); ++j) {
-      const auto error = static_cast<double>(quad_abs(exact[j] - static_cast<Quad>(expected.value[j])));
-      ASSERT_LT(error, 1e-3 * expected.bound[j]) << "element " << j << " of request with seed " << request.seed;
-      largest = std::max(largest, error / expected.bound[j]);
+    for (const bool rounds_queries : {true, false}) {
+      oracles::AttentionAccuracy accuracy = {.dot_depth = 13};
+      if (!rounds_queries) accuracy = without_conversions(accuracy);
+      const Expected expected = oracles::decode_attention(request.shape, inputs.q, inputs.cache(), accuracy);
+      const std::vector<Quad> exact = quad_attention(request.shape, inputs, rounds_queries);
+      for (std::size_t j = 0; j < exact.size(); ++j) {
+        const auto error = static_cast<double>(quad_abs(exact[j] - static_cast<Quad>(expected.value[j])));
+        ASSERT_LT(error, 1e-3 * expected.bound[j]) << "element " << j << " of request with seed " << request.seed << ", " << rounds_queries;
+        largest = std::max(largest, error / expected.bound[j]);
+      }
     }
   }
   RecordProperty("largest_oracle_error_over_bound", fmt::format("{}", largest));

@@ -64,6 +64,13 @@ struct Scene {
   }
 };
 
+Expected without_conversions_of(const Scene& scene) {
+  AttentionAccuracy accuracy;
+  accuracy.output = bfloat_format();
+  accuracy.stores = {bfloat_format()};
+  return dense_attention(scene.shape, scene.tensors(), without_conversions(accuracy));
+}
+
 DenseShape small_shape() {
   DenseShape shape;
   shape.batches = 2;
@@ -185,6 +192,20 @@ TEST(DenseAttention, MistakesAreOutside) {
     EXPECT_GT(outside(in_float_loops(scene, 8, mistake), exact, true), 0U) << static_cast<int>(mistake);
   }
   EXPECT_GT(outside(in_float_loops(scene, 8, query_in_float), scene.in_float(), false), 0U);
+}
+
+// Loops that do not round q are right, those that do are not; bounds are those of float.
+TEST(DenseAttention, WithoutConversionsTheQueryIsTheFloatThatItIs) {
+  const Scene scene(small_shape(), 3);
+  const Expected exact = without_conversions_of(scene);
+  EXPECT_EQ(outside(in_float_loops(scene, 8, Mistake::query_in_float), exact, false), 0U);
+  EXPECT_GT(outside(in_float_loops(scene, 8), exact, false), 0U);
+  const Expected converted = scene.in_float();
+  for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_NEAR(exact.bound[i], converted.bound[i], 0.1 * converted.bound[i]) << i;
+
+  Scene in_bfloat = scene;
+  for (float& q : in_bfloat.q) q = static_cast<float>(round_to_bfloat(q));
+  EXPECT_EQ(without_conversions_of(in_bfloat).value, scene.in_float().value);
 }
 
 TEST(DenseAttention, ARowThatSeesNothingIsExactlyZero) {

@@ -67,6 +67,22 @@ TEST(OraclePartials, ByHand) {
   EXPECT_EQ(merged.unwritten_words, 0U);
 }
 
+TEST(OraclePartials, DoublesMergeAsFloatsDo) {
+  const PartialsShape shape{.rows = 2, .head_dim = 256, .nwg = 3};
+  const std::vector<float> raw = fixtures::find_fixture("gauss").reduce({.shape = shape, .seed = 2});
+  std::vector<double> wide(raw.begin(), raw.end());
+  EXPECT_EQ(oracles::merge_partials(shape, wide, metal::kPoisonWord).output,
+            oracles::merge_partials(shape, raw, metal::kPoisonWord).output);
+  // What no float holds counts.
+  wide[shape.output_index(1, 2, 17)] *= 1.0 + 0x1p-40;
+  const auto moved = oracles::merge_partials(shape, wide, metal::kPoisonWord).output;
+  EXPECT_NE(moved[256 + 17], oracles::merge_partials(shape, raw, metal::kPoisonWord).output[256 + 17]);
+  wide[shape.output_index(1, 2, 17)] = oracles::widen_nan(metal::kPoisonWord);
+  const auto merged = oracles::merge_partials(shape, wide, metal::kPoisonWord);
+  EXPECT_EQ(merged.unwritten_words, 1U);
+  EXPECT_EQ(harness::judge(merged.output, oracles::reduce(shape, raw)).not_written, 1U);
+}
+
 TEST(OraclePartials, IdleWorkgroupsCountNothingAndAllIdleIsZero) {
   const PartialsShape shape{.rows = 2, .head_dim = 4, .nwg = 2};
   const float m = kIdleMaximum;
