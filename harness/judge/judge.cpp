@@ -17,12 +17,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool is_unwritten(float value) { return std::bit_cast<std::uint32_t>(value) == metal::kPoisonWord; }
-bool is_unwritten(double value) {
-  static const auto poison = std::bit_cast<std::uint64_t>(oracles::widen_nan(metal::kPoisonWord));
-  return std::bit_cast<std::uint64_t>(value) == poison;
-}
-
 void require_comparable(std::size_t actual_size, const oracles::Expected& expected) {
   const std::size_t size = expected.value.size();
   if (actual_size != size || expected.bound.size() != size || expected.magnitude.size() != size) {
@@ -47,12 +41,6 @@ ElementFault classify(Float actual) {
   if (std::isnan(actual)) return ElementFault::nan;
   if (std::isinf(actual)) return ElementFault::infinite;
   return ElementFault::none;
-}
-
-// The ratio decides nothing (the test itself does), it only orders: an error where no error is allowed is infinitely bad.
-double ratio_of(double error, double bound) {
-  if (error == 0.0) return 0.0;
-  return bound > 0.0 ? error / bound : kInfinity;
 }
 
 bool worse(const WorstElement& a, const WorstElement& b) { return a.ratio != b.ratio ? a.ratio > b.ratio : a.index < b.index; }
@@ -174,6 +162,17 @@ Judgement judge_elements(std::span<const Float> actual, const oracles::Expected&
 }
 
 }  // namespace
+
+bool is_unwritten(float value) { return std::bit_cast<std::uint32_t>(value) == metal::kPoisonWord; }
+bool is_unwritten(double value) {
+  static const auto poison = std::bit_cast<std::uint64_t>(oracles::widen_nan(metal::kPoisonWord));
+  return std::bit_cast<std::uint64_t>(value) == poison;
+}
+
+double ratio_of(double error, double bound) {
+  if (error == 0.0) return 0.0;
+  return bound > 0.0 && !std::isnan(error) ? error / bound : kInfinity;
+}
 
 bool Judgement::passed() const {
   return mistrusted.empty() && compared > 0 && above_bound == 0 && not_written == 0 && nans == 0 && infs == 0 && guard_violations == 0;

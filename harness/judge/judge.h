@@ -22,6 +22,13 @@ struct JudgeOptions {
   bool constant_is_expected = false;  // the inputs were constant by intent, so that one distinct expected value is no sign of a dead check
 };
 
+// Whether an element still is metal::kPoisonWord; in double, that NaN widened.
+[[nodiscard]] bool is_unwritten(float value);
+[[nodiscard]] bool is_unwritten(double value);
+
+// error / bound, which decides nothing and only orders: infinite where no error is allowed, and of what is no number.
+[[nodiscard]] double ratio_of(double error, double bound);
+
 enum class ElementFault { none, above_bound, not_written, nan, infinite };
 
 struct WorstElement {

@@ -20,10 +20,28 @@ void append(oracles::Expected& to, const oracles::Expected& from, std::size_t ro
   append<double>(to.magnitude, from.magnitude, row, width);
 }
 
+template <typename Float>
+std::vector<Float> rows_of(const QuantizedRows& rows, std::span<const Float> indices, std::span<const Float> norms,
+                           std::span<const Float> inputs) {
+  const std::size_t heads = indices.size() / rows.head_dim;
+  if (indices.size() != heads * rows.head_dim || norms.size() != heads * rows.blocks() ||
+      inputs.size() != (rows.has_inputs ? indices.size() : 0)) {
+    throw std::invalid_argument(fmt::format("{} indices, {} norms and {} quantiser inputs make no rows of head_dim {}", indices.size(),
+                                            norms.size(), inputs.size(), rows.head_dim));
+  }
+  std::vector<Float> actual;
+  for (std::size_t head = 0; head < heads; ++head) {
+    append<Float>(actual, indices, head, rows.head_dim);
+    append<Float>(actual, norms, head, rows.blocks());
+    if (rows.has_inputs) append<Float>(actual, inputs, head, rows.head_dim);
+  }
+  return actual;
+}
+
 }  // namespace
 
 std::string QuantizedRows::describe(std::size_t place) const {
-  if (place < head_dim) return fmt::format("index of coordinate {}", place);
+  if (is_index(place)) return fmt::format("index of coordinate {}", place);
   if (place < head_dim + blocks()) return fmt::format("norm of block {}", place - head_dim);
   return fmt::format("quantiser input of coordinate {}", place - head_dim - blocks());
 }
@@ -48,19 +66,11 @@ oracles::Expected expected_rows(const QuantizedRows& rows, const oracles::Quanti
 
 std::vector<float> actual_rows(const QuantizedRows& rows, std::span<const float> indices, std::span<const float> norms,
                                std::span<const float> inputs) {
-  const std::size_t heads = indices.size() / rows.head_dim;
-  if (indices.size() != heads * rows.head_dim || norms.size() != heads * rows.blocks() ||
-      inputs.size() != (rows.has_inputs ? indices.size() : 0)) {
-    throw std::invalid_argument(fmt::format("{} indices, {} norms and {} quantiser inputs make no rows of head_dim {}", indices.size(),
-                                            norms.size(), inputs.size(), rows.head_dim));
-  }
-  std::vector<float> actual;
-  for (std::size_t head = 0; head < heads; ++head) {
-    append(actual, indices, head, rows.head_dim);
-    append(actual, norms, head, rows.blocks());
-    if (rows.has_inputs) append(actual, inputs, head, rows.head_dim);
-  }
-  return actual;
+  return rows_of(rows, indices, norms, inputs);
+}
+std::vector<double> actual_rows(const QuantizedRows& rows, std::span<const double> indices, std::span<const double> norms,
+                                std::span<const double> inputs) {
+  return rows_of(rows, indices, norms, inputs);
 }
 
 }  // namespace assay::harness

@@ -22,6 +22,8 @@ struct QuantizedRows {
   [[nodiscard]] std::size_t blocks() const { return head_dim / 256; }
   [[nodiscard]] std::size_t length() const { return head_dim + blocks() + (has_inputs ? head_dim : 0); }
 
+  // Whether the number at this place of a row is an index.
+  [[nodiscard]] bool is_index(std::size_t place) const { return place < head_dim; }
   // "index of coordinate 3", "norm of block 1", "quantiser input of coordinate 3".
   [[nodiscard]] std::string describe(std::size_t place) const;
 };
@@ -35,5 +37,8 @@ struct QuantizedRows {
 // `inputs` [G, D], empty without the probe.
 [[nodiscard]] std::vector<float> actual_rows(const QuantizedRows& rows, std::span<const float> indices, std::span<const float> norms,
                                              std::span<const float> inputs);
+// Likewise of what these numbers would be without rounding.
+[[nodiscard]] std::vector<double> actual_rows(const QuantizedRows& rows, std::span<const double> indices, std::span<const double> norms,
+                                              std::span<const double> inputs);
 
 }  // namespace assay::harness

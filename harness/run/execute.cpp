@@ -13,7 +13,7 @@
 
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/suite.h"
-#include "harness/run/executors.h"
+#include "harness/run/execute_once.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
@@ -47,22 +47,40 @@ const Executor& executor_of(const Family& family) {
 
 void conclude(Verdict& verdict) {
   const std::string failure = describe_failure(verdict.judgement);
+  const std::string logic = verdict.split && verdict.lost_shadows.empty() ? describe_logic(*verdict.split) : std::string();
+  const auto add = [&](const std::string& reason) {
+    if (!reason.empty()) verdict.reason += (verdict.reason.empty() ? "" : "; ") + reason;
+  };
   if (!verdict.hazards.empty()) {
     const metal::Hazard& hazard = verdict.hazards.front();
     verdict.status = Status::hazard;
     verdict.reason = hazard_text(hazard);
-  } else if (!verdict.reason.empty()) {
-    verdict.status = Status::failed;  // an executor already knows
-    if (!failure.empty()) verdict.reason += fmt::format("; {}", failure);
-  } else if (!failure.empty()) {
-    verdict.status = Status::failed;
-    verdict.reason = failure;
+  } else if (!verdict.reason.empty() || !failure.empty()) {
+    verdict.status = Status::failed;  // an executor may know already
+    add(failure);
+    add(logic);
   } else if (!verdict.judgement.passed()) {
     verdict.status = Status::mistrusted;
     verdict.reason = verdict.judgement.mistrusted;
+    add(logic);
+  } else if (!logic.empty()) {
+    verdict.status = Status::failed;
+    verdict.fails_by_logic_alone = true;
+    verdict.reason = logic + "; every value is within its own bound";
   } else {
     verdict.status = Status::passed;
   }
+}
+
+std::string place_text(const metal::SourceLocation& place) { return fmt::format("{}:{}", place.file, place.line); }
+
+// What a reader must know where logic is too large and cannot be held against the kernel.
+void note_lost_shadows(Verdict& verdict) {
+  if (!verdict.split || verdict.split->above_bound == 0 || verdict.lost_shadows.empty()) return;
+  std::vector<std::string> places;
+  for (const metal::SourceLocation& place : verdict.lost_shadows) places.push_back(place_text(place));
+  verdict.note = fmt::format("{}{}logic cannot be told from rounding, because the kernel computes with the bits of numbers at {}: {}",
+                             verdict.note, verdict.note.empty() ? "" : "; ", fmt::join(places, ", "), describe_logic(*verdict.split));
 }
 
 // The first limit set by the variant's author that a case lies outside of, as a sentence; empty if there is none.
@@ -98,51 +116,6 @@ const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const C
   return kernel;
 }
 
-struct Outcome {
-  Verdict verdict;
-  std::vector<float> output;
-};
-
-Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options, const metal::Schedule& schedule,
-                     Kept& kept) {
-  Outcome outcome;
-  Verdict& verdict = outcome.verdict;
-  verdict.about = about;
-  verdict.schedules = schedule.to_string();
-  verdict.digest = 0xcbf29ce484222325U;
-  try {
-    const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
-    if (kernel == nullptr) return outcome;
-
-    metal::Simulator simulator(
-        prepared.libraries, {.threads = options.threads, .schedule = schedule, .policy = options.policy, .concurrent = options.concurrent});
-    const std::function<bool(const Encode&)> launch = [&](const Encode& encode) {
-      verdict.simulator_seconds += timed([&] { options.launch ? options.launch(simulator, encode) : encode(simulator); });
-      return true;
-    };
-    Execution execution{prepared, *kernel, about, launch, options.shelf, {.worst_count = options.worst_elements}, kept, verdict, {}};
-    executor_of(*about.family).execute(execution);
-    outcome.output = std::move(execution.output);
-    std::ranges::partition_copy(simulator.hazards(), std::back_inserter(verdict.hazards), std::back_inserter(verdict.remarks),
-                                [](const metal::Hazard& hazard) { return metal::is_defect(hazard.kind); });
-    verdict.counters = simulator.counters();
-    conclude(verdict);
-  } catch (const metal::Error& refusal) {
-    verdict.status = Status::rejected;
-    verdict.reason = refusal.what();
-  } catch (const fixtures::FileError& unusable) {
-    verdict.status = Status::mistrusted;
-    verdict.reason = unusable.what();
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    verdict.status = Status::mistrusted;
-    verdict.is_internal = true;
-    verdict.reason = fmt::format("the harness failed: {}", error.what());
-  }
-  return outcome;
-}
-
 // Those after the first.
 std::vector<metal::Schedule> further_schedules(const Case& about, const ExecutionOptions& options) {
   if (!options.schedules.empty()) return {options.schedules.begin() + 1, options.schedules.end()};
@@ -160,13 +133,34 @@ bool can_be_compared(const Verdict& verdict) {
          (verdict.status == Status::mistrusted && !verdict.is_internal);
 }
 
+// "forward and reverse differ at element 3 (row 0, coordinate 3: 1.5 and 1.25), element 9 (...), at 38 of 512 elements in all"; empty
+// if every bit is the same.
+std::string describe_difference(const Outcome& first, const Outcome& other) {
+  constexpr std::size_t kNamed = 3;
+  const std::size_t size = std::min(first.output.size(), other.output.size());
+  const std::size_t row_length = first.verdict.row_length;
+  std::vector<std::string> named;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const float a = first.output[i];
+    const float b = other.output[i];
+    if (std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b)) continue;
+    if (++count > kNamed) continue;
+    named.push_back(first.output_unit.empty()
+                        ? fmt::format("element {} (row {}, coordinate {}: {} and {})", i, i / row_length, i % row_length, a, b)
+                        : fmt::format("{} {} ({} and {})", first.output_unit, i, a, b));
+  }
+  if (count == 0) return {};
+  return fmt::format("{} and {} differ at {}, at {} of {} {}s in all", first.verdict.schedules, other.verdict.schedules,
+                     fmt::join(named, ", "), count, size, first.output_unit.empty() ? "element" : first.output_unit);
+}
+
 // Lays what `other` adds over `verdict`, which is that of `first` so far.
 void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
   const std::string& order = other.verdict.schedules;
   const bool other_failed = !is_success(other.verdict.status);
-  const auto same_bits = [](float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); };
-  const auto [a, b] = std::ranges::mismatch(first.output, other.output, same_bits);
-  const bool differs = can_be_compared(other.verdict) && a != first.output.end() && b != other.output.end();
+  const std::string difference = can_be_compared(other.verdict) ? describe_difference(first, other) : std::string();
+  const bool differs = !difference.empty();
   if (!differs && !(other_failed && is_success(first.verdict.status))) return;
 
   const std::string under_other = other_failed ? fmt::format("under schedule {}: {}", order, other.verdict.reason) : std::string();
@@ -175,14 +169,22 @@ void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
   verdict.schedules = order;
   if (differs) {
     verdict.status = Status::failed;
+    verdict.fails_by_logic_alone = false;
     verdict.schedules = fmt::format("{},{}", first.verdict.schedules, order);
-    verdict.reason =
-        fmt::format("output depends on the order of simdgroups: {} and {} differ at element {} ({} and {}): a barrier is missing{}{}",
-                    first.verdict.schedules, order, a - first.output.begin(), *a, *b, other_failed ? "; " : "", under_other);
+    verdict.reason = fmt::format("output depends on the order of simdgroups: {}: a barrier is missing{}{}", difference,
+                                 other_failed ? "; " : "", under_other);
   }
 }
 
 }  // namespace
+
+void keep_shadowed(Execution& execution, const metal::BufferView& view, std::span<const float> values, const oracles::Expected& expected) {
+  if (!execution.shadows) return;
+  execution.shadowed = {.values = {values.begin(), values.end()},
+                        .shadows = execution.shadows(view, values.size(), metal::FloatType::float32),
+                        .expected = expected,
+                        .exact = expected};
+}
 
 std::string misfit_of(const Case& about, const kernels::BoundKernel& kernel) {
   const Executor& executor = executor_of(*about.family);
@@ -201,6 +203,67 @@ void note_change(Verdict& verdict, std::string_view argument, bool is_unchanged)
   if (!is_unchanged) {
     verdict.reason += fmt::format("{}the kernel wrote to its input {}", verdict.reason.empty() ? "" : "; ", argument);
   }
+}
+
+Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options, const metal::Schedule& schedule,
+                     Kept& kept) {
+  Outcome outcome;
+  Verdict& verdict = outcome.verdict;
+  verdict.about = about;
+  verdict.schedules = schedule.to_string();
+  verdict.digest = 0xcbf29ce484222325U;
+  try {
+    const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
+    if (kernel == nullptr) return outcome;
+
+    metal::Simulator simulator(prepared.libraries, {.threads = options.threads,
+                                                    .schedule = schedule,
+                                                    .policy = options.policy,
+                                                    .concurrent = options.concurrent,
+                                                    .explain = options.explain,
+                                                    .large_error = options.large_error,
+                                                    .rounded_line = options.rounded_line});
+    const std::function<bool(const Encode&)> launch = [&](const Encode& encode) {
+      verdict.simulator_seconds += timed([&] { options.launch ? options.launch(simulator, encode) : encode(simulator); });
+      return true;
+    };
+    Execution execution{prepared, *kernel, about, launch, options.shelf, {.worst_count = options.worst_elements}, kept, verdict, {}};
+    if (options.policy == metal::Policy::shadow) {
+      execution.shadows = [&](const metal::BufferView& view, std::size_t count, metal::FloatType type) {
+        return simulator.shadows(*view.buffer, view.offset, count, type);
+      };
+    }
+    executor_of(*about.family).execute(execution);
+    outcome.output = std::move(execution.output);
+    outcome.output_unit = execution.output_unit;
+    if (execution.shadowed) {
+      verdict.split = split_errors(*execution.shadowed, verdict.judgement);
+      verdict.lost_shadows = simulator.lost_shadows();
+      note_lost_shadows(verdict);
+      outcome.shadowed = std::move(execution.shadowed);
+    }
+    if (options.explain) {
+      outcome.roundings = simulator.roundings();
+      outcome.birth = simulator.birth();
+    }
+    std::ranges::partition_copy(simulator.hazards(), std::back_inserter(verdict.hazards), std::back_inserter(verdict.remarks),
+                                [](const metal::Hazard& hazard) { return metal::is_defect(hazard.kind); });
+    verdict.counters = simulator.counters();
+    conclude(verdict);
+  } catch (const metal::Error& refusal) {
+    verdict.status = Status::rejected;
+    verdict.reason = refusal.what();
+  } catch (const fixtures::FileError& unusable) {
+    verdict.status = Status::mistrusted;
+    verdict.reason = unusable.what();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    verdict.status = Status::mistrusted;
+    verdict.is_internal = true;
+    verdict.reason = fmt::format("the harness failed: {}", error.what());
+  }
+  return outcome;
 }
 
 Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {

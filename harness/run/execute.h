@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "fixtures/shelf.h"
@@ -30,8 +31,12 @@ struct ExecutionOptions {
   // wait for first.
   std::vector<metal::Schedule> schedules;
 
-  // How kernels are compiled; `checked` sees far more hazards, and is slower.
+  // How kernels are compiled; `checked` sees far more hazards, `shadow` splits errors into rounding and logic; both are slower.
   metal::Policy policy = metal::Policy::native;
+  // Of the policy `shadow`, as in metal::SimulatorOptions; for explain_case().
+  bool explain = false;
+  double large_error = metal::SimulatorOptions{}.large_error;
+  std::optional<metal::SourceLocation> rounded_line = {};
 
   std::size_t worst_elements = JudgeOptions{}.worst_count;  // how many a verdict keeps
 

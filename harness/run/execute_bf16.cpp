@@ -156,6 +156,14 @@ class Attention {
       return judge(std::span<const float>(execution_.output), allowed, dst_.guards(), judging);
     };
     verdict.judgement = judge_by(expected);
+    if (execution_.shadows) {
+      execution_.shadowed = {.values = {execution_.output.begin(), execution_.output.end()},
+                             .shadows = execution_.shadows(dst_.view(), execution_.output.size(), metal::FloatType::bfloat),
+                             .expected = expected,
+                             .exact = exact_of(execution_, [&] {
+                               return oracles::dense_attention(request_.shape, data_.inputs.tensors(), without_conversions(accuracy_));
+                             })};
+    }
     if (data_.stored) judge_by_stored(verdict, *data_.stored, expected, judge_by);
     add_to_digest(verdict.digest, dst_.bytes());
 

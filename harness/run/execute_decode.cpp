@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "harness/cases/file_case.h"
 #include "harness/run/attention_accuracy.h"
@@ -160,20 +162,36 @@ void execute_decode(Execution& execution) {
     verdict.stages.push_back(judge_reduce(execution.prepared.helper_owner("reduce"), partials_shape, *partials, dst));
     add_to_digest(verdict.digest, partials->bytes());
   }
+  const auto widened_of = [&](oracles::Expected by) {
+    if (partials) oracles::widen_for_merge(by, nwg);
+    return by;
+  };
   const auto judge_by = [&](const oracles::Expected& by) {
-    oracles::Expected widened = by;
+    oracles::Expected allowed = by;
     // A bound that was stored knows nothing of what this variant declares.
     if (!execution.prepared.weaker_storage.empty())
-      std::ranges::transform(by.bound, expected.bound, widened.bound.begin(), std::ranges::max);
+      std::ranges::transform(by.bound, expected.bound, allowed.bound.begin(), std::ranges::max);
+    const oracles::Expected widened = widened_of(std::move(allowed));
     if (!partials) return judge(dst.values(), widened, dst.guards(), judging);
-    oracles::widen_for_merge(widened, nwg);
     return judge(std::span<const double>(merged.output), widened, partials->guards(), judging);
   };
   verdict.judgement = judge_by(expected);
   if (data.stored) judge_by_stored(verdict, *data.stored, expected, judge_by);
+  if (execution.shadows) {
+    const oracles::Expected& exact =
+        exact_of(execution, [&] { return oracles::decode_attention(shape, inputs.q, inputs.cache(), without_conversions(accuracy)); });
+    GuardedBuffer& written = partials ? *partials : dst;
+    std::vector<double> shadows = execution.shadows(written.view(), written.values().size(), metal::FloatType::float32);
+    // A merge has no contract to convert anything: its shadow is the merge of the shadows.
+    if (partials) shadows = oracles::merge_partials(partials_shape, std::span<const double>(shadows), metal::kPoisonWord).output;
+    if (!partials) merged.output.assign(dst.values().begin(), dst.values().end());
+    execution.shadowed = {
+        .values = std::move(merged.output), .shadows = std::move(shadows), .expected = widened_of(expected), .exact = widened_of(exact)};
+  }
   add_to_digest(verdict.digest, dst.bytes());
   const std::span<const float> judged = partials ? partials->values() : dst.values();
   execution.output.assign(judged.begin(), judged.end());
+  if (partials) execution.output_unit = "word of the partials";
 
   check_unchanged(verdict, "Q", *q, std::as_bytes(std::span(inputs.q)));
   note_change(verdict, "K_packed", holds_still(*k_packed, std::as_bytes(std::span(inputs.k_codes)), codes));

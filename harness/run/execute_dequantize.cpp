@@ -60,6 +60,7 @@ void execute_dequantize(Execution& execution) {
   verdict.row_length = parameters.head_dim;
   const auto judge_by = [&](const oracles::Expected& by) { return judge(dst.values(), by, dst.guards(), execution.judging); };
   verdict.judgement = judge_by(expected);
+  keep_shadowed(execution, dst.view(), dst.values(), expected);
   if (source.stored) judge_by_stored(verdict, *source.stored, expected, judge_by);
   add_to_digest(verdict.digest, dst.bytes());
   execution.output.assign(dst.values().begin(), dst.values().end());

@@ -86,6 +86,7 @@ void execute_fwht(Execution& execution) {
   find_broken_promise(execution, parameters, input);
   const auto judge_by = [&](const oracles::Expected& by) { return judge(data.values(), by, data.guards(), execution.judging); };
   verdict.judgement = judge_by(expected);
+  keep_shadowed(execution, data.view(), data.values(), expected);
   if (source.stored) judge_by_stored(verdict, *source.stored, expected, judge_by);
   add_to_digest(verdict.digest, data.bytes());
   execution.output.assign(data.values().begin(), data.values().end());

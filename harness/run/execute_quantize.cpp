@@ -136,13 +136,31 @@ Indices read_indices(const CacheShape& shape, std::span<const std::byte> first, 
   return indices;
 }
 
-std::vector<float> read_norms(const CacheShape& shape, std::span<const float> norms) {
-  std::vector<float> values;
+template <typename Float>
+std::vector<Float> read_norms(const CacheShape& shape, std::span<const Float> norms) {
+  std::vector<Float> values;
   for (std::size_t head = 0; head < shape.heads; ++head) {
-    const std::span<const float> of_slot = norms.subspan(shape.first_norm(head), shape.blocks());
+    const std::span<const Float> of_slot = norms.subspan(shape.first_norm(head), shape.blocks());
     values.insert(values.end(), of_slot.begin(), of_slot.end());
   }
   return values;
+}
+
+// Norms and quantiser inputs beside their shadows. An index is no rounded number: whichever of its neighbours it should be is the judge's
+// business, and there is nothing between them that rounding could have moved it by.
+ShadowedOutput shadowed_rows(const Execution& execution, const QuantizedRows& rows, const CacheShape& shape, Dispatch& dispatch,
+                             const oracles::Expected& expected) {
+  ShadowedOutput output{
+      .values = {execution.output.begin(), execution.output.end()}, .shadows = {}, .expected = expected, .exact = expected};
+  const auto shadows_of = [&](GuardedBuffer& buffer) {
+    return execution.shadows(buffer.view(), buffer.values().size(), metal::FloatType::float32);
+  };
+  const std::vector<double> norms = shadows_of(dispatch.norms);
+  const std::vector<double> inputs = rows.has_inputs ? shadows_of(dispatch.scratch) : std::vector<double>();
+  const std::vector<double> indices(shape.heads * shape.head_dim);
+  output.shadows = actual_rows(rows, indices, read_norms<double>(shape, norms), inputs);
+  for (std::size_t i = 0; i < output.values.size(); ++i) output.is_discrete.push_back(rows.is_index(i % rows.length()));
+  return output;
 }
 
 void add_reason(Verdict& verdict, const std::string& reason) {
@@ -193,9 +211,10 @@ void execute_quantize(Execution& execution) {
 
   verdict.row_length = rows.length();
   const std::span<const float> probed = rows.has_inputs ? first.scratch.values() : std::span<const float>();
-  execution.output = actual_rows(rows, indices.values, read_norms(shape, first.norms.values()), probed);
+  execution.output = actual_rows(rows, indices.values, read_norms<float>(shape, first.norms.values()), probed);
   const auto judge_by = [&](const oracles::Expected& by) { return judge(execution.output, by, {guards, {}}, execution.judging); };
   verdict.judgement = judge_by(expected);
+  if (execution.shadows) execution.shadowed = shadowed_rows(execution, rows, shape, first, expected);
   if (!verdict.judgement.worst.empty() && verdict.judgement.worst.front().fault != ElementFault::none) {
     const std::size_t worst = verdict.judgement.worst.front().index;
     verdict.note = fmt::format("the worst element is the {} of head {}", rows.describe(worst % rows.length()), worst / rows.length());

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,8 +51,12 @@ struct Execution {
   const fixtures::Shelf& shelf;  // where files stand that cases name
   JudgeOptions judging;
   Kept& kept;
-  Verdict& verdict;           // judgement, stages, row_length, digest and times are filled here
-  std::vector<float> output;  // the judged output as the kernel left it
+  Verdict& verdict;                   // judgement, stages, row_length, digest and times are filled here
+  std::vector<float> output;          // the judged output as the kernel left it
+  std::string_view output_unit = {};  // what it holds, if not rows of the judged output: "word of the partials"
+  // Of so many numbers in a view, what they would be without rounding. Empty but under the policy `shadow`; then `shadowed` is filled.
+  std::function<std::vector<double>(const metal::BufferView&, std::size_t count, metal::FloatType)> shadows = {};
+  std::optional<ShadowedOutput> shadowed = {};
 };
 
 // Throws std::invalid_argument naming the field if the launch code would refuse the case; before anything is made or run.
@@ -106,9 +111,26 @@ template <typename Oracle>
 [[nodiscard]] const oracles::Expected& expected_of(Execution& execution, const Oracle& oracle) {
   return execution.kept.once([&] {
     oracles::Expected expected;
-    execution.verdict.oracle_seconds = timed([&] { expected = oracle(); });
+    execution.verdict.oracle_seconds += timed([&] { expected = oracle(); });
     return expected;
   });
 }
+
+// The same of an oracle without the contract's conversions, which the policy `shadow` asks as well.
+template <typename Oracle>
+[[nodiscard]] const oracles::Expected& exact_of(Execution& execution, const Oracle& oracle) {
+  struct Exact {
+    oracles::Expected expected;
+  };
+  const Exact& exact = execution.kept.once([&] {
+    Exact made;
+    execution.verdict.oracle_seconds += timed([&] { made.expected = oracle(); });
+    return made;
+  });
+  return exact.expected;
+}
+
+// Under the policy `shadow`, keeps the shadow of an output in float that no conversion of a contract has touched.
+void keep_shadowed(Execution& execution, const metal::BufferView& view, std::span<const float> values, const oracles::Expected& expected);
 
 }  // namespace assay::harness

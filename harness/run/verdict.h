@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/cases/case.h"
 #include "harness/judge/judge.h"
+#include "harness/judge/split.h"
 #include "metal/simulator.h"
 
 namespace assay::harness {
@@ -54,6 +56,10 @@ struct Verdict {
   bool is_internal = false;    // the harness failed, not the kernel
   std::size_t row_length = 1;  // elements of one output row, to tell (row, coordinate) from an index
   Judgement judgement;
+  std::optional<ErrorSplit> split;  // of the policy `shadow`
+  // Of the policy `shadow`: where shadows were lost, so that logic is no longer told from rounding, and is not held against the kernel.
+  std::vector<metal::SourceLocation> lost_shadows;
+  bool fails_by_logic_alone = false;  // every other policy would have it pass
   std::vector<StageVerdict> stages;
   std::vector<metal::Hazard> hazards;
   std::vector<metal::Hazard> remarks;  // of the policy `checked`: what is no defect of a kernel

@@ -148,6 +148,20 @@ void fields(Archive& archive, T& value) {
 }
 
 template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, SplitElement>
+void fields(Archive& archive, T& value) {
+  auto& [index, actual, shadow, expected, bound, exact, exact_bound] = value;
+  each(archive, index, actual, shadow, expected, bound, exact, exact_bound);
+}
+
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, ErrorSplit>
+void fields(Archive& archive, T& value) {
+  auto& [elements, discrete, above_bound, max_rounding_ratio, max_logic_ratio, max_rounding_index, max_logic_index, worst] = value;
+  each(archive, elements, discrete, above_bound, max_rounding_ratio, max_logic_ratio, max_rounding_index, max_logic_index, worst);
+}
+
+template <typename Archive, typename T>
   requires std::same_as<std::remove_const_t<T>, StageVerdict>
 void fields(Archive& archive, T& value) {
   auto& [name, is_judged, passed, reason, judgement] = value;
@@ -180,11 +194,11 @@ void fields(Archive& archive, T& value) {
 template <typename Archive, typename T>
   requires std::same_as<std::remove_const_t<T>, Verdict>
 void fields(Archive& archive, T& value) {
-  auto& [about, status, reason, note, schedules, is_internal, row_length, judgement, stages, hazards, remarks, known, counters, digest,
-         oracle_seconds, simulator_seconds] = value;
+  auto& [about, status, reason, note, schedules, is_internal, row_length, judgement, split, lost_shadows, fails_by_logic_alone, stages,
+         hazards, remarks, known, counters, digest, oracle_seconds, simulator_seconds] = value;
   static_cast<void>(known);  // the supervisor finds it
-  each(archive, status, reason, note, schedules, is_internal, row_length, stages, hazards, remarks, digest, oracle_seconds,
-       simulator_seconds);
+  each(archive, status, reason, note, schedules, is_internal, row_length, split, lost_shadows, fails_by_logic_alone, stages, hazards,
+       remarks, digest, oracle_seconds, simulator_seconds);
   fields(archive, judgement);
   fields(archive, counters);
 }
@@ -204,7 +218,9 @@ Verdict decode_verdict(std::span<const std::byte> bytes, const Case& about) {
   fields(reader, verdict);
   reader.expect_end();
   if (verdict.row_length == 0) throw MalformedVerdict("rows of no elements");
-  if (verdict.status == Status::passed && !(verdict.judgement.passed() && verdict.hazards.empty() && verdict.reason.empty()))
+  const bool is_wrong_by_logic = verdict.split && verdict.split->above_bound != 0 && verdict.lost_shadows.empty();
+  if (verdict.status == Status::passed &&
+      !(verdict.judgement.passed() && verdict.hazards.empty() && verdict.reason.empty() && !is_wrong_by_logic))
     throw MalformedVerdict("a pass that its own figures contradict");
   return verdict;
 }

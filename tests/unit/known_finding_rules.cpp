@@ -313,6 +313,30 @@ TEST(KnownFindingSettles, ADeclaredHazardUnderCheckedExcusesADeclaredOutput) {
   EXPECT_EQ(settled(misaligned, variant, metal::Policy::checked).status, Status::known);
 }
 
+// What the policy `shadow` adds to a failure that native sees excuses nothing and accuses of nothing; what it alone sees is never known.
+TEST(KnownFindingSettles, WhatFailsUnderShadowForItsLogicAloneIsNeverKnown) {
+  Verdict logic = verdict_of(Status::failed);
+  logic.fails_by_logic_alone = true;
+  logic.reason = "logic: 1 of 2 elements";
+  for (const char* shows : {"failed", "nan", "error/bound > 1", "not_written"}) {
+    const Verdict verdict = settled(logic, variant_with("n == 33", shows), metal::Policy::shadow);
+    EXPECT_EQ(verdict.status, Status::failed) << shows;
+    EXPECT_THAT(verdict.reason, HasSubstr("should show here, and does not")) << shows;
+    EXPECT_FALSE(finding("n > 0", shows).is_shown_by(logic)) << shows;
+  }
+  EXPECT_EQ(settled(logic, variant_with("n == 34", "failed"), metal::Policy::shadow).reason, logic.reason);
+}
+
+TEST(KnownFindingSettles, WhatIsKnownUnderNativeIsKnownUnderShadow) {
+  Verdict both = with_nans();
+  both.split = ErrorSplit{.elements = 2, .above_bound = 1, .max_logic_ratio = 5};
+  EXPECT_EQ(settled(both, variant_with("n == 33", "nan"), metal::Policy::shadow).status, Status::known);
+  EXPECT_EQ(settled(both, variant_with("n == 33", "failed"), metal::Policy::shadow).status, Status::known);
+  EXPECT_EQ(settled(verdict_of(Status::passed), variant_with("n == 33", "hazard:misaligned_access"), metal::Policy::shadow).status,
+            Status::passed)
+      << "only checked can show it";
+}
+
 TEST(KnownFindingSettles, EveryFindingThatMatchesMustShow) {
   kernels::Variant variant = variant_with("n == 33", "nan");
   variant.known_findings.push_back({"nwg == 4", "not_written", "", 20});

@@ -55,6 +55,16 @@ Verdict full_verdict() {
   verdict.is_internal = true;
   verdict.row_length = 256;
   verdict.judgement = full_judgement();
+  verdict.split = harness::ErrorSplit{.elements = 31,
+                                      .discrete = 32,
+                                      .above_bound = 33,
+                                      .max_rounding_ratio = 34.5,
+                                      .max_logic_ratio = std::numeric_limits<double>::infinity(),
+                                      .max_rounding_index = 35,
+                                      .max_logic_index = 36,
+                                      .worst = {{37, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5}}};
+  verdict.lost_shadows = {{"kernel.metal", 38}};
+  verdict.fails_by_logic_alone = true;
   verdict.stages = {{"a stage", false, true, "its reason", full_judgement()}, {"another", true, false, "", {}}};
   verdict.hazards = {
       {metal::HazardKind::invalid_access, "f", "message", {"kernel.metal", 12}, metal::SourceLocation{"other.metal", 13}, 14},
@@ -113,6 +123,21 @@ TEST(VerdictWire, WhatGoesInComesOut) {
   EXPECT_EQ(got.is_internal, sent.is_internal);
   EXPECT_EQ(got.row_length, sent.row_length);
   expect_equal(got.judgement, sent.judgement);
+  ASSERT_TRUE(got.split);
+  EXPECT_EQ(got.split->elements, 31U);
+  EXPECT_EQ(got.split->discrete, 32U);
+  EXPECT_EQ(got.split->above_bound, 33U);
+  EXPECT_EQ(got.split->max_rounding_ratio, 34.5);
+  EXPECT_EQ(got.split->max_logic_ratio, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(got.split->max_rounding_index, 35U);
+  EXPECT_EQ(got.split->max_logic_index, 36U);
+  ASSERT_EQ(got.split->worst.size(), 1U);
+  const harness::SplitElement& split = got.split->worst.front();
+  EXPECT_EQ(split.index, 37U);
+  EXPECT_EQ((std::vector<double>{split.actual, split.shadow, split.expected, split.bound, split.exact, split.exact_bound}),
+            (std::vector<double>{1.5, 2.5, 3.5, 4.5, 5.5, 6.5}));
+  EXPECT_EQ(got.lost_shadows, sent.lost_shadows);
+  EXPECT_TRUE(got.fails_by_logic_alone);
   ASSERT_EQ(got.stages.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(got.stages[i].name, sent.stages[i].name);

@@ -1,0 +1,30 @@
+// One run of a case under one schedule, of which execute_case() makes several. Internal to harness/run.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "harness/judge/split.h"
+#include "harness/run/execute.h"
+#include "harness/run/executors.h"
+#include "metal/simulator.h"
+
+namespace assay::harness {
+
+struct Outcome {
+  Verdict verdict;
+  std::vector<float> output;          // Execution::output
+  std::string_view output_unit = {};  // Execution::output_unit
+
+  // Of the policy `shadow`; the last two with ExecutionOptions::explain.
+  std::optional<ShadowedOutput> shadowed = {};
+  std::vector<metal::LineRounding> roundings = {};
+  std::optional<metal::ErrorBirth> birth = {};
+};
+
+// Options::schedules are left to the caller. As execute_case() does, makes a verdict of whatever goes wrong.
+[[nodiscard]] Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options,
+                                   const metal::Schedule& schedule, Kept& kept);
+
+}  // namespace assay::harness
