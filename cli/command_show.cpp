@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdio>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
 #include "cli/commands.h"
@@ -40,9 +39,7 @@ class Teller final : public harness::RunListener {
 
 int show(const Options& options) {
   Workspace workspace = open_workspace(options);
-  select(workspace, options, options.words);
-  if (const std::size_t count = workspace.selection.cases.size(); count != 1)
-    throw std::invalid_argument(fmt::format("show runs one case; this selects {} (`assay list --cases SELECTION` names them)", count));
+  select_one(workspace, options, "show");
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, workbench_options(options, workspace));
   Teller teller(options, workbench);
   const std::atomic<bool> never = false;

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "cli/workspace.h"
+#include "reports/explanation.h"
 #include "reports/figures.h"
 
 namespace assay::cli {
@@ -39,14 +40,23 @@ std::string_view fault_name(harness::ElementFault fault) {
   return "";
 }
 
-std::string worst_elements(const harness::Judgement& judgement, std::size_t row_length) {
+// Under the policy `shadow` an element's error is told in its two parts as well.
+std::string worst_elements(const Verdict& verdict) {
+  const harness::Judgement& judgement = verdict.judgement;
   if (judgement.worst.empty()) return {};
-  std::string text = fmt::format("    {:>8} {:>6} {:>10}  {:>16}  {:>16}  {:>12}  {:>12}  {:>12}\n", "index", "row", "coordinate",
-                                 "expected", "actual", "error", "bound", "error/bound");
+  std::string text =
+      fmt::format("    {:>8} {:>6} {:>10}  {:>16}  {:>16}  {:>12}  {:>12}  {:>12}{}\n", "index", "row", "coordinate", "expected", "actual",
+                  "error", "bound", "error/bound", verdict.split ? fmt::format("  {:>12}  {:>12}", "rounding", "logic") : std::string());
   for (const harness::WorstElement& element : judgement.worst) {
-    text += fmt::format("    {:>8} {:>6} {:>10}  {:>16.9g}  {:>16.9g}  {:>12.4g}  {:>12.4g}  {:>12.4g}  {}\n", element.index,
-                        element.index / row_length, element.index % row_length, element.expected, element.actual,
-                        std::abs(element.actual - element.expected), element.bound, element.ratio, fault_name(element.fault));
+    std::string parts;
+    if (verdict.split) {
+      const harness::SplitElement* split = verdict.split->find(element.index);
+      parts = split == nullptr ? fmt::format("  {:>12}  {:>12}", "-", "-")
+                               : fmt::format("  {:>12.4g}  {:>12.4g}", split->rounding(), split->logic());
+    }
+    text += fmt::format("    {:>8} {:>6} {:>10}  {:>16.9g}  {:>16.9g}  {:>12.4g}  {:>12.4g}  {:>12.4g}{}  {}\n", element.index,
+                        element.index / verdict.row_length, element.index % verdict.row_length, element.expected, element.actual,
+                        std::abs(element.actual - element.expected), element.bound, element.ratio, parts, fault_name(element.fault));
   }
   return text;
 }
@@ -154,13 +164,17 @@ void Progress::finish() {
   std::fflush(stdout);
 }
 
-std::string describe_outcome(const Verdict& verdict) {
+std::string describe_head(const Verdict& verdict) {
   std::string text = fmt::format("{} {}\n", harness::to_string(verdict.status), harness::format_case(verdict.about));
   if (!verdict.reason.empty()) text += fmt::format("  {}\n", verdict.reason);
   if (!verdict.note.empty()) text += fmt::format("  note: {}\n", verdict.note);
-  text += hazards_of(verdict);
+  return text;
+}
+
+std::string describe_outcome(const Verdict& verdict) {
+  std::string text = describe_head(verdict) + hazards_of(verdict);
   if (verdict.status == Status::failed || verdict.status == Status::hazard || verdict.status == Status::mistrusted) {
-    text += worst_elements(verdict.judgement, verdict.row_length);
+    text += worst_elements(verdict);
   }
   return text + stages_of(verdict, true);
 }
@@ -174,9 +188,7 @@ std::string describe_verdict(const Verdict& verdict, const Options& options) {
 
 std::string describe_everything(const Verdict& verdict, const Options& options) {
   const std::string name = harness::format_case(verdict.about);
-  std::string text = fmt::format("{} {}\n", harness::to_string(verdict.status), name);
-  if (!verdict.reason.empty()) text += fmt::format("  {}\n", verdict.reason);
-  if (!verdict.note.empty()) text += fmt::format("  note: {}\n", verdict.note);
+  std::string text = describe_head(verdict);
   text += fmt::format("  family {}: {}\n", verdict.about.family->name(), verdict.about.family->about);
   for (std::size_t i = 0; i < verdict.about.values.size(); ++i) {
     text += fmt::format("  {:<16} {}\n", verdict.about.family->axes[i].name, verdict.about.values[i]);
@@ -192,13 +204,14 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
     text += fmt::format("  error/bound      largest {:.4g} at index {}\n", judgement.max_ratio, judgement.max_ratio_index);
     text += fmt::format("  error            largest {:.4g} absolute, {:.4g} relative; NMSE {:.4g}; cosine {:.15g}\n",
                         judgement.max_abs_error, judgement.max_rel_error, judgement.nmse, judgement.cosine);
+    if (verdict.split) text += fmt::format("  split            {}\n", reports::split_text(*verdict.split));
     text += fmt::format("  bound            median bound/magnitude {:.4g}; {} uninformative elements; {} distinct expected values\n",
                         judgement.median_bound_ratio, judgement.uninformative, judgement.distinct_expected);
     text += fmt::format("  simulator        {} threadgroups, {} meeting points, {} collectives ({} divergent), {:.4f} s; oracle {:.4f} s\n",
                         verdict.counters.threadgroups, verdict.counters.meeting_points, verdict.counters.collectives,
                         verdict.counters.divergent_collectives, verdict.simulator_seconds, verdict.oracle_seconds);
     text += fmt::format("  output digest    {:016x}\n", verdict.digest);
-    text += "  worst elements\n" + worst_elements(judgement, verdict.row_length);
+    text += "  worst elements\n" + worst_elements(verdict);
   }
   text += hazards_of(verdict);
   for (const metal::Hazard& remark : verdict.remarks)

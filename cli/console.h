@@ -32,7 +32,9 @@ class Progress {
   bool is_terminal_;
 };
 
-// Verdict, reason, hazards and worst elements of one case.
+// Status and name of one case, its reason and note.
+[[nodiscard]] std::string describe_head(const harness::Verdict& verdict);
+// These, hazards and worst elements.
 [[nodiscard]] std::string describe_outcome(const harness::Verdict& verdict);
 // These, and the line that replays it.
 [[nodiscard]] std::string describe_verdict(const harness::Verdict& verdict, const Options& options);

@@ -52,14 +52,16 @@ void add_execution(CLI::App& command, Options& options) {
       ->allow_extra_args(false);
   command
       .add_option("--schedule", options.schedule,
-                  "Order of the simdgroups of a threadgroup: forward, reverse or random:N, or several with commas, whose bits must agree; "
-                  "default: forward, and all three where a threadgroup has several simdgroups")
+                  "Order of the simdgroups of a threadgroup: forward, reverse or random:N (which is compared with forward), or several "
+                  "with commas, "
+                  "whose bits must agree; default: forward, and all three where a threadgroup has several simdgroups")
       ->type_name("S[,S...]");
   command
       .add_option("--policy", options.policy,
                   "native: kernels run as they are; checked: every access to memory is looked at, and races, accesses out of bounds and "
-                  "reads of what nobody wrote are hazards; slower")
-      ->check(CLI::IsMember({"native", "checked"}));
+                  "reads of what nobody wrote are hazards; shadow: numbers carry what they would be without rounding, and errors are split "
+                  "into rounding and logic; both are slower")
+      ->check(CLI::IsMember({"native", "checked", "shadow"}));
   command.add_option("--threads", options.threads, "CPU threads of the simulator per case; 0: all cores")->type_name("N");
   command.add_option("--fp-contract", options.fp_contract, "Whether the compiler may fuse a*b+c")->check(CLI::IsMember({"off", "fast"}));
   command.add_option("--timeout", options.timeout, "Seconds after which a case is killed and its verdict is timeout; 0: none; default: 60")

@@ -183,6 +183,13 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
   require_files(workspace.selection.cases, shelf_of(options));
 }
 
+void select_one(Workspace& workspace, const Options& options, std::string_view command) {
+  select(workspace, options, options.words);
+  if (const std::size_t count = workspace.selection.cases.size(); count != 1)
+    throw std::invalid_argument(
+        fmt::format("{} runs one case; this selects {} (`assay list --cases SELECTION` names them)", command, count));
+}
+
 harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace) {
   harness::WorkbenchOptions result;
   result.fp_contract = options.fp_contract == "fast";
@@ -203,6 +210,10 @@ harness::RunOptions run_options(const Options& options) {
     result.execution.schedules.push_back(metal::Schedule::parse(options.schedule.substr(start, end - start)));
     start = end + 1;
   }
+  // A random order shows something only beside another one.
+  std::vector<metal::Schedule>& schedules = result.execution.schedules;
+  if (schedules.size() == 1 && schedules.front().kind == metal::Schedule::Kind::random)
+    schedules.insert(schedules.begin(), metal::Schedule{});
   result.execution.policy = metal::parse_policy(options.policy);
   result.execution.threads = options.threads;
   result.execution.shelf = shelf_of(options);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/options.h"
@@ -29,6 +30,9 @@ void find_limits(Workspace& workspace, const Options& options);
 // Fills workspace.selection with what `words` select; without words, with the cases of --fixture. With --kernel, only its cases; a case or
 // glob written for another variant of the family is read as one of the user's kernel.
 void select(Workspace& workspace, const Options& options, const std::vector<std::string>& words);
+
+// The same for a command that runs one case; throws std::invalid_argument if options.words select another number.
+void select_one(Workspace& workspace, const Options& options, std::string_view command);
 
 [[nodiscard]] harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace);
 [[nodiscard]] harness::RunOptions run_options(const Options& options);

@@ -1,0 +1,112 @@
+// `assay explain`: where the error of one case comes from.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/options.h"
+#include "cli/watch.h"
+#include "cli/workspace.h"
+#include "harness/run/explain.h"
+#include "harness/run/runner.h"
+#include "reports/explanation.h"
+
+namespace assay::cli {
+namespace {
+
+struct ExplainCommand {
+  Options options;
+  std::optional<double> large;  // --large
+  std::size_t lines = harness::ExplainOptions{}.most_lines;
+  bool json = false;
+};
+
+class Listener final : public harness::RunListener {
+ public:
+  void started(const harness::Case&) override {}
+  void finished(const harness::Verdict& finished, const harness::Summary&) override { verdict = finished; }
+
+  std::optional<harness::Verdict> verdict;
+};
+
+bool is_compared(const harness::Verdict& verdict) {
+  return verdict.status == harness::Status::passed || verdict.status == harness::Status::failed ||
+         verdict.status == harness::Status::known || (verdict.status == harness::Status::mistrusted && !verdict.is_internal);
+}
+
+int explain(const ExplainCommand& command) {
+  Options options = command.options;
+  Workspace workspace = open_workspace(options);
+  select_one(workspace, options, "explain");
+  const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, workbench_options(options, workspace));
+  const harness::Case& about = workspace.selection.cases.front();
+  const harness::PreparedVariant& prepared = workbench.find(about.variant);
+
+  // In a process of its own and under a time limit first: what follows happens in this one.
+  options.policy = Options{}.policy;
+  Listener natively;
+  const std::atomic<bool> never = false;
+  const harness::Summary summary = harness::run_cases(workspace.selection.cases, workbench, run_options(options), never, natively);
+  if (!natively.verdict || !is_compared(*natively.verdict)) {
+    if (natively.verdict) fmt::print("{}there is no output to explain\n", describe_verdict(*natively.verdict, options));
+    const int status = exit_status(summary);
+    return status == kExitPassed ? kExitSkipped : status;
+  }
+
+  harness::ExplainOptions asked;
+  const double allowed = natively.verdict->judgement.median_bound_ratio;
+  if (command.large || allowed > 0.0) asked.large_error = command.large.value_or(allowed);
+  asked.most_lines = command.lines;
+  const harness::Explanation explanation = harness::explain_case(prepared, about, run_options(options).execution, asked);
+  options.policy = "shadow";
+  const harness::Verdict& verdict = explanation.verdict;
+  if (command.json) {
+    fmt::print("{}\n", reports::explanation_json(explanation));
+  } else {
+    fmt::print("{}", describe_head(verdict));
+    if (verdict.status != natively.verdict->status)
+      fmt::print("  under policy native, schedule {}: {}{}{}\n", natively.verdict->schedules, harness::to_string(natively.verdict->status),
+                 natively.verdict->reason.empty() ? "" : ": ", natively.verdict->reason);
+    if (!prepared.weaker_storage.empty()) fmt::print("  declared accuracy: {}\n", prepared.weaker_storage);
+    fmt::print("\n{}", reports::explanation_text(explanation));
+    fmt::print("\nreplay: {}\nexecuted on the simulator, policy shadow, schedule {}\n",
+               replay_line(options, harness::format_case(about), options.schedule), verdict.schedules);
+  }
+  if (verdict.digest != natively.verdict->digest)
+    throw std::logic_error(fmt::format("the output under policy shadow (digest {:016x}) is not that under native ({:016x})", verdict.digest,
+                                       natively.verdict->digest));
+  if (verdict.is_internal) return kExitInternal;
+  return harness::is_success(verdict.status) && harness::is_success(natively.verdict->status) ? kExitPassed : kExitFailed;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& action) {
+  const auto command = std::make_shared<ExplainCommand>();
+  CLI::App* app_command = app.add_subcommand(
+      "explain",
+      "Run one case under the policy shadow and tell where its error comes from: what is rounding and what is wrong with what the "
+      "kernel computes, which source lines the rounding is made in, and where the first large error is born");
+  app_command->add_option("CASE", command->options.words, "Case name; may be left out with --fixture");
+  add_selection(*app_command, command->options);
+  add_execution(*app_command, command->options);
+  app_command
+      ->add_option("--large", command->large,
+                   "The relative error whose birth is told; default: what the case's bounds allow an element, as a median")
+      ->type_name("X")
+      ->check(CLI::PositiveNumber);
+  app_command->add_option("--lines", command->lines, "How many source lines are tried, each in a run of its own; default: 12")
+      ->type_name("N")
+      ->check(CLI::Range(0U, 1000U));
+  app_command->add_flag("--json", command->json, "Print one JSON document in place of text");
+  app_command->callback([command, &action] { action = [command] { return explain(*command); }; });
+}
+
+}  // namespace assay::cli

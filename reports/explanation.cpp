@@ -1,0 +1,193 @@
+#include "reports/explanation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace assay::reports {
+namespace {
+
+using harness::ErrorSplit;
+using harness::Explanation;
+using harness::LineContribution;
+using harness::SplitElement;
+using Json = nlohmann::ordered_json;
+
+std::string place_text(const metal::SourceLocation& place) { return fmt::format("{}:{}", place.file, place.line); }
+
+std::string places_text(const std::vector<metal::SourceLocation>& places) {
+  std::vector<std::string> texts;
+  for (const metal::SourceLocation& place : places) texts.push_back(place_text(place));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string elements_text(const ErrorSplit& split, std::size_t row_length) {
+  if (split.worst.empty()) return {};
+  std::string text = "\nworst elements: value - expected = rounding + logic\n";
+  text += fmt::format("  {:>8} {:>6} {:>10}  {:>16} {:>16}  {:>16} {:>16}  {:>10} {:>10} {:>10}  {}\n", "index", "row", "coordinate",
+                      "value", "shadow", "expected", "unconverted", "bound", "rounding", "logic", "mostly");
+  for (const SplitElement& element : split.worst) {
+    text +=
+        fmt::format("  {:>8} {:>6} {:>10}  {:>16.9g} {:>16.9g}  {:>16.9g} {:>16.9g}  {:>10.3g} {:>10.3g} {:>10.3g}  {}\n", element.index,
+                    element.index / row_length, element.index % row_length, element.actual, element.shadow, element.expected, element.exact,
+                    element.bound, element.rounding(), element.logic(), element.is_mostly_logic() ? "logic" : "rounding");
+  }
+  text +=
+      "  shadow: the value without any rounding; unconverted: what is expected without the conversions that the contract makes\n"
+      "  on purpose, which the shadow does not make either; their effect counts as neither rounding nor logic\n";
+  return text;
+}
+
+std::string lines_text(const Explanation& explanation) {
+  if (explanation.lines.empty()) return {};
+  std::string text = "\nlines by what they contribute to rounding, each tried alone\n";
+  text += fmt::format("  {:>7}  {:>10}  {:>10}  {:>12}  {:<14}  {}\n", "share", "rms/bound", "largest", "operations", "loses most", "line");
+  for (const LineContribution& line : explanation.lines) {
+    text += fmt::format("  {:>6.1f}%  {:>10.3g}  {:>10.3g}  {:>12}  {:<14}  {}\n{:>53}  {}\n", 100.0 * line.share, line.contribution,
+                        line.rounding.largest_relative, line.rounding.operations, line.rounding.what, place_text(line.rounding.place), "",
+                        line.text);
+  }
+  text +=
+      "  share: of the squared distance between values and shadows; all lines together have 100 %, and one that undoes what others\n"
+      "  did is below 0. largest: the largest relative error of a single operation.\n";
+  if (explanation.lines_left_out != 0) {
+    text += fmt::format("  {} further lines round as well and were not tried: {:.1f} % is left to them\n", explanation.lines_left_out,
+                        100.0 * explanation.share_left_out);
+  }
+  return text;
+}
+
+std::string means_text(const Explanation& explanation) {
+  std::string text = "\nroot mean square over the elements, in units of their bounds\n";
+  text += fmt::format("  {:>10.3g}  rounding: value - shadow\n", explanation.rounding);
+  if (explanation.conversions != 0.0)
+    text += fmt::format("  {:>10.3g}    of it what the contract's own conversions do, which is no error\n", explanation.conversions);
+  text += fmt::format("  {:>10.3g}  logic: shadow - unconverted\n", explanation.logic);
+  if (explanation.not_finite != 0) text += fmt::format("  without {} elements that are not finite\n", explanation.not_finite);
+  return text;
+}
+
+Json json_of(const metal::SourceLocation& place) { return {{"file", place.file}, {"line", place.line}}; }
+
+Json json_of(const SplitElement& element, std::size_t row_length) {
+  return {
+      {"index", element.index},         {"row", element.index / row_length}, {"coordinate", element.index % row_length},
+      {"value", element.actual},        {"shadow", element.shadow},          {"expected", element.expected},
+      {"bound", element.bound},         {"unconverted", element.exact},      {"unconverted_bound", element.exact_bound},
+      {"rounding", element.rounding()}, {"logic", element.logic()},          {"mostly", element.is_mostly_logic() ? "logic" : "rounding"}};
+}
+
+Json json_of(const LineContribution& line) {
+  Json json = json_of(line.rounding.place);
+  json["text"] = line.text;
+  json["share"] = line.share;
+  json["rms_over_bound"] = line.contribution;
+  json["loses_most"] = line.rounding.what;
+  json["operations"] = line.rounding.operations;
+  json["largest_relative"] = line.rounding.largest_relative;
+  json["mean_relative"] = line.rounding.mean_relative;
+  return json;
+}
+
+Json json_of(const ErrorSplit& split, std::size_t row_length) {
+  Json json = {{"elements", split.elements},
+               {"discrete", split.discrete},
+               {"logic_above_bound", split.above_bound},
+               {"max_rounding_over_bound", split.max_rounding_ratio},
+               {"max_rounding_index", split.max_rounding_index},
+               {"max_logic_over_bound", split.max_logic_ratio},
+               {"max_logic_index", split.max_logic_index},
+               {"worst", Json::array()}};
+  for (const SplitElement& element : split.worst) json["worst"].push_back(json_of(element, row_length));
+  return json;
+}
+
+}  // namespace
+
+std::string split_text(const ErrorSplit& split) {
+  if (split.elements == 0) return fmt::format("none: {} discrete elements have no split", split.discrete);
+  std::string text = fmt::format("rounding up to {:.4g} of the bound at index {}, logic up to {:.4g} at index {}", split.max_rounding_ratio,
+                                 split.max_rounding_index, split.max_logic_ratio, split.max_logic_index);
+  if (split.discrete != 0) text += fmt::format("; {} discrete elements have no split", split.discrete);
+  return text;
+}
+
+std::string conclusion_of(const Explanation& explanation) {
+  const harness::Verdict& verdict = explanation.verdict;
+  if (!verdict.split) return "there is no output to explain";
+  const ErrorSplit& split = *verdict.split;
+  if (split.elements == 0) return fmt::format("there is no error to split: {}", split_text(split));
+  const bool is_wrong = verdict.judgement.above_bound + verdict.judgement.nans + verdict.judgement.infs != 0;
+  if (split.above_bound != 0 && !verdict.lost_shadows.empty()) {
+    return fmt::format(
+        "logic cannot be told from rounding: the kernel computes with the bits of numbers at {}, behind which shadows begin "
+        "again as the values are",
+        places_text(verdict.lost_shadows));
+  }
+  if (split.above_bound != 0) {
+    const SplitElement* worst = split.worst.empty() ? nullptr : &split.worst.front();
+    const std::string mistake = fmt::format(
+        "the mistake is in what the kernel computes, not in how exactly: without any rounding {} of {} elements {} still wrong, "
+        "element {} by {:.3g} of its bound",
+        split.above_bound, split.elements, split.above_bound == 1 ? "is" : "are", split.max_logic_index, split.max_logic_ratio);
+    const bool rounds_too = is_wrong && worst != nullptr && !worst->is_mostly_logic();
+    return mistake + (rounds_too ? fmt::format("; and it rounds too much: the worst element, {}, is mostly rounding", worst->index) : "");
+  }
+  if (is_wrong) {
+    return fmt::format(
+        "what the kernel computes is right, but it rounds too much: element {} by {:.3g} of its bound, where without any "
+        "rounding all are within {:.3g}",
+        split.max_rounding_index, split.max_rounding_ratio, split.max_logic_ratio);
+  }
+  return fmt::format("nothing is wrong with the numbers: {}", split_text(split));
+}
+
+std::string explanation_text(const Explanation& explanation) {
+  std::string text = conclusion_of(explanation) + '\n';
+  const harness::Verdict& verdict = explanation.verdict;
+  if (!verdict.split || verdict.split->elements == 0) return text;
+  if (!verdict.lost_shadows.empty() && verdict.split->above_bound == 0)
+    text += fmt::format("shadows begin again as the values are behind {}, where the kernel computes with the bits of numbers\n",
+                        places_text(verdict.lost_shadows));
+  text += elements_text(*verdict.split, verdict.row_length);
+  text += means_text(explanation);
+  text += lines_text(explanation);
+  text += fmt::format("\nfirst relative error above {:.3g}\n  ", explanation.large_error);
+  text += explanation.birth ? fmt::format("in {}: {}\n", explanation.birth->function, explanation.birth->message)
+                            : std::string("none is born: no operation makes one of operands that have none\n");
+  return text;
+}
+
+std::string explanation_json(const Explanation& explanation) {
+  const harness::Verdict& verdict = explanation.verdict;
+  Json json = {{"case", harness::format_case(verdict.about)},
+               {"status", harness::to_string(verdict.status)},
+               {"reason", verdict.reason},
+               {"conclusion", conclusion_of(explanation)},
+               {"schedule", verdict.schedules},
+               {"executed_on", "simulator"}};
+  json["split"] = verdict.split ? json_of(*verdict.split, verdict.row_length) : Json();
+  json["lost_shadows"] = Json::array();
+  for (const metal::SourceLocation& place : verdict.lost_shadows) json["lost_shadows"].push_back(json_of(place));
+  json["rms_over_bound"] = {{"rounding", explanation.rounding},
+                            {"conversions", explanation.conversions},
+                            {"logic", explanation.logic},
+                            {"not_finite", explanation.not_finite}};
+  json["lines"] = Json::array();
+  for (const LineContribution& line : explanation.lines) json["lines"].push_back(json_of(line));
+  json["lines_left_out"] = explanation.lines_left_out;
+  json["share_left_out"] = explanation.share_left_out;
+  json["large_error"] = explanation.large_error;
+  json["birth"] = Json();
+  if (explanation.birth) {
+    json["birth"] = json_of(explanation.birth->place);
+    json["birth"]["function"] = explanation.birth->function;
+    json["birth"]["message"] = explanation.birth->message;
+  }
+  return json.dump(2);
+}
+
+}  // namespace assay::reports
