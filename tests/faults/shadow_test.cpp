@@ -1,0 +1,154 @@
+// What the policy `shadow` makes of planted mistakes: those in what a kernel computes are logic, those in how exactly are rounding, and a
+// kernel without either keeps its bits, its verdict and its shadow within the bounds of float.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/run/execute.h"
+#include "harness/run/explain.h"
+#include "harness/run/known_finding.h"
+#include "reports/explanation.h"
+#include "tests/faults/twin_variant.h"
+
+namespace assay::tests {
+namespace {
+
+using harness::Explanation;
+using harness::Verdict;
+using reports::explanation_text;
+using ::testing::HasSubstr;
+
+Verdict execute(const harness::Workbench& workbench, const harness::Case& about, metal::Policy policy) {
+  const harness::PreparedVariant& prepared = workbench.find(about.variant);
+  return execute_case(prepared, about, {.schedules = {metal::Schedule{}}, .policy = policy});
+}
+
+struct Row {
+  std::string_view variant;
+  std::span<const Twin> table;
+  std::string_view twin;
+  std::string_view words = {};  // that the table's cases lack
+};
+void PrintTo(const Row& row, std::ostream* stream) { *stream << row.variant << ": " << row.twin; }
+
+class LogicTwin : public ::testing::TestWithParam<Row> {};
+
+TEST_P(LogicTwin, IsShownAsLogicAndPassesWhereItsMistakeHasNoEffect) {
+  const Row& row = GetParam();
+  const auto twin = std::ranges::find(row.table, row.twin, &Twin::name);
+  ASSERT_NE(twin, row.table.end());
+  const TwinVariant variant(row.variant, *twin);
+  ASSERT_FALSE(HasFailure());
+  const harness::Case wrong = variant.parse(twin->caught.case_words, row.words);
+  const harness::Case right = variant.parse(twin->quiet.case_words, row.words);
+  const harness::Workbench workbench = variant.prepare({wrong, right});
+
+  const Verdict caught = execute(workbench, wrong, metal::Policy::shadow);
+  EXPECT_EQ(to_string(caught.status), "failed") << caught.reason;
+  EXPECT_EQ(caught.digest, execute(workbench, wrong, metal::Policy::native).digest);
+  EXPECT_TRUE(caught.lost_shadows.empty());
+  ASSERT_TRUE(caught.split);
+  EXPECT_GT(caught.split->above_bound, 0U);
+  EXPECT_THAT(caught.reason, HasSubstr("logic: "));
+  ASSERT_FALSE(caught.split->worst.empty());
+  EXPECT_TRUE(caught.split->worst.front().is_mostly_logic())
+      << "rounding " << caught.split->worst.front().rounding() << ", logic " << caught.split->worst.front().logic();
+
+  const Verdict quiet = execute(workbench, right, metal::Policy::shadow);
+  EXPECT_EQ(to_string(quiet.status), "passed") << quiet.reason;
+  ASSERT_TRUE(quiet.split);
+  EXPECT_LE(quiet.split->max_logic_ratio, 1.0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, LogicTwin,
+    ::testing::Values(Row{"tq4_v1", decode_twins(), "scale_5_percent_off"}, Row{"tq4_v1", decode_twins(), "accumulator_not_rescaled"},
+                      Row{"tq4_v1", decode_twins(), "sum_not_rescaled"},
+                      Row{"tqhb_v2", decode_twins(), "accumulator_not_rescaled", "b8/nsg1"},
+                      Row{"tq4_v2", block_norm_twins(), "norm_of_the_first_block"},
+                      Row{"tqhb_v2", block_norm_twins(), "norm_of_the_other_block", "b6/nsg1"},
+                      Row{"dequantize_v1", dequantize_twins(), "norm_of_the_other_block"},
+                      Row{"quantize4_v1", quantize4_twins(), "norm_of_the_other_block"},
+                      Row{"bf16_prefill_v1", bf16_prefill_twins(), "scaled_twice"},
+                      Row{"bf16_prefill_v1", bf16_prefill_twins(), "output_not_rescaled"},
+                      Row{"bf16_vec_v1", bf16_vec_twins(), "scaled_twice"}, Row{"bf16_vec_v1", bf16_vec_twins(), "sum_not_rescaled"}),
+    [](const auto& parameter) { return std::string(parameter.param.variant) + "_" + std::string(parameter.param.twin); });
+
+Twin untouched() { return {"untouched", "nothing", "#include <metal_stdlib>", "#include <metal_stdlib>", {}, {}}; }
+
+// One line of the source that `explain` says most of the rounding is made in.
+void expect_named(const Explanation& explanation, std::string_view text, double share) {
+  ASSERT_FALSE(explanation.lines.empty());
+  const harness::LineContribution& first = explanation.lines.front();
+  EXPECT_THAT(first.text, HasSubstr(text)) << explanation_text(explanation);
+  EXPECT_GT(first.share, share) << explanation_text(explanation);
+}
+
+// The output of bf16_prefill_v1 is kept in half: each multiply-accumulate rounds it, and 64 float weights with it.
+TEST(Explain, NamesTheLineWhereBf16PrefillAccumulatesInHalf) {
+  const TwinVariant variant("bf16_prefill_v1", untouched());
+  const harness::Case about = variant.parse("b1/h1x1/q8/kv1024r0/nomask/gauss/s7", {});
+  const harness::Workbench workbench = variant.prepare({about});
+  const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});
+  EXPECT_EQ(to_string(explanation.verdict.status), "passed") << explanation.verdict.reason;
+  expect_named(explanation, "simdgroup_multiply_accumulate(o[c]", 0.5);
+  EXPECT_THAT(explanation.lines.front().rounding.what, HasSubstr("half"));
+}
+
+// Too small for the job: what the gate fails for its values, it does not fail for its logic.
+TEST(Explain, NamesAHalfAccumulatorThatFailsAndFindsNoFaultWithTheLogic) {
+  const Twin twin = {"half_accumulator",
+                     "the output so far is rounded to half with every rescale",
+                     "so4[lane + SIMD_WIDTH * i] *= ms;",
+                     "so4[lane + SIMD_WIDTH * i] = float4(half4(so4[lane + SIMD_WIDTH * i] * ms));",
+                     {},
+                     {}};
+  const TwinVariant variant("tq4_v1", twin);
+  const harness::Case about = variant.parse("d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s16", {});
+  const harness::Workbench workbench = variant.prepare({about});
+  const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});
+  EXPECT_EQ(to_string(explanation.verdict.status), "failed");
+  EXPECT_FALSE(explanation.verdict.fails_by_logic_alone);
+  ASSERT_TRUE(explanation.verdict.split);
+  EXPECT_EQ(explanation.verdict.split->above_bound, 0U) << explanation.verdict.reason;
+  EXPECT_THAT(reports::conclusion_of(explanation), HasSubstr("what the kernel computes is right, but it rounds too much"));
+  const auto named = std::ranges::find_if(
+      explanation.lines, [](const harness::LineContribution& line) { return line.text.find("half4(") != std::string::npos; });
+  ASSERT_NE(named, explanation.lines.end()) << explanation_text(explanation);
+  EXPECT_LE(named - explanation.lines.begin(), 1) << "beside the contract's own rounding of q: " << explanation_text(explanation);
+}
+
+// Every variant on one case: bits, verdict and logic of a kernel that is right.
+TEST(Shadow, LeavesBitsAndVerdictsAlone) {
+  const std::vector<std::pair<std::string_view, std::string_view>> cases = {
+      {"tq4_v1", "d256/h2x1/kv257c257/ring0/nomask/nwg4/gauss/s16"},
+      {"tq4_v2", "d512/h2x1/kv33c33/ring0/nomask/nwg1/sf1/structured/s7"},
+      {"tqhb_v1", "d512/h2x1/kv33c33/ring0/nomask/nwg1/sf1/gauss/s7/b5/nsg1"},
+      {"tqhb_v2", "d512/h2x1/kv33c33/ring0/nomask/nwg1/sf1/gauss/s7/b6/nsg1"},
+      {"dequantize_v1", "d512/b4/g2/pos1c4/structured/s1"},
+      {"bf16_prefill_v1", "b1/h1x1/q8/kv128r0/nomask/gauss/s7"}};
+  for (const auto& [name, words] : cases) {
+    const TwinVariant variant(name, untouched());
+    const harness::Case about = variant.parse(words, {});
+    const harness::Workbench workbench = variant.prepare({about});
+    const Verdict native = execute(workbench, about, metal::Policy::native);
+    const Verdict shadow = execute(workbench, about, metal::Policy::shadow);
+    EXPECT_EQ(to_string(shadow.status), to_string(native.status)) << name << ": " << shadow.reason;
+    EXPECT_EQ(shadow.digest, native.digest) << name;
+    EXPECT_EQ(shadow.judgement.max_ratio, native.judgement.max_ratio) << name;
+    EXPECT_FALSE(native.split) << name;
+    ASSERT_TRUE(shadow.split) << name;
+    EXPECT_LE(shadow.split->max_logic_ratio, 1.0) << name;
+    EXPECT_GT(shadow.split->elements, 0U) << name;
+  }
+}
+
+}  // namespace
+}  // namespace assay::tests
