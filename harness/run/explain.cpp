@@ -98,7 +98,9 @@ Contribution contribution_of(const std::vector<double>& moved, const std::vector
   double products = 0;
   double error_squares = 0;
   std::size_t count = 0;
+  bool is_lost = false;
   for (std::size_t i = 0; i < plain.size(); ++i) {
+    is_lost = is_lost || (std::isfinite(plain[i]) && !std::isfinite(moved[i]));
     const double d = (moved[i] - plain[i]) / bounds[i];
     const double e = error[i] / bounds[i];
     if (!std::isfinite(d) || !std::isfinite(e)) continue;
@@ -107,7 +109,8 @@ Contribution contribution_of(const std::vector<double>& moved, const std::vector
     error_squares += e * e;
     ++count;
   }
-  return {.root_mean_square = count == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(count)),
+  const double finite = count == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(count));
+  return {.root_mean_square = is_lost ? std::numeric_limits<double>::infinity() : finite,
           .share = error_squares > 0.0 ? products / error_squares : 0.0};
 }
 

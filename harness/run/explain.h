@@ -51,7 +51,8 @@ struct ExplainOptions {
 [[nodiscard]] std::vector<metal::LineRounding> lines_to_try(std::vector<metal::LineRounding> roundings, std::size_t most);
 
 // Root mean square of what `moved` is away from `plain`, and its share in `error`, all in units of `bounds`; elements where anything
-// is not finite, or no error is allowed, count as nothing.
+// is not finite, or no error is allowed, count as nothing; but a line that alone makes an infinity or a NaN of an element, by an overflow,
+// has no finite mean.
 struct Contribution {
   double root_mean_square = 0;
   double share = 0;

@@ -60,10 +60,17 @@ TEST(ContributionOf, SharesOfLinesThatMakeTheErrorTogetherAddUp) {
 
 TEST(ContributionOf, ElementsWithoutASplitOrABoundCountAsNothing) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const harness::Contribution part = harness::contribution_of({1.5, nan, 5, 3}, {1, 2, 2, 3}, {0.5, 1, 1, nan}, {0.5, 1, 0, 1});
+  const harness::Contribution part = harness::contribution_of({1.5, nan, 5, 3}, {1, nan, 2, 3}, {0.5, 1, 1, nan}, {0.5, 1, 0, 1});
   EXPECT_DOUBLE_EQ(part.root_mean_square, 1.0);
   EXPECT_DOUBLE_EQ(part.share, 1.0);
   EXPECT_EQ(harness::contribution_of({1}, {1}, {0}, {1}).share, 0.0) << "nothing is rounded at all";
+}
+
+TEST(ContributionOf, ALineThatOverflowsOutweighsEveryOther) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const harness::Contribution part = harness::contribution_of({infinity, 2.5}, {1, 2}, {infinity, 0.5}, {1, 1});
+  EXPECT_EQ(part.root_mean_square, infinity);
+  EXPECT_DOUBLE_EQ(part.share, 1.0) << "over the elements that are finite";
 }
 
 harness::SplitElement element(double rounding, double logic) {
