@@ -27,7 +27,10 @@ using ::testing::HasSubstr;
 
 Verdict execute(const harness::Workbench& workbench, const harness::Case& about, metal::Policy policy) {
   const harness::PreparedVariant& prepared = workbench.find(about.variant);
-  return execute_case(prepared, about, {.schedules = {metal::Schedule{}}, .policy = policy});
+  harness::ExecutionOptions options;
+  options.schedules = {metal::Schedule{}};
+  options.policy = policy;
+  return execute_case(prepared, about, options);
 }
 
 struct Row {
