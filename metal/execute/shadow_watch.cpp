@@ -121,7 +121,9 @@ double ShadowWatch::rounded_together(const Lane& lane, std::uint32_t site, Shado
                                      std::span<const Shadowed> operands) {
   const std::uint32_t number = kernel_->module->operation_count + site;
   if (is_watching()) look(lane, number, result, exact, operands);
-  return kernel_->weights[number] != 0 ? result.shadow + (result.value - exact) : result.shadow;
+  // Equal infinities have no difference.
+  const bool is_rounded = kernel_->weights[number] != 0 && (result.value < exact || result.value > exact);
+  return is_rounded ? result.shadow + (result.value - exact) : result.shadow;
 }
 
 void ShadowWatch::look(const Lane& lane, std::uint32_t number, Shadowed result, double exact, std::span<const Shadowed> operands) {

@@ -6,6 +6,7 @@
 // and loops where that changes nothing for one thread, but it would change which lanes meet.
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Support/Path.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
@@ -96,6 +97,10 @@ bool Lockstep::run() {
   }
   replace_position_queries();
   emit_module();
+  // The backend would crash on what we made wrong, or compile it to something else.
+  std::string mistake;
+  llvm::raw_string_ostream stream(mistake);
+  if (llvm::verifyFunction(*entry_, &stream)) refuse(place_of(*entry_->getEntryBlock().getTerminator()), "internal: " + mistake);
   return true;
 }
 

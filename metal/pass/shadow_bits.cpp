@@ -114,7 +114,7 @@ llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::T
     }
     case llvm::Instruction::InsertElement: {
       const auto* index = llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(2));
-      if (index == nullptr) return nullptr;
+      if (index == nullptr || width > part) return nullptr;
       if (first_bit / part == index->getZExtValue()) return of_bits(instruction->getOperand(1), first_bit % part, element);
       return of_bits(instruction->getOperand(0), first_bit, element);
     }

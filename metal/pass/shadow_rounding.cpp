@@ -70,7 +70,11 @@ llvm::Value* Shadow::explained(llvm::Instruction& value, llvm::Value* shadow) {
   auto* weight = builder.CreateLoad(builder.getDoubleTy(), builder.CreateConstInBoundsGEP1_64(builder.getDoubleTy(), weights_, number));
   auto* is_rounded = builder.CreateFCmpUNE(weight, llvm::ConstantFP::get(builder.getDoubleTy(), 0.0));
   auto* wide = widened(builder, &value);
-  auto* result = builder.CreateSelect(is_rounded, builder.CreateFAdd(shadow, builder.CreateFSub(wide, exact)), shadow);
+  // Equal infinities have no difference.
+  auto* difference = builder.CreateFSub(wide, exact);
+  auto* is_inexact = builder.CreateFCmpONE(difference, llvm::Constant::getNullValue(difference->getType()));
+  auto* rounded = builder.CreateSelect(is_inexact, builder.CreateFAdd(shadow, difference), shadow);
+  auto* result = builder.CreateSelect(is_rounded, rounded, shadow);
 
   auto* is_watched = builder.CreateICmpNE(is_watched_, builder.getInt32(0));
   auto* rest = &*builder.GetInsertPoint();

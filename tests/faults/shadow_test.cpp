@@ -94,14 +94,16 @@ void expect_named(const Explanation& explanation, std::string_view text, double 
   EXPECT_GT(first.share, share) << explanation_text(explanation);
 }
 
-// The output of bf16_prefill_v1 is kept in half: each multiply-accumulate rounds it, and 64 float weights with it.
+// The output of bf16_prefill_v1 is kept in half, where tiny values are subnormal: finding 3.
 TEST(Explain, NamesTheLineWhereBf16PrefillAccumulatesInHalf) {
   const TwinVariant variant("bf16_prefill_v1", untouched());
-  const harness::Case about = variant.parse("b1/h1x1/q8/kv1024r0/nomask/gauss/s7", {});
+  const harness::Case about = variant.parse("b1/h1x1/q8/kv1024r0/nomask/tiny/s7", {});
   const harness::Workbench workbench = variant.prepare({about});
   const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});
-  EXPECT_EQ(to_string(explanation.verdict.status), "passed") << explanation.verdict.reason;
+  EXPECT_EQ(to_string(explanation.verdict.status), "known") << explanation.verdict.reason;
+  EXPECT_FALSE(explanation.verdict.fails_by_logic_alone);
   expect_named(explanation, "simdgroup_multiply_accumulate(o[c]", 0.5);
+  if (HasFatalFailure()) return;
   EXPECT_THAT(explanation.lines.front().rounding.what, HasSubstr("half"));
 }
 

@@ -35,7 +35,7 @@ class WorkerVerdicts : public WorkerKernel {
     Collector collector;
     harness::RunOptions options;
     options.jobs = jobs;
-    options.timeout = std::chrono::seconds(5);
+    options.timeout = std::chrono::seconds(2);
     const std::atomic<bool> stop = false;
     const harness::Summary summary = harness::run_cases(cases, workbench, options, stop, collector);
     EXPECT_EQ(summary.finished(), cases.size());
@@ -66,7 +66,7 @@ TEST_F(WorkerVerdicts, AKernelThatNeverEndsTimesOut) {
     const auto verdicts = run("while (params.nwg == 4) threadgroup_barrier(mem_flags::mem_none);", jobs);
     const harness::Verdict& verdict = verdicts.at("kernel/" + kVictim);
     EXPECT_EQ(verdict.status, Status::timeout);
-    EXPECT_THAT(verdict.reason, HasSubstr("5 s"));
+    EXPECT_THAT(verdict.reason, HasSubstr("2 s"));
     expect_neighbours_undisturbed(verdicts, undisturbed);
   }
 }
