@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file does; a module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 11;
+inline constexpr std::uint32_t kVersion = 12;
 
 inline constexpr std::uint32_t kLanes = 32;         // a SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -94,6 +94,7 @@ enum Service : std::uint32_t {
                  // is the number of the access, and the address that comes back is the one to go to
   kArithmetic,   // (result, a, b, c): there too, behind a floating-point operation with a NaN or an infinity in its result; the site is the
                  // number of the operation, all are addresses, and null where it has no such operand
+  kFence,        // (flags): in modules compiled to be checked
   kCopyShadows,  // (destination, source, bytes): in modules compiled to carry shadows, behind a copy of memory
   kRounded,  // (rows): in those compiled to be explained, behind an operation that rounds; the site is its number, and the rows are those
              // of RoundedRow

@@ -39,6 +39,8 @@ void service_atomic(abi::Lane* abi_lane, std::uint32_t site, std::uint32_t opera
   plain_atomic(abi_lane, site, operation, type, lane.checker->access(lane, site, object, bytes), operand, desired);
 }
 
+void service_fence(abi::Lane* abi_lane, std::uint32_t, std::uint32_t flags) { static_cast<Lane*>(abi_lane)->checker->fence(flags); }
+
 void service_arithmetic(abi::Lane* abi_lane, std::uint32_t operation, const std::byte* slots) {
   const auto& lane = *static_cast<Lane*>(abi_lane);
   lane.checker->arithmetic(lane, operation, slots);
@@ -52,6 +54,7 @@ std::array<Service, abi::kServiceCount> checked(std::array<Service, abi::kServic
   services[abi::kStore] = reinterpret_cast<Service>(service_store);
   services[abi::kAtomic] = reinterpret_cast<Service>(service_atomic);
   services[abi::kAccess] = reinterpret_cast<Service>(service_access);
+  services[abi::kFence] = reinterpret_cast<Service>(service_fence);
   services[abi::kArithmetic] = reinterpret_cast<Service>(service_arithmetic);
   return services;
 }

@@ -163,6 +163,10 @@ void Checker::begin_threadgroup(Size3 position, std::span<const std::byte> memor
 
 void Checker::threadgroup_barrier(std::uint32_t site, std::uint32_t flags) {
   order_.barrier((flags & kFencesThreadgroup) != 0, site);
+  fence(flags);
+}
+
+void Checker::fence(std::uint32_t flags) {
   if ((flags & kFencesDevice) != 0) device_order_.fence();
 }
 

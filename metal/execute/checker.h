@@ -70,6 +70,8 @@ class Checker {
   // The lanes of a simdgroup meet at a site.
   void met(std::uint32_t site) { ++meetings_[site]; }
   void threadgroup_barrier(std::uint32_t site, std::uint32_t flags);
+  // By any lane, and taken for its whole threadgroup.
+  void fence(std::uint32_t flags);
   void simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags);
 
   // Of every lane, as abi::Lane has them.

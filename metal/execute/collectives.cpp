@@ -488,6 +488,7 @@ void perform(SimdGroup& group, LaneMask participants) {
     case abi::kTrace:
     case abi::kAccess:
     case abi::kArithmetic:
+    case abi::kFence:
     case abi::kCopyShadows:
     case abi::kRounded:
     case abi::kBarrier:

@@ -24,7 +24,7 @@ class DeviceOrder {
     met_.clear();
     acquired_.clear();
   }
-  // A threadgroup_barrier that fences device memory.
+  // A threadgroup_barrier or an atomic_thread_fence that fences device memory.
   void fence() {
     fence_ = ++clock_;
     acquired_.insert(acquired_.end(), met_.begin(), met_.end());

@@ -52,6 +52,11 @@ void Lockstep::replace_position_queries() {
       max_total_threads_ = constant_argument(*call, 0);
       continue;
     }
+    if (name == "__assay_fence") {
+      llvm::IRBuilder<> builder(call);
+      if (is_checked_) call_service(builder, abi::kFence, 0, {call->getArgOperand(0)}, builder.getVoidTy());
+      continue;
+    }
     if (name == "__assay_buffer") {
       present_buffers_ |= 1u << constant_argument(*call, 0);
       value = load(top.getPtrTy(), offsetof(abi::Lane, buffers) + constant_argument(*call, 0) * sizeof(void*));

@@ -25,6 +25,9 @@ inline void simdgroup_barrier(mem_flags flags, memory_order = memory_order_relax
 }
 
 // A fence orders this lane's own accesses, which the simulator performs in program order: it is a barrier to the compiler.
-inline void atomic_thread_fence(mem_flags, memory_order, thread_scope = thread_scope_device) { __asm__ volatile("" ::: "memory"); }
+inline void atomic_thread_fence(mem_flags flags, memory_order, thread_scope = thread_scope_device) {
+  __asm__ volatile("" ::: "memory");
+  __assay_fence(uint(flags));
+}
 
 }  // namespace metal

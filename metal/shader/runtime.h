@@ -98,6 +98,9 @@ __attribute__((convergent)) void __assay_barrier(uint scope, uint flags);
 // the word; returns the same two elements of the result. Conversions from and to other types are the caller's.
 __attribute__((convergent)) ulong __assay_matrix_multiply(ulong a, ulong b, ulong c);
 
+// Orders what the caller has done before the atomic operations that it does later; `flags` as above. It does not wait for anybody.
+void __assay_fence(uint flags);
+
 // One atomic operation on `object`. `operand` holds the operand (of a compare-exchange: the expected value) and receives the
 // old value; `desired` is null except for a compare-exchange.
 __attribute__((convergent)) void __assay_atomic(uint op, uint type, __generic void* object, __private void* operand,

@@ -74,6 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "const half4 v = *(device const half4*)((device const half*)in + 4);\n" + kOut + "as_type<ushort>(v.x);"}),
     kNameOfRow);
 
+const std::string kFence = "atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);\n";
+
 // Of each threadgroup 16 partial results; the last to come adds up those of all.
 std::string last_comes(const std::string& release, const std::string& counter, const std::string& acquire,
                        const std::string& reader = "is_last") {
@@ -96,6 +98,11 @@ INSTANTIATE_TEST_SUITE_P(
                    "between threadgroups"},
         CheckedRow{"the_last_adds_up_and_acquired_nothing", HazardKind::device_race, last_comes(kDevice, "counters", kBarrier), 2, 6,
                    "between threadgroups"},
+        CheckedRow{"the_last_adds_up_behind_fences", HazardKind::device_race, last_comes(kFence + kBarrier, "counters", kBarrier + kFence)},
+        CheckedRow{"the_last_adds_up_behind_fences_of_other_memory", HazardKind::device_race,
+                   last_comes(kFence + kBarrier, "counters",
+                              kBarrier + "atomic_thread_fence(mem_flags::mem_threadgroup, memory_order_seq_cst, thread_scope_device);\n"),
+                   2, 8, "between threadgroups"},
         CheckedRow{"a_counter_each", HazardKind::device_race, last_comes(kDevice, "counters + tg", kBoth, "tg == 1"), 2, 6,
                    "between threadgroups"},
         CheckedRow{"a_flag", HazardKind::device_race, flag(kDevice, kSet, kBoth)},
