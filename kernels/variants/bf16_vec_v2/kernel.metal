@@ -3,8 +3,8 @@
 // One threadgroup per query and head. Its NSG simdgroups take the chunks of 32 keys in turn, each with an online softmax and an
 // output of its own; the outputs are stored in bf16 and merged in pairs. The query comes in float and is rounded to bf16.
 //
-// Nothing behind the last key is read, neither of keys and values nor of the mask; up to kInvisible a mask hides a key wholly; and a
-// simdgroup that met no key is merged like any other.
+// Nothing behind the last key is read, neither of keys and values nor of the mask; up to kInvisible a mask hides a key wholly; a
+// simdgroup that met no key is merged like any other; and each element of the query is written to threadgroup memory by one lane.
 
 #include <metal_stdlib>
 
@@ -87,7 +87,7 @@ kernel void kernel_flash_attn_ext_vec_bf16_dk512_dv512(
 
     {
         device const float4 * row = (device const float4 *) (q + args.nb01 * query + args.nb02 * head + args.nb03 * batch);
-        for (short i = lane; i < kDim / 4; i += SIMD_WIDTH) {
+        for (short i = sg * SIMD_WIDTH + lane; i < kDim / 4; i += nsg * SIMD_WIDTH) {
             sq4[i] = bfloat4(row[i]);
         }
     }
