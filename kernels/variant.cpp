@@ -37,8 +37,8 @@ class Reader {
       throw VariantError(fmt::format("{}:{}: not valid TOML: {}", file_.string(), error.source().begin.line, error.description()));
     }
     accept_keys(root, "at the top level",
-                {"family", "source", "about", "claims", "offset_bits", "entry", "limits", "fields", "constants", "bind", "accuracy",
-                 "known_finding"});
+                {"family", "source", "about", "claims", "superseded_by", "offset_bits", "entry", "limits", "fields", "constants", "bind",
+                 "accuracy", "known_finding"});
     read_top(root);
     if (const toml::table* table = subtable(root, "entry")) read_entry(*table);
     if (const toml::table* table = subtable(root, "limits")) read_limits(*table);
@@ -129,6 +129,11 @@ class Reader {
     variant_.source = file_.parent_path() / required_string(root, "source", "at the top level", 1);
     if (const toml::node* node = root.get("about")) variant_.about = string_of(*node, "'about'");
     if (const toml::node* node = root.get("claims")) read_claims(*node);
+    if (const toml::node* node = root.get("superseded_by")) {
+      variant_.superseded_by = Successor{string_of(*node, "'superseded_by'"), node->source().begin.line};
+      if (!is_name(variant_.superseded_by->name))
+        fail(*node, fmt::format("'superseded_by' is '{}', which names no variant", variant_.superseded_by->name));
+    }
     if (const toml::node* node = root.get("offset_bits")) {
       const std::int64_t bits = integer_of(*node, "'offset_bits'");
       if (bits != 32 && bits != 64) fail(*node, fmt::format("'offset_bits' is {}; accepted: 32, 64", bits));
@@ -288,6 +293,27 @@ std::string checked_name(const std::string& name, const fs::path& path) {
   return name;
 }
 
+std::string text_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw VariantError(fmt::format("{}: cannot be read", file.string()));
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+// `folder`: the variant's, absolute. A successor that is superseded itself, by this one perhaps, would leave neither with a gate of its
+// own.
+void check_successor(const Variant& variant, const fs::path& folder) {
+  const auto& [name, line] = *variant.superseded_by;
+  const auto refuse = [&](const std::string& what) {
+    throw VariantError(fmt::format("{}:{}: 'superseded_by' is '{}', {}", variant.description.string(), line, name, what));
+  };
+  if (name == variant.name) refuse("the variant itself");
+  const fs::path file = folder.parent_path() / name / "variant.toml";
+  if (!fs::is_regular_file(file)) refuse(fmt::format("but there is no '{}'", file.string()));
+  const Variant successor = parse_variant(text_of(file), name, file);
+  if (successor.family != variant.family) refuse(fmt::format("which is of family {}, not of {}", successor.family, variant.family));
+  if (successor.superseded_by) refuse(fmt::format("which is superseded itself, by '{}'", successor.superseded_by->name));
+}
+
 }  // namespace
 
 std::string Variant::function(std::string_view entry_key) const {
@@ -300,14 +326,13 @@ std::string Variant::function(std::string_view entry_key) const {
 Variant parse_variant(std::string_view text, std::string name, const fs::path& file) { return Reader(std::move(name), file).read(text); }
 
 Variant read_variant(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw VariantError(fmt::format("{}: cannot be read", file.string()));
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  const fs::path absolute = fs::absolute(file).lexically_normal();
-  Variant variant = parse_variant(text, checked_name(absolute.parent_path().filename().string(), file), file);
+  const std::string text = text_of(file);
+  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
+  Variant variant = parse_variant(text, checked_name(folder.filename().string(), file), file);
   if (!fs::is_regular_file(variant.source)) {
     throw VariantError(fmt::format("{}: source '{}' is not a file", file.string(), variant.source.string()));
   }
+  if (variant.superseded_by) check_successor(variant, folder);
   return variant;
 }
 
@@ -356,44 +381,6 @@ Variant variant_from_path(const fs::path& path, std::string_view family) {
   variant.source = file;
   variant.about = "a lone file";
   return variant;
-}
-
-AxisLimit parse_limit_assignment(std::string_view text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0)
-    throw VariantError(fmt::format("'{}' is no limit; write axis=value or axis=value,value, the values that are supported", text));
-  AxisLimit limit{std::string(text.substr(0, equals)), {}};
-  for (std::size_t start = equals + 1; start <= text.size();) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    const std::string_view number = text.substr(start, end - start);
-    const char* const stop = number.data() + number.size();
-    const auto result = std::from_chars(number.data(), stop, limit.values.emplace_back());
-    if (result.ec != std::errc{} || result.ptr != stop) {
-      throw VariantError(fmt::format("'{}' of the limit '{}' is no whole number; write axis=value or axis=value,value", number, text));
-    }
-    start = end + 1;
-  }
-  return limit;
-}
-
-std::pair<std::string, metal::FieldValue> parse_field_assignment(std::string_view text) {
-  const std::size_t equals = text.find('=');
-  const std::string_view name = text.substr(0, equals);
-  if (equals == std::string_view::npos || name.empty()) {
-    throw VariantError(fmt::format("'{}' is not an assignment; write name=value", text));
-  }
-  const std::string_view value = text.substr(equals + 1);
-  const auto whole = [&](auto result) { return result.ec == std::errc{} && result.ptr == value.data() + value.size() && !value.empty(); };
-  if (value == "true" || value == "false") return {std::string(name), metal::FieldValue::of(value == "true")};
-  std::int64_t integer = 0;
-  if (whole(std::from_chars(value.data(), value.data() + value.size(), integer)))
-    return {std::string(name), metal::FieldValue::of(integer)};
-  std::uint64_t large = 0;
-  if (whole(std::from_chars(value.data(), value.data() + value.size(), large))) return {std::string(name), metal::FieldValue::of(large)};
-  double floating = 0;
-  if (whole(std::from_chars(value.data(), value.data() + value.size(), floating)))
-    return {std::string(name), metal::FieldValue::of(floating)};
-  throw VariantError(fmt::format("the value of '{}' is not a number; accepted: an integer, a floating-point number, true, false", text));
 }
 
 }  // namespace assay::kernels

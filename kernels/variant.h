@@ -8,6 +8,9 @@
 //   claims      = [string...]               promises, each kept by a test (tests/unit/variant_claims.cpp):
 //                                             same_bits_as:VARIANT[@AXIS=VALUE{,AXIS=VALUE}]
 //                                           every output bit is that of another variant of the family, wherever the axes have these values
+//   superseded_by = string                  the variant of the same family, in the folder beside this one, that replaces it and is not
+//   superseded
+//                                           itself: the suite `gate` then runs no more of this one than `smoke` (harness/cases/suite.h)
 //   offset_bits = 32 | 64                   widest cache offset the kernel computes; default 32
 //   [entry]     key = string                functions named otherwise than the family's; keys: the family's entries
 //   [limits]    axis = [integer...]         the only values of an axis that the variant supports
@@ -61,6 +64,12 @@ struct Claim {
   std::uint32_t line = 0;
 };
 
+// The variant that replaces another one.
+struct Successor {
+  std::string name;
+  std::uint32_t line = 0;
+};
+
 struct Accuracy {
   std::optional<std::uint32_t> dot_depth;
   std::string accumulator = "float";
@@ -86,6 +95,7 @@ struct Variant {
   std::filesystem::path source;
   std::string about;
   std::vector<Claim> claims;
+  std::optional<Successor> superseded_by;
   std::uint32_t offset_bits = 32;
   std::map<std::string, std::string, std::less<>> entry;  // entry key -> function
   std::vector<AxisLimit> limits;
@@ -102,7 +112,7 @@ struct Variant {
 // Reads the text of a variant.toml. `file` stands in messages and is what `source` is relative to. Throws VariantError.
 [[nodiscard]] Variant parse_variant(std::string_view text, std::string name, const std::filesystem::path& file);
 
-// Reads `file`; the variant is named after its folder.
+// Reads `file`; the variant is named after its folder. What `superseded_by` names must stand beside that. Throws VariantError.
 [[nodiscard]] Variant read_variant(const std::filesystem::path& file);
 
 // Every folder below `directory` that holds a variant.toml, sorted by name. Throws VariantError if the directory cannot

@@ -6,12 +6,16 @@
 #include <bit>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/variant.h"
 
 namespace assay::kernels {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -23,6 +27,7 @@ family = "tq4"
 source = "kernel.metal"
 about = "something"
 claims = ["same_bits_as:tq4_v1", "same_bits_as:tq4_v2@nwg=1,kv_len=33"]
+superseded_by = "theirs"
 offset_bits = 64
 [entry]
 d256 = "mine_256"
@@ -60,13 +65,16 @@ shows = "hazard:barrier_divergence@12"
   EXPECT_EQ(variant.claims[1].same_bits_as, "tq4_v2");
   EXPECT_THAT(variant.claims[1].where, ElementsAre(std::pair("nwg", 1), std::pair("kv_len", 33)));
   EXPECT_EQ(variant.claims[1].line, 5U);
+  ASSERT_TRUE(variant.superseded_by);
+  EXPECT_EQ(variant.superseded_by->name, "theirs");
+  EXPECT_EQ(variant.superseded_by->line, 6U);
   EXPECT_EQ(variant.offset_bits, 64U);
   EXPECT_EQ(variant.function("d256"), "mine_256");
   EXPECT_EQ(variant.function("d512"), "flash_attn_vec_tq_dk512");
   ASSERT_EQ(variant.limits.size(), 1U);
   EXPECT_EQ(variant.limits[0].axis, "nwg");
   EXPECT_THAT(variant.limits[0].values, ElementsAre(1, 2));
-  EXPECT_EQ(variant.limits[0].line, 10U);
+  EXPECT_EQ(variant.limits[0].line, 11U);
   EXPECT_EQ(std::bit_cast<std::int64_t>(variant.fields.at("tile").bits), 32);
   EXPECT_EQ(std::bit_cast<double>(variant.fields.at("gain").bits), 0.5);
   EXPECT_EQ(variant.fields.at("fast").bits, 1U);
@@ -85,6 +93,7 @@ TEST(VariantToml, TwoLinesAreEnough) {
   EXPECT_EQ(variant.function("undo_d512"), "fwht_sign_undo_f32_d512");
   EXPECT_EQ(variant.offset_bits, 32U);
   EXPECT_FALSE(variant.accuracy.dot_depth);
+  EXPECT_FALSE(variant.superseded_by);
 }
 
 struct Refused {
@@ -116,6 +125,8 @@ TEST(VariantToml, WhatIsNotInTheGrammarIsRefused) {
       {"[[known_finding]]\nwhen = \"x\"", {":3:", "shows"}},
       {"[[known_finding]]\nwhen = \"x\"\nshows = \"nan\"\nwhy = \"y\"", {":6:", "'why'", "when, shows, see"}},
       {"offset_bits = 48", {":3:", "48", "32, 64"}},
+      {"superseded_by = [\"a\"]", {":3:", "'superseded_by'", "string", "array"}},
+      {"about = \"x\"\nsuperseded_by = \"a b\"", {":4:", "'superseded_by' is 'a b'", "names no variant"}},
       {"about = \"\"", {":3:", "'about'", "empty"}},
       {"claims = \"x\"", {":3:", "claims", "array"}},
       {"claims = [\n\"same_bits_as:a\", \"nonsense:whatever\"]", {":4:", "'nonsense:whatever'", "accepted: same_bits_as:VARIANT"}},
@@ -194,6 +205,35 @@ TEST(VariantFolders, AUsersKernelIsAFileADescriptionOrItsFolder) {
   EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "")), VariantError);
   folder.write("k/spaced name.metal", "");
   EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/spaced name.metal", "fwht")), VariantError) << "not one word of a case name";
+}
+
+// What stands beside it: the successor, if there is one, of which family, and superseded by whom.
+TEST(VariantFolders, ASuccessorStandsBesideItDoesTheSameJobAndIsNotSupersededItself) {
+  const TemporaryFolder folder;
+  for (const char* name : {"mine", "next", "other"}) {
+    std::filesystem::create_directories(folder / name);
+    std::ofstream(folder / name / "kernel.metal") << "";
+  }
+  const std::string tail = "source = \"kernel.metal\"\n";
+  const auto read_after = [&](const std::string& mine, const std::string& next) {
+    folder.write("mine/variant.toml", ("family = \"fwht\"\n" + tail + "superseded_by = \"" + mine + "\"\n").c_str());
+    folder.write("next/variant.toml", ("family = \"fwht\"\n" + tail + next).c_str());
+    folder.write("other/variant.toml", ("family = \"reduce\"\n" + tail).c_str());
+    try {
+      static_cast<void>(variant_from_path(folder / "mine", ""));
+    } catch (const VariantError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(read_after("next", ""), "accepted");
+  EXPECT_EQ(find_variants(folder / "").size(), 3U);
+  EXPECT_THAT(read_after("nobody", ""), AllOf(HasSubstr("mine/variant.toml:3: "), HasSubstr("'nobody'"), HasSubstr("there is no ")));
+  EXPECT_THAT(read_after("mine", ""), AllOf(HasSubstr("mine/variant.toml:3: "), HasSubstr("the variant itself")));
+  EXPECT_THAT(read_after("other", ""), AllOf(HasSubstr("mine/variant.toml:3: "), HasSubstr("of family reduce, not of fwht")));
+  EXPECT_THAT(read_after("next", "superseded_by = \"mine\"\n"),
+              AllOf(HasSubstr("mine/variant.toml:3: "), HasSubstr("superseded itself, by 'mine'")));
+  EXPECT_THAT(read_after("next", "family = 3\n"), HasSubstr("next/variant.toml:3: "));
 }
 
 TEST(VariantFields, AssignmentsAreNumbers) {
