@@ -30,10 +30,16 @@ void print_notes(const Workspace& workspace) {
   for (const std::string& note : workspace.notes) fmt::print("note: {}\n", note);
 }
 
+// What stands in front of everything that is told of a variant that is superseded; else nothing.
+std::string successor_words(const kernels::Variant& variant) {
+  return variant.superseded_by ? fmt::format("superseded by {}: ", variant.superseded_by->name) : std::string();
+}
+
 void print_variants(const Workspace& workspace, const Options& options) {
   fmt::print("variants\n");
   for (const kernels::Variant& variant : workspace.catalogue) {
-    if (is_wanted(variant, options)) fmt::print("  {:<14} {:<8} {}\n", variant.name, variant.family, variant.about);
+    if (!is_wanted(variant, options)) continue;
+    fmt::print("  {:<15} {:<12} {}{}\n", variant.name, variant.family, successor_words(variant), variant.about);
   }
 }
 
@@ -43,8 +49,8 @@ void print_suites(const Workspace& workspace, const Options& options) {
     std::string sizes;
     for (const kernels::Variant& variant : workspace.catalogue) {
       if (!is_wanted(variant, options)) continue;
-      sizes +=
-          fmt::format("{}{} {}", sizes.empty() ? "" : ", ", variant.name, harness::suite_cases(plan.suite, variant, options.seed).size());
+      sizes += fmt::format("{}{} {}", sizes.empty() ? "" : ", ", variant.name,
+                           harness::suite_cases(suite_for(plan.suite, variant), variant, options.seed).size());
     }
     fmt::print("  {:<6} {}\n  {:<6} cases: {}\n", plan.name, plan.about, "", sizes);
   }
@@ -83,7 +89,7 @@ int print_coverage(const Workspace& workspace, const std::vector<std::string>& w
   for (const kernels::Variant& variant : workspace.catalogue) {
     const harness::Coverage coverage = harness::measure_coverage(suite, variant, workspace.selection.cases);
     if (coverage.cases == 0) continue;
-    fmt::print("{:<14} {}\n", variant.name, harness::describe_coverage(coverage));
+    fmt::print("{:<15} {}{}\n", variant.name, successor_words(variant), harness::describe_coverage(coverage));
   }
   return kExitPassed;
 }

@@ -25,8 +25,12 @@ namespace {
 // several, does not expect all of them.
 void add_idle_findings(std::vector<std::string>& notes, const Workspace& workspace, const harness::Workbench& workbench) {
   const harness::Selection& selection = workspace.selection;
-  if (!selection.has_suite || selection.cases.size() != selection.selected) return;
+  if (selection.suites.empty() || selection.cases.size() != selection.selected) return;
   for (const auto& [name, prepared] : workbench.variants()) {
+    // Of a superseded variant it is no news that smoke is not about everything.
+    const bool is_smoke_alone = std::ranges::all_of(
+        selection.suites, [&](harness::Suite suite) { return suite_for(suite, prepared.variant) == harness::Suite::smoke; });
+    if (prepared.variant.superseded_by && is_smoke_alone) continue;
     for (const harness::KnownFinding& finding : prepared.known_findings) {
       const bool is_idle = std::ranges::none_of(
           selection.cases, [&](const harness::Case& about) { return about.variant == name && finding.matches(about); });
@@ -47,6 +51,13 @@ std::vector<std::string> notes_of(const Workspace& workspace, const harness::Wor
   }
   for (const auto& [name, prepared] : workbench.variants()) {
     for (const auto& [key, reason] : prepared.absent) notes.push_back(fmt::format("cases of {} are skipped: {}", key, reason));
+  }
+  if (std::ranges::find(workspace.selection.suites, harness::Suite::gate) != workspace.selection.suites.end()) {
+    for (const auto& [name, prepared] : workbench.variants()) {
+      if (!prepared.variant.superseded_by) continue;
+      notes.push_back(fmt::format("{} is superseded by {}: of it the gate is smoke alone, '{}/*' all of it", name,
+                                  prepared.variant.superseded_by->name, name));
+    }
   }
   if (workspace.selection.left_out != 0) {
     notes.push_back(fmt::format("{} cases lie outside of [limits] and were not selected", workspace.selection.left_out));

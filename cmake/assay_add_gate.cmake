@@ -5,7 +5,7 @@
 #
 #   VARIANTS    directories of variants (or of one): each folder with a variant.toml is a variant. They are looked for when ctest
 #               runs, not when CMake does: a variant that was added since is tested, and a directory without any fails.
-#   SUITE       smoke, gate (the default) or full: what `assay list` shows
+#   SUITE       smoke, gate (the default; of a superseded variant it is smoke) or full: what `assay list` shows
 #   SHARDS      parts that a variant's cases are split into, so that ctest --parallel can spread them; default 1
 #   JOBS        cases at a time within one test, and what it counts for in ctest --parallel; default 1
 #   TIMEOUT     of one test; default 600

@@ -8,8 +8,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "harness/cases/suite.h"
-
 namespace assay::harness {
 
 bool glob_match(std::string_view pattern, std::string_view text) {
@@ -92,10 +90,10 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
   const auto take = [&](Case value) {
     if (taken.insert(format_case(value)).second) selection.cases.push_back(std::move(value));
   };
-  const auto take_suite = [&](Suite suite, auto&& wanted) {
+  const auto take_suite = [&](auto&& suite_of, auto&& wanted) {
     std::size_t count = 0;
     for (const kernels::Variant* variant : candidates) {
-      for (Case& value : suite_cases(suite, *variant, request.seed, &selection.left_out)) {
+      for (Case& value : suite_cases(suite_of(*variant), *variant, request.seed, &selection.left_out)) {
         if (!wanted(value)) continue;
         ++count;
         take(std::move(value));
@@ -113,13 +111,15 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
   }
   for (const std::string& word : words) {
     if (is_suite(word)) {
-      selection.has_suite = true;
-      if (take_suite(parse_suite(word), [](const Case&) { return true; }) == 0) {
+      const Suite suite = selection.suites.emplace_back(parse_suite(word));
+      const auto suite_of = [&](const kernels::Variant& variant) { return suite_for(suite, variant); };
+      if (take_suite(suite_of, [](const Case&) { return true; }) == 0) {
         throw std::invalid_argument(fmt::format("suite '{}' has no case for {}", word, fmt::join(names, ", ")));
       }
     } else if (word.find_first_of("*?") != std::string::npos) {
-      if (take_suite(Suite::gate, [&](const Case& value) { return glob_match(word, format_case(value)); }) == 0) {
-        throw std::invalid_argument(fmt::format("no case of the gate matches '{}'; `assay list --cases gate` prints them", word));
+      const auto suite_of = [](const kernels::Variant&) { return Suite::gate; };
+      if (take_suite(suite_of, [&](const Case& value) { return glob_match(word, format_case(value)); }) == 0) {
+        throw std::invalid_argument(fmt::format("no case of the gate matches '{}'; `assay list --cases '*'` prints them", word));
       }
     } else {
       const auto variant =

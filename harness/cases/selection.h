@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/cases/case.h"
+#include "harness/cases/suite.h"
 #include "kernels/variant.h"
 
 namespace assay::harness {
@@ -24,17 +25,17 @@ struct Shard {
 [[nodiscard]] Shard parse_shard(std::string_view index, std::string_view count);
 
 struct SelectionRequest {
-  std::vector<std::string> words;  // case names, globs ('*' also matches '/'; '?'; matched against the gate), suites
+  std::vector<std::string> words;  // case names, globs ('*' also matches '/'; '?'; matched against the whole gate), suites
   std::string family;              // only variants of this family; empty: all
   std::uint64_t seed = 0;          // shifts the seeds of the suites' cases
   Shard shard = {};
 };
 
 struct Selection {
-  std::vector<Case> cases;   // in the order of the words, each case once; those of the shard
-  std::size_t selected = 0;  // before the shard was taken: never 0
-  std::size_t left_out = 0;  // cases of suites outside of [limits] of their variant
-  bool has_suite = false;    // whether a whole suite was asked for
+  std::vector<Case> cases;    // in the order of the words, each case once; those of the shard
+  std::size_t selected = 0;   // before the shard was taken: never 0
+  std::size_t left_out = 0;   // cases of suites outside of [limits] of their variant
+  std::vector<Suite> suites;  // those asked for as a whole
 };
 
 // Without words, but with a family: the family's gate. Throws std::invalid_argument, naming the word, for an unknown

@@ -33,8 +33,8 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .longest = 1025,
      .most_cases = 100},
     {.name = "gate",
-     .about = "every pair of values and every triple of classes (small families: every triple of values), and the fixture files: about two "
-              "minutes",
+     .about = "every pair of values and every triple of classes (small families: every triple of values), and the fixture files; of "
+              "a superseded variant smoke alone: about two minutes",
      .suite = Suite::gate,
      .work = kEverydayWork,
      .rare_work = kRareWork,
@@ -125,6 +125,10 @@ Suite parse_suite(std::string_view name) {
   const auto* found = std::ranges::find(kPlans, name, &SuitePlan::name);
   if (found != kPlans.end()) return found->suite;
   throw std::invalid_argument(fmt::format("unknown suite '{}'; the suites are {}", name, fmt::join(suite_names(), ", ")));
+}
+
+Suite suite_for(Suite asked, const kernels::Variant& variant) {
+  return asked == Suite::gate && variant.superseded_by ? Suite::smoke : asked;
 }
 
 std::vector<std::string_view> fixtures_of(const Family& family) {

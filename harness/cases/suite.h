@@ -45,6 +45,10 @@ inline constexpr std::int64_t kEverydayWork = std::int64_t{1} << 23;
 [[nodiscard]] bool is_suite(std::string_view name);
 [[nodiscard]] std::vector<std::string_view> suite_names();
 
+// What a suite is for a variant: of one that is superseded `gate` is `smoke`. It is kept to be compared with, and who takes its place goes
+// through the gate. Globs, which name what they want, and the longer suites select as of any other.
+[[nodiscard]] Suite suite_for(Suite asked, const kernels::Variant& variant);
+
 // Fixtures that have something to say about a family: the levels of the last factor of its designs.
 [[nodiscard]] std::vector<std::string_view> fixtures_of(const Family& family);
 

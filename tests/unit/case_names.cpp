@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "harness/cases/case.h"
 #include "harness/cases/selection.h"
@@ -163,6 +166,23 @@ TEST(CaseSelection, ACaseIsTakenOnceAndInTheOrderOfTheWords) {
   for (const Case& value : selection.cases) names.insert(format_case(value));
   EXPECT_EQ(names.size(), selection.cases.size());
   EXPECT_EQ(selection.cases.size(), 1 + suite_cases(Suite::gate, variants.front(), 0).size());
+}
+
+TEST(CaseSelection, OfASupersededVariantTheGateIsSmokeAndGlobsAndLongerSuitesAreWhole) {
+  std::vector<kernels::Variant> variants = {variant("new", "reduce"), variant("old", "reduce")};
+  variants[1].superseded_by = {"new", 3};
+  const auto names_of = [&](const std::vector<std::string>& words) {
+    std::map<std::string, std::set<std::string>> names;
+    for (const Case& value : select_cases({words, "", 0}, variants).cases) names[value.variant].insert(format_case(value));
+    return names;
+  };
+  const auto smoke = names_of({"smoke"}), gate = names_of({"gate"}), glob = names_of({"*"}), full = names_of({"full"});
+  ASSERT_LT(smoke.at("old").size(), glob.at("old").size());
+  EXPECT_EQ(gate.at("old"), smoke.at("old"));
+  EXPECT_EQ(gate.at("new"), glob.at("new"));
+  EXPECT_EQ(glob.at("old").size(), glob.at("new").size());
+  EXPECT_EQ(full.at("old").size(), full.at("new").size());
+  EXPECT_EQ(names_of({"old/*"}).at("old"), glob.at("old"));
 }
 
 }  // namespace
