@@ -82,12 +82,17 @@ TEST(VariantLayout, Dequantize) {
 }
 
 TEST(VariantLayout, Bf16Prefill) {
-  expect_same(reflected("bf16_prefill_v1", "kernel_flash_attn_ext_bf16_dk512_dv512", {{300, true}, {304, true}}), bf16_prefill_layout());
-  expect_same(reflected("bf16_prefill_v1", "kernel_flash_attn_ext_pad", {{100, true}}), bf16_pad_layout());
-  expect_same(reflected("bf16_prefill_v1", "kernel_flash_attn_ext_blk"), bf16_blk_layout());
+  for (const char* variant : {"bf16_prefill_v1", "bf16_prefill_v2"}) {
+    expect_same(reflected(variant, "kernel_flash_attn_ext_bf16_dk512_dv512", {{300, true}, {304, true}}), bf16_prefill_layout());
+    expect_same(reflected(variant, "kernel_flash_attn_ext_pad", {{100, true}}), bf16_pad_layout());
+    expect_same(reflected(variant, "kernel_flash_attn_ext_blk"), bf16_blk_layout());
+  }
 }
 
-TEST(VariantLayout, Bf16Vec) { expect_same(reflected("bf16_vec_v1", "kernel_flash_attn_ext_vec_bf16_dk512_dv512"), bf16_vec_layout()); }
+TEST(VariantLayout, Bf16Vec) {
+  for (const char* variant : {"bf16_vec_v1", "bf16_vec_v2"})
+    expect_same(reflected(variant, "kernel_flash_attn_ext_vec_bf16_dk512_dv512"), bf16_vec_layout());
+}
 
 }  // namespace
 }  // namespace assay::tests

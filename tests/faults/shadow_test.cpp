@@ -79,9 +79,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{"tqhb_v2", block_norm_twins(), "norm_of_the_other_block", "b6/nsg1"},
                       Row{"dequantize_v1", dequantize_twins(), "norm_of_the_other_block"},
                       Row{"quantize4_v1", quantize4_twins(), "norm_of_the_other_block"},
-                      Row{"bf16_prefill_v1", bf16_prefill_twins(), "scaled_twice"},
-                      Row{"bf16_prefill_v1", bf16_prefill_twins(), "output_not_rescaled"},
-                      Row{"bf16_vec_v1", bf16_vec_twins(), "scaled_twice"}, Row{"bf16_vec_v1", bf16_vec_twins(), "sum_not_rescaled"}),
+                      Row{"bf16_prefill_v2", bf16_prefill_twins(), "scaled_twice"},
+                      Row{"bf16_prefill_v2", bf16_prefill_twins(), "output_not_rescaled"},
+                      Row{"bf16_vec_v2", bf16_vec_twins(), "scaled_twice"}, Row{"bf16_vec_v2", bf16_vec_twins(), "sum_not_rescaled"}),
     [](const auto& parameter) { return std::string(parameter.param.variant) + "_" + std::string(parameter.param.twin); });
 
 Twin untouched() { return {"untouched", "nothing", "#include <metal_stdlib>", "#include <metal_stdlib>", {}, {}}; }
@@ -138,7 +138,7 @@ TEST(Shadow, LeavesBitsAndVerdictsAlone) {
       {"tqhb_v1", "d512/h2x1/kv33c33/ring0/nomask/nwg1/sf1/gauss/s7/b5/nsg1"},
       {"tqhb_v2", "d512/h2x1/kv33c33/ring0/nomask/nwg1/sf1/gauss/s7/b6/nsg1"},
       {"dequantize_v1", "d512/b4/g2/pos1c4/structured/s1"},
-      {"bf16_prefill_v1", "b1/h1x1/q8/kv128r0/nomask/gauss/s7"}};
+      {"bf16_prefill_v2", "b1/h1x1/q8/kv128r0/nomask/gauss/s7"}};
   for (const auto& [name, words] : cases) {
     const TwinVariant variant(name, untouched());
     const harness::Case about = variant.parse(words, {});
