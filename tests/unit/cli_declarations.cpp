@@ -8,12 +8,14 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "tests/unit/cli_command.h"
 
 namespace assay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -115,7 +117,7 @@ TEST_F(CliDeclarations, AKnownFindingIsASuccessThatTheHeadlineShows) {
   EXPECT_THAT(outside.output, HasSubstr("`when` does not include this case"));
 }
 
-// Every case that docs/FINDINGS.md names fails as the finding under whose heading it stands.
+// Every case that docs/FINDINGS.md names fails as the finding under whose heading it stands, and its repaired successor passes it.
 TEST_F(CliDeclarations, TheCasesOfTheFindingsFailAsTheyAreDescribed) {
   const std::string text = read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "docs/FINDINGS.md");
   const std::regex part("\n## ([0-9]+)\n|`([a-z0-9_]+_v1/[^` ]+/s[0-9]+)`");
@@ -133,6 +135,8 @@ TEST_F(CliDeclarations, TheCasesOfTheFindingsFailAsTheyAreDescribed) {
     EXPECT_EQ(outcome.status, 0) << outcome.output;
     EXPECT_THAT(outcome.output,
                 HasSubstr(fmt::format("0 passed, 0 failed, {0} failed as known ({0} docs/FINDINGS.md#{1});", names.size(), finding)));
+    const std::string repaired = std::regex_replace(fmt::format("run {} --ledger none", fmt::join(names, " ")), std::regex("_v1/"), "_v2/");
+    EXPECT_THAT(run_assay(repaired).output, HasSubstr(fmt::format("{} passed, 0 failed;", names.size())));
   }
 }
 
@@ -144,6 +148,35 @@ TEST_F(CliDeclarations, AFindingThatNoCaseOfASuiteIsAboutIsTold) {
     EXPECT_THAT(run_assay(quiet + half_kernel(finding)).output, Not(HasSubstr("matches none"))) << quiet;
   const std::string matching = "[[known_finding]]\nwhen = \"n > 0\"\nshows = \"failed\"\n";
   EXPECT_THAT(run_assay("run smoke --fail-fast" + half_kernel(matching)).output, Not(HasSubstr("matches none")));
+}
+
+// Two copies of fwht_v1 that scale twice, and thus fail at once; the older one declares what no case is about.
+TEST_F(CliDeclarations, OfASupersededVariantTheGateIsSmokeAndSaysSo) {
+  const std::filesystem::path ours = std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants/fwht_v1/kernel.metal";
+  const std::string finding = "superseded_by = \"new\"\n[[known_finding]]\nwhen = \"num_heads > 1000000\"\nshows = \"failed\"\n";
+  std::string kernel = read_file(ours);
+  const std::size_t place = kernel.find("rsqrt(");
+  ASSERT_NE(place, std::string::npos);
+  kernel.replace(place, 6, "2 * rsqrt(");
+  for (const auto& [name, declarations] : {std::pair{"old", finding}, std::pair{"new", std::string()}}) {
+    std::filesystem::create_directories(folder_ / name);
+    write(kernel, name + std::string("/kernel.metal"));
+    write("family = \"fwht\"\nsource = \"kernel.metal\"\n" + declarations, name + std::string("/variant.toml"));
+  }
+  const std::string variants = " --variants " + folder_.string();
+  const std::string run = " --fail-fast --ledger none" + variants;
+  const std::string told = "note: old is superseded by new: of it the gate is smoke alone, 'old/*' all of it";
+
+  const std::string gate = run_assay("run gate" + run).output;
+  EXPECT_THAT(gate, AllOf(HasSubstr(told), Not(HasSubstr("matches none"))));
+  EXPECT_THAT(run_assay("run smoke" + run).output, AllOf(Not(HasSubstr("superseded")), Not(HasSubstr("matches none"))));
+  EXPECT_THAT(run_assay("run full" + run).output,
+              AllOf(Not(HasSubstr("superseded")), HasSubstr("matches none of the selected cases of old")));
+
+  const std::string coverage = run_assay("list gate --coverage" + variants).output;
+  EXPECT_THAT(coverage, ContainsRegex("new +[0-9]+ cases: triples of values ([0-9]+)/"));
+  EXPECT_THAT(coverage, ContainsRegex("old +superseded by new: [0-9]+ cases: [^\n]*; not met: "));
+  EXPECT_THAT(run_assay("list" + variants).output, ContainsRegex("old +fwht +superseded by new"));
 }
 
 TEST_F(CliDeclarations, AFindingThatCannotBeReadStopsEverythingBeforeItRuns) {
