@@ -202,6 +202,9 @@ kernel void kernel_flash_attn_ext_vec_bf16_dk512_dv512(
                 so4[i] = bfloat4(float4(so4[i]) * f0 + float4(so4[i + r * (kDim / 4)]) * f1);
             }
 
+            // All lanes have read what one of them replaces.
+            simdgroup_barrier(mem_flags::mem_threadgroup);
+
             if (lane == 0) {
                 ss[0] = S0 * f0 + S1 * f1;
                 ss[1] = m;
