@@ -64,7 +64,8 @@ std::string means_text(const Explanation& explanation) {
   std::string text = "\nroot mean square over the elements, in units of their bounds\n";
   text += fmt::format("  {:>10.3g}  rounding: value - shadow\n", explanation.rounding);
   if (explanation.conversions != 0.0)
-    text += fmt::format("  {:>10.3g}    what the contract's own conversions do to what is expected, which is no error\n", explanation.conversions);
+    text += fmt::format("  {:>10.3g}    what the contract's own conversions do to what is expected, which is no error\n",
+                        explanation.conversions);
   text += fmt::format("  {:>10.3g}  logic: shadow - unconverted\n", explanation.logic);
   if (explanation.not_finite != 0) text += fmt::format("  without {} elements that are not finite\n", explanation.not_finite);
   return text;
