@@ -218,9 +218,7 @@ Verdict decode_verdict(std::span<const std::byte> bytes, const Case& about) {
   fields(reader, verdict);
   reader.expect_end();
   if (verdict.row_length == 0) throw MalformedVerdict("rows of no elements");
-  const bool is_wrong_by_logic = verdict.split && verdict.split->above_bound != 0 && verdict.lost_shadows.empty();
-  if (verdict.status == Status::passed &&
-      !(verdict.judgement.passed() && verdict.hazards.empty() && verdict.reason.empty() && !is_wrong_by_logic))
+  if (verdict.status == Status::passed && !(verdict.judgement.passed() && verdict.hazards.empty() && verdict.reason.empty()))
     throw MalformedVerdict("a pass that its own figures contradict");
   return verdict;
 }

@@ -1,6 +1,7 @@
 #include "metal/pass/shadow.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
@@ -118,11 +119,27 @@ llvm::Value* Shadow::make(llvm::Instruction& value) {
       return load(llvm::cast<llvm::LoadInst>(value));
     case llvm::Instruction::BitCast:
       return of_reinterpreted(llvm::cast<llvm::BitCastInst>(value));
+    case llvm::Instruction::ExtractValue:
+      return make_member(llvm::cast<llvm::ExtractValueInst>(value), builder);
     case llvm::Instruction::Call:
       return make_call(llvm::cast<llvm::CallBase>(value), builder);
     default:
       return widened(builder, &value);
   }
+}
+
+// Of a struct that a function returned: as it was put together, or from memory.
+llvm::Value* Shadow::make_member(llvm::ExtractValueInst& member, Builder& builder) {
+  auto* inserted = llvm::FindInsertedValue(member.getAggregateOperand(), member.getIndices());
+  if (inserted != nullptr && inserted->getType() == member.getType()) return of(inserted);
+  auto* load = llvm::dyn_cast<llvm::LoadInst>(member.getAggregateOperand());
+  if (load == nullptr || member.getType()->getScalarType()->isDoubleTy()) return widened(builder, &member);
+  llvm::SmallVector<llvm::Value*> indices;
+  for (const unsigned index : member.indices()) indices.push_back(builder.getInt32(index));
+  const auto offset = static_cast<std::uint64_t>(layout_.getIndexedOffsetInType(load->getType(), indices));
+  Builder behind_load(behind(*load));
+  auto* number = behind_load.CreateExtractValue(load, member.getIndices());
+  return from_cells(behind_load, behind_load.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), load->getPointerOperand(), offset), number);
 }
 
 // a - k b, with the whole number k that the values' quotient has.

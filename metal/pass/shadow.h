@@ -28,6 +28,7 @@ class Shadow {
   [[nodiscard]] llvm::Value* widened(Builder& builder, llvm::Value* value) const;
   llvm::Value* of(llvm::Value* value);
   llvm::Value* make(llvm::Instruction& instruction);
+  llvm::Value* make_member(llvm::ExtractValueInst& member, Builder& builder);
   llvm::Value* make_call(llvm::CallBase& call, Builder& builder);
   void multiply(llvm::CallInst& product);
   llvm::Value* make_remainder(llvm::Instruction& value, Builder& builder);

@@ -29,7 +29,9 @@ bool computes_with_bits(const llvm::Value* word, llvm::SmallPtrSetImpl<const llv
     return !llvm::isa<llvm::Constant>(cast->getOperand(0));
   // What was decided by comparing, or read from elsewhere, is no number's bits any more.
   if (!llvm::isa<llvm::BinaryOperator>(instruction) && !llvm::isa<llvm::CastInst>(instruction) && !llvm::isa<llvm::PHINode>(instruction) &&
-      !llvm::isa<llvm::SelectInst>(instruction) && !llvm::isa<llvm::FreezeInst>(instruction))
+      !llvm::isa<llvm::SelectInst>(instruction) && !llvm::isa<llvm::FreezeInst>(instruction) &&
+      !llvm::isa<llvm::ShuffleVectorInst>(instruction) && !llvm::isa<llvm::ExtractElementInst>(instruction) &&
+      !llvm::isa<llvm::InsertElementInst>(instruction))
     return false;
   if (is_number(instruction->getType())) return false;
   const unsigned first = llvm::isa<llvm::SelectInst>(instruction) ? 1 : 0;
@@ -118,6 +120,20 @@ llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::T
       if (first_bit / part == index->getZExtValue()) return of_bits(instruction->getOperand(1), first_bit % part, element);
       return of_bits(instruction->getOperand(0), first_bit, element);
     }
+    case llvm::Instruction::ExtractValue: {
+      const auto* member = llvm::cast<llvm::ExtractValueInst>(instruction);
+      auto* inserted = llvm::FindInsertedValue(instruction->getOperand(0), member->getIndices());
+      return inserted == nullptr || inserted->getType() != instruction->getType() ? nullptr : of_bits(inserted, first_bit, element);
+    }
+    case llvm::Instruction::ShuffleVector: {
+      const auto* shuffle = llvm::cast<llvm::ShuffleVectorInst>(instruction);
+      const int source = width > part ? -1 : shuffle->getMaskValue(first_bit / part);
+      if (source < 0) return nullptr;
+      const auto* first = llvm::cast<llvm::FixedVectorType>(shuffle->getOperand(0)->getType());
+      const auto position = static_cast<unsigned>(source);
+      const unsigned operand = position < first->getNumElements() ? 0 : 1;
+      return of_bits(instruction->getOperand(operand), position % first->getNumElements() * part + first_bit % part, element);
+    }
     case llvm::Instruction::PHI:
     case llvm::Instruction::Select:
       return merged_bits(*instruction, first_bit, element);
@@ -197,6 +213,7 @@ llvm::Type* Shadow::element_inside(llvm::Value* carrier) {
       case llvm::Instruction::Or:
       case llvm::Instruction::ExtractElement:
       case llvm::Instruction::InsertElement:
+      case llvm::Instruction::ShuffleVector:
       case llvm::Instruction::PHI:
       case llvm::Instruction::Select:
         for (auto& operand : instruction->operands()) rest.push_back(operand.get());

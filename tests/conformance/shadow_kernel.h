@@ -15,7 +15,9 @@ inline constexpr std::uint32_t kLinesBeforeShadowBody = 5;
 
 // `x` is in[lane] = 1 + lane/64; out, hout and bout are one zeroed buffer of 32 elements, scratch another; sh has 1 KiB.
 inline std::string shadow_kernel(std::string_view body) {
-  return "#include <metal_stdlib>\nusing namespace metal;\nstruct Pair { float a; half b; }; static void set(thread float* p, uint i, "
+  return "#include <metal_stdlib>\nusing namespace metal;\nstruct Pair { float a; half b; }; struct Three { float a, b, c; }; struct Mixed "
+         "{ float a; int n; float b; }; static Three three(float v) { Three t = {v, 2 * v, 3 * v}; return t; } static Mixed mixed(float v) "
+         "{ Mixed m = {v, 3, 2 * v}; return m; } static void set(thread float* p, uint i, "
          "float v) { "
          "p[i] = v; }\n"
          "kernel void test(device float* out [[buffer(0)]], device half* hout [[buffer(1)]], device bfloat* bout [[buffer(2)]], device "
