@@ -28,8 +28,8 @@ const std::vector<std::string> kCases = {"tq4_v1/d256/h8x2/kv512c512/ring0/nomas
                                          "reduce_v1/d512/rows32/nwg16/gauss/s1",
                                          "quantize4_v1/d512/b4/g32/pos3c8/sf16/probe/gauss/s1",
                                          "dequantize_v1/d512/b8/g32/pos3c16/sf16/gauss/s1",
-                                         "bf16_prefill_v1/b1/h2x1/q16/kv256r0/causal1x1/gauss/s1",
-                                         "bf16_vec_v1/b1/h4x2/q1/kv256r0/nomask/nsg4/gauss/s1"};
+                                         "bf16_prefill_v2/b1/h2x1/q16/kv256r0/causal1x1/gauss/s1",
+                                         "bf16_vec_v2/b1/h4x2/q1/kv256r0/nomask/nsg4/gauss/s1"};
 
 constexpr std::size_t kRounds = 5;
 
