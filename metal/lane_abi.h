@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file does; a module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 12;
+inline constexpr std::uint32_t kVersion = 13;
 
 inline constexpr std::uint32_t kLanes = 32;         // a SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -98,6 +98,8 @@ enum Service : std::uint32_t {
   kCopyShadows,  // (destination, source, bytes): in modules compiled to carry shadows, behind a copy of memory
   kRounded,  // (rows): in those compiled to be explained, behind an operation that rounds; the site is its number, and the rows are those
              // of RoundedRow
+  kRecord,   // (address, bytes): in modules compiled to be recorded, behind what makes a value and before what stores one; the site is the
+             // number of the operation
   kServiceCount
 };
 
@@ -147,7 +149,8 @@ struct Variable {
   const char* name;  // empty if the compiler does not say
 };
 
-// One floating-point operation of the kernel, in modules compiled to be checked or explained.
+// One floating-point operation of the kernel, in modules compiled to be checked, explained or recorded; in the last also what moves and
+// stores values.
 struct Operation {
   std::uint32_t file;  // index into Module::files
   std::uint32_t line;
@@ -159,8 +162,20 @@ struct Operation {
   std::uint32_t flops;  // that one component costs
   std::uint32_t block;  // index into Lane::block_counts: how often it was executed
 };
-enum Arithmetic : std::uint32_t { kAdd, kSubtract, kMultiply, kDivide, kRemainder, kFusedMultiplyAdd, kConvert, kLibraryFunction };
+enum Arithmetic : std::uint32_t {
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kRemainder,
+  kFusedMultiplyAdd,
+  kConvert,
+  kLibraryFunction,
+  kMove,
+  kStoreValue
+};
 enum FloatType : std::uint32_t { kFloat, kHalf, kBfloat, kDouble, kFloatTypeCount };
+inline constexpr std::uint32_t kInteger = kFloatTypeCount;  // in Operation::type, of a store
 
 // A place where a kernel computes with the bits of a number, in modules compiled to carry shadows.
 struct Lost {

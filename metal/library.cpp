@@ -25,15 +25,33 @@ bool reads_threadgroup_size(const translate::Kernel& kernel) {
   });
 }
 
+// Line markers name places on this machine, which say nothing of the source.
+std::string digest_of_source(std::string_view preprocessed) {
+  compile::Hash hash;
+  for (std::size_t start = 0; start < preprocessed.size();) {
+    const std::size_t end = std::min(preprocessed.find('\n', start), preprocessed.size());
+    const std::string_view line = preprocessed.substr(start, end - start);
+    if (!line.starts_with("# ") && !line.empty()) hash.add(line);
+    start = end + 1;
+  }
+  return hash.hex();
+}
+
 }  // namespace
 
 struct Library::Impl {
   Impl(const CompileOptions& options, const std::filesystem::path& file, std::string display_name)
-      : compiler(options), name(std::move(display_name)), translation(translate::Translation::of(compiler.preprocess(file, name), name)) {
+      : compiler(options), name(std::move(display_name)), translation(translated(file)) {
     for (const auto& kernel : translation.kernels())
       functions.push_back({kernel.host_name, kernel.file, kernel.line, reads_threadgroup_size(kernel)});
     for (const auto& constant : translation.function_constants())
       constants.push_back({constant.name, constant.type, constant.index, constant.line});
+  }
+
+  translate::Translation translated(const std::filesystem::path& file) {
+    const std::string preprocessed = compiler.preprocess(file, name);
+    source_digest = digest_of_source(preprocessed);
+    return translate::Translation::of(preprocessed, name);
   }
 
   std::shared_ptr<const Pipeline> compile(const PipelineDescriptor& descriptor, Instrumentation instrumentation) const {
@@ -78,6 +96,7 @@ struct Library::Impl {
                                   : instrumentation == Instrumentation::checked   ? "checked"
                                   : instrumentation == Instrumentation::shadowed  ? "shadowed"
                                   : instrumentation == Instrumentation::explained ? "explained"
+                                  : instrumentation == Instrumentation::recorded  ? "recorded"
                                                                                   : "";
     const std::string mark = kind.empty() ? "" : fmt::format("\nextern \"C\" __attribute__((used)) void __assay_{}() {{}}\n", kind);
     std::set<std::string> tried;
@@ -120,6 +139,7 @@ struct Library::Impl {
 
   compile::Compiler compiler;
   std::string name;
+  std::string source_digest;
   translate::Translation translation;
   std::vector<FunctionDeclaration> functions;
   std::vector<FunctionConstantDeclaration> constants;
@@ -153,6 +173,8 @@ const std::vector<FunctionDeclaration>& Library::functions() const { return impl
 const std::vector<FunctionConstantDeclaration>& Library::function_constants() const { return impl_->constants; }
 bool Library::has_function(std::string_view function) const { return impl_->translation.find(function) != nullptr; }
 const std::string& Library::toolchain() const { return impl_->compiler.toolchain(); }
+const std::string& Library::source_digest() const { return impl_->source_digest; }
+std::string Library::compile_flags() const { return impl_->compiler.flags(); }
 
 std::shared_ptr<const Pipeline> Library::pipeline(const PipelineDescriptor& descriptor, Instrumentation instrumentation) const {
   std::shared_ptr<Impl::Slot> slot;

@@ -40,8 +40,8 @@ struct FunctionDeclaration {
 class Pipeline;
 
 // What compiled code does beside computing: report its accesses to device memory, as concurrent encoders need; have every access to
-// memory that lanes share checked; carry shadows; and say what each operation rounds away.
-enum class Instrumentation { none, traced, checked, shadowed, explained };
+// memory that lanes share checked; carry shadows; say what each operation rounds away; and tell every value that it makes.
+enum class Instrumentation { none, traced, checked, shadowed, explained, recorded };
 
 // Immutable and safe to share between threads; pipelines are compiled once per set of constants and kept.
 class Library {
@@ -58,6 +58,10 @@ class Library {
   [[nodiscard]] bool has_function(std::string_view function) const;
   // Hash of the compiler, our headers and the pass: libraries that share it compile equal sources to equal code.
   [[nodiscard]] const std::string& toolchain() const;
+  // Hash of the file as the preprocessor leaves it: comments do not count, files that it includes do.
+  [[nodiscard]] const std::string& source_digest() const;
+  // The compiler's options that decide what code it makes.
+  [[nodiscard]] std::string compile_flags() const;
 
   // Compiles (or takes from the cache) one function with its constants. Throws PipelineError, CompileError.
   [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(const PipelineDescriptor& descriptor,

@@ -16,6 +16,7 @@
 #include "metal/execute/shadow_buffers.h"
 #include "metal/execute/shadow_cells.h"
 #include "metal/execute/shadow_watch.h"
+#include "metal/execute/value_recorder.h"
 #include "metal/limits.h"
 #include "metal/pipeline.h"
 
@@ -230,6 +231,14 @@ struct Simulator::Impl {
         work.launch.watch = &*watch;
       }
     }
+    if (recorder) {
+      const Binding* followed = followed_binding();
+      recorder->begin(module, pipeline->layout().function,
+                      followed == nullptr ? std::span<const std::byte>()
+                                          : std::as_const(*followed->view.buffer).bytes().subspan(followed->view.offset));
+      work.launch.recorder = &*recorder;
+      work.threads = 1;
+    }
     std::vector<Hazard> found = execute::run(work, counters);
     find_stray_writes(found);
     if (checker) {
@@ -251,6 +260,15 @@ struct Simulator::Impl {
   KernelCost& cost_of(const std::string& function) {
     const auto found = std::ranges::find(costs, function, &KernelCost::function);
     return found != costs.end() ? *found : costs.emplace_back(KernelCost{function, 0, {}, {}});
+  }
+
+  // The buffer whose reads a trace follows; nullptr if none of that label is bound.
+  [[nodiscard]] const Binding* followed_binding() const {
+    const auto found = std::ranges::find_if(bindings, [&](const Binding& binding) {
+      return binding.bound && !binding.is_bytes && !options.trace->followed.empty() &&
+             binding.view.buffer->label() == options.trace->followed;
+    });
+    return found == bindings.end() ? nullptr : &*found;
   }
 
   // What is bound only because Metal wants every argument bound is nothing that a kernel may touch.
@@ -311,7 +329,8 @@ struct Simulator::Impl {
   std::vector<Hazard> hazards;
   execute::WrittenBytes written_bytes;  // under the policy `checked`
   execute::ShadowBuffers shadow_buffers;
-  std::optional<execute::ShadowWatch> watch;  // with options.explain
+  std::optional<execute::ShadowWatch> watch;       // with options.explain
+  std::optional<execute::ValueRecorder> recorder;  // with options.trace
   ExecutionCounters counters;
   std::vector<KernelCost> costs;
   struct Unordered {
@@ -339,6 +358,7 @@ std::uint32_t threads_along(std::uint32_t threadgroups, std::uint32_t threads, s
 Instrumentation instrumentation_of(const SimulatorOptions& options) {
   if (options.policy == Policy::checked) return Instrumentation::checked;
   if (options.policy == Policy::shadow) return options.explain ? Instrumentation::explained : Instrumentation::shadowed;
+  if (options.trace != nullptr) return Instrumentation::recorded;
   return options.concurrent ? Instrumentation::traced : Instrumentation::none;
 }
 
@@ -347,6 +367,11 @@ Instrumentation instrumentation_of(const SimulatorOptions& options) {
 Simulator::Simulator(std::vector<std::shared_ptr<Library>> libraries, SimulatorOptions options) : impl_(std::make_unique<Impl>()) {
   impl_->libraries = std::move(libraries);
   impl_->options = options;
+  if (options.trace != nullptr) {
+    if (options.policy != Policy::native || options.concurrent)
+      throw std::invalid_argument("values are traced under the policy native, by an encoder that is not concurrent");
+    impl_->recorder.emplace(*options.trace);
+  }
   if (options.policy == Policy::shadow && options.explain) impl_->watch.emplace(options.large_error, options.rounded_line);
 }
 

@@ -22,6 +22,8 @@ struct Schedule {
   [[nodiscard]] std::string to_string() const;
 };
 
+struct ValueTrace;  // metal/value_trace.h
+
 // A place in the user's source.
 struct SourceLocation {
   std::string file;
@@ -79,6 +81,9 @@ struct SimulatorOptions {
   // With `explain`: shadows are rounded at this line as the values are, and nowhere else. Their distance from those of a run without
   // is what the line contributes to an error, to first order.
   std::optional<SourceLocation> rounded_line = {};
+
+  // Under the policy `native`: what every thread computes is added to it, on one CPU thread, until it is full. Much slower.
+  ValueTrace* trace = nullptr;
 };
 
 // What the operations of one line lose, under SimulatorOptions::explain. The error of one operation is the distance between its result
@@ -144,7 +149,8 @@ struct KernelCost {
 // hazards() and goes on with the next. EncodeError, PipelineError and CompileError are thrown by the calls.
 class Simulator final : public ComputeEncoder {
  public:
-  // Functions are looked up in `libraries`, the first that has the name wins.
+  // Functions are looked up in `libraries`, the first that has the name wins. Throws std::invalid_argument for a trace under another policy
+  // than `native`, or of a concurrent encoder.
   explicit Simulator(std::vector<std::shared_ptr<Library>> libraries, SimulatorOptions options = {});
   ~Simulator() override;
 

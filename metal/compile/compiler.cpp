@@ -144,8 +144,10 @@ std::filesystem::path Compiler::prelude() const {
   });
 }
 
+std::string Compiler::flags() const { return fmt::format("{}", fmt::join(language_flags(), " ")); }
+
 std::filesystem::path Compiler::shared_object(std::string_view source, std::string_view function) const {
-  const std::string name = Hash().add(toolchain_).add(fmt::format("{}", fmt::join(language_flags(), " "))).add(source).hex() + ".so";
+  const std::string name = Hash().add(toolchain_).add(flags()).add(source).hex() + ".so";
   return cache_.get(name, [&](const std::filesystem::path& output) {
     const TemporaryFile input(cache_, source, ".clcpp");
     std::vector<std::string> command = {clang_};

@@ -34,6 +34,8 @@ class Compiler {
 
   // Hash of the compiler, our headers and the pass: all that an object depends on besides its source and the options.
   [[nodiscard]] const std::string& toolchain() const { return toolchain_; }
+  // Of the command line, what decides how a source is read and compiled; with blanks between.
+  [[nodiscard]] std::string flags() const;
 
  private:
   [[nodiscard]] std::filesystem::path prelude() const;

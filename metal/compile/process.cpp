@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,6 +85,9 @@ ProcessResult run_process(const std::vector<std::string>& arguments) {
   int wait_status = 0;
   while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR) {
   }
+  // Its own doing it cannot be, nor that of what it compiled.
+  if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL)
+    throw EnvironmentError(fmt::format("{} was killed (signal 9), and not by assay: is memory short?", arguments[0]));
   result.exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
   return result;
 }

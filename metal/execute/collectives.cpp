@@ -10,6 +10,7 @@
 #include "metal/execute/matrix.h"
 #include "metal/execute/scalars.h"
 #include "metal/execute/shadowed_services.h"
+#include "metal/execute/value_recorder.h"
 
 namespace assay::metal::execute {
 
@@ -432,12 +433,21 @@ std::uint64_t service_matrix_multiply(abi::Lane* abi_lane, std::uint32_t site, s
 }
 
 void trace(const Lane& lane, const void* address, std::size_t bytes, bool is_write) {
+  if (ValueRecorder* recorder = lane.group->threadgroup->recorder()) {
+    if (!is_write) recorder->read(lane, address);
+    return;
+  }
   AccessLog* log = lane.group->threadgroup->log();
   if (log != nullptr && !lane.owns(address)) log->record(address, bytes, is_write);
 }
 
 void service_trace(abi::Lane* lane, std::uint32_t, const void* address, std::uint64_t bytes, std::uint32_t is_write) {
   trace(*static_cast<Lane*>(lane), address, bytes, is_write != 0);
+}
+
+void service_record(abi::Lane* abi_lane, std::uint32_t operation, const void* address, std::uint64_t bytes) {
+  const auto& lane = *static_cast<Lane*>(abi_lane);
+  lane.group->threadgroup->recorder()->record(lane, operation, address, bytes);
 }
 
 void service_reconverge(abi::Lane* lane, std::uint32_t site) { meet(lane, site); }
@@ -491,6 +501,7 @@ void perform(SimdGroup& group, LaneMask participants) {
     case abi::kFence:
     case abi::kCopyShadows:
     case abi::kRounded:
+    case abi::kRecord:
     case abi::kBarrier:
     case abi::kServiceCount:
       return;
@@ -510,6 +521,7 @@ const std::array<Service, abi::kServiceCount>& services(const abi::Module& modul
     functions[abi::kBarrier] = reinterpret_cast<Service>(service_barrier);
     functions[abi::kMatrixMultiply] = reinterpret_cast<Service>(service_matrix_multiply);
     functions[abi::kTrace] = reinterpret_cast<Service>(service_trace);
+    functions[abi::kRecord] = reinterpret_cast<Service>(service_record);
     functions[abi::kReconverge] = reinterpret_cast<Service>(service_reconverge);
     functions[abi::kAtomic] = reinterpret_cast<Service>(service_atomic);
     return functions;

@@ -12,6 +12,7 @@
 #include "metal/execute/shadow_cells.h"
 #include "metal/execute/shadow_watch.h"
 #include "metal/execute/shadowed_services.h"
+#include "metal/execute/value_recorder.h"
 #include "metal/limits.h"
 
 namespace assay::metal::execute {
@@ -257,6 +258,7 @@ void Threadgroup::prepare(const Launch& launch) {
   }
   const auto threads = static_cast<std::uint32_t>(launch.threads.count());
   active_groups_ = (threads + abi::kLanes - 1) / abi::kLanes;
+  if (launch.recorder != nullptr) launch.recorder->begin_threadgroup(launch.position, threads);
   while (groups_.size() < active_groups_) {
     const std::size_t number = groups_.size();
     lanes_.push_back(std::make_unique<std::array<Lane, abi::kLanes>>());

@@ -23,6 +23,7 @@ namespace assay::metal::execute {
 class ShadowWatch;
 class SimdGroup;
 class Threadgroup;
+class ValueRecorder;
 struct Fault;
 
 // What a lane wants at the meeting point where it waits. The members are the arguments of the runtime function of that
@@ -108,6 +109,7 @@ class Threadgroup {
     Checker* checker = nullptr;                                                        // of the policy `checked`
     std::uint32_t shadowed_buffers = 0;                                                // of the policy `shadow`; see abi::Lane
     ShadowWatch* watch = nullptr;                                                      // of modules compiled to be explained
+    ValueRecorder* recorder = nullptr;                                                 // of modules compiled to be recorded
   };
 
   Threadgroup();
@@ -122,6 +124,7 @@ class Threadgroup {
   AccessLog* log() const { return launch_->log; }
   Checker* checker() const { return launch_->checker; }
   ShadowWatch* watch() const { return launch_->watch; }
+  ValueRecorder* recorder() const { return launch_->recorder; }
   const abi::Module& module() const { return *launch_->module; }
   SourceLocation location(std::uint32_t site) const;
   // Suspends `lane`, whose group has just lost it as a runnable lane, and lets whoever is next run.

@@ -106,6 +106,9 @@ class Lockstep {
   using Trace = std::function<void(llvm::Value* address, llvm::Value* bytes, bool is_write)>;
   void trace_service(llvm::CallBase& call, const Trace& trace, llvm::IRBuilder<>& builder);
 
+  // ---- recording.cpp
+  void record_values();
+
   // ---- checking.cpp
   struct AccessNote {
     std::uint32_t kind, alignment, object, bytes;

@@ -85,6 +85,7 @@ bool Lockstep::run() {
   rejoin_after_writes();
   number_sites();
   if (module_.getFunction("__assay_traced") != nullptr) trace_device_accesses();
+  if (module_.getFunction("__assay_recorded") != nullptr) record_values();
   if (is_checked_) {
     // What watches arithmetic reads too.
     const auto all = readers();

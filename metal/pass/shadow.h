@@ -42,7 +42,13 @@ class Shadow {
   llvm::Value* of_reinterpreted(llvm::BitCastInst& cast);
   llvm::Value* masked_bits(llvm::Instruction& word, unsigned first_bit, llvm::Type* element);
   static llvm::Value* number_in(Builder& builder, llvm::Value* carrier, unsigned first_bit, llvm::Type* element);
-  [[nodiscard]] static llvm::Type* element_inside(llvm::Value* carrier);
+  llvm::Value* bits_of_number(llvm::Value* number, unsigned first_bit, llvm::Type* element);
+  [[nodiscard]] static bool may_carry(llvm::Value* word);
+  // Stands for "no type in particular" where a part of a word as large as a cell's granule is asked for.
+  [[nodiscard]] llvm::Type* granule() const { return llvm::Type::getInt16Ty(context_); }
+  [[nodiscard]] llvm::Type* cell_type() const {
+    return llvm::StructType::get(context_, {llvm::Type::getDoubleTy(context_), llvm::Type::getInt64Ty(context_)});
+  }
   void find_accounted();
   void note_lost(llvm::Instruction& instruction, llvm::Value* carrier);
 
@@ -52,6 +58,7 @@ class Shadow {
     unsigned factor = 0;  // bytes of doubles for each byte of the array
   };
   void find_arrays();
+  bool holds_only_words(llvm::Value* object);
   [[nodiscard]] llvm::Type* only_element(llvm::AllocaInst& variable) const;
   llvm::Value* place_in_array(Builder& builder, llvm::Value* pointer);
   llvm::Value* cell(Builder& builder, llvm::Value* pointer, std::uint64_t offset);
@@ -87,6 +94,7 @@ class Shadow {
   std::deque<Merge> merges_;
   llvm::SmallPtrSet<const llvm::Value*, 16> accounted_;
   llvm::DenseMap<llvm::Value*, Array> arrays_;
+  llvm::DenseMap<llvm::Value*, bool> only_words_;
 };
 
 // An instruction that stands behind `value`, where what belongs to it can be computed.

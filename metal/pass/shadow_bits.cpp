@@ -1,5 +1,6 @@
 // Shadows of numbers that travel as integers: through casts that keep the bits, and packed into wider words.
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Support/KnownBits.h>
 
@@ -7,6 +8,8 @@
 
 namespace assay::metal::pass {
 namespace {
+
+constexpr unsigned kBfloatBits = 16;
 
 unsigned bits_of(const llvm::Type* type) { return static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue()); }
 
@@ -20,6 +23,15 @@ bool is_zero_there(const llvm::KnownBits& known, unsigned first, unsigned count)
   return known.Zero.extractBits(count, first).isAllOnes();
 }
 bool is_one_there(const llvm::KnownBits& known, unsigned first, unsigned count) { return known.One.extractBits(count, first).isAllOnes(); }
+
+// Behind which both a number and its shadow are there: a shadow stands behind its number, or is one that stood before it already.
+llvm::Instruction* later_of(llvm::Value* number, llvm::Value* shadow) {
+  auto* first = llvm::dyn_cast<llvm::Instruction>(number);
+  auto* second = llvm::dyn_cast<llvm::Instruction>(shadow);
+  if (first == nullptr || second == nullptr) return first == nullptr ? second : first;
+  if (first->getParent() == second->getParent()) return first->comesBefore(second) ? second : first;
+  return llvm::DominatorTree(*first->getFunction()).dominates(first->getParent(), second->getParent()) ? second : first;
+}
 
 // Numbers whose bits go into the word by more than moving them.
 bool computes_with_bits(const llvm::Value* word, llvm::SmallPtrSetImpl<const llvm::Value*>& seen) {
@@ -55,7 +67,8 @@ llvm::Value* Shadow::of_reinterpreted(llvm::BitCastInst& cast) {
   return shadow;
 }
 
-// The shadow of the number of type `element` that lies in a word, or in a vector, from `first_bit` on.
+// The shadow of the number of type `element` that lies in a word, or in a vector, from `first_bit` on; of a granule (Shadow::granule()) the
+// cell that it would have in memory, whatever lies there.
 llvm::Value* Shadow::of_bits(llvm::Value* carrier, unsigned first_bit, llvm::Type* element) {
   const std::tuple key{carrier, first_bit, element};
   if (const auto found = bits_.find(key); found != bits_.end()) return found->second;
@@ -63,22 +76,41 @@ llvm::Value* Shadow::of_bits(llvm::Value* carrier, unsigned first_bit, llvm::Typ
   if (shadow == nullptr) {
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(carrier);
     if (instruction != nullptr) note_lost(*instruction, carrier);
+    if (element == granule()) return bits_[key] = llvm::Constant::getNullValue(cell_type());
     Builder builder(instruction == nullptr ? &*kernel_.entry_->getEntryBlock().getFirstInsertionPt() : behind(*instruction));
     shadow = widened(builder, number_in(builder, carrier, first_bit, element));
   }
   return bits_[key] = shadow;
 }
 
+// Of a number itself: as it was asked for, or as the upper half of a float, which is a bfloat.
+llvm::Value* Shadow::bits_of_number(llvm::Value* number, unsigned first_bit, llvm::Type* element) {
+  auto* own = number->getType()->getScalarType();
+  if (own->isDoubleTy()) return nullptr;  // no type of Metal: it only carries what lies in it
+  const unsigned width = bits_of(own);
+  const bool is_cell = element == granule();
+  const unsigned offset = first_bit % width;
+  const bool is_upper_half = own->isFloatTy() && offset == kBfloatBits && (element->isBFloatTy() || is_cell);
+  // A number has the first of the cells that it covers.
+  if (is_cell && offset != 0 && !is_upper_half) return llvm::Constant::getNullValue(cell_type());
+  if (own != element && !is_upper_half && !is_cell) return nullptr;
+  auto* shadow = of(number);
+  auto* instruction = later_of(number, shadow);
+  Builder builder(instruction == nullptr ? &*kernel_.entry_->getEntryBlock().getFirstInsertionPt() : behind(*instruction));
+  const auto part = [&](llvm::Value* whole) {
+    return number->getType()->isVectorTy() ? builder.CreateExtractElement(whole, first_bit / width) : whole;
+  };
+  if (!is_cell) return part(shadow);
+  auto* holder = is_upper_half ? number_in(builder, part(number), offset, llvm::Type::getBFloatTy(context_)) : part(number);
+  auto* cell = builder.CreateInsertValue(llvm::PoisonValue::get(cell_type()), part(shadow), 0);
+  return builder.CreateInsertValue(cell, tag(builder, holder), 1);
+}
+
 // Nothing if the bits are not simply somebody's.
 llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::Type* element) {
   const unsigned width = bits_of(element);
-  if (is_number(carrier->getType()) && carrier->getType()->getScalarType() == element) {
-    auto* shadow = of(carrier);
-    if (!carrier->getType()->isVectorTy()) return shadow;
-    auto* instruction = llvm::dyn_cast<llvm::Instruction>(shadow);
-    auto& entry = kernel_.entry_->getEntryBlock();
-    Builder builder(instruction == nullptr ? &*entry.getFirstInsertionPt() : behind(*instruction));
-    return builder.CreateExtractElement(shadow, first_bit / width);
+  if (is_number(carrier->getType())) {
+    if (auto* shadow = bits_of_number(carrier, first_bit, element)) return shadow;
   }
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(carrier);
   if (instruction == nullptr) return nullptr;
@@ -96,7 +128,11 @@ llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::T
       return of_bits(instruction->getOperand(0), first_bit, element);
     case llvm::Instruction::Shl: {
       const auto distance = shift_of(*instruction);
-      if (vector != nullptr || !distance || *distance > first_bit) return nullptr;
+      if (vector != nullptr || !distance) return nullptr;
+      // A bfloat with zeros behind it is the same number as a float.
+      if (element->isFloatTy() && *distance == first_bit + kBfloatBits)
+        return of_bits(instruction->getOperand(0), 0, llvm::Type::getBFloatTy(context_));
+      if (*distance > first_bit) return nullptr;
       return of_bits(instruction->getOperand(0), first_bit - *distance, element);
     }
     case llvm::Instruction::LShr:
@@ -142,8 +178,11 @@ llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::T
       Builder builder(behind(*instruction));
       if (kernel_.is_runtime_state(*load->getPointerOperand())) return nullptr;
       const auto kind = kernel_.origin_of(load->getPointerOperand()).kind;
-      if (kind == Origin::Kind::program_constant || arrays_.contains(llvm::getUnderlyingObject(load->getPointerOperand(), 0)))
-        return nullptr;
+      auto* object = llvm::getUnderlyingObject(load->getPointerOperand(), 0);
+      if (kind == Origin::Kind::program_constant || arrays_.contains(object) || holds_only_words(object)) return nullptr;
+      // Here, and not where the word is used: memory may hold others by then.
+      if (element == granule())
+        return builder.CreateAlignedLoad(cell_type(), cell(builder, load->getPointerOperand(), first_bit / 8), llvm::Align(8));
       auto* number = number_in(builder, carrier, first_bit, element);
       return from_cells(builder, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), load->getPointerOperand(), first_bit / 8), number);
     }
@@ -163,6 +202,10 @@ llvm::Value* Shadow::masked_bits(llvm::Instruction& word, unsigned first_bit, ll
     };
     auto* source = word.getOperand(1 - mask);
     if (is_neutral(width)) return of_bits(source, first_bit, element);
+    if (element == granule()) continue;
+    if (is_and && element->isFloatTy() && is_zero_there(known, first_bit, kBfloatBits) &&
+        is_one_there(known, first_bit + kBfloatBits, kBfloatBits))
+      return of_bits(source, first_bit + kBfloatBits, llvm::Type::getBFloatTy(context_));
     if (!is_neutral(width - 1)) continue;
     auto* shadow = of_bits(source, first_bit, element);
     Builder builder(behind(word));
@@ -177,7 +220,8 @@ llvm::Value* Shadow::masked_bits(llvm::Instruction& word, unsigned first_bit, ll
 llvm::Value* Shadow::merged_bits(llvm::Instruction& merge, unsigned first_bit, llvm::Type* element) {
   const std::tuple<llvm::Value*, unsigned, llvm::Type*> key{&merge, first_bit, element};
   if (auto* values = llvm::dyn_cast<llvm::PHINode>(&merge)) {
-    auto* shadows = llvm::PHINode::Create(llvm::Type::getDoubleTy(context_), values->getNumIncomingValues(), "", values->getIterator());
+    auto* type = element == granule() ? cell_type() : llvm::Type::getDoubleTy(context_);
+    auto* shadows = llvm::PHINode::Create(type, values->getNumIncomingValues(), "", values->getIterator());
     merges_.push_back({values, shadows, std::pair{first_bit, element}});
     return bits_[key] = shadows;
   }
@@ -192,37 +236,19 @@ llvm::Value* Shadow::number_in(Builder& builder, llvm::Value* carrier, unsigned 
   return builder.CreateBitCast(builder.CreateTrunc(builder.CreateLShr(word, first_bit), builder.getIntNTy(bits_of(element))), element);
 }
 
-// The type of the numbers whose bits are moved into the word, if there are any.
-llvm::Type* Shadow::element_inside(llvm::Value* carrier) {
-  llvm::SmallVector<llvm::Value*> rest{carrier};
+// Whether a stored word may have parts that were numbers: it was read from memory, or put together of such.
+bool Shadow::may_carry(llvm::Value* word) {
+  llvm::SmallVector<llvm::Value*> rest{word};
   llvm::SmallPtrSet<llvm::Value*, 8> seen;
   while (!rest.empty()) {
-    auto* value = rest.pop_back_val();
-    if (!seen.insert(value).second) continue;
-    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-    if (instruction == nullptr) continue;
-    // A double carries two floats where a call handed on a vector of them.
-    if (is_number(value->getType()) && !value->getType()->isDoubleTy()) return value->getType()->getScalarType();
-    switch (instruction->getOpcode()) {
-      case llvm::Instruction::BitCast:
-      case llvm::Instruction::Freeze:
-      case llvm::Instruction::Trunc:
-      case llvm::Instruction::ZExt:
-      case llvm::Instruction::Shl:
-      case llvm::Instruction::LShr:
-      case llvm::Instruction::Or:
-      case llvm::Instruction::ExtractElement:
-      case llvm::Instruction::InsertElement:
-      case llvm::Instruction::ShuffleVector:
-      case llvm::Instruction::PHI:
-      case llvm::Instruction::Select:
-        for (auto& operand : instruction->operands()) rest.push_back(operand.get());
-        break;
-      default:
-        break;
-    }
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(rest.pop_back_val());
+    if (instruction == nullptr || !seen.insert(instruction).second) continue;
+    if (is_number(instruction->getType()) || llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::CallBase>(instruction)) return true;
+    if (llvm::isa<llvm::CmpInst>(instruction) || llvm::isa<llvm::FPToSIInst>(instruction) || llvm::isa<llvm::FPToUIInst>(instruction))
+      continue;
+    rest.append(instruction->op_begin(), instruction->op_end());
   }
-  return nullptr;
+  return false;
 }
 
 // Values whose exact counterpart our headers name themselves.

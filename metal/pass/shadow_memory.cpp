@@ -48,6 +48,35 @@ void Shadow::find_arrays() {
   }
 }
 
+// Whether an object is a variable of the lane in which nothing ever lies but integers that are read and written as such, and that no
+// number's bits are stored in.
+bool Shadow::holds_only_words(llvm::Value* object) {
+  auto* variable = llvm::dyn_cast<llvm::AllocaInst>(object);
+  if (variable == nullptr) return false;
+  if (const auto found = only_words_.find(variable); found != only_words_.end()) return found->second;
+  const auto look = [&] {
+    llvm::SmallVector<llvm::Value*> rest{variable};
+    while (!rest.empty()) {
+      auto* pointer = rest.pop_back_val();
+      for (auto* user : pointer->users()) {
+        if (says_nothing(user) || llvm::isa<llvm::MemSetInst>(user)) continue;
+        if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
+          if (!load->getType()->isIntOrIntVectorTy()) return false;
+        } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
+          if (store->getPointerOperand() != pointer || store->getValueOperand() == pointer || may_carry(store->getValueOperand()))
+            return false;
+        } else if (llvm::isa<llvm::GetElementPtrInst>(user)) {
+          rest.push_back(user);
+        } else {
+          return false;
+        }
+      }
+    }
+    return true;
+  };
+  return only_words_[variable] = look();
+}
+
 // The type of all numbers in a variable that is read, written and filled with zeros, and whose address goes nowhere else.
 llvm::Type* Shadow::only_element(llvm::AllocaInst& variable) const {
   llvm::Type* element = nullptr;
@@ -194,24 +223,14 @@ void Shadow::store(llvm::StoreInst& store) {
     }
     return;
   }
-  if (!type->isIntOrIntVectorTy() && !type->isDoubleTy() && !(type->isVectorTy() && type->getScalarType()->isDoubleTy())) return;
-  if (const auto* read = llvm::dyn_cast<llvm::LoadInst>(value)) {
-    // A copy that happens to be made by words: whatever lies there.
-    if (type->getPrimitiveSizeInBits() >= 16 && !kernel_.is_runtime_state(*read->getPointerOperand()))
-      call_copy(builder, pointer, const_cast<llvm::Value*>(read->getPointerOperand()), builder.getInt64(layout_.getTypeStoreSize(type)));
-    return;
-  }
-  auto* element = element_inside(value);
-  const auto whole = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue());
-  if (element == nullptr) {
-    note_lost(store, value);
-    return;
-  }
-  const auto width = static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue());
-  for (unsigned bit = 0; bit + width <= whole; bit += width) {
-    auto* shadow = of_bits(value, bit, element);
-    auto* number = number_in(builder, value, bit, element);
-    to_cells(builder, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), pointer, bit / 8), number, shadow);
+  // A word, or a double that carries two floats: whatever its parts were made of.
+  if (!type->isIntOrIntVectorTy() && !type->getScalarType()->isDoubleTy()) return;
+  const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue());
+  const bool only_words = holds_only_words(llvm::getUnderlyingObject(pointer, 0));
+  constexpr unsigned kGranuleBits = 8 * abi::kCellGranule;
+  for (unsigned bit = 0; bit + kGranuleBits <= bits; bit += kGranuleBits) {
+    auto* content = of_bits(value, bit, granule());
+    if (!only_words) builder.CreateAlignedStore(content, cell(builder, pointer, bit / 8), llvm::Align(8));
   }
 }
 
@@ -222,11 +241,15 @@ void Shadow::copy(llvm::MemTransferInst& transfer) {
 
 void Shadow::fill(llvm::MemSetInst& fill) {
   Builder builder(fill.getNextNode());
-  auto* place = place_in_array(builder, fill.getDest());
-  if (place == nullptr) return;
-  const auto factor = arrays_[llvm::getUnderlyingObject(fill.getDest(), 0)].factor;
-  auto* bytes = builder.CreateMul(builder.CreateZExtOrTrunc(fill.getLength(), builder.getInt64Ty()), builder.getInt64(factor));
-  builder.CreateMemSet(place, builder.getInt8(0), bytes, llvm::Align(8));
+  auto* object = llvm::getUnderlyingObject(fill.getDest(), 0);
+  auto* length = builder.CreateZExtOrTrunc(fill.getLength(), builder.getInt64Ty());
+  if (auto* place = place_in_array(builder, fill.getDest())) {
+    builder.CreateMemSet(place, builder.getInt8(0), builder.CreateMul(length, builder.getInt64(arrays_[object].factor)), llvm::Align(8));
+  } else if (!holds_only_words(object)) {
+    // Zeros, say, that a number before them was rounded to must not get its shadow.
+    builder.CreateMemSet(cell(builder, fill.getDest(), 0), builder.getInt8(0),
+                         builder.CreateMul(length, builder.getInt64(abi::kCellBytes / abi::kCellGranule)), llvm::Align(8));
+  }
 }
 
 void Shadow::call_copy(Builder& builder, llvm::Value* destination, llvm::Value* source, llvm::Value* bytes) {

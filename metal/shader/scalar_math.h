@@ -270,7 +270,8 @@ inline T fract(T x) {
 template <class T>
 inline T modf(T x, __private T& whole) {
   whole = trunc(x);
-  return copysign(isinf(x) ? T(0) : T(x - whole), x);
+  const T rest = isinf(x) ? T(0) : T(x - whole);
+  return without_rounding(copysign(rest, x), double(rest));
 }
 
 inline float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }

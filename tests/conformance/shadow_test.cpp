@@ -132,6 +132,37 @@ INSTANTIATE_TEST_SUITE_P(
             "threadgroup Pair* s = (threadgroup Pair*)sh; s[lane] = Pair{0, half(x / 3)}; simdgroup_barrier(mem_flags::mem_threadgroup); "
             "Pair q = s[31]; out[lane] = float(q.b);",
             third_of_31},
+        ShadowRow{"ReturnedStruct", "Three t = three(x / 3); out[lane] = t.b / 2;", third},
+        ShadowRow{"MixedStruct", "Mixed m = mixed(x / 3); out[lane] = m.b / 2 + (m.n - 3);", third},
+        ShadowRow{"WordsTakenApart",
+                  "device float4* s4 = (device float4*)scratch; if (lane < 8) s4[lane] = float4(x / 3, x / 3, x / 3, x / 3); "
+                  "simdgroup_barrier(mem_flags::mem_device); uint4 w = ((device uint4*)scratch)[0]; uint b = w[1]; "
+                  "out[lane] = as_type<float>(b) + (x - 1) / 3;",
+                  third},
+        ShadowRow{"PrefetchedWords",
+                  "scratch[lane] = x / 3; uint w = ((device uint*)scratch)[lane]; scratch[lane] = 7; "
+                  "out[lane] = as_type<float>(w);",
+                  third},
+        ShadowRow{"ChosenWords",
+                  "uint a = as_type<uint>(x / 3), b = as_type<uint>(x * 2 / 6); uint w = lane % 3 == 0 ? a : b; "
+                  "((device uint*)scratch)[lane] = w; out[lane] = scratch[lane];",
+                  third},
+        ShadowRow{"SwappedWords",
+                  "scratch[lane] = x / 3; simdgroup_barrier(mem_flags::mem_device); device uint* w = (device uint*)scratch; "
+                  "if (lane % 2 == 0) { uint t = w[lane]; w[lane] = w[lane + 1]; w[lane + 1] = t; } "
+                  "simdgroup_barrier(mem_flags::mem_device); out[lane] = scratch[lane ^ 1];",
+                  third},
+        ShadowRow{"BfloatWidenedByHand", "ushort b = as_type<ushort>(bfloat(x / 3)); out[lane] = as_type<float>(uint(b) << 16);", third},
+        ShadowRow{"BfloatWidenedFromMemory",
+                  "((device bfloat*)scratch)[lane] = bfloat(x / 3); ushort b = ((device ushort*)scratch)[lane]; "
+                  "out[lane] = as_type<float>(uint(b) << 16);",
+                  third},
+        ShadowRow{"BfloatTruncatedByHand",
+                  "uint b = as_type<uint>(x / 3) >> 16; ((device ushort*)scratch)[lane] = ushort(b); "
+                  "out[lane] = float(((device bfloat*)scratch)[lane]);",
+                  third},
+        ShadowRow{"ZeroOverZero", "half h = half(x / 3); half z = h - h; out[lane] = float(z) + x / 3;", third},
+        ShadowRow{"Fraction", "float w; float y = modf(x / 3 + 2, w); out[lane] = y;", third},
         ShadowRow{"Loop", "float y = x; for (int i = 0; i < 40; ++i) y = y / 3 * 2 + y / 3; out[lane] = y / 3;", third},
         ShadowRow{"Matrix",
                   "sh[2 * lane] = (1 + float(2 * lane % 32) / 64) / 3; sh[2 * lane + 1] = (1 + float((2 * lane + 1) % 32) / 64) / 3; "

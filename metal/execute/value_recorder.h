@@ -1,0 +1,41 @@
+// Fills a ValueTrace while dispatches run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "metal/lane_abi.h"
+#include "metal/value_trace.h"
+
+namespace assay::metal::execute {
+
+struct Lane;
+
+class ValueRecorder {
+ public:
+  explicit ValueRecorder(ValueTrace& trace) : trace_(trace) {}
+
+  // A dispatch of this kernel begins; `followed` is where reads are followed, and may be empty.
+  void begin(const abi::Module& module, const std::string& function, std::span<const std::byte> followed);
+  void begin_threadgroup(const Size3& position, std::uint32_t threads);
+
+  void read(const Lane& lane, const void* address);
+  // The arguments are those of abi::kRecord.
+  void record(const Lane& lane, std::uint32_t operation, const void* address, std::uint64_t bytes);
+
+ private:
+  ValueTrace& trace_;
+  std::map<const abi::Module*, std::uint32_t> first_operations_;  // in the trace, of the module's
+  const abi::Module* module_ = nullptr;                           // of the present dispatch
+  std::uint32_t first_operation_ = 0;
+  std::span<const std::byte> followed_;
+  std::size_t first_thread_ = 0;           // in the trace, of the present threadgroup
+  std::vector<std::uint64_t> last_reads_;  // as TracedValue::read, by thread of the threadgroup
+  std::uint64_t last_read_ = 0;            // of any thread of it
+};
+
+}  // namespace assay::metal::execute
