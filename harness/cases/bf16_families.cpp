@@ -54,7 +54,7 @@ constexpr std::array<std::int64_t, 3> kRooms = {0, 7, 64};
 constexpr std::array<std::int64_t, 3> kSimdgroups = {1, 2, 4};
 
 // The values of axis mask_type, as fixtures::DenseMask counts them.
-enum MaskType : std::int64_t { kNoMask, kZeroMask, kCausal, kWindowed, kRandom, kOneRow };
+enum MaskType : std::int64_t { kNoMask, kZeroMask, kCausal, kWindowed, kRandom, kOneRow, kSingle };
 
 struct Mask {
   std::string_view label;
@@ -150,7 +150,7 @@ Family bf16_family(std::string_view name) {
       {"queries", 0, 1 << 16, 1},
       {"kv_len", 0, 1 << 20, 1},
       {"kv_room", 0, 1 << 20, 0},
-      {"mask_type", kNoMask, kOneRow, kNoMask},
+      {"mask_type", kNoMask, kSingle, kNoMask},
       {"sliding_window", 0, 1 << 20, 0},
       {"mask_batches", 1, 64, 1},
       {"mask_heads", 1, 4096, 1},
@@ -167,7 +167,8 @@ Family bf16_family(std::string_view name) {
         {"causal{mask_batches}x{mask_heads}", {{"mask_type", kCausal}, {"sliding_window", 0}}},
         {"win{sliding_window}m{mask_batches}x{mask_heads}", {{"mask_type", kWindowed}}},
         {"random{mask_batches}x{mask_heads}", {{"mask_type", kRandom}, {"sliding_window", 0}}},
-        {"row{mask_batches}x{mask_heads}", {{"mask_type", kOneRow}, {"sliding_window", 0}}}}},
+        {"row{mask_batches}x{mask_heads}", {{"mask_type", kOneRow}, {"sliding_window", 0}}},
+        {"single{mask_batches}x{mask_heads}", {{"mask_type", kSingle}, {"sliding_window", 0}}}}},
       {{{"low", {{"hides_lowest", 1}}}}, true},
       {{{"scale{scale}", {}}}, true},
   };
@@ -207,7 +208,9 @@ Family bf16_prefill_family() {
   // Sums beyond half, which the pairs of the design bring together with rows of fewer than eight queries only.
   family.own_cases = {"b1/h1x1/q8/kv190r0/nomask/broad/s1", "b1/h2x1/q16/kv257r7/causal1x1/broad/s2",
                       // Heads and batches of keys and values on both sides of bytes 2^31 and 2^32.
-                      "b2/h4x4/q8/kv40r1048536/nomask/huge/s1", "b1/h6x6/q16/kv128r1048448/causal1x6/huge/s2"};
+                      "b2/h4x4/q8/kv40r1048536/nomask/huge/s1", "b1/h6x6/q16/kv128r1048448/causal1x6/huge/s2",
+                      // Tiles with one key to see, at any column: who looks for visible tiles must look at all of them.
+                      "b1/h4x4/q8/kv512r0/single1x4/gauss/s1", "b2/h2x2/q9/kv321r7/single2x2/low/uniform/s2"};
   // And many heads over many keys, the pairs that cost the gate too much.
   family.long_cases = {"b1/h1x1/q1/kv36864r0/nomask/drift/s1",       "b1/h1x1/q8/kv36864r0/causal1x1/drift/s2",
                        "b1/h1x1/q1/kv65537r0/nomask/drift/s3",       "b1/h1x1/q8/kv32768r7/causal1x1/needle/s4",
@@ -244,7 +247,9 @@ Family bf16_vec_family() {
   // A chunk of which all but one key is room, and room that is just enough for it.
   family.own_cases = {"b1/h2x2/q1/kv1r31/nomask/nsg1/gauss/s1", "b1/h2x2/q1/kv65r31/nomask/nsg2/poisoned/s2",
                       // Heads and batches of keys and values on both sides of bytes 2^31 and 2^32.
-                      "b2/h4x4/q1/kv40r1048536/nomask/nsg2/huge/s1", "b1/h6x6/q2/kv128r1048448/causal1x6/nsg4/huge/s2"};
+                      "b2/h4x4/q1/kv40r1048536/nomask/nsg2/huge/s1", "b1/h6x6/q2/kv128r1048448/causal1x6/nsg4/huge/s2",
+                      // Chunks with one key to see, and chunks with none.
+                      "b1/h4x4/q2/kv512r0/single1x4/nsg2/gauss/s1", "b2/h2x2/q3/kv321r7/single2x2/low/nsg4/uniform/s2"};
   family.long_cases = {"b1/h2x1/q8/kv36864r0/causal1x1/nsg4/drift/s1",   "b1/h1x1/q1/kv65537r31/nomask/nsg4/drift/s2",
                        "b1/h2x1/q1/kv32768r0/random1x2/nsg2/uniform/s3", "b1/h32x8/q1/kv2048r0/nomask/nsg4/gauss/s4",
                        "b1/h32x4/q1/kv4096r0/causal1x32/nsg2/needle/s5", "b1/h1x1/q64/kv4096r64/nomask/nsg4/gauss/s6"};

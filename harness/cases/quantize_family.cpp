@@ -153,7 +153,10 @@ Family quantize_family() {
   // Slots and positions that 16 bits do not hold, and heads on both sides of byte 2^31.
   family.own_cases = {
       "d256/b4/g1/pos65541c65600/gauss/s1", "d512/b4/g2/pos70000c70001/probe/gauss/s2", "d256/b4/g1/pos4000000007c100/sliding/gauss/s3",
-      "d256/b8/g1/pos65541c65600/gauss/s4", "d512/b5/g2/pos70000c70001/sf16/gauss/s5",  "d512/b6/g1/pos4000000007c100/sliding/gauss/s6"};
+      "d256/b8/g1/pos65541c65600/gauss/s4", "d512/b5/g2/pos70000c70001/sf16/gauss/s5", "d512/b6/g1/pos4000000007c100/sliding/gauss/s6",
+      // Rows on both sides of every boundary, and of the smallest norm.
+      "d256/b4/g12/pos0c1/edges/s7", "d512/b4/g12/pos0c1/edges/s8", "d256/b5/g12/pos0c1/edges/s9", "d512/b5/g12/pos0c1/edges/s10",
+      "d256/b6/g12/pos0c1/edges/s11", "d512/b6/g12/pos0c1/edges/s12", "d256/b8/g12/pos0c1/edges/s13", "d512/b8/g12/pos0c1/edges/s14"};
   family.work = no_work;
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.quantize != nullptr; };
   family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {

@@ -66,6 +66,19 @@ Shard parse_shard(std::string_view index, std::string_view count) {
   }
 }
 
+namespace {
+
+// FNV-1a.
+std::string digest_of(std::span<const Case> cases) {
+  std::uint64_t digest = 0xcbf29ce484222325U;
+  for (const Case& about : cases) {
+    for (const char character : format_case(about) + '\n') digest = (digest ^ static_cast<unsigned char>(character)) * 0x100000001b3U;
+  }
+  return fmt::format("{:016x}", digest);
+}
+
+}  // namespace
+
 Selection select_cases(const SelectionRequest& request, std::span<const kernels::Variant> variants) {
   if (!request.family.empty()) static_cast<void>(find_family(request.family));
   std::vector<const kernels::Variant*> candidates;
@@ -133,6 +146,8 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
     }
   }
   selection.selected = selection.cases.size();
+  selection.digest = digest_of(selection.cases);
+  selection.shard = request.shard;
   if (request.shard.count > 1) {
     std::vector<Case> own;
     for (std::size_t i = request.shard.index; i < selection.selected; i += request.shard.count)

@@ -34,8 +34,10 @@ struct SelectionRequest {
 struct Selection {
   std::vector<Case> cases;    // in the order of the words, each case once; those of the shard
   std::size_t selected = 0;   // before the shard was taken: never 0
+  std::string digest;         // of their names in their order, hex: equal for equal selections
   std::size_t left_out = 0;   // cases of suites outside of [limits] of their variant
   std::vector<Suite> suites;  // those asked for as a whole
+  Shard shard = {};           // that was taken
 };
 
 // Without words, but with a family: the family's gate. Throws std::invalid_argument, naming the word, for an unknown

@@ -32,6 +32,7 @@ enum class Mistake {
   flushed,            // subnormal results are zero
   overflowing,        // norms beyond 2^64 are infinite
   wrong_entry,        // the last centroid is 0.1 % too large
+  wrong_cell,         // the centroid next to zero is, and moves its boundaries by less than 2^-17
   equal_skipped,      // a butterfly of equal operands left out
   nan_times_zero,     // a position whose neighbour is NaN becomes NaN
 };
@@ -51,7 +52,9 @@ struct Quantised {
 
 // The quantize contract in float.
 Quantised quantised(std::vector<float> rows, int bits, Mistake mistake) {
-  const std::span<const float> centroids = oracles::codebook(bits);
+  const std::span<const float> right = oracles::codebook(bits);
+  std::vector<float> centroids(right.begin(), right.end());
+  if (mistake == Mistake::wrong_cell) centroids[centroids.size() / 2] *= 1.001F;
   Quantised result;
   for (std::size_t first = 0; first < rows.size(); first += kDim) {
     float* x = rows.data() + first;
@@ -163,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, QuantizeFixture,
                                          Catch{"structured", Mistake::equal_norms}, Catch{"needle", Mistake::short_sum},
                                          Catch{"uniform", Mistake::equal_skipped}, Catch{"large", Mistake::half_input},
                                          Catch{"zero", Mistake::zero_divided_by}, Catch{"tiny", Mistake::threshold_ignored},
-                                         Catch{"ties", Mistake::ties_up}),
+                                         Catch{"ties", Mistake::ties_up}, Catch{"edges", Mistake::wrong_cell}),
                          name_of);
 
 class DequantizeFixture : public testing::TestWithParam<Catch> {};

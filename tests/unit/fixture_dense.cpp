@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,6 +70,25 @@ TEST(DenseMask, HidesWhatItsNameSays) {
   }
   expect_hidden_where(request_of(DenseMask::zero), [](std::size_t, std::size_t, std::size_t) { return false; });
   EXPECT_TRUE(fixtures::dense_mask(request_of(DenseMask::none)).empty());
+}
+
+TEST(DenseMask, SingleShowsOneKeyOfEvery64ToAllQueriesOfAPlane) {
+  const DenseRequest request = request_of(DenseMask::single, 9, 1000);
+  const std::vector<std::uint16_t> mask = fixtures::dense_mask(request);
+  std::set<std::size_t> columns;
+  for (std::size_t plane = 0; plane < 8; ++plane) {
+    for (std::size_t first = 0; first < 1000; first += 64) {
+      std::set<std::size_t> seen;
+      for (std::size_t query = 0; query < 9; ++query) {
+        for (std::size_t key = first; key < std::min<std::size_t>(first + 64, 1000); ++key) {
+          if (!is_hidden(mask[(plane * 9 + query) * 1000 + key])) seen.insert(key);
+        }
+      }
+      ASSERT_THAT(seen, ::testing::SizeIs(1)) << plane << ' ' << first;
+      columns.insert(*seen.begin() % 64);
+    }
+  }
+  EXPECT_GE(columns.size(), 48U);  // of 128 draws from 64: 55 on average
 }
 
 TEST(DenseMask, RandomLeavesEveryRowSomethingAndEveryPlaneItsOwn) {
