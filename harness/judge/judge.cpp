@@ -102,6 +102,7 @@ template <typename Float>
 Judgement judge_elements(std::span<const Float> actual, const oracles::Expected& expected, const GuardBands& guards,
                          const JudgeOptions& options) {
   require_comparable(actual.size(), expected);
+  if (options.keep != nullptr) *options.keep = {{actual.begin(), actual.end()}, expected.value, expected.bound};
   Judgement judgement;
   WorstList worst(options.worst_count);
   double error_squares = 0.0;

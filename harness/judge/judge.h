@@ -16,10 +16,17 @@ struct GuardBands {
   std::span<const std::uint32_t> before, after;
 };
 
+// An output as it was judged, element by element.
+struct JudgedOutput {
+  std::vector<double> actual;  // never written: the poison NaN, widened
+  std::vector<double> expected, bound;
+};
+
 struct JudgeOptions {
   std::size_t worst_count = 8;        // how many of the worst elements to keep
   double informative_ratio = 1e-3;    // an element with bound > ratio * magnitude tells nothing (float outputs)
   bool constant_is_expected = false;  // the inputs were constant by intent, so that one distinct expected value is no sign of a dead check
+  JudgedOutput* keep = nullptr;       // filled with what is judged
 };
 
 // Whether an element still is metal::kPoisonWord; in double, that NaN widened.

@@ -1,26 +1,32 @@
 // The ledger: a SQLite database of runs, with the verdict and the figures of every case, of those that passed as well.
 //
-// Schema, version 2 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
+// Schema, version 3 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
 //
 //   run      id, started, finished (UTC, ISO 8601; NULL while it runs or if it was killed), command, replay_options (what follows
 //            the case's name when one is repeated), version, machine, suite_seed, schedule ('' each case's own), selected (cases),
 //            stopped (0/1: ended before every case had run), digest (hex), outside_limits (cases of the suites asked for that [limits] left
-//            out; NULL: version 1 did not count them)
+//            out), policy, shard ("2/4"; '' the whole), selection (hash of the names of all selected cases, those of other shards as
+//            well), build (hash of the program that judged), compiler, flags and toolchain (what compiled the kernels: its own name and
+//            version, its options, the hash of it, our headers, the pass and the processor), writer (the process: "host/pid/start")
+//   source   run, variant, file, digest   of the kernels: the source as the preprocessor leaves it, and the description
 //   note     run, rank (from 0), text     what was said of the run as a whole: declared accuracies, borrowed kernels ...
 //   verdict  run, name (the case, as it replays), ordinal (from 0, in the order of starting), variant, family, fixture, seed,
 //            axes (JSON object), status (NULL from the start of the case until its verdict), reason, schedules, is_internal,
 //            row_length, compared, above_bound, not_written, nans, infs, guard_violations, uninformative, distinct_expected,
 //            max_ratio, max_ratio_index, max_abs_error, max_rel_error, nmse, cosine, median_bound_ratio, digest (hex),
 //            threadgroups, meeting_points, collectives, divergent_collectives, matrix_multiplies, oracle_seconds, simulator_seconds,
-//            note (what else was said of the verdict; NULL until then, and in runs of version 1)
+//            note (what else was said of the verdict; NULL until then), known (of status `known`: the findings, a line each),
+//            rounding_ratio, logic_ratio (of policy `shadow`: the largest parts of an error, in units of what each may be)
 //   worst    run, name, rank (from 0), element, expected, actual, bound, ratio, fault     elements of verdicts that did not pass
 //   stage    run, name, stage, is_judged, passed, reason, compared, max_ratio
 //   hazard   run, name, rank, kind, function, message, file, line, second_file, second_line, count
+//   cost     run, name, the figures of metal::Cost     of policy `checked`, which counts them
 //
 // Errors, bounds and ratios are in the units of the output; ratio = error / bound; a NaN is NULL. `axes` serves queries:
 //   SELECT axes->>'nwg', max(max_ratio) FROM verdict WHERE run = 7 GROUP BY 1;
-// A file of version 1 (without note, run.outside_limits and verdict.note) keeps its runs: opened to write it becomes version 2, opened to
-// read it stays what it is.
+// What a version before did not keep is NULL: version 1 had neither note nor run.outside_limits and verdict.note; version 2 neither source
+// nor cost, nor the columns from run.policy and verdict.known on. A file of an older version keeps its runs: opened to write it becomes
+// version 3, opened to read it stays what it is.
 // Write-ahead logging: a verdict is there once record() has returned, whatever happens to the process afterwards.
 #pragma once
 
@@ -29,6 +35,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,6 +49,23 @@ namespace assay::harness {
 
 using RunId = std::int64_t;
 
+// The kernel of a variant as it was when a run began.
+struct SourceRecord {
+  std::string variant, file;
+  std::string digest;
+  friend bool operator==(const SourceRecord&, const SourceRecord&) = default;
+};
+
+// What made the verdicts of a run; every text empty where an older ledger did not say.
+struct Environment {
+  std::string policy;
+  std::string build;      // hash of the program that judged
+  std::string compiler;   // of the kernels: "Debian clang version 19.1.7"
+  std::string flags;      // its options
+  std::string toolchain;  // hash of it, our headers, the pass and the processor
+  std::vector<SourceRecord> sources;
+};
+
 // What a run was asked to do, and where.
 struct RunDescription {
   std::string command;         // as it was typed
@@ -53,6 +77,9 @@ struct RunDescription {
   std::size_t selected = 0;             // cases
   std::size_t outside_limits = 0;       // cases of the suites asked for that [limits] of their variants left out
   std::vector<std::string> notes = {};  // what a reader of every report of it should know, a line each
+  std::string shard = {};               // "2/4"; empty: the whole selection
+  std::string selection = {};           // Selection::digest
+  Environment environment = {};
 };
 
 struct RunRecord {
@@ -62,6 +89,7 @@ struct RunRecord {
   bool stopped = false;
   std::size_t verdicts = 0;  // cases with one
   std::size_t failures = 0;  // of these, neither passed, known nor skipped
+  std::string digest;        // hex; empty until `finished`
 };
 
 // One case as the ledger keeps it. Without a verdict (its run was ended meanwhile) `status` is empty.
@@ -75,9 +103,17 @@ struct CaseRecord {
   Judgement judgement;  // `worst` only where the case did not pass
   std::vector<StageVerdict> stages;
   std::vector<metal::Hazard> hazards;
+  std::vector<std::string> known;
+  bool is_internal = false;
+  metal::ExecutionCounters counters;
+  std::optional<metal::Cost> cost;
+  double rounding_ratio = 0, logic_ratio = 0;  // NaN without a split
   std::uint64_t digest = 0;
   double oracle_seconds = 0, simulator_seconds = 0;
 };
+
+// The figures of a run as run_cases() would have summed them up, of those cases that have a verdict; `seconds` is not known.
+[[nodiscard]] Summary summary_of(std::size_t selected, std::span<const CaseRecord> cases);
 
 class Ledger {
  public:
@@ -100,6 +136,13 @@ class Ledger {
   // Throws std::invalid_argument if the case was never started.
   void record(RunId run, const Verdict& verdict);
   void finish(RunId run, const Summary& summary);
+  // Takes up a run that was killed or stopped: what is started and recorded from now on joins it, and it is unfinished again. Throws
+  // LedgerError if the process that writes it still runs.
+  void take_up(RunId run);
+
+  // Adds the cases of a run of another ledger to a run of this one, behind those that it has, with all that is known of them. Throws
+  // LedgerError if this run has a verdict on one of them already.
+  void copy_cases(const Ledger& from, RunId source, RunId run);
 
   // Forgets all but the newest `count` runs.
   void keep(std::size_t count);

@@ -168,7 +168,6 @@ void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
   verdict.schedules = order;
   if (differs) {
     verdict.status = Status::failed;
-    verdict.fails_by_logic_alone = false;
     verdict.schedules = fmt::format("{},{}", first.verdict.schedules, order);
     verdict.reason =
         fmt::format("output depends on the order of simdgroups: {}: a barrier is missing, or float atomics add in another order{}{}",
@@ -228,6 +227,7 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
       return true;
     };
     Execution execution{prepared, *kernel, about, launch, options.shelf, {.worst_count = options.worst_elements}, kept, verdict, {}};
+    if (options.keep_output) execution.judging.keep = &outcome.judged;
     if (options.policy == metal::Policy::shadow) {
       execution.shadows = [&](const metal::BufferView& view, std::size_t count, metal::FloatType type) {
         return simulator.shadows(*view.buffer, view.offset, count, type);
@@ -249,6 +249,10 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
     std::ranges::partition_copy(simulator.hazards(), std::back_inserter(verdict.hazards), std::back_inserter(verdict.remarks),
                                 [](const metal::Hazard& hazard) { return metal::is_defect(hazard.kind); });
     verdict.counters = simulator.counters();
+    if (options.policy == metal::Policy::checked) {
+      verdict.cost.emplace();
+      for (const metal::KernelCost& part : simulator.cost()) *verdict.cost += part.total;
+    }
     conclude(verdict);
   } catch (const metal::Error& refusal) {
     verdict.status = Status::rejected;
@@ -266,12 +270,12 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
   return outcome;
 }
 
-Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {
+Outcome execute_with_output(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {
   Kept kept;
   const metal::Schedule order = options.schedules.empty() ? metal::Schedule{} : options.schedules.front();
-  const Outcome first = execute_once(prepared, about, options, order, kept);
+  Outcome first = execute_once(prepared, about, options, order, kept);
   Verdict verdict = first.verdict;
-  if (!can_be_compared(verdict)) return verdict;
+  if (!can_be_compared(verdict)) return first;
   for (const metal::Schedule& schedule : further_schedules(about, options)) {
     const Outcome other = execute_once(prepared, about, options, schedule, kept);
     const double oracle_seconds = verdict.oracle_seconds + other.verdict.oracle_seconds;
@@ -282,7 +286,12 @@ Verdict execute_case(const PreparedVariant& prepared, const Case& about, const E
     if (verdict.schedules != first.verdict.schedules) break;
   }
   verdict.digest = first.verdict.digest;
-  return verdict;
+  first.verdict = std::move(verdict);
+  return first;
+}
+
+Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {
+  return execute_with_output(prepared, about, options).verdict;
 }
 
 void encode_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder) {

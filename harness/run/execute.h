@@ -38,6 +38,8 @@ struct ExecutionOptions {
   double large_error = metal::SimulatorOptions{}.large_error;
   std::optional<metal::SourceLocation> rounded_line = {};
 
+  bool keep_output = false;  // for those who hold outputs against each other: Outcome::judged
+
   std::size_t worst_elements = JudgeOptions{}.worst_count;  // how many a verdict keeps
 
   fixtures::Shelf shelf;  // where the files stand that cases name

@@ -1,4 +1,5 @@
-// One run of a case under one schedule, of which execute_case() makes several. Internal to harness/run.
+// One run of a case under one schedule, of which execute_case() makes several; and the output beside the verdict, which is for other rooms
+// too.
 #pragma once
 
 #include <optional>
@@ -16,6 +17,7 @@ struct Outcome {
   Verdict verdict;
   std::vector<float> output;          // Execution::output
   std::string_view output_unit = {};  // Execution::output_unit
+  JudgedOutput judged = {};           // with ExecutionOptions::keep_output
 
   // Of the policy `shadow`; the last two with ExecutionOptions::explain.
   std::optional<ShadowedOutput> shadowed = {};
@@ -26,5 +28,8 @@ struct Outcome {
 // Options::schedules are left to the caller. As execute_case() does, makes a verdict of whatever goes wrong.
 [[nodiscard]] Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options,
                                    const metal::Schedule& schedule, Kept& kept);
+
+// execute_case() with the output under the first schedule.
+[[nodiscard]] Outcome execute_with_output(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options);
 
 }  // namespace assay::harness

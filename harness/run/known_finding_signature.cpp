@@ -114,7 +114,6 @@ std::vector<Signature> parse_signatures(std::string_view text) {
 }
 
 std::vector<Symptom> symptoms_of(const Verdict& verdict) {
-  if (verdict.fails_by_logic_alone) return {Symptom::logic};
   switch (verdict.status) {
     case Status::crashed:
       return {Symptom::crashed};
@@ -170,7 +169,7 @@ bool Signature::is_shown_by(const Verdict& verdict) const {
   }
   // Mistrust says that nothing was compared; that is never what was declared.
   if (verdict.status == Status::mistrusted) return false;
-  if (any_failure) return verdict.status == Status::failed && !verdict.fails_by_logic_alone;
+  if (any_failure) return verdict.status == Status::failed;
   const std::vector<Symptom> symptoms = symptoms_of(verdict);
   if (std::ranges::find(symptoms, symptom) == symptoms.end()) return false;
   return symptom != Symptom::above_bound || verdict.judgement.max_ratio > ratio;

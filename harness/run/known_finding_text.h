@@ -25,8 +25,8 @@ class FindingSyntaxError : public std::runtime_error {
 using Predicate = std::function<std::optional<bool>(const Case&)>;
 [[nodiscard]] Predicate parse_predicate(std::string_view text, const Family& family);
 
-// What a verdict shows, as far as signatures can speak of it; of logic, that only the policy `shadow` sees, none can.
-enum class Symptom { nan, infinite, not_written, above_bound, hazard, crashed, timeout, rejected, logic, other };
+// What a verdict shows, as far as signatures can speak of it.
+enum class Symptom { nan, infinite, not_written, above_bound, hazard, crashed, timeout, rejected, other };
 
 struct Signature {
   bool any_failure = false;  // `failed`

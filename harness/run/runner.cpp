@@ -23,31 +23,6 @@
 namespace assay::harness {
 namespace {
 
-void add(Summary& summary, const Verdict& verdict) {
-  ++summary.counts[verdict.status];
-  const Judgement& judgement = verdict.judgement;
-  (verdict.status == Status::known ? summary.known_elements : summary.elements).add(judgement);
-  for (const std::string& finding : verdict.known) ++summary.known_findings[finding];
-  summary.any_internal = summary.any_internal || verdict.is_internal;
-  summary.oracle_seconds += verdict.oracle_seconds;
-  summary.simulator_seconds += verdict.simulator_seconds;
-  if (verdict.status == Status::passed && std::ranges::any_of(verdict.stages, [](const StageVerdict& stage) { return !stage.passed; }))
-    ++summary.stage_failures;
-  const std::string name = format_case(verdict.about);
-  const bool larger = judgement.max_ratio > summary.largest_ratio;
-  // Ties go to the first name, so that the summary does not depend on which case finished first.
-  const bool first_of_equals = judgement.max_ratio == summary.largest_ratio && judgement.compared > 0 &&
-                               (summary.largest_ratio_case.empty() || name < summary.largest_ratio_case);
-  if (verdict.status != Status::known && (larger || first_of_equals)) {
-    summary.largest_ratio = judgement.max_ratio;
-    summary.largest_ratio_case = name;
-  }
-  // A sum does not depend on order; hashing the name in keeps equal outputs of different cases apart.
-  std::uint64_t digest = verdict.digest;
-  add_to_digest(digest, std::as_bytes(std::span(name)));
-  summary.digest += digest;
-}
-
 using Clock = std::chrono::steady_clock;
 
 // What is laid over a verdict once it is certain: what its variant declares of itself.
@@ -57,6 +32,9 @@ using Settle = std::function<void(Verdict&)>;
 constexpr std::chrono::milliseconds kTick{100};
 // Who sleeps that much longer than it asked for was itself stopped (Ctrl-Z, a machine that slept), and its workers with it.
 constexpr std::chrono::seconds kOverslept{2};
+
+// So often is a case begun again whose process somebody else killed.
+constexpr int kPatienceWithKills = 3;
 
 // Hands out cases, waits for verdicts, and ends the workers that are late or no longer to be trusted.
 class Supervisor {
@@ -85,6 +63,7 @@ class Supervisor {
     std::size_t others;
     Status status;
     std::string reason;
+    int kills = 0;  // times that somebody else killed a process that executed it
   };
   struct Employed {
     Worker worker;
@@ -161,29 +140,35 @@ class Supervisor {
       if (!current->worker.is_at_work()) continue;
       std::optional<Verdict> verdict = current->worker.receive();
       if (!verdict && is_limited() && Clock::now() - current->start > options_.timeout) verdict = late(cases_[current->worker.index()]);
+      if (!verdict && options_.memory != 0) verdict = grown(current->worker);
       if (verdict) take(*verdict, current);
     }
   }
 
   // A process in which something went wrong is not used again, and what went wrong counts only in a process where nothing else was
-  // before it: the next case's inputs may lie where a kernel that failed, or one that passed, wrote without being seen. Only
-  // running out of time is believed at once, as being sure would take as long again.
+  // before it: the next case's inputs may lie where a kernel that failed, or one that passed, wrote without being seen. Nor does it
+  // count when somebody else killed the process. Only running out of time is believed at once, as being sure would take as long again.
   void take(Verdict& verdict, std::list<Employed>::iterator from) {
     const std::size_t others = from->worker.cases_before();
-    if (!is_success(verdict.status) && others != 0 && verdict.status != Status::timeout) {
-      doubted_.push_back({from->worker.index(), others, verdict.status, std::move(verdict.reason)});
+    const int kills = (from->repeated ? from->repeated->kills : 0) + (from->worker.was_killed() ? 1 : 0);
+    const bool was_disturbed = from->worker.was_killed() && kills <= kPatienceWithKills;
+    if (!is_success(verdict.status) && (others != 0 || was_disturbed) && verdict.status != Status::timeout) {
+      doubted_.push_back({from->worker.index(), others, verdict.status, std::move(verdict.reason), kills});
       workers_.erase(from);
       return;
     }
     if (const auto before = std::exchange(from->repeated, std::nullopt);
         before && (before->status != verdict.status || before->reason != verdict.reason)) {
-      verdict.note = fmt::format(
-          "in a process that had executed {} other case{}, it was {} ({}); one of them may have damaged memory that is not its own",
-          before->others, before->others == 1 ? "" : "s", to_string(before->status), before->reason);
+      verdict.note = before->others == 0
+                         ? fmt::format("repeated, as before it was {} ({})", to_string(before->status), before->reason)
+                         : fmt::format(
+                               "in a process that had executed {} other case{}, it was {} ({}); one of them may have damaged memory "
+                               "that is not its own",
+                               before->others, before->others == 1 ? "" : "s", to_string(before->status), before->reason);
     }
     if (!is_success(verdict.status)) workers_.erase(from);
     settle_(verdict);
-    add(summary_, verdict);
+    summary_.add(format_case(verdict.about), verdict);
     if (options_.fail_fast && !is_success(verdict.status)) halt_ = true;
     listener_.finished(verdict, summary_);
   }
@@ -194,6 +179,18 @@ class Supervisor {
     verdict.status = Status::timeout;
     verdict.schedules = metal::Schedule{}.to_string();
     verdict.reason = fmt::format("no verdict within {:g} s, the time limit of a case", options_.timeout.count());
+    return verdict;
+  }
+
+  // Before the system has to choose whom to kill.
+  [[nodiscard]] std::optional<Verdict> grown(const Worker& worker) const {
+    const std::uint64_t resident = worker.resident_bytes();
+    if (resident <= options_.memory) return std::nullopt;
+    Verdict verdict = late(cases_[worker.index()]);
+    verdict.status = Status::crashed;
+    constexpr double kGiB = 0x1p30;
+    verdict.reason = fmt::format("its process grew to {:.2f} GiB, beyond {:.2f} GiB, the memory of a case",
+                                 static_cast<double>(resident) / kGiB, static_cast<double>(options_.memory) / kGiB);
     return verdict;
   }
 
@@ -247,6 +244,30 @@ void ElementCount::add(const Judgement& judgement) {
   const std::size_t not_finite = judgement.not_written + judgement.nans + judgement.infs;
   compared += judgement.compared + not_finite;
   faulty += judgement.above_bound + not_finite;
+}
+
+void Summary::add(const std::string& name, const Verdict& verdict) {
+  ++counts[verdict.status];
+  const Judgement& judgement = verdict.judgement;
+  (verdict.status == Status::known ? known_elements : elements).add(judgement);
+  for (const std::string& finding : verdict.known) ++known_findings[finding];
+  any_internal = any_internal || verdict.is_internal;
+  oracle_seconds += verdict.oracle_seconds;
+  simulator_seconds += verdict.simulator_seconds;
+  if (verdict.status == Status::passed && std::ranges::any_of(verdict.stages, [](const StageVerdict& stage) { return !stage.passed; }))
+    ++stage_failures;
+  const bool larger = judgement.max_ratio > largest_ratio;
+  // Ties go to the first name, so that the summary does not depend on which case finished first.
+  const bool first_of_equals =
+      judgement.max_ratio == largest_ratio && judgement.compared > 0 && (largest_ratio_case.empty() || name < largest_ratio_case);
+  if (verdict.status != Status::known && (larger || first_of_equals)) {
+    largest_ratio = judgement.max_ratio;
+    largest_ratio_case = name;
+  }
+  // A sum does not depend on order; hashing the name in keeps equal outputs of different cases apart.
+  std::uint64_t case_digest = verdict.digest;
+  add_to_digest(case_digest, std::as_bytes(std::span(name)));
+  digest += case_digest;
 }
 
 std::size_t Summary::count(Status status) const {

@@ -24,6 +24,7 @@ struct RunOptions {
   unsigned jobs = 1;                                                 // cases at a time, >= 1
   bool fail_fast = false;                                            // start no further case after the first that did not pass
   std::chrono::duration<double> timeout = std::chrono::seconds(60);  // per case, 0 (none) .. kLongestTimeout
+  std::uint64_t memory = 0;  // bytes that a worker may have resident, looked at several times a second; 0: no limit
 };
 
 // Output elements of some cases.
@@ -51,6 +52,9 @@ struct Summary {
   double seconds = 0;
   bool stopped = false;  // by `stop` or fail_fast, before every case had run
 
+  // One more case with its verdict; `name` is the case's, so that a verdict may come from where no Case is at hand.
+  void add(const std::string& name, const Verdict& verdict);
+
   [[nodiscard]] std::size_t count(Status status) const;
   [[nodiscard]] std::size_t finished() const;  // cases with a verdict
   [[nodiscard]] std::size_t executed() const;  // cases with a verdict other than `skipped`
@@ -70,10 +74,11 @@ class RunListener {
 
 // When `stop` becomes true, running cases are finished, no other is started, and the summary covers what was done.
 //
-// A case that ends its process is `crashed`, one that takes longer than the timeout is `timeout`; neither touches the others. A
-// process serves one case after the other while all of them pass. Any other verdict ends it, and counts only from a process
-// in which no case was before, where it is repeated if need be (a timeout is not): what a kernel did unseen to the memory of
-// its process is never told of another case. Where the repetition came out otherwise, the verdict has a note.
+// A case that ends its process, or has it grow beyond its memory, is `crashed`, one that takes longer than the timeout is `timeout`;
+// neither touches the others. What somebody else killed (SIGKILL, which the system sends when memory is short) is repeated, three times at
+// most. A process serves one case after the other while all of them pass. Any other verdict ends it, and counts only from a process in
+// which no case was before, where it is repeated if need be (a timeout is not): what a kernel did unseen to the memory of its process is
+// never told of another case. Where the repetition came out otherwise, the verdict has a note.
 //
 // Must be called where no other thread runs (a fork takes none of them along), else throws std::logic_error. Throws
 // metal::EnvironmentError if the system does not let a single worker start, and std::invalid_argument for a

@@ -59,13 +59,13 @@ struct Verdict {
   std::optional<ErrorSplit> split;  // of the policy `shadow`
   // Of the policy `shadow`: where shadows were lost, so that logic is no longer told from rounding, and is not held against the kernel.
   std::vector<metal::SourceLocation> lost_shadows;
-  bool fails_by_logic_alone = false;  // every other policy would have it pass
   std::vector<StageVerdict> stages;
   std::vector<metal::Hazard> hazards;
   std::vector<metal::Hazard> remarks;  // of the policy `checked`: what is no defect of a kernel
   std::vector<std::string> known;      // Status::known: `see` of the findings, or where they are declared
   metal::ExecutionCounters counters;
-  std::uint64_t digest = 0;  // FNV-1a of every output byte under the first schedule: equal for equal bits
+  std::optional<metal::Cost> cost;  // of the policy `checked`, under the first schedule
+  std::uint64_t digest = 0;         // FNV-1a of every output byte under the first schedule: equal for equal bits
   double oracle_seconds = 0;
   double simulator_seconds = 0;
 };

@@ -192,13 +192,22 @@ void fields(Archive& archive, T& value) {
 }
 
 template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, metal::Cost>
+void fields(Archive& archive, T& value) {
+  auto& [device_bytes_read, device_bytes_written, distinct_device_bytes, threadgroup_accesses, simdgroup_calls, barriers, float_operations,
+         half_operations, bfloat_operations] = value;
+  each(archive, device_bytes_read, device_bytes_written, distinct_device_bytes, threadgroup_accesses, simdgroup_calls, barriers,
+       float_operations, half_operations, bfloat_operations);
+}
+
+template <typename Archive, typename T>
   requires std::same_as<std::remove_const_t<T>, Verdict>
 void fields(Archive& archive, T& value) {
-  auto& [about, status, reason, note, schedules, is_internal, row_length, judgement, split, lost_shadows, fails_by_logic_alone, stages,
-         hazards, remarks, known, counters, digest, oracle_seconds, simulator_seconds] = value;
+  auto& [about, status, reason, note, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks, known,
+         counters, cost, digest, oracle_seconds, simulator_seconds] = value;
   static_cast<void>(known);  // the supervisor finds it
-  each(archive, status, reason, note, schedules, is_internal, row_length, split, lost_shadows, fails_by_logic_alone, stages, hazards,
-       remarks, digest, oracle_seconds, simulator_seconds);
+  each(archive, status, reason, note, schedules, is_internal, row_length, split, lost_shadows, stages, hazards, remarks, cost, digest,
+       oracle_seconds, simulator_seconds);
   fields(archive, judgement);
   fields(archive, counters);
 }

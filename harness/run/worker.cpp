@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <new>
 #include <span>
 #include <string_view>
@@ -185,6 +186,7 @@ Worker::Worker(Worker&& other) noexcept
       index_(other.index_),
       assigned_(other.assigned_),
       at_work_(other.at_work_),
+      was_killed_(other.was_killed_),
       process_(std::exchange(other.process_, -1)) {}
 
 Worker::~Worker() { kill_and_reap(); }
@@ -265,12 +267,20 @@ std::optional<Verdict> Worker::ended() {
   if (!status) return crashed("worker ended; how is not known, because SIGCHLD is ignored");
   if (WIFSIGNALED(*status)) {
     const int number = WTERMSIG(*status);
+    was_killed_ = number == SIGKILL;
     const char* guess = number == SIGKILL ? ", which was not sent by assay: is memory short?" : "";
     return crashed(fmt::format("worker killed by signal {} ({}){}", number, strsignal(number), guess));
   }
   const int code = WEXITSTATUS(*status);
   if (code == kExitOutOfMemory) return crashed("worker ran out of memory");
   return crashed(fmt::format("worker exited with status {} and without a verdict", code));
+}
+
+std::uint64_t Worker::resident_bytes() const {
+  std::ifstream file(fmt::format("/proc/{}/statm", process_));
+  std::uint64_t size = 0, resident = 0;
+  if (!(file >> size >> resident)) return 0;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 Verdict Worker::crashed(std::string reason) const {

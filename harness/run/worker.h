@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -53,6 +54,11 @@ class Worker {
   // `crashed` with what ended the process in `reason`. Nothing else may be assigned after a crash.
   [[nodiscard]] std::optional<Verdict> receive();
 
+  // Whether somebody else ended the process by SIGKILL.
+  [[nodiscard]] bool was_killed() const { return was_killed_; }
+  // Of its memory, what is in use; 0 if the system does not tell.
+  [[nodiscard]] std::uint64_t resident_bytes() const;
+
   [[nodiscard]] bool is_at_work() const { return at_work_; }
   // The case at work, or the last one.
   [[nodiscard]] std::size_t index() const { return index_; }
@@ -75,6 +81,7 @@ class Worker {
   std::size_t index_ = 0;
   std::size_t assigned_ = 0;
   bool at_work_ = false;
+  bool was_killed_ = false;
   pid_t process_ = -1;  // -1: it has ended and was reaped
 };
 

@@ -1,0 +1,202 @@
+// What a ledger gives back.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <map>
+
+#include "harness/ledger/store.h"
+
+namespace assay::harness {
+namespace {
+
+std::uint64_t from_hex(const std::string& text) {
+  std::uint64_t word = 0;
+  std::from_chars(text.data(), text.data() + text.size(), word, 16);
+  return word;
+}
+
+ElementFault fault_of(std::string_view name) {
+  for (const auto& [fault, known] : kFaults) {
+    if (known == name) return fault;
+  }
+  return ElementFault::none;
+}
+
+std::optional<Status> status_of(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(Status::skipped); ++i) {
+    if (to_string(static_cast<Status>(i)) == name) return static_cast<Status>(i);
+  }
+  return std::nullopt;
+}
+
+metal::HazardKind hazard_kind_of(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(metal::kLastHazardKind); ++i) {
+    if (metal::to_string(static_cast<metal::HazardKind>(i)) == name) return static_cast<metal::HazardKind>(i);
+  }
+  return metal::HazardKind{};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    lines.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return lines;
+}
+
+constexpr std::string_view kRuns =
+    "SELECT run.id, started, coalesce(finished, ''), command, replay_options, version, machine, suite_seed, run.schedule, selected,"
+    " coalesce(stopped, 0), count(status), count(CASE WHEN status NOT IN ('passed', 'known', 'skipped') THEN 1 END), outside_limits,"
+    " coalesce(run.digest, ''), coalesce(shard, ''), coalesce(selection, ''), coalesce(policy, ''), coalesce(build, ''),"
+    " coalesce(compiler, ''), coalesce(flags, ''), coalesce(toolchain, '')"
+    " FROM run LEFT JOIN verdict ON verdict.run = run.id ";
+
+RunRecord run_from(const Statement& row) {
+  RunRecord record;
+  record.id = row.integer(0);
+  record.started = row.text(1);
+  record.finished = row.text(2);
+  record.description = {row.text(3), row.text(4), row.text(5), row.text(6), row.text(8), row.word(7), row.word(9), row.word(13)};
+  record.stopped = row.integer(10) != 0;
+  record.verdicts = row.word(11);
+  record.failures = row.word(12);
+  record.digest = row.text(14);
+  record.description.shard = row.text(15);
+  record.description.selection = row.text(16);
+  Environment& environment = record.description.environment;
+  environment = {row.text(17), row.text(18), row.text(19), row.text(20), row.text(21), {}};
+  return record;
+}
+
+void read_lists(Database& database, RunRecord& record) {
+  Statement select(database, "SELECT text FROM note WHERE run = ? ORDER BY rank");
+  select.bind(record.id);
+  while (select.step()) record.description.notes.push_back(select.text(0));
+  Statement sources(database, "SELECT variant, file, digest FROM source WHERE run = ? ORDER BY variant");
+  sources.bind(record.id);
+  while (sources.step()) record.description.environment.sources.push_back({sources.text(0), sources.text(1), sources.text(2)});
+}
+
+}  // namespace
+
+std::vector<RunRecord> Ledger::runs() const {
+  std::vector<RunRecord> records;
+  Statement select(store_->database, std::string(kRuns) + "GROUP BY run.id ORDER BY run.id");
+  while (select.step()) records.push_back(run_from(select));
+  for (RunRecord& record : records) read_lists(store_->database, record);
+  return records;
+}
+
+RunRecord Ledger::run(RunId id) const {
+  Statement select(store_->database, std::string(kRuns) + "WHERE run.id = ? GROUP BY run.id");
+  select.bind(id);
+  if (!select.step()) throw LedgerError(fmt::format("ledger {} has no run {}", file().string(), id));
+  RunRecord record = run_from(select);
+  read_lists(store_->database, record);
+  return record;
+}
+
+std::vector<CaseRecord> Ledger::cases(RunId id) const {
+  std::vector<CaseRecord> records;
+  std::map<std::string, std::size_t> index;
+  Statement select(
+      store_->database,
+      "SELECT name, variant, family, fixture, seed, status, reason, schedules, row_length, compared, above_bound, not_written,"
+      " nans, infs, guard_violations, uninformative, distinct_expected, max_ratio, max_ratio_index, max_abs_error,"
+      " max_rel_error, nmse, cosine, median_bound_ratio, digest, oracle_seconds, simulator_seconds, note, is_internal, threadgroups,"
+      " meeting_points, collectives, divergent_collectives, matrix_multiplies, known, rounding_ratio, logic_ratio"
+      " FROM verdict WHERE run = ? ORDER BY ordinal");
+  select.bind(id);
+  while (select.step()) {
+    CaseRecord record;
+    int column = 0;
+    record.name = select.text(column++);
+    record.variant = select.text(column++);
+    record.family = select.text(column++);
+    record.fixture = select.text(column++);
+    record.seed = select.word(column++);
+    record.status = status_of(select.text(column++));
+    record.reason = select.text(column++);
+    record.schedules = select.text(column++);
+    record.row_length = select.word(column++);
+    Judgement& j = record.judgement;
+    for (std::size_t* count :
+         {&j.compared, &j.above_bound, &j.not_written, &j.nans, &j.infs, &j.guard_violations, &j.uninformative, &j.distinct_expected}) {
+      *count = select.word(column++);
+    }
+    j.max_ratio = select.real(column++);
+    j.max_ratio_index = select.word(column++);
+    for (double* figure : {&j.max_abs_error, &j.max_rel_error, &j.nmse, &j.cosine, &j.median_bound_ratio}) *figure = select.real(column++);
+    record.digest = from_hex(select.text(column++));
+    record.oracle_seconds = select.real(column++);
+    record.simulator_seconds = select.real(column++);
+    record.note = select.text(column++);
+    record.is_internal = select.integer(column++) != 0;
+    metal::ExecutionCounters& counters = record.counters;
+    for (std::uint64_t* count : {&counters.threadgroups, &counters.meeting_points, &counters.collectives, &counters.divergent_collectives,
+                                 &counters.matrix_multiplies}) {
+      *count = select.word(column++);
+    }
+    record.known = lines_of(select.text(column++));
+    record.rounding_ratio = select.real(column++);
+    record.logic_ratio = select.real(column++);
+    index.emplace(record.name, records.size());
+    records.push_back(std::move(record));
+  }
+
+  Statement axes(store_->database, "SELECT name, key, value FROM verdict, json_each(axes) WHERE run = ? ORDER BY name, json_each.id");
+  axes.bind(id);
+  while (axes.step()) records[index.at(axes.text(0))].axes.emplace_back(axes.text(1), axes.integer(2));
+
+  Statement worst(store_->database,
+                  "SELECT name, element, expected, actual, bound, ratio, fault FROM worst WHERE run = ? ORDER BY name, rank");
+  worst.bind(id);
+  while (worst.step()) {
+    records[index.at(worst.text(0))].judgement.worst.push_back(
+        {worst.word(1), worst.real(2), worst.real(3), worst.real(4), worst.real(5), fault_of(worst.text(6))});
+  }
+
+  Statement stages(store_->database,
+                   "SELECT name, stage, is_judged, passed, reason, compared, max_ratio FROM stage WHERE run = ? ORDER BY name, stage");
+  stages.bind(id);
+  while (stages.step()) {
+    StageVerdict stage{stages.text(1), stages.integer(2) != 0, stages.integer(3) != 0, stages.text(4), {}};
+    stage.judgement.compared = stages.word(5);
+    stage.judgement.max_ratio = stages.real(6);
+    records[index.at(stages.text(0))].stages.push_back(std::move(stage));
+  }
+
+  Statement cost(store_->database, "SELECT * FROM cost WHERE run = ?");
+  cost.bind(id);
+  while (cost.step()) {
+    const auto figure = [&](int column) { return cost.word(column + 2); };
+    records[index.at(cost.text(1))].cost = {figure(0), figure(1), figure(2), figure(3), figure(4),
+                                            figure(5), figure(6), figure(7), figure(8)};
+  }
+
+  Statement hazards(store_->database,
+                    "SELECT name, kind, function, message, file, line, second_file, second_line, count FROM hazard WHERE run = ?"
+                    " ORDER BY name, rank");
+  hazards.bind(id);
+  while (hazards.step()) {
+    metal::Hazard hazard;
+    hazard.kind = hazard_kind_of(hazards.text(1));
+    hazard.function = hazards.text(2);
+    hazard.message = hazards.text(3);
+    hazard.first.file = hazards.text(4);
+    hazard.first.line = static_cast<std::uint32_t>(hazards.integer(5));
+    if (hazards.integer(7) != 0) {
+      hazard.second.emplace();
+      hazard.second->file = hazards.text(6);
+      hazard.second->line = static_cast<std::uint32_t>(hazards.integer(7));
+    }
+    hazard.count = hazards.word(8);
+    records[index.at(hazards.text(0))].hazards.push_back(std::move(hazard));
+  }
+  return records;
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,83 @@
+#include "harness/ledger/store.h"
+
+#include <fmt/format.h>
+
+#include "harness/ledger/schema.h"
+
+namespace assay::harness {
+namespace {
+
+const auto kVersion = static_cast<std::int64_t>(ledger_versions().size());
+
+}  // namespace
+
+void Ledger::Store::prepare_to_write() {
+  database.execute("PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+  make_or_advance_schema();
+  start.emplace(database,
+                "INSERT INTO verdict(run, name, ordinal, variant, family, fixture, seed, axes)"
+                " VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
+  conclude.emplace(
+      database,
+      "UPDATE verdict SET status = ?3, reason = ?4, schedules = ?5, is_internal = ?6, row_length = ?7, compared = ?8,"
+      " above_bound = ?9, not_written = ?10, nans = ?11, infs = ?12, guard_violations = ?13, uninformative = ?14,"
+      " distinct_expected = ?15, max_ratio = ?16, max_ratio_index = ?17, max_abs_error = ?18, max_rel_error = ?19,"
+      " nmse = ?20, cosine = ?21, median_bound_ratio = ?22, digest = ?23, threadgroups = ?24, meeting_points = ?25,"
+      " collectives = ?26, divergent_collectives = ?27, matrix_multiplies = ?28, oracle_seconds = ?29,"
+      " simulator_seconds = ?30, note = ?31, known = ?32, rounding_ratio = ?33, logic_ratio = ?34 WHERE run = ?1 AND name = ?2");
+  add_worst.emplace(database, "INSERT OR REPLACE INTO worst VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  add_stage.emplace(database, "INSERT OR REPLACE INTO stage VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  add_cost.emplace(database, "INSERT OR REPLACE INTO cost VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  add_hazard.emplace(database, "INSERT OR REPLACE INTO hazard VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+}
+
+void Ledger::Store::prepare_to_read() {
+  const std::int64_t version = checked_version();
+  if (version < kVersion) database.execute(ledger_readings()[static_cast<std::size_t>(version - 1)]);
+}
+
+std::int64_t Ledger::Store::pragma(std::string_view name) {
+  Statement statement(database, fmt::format("PRAGMA {}", name));
+  return statement.step() ? statement.integer(0) : 0;
+}
+
+std::int64_t Ledger::Store::next_ordinal(RunId run) {
+  const auto [found, is_new] = ordinals.try_emplace(run, 0);
+  if (is_new) {
+    Statement last(database, "SELECT coalesce(max(ordinal) + 1, 0) FROM verdict WHERE run = ?");
+    last.bind(run).step();
+    found->second = last.integer(0);
+  }
+  return found->second++;
+}
+
+std::int64_t Ledger::Store::checked_version() {
+  const std::int64_t application = pragma("application_id");
+  const std::int64_t version = pragma("user_version");
+  if (application != kLedgerApplicationId) {
+    throw LedgerError(fmt::format("{} is a SQLite database, but no ledger of assay", database.file().string()));
+  }
+  if (version < 1 || version > kVersion) {
+    throw LedgerError(
+        fmt::format("ledger {} has schema version {}; this assay knows versions 1 to {}", database.file().string(), version, kVersion));
+  }
+  return version;
+}
+
+void Ledger::Store::make_or_advance_schema() {
+  // Two processes may find the file empty at once.
+  Transaction transaction(database);
+  Statement tables(database, "SELECT count(*) FROM sqlite_schema");
+  tables.step();
+  const bool is_new = tables.integer(0) == 0 && pragma("application_id") == 0;
+  // What still reads the schema would forbid to change it.
+  tables.bind();
+  const std::int64_t version = is_new ? 0 : checked_version();
+  for (auto step = static_cast<std::size_t>(version); step < ledger_versions().size(); ++step) database.execute(ledger_versions()[step]);
+  if (version != kVersion) {
+    database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kLedgerApplicationId, kVersion));
+  }
+  transaction.commit();
+}
+
+}  // namespace assay::harness
