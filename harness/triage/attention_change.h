@@ -1,0 +1,64 @@
+// The switches of a model of attention: what a kernel with a known mistake does otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "harness/triage/cache_edit.h"
+
+namespace assay::harness {
+
+// How query heads find their key/value heads.
+enum class HeadMap { grouped, modulo, first, last, own_number, reversed, next };
+
+struct AttentionChange {
+  // Which keys are seen. The first four are of decode attention, where a ring maps slots to positions.
+  std::int64_t window_delta = 0, ring_delta = 0, length_delta = 0;
+  bool no_window = false, window_of_any_mask = false, ring_ignored = false, window_of_zero = false;
+  enum class Lost { nothing, newest, oldest, oldest_visible, first_slot, last_slot, chunk, last_chunk, tail, odd_chunks, behind_hidden };
+  Lost lost = Lost::nothing;
+  std::size_t lost_chunk = 0;
+  enum class Twice { nothing, first_chunk, last_chunk, tail };
+  Twice twice = Twice::nothing;
+  bool empty_places_count = false;  // places of the last chunk behind the end score 0 and have a value of 0
+  // Of an additive mask, in dense attention.
+  enum class Mask {
+    as_given,
+    ignored,
+    transposed,
+    column_before,
+    column_after,
+    row_before,
+    row_after,
+    first_row,
+    first_head,
+    first_batch,
+    hides_only,
+    hidden_count
+  };
+  Mask mask = Mask::as_given;
+
+  // Which data.
+  HeadMap key_heads = HeadMap::grouped, value_heads = HeadMap::grouped, query_heads = HeadMap::own_number;
+  CacheEdit keys, values;
+  enum class Rotation { as_asked, none, without_signs, signs_behind, signs_both, bits_reversed, signs_of_half, unscaled };
+  Rotation rotation = Rotation::as_asked;
+  enum class Rounding { as_contract, none, to_bfloat };
+  Rounding query = Rounding::as_contract;
+
+  // How it is computed.
+  double score_factor = 1, output_factor = 1;
+  double first_maximum = -1.7e38;                              // of every running maximum
+  double first_merge_maximum = -1.7e38;                        // of the maximum over simdgroups
+  bool keeps_output = false, keeps_sum = false;                // not rescaled when the maximum grows
+  bool merges_output_as_is = false, merges_sum_as_is = false;  // simdgroups' results added without weights
+  enum class Precision { full, half, bfloat };
+  Precision output = Precision::full, sum = Precision::full, weights = Precision::full, scores = Precision::full;
+  bool unnormalised = false, normalised_early = false;
+  enum class Stream { nothing, first_workgroup, last_workgroup, first_simdgroup, last_simdgroup, upper_simdgroups, odd_simdgroups };
+  Stream lost_stream = Stream::nothing;
+  enum class Order { in_turn, same_for_simdgroups, stride_without_simdgroups, stride_one_more };
+  Order order = Order::in_turn;
+};
+
+}  // namespace assay::harness

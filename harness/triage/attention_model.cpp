@@ -1,0 +1,313 @@
+#include "harness/triage/attention_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "harness/run/case_data.h"
+#include "harness/triage/attention_streams.h"
+#include "oracles/arithmetic.h"
+#include "oracles/codebook.h"
+#include "oracles/fwht.h"
+
+namespace assay::harness {
+namespace {
+
+constexpr std::size_t kSlotsOfChunk = 32;
+constexpr std::size_t kKeysOfTile = 64;  // of bf16_prefill
+
+bool has_axis(const Case& about, std::string_view name) {
+  return std::ranges::any_of(about.family->axes, [&](const Axis& axis) { return axis.name == name; });
+}
+
+std::size_t axis_or(const Case& about, std::string_view name, std::size_t otherwise) {
+  return has_axis(about, name) ? static_cast<std::size_t>(about.at(name)) : otherwise;
+}
+
+void change_signs(std::span<double> row, AttentionChange::Rotation rotation) {
+  const int dim = static_cast<int>(row.size());
+  for (int j = 0; j < dim; ++j) {
+    int place = j;
+    if (rotation == AttentionChange::Rotation::bits_reversed) place = j / 8 * 8 + 7 - j % 8;
+    if (rotation == AttentionChange::Rotation::signs_of_half) place = j % 256;
+    row[static_cast<std::size_t>(j)] *= oracles::rotation_sign(dim, place);
+  }
+}
+
+void rotate(std::span<double> row, AttentionChange::Rotation rotation) {
+  using enum AttentionChange::Rotation;
+  if (rotation == none) return;
+  const bool in_front = rotation != without_signs && rotation != signs_behind;
+  if (in_front) change_signs(row, rotation);
+  oracles::fwht_in_place(row, row.size(), oracles::FwhtMode::plain);
+  if (rotation == signs_behind || rotation == signs_both) change_signs(row, rotation);
+  if (rotation == unscaled) {
+    for (double& value : row) value *= std::sqrt(static_cast<double>(row.size()));
+  }
+}
+
+double dot(const double* a, const double* b, std::size_t count) { return std::inner_product(a, a + count, b, 0.0); }
+
+}  // namespace
+
+AttentionModel::AttentionModel(const Case& about, const fixtures::Shelf& shelf) {
+  if (has_axis(about, "nwg")) {
+    make_decode(about, shelf);
+  } else {
+    make_dense(about, shelf);
+  }
+}
+
+void AttentionModel::make_decode(const Case& about, const fixtures::Shelf& shelf) {
+  decode_ = std::make_shared<fixtures::DecodeInputs>(decode_data(about, shelf).inputs);
+  shape_ = decode_request(about).shape;
+  heads_ = shape_.heads;
+  kv_heads_ = shape_.kv_heads;
+  dim_ = shape_.head_dim;
+  length_ = shape_.kv_len;
+  rows_ = shape_.kv_capacity;
+  scale_ = static_cast<double>(shape_.scale);
+  workgroups_ = axis_or(about, "nwg", 1);
+  simdgroups_ = axis_or(about, "nsg", 1);
+  partials_ = workgroups_ > 1;
+  chunk_ = kSlotsOfChunk;
+  q_ = decode_->q;
+  k_ = decoded(CacheEdit{}, true);
+  v_ = decoded(CacheEdit{}, false);
+}
+
+void AttentionModel::make_dense(const Case& about, const fixtures::Shelf& shelf) {
+  const fixtures::DenseInputs inputs = dense_data(about, shelf).inputs;
+  const oracles::DenseShape shape = dense_request(about).shape;
+  batches_ = shape.batches;
+  heads_ = shape.heads;
+  kv_heads_ = shape.kv_heads;
+  queries_ = shape.queries;
+  dim_ = shape.head_dim;
+  length_ = shape.kv_len;
+  rows_ = shape.head_rows;
+  mask_heads_ = shape.mask_heads;
+  mask_batches_ = shape.mask_batches;
+  scale_ = static_cast<double>(shape.scale);
+  simdgroups_ = axis_or(about, "nsg", 1);
+  chunk_ = has_axis(about, "nsg") ? kSlotsOfChunk : kKeysOfTile;
+  q_ = inputs.q;
+  for (const std::uint16_t bits : inputs.k) k_.push_back(oracles::bfloat_value(bits));
+  for (const std::uint16_t bits : inputs.v) v_.push_back(oracles::bfloat_value(bits));
+  for (const std::uint16_t bits : inputs.mask) {
+    const double value = oracles::half_value(bits);
+    mask_.push_back(value > oracles::kInvisibleMask ? value : -std::numeric_limits<double>::infinity());
+  }
+}
+
+double AttentionModel::norm_divisor() const {
+  const bool by_factor = decode_ && decode_->norm_layout == oracles::NormLayout::one_per_block && dim_ == 512;
+  return by_factor ? static_cast<double>(decode_->scale_factor_d512) : std::sqrt(static_cast<double>(dim_));
+}
+
+StoredSide AttentionModel::stored(bool of_keys) const {
+  const fixtures::DecodeInputs& in = *decode_;
+  return {.heads = kv_heads_,
+          .capacity = rows_,
+          .head_dim = dim_,
+          .bits = in.bits,
+          .norms_per_position = in.norm_layout == oracles::NormLayout::one_per_block ? dim_ / 256 : 1,
+          .divisor = norm_divisor(),
+          .codes = of_keys ? std::span<const std::uint8_t>(in.k_codes) : std::span<const std::uint8_t>(in.v_codes),
+          .norms = of_keys ? std::span<const float>(in.k_norms) : std::span<const float>(in.v_norms),
+          .other_norms = of_keys ? std::span<const float>(in.v_norms) : std::span<const float>(in.k_norms)};
+}
+
+std::vector<double> AttentionModel::learn_codebook(std::span<const double> actual) const {
+  if (!is_decode() || length_ != 1) return {};
+  return learn_centroids(stored(false), 0, shape_.ring_start, actual.first(dim_));
+}
+
+std::vector<double> AttentionModel::decoded(const CacheEdit& edit, bool of_keys) const {
+  const fixtures::DecodeInputs& in = *decode_;
+  const StoredSide side = stored(of_keys);
+  std::vector<double> rows(kv_heads_ * rows_ * dim_);
+  const std::size_t filled = std::min(rows_, std::max(in.filled_slots, length_));
+  for (std::size_t head = 0; head < kv_heads_; ++head) {
+    for (std::size_t slot = 0; slot < filled; ++slot)
+      decode_slot(side, edit, head, slot, std::span(rows).subspan((head * rows_ + slot) * dim_, dim_));
+  }
+  return rows;
+}
+
+std::vector<double> AttentionModel::queries_of(const AttentionChange& change) const {
+  using Rounding = AttentionChange::Rounding;
+  std::vector<double> q(q_.begin(), q_.end());
+  if (is_decode() && shape_.fused_rotation) {
+    for (std::size_t row = 0; row < q.size() / dim_; ++row) rotate(std::span(q).subspan(row * dim_, dim_), change.rotation);
+  }
+  if (change.query == Rounding::none) return q;
+  const bool to_half = is_decode() && change.query == Rounding::as_contract;
+  for (double& value : q) value = to_half ? oracles::round_to_half(value) : oracles::round_to_bfloat(static_cast<float>(value));
+  return q;
+}
+
+std::size_t AttentionModel::mapped(HeadMap map, std::size_t head) const {
+  switch (map) {
+    case HeadMap::grouped:
+      return head / (heads_ / kv_heads_);
+    case HeadMap::modulo:
+      return head % kv_heads_;
+    case HeadMap::first:
+      return 0;
+    case HeadMap::last:
+      return kv_heads_ - 1;
+    case HeadMap::own_number:
+      return std::min(head, kv_heads_ - 1);
+    case HeadMap::reversed:
+      return kv_heads_ - 1 - head / (heads_ / kv_heads_);
+    case HeadMap::next:
+      return (head / (heads_ / kv_heads_) + 1) % kv_heads_;
+  }
+  return 0;
+}
+
+bool AttentionModel::sees_slot(const AttentionChange& change, std::size_t slot) const {
+  using enum AttentionChange::Lost;
+  const auto n = static_cast<std::int64_t>(length_);
+  const auto cap = static_cast<std::int64_t>(rows_);
+  const auto at = static_cast<std::int64_t>(slot);
+  const std::int64_t start = change.ring_ignored ? 0 : static_cast<std::int64_t>(shape_.ring_start);
+  const std::int64_t logical = (at - start - change.ring_delta + 2 * cap) % cap;
+  const std::int64_t true_logical = (at - static_cast<std::int64_t>(shape_.ring_start) + cap) % cap;
+  const auto window = static_cast<std::int64_t>(shape_.sliding_window);
+  const bool windowed = shape_.mask_type == oracles::MaskType::sliding_window || change.window_of_any_mask;
+  std::int64_t first = 0;
+  if (windowed && (window > 0 || change.window_of_zero) && !change.no_window)
+    first = window < n ? std::clamp<std::int64_t>(n - window - change.window_delta, 0, n) : std::int64_t{0};
+  if (at >= n + change.length_delta || logical >= n + change.length_delta || logical < first) return false;
+  switch (change.lost) {
+    case newest:
+      return true_logical != n - 1;
+    case oldest:
+      return true_logical != 0;
+    case oldest_visible:
+      return true_logical != first;
+    case first_slot:
+      return slot != 0;
+    case last_slot:
+      return at != n - 1;
+    default:
+      return true;
+  }
+}
+
+bool AttentionModel::sees_masked(const AttentionChange& change, const Row& row, std::size_t key, double& bias) const {
+  using enum AttentionChange::Mask;
+  if (change.lost == AttentionChange::Lost::newest && key + 1 == length_) return false;
+  if (change.lost == AttentionChange::Lost::oldest && key == 0) return false;
+  if (mask_.empty() || change.mask == ignored) return true;
+  std::size_t query = row.query;
+  std::size_t column = key;
+  std::size_t head = row.head % mask_heads_;
+  std::size_t batch = row.batch % mask_batches_;
+  switch (change.mask) {
+    case transposed:
+      if (queries_ == length_) std::swap(query, column);
+      break;
+    case column_before:
+      if (column > 0) --column;
+      break;
+    case column_after:
+      column = std::min(column + 1, length_ - 1);
+      break;
+    case row_before:
+      if (query > 0) --query;
+      break;
+    case row_after:
+      query = std::min(query + 1, queries_ - 1);
+      break;
+    case first_row:
+      query = 0;
+      break;
+    case first_head:
+      head = 0;
+      break;
+    case first_batch:
+      batch = 0;
+      break;
+    default:
+      break;
+  }
+  const double value = mask_[((batch * mask_heads_ + head) * queries_ + query) * length_ + column];
+  bias = std::isfinite(value) && change.mask != hides_only ? value : 0.0;
+  return std::isfinite(value) || change.mask == hidden_count;
+}
+
+bool AttentionModel::sees(const AttentionChange& change, const Row& row, std::size_t slot, double& bias) const {
+  bias = 0;
+  return is_decode() ? sees_slot(change, slot) : sees_masked(change, row, slot, bias);
+}
+
+AttentionChunks AttentionModel::chunks_of(const AttentionChange& change, const Row& row, const double* query, const double* keys) const {
+  using Lost = AttentionChange::Lost;
+  using Twice = AttentionChange::Twice;
+  const bool hidden_count = is_decode() && change.mask == AttentionChange::Mask::hidden_count;
+  const std::size_t count = (length_ + chunk_ - 1) / chunk_;
+  const bool ragged = length_ % chunk_ != 0;
+  AttentionChunks chunks(count);
+  for (std::size_t c = 0; c < count; ++c) {
+    const bool is_last = c + 1 == count;
+    if (change.lost == Lost::chunk && c == change.lost_chunk) continue;
+    if (change.lost == Lost::last_chunk && is_last) continue;
+    if (change.lost == Lost::tail && is_last && ragged) continue;
+    if (change.lost == Lost::odd_chunks && c % 2 != 0) continue;
+    const bool twice = (change.twice == Twice::first_chunk && c == 0) || (change.twice == Twice::last_chunk && is_last) ||
+                       (change.twice == Twice::tail && is_last && ragged);
+    bool any = false;
+    for (std::size_t slot = c * chunk_; slot < std::min((c + 1) * chunk_, length_); ++slot) {
+      double bias = 0;
+      const bool visible = sees(change, row, slot, bias);
+      any = any || visible;
+      if (!visible && !hidden_count) continue;
+      double score = dot(query, keys + slot * dim_, dim_) * scale_ * change.score_factor + bias;
+      if (change.scores != AttentionChange::Precision::full) score = rounded(score, change.scores);
+      chunks[c].push_back({slot, score, twice ? 2.0 : 1.0, false});
+    }
+    if (!any) {
+      chunks[c].clear();
+    } else if ((change.empty_places_count || hidden_count) && is_last && ragged) {
+      for (std::size_t place = length_; place < count * chunk_; ++place) chunks[c].push_back({0, 0.0, 1.0, true});
+    }
+  }
+  return chunks;
+}
+
+std::vector<double> AttentionModel::evaluate(const AttentionChange& change) const {
+  const std::vector<double> q = queries_of(change);
+  std::vector<double> edited_keys;
+  std::vector<double> edited_values;
+  if (is_decode() && change.keys != CacheEdit{}) edited_keys = decoded(change.keys, true);
+  if (is_decode() && change.values != CacheEdit{}) edited_values = decoded(change.values, false);
+  const std::vector<double>& keys = edited_keys.empty() ? k_ : edited_keys;
+  const std::vector<double>& values = edited_values.empty() ? v_ : edited_values;
+  const StreamShape shape = {.workgroups = workgroups_, .simdgroups = simdgroups_, .head_dim = dim_, .partials = partials_};
+  std::vector<double> output(batches_ * heads_ * queries_ * dim_);
+  for (std::size_t batch = 0; batch < batches_; ++batch) {
+    for (std::size_t head = 0; head < heads_; ++head) {
+      for (std::size_t query = 0; query < queries_; ++query) {
+        const std::size_t of_keys = mapped(change.key_heads, head);
+        const std::size_t of_values = mapped(change.value_heads, head);
+        const std::size_t q_head = change.query_heads == HeadMap::first  ? 0
+                                   : change.query_heads == HeadMap::next ? (head + 1) % heads_
+                                                                         : head;
+        const std::size_t place = ((batch * heads_ + head) * queries_ + query) * dim_;
+        const double* q_row = q.data() + ((batch * heads_ + q_head) * queries_ + query) * dim_;
+        const AttentionChunks chunks =
+            chunks_of(change, {batch, head, query, of_keys, of_values}, q_row, keys.data() + (batch * kv_heads_ + of_keys) * rows_ * dim_);
+        attend(change, shape, chunks, values.data() + (batch * kv_heads_ + of_values) * rows_ * dim_, output.data() + place);
+      }
+    }
+  }
+  for (double& value : output) value *= change.output_factor;
+  return output;
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,65 @@
+// Attention as a kernel computes it, in double, with switches that make it compute something else.
+//
+// oracles/ say what is true. This says what would come out of a kernel that makes a known mistake: which keys it sees, how it decodes
+// them, how it scores, rescales, merges and divides. With no switch thrown it is the oracle's value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "fixtures/generators.h"
+#include "fixtures/shelf.h"
+#include "harness/cases/case.h"
+#include "harness/triage/attention_change.h"
+#include "harness/triage/attention_streams.h"
+#include "harness/triage/cache_edit.h"
+#include "harness/triage/model.h"
+
+namespace assay::harness {
+
+class AttentionModel final : public Model {
+ public:
+  // Of tq4, tqhb, bf16_prefill and bf16_vec.
+  AttentionModel(const Case& about, const fixtures::Shelf& shelf);
+
+  [[nodiscard]] std::vector<double> evaluate(const AttentionChange& change) const;
+
+  [[nodiscard]] bool is_decode() const { return decode_ != nullptr; }
+  [[nodiscard]] double score_scale() const { return scale_; }
+  [[nodiscard]] std::size_t head_dim() const { return dim_; }
+  [[nodiscard]] double norm_divisor() const;
+  // Of a single key, whose weight is 1 whatever its score.
+  [[nodiscard]] std::vector<double> learn_codebook(std::span<const double> actual) const override;
+
+ private:
+  struct Row {
+    std::size_t batch, head, query, key_head, value_head;
+  };
+
+  void make_decode(const Case& about, const fixtures::Shelf& shelf);
+  void make_dense(const Case& about, const fixtures::Shelf& shelf);
+  [[nodiscard]] std::vector<double> queries_of(const AttentionChange& change) const;
+  [[nodiscard]] std::size_t mapped(HeadMap map, std::size_t head) const;
+  // Whether the row sees a key, and what the mask adds to its score.
+  [[nodiscard]] bool sees(const AttentionChange& change, const Row& row, std::size_t slot, double& bias) const;
+  [[nodiscard]] bool sees_slot(const AttentionChange& change, std::size_t slot) const;
+  [[nodiscard]] bool sees_masked(const AttentionChange& change, const Row& row, std::size_t key, double& bias) const;
+  [[nodiscard]] AttentionChunks chunks_of(const AttentionChange& change, const Row& row, const double* query, const double* keys) const;
+  [[nodiscard]] StoredSide stored(bool of_keys) const;
+  [[nodiscard]] std::vector<double> decoded(const CacheEdit& edit, bool of_keys) const;
+
+  std::size_t batches_ = 1, heads_ = 1, kv_heads_ = 1, queries_ = 1, dim_ = 256, length_ = 1, rows_ = 1;
+  std::size_t mask_heads_ = 0, mask_batches_ = 0;
+  std::size_t chunk_ = 32, workgroups_ = 1, simdgroups_ = 1;
+  double scale_ = 1;
+  bool partials_ = false;
+  std::vector<float> q_;
+  std::vector<double> k_, v_, mask_;
+
+  std::shared_ptr<const fixtures::DecodeInputs> decode_;
+  oracles::DecodeShape shape_;
+};
+
+}  // namespace assay::harness

@@ -1,0 +1,346 @@
+#include "harness/triage/classify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/triage/ordered.h"
+
+namespace assay::harness {
+namespace {
+
+// Fits tried on all cases: the best on the first ones.
+constexpr std::size_t kFirstCases = 3;
+constexpr std::size_t kFinalists = 24;
+// A fit that explains less is none.
+constexpr double kPoor = 0.5;
+constexpr double kGood = 0.9;
+// Rounding errors of a kernel that makes a mistake are those of the mistaken values: the judged bound, with room for other orders.
+constexpr double kRoom = 4.0;
+
+struct Specimen {
+  const Observation* observation;
+  std::shared_ptr<const Model> model;
+};
+
+double square(double x) { return x * x; }
+
+double root_mean_square(std::span<const double> values) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    sum += value * value;
+    ++count;
+  }
+  return count == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(count));
+}
+
+// The best factor of a mistake on one case.
+double find_factor(const Mistake& mistake, const Specimen& specimen, std::optional<double> known) {
+  // Of factors that explain nothing yet, the one that does least harm is nearest.
+  const auto part = [&](double factor) { return -explained_by(*specimen.observation, mistake.predict(*specimen.model, factor)).left; };
+  constexpr double nearly_nothing = 4e-4;
+  if (known && part(*known) > -nearly_nothing) return *known;
+  double best = 1;
+  double best_part = part(1.0);
+  for (const double factor : mistake.factors(*specimen.model)) {
+    const double of_factor = part(factor);
+    if (of_factor > best_part) {
+      best = factor;
+      best_part = of_factor;
+    }
+  }
+  if (best == 0.0 || best_part > -1e-6) return best;
+  // Golden section over the logarithm.
+  constexpr double ratio = 0.6180339887498949;
+  constexpr int steps = 22;
+  double low = -0.8;
+  double high = 0.8;
+  const auto at = [&](double x) { return part(best * std::exp(x)); };
+  double x1 = high - ratio * (high - low);
+  double x2 = low + ratio * (high - low);
+  double f1 = at(x1);
+  double f2 = at(x2);
+  for (int step = 0; step < steps; ++step) {
+    if (f1 > f2) {
+      high = x2;
+      x2 = x1;
+      f2 = f1;
+      x1 = high - ratio * (high - low);
+      f1 = at(x1);
+    } else {
+      low = x1;
+      x1 = x2;
+      f1 = f2;
+      x2 = low + ratio * (high - low);
+      f2 = at(x2);
+    }
+  }
+  const double found = best * std::exp((low + high) / 2);
+  return part(found) > best_part ? found : best;
+}
+
+bool shows_nothing(const Observation& observation, std::span<const double> prediction) {
+  for (std::size_t i = 0; i < prediction.size(); ++i) {
+    if (!(std::abs(prediction[i] - observation.expected.value[i]) <= 2.0 * observation.expected.bound[i])) return false;
+  }
+  return true;
+}
+
+struct Candidate {
+  const Mistake* mistake = nullptr;
+  std::vector<double> parts;
+  std::size_t exact = 0, predicted = 0, passing = 0;
+  std::optional<double> factor;
+
+  [[nodiscard]] double goodness() const {
+    double sum = 0;
+    for (const double part : parts) sum += part;
+    return parts.empty() ? 0.0 : sum / static_cast<double>(parts.size());
+  }
+  [[nodiscard]] double exact_part() const { return parts.empty() ? 0.0 : static_cast<double>(exact) / static_cast<double>(parts.size()); }
+  [[nodiscard]] double predicted_part() const { return passing == 0 ? 1.0 : static_cast<double>(predicted) / static_cast<double>(passing); }
+  // An output that is explained to the last bound outweighs everything; among such, what else the mistake would have broken; then how
+  // much had to be assumed.
+  [[nodiscard]] double score() const {
+    constexpr double of_exact = 0.3;
+    constexpr double of_passing = 0.2;
+    constexpr double of_rank = 0.005;
+    constexpr double of_factor = 0.02;
+    return goodness() + of_exact * exact_part() + of_passing * predicted_part() - of_rank * mistake->rank - (factor ? of_factor : 0.0);
+  }
+};
+
+void try_on(Candidate& candidate, const Specimen& specimen) {
+  const Mistake& mistake = *candidate.mistake;
+  double factor = 1;
+  if (mistake.factors) {
+    factor = find_factor(mistake, specimen, candidate.factor);
+    if (!candidate.factor) candidate.factor = factor;
+  }
+  const Explained explained = explained_by(*specimen.observation, mistake.predict(*specimen.model, factor));
+  candidate.parts.push_back(explained.part);
+  candidate.exact += explained.exact ? 1U : 0U;
+}
+
+Fit fit_of(const Candidate& candidate) {
+  Fit fit{.kind = candidate.mistake->kind,
+          .says = candidate.factor ? fmt::format(fmt::runtime(candidate.mistake->says), fmt::format("{:.6g}", *candidate.factor))
+                                   : candidate.mistake->says,
+          .goodness = candidate.goodness(),
+          .exact = candidate.exact_part(),
+          .predicted = candidate.predicted_part(),
+          .score = candidate.score()};
+  return fit;
+}
+
+struct Faults {
+  std::size_t faulty = 0, unwritten = 0, not_a_number = 0;
+};
+
+Faults count_faults(std::span<const Observation> failing) {
+  Faults faults;
+  for (const Observation& observation : failing) {
+    for (std::size_t i = 0; i < observation.actual.size(); ++i) {
+      if (!observation.is_faulty(i)) continue;
+      ++faults.faulty;
+      if (is_unwritten(observation.actual[i])) {
+        ++faults.unwritten;
+      } else if (!std::isfinite(observation.actual[i])) {
+        ++faults.not_a_number;
+      }
+    }
+  }
+  return faults;
+}
+
+std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const Observation> passing, const fixtures::Shelf& shelf) {
+  std::vector<Specimen> wrong;
+  for (const Observation& observation : failing) {
+    if (count_faults(std::span(&observation, 1)).faulty == 0) continue;  // fails for what stands beside the output
+    wrong.push_back({&observation, make_model(observation.about, shelf)});
+  }
+  if (wrong.empty() || wrong.front().model == nullptr) return {};
+  std::vector<Candidate> candidates;
+  const std::size_t first = std::min(kFirstCases, wrong.size());
+  const Family& family = *failing.front().about.family;
+  std::vector<Mistake> learned;
+  for (const Specimen& specimen : wrong) {
+    if (learned.empty()) learned = mistakes_of_codebook(family, specimen.model->learn_codebook(specimen.observation->actual));
+  }
+  std::vector<const Mistake*> mistakes;
+  for (const Mistake& mistake : mistakes_of(family)) mistakes.push_back(&mistake);
+  for (const Mistake& mistake : learned) mistakes.push_back(&mistake);
+  for (const Mistake* mistake : mistakes) {
+    Candidate candidate;
+    candidate.mistake = mistake;
+    for (std::size_t i = 0; i < first; ++i) try_on(candidate, wrong[i]);
+    candidates.push_back(std::move(candidate));
+  }
+  order_by(candidates, [](const Candidate& candidate) { return -candidate.score(); });
+  candidates.resize(std::min(candidates.size(), kFinalists));
+  std::vector<Specimen> right;
+  for (const Observation& observation : passing) right.push_back({&observation, make_model(observation.about, shelf)});
+  for (Candidate& candidate : candidates) {
+    for (std::size_t i = first; i < wrong.size(); ++i) try_on(candidate, wrong[i]);
+    for (const Specimen& specimen : right) {
+      ++candidate.passing;
+      const std::vector<double> prediction = candidate.mistake->predict(*specimen.model, candidate.factor.value_or(1.0));
+      if (shows_nothing(*specimen.observation, prediction)) ++candidate.predicted;
+    }
+  }
+  order_by(candidates, [](const Candidate& candidate) { return -candidate.score(); });
+  std::vector<Fit> best;
+  constexpr std::size_t told = 3;
+  for (const Candidate& candidate : candidates) {
+    const bool is_known = std::ranges::any_of(best, [&](const Fit& fit) { return fit.kind == candidate.mistake->kind; });
+    if (!is_known && candidate.goodness() > 0.0) best.push_back(fit_of(candidate));
+    if (best.size() == told) break;
+  }
+  return best;
+}
+
+bool is_race(metal::HazardKind kind) {
+  using enum metal::HazardKind;
+  return kind == threadgroup_race || kind == unfenced_barrier || kind == simdgroup_race || kind == barrier_divergence;
+}
+
+const metal::Hazard* find(const Evidence& evidence, bool (*of)(metal::HazardKind)) {
+  const auto found = std::ranges::find_if(evidence.hazards, [&](const metal::Hazard& hazard) { return of(hazard.kind); });
+  return found == evidence.hazards.end() ? nullptr : &*found;
+}
+
+void decide(Classification& result, std::string_view kind, std::string says, std::string decided) {
+  result.kind = kind;
+  result.says = std::move(says);
+  result.decided = std::move(decided);
+  result.goodness = 1;
+}
+
+void take_fit(Classification& result, const Fit& fit) {
+  result.kind = fit.kind;
+  result.says = fit.says;
+  result.goodness = fit.goodness;
+  result.decided = fmt::format("it explains {:.1f} % of the error of the failing cases", 100 * fit.goodness);
+}
+
+}  // namespace
+
+Explained explained_by(const Observation& observation, std::span<const double> prediction) {
+  if (prediction.size() != observation.actual.size()) return {};
+  const std::size_t length = std::max<std::size_t>(observation.verdict.row_length, 1);
+  double unexplained = 0;
+  double left_over = 0;
+  std::size_t rows = 0;
+  std::size_t faulty = 0;
+  std::size_t matched = 0;
+  for (std::size_t start = 0; start < prediction.size(); start += length) {
+    const std::size_t end = std::min(start + length, prediction.size());
+    const double size = root_mean_square(std::span(observation.expected.value).subspan(start, end - start));
+    const double mistaken_size = root_mean_square(prediction.subspan(start, end - start));
+    const double room = kRoom * (size > 0.0 ? std::max(1.0, mistaken_size / size) : 1.0);
+    double error = 0;
+    double left = 0;
+    std::size_t odd = 0;
+    std::size_t odd_missed = 0;
+    bool any = false;
+    for (std::size_t i = start; i < end; ++i) {
+      if (!observation.is_faulty(i)) continue;
+      any = true;
+      ++faulty;
+      const double actual = observation.actual[i];
+      if (!std::isfinite(actual)) {
+        ++odd;
+        // 0/0 where the contract says 0.
+        const bool is_match = !is_unwritten(actual) && (!std::isfinite(prediction[i]) || mistaken_size == 0.0);
+        matched += is_match ? 1U : 0U;
+        odd_missed += is_match ? 0U : 1U;
+        continue;
+      }
+      const double difference = std::isfinite(prediction[i]) ? actual - prediction[i] : actual - observation.expected.value[i];
+      error += square(actual - observation.expected.value[i]);
+      left += square(difference);
+      if (std::abs(difference) <= room * observation.expected.bound[i]) ++matched;
+    }
+    if (!any) continue;
+    ++rows;
+    const double of_numbers = error > 0.0 ? left / error : 0.0;
+    const double of_odd = odd == 0 ? 0.0 : static_cast<double>(odd_missed) / static_cast<double>(odd);
+    unexplained += std::min(1.0, std::max(of_numbers, of_odd));
+    left_over += std::max(of_numbers, of_odd);
+  }
+  if (rows == 0) return {};
+  constexpr double nearly_all = 0.98;
+  return {.part = 1.0 - std::sqrt(unexplained / static_cast<double>(rows)),
+          .left = left_over / static_cast<double>(rows),
+          .exact = static_cast<double>(matched) >= nearly_all * static_cast<double>(faulty)};
+}
+
+Classification classify(std::span<const Observation> failing, std::span<const Observation> passing, const Evidence& evidence,
+                        const fixtures::Shelf& shelf) {
+  using enum metal::HazardKind;
+  Classification result;
+  const Faults faults = count_faults(failing);
+  const auto contains = [&](std::string_view text) { return evidence.reason.find(text) != std::string::npos; };
+
+  const metal::Hazard* race = find(evidence, is_race);
+  if (race != nullptr || evidence.depends_on_order) {
+    decide(result, mistake::kBarrier, "simdgroups do not wait for each other where they share memory",
+           race != nullptr ? race->message : "output bits depend on the order of simdgroups");
+    return result;
+  }
+  if (faults.unwritten < faults.faulty) result.fits = fits_of(failing, passing, shelf);
+  // A class that only says that nothing in the table has a name for it.
+  const auto named = std::ranges::find_if(result.fits, [](const Fit& fit) { return fit.kind != mistake::kUnknown; });
+  const Fit* best = result.fits.empty() ? nullptr : &result.fits.front();
+  const bool is_exact = best != nullptr && best->exact > 0.95 && best->goodness > kGood;
+  if (is_exact) {
+    take_fit(result, *best);
+    return result;
+  }
+  if (const auto* hazard = find(evidence, [](metal::HazardKind kind) { return kind == out_of_bounds || kind == invalid_access; })) {
+    decide(result, mistake::kBounds, "memory is touched that the kernel has no business with", hazard->message);
+    return result;
+  }
+  if (contains("written outside of the output") || contains("is the one to write") || contains("guard")) {
+    decide(result, mistake::kBounds, "something is written where nothing may be", evidence.reason);
+    return result;
+  }
+  const metal::Hazard* unset = find(evidence, [](metal::HazardKind kind) { return kind == uninitialised_read; });
+  if (unset != nullptr || contains("depends on what the cache held before")) {
+    decide(result, mistake::kUninitialised, "memory is read that nobody has written", unset != nullptr ? unset->message : evidence.reason);
+    return result;
+  }
+  if (faults.faulty > 0 && faults.unwritten * 2 > faults.faulty) {
+    decide(result, mistake::kNotWritten, "output elements are never written",
+           fmt::format("{} of {} faulty elements were never written", faults.unwritten, faults.faulty));
+    return result;
+  }
+  if (faults.faulty == 0 && contains("must leave M")) {
+    decide(result, mistake::kMaximum, "a workgroup without keys leaves another maximum than the contract's", evidence.reason);
+    return result;
+  }
+  if (contains("never wrote")) {
+    decide(result, mistake::kNotWritten, "something that must be written is not", evidence.reason);
+    return result;
+  }
+  if (best != nullptr && best->goodness > kGood) {
+    take_fit(result, *best);
+    return result;
+  }
+  constexpr double mostly = 0.25;
+  if (evidence.rounding && evidence.logic && *evidence.logic < mostly * *evidence.rounding && *evidence.rounding > 0.0) {
+    decide(result, mistake::kHalf, "the right thing is computed too coarsely",
+           fmt::format("without rounding the output would be right: rounding is {:.3g} and logic {:.3g} of the bound", *evidence.rounding,
+                       *evidence.logic));
+    return result;
+  }
+  if (named != result.fits.end() && named->goodness > kPoor) take_fit(result, *named);
+  if (result.kind == mistake::kUnknown) result.decided = "no known mistake explains half of the error";
+  return result;
+}
+
+}  // namespace assay::harness

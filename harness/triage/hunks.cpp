@@ -1,0 +1,168 @@
+#include "harness/triage/hunks.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+namespace assay::harness {
+namespace {
+
+struct Token {
+  std::string_view text;
+  std::size_t offset = 0;
+};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
+
+// Signs that mean something else apart.
+constexpr std::array<std::string_view, 22> kLongSigns = {
+    "<<=", ">>=", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++", "--", "->", "::"};
+
+// Words, numbers and signs; neither comments nor blanks.
+std::vector<Token> tokens_of(std::string_view text) {
+  std::vector<Token> tokens;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (std::isspace(static_cast<unsigned char>(text[at])) != 0 || text[at] == '\\') {
+      ++at;
+    } else if (text.substr(at, 2) == "//") {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (text.substr(at, 2) == "/*") {
+      const std::size_t end = text.find("*/", at + 2);
+      at = end == std::string_view::npos ? text.size() : end + 2;
+    } else {
+      std::size_t end = at + 1;
+      if (is_word(text[at])) {
+        while (end < text.size() && is_word(text[end])) ++end;
+      } else {
+        const auto sign = std::ranges::find_if(kLongSigns, [&](std::string_view known) { return text.substr(at).starts_with(known); });
+        if (sign != kLongSigns.end()) end = at + sign->size();
+      }
+      tokens.push_back({text.substr(at, end - at), at});
+      at = end;
+    }
+  }
+  return tokens;
+}
+
+// Pairs of equal tokens, ascending in both: Myers' greedy algorithm. nullopt beyond `most` edits.
+std::optional<std::vector<std::pair<std::size_t, std::size_t>>> common_tokens(const std::vector<Token>& a, const std::vector<Token>& b,
+                                                                              std::ptrdiff_t most) {
+  const auto n = static_cast<std::ptrdiff_t>(a.size());
+  const auto m = static_cast<std::ptrdiff_t>(b.size());
+  const auto equal = [&](std::ptrdiff_t x, std::ptrdiff_t y) {
+    return a[static_cast<std::size_t>(x)].text == b[static_cast<std::size_t>(y)].text;
+  };
+  std::vector<std::vector<std::ptrdiff_t>> history;
+  std::vector<std::ptrdiff_t> furthest(static_cast<std::size_t>(2 * most + 3), 0);
+  const auto at = [&](std::vector<std::ptrdiff_t>& row, std::ptrdiff_t k) -> std::ptrdiff_t& {
+    return row[static_cast<std::size_t>(k + most + 1)];
+  };
+  for (std::ptrdiff_t d = 0; d <= most; ++d) {
+    history.push_back(furthest);
+    for (std::ptrdiff_t k = -d; k <= d; k += 2) {
+      const bool down = k == -d || (k != d && at(furthest, k - 1) < at(furthest, k + 1));
+      std::ptrdiff_t x = down ? at(furthest, k + 1) : at(furthest, k - 1) + 1;
+      std::ptrdiff_t y = x - k;
+      while (x < n && y < m && equal(x, y)) ++x, ++y;
+      at(furthest, k) = x;
+      if (x < n || y < m) continue;
+      std::vector<std::pair<std::size_t, std::size_t>> pairs;
+      for (std::ptrdiff_t step = d; step >= 0; --step) {
+        std::vector<std::ptrdiff_t>& row = history[static_cast<std::size_t>(step)];
+        const std::ptrdiff_t diagonal = x - y;
+        const bool came_down = diagonal == -step || (diagonal != step && at(row, diagonal - 1) < at(row, diagonal + 1));
+        const std::ptrdiff_t from = came_down ? diagonal + 1 : diagonal - 1;
+        const std::ptrdiff_t from_x = step == 0 ? 0 : at(row, from);
+        const std::ptrdiff_t from_y = step == 0 ? 0 : from_x - from;
+        while (x > from_x && y > from_y && equal(x - 1, y - 1)) {
+          --x, --y;
+          pairs.emplace_back(static_cast<std::size_t>(x), static_cast<std::size_t>(y));
+        }
+        x = from_x;
+        y = from_y;
+      }
+      std::ranges::reverse(pairs);
+      return pairs;
+    }
+  }
+  return std::nullopt;
+}
+
+std::uint32_t line_at(std::string_view text, std::size_t offset) {
+  return static_cast<std::uint32_t>(1 + std::ranges::count(text.substr(0, offset), '\n'));
+}
+
+}  // namespace
+
+std::optional<std::vector<Hunk>> hunks_between(std::string_view source, std::string_view other) {
+  const std::vector<Token> a = tokens_of(source);
+  const std::vector<Token> b = tokens_of(other);
+  constexpr std::ptrdiff_t most_edits = 1200;
+  auto pairs = common_tokens(a, b, most_edits);
+  if (!pairs || pairs->size() * 2 < std::max(a.size(), b.size())) return std::nullopt;
+  pairs->emplace_back(a.size(), b.size());
+  std::vector<Hunk> hunks;
+  std::size_t in_a = 0;
+  std::size_t in_b = 0;
+  const auto end_of = [](const std::vector<Token>& tokens, std::size_t i) { return tokens[i].offset + tokens[i].text.size(); };
+  for (const auto& [next_a, next_b] : *pairs) {
+    if (next_a > in_a || next_b > in_b) {
+      Hunk hunk;
+      const std::size_t after_last = in_a == 0 ? 0 : end_of(a, in_a - 1);
+      hunk.begin = next_a > in_a ? a[in_a].offset : after_last;
+      hunk.end = next_a > in_a ? end_of(a, next_a - 1) : after_last;
+      if (next_b > in_b) hunk.other = std::string(other.substr(b[in_b].offset, end_of(b, next_b - 1) - b[in_b].offset));
+      hunk.line = line_at(source, hunk.begin);
+      hunk.last_line = line_at(source, hunk.end);
+      // What is missing between two lines was on one of its own.
+      if (next_a == in_a && next_a < a.size() && line_at(source, a[next_a].offset) > hunk.line + 1) ++hunk.line, ++hunk.last_line;
+      hunks.push_back(std::move(hunk));
+    }
+    in_a = next_a + 1;
+    in_b = next_b + 1;
+  }
+  return hunks;
+}
+
+std::string undone(std::string_view source, const std::vector<Hunk>& hunks) {
+  std::string result;
+  std::size_t at = 0;
+  for (const Hunk& hunk : hunks) {
+    result += source.substr(at, hunk.begin - at);
+    result += " " + hunk.other + " ";
+    at = hunk.end;
+  }
+  return result += source.substr(at);
+}
+
+std::vector<Hunk> blame(std::string_view source, const std::vector<Hunk>& hunks, const std::function<bool(const std::string&)>& is_right,
+                        std::size_t most) {
+  std::size_t asked = 0;
+  const auto repairs = [&](const std::vector<Hunk>& some) { return asked++ < most && is_right(undone(source, some)); };
+  if (hunks.empty() || !repairs(hunks)) return {};
+  // Delta debugging: halves, then quarters ... are left as they are, as long as undoing the rest is enough.
+  std::vector<Hunk> guilty = hunks;
+  std::size_t parts = 2;
+  while (guilty.size() > 1 && asked < most) {
+    const std::size_t size = (guilty.size() + parts - 1) / parts;
+    bool reduced = false;
+    for (std::size_t start = 0; start < guilty.size() && !reduced; start += size) {
+      std::vector<Hunk> rest;
+      for (std::size_t i = 0; i < guilty.size(); ++i) {
+        if (i < start || i >= start + size) rest.push_back(guilty[i]);
+      }
+      if (rest.empty() || !repairs(rest)) continue;
+      guilty = std::move(rest);
+      parts = std::max<std::size_t>(parts - 1, 2);
+      reduced = true;
+    }
+    if (reduced) continue;
+    if (size == 1) break;
+    parts = std::min(parts * 2, guilty.size());
+  }
+  return guilty;
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,175 @@
+#include "harness/triage/laboratory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "metal/errors.h"
+#include "oracles/partials.h"
+
+namespace assay::harness {
+namespace {
+
+class Collector final : public RunListener {
+ public:
+  void started(const Case&) override {}
+  void finished(const Verdict& verdict, const Summary&) override { verdicts.push_back(verdict); }
+
+  std::vector<Verdict> verdicts;
+};
+
+std::string functions_of(const Case& about) {
+  std::string key = kernels::to_string(about.family->function_key(about.values));
+  if (about.family->helpers) {
+    for (const HelperKey& helper : about.family->helpers(about.values))
+      key += fmt::format(" {} {}", helper.family, kernels::to_string(helper.function));
+  }
+  return key;
+}
+
+bool has_output(const Verdict& verdict) {
+  return verdict.status == Status::passed || verdict.status == Status::failed || verdict.status == Status::known ||
+         verdict.status == Status::hazard || (verdict.status == Status::mistrusted && !verdict.is_internal);
+}
+
+}  // namespace
+
+bool Observation::is_faulty(std::size_t element) const {
+  return !(std::abs(actual[element] - expected.value[element]) <= expected.bound[element]);
+}
+
+Laboratory::Laboratory(LaboratoryOptions options) : options_(std::move(options)) {
+  static_cast<void>(variant());
+  options_.run.jobs = 1;
+  // A case that triage makes smaller ends soon or never.
+  constexpr std::chrono::duration<double> longest = std::chrono::seconds(20);
+  if (options_.run.timeout.count() == 0 || options_.run.timeout > longest) options_.run.timeout = longest;
+}
+
+const kernels::Variant& Laboratory::variant() const {
+  const auto found = std::ranges::find(options_.catalogue, options_.variant, &kernels::Variant::name);
+  if (found == options_.catalogue.end()) throw std::invalid_argument(fmt::format("no variant '{}' to triage", options_.variant));
+  return *found;
+}
+
+const Workbench* Laboratory::workbench(const Case& about) {
+  const auto [place, is_new] = workbenches_.try_emplace(functions_of(about));
+  if (is_new) {
+    try {
+      place->second = std::make_unique<Workbench>(options_.catalogue, std::span(&about, 1), options_.workbench);
+    } catch (const metal::EnvironmentError&) {
+      throw;
+    } catch (const metal::Error&) {
+      place->second = nullptr;
+    } catch (const kernels::VariantError&) {
+      place->second = nullptr;
+    }
+  }
+  return place->second.get();
+}
+
+const PreparedVariant* Laboratory::prepared(const Case& about) {
+  const Workbench* bench = workbench(about);
+  return bench == nullptr ? nullptr : &bench->find(about.variant);
+}
+
+std::vector<Verdict> Laboratory::run(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options) {
+  Collector collector;
+  const std::atomic<bool> never = false;
+  static_cast<void>(run_cases(cases, workbench, options, never, collector));
+  runs_ += collector.verdicts.size();
+  return std::move(collector.verdicts);
+}
+
+const Verdict& Laboratory::verdict(const Case& about) {
+  const std::string name = format_case(about);
+  if (const auto known = verdicts_.find(name); known != verdicts_.end()) return known->second;
+  const Workbench* bench = workbench(about);
+  Verdict verdict;
+  verdict.about = about;
+  verdict.status = Status::skipped;
+  if (bench != nullptr) {
+    std::vector<Verdict> verdicts = run(std::span(&about, 1), *bench, options_.run);
+    if (!verdicts.empty()) verdict = std::move(verdicts.front());
+  }
+  return verdicts_.emplace(name, std::move(verdict)).first->second;
+}
+
+const Verdict* Laboratory::first_failure(std::span<const Case> cases, const std::function<bool(const Verdict&)>& matters) {
+  RunOptions until_failure = options_.run;
+  until_failure.fail_fast = true;
+  std::size_t next = 0;
+  while (next < cases.size()) {
+    const std::string functions = functions_of(cases[next]);
+    std::size_t end = next;
+    while (end < cases.size() && functions_of(cases[end]) == functions && !verdicts_.contains(format_case(cases[end]))) ++end;
+    if (end == next) {
+      const Verdict& known = verdict(cases[next++]);
+      if (!is_success(known.status) && matters(known)) return &known;
+      continue;
+    }
+    const Workbench* bench = workbench(cases[next]);
+    if (bench == nullptr) {
+      next = end;
+      continue;
+    }
+    std::size_t done = 0;
+    for (Verdict& one : run(cases.subspan(next, end - next), *bench, until_failure)) {
+      ++done;
+      const std::string name = format_case(one.about);
+      const Verdict& kept = verdicts_.insert_or_assign(name, std::move(one)).first->second;
+      if (!is_success(kept.status) && matters(kept)) return &kept;
+    }
+    next += std::max<std::size_t>(done, 1);
+  }
+  return nullptr;
+}
+
+Verdict Laboratory::verdict_under(const Case& about, metal::Policy policy) {
+  const Workbench* bench = workbench(about);
+  Verdict verdict;
+  verdict.about = about;
+  verdict.status = Status::skipped;
+  if (bench == nullptr) return verdict;
+  RunOptions options = options_.run;
+  options.execution.policy = policy;
+  std::vector<Verdict> verdicts = run(std::span(&about, 1), *bench, options);
+  return verdicts.empty() ? verdict : std::move(verdicts.front());
+}
+
+std::optional<Observation> Laboratory::observe(const Case& about, metal::Policy policy) {
+  Observation observation;
+  observation.about = about;
+  observation.verdict = verdict(about);
+  if (!has_output(observation.verdict)) return std::nullopt;
+  Kept kept;
+  ExecutionOptions options = options_.run.execution;
+  options.policy = policy;
+  const metal::Schedule schedule = options.schedules.empty() ? metal::Schedule{} : options.schedules.front();
+  const Outcome outcome = execute_once(workbench(about)->find(about.variant), about, options, schedule, kept);
+  observation.expected = kept.once([] { return oracles::Expected(); });
+  if (outcome.output.empty() || observation.expected.size() == 0) return std::nullopt;
+  if (outcome.output_unit.empty()) {
+    observation.actual.assign(outcome.output.begin(), outcome.output.end());
+  } else {
+    const oracles::PartialsShape shape{static_cast<std::size_t>(about.at("n_heads")), static_cast<std::size_t>(about.at("head_dim")),
+                                       static_cast<std::size_t>(about.at("nwg"))};
+    observation.actual = oracles::merge_partials(shape, std::span<const float>(outcome.output), metal::kPoisonWord).output;
+    oracles::widen_for_merge(observation.expected, shape.nwg);
+  }
+  if (observation.actual.size() != observation.expected.size()) return std::nullopt;
+  return observation;
+}
+
+Laboratory Laboratory::with_source(const std::filesystem::path& source) const {
+  LaboratoryOptions options = options_;
+  std::ranges::find(options.catalogue, options.variant, &kernels::Variant::name)->source = source;
+  return Laboratory(std::move(options));
+}
+
+}  // namespace assay::harness

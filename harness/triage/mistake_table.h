@@ -1,0 +1,50 @@
+// How the tables of known mistakes are written down: a row is a change that the family's model takes, of type `Change`; `Of` is the model.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/triage/mistakes.h"
+
+namespace assay::harness {
+
+template <typename Of, typename Change>
+class MistakeTable {
+ public:
+  // One change, as a function that makes it.
+  template <typename Make>
+  void add(std::string_view kind, std::string says, const Make& make, int rank = 0) {
+    Change change;
+    make(change);
+    rows_.push_back({.kind = kind,
+                     .says = std::move(says),
+                     .predict = [change](const Model& model, double) { return static_cast<const Of&>(model).evaluate(change); },
+                     .rank = rank});
+  }
+
+  // The same with a factor to be found among and around some.
+  template <typename Make>
+  void add_factor(std::string_view kind, std::string says, std::function<std::vector<double>(const Model&)> factors, const Make& make,
+                  int rank = 0) {
+    rows_.push_back({.kind = kind,
+                     .says = std::move(says),
+                     .predict =
+                         [make](const Model& model, double factor) {
+                           Change change;
+                           make(change, factor);
+                           return static_cast<const Of&>(model).evaluate(change);
+                         },
+                     .factors = std::move(factors),
+                     .rank = rank});
+  }
+
+  [[nodiscard]] std::vector<Mistake> take() { return std::move(rows_); }
+
+ private:
+  std::vector<Mistake> rows_;
+};
+
+}  // namespace assay::harness

@@ -1,0 +1,71 @@
+// The table of known mistakes: what the output of a kernel that makes one would be.
+//
+// A row says which class a mistake is of, what it does in words, and how the model of its family computes under it. A new mistake is a new
+// row of one of the mistakes_*.cpp, and touches nothing else.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/triage/model.h"
+
+namespace assay::harness {
+
+// The classes, in the words that reports use.
+namespace mistake {
+inline constexpr std::string_view kWindow = "window-off-by-one";
+inline constexpr std::string_view kRing = "ring-start-off-by-one";
+inline constexpr std::string_view kNewest = "newest-key-lost";
+inline constexpr std::string_view kOldest = "oldest-key-lost";
+inline constexpr std::string_view kChunk = "lost-chunk";
+inline constexpr std::string_view kNorm = "wrong-block-norm";
+inline constexpr std::string_view kScale = "wrong-scale";
+inline constexpr std::string_view kHead = "wrong-head-mapping";
+inline constexpr std::string_view kNibbles = "swapped-nibbles";
+inline constexpr std::string_view kRescale = "missing-rescale";
+inline constexpr std::string_view kWorkgroup = "lost-workgroup";
+inline constexpr std::string_view kSimdgroup = "lost-simdgroup";
+inline constexpr std::string_view kUnnormalised = "unnormalised-output";
+inline constexpr std::string_view kCodebook = "other-codebook";
+inline constexpr std::string_view kHalf = "half-accumulator";
+inline constexpr std::string_view kMask = "mask-missing";
+inline constexpr std::string_view kMaximum = "wrong-maximum-start";
+inline constexpr std::string_view kSigns = "sign-pattern";
+inline constexpr std::string_view kBarrier = "missing-barrier";
+inline constexpr std::string_view kBounds = "out-of-bounds";
+inline constexpr std::string_view kUninitialised = "uninitialised";
+inline constexpr std::string_view kNotWritten = "not-written";
+inline constexpr std::string_view kRounding = "wrong-rounding";
+inline constexpr std::string_view kUnknown = "unknown";
+}  // namespace mistake
+
+struct Mistake {
+  std::string_view kind;  // one of the classes
+  std::string says;       // "the window leaves out its oldest position"; {} is the factor, if there is one to be found
+  // The output with the mistake made, elements as the judged output has them. The second argument is the factor; 1 if the row has none.
+  std::function<std::vector<double>(const Model&, double)> predict;
+  // Factors from which the best one is looked for; empty: the row has none.
+  std::function<std::vector<double>(const Model&)> factors = {};
+  // Of rows that explain an output as well, the one with the smallest number is told: a small mistake before a large one.
+  int rank = 0;
+};
+
+// Of a family's models. Built once.
+[[nodiscard]] std::span<const Mistake> mistakes_of(const Family& family);
+
+// Mistakes that an output itself tells: a codebook of which nobody knew.
+[[nodiscard]] std::vector<Mistake> mistakes_of_codebook(const Family& family, const std::vector<double>& codebook);
+
+// The tables behind it.
+[[nodiscard]] std::vector<Mistake> attention_mistakes(bool is_decode);
+[[nodiscard]] std::vector<Mistake> attention_mistakes_of_codebook(const std::vector<double>& codebook);
+[[nodiscard]] std::vector<Mistake> dequantize_mistakes_of_codebook(const std::vector<double>& codebook);
+[[nodiscard]] std::vector<Mistake> reduce_mistakes();
+[[nodiscard]] std::vector<Mistake> fwht_mistakes();
+[[nodiscard]] std::vector<Mistake> quantize_mistakes();
+[[nodiscard]] std::vector<Mistake> dequantize_mistakes();
+
+}  // namespace assay::harness

@@ -1,0 +1,292 @@
+#include <cmath>
+#include <utility>
+
+#include "harness/triage/attention_model.h"
+#include "harness/triage/mistake_table.h"
+#include "harness/triage/mistakes.h"
+
+namespace assay::harness {
+namespace {
+
+using Change = AttentionChange;
+using Lost = Change::Lost;
+using Twice = Change::Twice;
+
+const AttentionModel& of(const Model& model) { return static_cast<const AttentionModel&>(model); }
+
+using Table = MistakeTable<AttentionModel, AttentionChange>;
+
+std::vector<double> likely_factors(const Model& model) {
+  const AttentionModel& attention = of(model);
+  const double scale = attention.score_scale();
+  const double divisor = attention.norm_divisor();
+  const double root = std::sqrt(static_cast<double>(attention.head_dim()));
+  return {0.05,
+          0.25,
+          0.5,
+          std::numbers::ln2,
+          0.9,
+          1.1,
+          std::numbers::log2e,
+          2.0,
+          4.0,
+          16.0,
+          root,
+          1.0 / root,
+          scale,
+          -1.0,
+          0.0,
+          divisor,
+          1.0 / divisor,
+          1.0 / scale,
+          divisor * divisor,
+          0.7071067811865476,
+          1.4142135623730951};
+}
+
+void add_visibility(Table& table) {
+  table.add(mistake::kWindow, "the window leaves out its oldest position", [](Change& c) { c.window_delta = -1; });
+  table.add(mistake::kWindow, "the window lets in the position behind it", [](Change& c) { c.window_delta = 1; });
+  table.add(mistake::kRing, "the ring starts one slot later", [](Change& c) { c.ring_delta = 1; });
+  table.add(mistake::kRing, "the ring starts one slot earlier", [](Change& c) { c.ring_delta = -1; });
+  table.add(mistake::kRing, "the start of the ring is ignored: slots are taken for positions", [](Change& c) { c.ring_ignored = true; }, 2);
+  table.add(mistake::kMask, "there is no window", [](Change& c) { c.no_window = true; }, 1);
+  table.add(mistake::kMask, "the window applies whatever the mask type", [](Change& c) { c.window_of_any_mask = true; }, 1);
+  table.add(mistake::kMask, "a window of 0 hides everything", [](Change& c) { c.window_of_zero = true; }, 1);
+  table.add(
+      mistake::kMask, "hidden places of a chunk that is read count as if they were visible",
+      [](Change& c) { c.mask = Change::Mask::hidden_count; }, 1);
+  table.add(mistake::kOldest, "the oldest position that the query sees is lost", [](Change& c) { c.lost = Lost::oldest_visible; }, 1);
+  table.add(mistake::kOldest, "slot 0 is lost", [](Change& c) { c.lost = Lost::first_slot; }, 2);
+  table.add(mistake::kNewest, "the last slot is lost", [](Change& c) { c.lost = Lost::last_slot; }, 1);
+}
+
+void add_masks(Table& table) {
+  using Mask = Change::Mask;
+  const auto mask = [&](std::string says, Mask which, int rank) {
+    table.add(mistake::kMask, std::move(says), [which](Change& c) { c.mask = which; }, rank);
+  };
+  mask("the mask is not applied", Mask::ignored, 0);
+  mask("the mask is read transposed", Mask::transposed, 1);
+  mask("the mask of the key before applies", Mask::column_before, 1);
+  mask("the mask of the key behind applies", Mask::column_after, 1);
+  mask("the mask of the query before applies", Mask::row_before, 1);
+  mask("the mask of the query behind applies", Mask::row_after, 1);
+  mask("every query takes the mask of the first", Mask::first_row, 1);
+  mask("every head takes the mask of the first", Mask::first_head, 1);
+  mask("every batch takes the mask of the first", Mask::first_batch, 1);
+  mask("the mask hides, but adds nothing to scores", Mask::hides_only, 1);
+  mask("what the mask hides counts as if it were visible", Mask::hidden_count, 1);
+}
+
+void add_keys(Table& table) {
+  table.add(mistake::kNewest, "the newest key is lost", [](Change& c) { c.lost = Lost::newest; });
+  table.add(mistake::kOldest, "the oldest key is lost", [](Change& c) { c.lost = Lost::oldest; });
+  for (std::size_t c = 0; c < 4; ++c) {
+    table.add(
+        mistake::kChunk, "chunk " + std::to_string(c) + " is lost",
+        [c](Change& change) {
+          change.lost = Lost::chunk;
+          change.lost_chunk = c;
+        },
+        1);
+  }
+  table.add(mistake::kChunk, "the last chunk is lost", [](Change& c) { c.lost = Lost::last_chunk; });
+  table.add(mistake::kChunk, "the keys behind the last whole chunk are lost", [](Change& c) { c.lost = Lost::tail; });
+  table.add(mistake::kChunk, "every second chunk is lost", [](Change& c) { c.lost = Lost::odd_chunks; }, 2);
+  table.add(mistake::kChunk, "the chunks behind one that is wholly hidden are lost", [](Change& c) { c.lost = Lost::behind_hidden; }, 1);
+  table.add(mistake::kChunk, "the first chunk counts twice", [](Change& c) { c.twice = Twice::first_chunk; }, 1);
+  table.add(mistake::kChunk, "the last chunk counts twice", [](Change& c) { c.twice = Twice::last_chunk; }, 1);
+  table.add(mistake::kChunk, "the keys behind the last whole chunk count twice", [](Change& c) { c.twice = Twice::tail; }, 1);
+  table.add(
+      mistake::kChunk, "all simdgroups of a workgroup take the same chunks",
+      [](Change& c) { c.order = Change::Order::same_for_simdgroups; }, 1);
+  table.add(
+      mistake::kChunk, "the stride over chunks leaves out the number of simdgroups",
+      [](Change& c) { c.order = Change::Order::stride_without_simdgroups; }, 1);
+  table.add(mistake::kChunk, "the stride over chunks is one too large", [](Change& c) { c.order = Change::Order::stride_one_more; }, 2);
+  table.add(mistake::kMask, "places behind the last key count with a score of 0", [](Change& c) { c.empty_places_count = true; }, 1);
+}
+
+void add_heads(Table& table) {
+  const auto both = [&](std::string says, HeadMap map, int rank) {
+    table.add(mistake::kHead, std::move(says), [map](Change& c) { c.key_heads = c.value_heads = map; }, rank);
+  };
+  both("query heads take key/value heads in turn instead of in groups", HeadMap::modulo, 0);
+  both("every query head takes the first key/value head", HeadMap::first, 1);
+  both("a query head takes the key/value head of its own number", HeadMap::own_number, 1);
+  both("key/value heads are taken in reverse", HeadMap::reversed, 2);
+  both("the next key/value head is taken", HeadMap::next, 2);
+  for (const auto& [map, how] : {std::pair{HeadMap::modulo, "in turn"},
+                                 {HeadMap::first, "of the first head"},
+                                 {HeadMap::own_number, "of the head of their own number"},
+                                 {HeadMap::next, "of the next head"}}) {
+    table.add(
+        mistake::kHead, std::string("keys are taken ") + how + ", values are right", [chosen = map](Change& c) { c.key_heads = chosen; },
+        3);
+    table.add(
+        mistake::kHead, std::string("values are taken ") + how + ", keys are right", [chosen = map](Change& c) { c.value_heads = chosen; },
+        3);
+  }
+  table.add(mistake::kHead, "every head takes the query of the first", [](Change& c) { c.query_heads = HeadMap::first; }, 2);
+  table.add(mistake::kHead, "every head takes the query of the next", [](Change& c) { c.query_heads = HeadMap::next; }, 3);
+}
+
+void add_scales(Table& table) {
+  table.add_factor(mistake::kScale, "scores are scaled by a further {}", likely_factors, [](Change& c, double f) { c.score_factor = f; });
+  table.add_factor(mistake::kScale, "the output is scaled by {}", likely_factors, [](Change& c, double f) { c.output_factor = f; });
+  table.add_factor(
+      mistake::kScale, "keys and values are both scaled by {}", likely_factors,
+      [](Change& c, double f) {
+        c.score_factor = f;
+        c.output_factor = f;
+      },
+      1);
+  table.add(mistake::kUnnormalised, "the output is not divided by the sum of the weights", [](Change& c) { c.unnormalised = true; });
+  table.add(mistake::kUnnormalised, "partial outputs are divided before they are merged", [](Change& c) { c.normalised_early = true; }, 1);
+}
+
+void add_softmax(Table& table) {
+  table.add(mistake::kRescale, "the output so far is not rescaled when the maximum grows", [](Change& c) { c.keeps_output = true; });
+  table.add(mistake::kRescale, "the sum so far is not rescaled when the maximum grows", [](Change& c) { c.keeps_sum = true; });
+  table.add(
+      mistake::kRescale, "neither output nor sum so far are rescaled when the maximum grows",
+      [](Change& c) { c.keeps_output = c.keeps_sum = true; }, 1);
+  table.add(mistake::kRescale, "simdgroups' outputs are added without weights", [](Change& c) { c.merges_output_as_is = true; });
+  table.add(mistake::kRescale, "simdgroups' sums are added without weights", [](Change& c) { c.merges_sum_as_is = true; });
+  table.add(
+      mistake::kRescale, "simdgroups' outputs and sums are added without weights",
+      [](Change& c) { c.merges_output_as_is = c.merges_sum_as_is = true; }, 1);
+  for (const double start : {0.0, -1.0, -100.0, -1000.0, -10000.0, -16384.0, -32752.0, -65504.0}) {
+    const std::string number = std::to_string(static_cast<int>(start));
+    table.add(mistake::kMaximum, "the running maximum starts at " + number, [start](Change& c) { c.first_maximum = start; });
+    table.add(
+        mistake::kMaximum, "the maximum over simdgroups starts at " + number, [start](Change& c) { c.first_merge_maximum = start; }, 1);
+  }
+  using Stream = Change::Stream;
+  table.add(mistake::kWorkgroup, "the last workgroup is lost", [](Change& c) { c.lost_stream = Stream::last_workgroup; });
+  table.add(mistake::kWorkgroup, "the first workgroup is lost", [](Change& c) { c.lost_stream = Stream::first_workgroup; });
+  table.add(mistake::kSimdgroup, "the last simdgroup is lost", [](Change& c) { c.lost_stream = Stream::last_simdgroup; });
+  table.add(mistake::kSimdgroup, "the first simdgroup is lost", [](Change& c) { c.lost_stream = Stream::first_simdgroup; });
+  table.add(mistake::kSimdgroup, "every second simdgroup is lost", [](Change& c) { c.lost_stream = Stream::odd_simdgroups; });
+  table.add(
+      mistake::kSimdgroup, "the upper half of the simdgroups is lost", [](Change& c) { c.lost_stream = Stream::upper_simdgroups; }, 1);
+}
+
+void add_precision(Table& table) {
+  using Precision = Change::Precision;
+  for (const auto& [precision, name] : {std::pair{Precision::half, "half"}, {Precision::bfloat, "bfloat"}}) {
+    const std::string in = std::string(" in ") + name;
+    table.add(mistake::kHalf, "the output is accumulated" + in, [p = precision](Change& c) { c.output = p; });
+    table.add(mistake::kHalf, "the sum of weights is accumulated" + in, [p = precision](Change& c) { c.sum = p; });
+    table.add(mistake::kHalf, "weights are kept" + in, [p = precision](Change& c) { c.weights = p; }, 1);
+    table.add(mistake::kHalf, "scores are kept" + in, [p = precision](Change& c) { c.scores = p; }, 1);
+  }
+  table.add(mistake::kRounding, "the query is not rounded", [](Change& c) { c.query = Change::Rounding::none; }, 1);
+}
+
+void add_cache(Table& table) {
+  using Codes = CacheEdit::Codes;
+  using Tables = CacheEdit::Table;
+  using Norms = CacheEdit::Norms;
+  using Slots = CacheEdit::Slots;
+  const auto add = [&](std::string_view kind, const std::string& says, const auto& make, int rank) {
+    table.add(kind, "keys and values: " + says, [&](Change& c) { make(c.keys), make(c.values); }, rank);
+    table.add(kind, "keys: " + says, [&](Change& c) { make(c.keys); }, rank + 1);
+    table.add(kind, "values: " + says, [&](Change& c) { make(c.values); }, rank + 1);
+  };
+  for (const auto& [codes, says] : {std::pair{Codes::swapped_in_pairs, "indices of neighbouring coordinates are exchanged"},
+                                    {Codes::pairs_exchanged, "pairs of indices are exchanged"},
+                                    {Codes::fours_reversed, "four indices at a time are taken from the wrong end"},
+                                    {Codes::eights_reversed, "eight indices at a time are taken from the wrong end"},
+                                    {Codes::halves_exchanged, "the halves of a row are exchanged"},
+                                    {Codes::halves_apart, "low nibbles make the lower half of a row, high ones the upper"},
+                                    {Codes::low_nibbles, "both coordinates of a byte are taken from its low nibble"},
+                                    {Codes::high_nibbles, "both coordinates of a byte are taken from its high nibble"},
+                                    {Codes::neighbour, "the index of the next coordinate is taken"},
+                                    {Codes::shifted_down, "indices are taken one bit too high"},
+                                    {Codes::as_nibbles, "two coordinates are taken from one byte"}}) {
+    add(mistake::kNibbles, says, [chosen = codes](CacheEdit& e) { e.codes = chosen; }, 0);
+  }
+  for (const auto& [tables, says] : {std::pair{Tables::bits_4, "indices are looked up among the centroids of 4 bits"},
+                                     {Tables::bits_5, "indices are looked up among the centroids of 5 bits"},
+                                     {Tables::bits_6, "indices are looked up among the centroids of 6 bits"},
+                                     {Tables::bits_8, "indices are looked up among the centroids of 8 bits"},
+                                     {Tables::uniform, "centroids are evenly spaced"},
+                                     {Tables::mirrored, "centroids have the other sign"},
+                                     {Tables::one_higher, "the next centroid is taken"},
+                                     {Tables::one_lower, "the centroid before is taken"},
+                                     {Tables::boundaries, "boundaries are taken for centroids"}}) {
+    add(mistake::kCodebook, says, [chosen = tables](CacheEdit& e) { e.table = chosen; }, 0);
+  }
+  for (const auto& [norms, says] : {std::pair{Norms::first_block, "every block takes the norm of the first"},
+                                    {Norms::last_block, "every block takes the norm of the last"},
+                                    {Norms::other_block, "blocks take each other's norms"},
+                                    {Norms::next_slot, "the norm of the next slot is taken"},
+                                    {Norms::previous_slot, "the norm of the slot before is taken"},
+                                    {Norms::other_side, "keys take the norms of values, or values those of keys"},
+                                    {Norms::other_head, "the norm of the next head is taken"},
+                                    {Norms::one_per_position, "norms are found as if there were one per position"},
+                                    {Norms::heads_too_close, "norms of a head are found as if there were one per position"},
+                                    {Norms::blocks_summed, "the norm of the whole row is taken for a block's"},
+                                    {Norms::none, "norms are left out"},
+                                    {Norms::inverse, "norms are divided by"}}) {
+    add(mistake::kNorm, says, [chosen = norms](CacheEdit& e) { e.norms = chosen; }, 0);
+  }
+  for (const bool of_keys : {true, false}) {
+    table.add_factor(
+        mistake::kCodebook, std::string(of_keys ? "keys" : "values") + ": centroids are evenly spaced, {} of the largest apart",
+        [](const Model&) { return std::vector<double>{0.9, 1.0, 1.1}; },
+        [of_keys](Change& c, double f) {
+          CacheEdit& edit = of_keys ? c.keys : c.values;
+          edit.table = Tables::uniform;
+          edit.factor = f;
+        },
+        2);
+  }
+  add(mistake::kUnknown, "the position before is read", [](CacheEdit& e) { e.slots = Slots::previous; }, 2);
+  add(mistake::kUnknown, "the position behind is read", [](CacheEdit& e) { e.slots = Slots::next; }, 2);
+  add(mistake::kUnknown, "every even position is read twice, the odd ones never", [](CacheEdit& e) { e.slots = Slots::even; }, 2);
+
+  using Rotation = Change::Rotation;
+  for (const auto& [rotation, says] : {std::pair{Rotation::without_signs, "the rotation of the query leaves out the signs"},
+                                       {Rotation::signs_behind, "the rotation of the query changes signs behind the transform"},
+                                       {Rotation::signs_both, "the rotation of the query changes signs before and behind the transform"},
+                                       {Rotation::bits_reversed, "bits of the sign table are counted from the most significant"},
+                                       {Rotation::signs_of_half, "the upper half takes the signs of the lower"}}) {
+    table.add(mistake::kSigns, says, [r = rotation](Change& c) { c.rotation = r; });
+  }
+  table.add(mistake::kSigns, "the query is not rotated", [](Change& c) { c.rotation = Rotation::none; }, 2);
+  table.add(mistake::kScale, "the rotation of the query is not divided by sqrt(D)", [](Change& c) { c.rotation = Rotation::unscaled; }, 2);
+}
+
+}  // namespace
+
+std::vector<Mistake> attention_mistakes_of_codebook(const std::vector<double>& codebook) {
+  Table table;
+  CacheEdit edit;
+  edit.table = CacheEdit::Table::learned;
+  edit.learned = codebook;
+  constexpr int late = 4;  // behind every mistake that is known without looking at the output
+  table.add(mistake::kCodebook, "keys and values are looked up in another codebook", [&](Change& c) { c.keys = c.values = edit; }, late);
+  table.add(mistake::kCodebook, "values are looked up in another codebook", [&](Change& c) { c.values = edit; }, late);
+  return table.take();
+}
+
+std::vector<Mistake> attention_mistakes(bool is_decode) {
+  Table table;
+  if (is_decode) {
+    add_visibility(table);
+  } else {
+    add_masks(table);
+  }
+  add_keys(table);
+  add_heads(table);
+  add_scales(table);
+  add_softmax(table);
+  add_precision(table);
+  if (is_decode) add_cache(table);
+  return table.take();
+}
+
+}  // namespace assay::harness

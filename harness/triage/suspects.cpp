@@ -1,0 +1,162 @@
+#include "harness/triage/suspects.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "harness/run/explain.h"
+#include "harness/triage/ordered.h"
+#include "metal/compile/cache.h"
+#include "metal/errors.h"
+
+namespace assay::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_text(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw kernels::VariantError(fmt::format("{}: cannot be read", file.string()));
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+// Where the compiler finds the text, with the neighbours that the original could include.
+fs::path write_source(const fs::path& home, const std::string& text) {
+  const metal::compile::Cache cache({});
+  const fs::path folder = cache.directory() / "triage" / metal::compile::Hash().add(home.string()).add(text).hex();
+  fs::create_directories(folder);
+  const fs::path file = folder / home.filename();
+  const fs::path temporary = folder / fmt::format("{}.tmp", std::chrono::steady_clock::now().time_since_epoch().count());
+  std::ofstream stream(temporary, std::ios::binary);
+  stream << text;
+  stream.close();
+  std::error_code error;
+  if (stream) fs::rename(temporary, file, error);
+  if (!stream || error) throw metal::EnvironmentError(fmt::format("cannot write {}; is the disk full?", file.string()));
+  if (text.find("#include \"") != std::string::npos) {
+    for (const auto& entry : fs::directory_iterator(fs::absolute(home).parent_path())) {
+      std::error_code ignored;  // there already
+      if (entry.path().filename() != file.filename()) fs::create_symlink(entry.path(), folder / entry.path().filename(), ignored);
+    }
+  }
+  return file;
+}
+
+std::size_t changed_bytes(const std::vector<Hunk>& hunks) {
+  std::size_t bytes = 0;
+  for (const Hunk& hunk : hunks) bytes += hunk.end - hunk.begin + hunk.other.size() + 8;
+  return bytes;
+}
+
+// The lines of the hunk, from the first's beginning to the last's end, as the other source has them.
+std::string repaired_lines(std::string_view text, const Hunk& hunk) {
+  const std::size_t start = hunk.begin == 0 ? 0 : text.rfind('\n', hunk.begin - 1) + 1;
+  const std::size_t end = std::min(text.find('\n', hunk.end), text.size());
+  return std::string(text.substr(start, hunk.begin - start)) + hunk.other + std::string(text.substr(hunk.end, end - hunk.end));
+}
+
+struct Relative {
+  fs::path file;
+  std::vector<Hunk> hunks;
+};
+
+// Nearest first.
+std::vector<Relative> relatives_of(const std::string& text, const kernels::Variant& variant, const std::vector<fs::path>& files) {
+  std::vector<Relative> relatives;
+  for (const fs::path& file : files) {
+    std::error_code ignored;
+    if (fs::equivalent(file, variant.source, ignored)) continue;
+    auto hunks = hunks_between(text, read_text(file));
+    if (hunks && !hunks->empty()) relatives.push_back({file, std::move(*hunks)});
+  }
+  order_by(relatives, [](const Relative& relative) { return changed_bytes(relative.hunks); });
+  return relatives;
+}
+
+}  // namespace
+
+Laboratory with_text(const Laboratory& laboratory, const std::string& text) {
+  return laboratory.with_source(write_source(laboratory.variant().source, text));
+}
+
+bool passes_all(const Laboratory& laboratory, const std::string& text, std::span<const Case> cases) {
+  Laboratory repaired = with_text(laboratory, text);
+  return std::ranges::all_of(cases, [&](const Case& about) { return repaired.verdict(about).status == Status::passed; });
+}
+
+Blame blame_differences(const Laboratory& laboratory, std::span<const Case> cases, const TriageOptions& options) {
+  constexpr std::size_t tried = 2;
+  Blame blamed;
+  const fs::path& source = laboratory.variant().source;
+  const std::string text = read_text(source);
+  std::vector<Relative> relatives = relatives_of(text, laboratory.variant(), options.relatives);
+  relatives.resize(std::min(relatives.size(), tried));
+  for (const Relative& relative : relatives) {
+    const std::vector<Hunk> guilty = blame(
+        text, relative.hunks, [&](const std::string& candidate) { return passes_all(laboratory, candidate, cases); },
+        options.most_compilations);
+    if (guilty.empty()) continue;
+    for (const Hunk& hunk : guilty) {
+      blamed.suspects.push_back(
+          {.file = source.string(),
+           .line = hunk.line,
+           .why = fmt::format("undoing {} from {} makes the failing cases pass",
+                              guilty.size() == 1 ? "this difference" : fmt::format("these {} differences", guilty.size()),
+                              relative.file.string()),
+           .context = {},
+           .repaired = repaired_lines(text, hunk)});
+    }
+    blamed.repaired = undone(text, guilty);
+    return blamed;
+  }
+  return blamed;
+}
+
+std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& finding, bool with_shadows) {
+  std::vector<Suspect> suspects;
+  const std::string own = laboratory.variant().source.string();
+  const auto add = [&](const metal::SourceLocation& place, std::string why) {
+    if (place.line == 0) return;
+    const bool is_own = fs::path(place.file).filename() == fs::path(own).filename();
+    Suspect suspect{.file = is_own ? own : place.file, .line = place.line, .why = std::move(why), .context = {}, .repaired = {}};
+    const bool is_known =
+        std::ranges::any_of(suspects, [&](const Suspect& known) { return known.file == suspect.file && known.line == suspect.line; });
+    if (!is_known) suspects.push_back(std::move(suspect));
+  };
+  for (const metal::Hazard& hazard : finding.hazards) {
+    add(hazard.first, fmt::format("{}: {}", metal::to_string(hazard.kind), hazard.message));
+    if (hazard.second) add(*hazard.second, fmt::format("the other party of the {}", metal::to_string(hazard.kind)));
+  }
+  if (!with_shadows || finding.minimal.status != Status::failed) return suspects;
+  const PreparedVariant* prepared = laboratory.prepared(finding.minimal.about);
+  if (prepared == nullptr) return suspects;
+  ExecutionOptions options;
+  options.shelf = laboratory.shelf();
+  ExplainOptions asked;
+  if (const double allowed = finding.minimal.judgement.median_bound_ratio; allowed > 0.0) asked.large_error = allowed;
+  constexpr std::size_t few = 4;
+  asked.most_lines = finding.classification.kind == mistake::kHalf ? few : 0;
+  const Explanation explanation = explain_case(*prepared, finding.minimal.about, options, asked);
+  for (const LineContribution& line : explanation.lines) {
+    add(line.rounding.place, fmt::format("what this line rounds away moves the output by {:.3g} of its bound", line.contribution));
+    break;
+  }
+  if (explanation.birth) add(explanation.birth->place, explanation.birth->message);
+  return suspects;
+}
+
+void add_context(Suspect& suspect) {
+  std::ifstream stream(suspect.file);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
+  constexpr std::uint32_t around = 2;
+  const std::uint32_t first = suspect.line > around ? suspect.line - around : 1;
+  for (std::uint32_t number = first; number <= std::min<std::size_t>(suspect.line + around, lines.size()); ++number)
+    suspect.context.push_back(fmt::format("{}{:5} | {}", number == suspect.line ? ">" : " ", number, lines[number - 1]));
+}
+
+}  // namespace assay::harness

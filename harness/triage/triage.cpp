@@ -1,0 +1,144 @@
+#include "harness/triage/triage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/triage/localise.h"
+#include "harness/triage/minimise.h"
+#include "harness/triage/ordered.h"
+#include "harness/triage/suspects.h"
+
+namespace assay::harness {
+namespace {
+
+// Cases that cost more are too dear to be computed again for every mistake of the table.
+constexpr double kLargest = 1.5e6;
+constexpr std::size_t kMostFailing = 8;
+constexpr std::size_t kMostPassing = 10;
+
+struct Nearby {
+  std::vector<Observation> failing, passing;
+};
+
+// The smallest case and the given one first.
+Nearby observe_nearby(Laboratory& laboratory, const Finding& finding) {
+  Nearby nearby;
+  std::vector<Case> cases = {finding.given.about, finding.minimal.about};
+  for (Case& probe : probes_near(finding.given.about)) cases.push_back(std::move(probe));
+  std::vector<std::string> seen;
+  for (const Case& about : cases) {
+    std::string name = format_case(about);
+    if (std::ranges::find(seen, name) != seen.end() || size_of(about) > kLargest) continue;
+    seen.push_back(std::move(name));
+    std::optional<Observation> observation = laboratory.observe(about);
+    if (!observation) continue;
+    if (observation->is_failure()) {
+      if (nearby.failing.size() < kMostFailing) nearby.failing.push_back(std::move(*observation));
+    } else if (nearby.passing.size() < kMostPassing) {
+      nearby.passing.push_back(std::move(*observation));
+    }
+  }
+  return nearby;
+}
+
+// Only what a right kernel never does.
+void add_hazards(std::vector<metal::Hazard>& hazards, const Verdict& verdict) {
+  for (const metal::Hazard& hazard : verdict.hazards) {
+    const bool is_known =
+        std::ranges::any_of(hazards, [&](const metal::Hazard& known) { return known.kind == hazard.kind && known.first == hazard.first; });
+    if (!is_known) hazards.push_back(hazard);
+  }
+}
+
+Evidence gather_evidence(Laboratory& laboratory, Finding& finding) {
+  Evidence evidence;
+  evidence.reason = finding.minimal.reason;
+  evidence.depends_on_order = evidence.reason.find("order of simdgroups") != std::string::npos ||
+                              finding.given.reason.find("order of simdgroups") != std::string::npos;
+  add_hazards(evidence.hazards, finding.minimal);
+  add_hazards(evidence.hazards, finding.given);
+  add_hazards(evidence.hazards, laboratory.verdict_under(finding.minimal.about, metal::Policy::checked));
+  if (evidence.hazards.empty() && size_of(finding.given.about) < kLargest)
+    add_hazards(evidence.hazards, laboratory.verdict_under(finding.given.about, metal::Policy::checked));
+  const Verdict shadowed = laboratory.verdict_under(finding.minimal.about, metal::Policy::shadow);
+  if (shadowed.split) {
+    finding.split = shadowed.split;
+    if (shadowed.lost_shadows.empty()) {
+      evidence.rounding = shadowed.split->max_rounding_ratio;
+      evidence.logic = shadowed.split->max_logic_ratio;
+    }
+  }
+  finding.hazards = evidence.hazards;
+  return evidence;
+}
+
+std::string fared(const Observation& observation) {
+  const Verdict& verdict = observation.verdict;
+  return fmt::format("{} {}", to_string(verdict.status), format_case(verdict.about));
+}
+
+// The failures that the finding accounts for: those that its repair heals, and without a repair those that fail alike.
+std::vector<bool> members_of(const Laboratory& laboratory, const Finding& finding, const std::string& repaired,
+                             std::span<const Verdict> failures) {
+  std::vector<bool> members(failures.size());
+  if (repaired.empty()) {
+    for (std::size_t i = 0; i < failures.size(); ++i) members[i] = fails_alike(failures[i], finding.given);
+    return members;
+  }
+  Laboratory healed = with_text(laboratory, repaired);
+  for (std::size_t i = 0; i < failures.size(); ++i) members[i] = healed.verdict(failures[i].about).status == Status::passed;
+  return members;
+}
+
+}  // namespace
+
+std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> failures, const TriageOptions& options) {
+  std::vector<Verdict> left(failures.begin(), failures.end());
+  order_by(left, [](const Verdict& verdict) { return size_of(verdict.about); });
+  std::vector<Finding> findings;
+  while (!left.empty() && findings.size() < options.most_findings) {
+    Finding finding;
+    finding.given = left.front();
+    Minimised minimised = minimise(laboratory, finding.given, options.minimise_budget);
+    finding.minimal = std::move(minimised.verdict);
+    finding.tried = minimised.tried;
+
+    const Nearby nearby = observe_nearby(laboratory, finding);
+    const Evidence evidence = gather_evidence(laboratory, finding);
+    finding.classification = classify(nearby.failing, nearby.passing, evidence, laboratory.shelf());
+    for (const Observation& observation : nearby.failing) {
+      if (observation.about == finding.given.about) finding.where_given = localise(observation);
+      if (observation.about == finding.minimal.about) finding.where = localise(observation);
+      finding.near.push_back(fared(observation));
+    }
+    for (const Observation& observation : nearby.passing) finding.near.push_back(fared(observation));
+
+    std::vector<Case> must_pass = {finding.minimal.about};
+    constexpr std::size_t more = 3;
+    for (const Observation& observation : nearby.failing) {
+      if (must_pass.size() <= more && !(observation.about == finding.minimal.about)) must_pass.push_back(observation.about);
+    }
+    Blame blamed = blame_differences(laboratory, must_pass, options);
+    finding.suspects = std::move(blamed.suspects);
+    for (Suspect& suspect : observed_suspects(laboratory, finding, finding.suspects.empty()))
+      finding.suspects.push_back(std::move(suspect));
+    for (Suspect& suspect : finding.suspects) add_context(suspect);
+
+    const std::vector<bool> members = members_of(laboratory, finding, blamed.repaired, left);
+    std::vector<Verdict> rest;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (i == 0 || members[i]) {
+        finding.members.push_back(format_case(left[i].about));
+      } else {
+        rest.push_back(std::move(left[i]));
+      }
+    }
+    left = std::move(rest);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace assay::harness
