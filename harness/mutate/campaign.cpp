@@ -155,21 +155,22 @@ TrialResult judge_alone(const Trial& trial, const std::string& text, std::chrono
     wait_for_any(running, requests);
     if (requests.front().revents != 0 && running.front().read_more()) return running.front().finish();
   }
-  return unjudged("interrupted");
+  return unjudged(kInterrupted);
 }
 
 }  // namespace
 
 std::vector<TrialResult> run_campaign(const Trial& trial, const Source& source, std::span<const Mutant> mutants,
                                       const CampaignOptions& options, const std::atomic<bool>& stop, CampaignListener& listener) {
-  std::vector<TrialResult> results(mutants.size(), unjudged("interrupted"));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.budget);
+  std::vector<TrialResult> results(mutants.size(), unjudged(kInterrupted));
   const TrialResult original = judge_alone(trial, source.text(), std::chrono::duration<double>(0), stop);
   if (stop) return results;
   if (original.fate == Fate::unjudged) throw std::runtime_error(fmt::format("{} cannot be judged: {}", source.name(), original.reason));
   if (original.fate != Fate::survived) {
-    throw std::invalid_argument(
-        fmt::format("{} is not right before anything is changed in it, and mutants of a wrong kernel prove nothing: {} {}: {}",
-                    source.name(), to_string(original.verdict), original.case_name, original.reason));
+    throw std::invalid_argument(fmt::format(
+        "{} is not right before anything is changed in it, and mutants of a wrong kernel prove nothing: under policy {} {} {}: {}",
+        source.name(), policy_name(original.policy), to_string(original.verdict), original.case_name, original.reason));
   }
   const auto timeout = std::max(options.timeout, std::chrono::duration<double>(kSlowestTimes * original.slowest_seconds));
 
@@ -178,6 +179,12 @@ std::vector<TrialResult> run_campaign(const Trial& trial, const Source& source, 
   std::size_t next = 0;
   std::size_t done = 0;
   while (!stop && done < mutants.size()) {
+    if (next < mutants.size() && std::chrono::steady_clock::now() >= end) {
+      std::fill(results.begin() + static_cast<std::ptrdiff_t>(next), results.end(), unjudged(kOutOfBudget));
+      done += mutants.size() - next;
+      next = mutants.size();
+      continue;
+    }
     while (running.size() < std::max(1U, options.jobs) && next < mutants.size()) {
       running.emplace_back(trial, mutated_text(source, mutants[next]), timeout, next);
       ++next;

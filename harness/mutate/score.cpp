@@ -68,12 +68,17 @@ MutationScore score_mutants(const Source& source, std::span<const Mutant> all, s
       judged.equivalence = reason->second;
       judged.result.fate = Fate::equivalent;
     } else if (reason != reasons.end() && judged.result.fate == Fate::killed) {
-      score.refuted.push_back(fmt::format("{} is declared equivalent ({}), but {} {}: {}", judged.mutant.id(), reason->second,
-                                          to_string(judged.result.verdict), judged.result.case_name, judged.result.reason));
+      score.refuted.push_back(fmt::format("{} is declared equivalent ({}), but under policy {} {} {}: {}", judged.mutant.id(),
+                                          reason->second, policy_name(judged.result.policy), to_string(judged.result.verdict),
+                                          judged.result.case_name, judged.result.reason));
     }
-    if (judged.result.fate == Fate::killed) ++score.killers[judged.result.verdict];
+    if (judged.result.fate == Fate::killed) {
+      ++score.killers[judged.result.verdict];
+      ++score.policies[judged.result.policy];
+    }
     count(score.tally, judged.result.fate);
     count(score.by_operator[judged.mutant.op], judged.result.fate);
+    count(score.by_line[judged.mutant.line], judged.result.fate);
     score.mutants.push_back(std::move(judged));
   }
   return score;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -33,9 +34,11 @@ struct MutationScore {
   std::vector<JudgedMutant> mutants;
   Tally tally;
   std::map<std::string_view, Tally> by_operator;
-  std::map<Status, std::size_t> killers;  // verdicts that killed
-  std::vector<std::string> stale;         // declared equivalents that the source no longer has, one sentence each
-  std::vector<std::string> refuted;       // declared equivalents that a case killed, one sentence each
+  std::map<std::uint32_t, Tally> by_line;         // from 1; lines that have mutants
+  std::map<Status, std::size_t> killers;          // verdicts that killed
+  std::map<metal::Policy, std::size_t> policies;  // under which they did
+  std::vector<std::string> stale;                 // declared equivalents that the source no longer has, one sentence each
+  std::vector<std::string> refuted;               // declared equivalents that a case killed, one sentence each
 };
 
 // Lays the declared equivalents over the results: a survivor that is declared for the line as it stands counts as equivalent. A declaration

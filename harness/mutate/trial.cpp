@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -14,7 +12,6 @@
 #include <utility>
 
 #include "harness/cases/suite.h"
-#include "harness/run/discovery.h"
 #include "harness/run/runner.h"
 #include "harness/run/workbench.h"
 #include "metal/compile/cache.h"
@@ -29,25 +26,7 @@ namespace fs = std::filesystem;
 // Short cases of each function that are tried before anything else.
 constexpr std::size_t kProbes = 8;
 constexpr std::string_view kSourceName = "kernel.metal";
-
-constexpr std::array<Fate, 5> kFates = {Fate::killed, Fate::survived, Fate::equivalent, Fate::stillborn, Fate::unjudged};
-constexpr std::array<Status, 8> kStatuses = {Status::passed,  Status::failed,   Status::hazard,     Status::crashed,
-                                             Status::timeout, Status::rejected, Status::mistrusted, Status::skipped};
-
-template <typename Value, std::size_t N>
-Value named(const std::array<Value, N>& values, std::string_view name) {
-  const auto found = std::ranges::find_if(values, [&](Value value) { return to_string(value) == name; });
-  if (found == values.end()) throw std::invalid_argument(fmt::format("'{}' is no fate or status of a mutant", name));
-  return *found;
-}
-
-template <typename Number>
-Number number(std::string_view text) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) throw std::invalid_argument(fmt::format("'{}' is no number", text));
-  return value;
-}
+constexpr const char* kSameCode = "compiles to the same code as the original";
 
 std::string read_text(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -58,9 +37,7 @@ std::string read_text(const fs::path& file) {
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
 // The order of Trial::run(). Functions for larger head dimensions come first: they use more of the tables.
-std::vector<std::vector<Case>> make_stages(const std::vector<Case>& cases, const kernels::Variant& variant) {
-  std::set<std::string> short_cases;
-  for (const Case& value : suite_cases(Suite::smoke, variant, 0)) short_cases.insert(format_case(value));
+std::vector<std::vector<Case>> make_stages(const std::vector<Case>& cases, const std::set<std::string>& short_cases) {
   const auto is_short = [&](const Case& value) { return short_cases.contains(format_case(value)); };
 
   std::map<std::string, std::vector<Case>, std::greater<>> probes;
@@ -79,6 +56,62 @@ std::vector<std::vector<Case>> make_stages(const std::vector<Case>& cases, const
   }
   if (!rest.empty()) stages.push_back(std::move(rest));
   return stages;
+}
+
+std::set<std::string> names_of_short_cases(const kernels::Variant& variant) {
+  std::set<std::string> names;
+  for (const Case& value : suite_cases(Suite::smoke, variant, 0)) names.insert(format_case(value));
+  return names;
+}
+
+// Those that judge under policies which cost many times as much as `native`.
+std::vector<Case> short_ones(const std::vector<Case>& cases, const std::set<std::string>& short_cases) {
+  std::vector<Case> found;
+  std::ranges::copy_if(cases, std::back_inserter(found), [&](const Case& value) { return short_cases.contains(format_case(value)); });
+  return found.empty() ? cases : found;
+}
+
+// The stages with the killer's case as one of its own before them; as they are if it is in none.
+std::vector<std::vector<Case>> with_first(std::vector<std::vector<Case>> stages, const std::string& name) {
+  for (std::vector<Case>& stage : stages) {
+    const auto found = std::ranges::find_if(stage, [&](const Case& value) { return format_case(value) == name; });
+    if (found == stage.end()) continue;
+    std::vector<Case> first = {std::move(*found)};
+    stage.erase(found);
+    stages.insert(stages.begin(), std::move(first));
+    std::erase_if(stages, [](const std::vector<Case>& rest) { return rest.empty(); });
+    break;
+  }
+  return stages;
+}
+
+metal::Instrumentation instrumentation_of(metal::Policy policy) {
+  if (policy == metal::Policy::checked) return metal::Instrumentation::checked;
+  return policy == metal::Policy::shadow ? metal::Instrumentation::shadowed : metal::Instrumentation::none;
+}
+
+// Before workers are forked, which would each compile for themselves, in the time of their first case. What does not compile is left for
+// the case that asks for it.
+void compile_ahead(const Workbench& workbench, metal::Policy policy) {
+  if (policy == metal::Policy::native) return;
+  const auto compile = [policy](const PreparedVariant& prepared, const metal::PipelineDescriptor& function) {
+    for (const auto& library : prepared.libraries) {
+      if (!library->has_function(function.function)) continue;
+      try {
+        static_cast<void>(library->pipeline(function, instrumentation_of(policy)));
+      } catch (const metal::EnvironmentError&) {
+        throw;
+      } catch (const metal::Error&) {
+      }
+      return;
+    }
+  };
+  for (const auto& [name, prepared] : workbench.variants()) {
+    for (const auto& [key, kernel] : prepared.kernels) compile(prepared, kernel.entry().pipeline);
+    for (const auto& [family, helpers] : prepared.helpers) {
+      for (const auto& [key, kernel] : helpers.kernels) compile(prepared, kernel.entry().pipeline);
+    }
+  }
 }
 
 // Keeps the first verdict that is no success, and the time of the slowest case.
@@ -105,17 +138,9 @@ class Watch final : public RunListener {
 
 // The mutant's source where the compiler finds it. Its path does not depend on who runs: compiled objects, which carry the path, are found
 // again when results must be judged anew.
-fs::path write_source(const fs::path& directory, const std::string& key, const std::string& text) {
-  const fs::path folder = directory / "mutants" / key;
-  fs::create_directories(folder);
+fs::path write_source(const fs::path& folder, const std::string& text) {
   const fs::path file = folder / kSourceName;
-  const fs::path temporary = folder / fmt::format("{}.{}", kSourceName, std::chrono::steady_clock::now().time_since_epoch().count());
-  std::ofstream stream(temporary, std::ios::binary);
-  stream << text;
-  stream.close();
-  std::error_code error;
-  if (stream) fs::rename(temporary, file, error);
-  if (!stream || error) throw metal::EnvironmentError(fmt::format("cannot write {}; is the disk full?", file.string()));
+  write_whole(file, text);
   return file;
 }
 
@@ -137,83 +162,92 @@ std::shared_ptr<metal::Library> library_of(const std::string& text, const kernel
 
 }  // namespace
 
-std::string_view to_string(Fate fate) {
-  switch (fate) {
-    case Fate::killed:
-      return "killed";
-    case Fate::survived:
-      return "survived";
-    case Fate::equivalent:
-      return "equivalent";
-    case Fate::stillborn:
-      return "stillborn";
-    case Fate::unjudged:
-      return "unjudged";
-  }
-  return "unknown";
-}
-
-std::string TrialResult::encode() const {
-  return fmt::format("fate {}\nverdict {}\ncase {}\nreason {}\ncases {}\nslowest {}\n", to_string(fate), to_string(verdict), case_name,
-                     reason, cases, slowest_seconds);
-}
-
-TrialResult TrialResult::decode(std::string_view text) {
-  std::map<std::string_view, std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::size_t space = text.find(' ');
-    if (end == std::string_view::npos || space == std::string_view::npos || space > end)
-      throw std::invalid_argument("half a line of a mutant's result");
-    lines.emplace(text.substr(0, space), text.substr(space + 1, end - space - 1));
-    text.remove_prefix(end + 1);
-  }
-  const auto value = [&](std::string_view key) {
-    const auto found = lines.find(key);
-    if (found == lines.end()) throw std::invalid_argument(fmt::format("a mutant's result without '{}'", key));
-    return found->second;
-  };
-  TrialResult result;
-  result.fate = named(kFates, value("fate"));
-  result.verdict = named(kStatuses, value("verdict"));
-  result.case_name = value("case");
-  result.reason = value("reason");
-  result.cases = number<std::size_t>(value("cases"));
-  result.slowest_seconds = number<double>(value("slowest"));
-  return result;
-}
-
 Trial::Trial(TrialSubject subject) : subject_(std::move(subject)) {
   const auto found = std::ranges::find(subject_.catalogue, subject_.variant, &kernels::Variant::name);
   if (found == subject_.catalogue.end()) throw std::invalid_argument(fmt::format("no variant '{}' to mutate", subject_.variant));
   if (subject_.cases.empty()) throw std::invalid_argument(fmt::format("no case to judge mutants of {} by", subject_.variant));
+  if (subject_.policies.empty()) throw std::invalid_argument(fmt::format("no policy to judge mutants of {} under", subject_.variant));
   original_ = read_text(found->source);
   has_includes_ = original_.find("#include \"") != std::string::npos;
-  stages_ = make_stages(subject_.cases, *found);
-  const auto library = library_of(original_, *found);
+  const std::set<std::string> short_cases = names_of_short_cases(*found);
+  for (const metal::Policy policy : subject_.policies) {
+    stages_[policy] = make_stages(policy == metal::Policy::native ? subject_.cases : short_ones(subject_.cases, short_cases), short_cases);
+  }
 
   for (const Case& value : subject_.cases) {
-    const kernels::FunctionKey key = value.family->function_key(value.values);
-    metal::PipelineDescriptor function{found->function(key.entry), key.constants};
-    add_constants(*value.family->contract, *found, *library, function);
-    functions_.insert(std::move(function));
     if (!value.family->helpers) continue;
     for (const HelperKey& helper : value.family->helpers(value.values)) helper_families_.emplace(helper.family);
   }
+  const auto library = library_of(original_, *found);
   toolchain_ = library->toolchain();
-  for (const metal::PipelineDescriptor& function : functions_) {
-    if (library->has_function(function.function)) code_digests_.emplace(function, library->pipeline(function)->code_digest());
+  for (const metal::PipelineDescriptor& function : own_functions()) {
+    for (const metal::Policy policy : subject_.policies)
+      code_digests_.emplace(std::pair(policy, function), library->pipeline(function, instrumentation_of(policy))->code_digest());
   }
+}
+
+std::set<metal::PipelineDescriptor> Trial::own_functions() const {
+  const Workbench workbench(subject_.catalogue, subject_.cases, bench_options());
+  const PreparedVariant& prepared = workbench.find(subject_.variant);
+  std::set<metal::PipelineDescriptor> functions;
+  for (const auto& [key, kernel] : prepared.kernels) functions.insert(kernel.entry().pipeline);
+  for (const auto& [family, helpers] : prepared.helpers) {
+    if (helpers.owner != subject_.variant) continue;
+    for (const auto& [key, kernel] : helpers.kernels) functions.insert(kernel.entry().pipeline);
+  }
+  return functions;
+}
+
+WorkbenchOptions Trial::bench_options() const {
+  WorkbenchOptions options;
+  options.fields = subject_.fields;
+  options.user_variant = subject_.variant;
+  return options;
 }
 
 const kernels::Variant& Trial::variant() const { return *std::ranges::find(subject_.catalogue, subject_.variant, &kernels::Variant::name); }
 
 TrialResult Trial::run(const std::string& mutated, std::chrono::duration<double> timeout) const {
-  if (has_includes_) return run_uncached(mutated, timeout);
+  const std::optional<Killer> killer = recall_killer(mutated);
+  std::vector<metal::Policy> policies = subject_.policies;
+  if (killer) {
+    const auto first = std::ranges::find(policies, killer->policy);
+    if (first != policies.end()) std::rotate(policies.begin(), first, first + 1);
+  }
+
+  TrialResult total;
+  total.fate = Fate::survived;
+  total.is_cached = true;
+  std::map<metal::Policy, Fate> fates;
+  for (const metal::Policy policy : policies) {
+    TrialResult own = run_under(policy, mutated, killer, timeout);
+    fates[policy] = own.fate;
+    own.cases += total.cases;
+    own.slowest_seconds = std::max(own.slowest_seconds, total.slowest_seconds);
+    own.is_cached = own.is_cached && total.is_cached;
+    if (own.fate == Fate::killed && !own.is_cached) remember_killer(mutated, {own.policy, own.case_name});
+    if (own.fate == Fate::equivalent) own.fate = Fate::survived;
+    total = std::move(own);
+    if (total.fate != Fate::survived) return total;
+  }
+  const auto native = fates.find(metal::Policy::native);
+  const bool is_same = native == fates.end()
+                           ? std::ranges::all_of(fates, [](const auto& known) { return known.second == Fate::equivalent; })
+                           : native->second == Fate::equivalent;
+  if (is_same) {
+    total.fate = Fate::equivalent;
+    total.reason = kSameCode;
+  }
+  return total;
+}
+
+TrialResult Trial::run_under(metal::Policy policy, const std::string& mutated, const std::optional<Killer>& killer,
+                             std::chrono::duration<double> timeout) const {
+  if (has_includes_) return run_uncached(policy, mutated, killer, timeout);
   bool is_cached = true;
-  const fs::path entry = metal::compile::Cache({}).get(cache_key(mutated) + ".mutant", [&](const fs::path& output) {
+  const fs::path entry = metal::compile::Cache({}).get(cache_key(mutated, policy) + ".mutant", [&](const fs::path& output) {
     is_cached = false;
-    std::ofstream(output, std::ios::binary) << run_uncached(mutated, timeout).encode();
+    std::ofstream(output, std::ios::binary) << run_uncached(policy, mutated, killer, timeout).encode();
   });
   std::string text = read_text(entry);
   text.resize(metal::compile::content_size(text));
@@ -222,9 +256,9 @@ TrialResult Trial::run(const std::string& mutated, std::chrono::duration<double>
   return result;
 }
 
-std::string Trial::cache_key(const std::string& mutated) const {
+std::string Trial::cache_key(const std::string& mutated, metal::Policy policy) const {
   metal::compile::Hash hash;
-  hash.add(subject_.judge_version).add(toolchain_).add(mutated);
+  hash.add(subject_.judge_version).add(toolchain_).add(mutated).add(policy_name(policy));
   for (const kernels::Variant& known : subject_.catalogue) {
     if (known.name == subject_.variant || helper_families_.contains(known.family)) {
       hash.add(known.name).add(known.description.empty() ? std::string() : read_text(known.description));
@@ -238,29 +272,37 @@ std::string Trial::cache_key(const std::string& mutated) const {
   return hash.hex();
 }
 
-TrialResult Trial::run_uncached(const std::string& mutated, std::chrono::duration<double> timeout) const {
+TrialResult Trial::run_uncached(metal::Policy policy, const std::string& mutated, const std::optional<Killer>& killer,
+                                std::chrono::duration<double> timeout) const {
   TrialResult result;
-  const metal::compile::Cache cache({});
-  const std::string key = metal::compile::Hash().add(mutated).hex();
+  result.policy = policy;
   std::vector<kernels::Variant> catalogue = subject_.catalogue;
   kernels::Variant& mutant = *std::ranges::find(catalogue, subject_.variant, &kernels::Variant::name);
   const fs::path home = mutant.source;
-  mutant.source = write_source(cache.directory(), key, mutated);
+  mutant.source = write_source(mutant_folder(mutated), mutated);
   if (has_includes_) link_neighbours(mutant.source.parent_path(), home);
 
-  WorkbenchOptions bench_options;
-  bench_options.fields = subject_.fields;
-  bench_options.user_variant = subject_.variant;
   RunOptions options;
+  options.execution.policy = policy;
   options.fail_fast = true;
   options.timeout = timeout;
   const std::atomic<bool> stop = false;
   Watch watch(result);
-  bool is_new = mutated != original_;
-  for (const std::vector<Case>& stage : stages_) {
+  const bool is_hinted = killer && killer->policy == policy;
+  const Stages stages = is_hinted ? with_first(stages_.at(policy), killer->case_name) : stages_.at(policy);
+  const auto is_the_same = [&] {
+    if (mutated == original_ || !compiles_to_the_same(mutated, policy)) return false;
+    result.fate = Fate::equivalent;
+    result.reason = kSameCode;
+    return true;
+  };
+  // Most mutants die natively, in less time than it takes to compile all of their functions. Of those that come here from there few do.
+  if (policy != metal::Policy::native && !is_hinted && is_the_same()) return result;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
     try {
-      const Workbench workbench(catalogue, stage, bench_options);
-      static_cast<void>(run_cases(stage, workbench, options, stop, watch));
+      const Workbench workbench(catalogue, stages[i], bench_options());
+      compile_ahead(workbench, policy);
+      static_cast<void>(run_cases(stages[i], workbench, options, stop, watch));
     } catch (const metal::EnvironmentError&) {
       throw;
     } catch (const metal::Error& refusal) {
@@ -271,22 +313,20 @@ TrialResult Trial::run_uncached(const std::string& mutated, std::chrono::duratio
       result.reason = first_line(refusal.what());
     }
     if (result.fate == Fate::killed || result.fate == Fate::stillborn) return result;
-    if (is_new && compiles_to_the_same(mutated)) {
-      result.fate = Fate::equivalent;
-      result.reason = "compiles to the same code as the original";
-      return result;
-    }
-    is_new = false;
+    if (i == 0 && (policy == metal::Policy::native || is_hinted) && is_the_same()) return result;
   }
   result.fate = Fate::survived;
   return result;
 }
 
-bool Trial::compiles_to_the_same(const std::string& mutated) const {
+bool Trial::compiles_to_the_same(const std::string& mutated, metal::Policy policy) const {
   try {
     const auto library = library_of(mutated, variant());
     return std::ranges::all_of(code_digests_, [&](const auto& known) {
-      return library->has_function(known.first.function) && library->pipeline(known.first)->code_digest() == known.second;
+      const auto& [own_policy, function] = known.first;
+      if (own_policy != policy) return true;
+      return library->has_function(function.function) &&
+             library->pipeline(function, instrumentation_of(policy))->code_digest() == known.second;
     });
   } catch (const metal::EnvironmentError&) {
     throw;

@@ -2,61 +2,48 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <set>
-#include <span>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/cases/case.h"
-#include "harness/run/verdict.h"
+#include "harness/mutate/killer.h"
+#include "harness/mutate/trial_result.h"
+#include "harness/run/workbench.h"
 #include "kernels/variant.h"
 
 namespace assay::harness {
-
-enum class Fate {
-  killed,      // a case did not pass
-  survived,    // every case passed
-  equivalent,  // compiles to the same code as the original
-  stillborn,   // does not compile, or lacks what the family needs: nobody could have shipped it
-  unjudged,    // interrupted, or the harness failed
-};
-[[nodiscard]] std::string_view to_string(Fate fate);
-
-struct TrialResult {
-  Fate fate = Fate::unjudged;
-  Status verdict = Status::passed;  // of the case that killed it
-  std::string case_name;            // that case
-  std::string reason;               // why the case failed, the mutant is stillborn or nothing could be judged; one line
-  std::size_t cases = 0;            // how many were run
-  double slowest_seconds = 0;       // the longest of them, wall clock
-  bool is_cached = false;           // known from an earlier run
-
-  // A text of lines `key value`, and back. Decoding throws std::invalid_argument for anything that encode() does not write.
-  [[nodiscard]] std::string encode() const;
-  static TrialResult decode(std::string_view text);
-};
 
 struct TrialSubject {
   std::vector<kernels::Variant> catalogue;  // the variant, and those it may borrow from
   std::string variant;                      // name of the one whose source is mutated
   std::vector<Case> cases;                  // in the order of their suite
-  kernels::FieldValues fields;              // `--set`
-  std::string judge_version;                // identifies what judges: results of another one are not reused
+  // What judges, one after the other until one kills; no two the same, at least one.
+  std::vector<metal::Policy> policies = {metal::Policy::native};
+  kernels::FieldValues fields;  // `--set`
+  std::string judge_version;    // identifies what judges: results of another one are not reused
 };
 
 class Trial {
  public:
-  // Compiles the original. Throws what Library and Workbench throw, and std::invalid_argument if there is no such variant or no case.
+  // Compiles the original under every policy. Throws what Library and Workbench throw, and std::invalid_argument if there is no such
+  // variant, no case or no policy.
   explicit Trial(TrialSubject subject);
 
-  // Cases run in an order that finds most mistakes early: for each function of the family a few short cases first, then all that remain.
+  // Cases run in an order that finds most mistakes early: first the one that killed this mutant when it was last tried, whoever
+  // judged then; for each function of the family a few short cases; then all that remain. Under other policies than native only those
+  // run that are in suite `smoke` as well, and all of them if none is: these policies cost many times as much. The first policy is
+  // the one that killed when the mutant was last tried. Neither order decides a fate.
+  //
+  // A mutant is equivalent if it compiles to the same code as the original under `native`, or under every policy if `native` is not one
+  // of them, and no case under another policy notices it.
+  //
   // A case that takes longer than `timeout` kills the mutant. Must be called where no other thread runs (run_cases()). Results
-  // are kept in the cache of compiled kernels and found there again, unless the source includes files of its own.
+  // are kept in the cache of compiled kernels, policy by policy, and found there again, unless the source includes files of its own.
   [[nodiscard]] TrialResult run(const std::string& mutated, std::chrono::duration<double> timeout) const;
 
   // The text of the original source.
@@ -64,17 +51,24 @@ class Trial {
   [[nodiscard]] const kernels::Variant& variant() const;
 
  private:
-  [[nodiscard]] TrialResult run_uncached(const std::string& mutated, std::chrono::duration<double> timeout) const;
-  [[nodiscard]] bool compiles_to_the_same(const std::string& mutated) const;
-  [[nodiscard]] std::string cache_key(const std::string& mutated) const;
+  using Stages = std::vector<std::vector<Case>>;
+
+  [[nodiscard]] TrialResult run_under(metal::Policy policy, const std::string& mutated, const std::optional<Killer>& killer,
+                                      std::chrono::duration<double> timeout) const;
+  [[nodiscard]] TrialResult run_uncached(metal::Policy policy, const std::string& mutated, const std::optional<Killer>& killer,
+                                         std::chrono::duration<double> timeout) const;
+  // What the cases dispatch of the source that is mutated, functions that go before the judged one included.
+  [[nodiscard]] std::set<metal::PipelineDescriptor> own_functions() const;
+  [[nodiscard]] WorkbenchOptions bench_options() const;
+  [[nodiscard]] bool compiles_to_the_same(const std::string& mutated, metal::Policy policy) const;
+  [[nodiscard]] std::string cache_key(const std::string& mutated, metal::Policy policy) const;
 
   TrialSubject subject_;
   std::string original_;
-  std::vector<std::vector<Case>> stages_;
+  std::map<metal::Policy, Stages> stages_;
   std::string toolchain_;
-  std::set<metal::PipelineDescriptor> functions_;                  // that the cases run
-  std::set<std::string, std::less<>> helper_families_;             // whose functions are dispatched as well
-  std::map<metal::PipelineDescriptor, std::string> code_digests_;  // of the original's functions
+  std::set<std::string, std::less<>> helper_families_;                                       // whose functions are dispatched as well
+  std::map<std::pair<metal::Policy, metal::PipelineDescriptor>, std::string> code_digests_;  // of the original's functions
   bool has_includes_ = false;
 };
 

@@ -1,0 +1,40 @@
+// What came of trying one mutant, and its text for pipes and the cache.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "harness/run/verdict.h"
+#include "metal/simulator.h"
+
+namespace assay::harness {
+
+enum class Fate {
+  killed,      // a case did not pass
+  survived,    // every case passed
+  equivalent,  // compiles to the same code as the original
+  stillborn,   // does not compile, or lacks what the family needs: nobody could have shipped it
+  unjudged,    // interrupted, out of time, or the harness failed
+};
+[[nodiscard]] std::string_view to_string(Fate fate);
+
+// "native", "checked" or "shadow", as metal::parse_policy() reads them.
+[[nodiscard]] std::string_view policy_name(metal::Policy policy);
+
+struct TrialResult {
+  Fate fate = Fate::unjudged;
+  Status verdict = Status::passed;               // of the case that killed it
+  metal::Policy policy = metal::Policy::native;  // under which that case did not pass
+  std::string case_name;                         // that case
+  std::string reason;                            // why the case failed, the mutant is stillborn or nothing could be judged; one line
+  std::size_t cases = 0;                         // how many were run, under all policies
+  double slowest_seconds = 0;                    // the longest of them, wall clock
+  bool is_cached = false;                        // known from an earlier run, all of it
+
+  // A text of lines `key value`, and back. Decoding throws std::invalid_argument for anything that encode() does not write.
+  [[nodiscard]] std::string encode() const;
+  static TrialResult decode(std::string_view text);
+};
+
+}  // namespace assay::harness
