@@ -1,5 +1,6 @@
 // `assay mutate`: plants small mistakes in a kernel and counts how many of them its suite notices.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -7,8 +8,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/workspace.h"
@@ -24,7 +24,6 @@
 #include "harness/mutate/campaign.h"
 #include "harness/mutate/score.h"
 #include "kernels/equivalent_mutants.h"
-#include "metal/compile/cache.h"
 #include "reports/mutation.h"
 
 namespace assay::cli {
@@ -34,18 +33,20 @@ struct MutateOptions {
   Options common;  // --family, --limit, --constant, --variants, --set, --jobs
   std::string kernel;
   std::string suite = "gate";
+  std::vector<std::string> policies = {"native", "checked"};
   std::uint64_t seed = 0;
   std::size_t max = std::numeric_limits<std::size_t>::max();
   std::vector<std::string> ids;
   double timeout = 10;
+  double budget_minutes = 0;  // 0: none
   double minimum_score = 95;
   std::string json, markdown;
   bool list = false;
 };
 
-constexpr std::size_t kPlainInterval = 25;  // mutants between two progress lines that are not on a terminal
+constexpr std::size_t kPlainMutants = 25;  // mutants between two progress lines that are not on a terminal
 
-class Progress final : public harness::CampaignListener {
+class CampaignProgress final : public harness::CampaignListener {
  public:
   void judged(const harness::Mutant& mutant, const harness::TrialResult& result, std::size_t done, std::size_t total) override {
     if (result.fate == harness::Fate::survived) ++survived_;
@@ -53,7 +54,7 @@ class Progress final : public harness::CampaignListener {
     if (is_terminal_) {
       fmt::print(stderr, "\r\x1b[K{}  {} {}", line, to_string(result.fate), mutant.id());
       if (done == total) fmt::print(stderr, "\r\x1b[K");
-    } else if (done % kPlainInterval == 0 && done != total) {
+    } else if (done % kPlainMutants == 0 && done != total) {
       fmt::print(stderr, "{}\n", line);
     }
     std::fflush(stderr);
@@ -64,28 +65,14 @@ class Progress final : public harness::CampaignListener {
   bool is_terminal_ = isatty(STDERR_FILENO) == 1;
 };
 
-std::string read_file(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
-// Oracles, bounds, fixtures, suites and judge are all in this executable: any change of them is another judge.
-std::string judge_version() { return metal::compile::Hash().add(read_file("/proc/self/exe")).hex(); }
-
-void write_file(const std::string& file, const std::string& text) {
-  std::ofstream stream(file, std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream) throw std::invalid_argument(fmt::format("{} cannot be written", file));
-}
-
-std::string command_line(const MutateOptions& options) {
+std::string command_of(const MutateOptions& options) {
   std::string line = fmt::format("assay mutate {}", shell_quoted(options.kernel));
   if (!options.common.family.empty()) line += fmt::format(" --family {}", options.common.family);
   if (!options.common.variants.empty()) line += fmt::format(" --variants {}", shell_quoted(options.common.variants));
   for (const std::string& limit : options.common.limits) line += fmt::format(" --limit {}", shell_quoted(limit));
   for (const std::string& constant : options.common.constants) line += fmt::format(" --constant {}", shell_quoted(constant));
   for (const std::string& field : options.common.fields) line += fmt::format(" --set {}", shell_quoted(field));
+  if (options.policies != MutateOptions{}.policies) line += fmt::format(" --policies {}", fmt::join(options.policies, ","));
   if (options.suite != "gate") line += fmt::format(" --suite {}", options.suite);
   if (options.max != std::numeric_limits<std::size_t>::max()) line += fmt::format(" --max {} --seed {}", options.max, options.seed);
   for (const std::string& id : options.ids) line += fmt::format(" --mutant {}", id);
@@ -112,9 +99,15 @@ harness::TrialSubject subject_of(const MutateOptions& options) {
     throw std::invalid_argument(fmt::format("{} is of family {}, not of {}", subject.variant, variant->family, options.common.family));
   }
   subject.cases = harness::suite_cases(harness::parse_suite(options.suite), *variant, 0);
+  subject.policies.clear();
+  for (const std::string& policy : options.policies) {
+    if (std::ranges::count(options.policies, policy) > 1)
+      throw std::invalid_argument(fmt::format("--policies: '{}' is there twice", policy));
+    subject.policies.push_back(metal::parse_policy(policy));
+  }
   subject.fields = workbench_options(common, workspace).fields;
   subject.catalogue = std::move(workspace.catalogue);
-  subject.judge_version = judge_version();
+  subject.judge_version = build_of_assay();
   return subject;
 }
 
@@ -131,6 +124,8 @@ std::vector<harness::Mutant> choose(const MutateOptions& options, const std::vec
 }
 
 int mutate(const MutateOptions& options) {
+  require_writable(options.json);
+  require_writable(options.markdown);
   const InterruptGuard interrupt;
   const auto start = std::chrono::steady_clock::now();
   harness::TrialSubject subject = subject_of(options);
@@ -147,9 +142,10 @@ int mutate(const MutateOptions& options) {
   const std::vector<kernels::EquivalentMutant> declared = kernels::read_equivalent_mutants(variant.source);
 
   reports::MutationRun run;
-  run.command = command_line(options);
+  run.command = command_of(options);
   run.variant = variant.name;
   run.suite = options.suite;
+  run.policies = options.policies;
   run.cases = subject.cases.size();
   run.all_mutants = all.size();
   run.minimum_score = options.minimum_score / 100;
@@ -158,7 +154,8 @@ int mutate(const MutateOptions& options) {
   harness::CampaignOptions campaign;
   campaign.jobs = options.common.jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options.common.jobs;
   campaign.timeout = std::chrono::duration<double>(options.timeout);
-  Progress progress;
+  if (options.budget_minutes > 0) campaign.budget = std::chrono::duration<double>(60 * options.budget_minutes);
+  CampaignProgress progress;
   const std::vector<harness::TrialResult> results = harness::run_campaign(trial, source, mutants, campaign, interrupt.stop(), progress);
   const harness::MutationScore score = harness::score_mutants(source, all, mutants, results, declared);
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -167,8 +164,12 @@ int mutate(const MutateOptions& options) {
   if (!options.json.empty()) write_file(options.json, reports::mutation_json(run, source, score));
   if (!options.markdown.empty()) write_file(options.markdown, reports::mutation_markdown(run, source, score));
   if (interrupt.stop()) return kExitInterrupted;
-  if (score.tally.unjudged != 0) return kExitInternal;
+  const bool is_faulty = std::ranges::any_of(score.mutants, [](const harness::JudgedMutant& judged) {
+    return judged.result.fate == harness::Fate::unjudged && judged.result.reason != harness::kOutOfBudget;
+  });
+  if (is_faulty) return kExitInternal;
   if (!score.stale.empty() || !score.refuted.empty()) return kExitFailed;
+  if (score.tally.unjudged != 0) return kExitUnfinished;
   if (score.tally.killed + score.tally.survived == 0) throw std::invalid_argument("every mutant is stillborn or equivalent: no score");
   return score.tally.score() >= run.minimum_score ? kExitPassed : kExitFailed;
 }
@@ -198,6 +199,21 @@ void add_mutate(CLI::App& app, Action& action) {
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command
+      ->add_option(
+          "--policies", options->policies,
+          "What judges, with commas, one after the other until one kills: native (the whole suite), checked and shadow (of the suite "
+          "what is in smoke as well: they cost many times as much)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"native", "checked", "shadow"}))
+      ->type_name("P[,P...]")
+      ->capture_default_str();
+  command
+      ->add_option("--budget", options->budget_minutes,
+                   "Start no further mutant after so many minutes; the same command later goes on with those that are left")
+      ->type_name("MINUTES")
+      ->check(CLI::Range(0.001, 1e6));
   command->add_option("--jobs", options->common.jobs, "Mutants at a time; default: one per core")
       ->type_name("N")
       ->check(CLI::Range(1U, 1024U));
@@ -209,9 +225,20 @@ void add_mutate(CLI::App& app, Action& action) {
   command->add_option("--markdown", options->markdown, "Write the record as Markdown")->type_name("FILE");
   command->add_flag("--list", options->list, "Print the mutants as diffs and try none");
   command->footer(
+      "examples\n"
+      "  assay mutate reduce_v1                                        all mutants, by the gate and under the policy checked\n"
+      "  assay mutate tq4_v1 --max 150 --markdown tq4.md               a sample, and a record to keep\n"
+      "  assay mutate mine.metal --family tq4 --budget 30              half an hour; the same again goes on\n"
+      "  assay mutate tq4_v1 --mutant drop_barrier:160:9:1 --policies checked\n\n"
       "score = killed / (killed + survived); equivalent and stillborn mutants do not count. Mutants that no test can tell from the\n"
-      "original stand with the reason in equivalent.toml beside the source (grammar: kernels/equivalent_mutants.h).\n"
-      "exit status 0: score reached; 1: not, or a declaration there is stale or refuted; 2, 3, 130 as ever");
+      "original stand with the reason in equivalent.toml beside the source (grammar: kernels/equivalent_mutants.h).\n\n"
+      "policies: only a verdict that is no pass kills. Shadow judges values as native does, and fails no case for its logic alone, so that "
+      "it\n"
+      "is asked on demand only.\n\n"
+      "Results are kept with the executable that judged. Which case killed a mutant is kept without it: another executable tries that\n"
+      "case first, and needs little more than one case for a mutant that is killed again.\n\n"
+      "exit status 0: score reached; 1: not, or a declaration there is stale or refuted; 5: --budget was used up before all were judged;\n"
+      "2, 3, 130 as ever");
   command->callback([options, &action] { action = [options] { return mutate(*options); }; });
 }
 

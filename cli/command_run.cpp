@@ -84,16 +84,21 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   // In a pipe they would wait for the first verdict, and be lost if none comes.
   std::fflush(stdout);
 
-  Recording recording(options, workspace.selection, notes);
+  Recording recording(options, workspace.selection, workbench, notes);
+  const std::vector<harness::Case> missing = recording.missing(cases);
+  if (recording.recorded_before() != 0) {
+    fmt::print("resumed: {} of {} cases have a verdict already\n", recording.recorded_before(), cases.size());
+    std::fflush(stdout);
+  }
   harness::Summary summary;
   std::string unfinished;
   {
-    RunWatch watch(options, cases.size(), interrupt);
+    RunWatch watch(options, missing.size(), interrupt);
     harness::Recorder recorder = recording.recorder(watch);
-    summary = harness::run_cases(cases, workbench, running, interrupt.stop(), recorder);
+    summary = harness::run_cases(missing, workbench, running, interrupt.stop(), recorder);
     unfinished = watch.describe_remarks() + watch.describe_unfinished();
   }
-  recording.finish(summary);
+  summary = recording.finish(summary);
   if (summary.finished() > 1) fmt::print("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
   fmt::print("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
   // Last, where a log that shows only the end of a test's output has it.

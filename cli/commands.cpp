@@ -6,9 +6,14 @@ void add_gate(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_triage(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 void add_mutate(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
+void add_history(CLI::App& app, Action& action);
+void add_diff(CLI::App& app, Action& action);
+void add_merge(CLI::App& app, Action& action);
 void add_fixture(CLI::App& app, Action& action);
 void add_pack(CLI::App& app, Action& action);
 void add_support(CLI::App& app, Action& action);
@@ -21,8 +26,8 @@ void add_doctor(CLI::App& app, Action& action);
 std::span<const AddCommand> all_commands() {
   // In the order of the help.
   static constexpr AddCommand commands[] = {
-      add_gate, add_run,      add_show,           add_explain, add_list,    add_mutate, add_report, add_fixture,
-      add_pack, add_dispatch, add_check_dispatch, add_support, add_quality, add_cost,   add_doctor,
+      add_gate, add_run,   add_show,    add_explain, add_triage,   add_list,           add_compare, add_mutate,  add_report, add_history,
+      add_diff, add_merge, add_fixture, add_pack,    add_dispatch, add_check_dispatch, add_support, add_quality, add_cost,   add_doctor,
   };
   return commands;
 }
@@ -42,13 +47,18 @@ const char* help_footer() {
   assay list --cases gate
   assay gate --junit gate.xml                         a report that CI systems read
   assay report                                        the newest run again, with figures per fixture and axis value
+  assay gate --resume                                 only what an interrupted run left
+  assay history 'tq4_v1/*/nwg16/*'                    what the last runs said of some cases
+  assay diff                                          what the last run broke, healed or moved against the one before
   assay quality --bits 4 5                            what storing keys and values in so few bits costs
+  assay compare tq4_v1 mine/tq4                       what a new iteration changes, and where
   assay mutate reduce_v1                              how many planted mistakes does the gate notice?
   assay cost CASE --json                              bytes and operations by source line, against the least there can be
 
 exit status
   0 all passed   1 some verdict failed   2 bad usage, environment or kernel file   3 internal error
   4 every selected case was skipped, because the kernel has no function for it
+  5 a time budget (mutate --budget) was used up before everything was judged
   130 stopped by Ctrl-C or SIGTERM, and nothing had failed (else 1): the first waits for the cases that run, the second prints the
   summary of the finished ones, names those that run, and ends at once)";
 }

@@ -258,10 +258,10 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
   if (!summary.largest_ratio_case.empty()) {
     text += fmt::format("; largest error/bound {:.3g} in {}", summary.largest_ratio, summary.largest_ratio_case);
   }
-  text += fmt::format("; executed on the simulator, schedule {}, in {:.1f} s; output digest {:016x}\n",
+  text += fmt::format("; executed on the simulator, schedule {}{}; output digest {:016x}\n",
                       options.schedule.empty() ? "forward (several simdgroups: also reverse, a quarter random; dear cases forward alone)"
                                                : options.schedule,
-                      summary.seconds, summary.digest);
+                      summary.seconds == 0 ? "" : fmt::format(", in {:.1f} s", summary.seconds), summary.digest);
   return text;
 }
 

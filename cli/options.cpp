@@ -66,6 +66,13 @@ void add_execution(CLI::App& command, Options& options) {
   command.add_option("--fp-contract", options.fp_contract, "Whether the compiler may fuse a*b+c")->check(CLI::IsMember({"off", "fast"}));
   command.add_option("--timeout", options.timeout, "Seconds after which a case is killed and its verdict is timeout; 0: none; default: 60")
       ->type_name("SECONDS");
+  command
+      .add_option(
+          "--memory", options.memory,
+          "GiB that a case may take before it is killed and its verdict is crashed; default: three quarters of the machine's, shared "
+          "by the cases that run at a time")
+      ->type_name("GIB")
+      ->check(CLI::Range(0.01, 1e6));
 }
 
 void add_running(CLI::App& command, Options& options) {
@@ -76,6 +83,10 @@ void add_running(CLI::App& command, Options& options) {
 void add_recording(CLI::App& command, Options& options) {
   command.add_option("--ledger", options.ledger, "Where verdicts and figures are recorded; `none` for nowhere; default: your own ledger")
       ->type_name("FILE");
+  command.add_flag(
+      "--resume", options.resume,
+      "Go on with the newest run of the same cases in the ledger, and run only those without a verdict; its summary and reports "
+      "cover them all. Refused if a kernel, a compiler or assay has changed since");
   command.add_option("--junit", options.junit, "Write a JUnit report")->type_name("FILE");
 }
 

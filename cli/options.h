@@ -31,17 +31,19 @@ struct Options {
   bool fail_fast = false;
   std::string ledger;  // a file, or "none"; empty: the user's own
   std::string junit;   // file to write; empty: none
+  bool resume = false;
+  double memory = 0;  // GiB per case; 0: three quarters of the machine's, shared by the jobs
 };
 
 // Which cases of which variants: --family, --kernel, --limit, --constant, --variants, --seed, --shard.
 void add_selection(CLI::App& command, Options& options);
 // What a lone --kernel file cannot say of itself: --limit, --constant.
 void add_lone(CLI::App& command, Options& options);
-// How one case is executed, and on what: --fixture, --set, --schedule, --policy, --threads, --fp-contract, --timeout.
+// How one case is executed, and on what: --fixture, --set, --schedule, --policy, --threads, --fp-contract, --timeout, --memory.
 void add_execution(CLI::App& command, Options& options);
 // How many are, and until when: --jobs, --fail-fast.
 void add_running(CLI::App& command, Options& options);
-// What is kept of it: --ledger, --junit.
+// What is kept of it: --ledger, --resume, --junit.
 void add_recording(CLI::App& command, Options& options);
 
 // "assay 0.1.0, built by Clang 19.1.7 without assertions": what --version prints.
@@ -53,6 +55,7 @@ inline constexpr int kExitFailed = 1;         // some verdict failed
 inline constexpr int kExitUsage = 2;          // bad usage, environment or kernel file
 inline constexpr int kExitInternal = 3;       // the harness itself failed
 inline constexpr int kExitSkipped = 4;        // every selected case was skipped: neither passed nor failed
+inline constexpr int kExitUnfinished = 5;     // time ran out before everything was judged: neither passed nor failed
 inline constexpr int kExitInterrupted = 130;  // stopped by Ctrl-C: neither passed nor failed, as shells report SIGINT
 
 }  // namespace assay::cli

@@ -3,14 +3,20 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "cli/files.h"
 #include "cli/workspace.h"
+#include "harness/ledger/comparable.h"
+#include "metal/compile/cache.h"
+#include "metal/compile/compiler.h"
+#include "metal/compile/process.h"
 #include "reports/junit.h"
 #include "reports/replay.h"
 
@@ -39,6 +45,27 @@ std::string machine() {
   return fmt::format("{} {} {}", name.sysname, name.release, name.machine);
 }
 
+harness::Environment environment_of(const Options& options, const harness::Workbench& workbench) {
+  harness::Environment environment;
+  environment.policy = options.policy;
+  environment.build = build_of_assay();
+  const auto asked = metal::compile::run_process({metal::compile::find_toolchain().clang.string(), "--version"});
+  environment.compiler = asked.output.substr(0, asked.output.find('\n'));
+  for (const auto& [name, prepared] : workbench.variants()) {
+    metal::compile::Hash digest;
+    digest.add(prepared.variant.description.empty() ? std::string() : read_file(prepared.variant.description));
+    for (const auto& library : prepared.libraries) {
+      digest.add(library->source_digest());
+      environment.flags = library->compile_flags();
+      environment.toolchain = library->toolchain();
+    }
+    environment.sources.push_back({name, prepared.variant.source.lexically_normal().string(), digest.hex()});
+  }
+  return environment;
+}
+
+}  // namespace
+
 // The words of this process, as the shell would take them.
 std::string command_line() {
   std::ifstream stream("/proc/self/cmdline", std::ios::binary);
@@ -49,40 +76,73 @@ std::string command_line() {
   return line;
 }
 
-void write_file(const std::string& file, const std::string& text) {
-  std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-  stream << text;
-  stream.close();
-  if (!stream) throw std::invalid_argument(fmt::format("{} cannot be written: {}", file, std::strerror(errno)));
+void write_reports(const Options& options, const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
+  if (!options.junit.empty()) write_file(options.junit, reports::junit(run, cases));
 }
 
-}  // namespace
-
-Recording::Recording(const Options& options, const harness::Selection& selection, std::vector<std::string> notes)
-    : options_(options), ledger_(open_ledger(options.ledger)) {
-  // What cannot be written later is found out now; a report of an earlier run must not be taken for this one's.
-  if (!options.junit.empty()) write_file(options.junit, "");
-  run_ = ledger_.begin({.command = command_line(),
-                        .replay_options = replay_options(options),
-                        .version = ASSAY_VERSION,
-                        .machine = machine(),
-                        .schedule = options.schedule,
-                        .seed = options.seed,
-                        .selected = selection.cases.size(),
-                        .outside_limits = selection.left_out,
-                        .notes = std::move(notes)});
-}
-
-void Recording::finish(const harness::Summary& summary) {
-  ledger_.finish(run_, summary);
-  if (!options_.junit.empty()) write_file(options_.junit, reports::junit(ledger_.run(run_), ledger_.cases(run_)));
-}
-
-std::string Recording::first_replay() const {
-  for (const harness::CaseRecord& record : ledger_.cases(run_)) {
-    if (record.status && !harness::is_success(*record.status)) return reports::replay_line(ledger_.run(run_), record);
+std::string first_replay(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
+  for (const harness::CaseRecord& record : cases) {
+    if (record.status && !harness::is_success(*record.status)) return reports::replay_line(run, record);
   }
   return {};
 }
+
+Recording::Recording(const Options& options, const harness::Selection& selection, const harness::Workbench& workbench,
+                     std::vector<std::string> notes)
+    : options_(options), ledger_(open_ledger(options.ledger)) {
+  if (options.resume && options.ledger == "none") throw std::invalid_argument("--resume needs a ledger, and --ledger none keeps none");
+  // What cannot be written later is found out now; a report of an earlier run must not be taken for this one's.
+  if (!options.junit.empty()) write_file(options.junit, "");
+  harness::RunDescription description = {
+      .command = command_line(),
+      .replay_options = replay_options(options),
+      .version = ASSAY_VERSION,
+      .machine = machine(),
+      .schedule = options.schedule,
+      .seed = options.seed,
+      .selected = selection.cases.size(),
+      .outside_limits = selection.left_out,
+      .notes = std::move(notes),
+      .shard = selection.shard.count == 1 ? std::string() : fmt::format("{}/{}", selection.shard.index + 1, selection.shard.count),
+      .selection = selection.digest,
+      .environment = environment_of(options, workbench)};
+  const std::optional<harness::RunRecord> earlier =
+      options.resume ? harness::find_run_like(ledger_, description) : std::optional<harness::RunRecord>();
+  if (!earlier) {
+    if (options.resume) fmt::print("note: ledger {} has no run of these cases: this one begins\n", ledger_.file().string());
+    run_ = ledger_.begin(description);
+    return;
+  }
+  if (const auto changed = harness::differences_of(earlier->description, description); !changed.empty())
+    throw std::invalid_argument(
+        fmt::format("run {} of ledger {} cannot be resumed, because something has changed since: {}; without --resume "
+                    "a new run begins",
+                    earlier->id, ledger_.file().string(), fmt::join(changed, "; ")));
+  ledger_.take_up(earlier->id);
+  run_ = earlier->id;
+  for (const harness::CaseRecord& record : ledger_.cases(run_)) {
+    if (record.status) recorded_.insert(record.name);
+  }
+}
+
+std::vector<harness::Case> Recording::missing(std::span<const harness::Case> cases) const {
+  std::vector<harness::Case> missing;
+  std::ranges::copy_if(cases, std::back_inserter(missing),
+                       [&](const harness::Case& about) { return !recorded_.contains(format_case(about)); });
+  return missing;
+}
+
+harness::Summary Recording::finish(const harness::Summary& summary) {
+  harness::Summary whole = summary;
+  if (!recorded_.empty()) {
+    whole = harness::summary_of(ledger_.run(run_).description.selected, ledger_.cases(run_));
+    whole.seconds = summary.seconds;
+  }
+  ledger_.finish(run_, whole);
+  write_reports(options_, ledger_.run(run_), ledger_.cases(run_));
+  return whole;
+}
+
+std::string Recording::first_replay() const { return cli::first_replay(ledger_.run(run_), ledger_.cases(run_)); }
 
 }  // namespace assay::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -220,6 +221,9 @@ harness::RunOptions run_options(const Options& options) {
   result.jobs = options.jobs == 0 ? core_count() : options.jobs;
   result.fail_fast = options.fail_fast;
   result.timeout = std::chrono::duration<double>(options.timeout);
+  constexpr double kGiB = 0x1p30;
+  const double machine = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  result.memory = static_cast<std::uint64_t>(options.memory > 0 ? options.memory * kGiB : 0.75 * machine / result.jobs);
   return result;
 }
 

@@ -13,6 +13,7 @@ namespace {
 using harness::Fate;
 using harness::JudgedMutant;
 using harness::MutationScore;
+using harness::policy_name;
 using harness::Source;
 using harness::Tally;
 
@@ -30,6 +31,47 @@ std::string killers(const MutationScore& score) {
   std::vector<std::string> parts;
   for (const auto& [status, count] : score.killers) parts.push_back(fmt::format("{} {}", to_string(status), count));
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string policies(const MutationScore& score) {
+  std::vector<std::string> parts;
+  for (const auto& [policy, count] : score.policies) parts.push_back(fmt::format("{} {}", policy_name(policy), count));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// What was not judged, by reason: a run that was cut short may have left hundreds.
+std::string unjudged_lines(const MutationScore& score) {
+  constexpr std::size_t kNamed = 3;
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const JudgedMutant& judged : score.mutants) {
+    if (judged.result.fate == Fate::unjudged) by_reason[judged.result.reason].push_back(judged.mutant.id());
+  }
+  std::string text;
+  for (auto& [reason, ids] : by_reason) {
+    const std::size_t count = ids.size();
+    if (count > kNamed) {
+      ids.resize(kNamed);
+      ids.emplace_back("...");
+    }
+    text += fmt::format("not judged, {}: {} ({})\n", reason, count, fmt::join(ids, ", "));
+  }
+  return text;
+}
+
+std::string trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  return first == std::string_view::npos ? std::string() : std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
+}
+
+// "12: 3 of 5 survived: `float S = 0;`", for lines that have any.
+std::vector<std::string> weak_lines(const Source& source, const MutationScore& score) {
+  std::vector<std::string> lines;
+  for (const auto& [line, tally] : score.by_line) {
+    if (tally.survived == 0) continue;
+    lines.push_back(
+        fmt::format("{}: {} of {} survived: {}", line, tally.survived, tally.killed + tally.survived, trimmed(source.line(line))));
+  }
+  return lines;
 }
 
 // Equivalent mutants by reason, in the order of their first.
@@ -75,9 +117,6 @@ std::string mutation_text(const MutationRun& run, const Source& source, const Mu
     text += fmt::format("survived {} after {} cases\n--- {}\n+++ mutant\n{}\n", survivor->mutant.id(), survivor->result.cases,
                         source.name(), diff_hunk(source, survivor->mutant));
   }
-  for (const JudgedMutant* judged : with_fate(score, Fate::unjudged)) {
-    text += fmt::format("not judged {}: {}\n", judged->mutant.id(), judged->result.reason);
-  }
   for (const auto& [reason, group] : by_reason(score)) {
     text += fmt::format("equivalent: {}\n", reason);
     for (const JudgedMutant* judged : group) text += fmt::format("  {}  {}\n", judged->mutant.id(), change(source, *judged));
@@ -93,16 +132,21 @@ std::string mutation_text(const MutationRun& run, const Source& source, const Mu
   }
   for (const std::string& sentence : score.stale) text += fmt::format("stale: {}\n", sentence);
   for (const std::string& sentence : score.refuted) text += fmt::format("refuted: {}\n", sentence);
-  if (!score.killers.empty()) text += fmt::format("killed by: {}\n", killers(score));
-  text += fmt::format("{}; {} cases of suite {}, executed on the simulator, in {:.1f} s\n", headline(run, score), run.cases, run.suite,
-                      run.seconds);
+  for (const std::string& line : weak_lines(source, score)) text += fmt::format("line {}\n", line);
+  if (!score.killers.empty()) text += fmt::format("killed by: {}; under policies: {}\n", killers(score), policies(score));
+  text += fmt::format("{}; {} cases of suite {} under policies {}, executed on the simulator, in {:.1f} s\n", headline(run, score),
+                      run.cases, run.suite, fmt::join(run.policies, ", "), run.seconds);
+  if (score.tally.unjudged != 0)
+    text += unjudged_lines(score) +
+            fmt::format("{} mutants are missing from the score; the same command goes on where this one ended\n", score.tally.unjudged);
   return text;
 }
 
 std::string mutation_markdown(const MutationRun& run, const Source& source, const MutationScore& score) {
   std::string text = fmt::format("# Mutants of {}\n\n{}.\n\n", run.variant, headline(run, score));
-  text += fmt::format("`{}`, {} cases of suite `{}`, executed on the simulator. Verdicts that killed: {}.\n\n", run.command, run.cases,
-                      run.suite, killers(score));
+  text += fmt::format(
+      "`{}`, {} cases of suite `{}` under the policies {}, executed on the simulator. Verdicts that killed: {}; policies: {}.\n\n",
+      run.command, run.cases, run.suite, fmt::join(run.policies, ", "), killers(score), policies(score));
   text += "| operator | killed | survived | equivalent | stillborn |\n|---|---|---|---|---|\n";
   for (const std::string_view op : harness::operator_names()) {
     const auto found = score.by_operator.find(op);
@@ -113,6 +157,8 @@ std::string mutation_markdown(const MutationRun& run, const Source& source, cons
   text += "\n## Survivors\n\n";
   const auto survivors = with_fate(score, Fate::survived);
   if (survivors.empty()) text += "None.\n";
+  for (const std::string& line : weak_lines(source, score)) text += fmt::format("- line {}\n", line);
+  if (!survivors.empty()) text += "\n";
   for (const JudgedMutant* survivor : survivors) text += fmt::format("```diff\n{}```\n\n", diff_hunk(source, survivor->mutant));
   text += "\n## Equivalent mutants\n";
   for (const auto& [reason, group] : by_reason(score)) {
@@ -123,20 +169,24 @@ std::string mutation_markdown(const MutationRun& run, const Source& source, cons
 }
 
 std::string mutation_json(const MutationRun& run, const Source& source, const MutationScore& score) {
-  nlohmann::ordered_json json = {{"variant", run.variant},
-                                 {"suite", run.suite},
-                                 {"command", run.command},
-                                 {"cases", run.cases},
-                                 {"all_mutants", run.all_mutants},
-                                 {"executed_on", "simulator"},
-                                 {"minimum_score", run.minimum_score},
-                                 {"score", score.tally.score()},
-                                 {"seconds", run.seconds},
+  nlohmann::ordered_json json = {{"variant", run.variant},       {"suite", run.suite},
+                                 {"policies", run.policies},     {"command", run.command},
+                                 {"cases", run.cases},           {"all_mutants", run.all_mutants},
+                                 {"executed_on", "simulator"},   {"minimum_score", run.minimum_score},
+                                 {"score", score.tally.score()}, {"seconds", run.seconds},
                                  {"tally", json_of(score.tally)}};
   json["operators"] = nlohmann::ordered_json::object();
   for (const auto& [op, tally] : score.by_operator) json["operators"][std::string(op)] = json_of(tally);
   json["killed_by"] = nlohmann::ordered_json::object();
   for (const auto& [status, count] : score.killers) json["killed_by"][std::string(to_string(status))] = count;
+  json["killed_under"] = nlohmann::ordered_json::object();
+  for (const auto& [policy, count] : score.policies) json["killed_under"][std::string(policy_name(policy))] = count;
+  json["lines"] = nlohmann::ordered_json::array();
+  for (const auto& [line, tally] : score.by_line) {
+    nlohmann::ordered_json entry = {{"line", line}, {"text", trimmed(source.line(line))}};
+    entry.update(json_of(tally));
+    json["lines"].push_back(std::move(entry));
+  }
   json["mutants"] = nlohmann::ordered_json::array();
   for (const JudgedMutant& judged : score.mutants) {
     nlohmann::ordered_json mutant = {{"id", judged.mutant.id()},
@@ -150,6 +200,7 @@ std::string mutation_json(const MutationRun& run, const Source& source, const Mu
                                      {"cached", judged.result.is_cached}};
     if (judged.result.fate == Fate::killed) {
       mutant["verdict"] = to_string(judged.result.verdict);
+      mutant["policy"] = policy_name(judged.result.policy);
       mutant["case"] = judged.result.case_name;
     }
     const std::string& reason = judged.equivalence.empty() ? judged.result.reason : judged.equivalence;

@@ -1,0 +1,281 @@
+// `assay compare`: two iterations of a kernel over a suite, and where their computations part.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/files.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/watch.h"
+#include "cli/workspace.h"
+#include "harness/cases/suite.h"
+#include "harness/triage/compare.h"
+#include "reports/comparison.h"
+
+namespace assay::cli {
+namespace {
+
+struct CompareOptions {
+  Options common;
+  std::string old_kernel, new_kernel;  // names or paths
+  std::string suite = "gate";
+  std::string json, markdown;
+  bool same_bits = false;
+  bool no_parting = false;
+};
+
+// Claims about a third variant are tried on so many cases, those with the least work.
+constexpr std::size_t kClaimCases = 24;
+
+struct Iteration {
+  kernels::Variant variant;
+  std::vector<std::string> notes;
+};
+
+Iteration iteration_of(const std::string& kernel, const CompareOptions& options) {
+  Options one = options.common;
+  one.words.clear();
+  Workspace ours = open_workspace(one);
+  const auto named = std::ranges::find(ours.catalogue, kernel, &kernels::Variant::name);
+  if (named != ours.catalogue.end()) {
+    if (!options.common.family.empty() && named->family != options.common.family)
+      throw std::invalid_argument(fmt::format("{} is of family {}, not of {}", kernel, named->family, options.common.family));
+    return {*named, {}};
+  }
+  if (!std::filesystem::exists(kernel))
+    throw std::invalid_argument(fmt::format("'{}' is neither a variant nor a file or directory; `assay list` names the variants", kernel));
+  one.kernel = kernel;
+  const bool is_lone = std::filesystem::is_regular_file(kernel) && std::filesystem::path(kernel).extension() != ".toml";
+  if (!is_lone) {
+    one.limits.clear();
+    one.constants.clear();
+  }
+  Workspace workspace = open_workspace(one);
+  if (is_lone) find_limits(workspace, one);
+  Iteration iteration{workspace.catalogue.front(), {}};
+  // That a variant of ours has the same name is what comparing iterations is about.
+  for (const std::string& note : workspace.notes) {
+    if (note.find("is left out") == std::string::npos) iteration.notes.push_back(note);
+  }
+  return iteration;
+}
+
+// The two in front of everything that they may borrow from, each under a name of its own.
+std::vector<kernels::Variant> catalogue_of(Iteration& before, Iteration& after, const CompareOptions& options) {
+  if (before.variant.name == after.variant.name) {
+    before.variant.name += "@old";
+    after.variant.name += "@new";
+  }
+  std::vector<kernels::Variant> catalogue = open_workspace(options.common).catalogue;
+  std::erase_if(catalogue,
+                [&](const kernels::Variant& variant) { return variant.name == before.variant.name || variant.name == after.variant.name; });
+  catalogue.insert(catalogue.begin(), {before.variant, after.variant});
+  return catalogue;
+}
+
+std::string command_of(const CompareOptions& options) {
+  std::string line = fmt::format("assay compare {} {}", shell_quoted(options.old_kernel), shell_quoted(options.new_kernel));
+  if (!options.common.family.empty()) line += fmt::format(" --family {}", options.common.family);
+  if (options.suite != CompareOptions{}.suite) line += fmt::format(" --suite {}", options.suite);
+  if (options.common.seed != 0) line += fmt::format(" --seed {}", options.common.seed);
+  if (const std::string further = replay_options(options.common); !further.empty()) line += " " + further;
+  for (const std::string& word : options.common.words) line += " " + shell_quoted(word);
+  return line;
+}
+
+class Comparison {
+ public:
+  explicit Comparison(const CompareOptions& options)
+      : options_(options), before_(iteration_of(options.old_kernel, options)), after_(iteration_of(options.new_kernel, options)) {}
+
+  int run() {
+    const auto start = std::chrono::steady_clock::now();
+    catalogue_ = catalogue_of(before_, after_, options_);
+    const harness::Pairing pairing = harness::pair_cases(
+        {harness::parse_suite(options_.suite), options_.common.words, options_.common.seed}, before_.variant, after_.variant);
+    if (pairing.pairs.empty())
+      throw std::invalid_argument(
+          fmt::format("{} and {} have no case in common: {}", before_.variant.name, after_.variant.name,
+                      pairing.only_old.empty() ? pairing.only_new.front().reason : pairing.only_old.front().reason));
+    const harness::Workbench workbench(catalogue_, prepared_cases(pairing), workbench_options(options_.common, Workspace{}));
+
+    report_.command = command_of(options_);
+    report_.suite = options_.suite;
+    report_.old_variant = before_.variant;
+    report_.new_variant = after_.variant;
+    add_notes(workbench);
+    const harness::RunOptions running = run_options(options_.common);
+    {
+      RunWatch watch(options_.common, 2 * pairing.pairs.size(), interrupt_);
+      report_.cases = harness::compare_cases(pairing.pairs, workbench, running, interrupt_.stop(), watch);
+    }
+    report_.cases.only_old.insert(report_.cases.only_old.begin(), pairing.only_old.begin(), pairing.only_old.end());
+    report_.cases.only_new.insert(report_.cases.only_new.begin(), pairing.only_new.begin(), pairing.only_new.end());
+    if (!report_.cases.stopped) look_closer(workbench, running);
+    report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+    fmt::print("{}", reports::comparison_text(report_));
+    if (!options_.json.empty()) write_file(options_.json, reports::comparison_json(report_));
+    if (!options_.markdown.empty()) write_file(options_.markdown, reports::comparison_markdown(report_));
+    return status();
+  }
+
+ private:
+  // Passes on that a run is to end, and shows nothing.
+  class Quiet final : public harness::RunListener {
+   public:
+    explicit Quiet(const InterruptGuard& interrupt) : interrupt_(interrupt) { interrupt_.start_listening(); }
+    ~Quiet() override { interrupt_.stop_listening(); }
+    Quiet(const Quiet&) = delete;
+    Quiet& operator=(const Quiet&) = delete;
+    void started(const harness::Case&) override {}
+    void finished(const harness::Verdict&, const harness::Summary&) override {}
+    bool tick() override { return !interrupt_.end_at_once(); }
+
+   private:
+    const InterruptGuard& interrupt_;
+  };
+
+  [[nodiscard]] const kernels::Variant* third_party(const kernels::Claim& claim) const {
+    if (claim.same_bits_as == before_.variant.name || claim.same_bits_as == after_.variant.name) return nullptr;
+    const auto found = std::ranges::find(catalogue_, claim.same_bits_as, &kernels::Variant::name);
+    return found == catalogue_.end() || found->family != before_.variant.family ? nullptr : &*found;
+  }
+
+  // With those that claims are about, so that everything is compiled before anything runs.
+  [[nodiscard]] std::vector<harness::Case> prepared_cases(const harness::Pairing& pairing) const {
+    std::vector<harness::Case> cases;
+    for (const harness::CasePair& pair : pairing.pairs) {
+      cases.push_back(pair.old_case);
+      cases.push_back(pair.new_case);
+      for (const kernels::Variant* claimant : {&before_.variant, &after_.variant}) {
+        for (const kernels::Claim& claim : claimant->claims) {
+          const kernels::Variant* third = third_party(claim);
+          if (third == nullptr) continue;
+          harness::Case of_third = pair.new_case;
+          of_third.variant = third->name;
+          if (harness::within_limits(*third, of_third)) cases.push_back(std::move(of_third));
+        }
+      }
+    }
+    return cases;
+  }
+
+  void add_notes(const harness::Workbench& workbench) {
+    for (const Iteration* iteration : {&before_, &after_}) {
+      report_.notes.insert(report_.notes.end(), iteration->notes.begin(), iteration->notes.end());
+      const harness::PreparedVariant& prepared = workbench.find(iteration->variant.name);
+      if (!prepared.weaker_storage.empty())
+        report_.notes.push_back(fmt::format("declared accuracy of {}: {}", iteration->variant.name, prepared.weaker_storage));
+    }
+  }
+
+  void look_closer(const harness::Workbench& workbench, const harness::RunOptions& running) {
+    Quiet quiet(interrupt_);
+    const std::atomic<bool>& stop = interrupt_.stop();
+    try_claims(workbench, running, quiet);
+    report_.costs = harness::compare_costs(report_.cases.cases, workbench, running, stop, quiet);
+    if (stop || options_.no_parting) return;
+    report_.smallest = harness::smallest_differing(report_.cases.cases, workbench, running, stop, quiet);
+    if (!report_.smallest || stop) return;
+    report_.parting = harness::part(*report_.smallest, workbench, running, quiet);
+  }
+
+  void try_claims(const harness::Workbench& workbench, const harness::RunOptions& running, Quiet& quiet) {
+    for (const bool is_new : {false, true}) {
+      const kernels::Variant& claimant = is_new ? after_.variant : before_.variant;
+      const kernels::Variant& other = is_new ? before_.variant : after_.variant;
+      for (const kernels::Claim& claim : claimant.claims) {
+        const kernels::Variant* third = third_party(claim);
+        if (claim.same_bits_as != other.name && third == nullptr) {
+          report_.notes.push_back(fmt::format("{} claims {}, and there is no such variant", claimant.name, claim.text));
+          continue;
+        }
+        if (third == nullptr) {
+          const std::vector<harness::CaseComparison> meant = harness::claimed_cases(claim, report_.cases.cases, is_new);
+          report_.claims.push_back(harness::claim_result(claim, claimant.name, meant));
+          continue;
+        }
+        const std::vector<harness::CasePair> pairs =
+            harness::claimed_pairs(claim, claimant, *third, report_.cases.cases, is_new, kClaimCases);
+        const harness::ComparedCases tried = harness::compare_cases(pairs, workbench, running, interrupt_.stop(), quiet);
+        report_.claims.push_back(harness::claim_result(claim, claimant.name, tried.cases));
+      }
+    }
+  }
+
+  [[nodiscard]] int status() const {
+    const std::vector<harness::CaseComparison>& cases = report_.cases.cases;
+    const auto any = [&](const auto& is_one) { return std::ranges::any_of(cases, is_one); };
+    if (any([](const harness::CaseComparison& one) { return one.broke(); })) return kExitFailed;
+    // A case that left no output has not shown the same bits either.
+    if (options_.same_bits && any([](const harness::CaseComparison& one) { return !one.is_compared || !one.is_same_bits; }))
+      return kExitFailed;
+    if (interrupt_.stop()) return kExitInterrupted;
+    return cases.empty() ? kExitSkipped : kExitPassed;
+  }
+
+  const InterruptGuard interrupt_;
+  const CompareOptions& options_;
+  Iteration before_, after_;
+  std::vector<kernels::Variant> catalogue_;
+  reports::ComparisonRun report_;
+};
+
+int compare(const CompareOptions& options) {
+  require_writable(options.json);
+  require_writable(options.markdown);
+  return Comparison(options).run();
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<CompareOptions>();
+  CLI::App* command = app.add_subcommand(
+      "compare",
+      "Two iterations of a kernel on the same cases: whose bits differ and by how much, what broke and what healed, whether claims hold, "
+      "costs side by side, and the first chunk and source line where the two part");
+  command->add_option("OLD", options->old_kernel, "A variant's name, a directory with a variant.toml, or a .metal file with --family")
+      ->required();
+  command->add_option("NEW", options->new_kernel, "The same")->required();
+  command->add_option("CASE", options->common.words,
+                      "Only these: names of cases, or globs over the suite's, written for either of the two variants");
+  command->add_option("--suite", options->suite, "Cases of which suite; a superseded variant is compared on all of it")
+      ->type_name("SUITE")
+      ->capture_default_str();
+  command->add_option("--family", options->common.family, "What a lone .metal file implements")->type_name("NAME");
+  add_lone(*command, options->common);
+  command->add_option("--variants", options->common.variants, "Directory to look for variants in")->type_name("DIR");
+  command->add_option("--seed", options->common.seed, "Added to the seeds of the suite's cases")->type_name("N");
+  add_execution(*command, options->common);
+  command->remove_option(command->get_option("--fixture"));
+  command->add_option("--jobs", options->common.jobs, "Cases at a time; default: one per core")
+      ->type_name("N")
+      ->check(CLI::Range(1U, 1024U));
+  command->add_flag("--same-bits", options->same_bits, "Any difference in any bit is a failure");
+  command->add_flag("--no-parting", options->no_parting, "Do not look for the line where they part");
+  command->add_option("--json", options->json, "Write everything as JSON")->type_name("FILE");
+  command->add_option("--markdown", options->markdown, "Write the comparison as Markdown, for a pull request")->type_name("FILE");
+  command->footer(R"(examples
+  assay compare tq4_v1 mine/tq4 --suite smoke
+  assay compare old.metal new.metal --family tq4 --json compare.json
+  assay compare tqhb_v1 tqhb_v2 'tqhb_v1/d256/*'
+  assay compare fwht_v1 fwht_v2 --same-bits           a change that is to change nothing
+
+exit status
+  0 no case broke: none fails with NEW that passed with OLD; 1 some did (with --same-bits: or any bit differs); 2, 3, 4, 130 as ever)");
+  command->callback([options, &action] { action = [options] { return compare(*options); }; });
+}
+
+}  // namespace assay::cli

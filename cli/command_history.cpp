@@ -1,0 +1,69 @@
+// `assay history`: the runs that a ledger remembers, or one case through them.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "harness/cases/selection.h"
+#include "harness/ledger/ledger.h"
+#include "reports/history.h"
+
+namespace assay::cli {
+namespace {
+
+struct HistoryOptions {
+  std::vector<std::string> words;
+  std::string ledger;
+  std::size_t last = 20;
+};
+
+int history(const HistoryOptions& options) {
+  const harness::Ledger ledger =
+      harness::Ledger::open_existing(options.ledger.empty() ? harness::Ledger::default_file() : std::filesystem::path(options.ledger));
+  std::vector<harness::RunRecord> runs = ledger.runs();
+  if (runs.empty()) throw harness::LedgerError(fmt::format("ledger {} holds no run", ledger.file().string()));
+  if (runs.size() > options.last) runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(options.last));
+  if (options.words.empty()) {
+    fmt::print("{}", reports::history_text(runs));
+    return kExitPassed;
+  }
+
+  std::map<std::string, std::vector<reports::CaseInRun>> past;
+  for (const harness::RunRecord& run : runs) {
+    for (harness::CaseRecord& record : ledger.cases(run.id)) {
+      const bool is_wanted =
+          std::ranges::any_of(options.words, [&](const std::string& word) { return harness::glob_match(word, record.name); });
+      if (is_wanted) past[record.name].push_back({run, std::move(record)});
+    }
+  }
+  if (past.empty())
+    throw std::invalid_argument(fmt::format("none of the last {} runs of ledger {} has a case '{}'", runs.size(), ledger.file().string(),
+                                            fmt::join(options.words, "', '")));
+  for (const auto& [name, in_runs] : past) fmt::print("{}", reports::case_history_text(name, in_runs));
+  return kExitPassed;
+}
+
+}  // namespace
+
+void add_history(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<HistoryOptions>();
+  CLI::App* command = app.add_subcommand("history", "The recorded runs, or what they said of some cases");
+  command->add_option("CASE", options->words, "Case name, or glob over recorded names");
+  command->add_option("--ledger", options->ledger, "The ledger to read; default: your own")->type_name("FILE");
+  command->add_option("--last", options->last, "How many runs to look back")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->footer(R"(examples
+  assay history
+  assay history 'tq4_v1/*/nwg16/*' --last 5
+exit status 0; 2: bad usage, no ledger, or no such case in it)");
+  command->callback([options, &action] { action = [options] { return history(*options); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,64 @@
+// `assay merge`: the runs of the shards of a job array, made one.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/options.h"
+#include "cli/recording.h"
+#include "cli/run_reference.h"
+#include "cli/watch.h"
+#include "harness/ledger/merge.h"
+
+namespace assay::cli {
+namespace {
+
+struct MergeOptions {
+  std::vector<std::string> shards;
+  Options common;  // --ledger, --junit
+};
+
+int merge(const MergeOptions& options) {
+  std::vector<NamedRun> named;
+  std::vector<harness::ShardRun> shards;
+  for (const std::string& shard : options.shards) {
+    named.push_back(find_run(shard, options.common.ledger));
+    shards.push_back({named.back().ledger.get(), named.back().run.id});
+  }
+  harness::Ledger into = harness::Ledger::open(options.common.ledger);
+  const harness::Merge merged = harness::merge_runs(shards, command_line(), into);
+  const harness::RunRecord run = into.run(merged.run);
+  const std::vector<harness::CaseRecord> cases = into.cases(merged.run);
+  write_reports(options.common, run, cases);
+
+  harness::Summary summary = harness::summary_of(run.description.selected, cases);
+  for (const std::string& note : run.description.notes) fmt::print("note: {}\n", note);
+  for (const std::string& missing : merged.missing) fmt::print("missing: {}\n", missing);
+  fmt::print("run {} of {}: {}", run.id, into.file().string(), describe_summary(summary, options.common, run.description.outside_limits));
+  if (const std::string replay = first_replay(run, cases); !replay.empty()) fmt::print("first failure again: {}\n", replay);
+  if (const int status = exit_status(summary); status != kExitPassed) return status;
+  return merged.missing.empty() ? kExitPassed : kExitFailed;
+}
+
+}  // namespace
+
+void add_merge(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<MergeOptions>();
+  CLI::App* command = app.add_subcommand("merge", "Make one run of the runs of the shards of a selection");
+  command->add_option("SHARD", options->shards, kRunReferenceHelp)->required();
+  command->add_option("--ledger", options->common.ledger, "The ledger that the whole run is added to")->type_name("FILE")->required();
+  command->add_option("--junit", options->common.junit, "Write a JUnit report of the whole run")->type_name("FILE");
+  command->footer(R"(examples
+  assay gate --shard 1/2 --ledger one.sqlite      on one machine
+  assay gate --shard 2/2 --ledger two.sqlite      on another
+  assay merge one.sqlite two.sqlite --ledger whole.sqlite
+exit status 0: every case of the whole selection passed; 1: one did not, or has no verdict; 2: bad usage, or shards of different runs)");
+  command->callback([options, &action] { action = [options] { return merge(*options); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,62 @@
+#include "cli/run_reference.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+namespace assay::cli {
+namespace {
+
+template <typename Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// How far behind the newest; nothing if `word` does not count from there.
+std::optional<std::size_t> steps_back(std::string_view word) {
+  constexpr std::string_view kLatest = "latest";
+  if (word == kLatest) return 0;
+  if (!word.starts_with("latest~")) return std::nullopt;
+  return number_of<std::size_t>(word.substr(kLatest.size() + 1));
+}
+
+bool names_a_run(std::string_view word) { return number_of<harness::RunId>(word) || steps_back(word); }
+
+harness::RunRecord look_up(const harness::Ledger& ledger, const std::string& word) {
+  if (const auto id = number_of<harness::RunId>(word)) return ledger.run(*id);
+  const std::size_t steps = steps_back(word).value();
+  const std::vector<harness::RunRecord> runs = ledger.runs();
+  if (runs.empty()) throw harness::LedgerError(fmt::format("ledger {} holds no run", ledger.file().string()));
+  if (steps >= runs.size())
+    throw harness::LedgerError(
+        fmt::format("ledger {} holds {} run{}: there is no {}", ledger.file().string(), runs.size(), runs.size() == 1 ? "" : "s", word));
+  return runs[runs.size() - 1 - steps];
+}
+
+}  // namespace
+
+NamedRun find_run(const std::string& reference, const std::string& ledger) {
+  std::string file = ledger.empty() ? harness::Ledger::default_file().string() : ledger;
+  std::string word = reference;
+  if (!names_a_run(reference)) {
+    const std::size_t colon = reference.rfind(':');
+    const bool has_run = colon != std::string::npos && names_a_run(std::string_view(reference).substr(colon + 1));
+    file = has_run ? reference.substr(0, colon) : reference;
+    word = has_run ? reference.substr(colon + 1) : "latest";
+    if (!std::filesystem::exists(file))
+      throw std::invalid_argument(fmt::format("'{}' names no run: {}, and there is no ledger {}", reference, kRunReferenceHelp, file));
+  }
+  auto opened = std::make_shared<const harness::Ledger>(harness::Ledger::open_existing(file));
+  harness::RunRecord run = look_up(*opened, word);
+  return {std::move(opened), std::move(run)};
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,59 @@
+// Two iterations of a kernel held against each other, for people (text, Markdown) and for programs (JSON).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/triage/compare.h"
+
+namespace assay::reports {
+
+inline constexpr int kComparisonVersion = 1;
+
+struct ComparisonRun {
+  std::string command;  // that repeats it
+  std::string suite;
+  kernels::Variant old_variant, new_variant;
+  harness::ComparedCases cases;
+  std::vector<harness::ClaimResult> claims;
+  harness::CostComparison costs;
+  std::optional<harness::CasePair> smallest;  // the smallest pair that differs
+  harness::PartingResult parting;             // of that
+  std::vector<std::string> notes;
+  double seconds = 0;
+};
+
+// What the two sides declare, in rows of (key, old, new); those where neither says anything are left out.
+struct DeclaredRow {
+  std::string key, old_value, new_value;
+};
+[[nodiscard]] std::vector<DeclaredRow> declared_rows(const kernels::Variant& old_variant, const kernels::Variant& new_variant);
+
+// Counters of both sides, and what any kernel needs at least where that is known.
+struct CostRow {
+  const char* name;
+  std::uint64_t before, after;
+  std::optional<std::uint64_t> least;
+};
+[[nodiscard]] std::vector<CostRow> cost_rows(const harness::CostComparison& costs);
+
+// "same bits in all 312 cases"; "other bits in 12 of 312 cases"; what a reader wants to know first.
+[[nodiscard]] std::string comparison_headline(const ComparisonRun& run);
+
+// Verdicts that changed, distances, what is declared and whether it holds, costs, and where the two part. For a terminal.
+[[nodiscard]] std::string comparison_text(const ComparisonRun& run);
+
+// The same for a pull request.
+[[nodiscard]] std::string comparison_markdown(const ComparisonRun& run);
+
+// {"format": "assay-comparison", "version", "command", "suite", "old", "new": {"variant", "source"}, "headline",
+//  "summary": {"compared", "same_bits", "other_bits", "broke", "healed", "only_old", "only_new", "skipped"},
+//  "cases": [{"old", "new", "old_status", "new_status", "old_reason", "new_reason", "old_error_over_bound", "new_error_over_bound",
+//             "same_bits"?, "elements", "differing", "ulps": {"value", "index", "old", "new"}, "bounds": {...}}],
+//  "only_old", "only_new": [{"case", "reason"}], "declared": [{"key", "old", "new"}], "claims": [...], "costs": {...},
+//  "parting": {...} or null, "notes", "stopped", "seconds"}. What is not finite is null; same_bits is null where nothing was compared.
+[[nodiscard]] std::string comparison_json(const ComparisonRun& run);
+
+}  // namespace assay::reports

@@ -1,0 +1,112 @@
+#include "reports/triage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace assay::reports {
+namespace {
+
+std::string place_of(const harness::Suspect& suspect) {
+  return fmt::format("{}:{}", std::filesystem::path(suspect.file).filename().string(), suspect.line);
+}
+
+std::string headline(const harness::Finding& finding, std::size_t number) {
+  std::string text = fmt::format("## {}. {}", number, finding.classification.kind);
+  if (!finding.classification.says.empty()) text += ": " + finding.classification.says;
+  if (!finding.suspects.empty()) text += fmt::format(" ({})", place_of(finding.suspects.front()));
+  return text + "\n\n";
+}
+
+std::string fits(const harness::Classification& classification) {
+  std::string text = "### What it looks like\n\n";
+  text += fmt::format("**{}**", classification.kind);
+  if (!classification.decided.empty()) text += ": " + classification.decided;
+  text += ".\n\n";
+  if (classification.fits.empty()) return text;
+  text +=
+      "| class | mistake | explains of the error | failing cases explained to the last bound | passing cases that it leaves alone |\n"
+      "|---|---|--:|--:|--:|\n";
+  for (const harness::Fit& fit : classification.fits) {
+    text += fmt::format("| {} | {} | {:.1f} % | {:.0f} % | {:.0f} % |\n", fit.kind, fit.says, 100 * fit.goodness, 100 * fit.exact,
+                        100 * fit.predicted);
+  }
+  return text + "\n";
+}
+
+std::string sources(const harness::Finding& finding) {
+  if (finding.suspects.empty()) return "### Source\n\nNo line could be named.\n\n";
+  std::string text = "### Source\n\n";
+  for (const harness::Suspect& suspect : finding.suspects) {
+    text += fmt::format("`{}`: {}\n\n```metal\n", place_of(suspect), suspect.why);
+    for (const std::string& line : suspect.context) text += line + "\n";
+    text += "```\n\n";
+    if (!suspect.repaired.empty()) text += fmt::format("with the difference undone:\n\n```metal\n{}\n```\n\n", suspect.repaired);
+  }
+  return text;
+}
+
+std::string worst_elements(const harness::Verdict& verdict) {
+  if (verdict.judgement.worst.empty()) return {};
+  std::string text =
+      "### Worst elements\n\n| element | row | coordinate | expected | actual | bound | error / bound |\n|--:|--:|--:|--:|--:|--:|--:|\n";
+  const std::size_t length = std::max<std::size_t>(verdict.row_length, 1);
+  for (const harness::WorstElement& element : verdict.judgement.worst) {
+    if (element.fault == harness::ElementFault::none) continue;
+    text += fmt::format(
+        "| {} | {} | {} | {:.9g} | {} | {:.3g} | {:.3g} |\n", element.index, element.index / length, element.index % length,
+        element.expected,
+        element.fault == harness::ElementFault::not_written ? std::string("never written") : fmt::format("{:.9g}", element.actual),
+        element.bound, element.ratio);
+  }
+  return text + "\n";
+}
+
+std::string list_of(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) text += fmt::format("- {}\n", sentence);
+  return text + "\n";
+}
+
+std::string finding_text(const TriagePage& page, const harness::Finding& finding, std::size_t number) {
+  const std::string minimal = harness::format_case(finding.minimal.about);
+  const std::string given = harness::format_case(finding.given.about);
+  std::string text = headline(finding, number);
+  text += fmt::format("{} failing case{} of {} share{} it.\n\n", finding.members.size(), finding.members.size() == 1 ? "" : "s",
+                      page.failing, finding.members.size() == 1 ? "s" : "");
+  text += fmt::format("### Smallest case\n\n```\n{}\n```\n\n{}: {}\n\n", page.replay(minimal), harness::to_string(finding.minimal.status),
+                      finding.minimal.reason);
+  text += minimal == given ? std::string("It was given; nothing smaller fails in the same way") : fmt::format("Found from `{}`", given);
+  text += fmt::format(" ({} cases tried).\n\n", finding.tried);
+  if (!finding.where.empty()) text += "### Where it shows\n\nIn the smallest case:\n\n" + list_of(finding.where);
+  if (!finding.where_given.empty() && minimal != given) text += "In the case it was found from:\n\n" + list_of(finding.where_given);
+  text += fits(finding.classification);
+  if (finding.split) {
+    if (const std::string logic = harness::describe_logic(*finding.split); !logic.empty())
+      text += fmt::format("Policy shadow: {}.\n\n", logic);
+  }
+  if (!finding.hazards.empty()) {
+    text += "### Hazards\n\n";
+    std::vector<std::string> hazards;
+    for (const metal::Hazard& hazard : finding.hazards) hazards.push_back(harness::hazard_text(hazard));
+    text += list_of(hazards);
+  }
+  text += sources(finding);
+  text += worst_elements(finding.minimal);
+  if (!finding.near.empty()) text += "### Cases around it\n\n" + list_of(finding.near);
+  return text;
+}
+
+}  // namespace
+
+std::string triage_markdown(const TriagePage& page, std::span<const harness::Finding> findings) {
+  std::string text =
+      fmt::format("# Triage of {}\n\n{} of {} case{} failed, {} finding{}. Executed on the simulator.\n\n", page.subject, page.failing,
+                  page.selected, page.selected == 1 ? "" : "s", findings.size(), findings.size() == 1 ? "" : "s");
+  for (const std::string& note : page.notes) text += fmt::format("note: {}\n\n", note);
+  for (std::size_t i = 0; i < findings.size(); ++i) text += finding_text(page, findings[i], i + 1);
+  return text;
+}
+
+}  // namespace assay::reports
