@@ -44,6 +44,8 @@ class TwinVariant {
     if (!more_words.empty()) name.append("/").append(more_words);
     return harness::parse_case(name, harness::find_family(variant_->family));
   }
+  [[nodiscard]] const std::vector<kernels::Variant>& catalogue() const { return catalogue_; }
+  [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] harness::Workbench prepare(const std::vector<harness::Case>& cases) const { return {catalogue_, cases, {}}; }
 
  private:

@@ -62,12 +62,14 @@ class CliInterrupt : public Cli {
     }
     return false;
   }
-  // Processes of the group, as ps sees them.
+  // Processes of the group, as ps sees them; what compiles for them is not counted.
   int group_size() const {
     int count = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
       const std::string name = entry.path().filename();
-      if (name.find_first_not_of("0123456789") == std::string::npos && getpgid(std::stoi(name)) == group_) ++count;
+      if (name.find_first_not_of("0123456789") == std::string::npos && getpgid(std::stoi(name)) == group_ &&
+          read_file(entry.path() / "comm") == "assay\n")
+        ++count;
     }
     return count;
   }

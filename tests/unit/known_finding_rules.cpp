@@ -313,20 +313,7 @@ TEST(KnownFindingSettles, ADeclaredHazardUnderCheckedExcusesADeclaredOutput) {
   EXPECT_EQ(settled(misaligned, variant, metal::Policy::checked).status, Status::known);
 }
 
-// What the policy `shadow` adds to a failure that native sees excuses nothing and accuses of nothing; what it alone sees is never known.
-TEST(KnownFindingSettles, WhatFailsUnderShadowForItsLogicAloneIsNeverKnown) {
-  Verdict logic = verdict_of(Status::failed);
-  logic.fails_by_logic_alone = true;
-  logic.reason = "logic: 1 of 2 elements";
-  for (const char* shows : {"failed", "nan", "error/bound > 1", "not_written"}) {
-    const Verdict verdict = settled(logic, variant_with("n == 33", shows), metal::Policy::shadow);
-    EXPECT_EQ(verdict.status, Status::failed) << shows;
-    EXPECT_THAT(verdict.reason, HasSubstr("should show here, and does not")) << shows;
-    EXPECT_FALSE(finding("n > 0", shows).is_shown_by(logic)) << shows;
-  }
-  EXPECT_EQ(settled(logic, variant_with("n == 34", "failed"), metal::Policy::shadow).reason, logic.reason);
-}
-
+// What the policy `shadow` adds to a failure that native sees excuses nothing and accuses of nothing.
 TEST(KnownFindingSettles, WhatIsKnownUnderNativeIsKnownUnderShadow) {
   Verdict both = with_nans();
   both.split.emplace();

@@ -42,6 +42,12 @@ Verdict failed_verdict(std::string_view name) {
   verdict.hazards.push_back({metal::HazardKind::invalid_access, "f", "it's \"wild\"", {"k.metal", 12}, metal::SourceLocation{"h.h", 3}, 7});
   verdict.digest = 0xfedcba9876543210U;
   verdict.counters.collectives = 99;
+  verdict.is_internal = true;
+  verdict.known = {"docs/FINDINGS.md#2", "other"};
+  verdict.cost = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  verdict.split.emplace();
+  verdict.split->max_rounding_ratio = 0.25;
+  verdict.split->max_logic_ratio = 0.5;
   return verdict;
 }
 
@@ -105,6 +111,15 @@ TEST(Ledger, GivesBackWhatItWasTold) {
   EXPECT_EQ(first.hazards[0].second, (metal::SourceLocation{"h.h", 3}));
   EXPECT_EQ(first.hazards[0].count, 7U);
 
+  EXPECT_TRUE(first.is_internal);
+  EXPECT_THAT(first.known, ::testing::ElementsAre("docs/FINDINGS.md#2", "other"));
+  EXPECT_EQ(first.cost, failed.cost);
+  EXPECT_EQ(first.counters.collectives, 99U);
+  EXPECT_EQ(first.rounding_ratio, 0.25);
+  EXPECT_EQ(first.logic_ratio, 0.5);
+
+  EXPECT_FALSE(cases[1].cost);
+  EXPECT_TRUE(std::isnan(cases[1].rounding_ratio));
   EXPECT_EQ(cases[1].status, Status::passed);
   EXPECT_EQ(cases[1].judgement.max_ratio, 0.25) << "the figures of passing cases are what drift is seen in";
   EXPECT_TRUE(cases[1].judgement.worst.empty());
@@ -259,7 +274,7 @@ TEST_F(LedgerOfVersion1, KeepsItsRunsWhenItIsWrittenTo) {
     ledger.started(run, verdict.about);
     ledger.record(run, verdict);
   }
-  EXPECT_EQ(version(), 2);
+  EXPECT_EQ(version(), 3);
   const Ledger again = Ledger::open(file_);
   expect_its_run(again);
   ASSERT_EQ(again.runs().size(), 2U);
@@ -267,6 +282,28 @@ TEST_F(LedgerOfVersion1, KeepsItsRunsWhenItIsWrittenTo) {
   EXPECT_EQ(added.description.outside_limits, 7U);
   EXPECT_THAT(added.description.notes, ::testing::ElementsAre("a note"));
   EXPECT_EQ(again.cases(added.id)[0].note, "another");
+}
+
+TEST(LedgerOfVersion2, IsReadWithoutAChangeAndKeepsItsRunsWhenItIsWrittenTo) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "ledger.sqlite";
+  std::ifstream dump(ASSAY_SOURCE_DIR "/tests/golden/ledger_v2.sql");
+  Database(file, Database::Mode::create).execute({std::istreambuf_iterator<char>(dump), {}});
+  const auto expect_its_run = [](const Ledger& ledger) {
+    const RunRecord run = ledger.run(1);
+    EXPECT_EQ(run.verdicts, 2U);
+    EXPECT_EQ(run.description.selection, "") << "version 2 did not note it";
+    EXPECT_TRUE(run.description.environment.sources.empty());
+    const std::vector<CaseRecord> cases = ledger.cases(1);
+    ASSERT_EQ(cases.size(), 2U);
+    EXPECT_EQ(cases[0].name, "fwht_v1/d256/h1/undo/gauss/s1");
+    EXPECT_EQ(cases[0].status, Status::passed);
+    EXPECT_FALSE(cases[0].cost);
+    EXPECT_TRUE(std::isnan(cases[0].logic_ratio));
+  };
+  expect_its_run(Ledger::open_existing(file));
+  expect_its_run(Ledger::open(file));
+  expect_its_run(Ledger::open(file));
 }
 
 TEST(Ledger, RefusesWhatIsNoLedger) {
@@ -282,7 +319,7 @@ TEST(Ledger, RefusesWhatIsNoLedger) {
   const std::filesystem::path newer = folder.path() / "newer.sqlite";
   static_cast<void>(Ledger::open(newer));
   Database(newer, Database::Mode::create).execute("PRAGMA user_version = 99");
-  EXPECT_THAT(refusal_of(newer), ::testing::AllOf(HasSubstr("version 99"), HasSubstr("versions 1 to 2")));
+  EXPECT_THAT(refusal_of(newer), ::testing::AllOf(HasSubstr("version 99"), HasSubstr("versions 1 to 3")));
 
   EXPECT_THAT(refusal_of("/proc/no/ledger.sqlite"), HasSubstr("/proc/no/ledger.sqlite"));
   EXPECT_THROW(static_cast<void>(Ledger::open_existing(folder.path() / "absent")), LedgerError);

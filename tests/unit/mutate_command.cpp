@@ -2,13 +2,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
 #include <filesystem>
-#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "tests/unit/cli_command.h"
+#include "tests/unit/own_cache.h"
 
 namespace assay {
 namespace {
@@ -18,27 +24,22 @@ using ::testing::Not;
 
 using CliMutate = Cli;
 
-// A cache of the test's own, so that what is found in it was put there by the test.
-class OwnCache {
- public:
-  explicit OwnCache(const std::filesystem::path& folder) {
-    if (const char* value = std::getenv(kName)) before_ = value;
-    setenv(kName, folder.c_str(), 1);
-  }
-  OwnCache(const OwnCache&) = delete;
-  OwnCache& operator=(const OwnCache&) = delete;
-  ~OwnCache() {
-    if (before_) {
-      setenv(kName, before_->c_str(), 1);
-    } else {
-      unsetenv(kName);
-    }
-  }
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
 
- private:
-  static constexpr const char* kName = "XDG_CACHE_HOME";
-  std::optional<std::string> before_;
-};
+// Results that are kept, whole ones only.
+std::size_t kept_results(const std::filesystem::path& cache) {
+  std::size_t count = 0;
+  std::error_code none_yet;
+  for (const auto& entry : std::filesystem::directory_iterator(cache / "assay", none_yet)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".mutant") && !name.ends_with(".tmp.mutant")) ++count;
+  }
+  return count;
+}
 
 TEST_F(CliMutate, ASampleOfReduceIsKilled) {
   const Outcome outcome = run_assay("mutate reduce_v1 --suite smoke --max 6 --seed 2");
@@ -63,6 +64,51 @@ TEST_F(CliMutate, ResultsAreKeptUntilTheSourceChanges) {
   EXPECT_THAT(read_file(json), HasSubstr("\"cached\": false")) << "another mutant, another result";
 }
 
+TEST_F(CliMutate, KilledMidwayItGoesOnWithTheRest) {
+  const OwnCache cache(folder_ / "cache");
+  const std::string json = (folder_ / "out.json").string();
+  constexpr std::size_t kMutants = 8;
+  const pid_t command = fork();
+  if (command == 0) {
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    const std::string binary = std::string(ASSAY_BINARY_DIR) + "/bin/assay";
+    execl(binary.c_str(), "assay", "mutate", "reduce_v1", "--suite", "smoke", "--policies", "native", "--max", "8", "--jobs", "1", nullptr);
+    _exit(127);
+  }
+  ASSERT_GT(command, 0);
+  // That of the original, and those of two mutants.
+  while (kept_results(folder_ / "cache") < 3 && waitpid(command, nullptr, WNOHANG) == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  kill(command, SIGKILL);
+  waitpid(command, nullptr, 0);
+  const std::size_t kept = kept_results(folder_ / "cache") - 1;
+  ASSERT_GE(kept, 2U);
+  ASSERT_LT(kept, kMutants) << "it was over before it was killed";
+
+  const Outcome rest = run_assay("mutate reduce_v1 --suite smoke --policies native --max 8 --jobs 1 --json " + json);
+  EXPECT_EQ(rest.status, 0) << rest.output;
+  EXPECT_THAT(rest.output, HasSubstr("8 mutants (a sample of "));
+  // One more may have been on its way into the cache when the command was killed.
+  const std::size_t cached = count_of(read_file(json), "\"cached\": true");
+  EXPECT_GE(cached, kept);
+  EXPECT_LE(cached, kept + 1);
+  EXPECT_EQ(count_of(read_file(json), "\"cached\": false"), kMutants - cached);
+}
+
+TEST_F(CliMutate, ABudgetEndsItAndTheSameCommandGoesOn) {
+  const OwnCache cache(folder_ / "cache");
+  const std::string arguments = "mutate reduce_v1 --suite smoke --policies native --max 5 --jobs 1";
+  const Outcome cut = run_assay(arguments + " --budget 0.001");
+  EXPECT_EQ(cut.status, 5) << cut.output;
+  EXPECT_THAT(cut.output, HasSubstr("not judged, the budget was used up: 5 ("));
+  EXPECT_THAT(cut.output, HasSubstr("5 mutants are missing from the score; the same command goes on"));
+  const Outcome whole = run_assay(arguments + " --budget 60");
+  EXPECT_EQ(whole.status, 0) << whole.output;
+  EXPECT_THAT(whole.output, Not(HasSubstr("not judged")));
+}
+
 // The kernel as it stands writes every element twice; a mutant that drops one of the two stores survives.
 TEST_F(CliMutate, ASurvivorIsShownAndFailsTheRun) {
   const std::string source = read_file(std::string(ASSAY_SOURCE_DIR) + "/kernels/variants/reduce_v1/kernel.metal");
@@ -71,7 +117,7 @@ TEST_F(CliMutate, ASurvivorIsShownAndFailsTheRun) {
   twice.replace(twice.find(store), store.size(), store + "\n" + store);
   const Outcome outcome = run_assay("mutate " + write(twice) + " --family reduce --suite smoke --mutant drop_statement:56:1:1");
   EXPECT_EQ(outcome.status, 1) << outcome.output;
-  for (const char* part : {"survived drop_statement:56:1:1 after 100 cases", "-dst4[i] = sum * inv;\n+;", "score 0.0 %"})
+  for (const char* part : {"survived drop_statement:56:1:1 after 200 cases", "-dst4[i] = sum * inv;\n+;", "score 0.0 %"})
     EXPECT_THAT(outcome.output, HasSubstr(part));
 }
 
@@ -102,6 +148,9 @@ TEST_F(CliMutate, WrongUseEndsWithStatus2AndAMessage) {
                                         {"reduce_v1 --suite everything", "everything"},
                                         {"reduce_v1 --mutant arithmetic:1:1:1", "no mutant 'arithmetic:1:1:1'"},
                                         {"reduce_v1 --max 0", "--max"},
+                                        {"reduce_v1 --policies native,nobody", "nobody"},
+                                        {"reduce_v1 --policies native,native", "'native' is there twice"},
+                                        {"reduce_v1 --budget 0", "--budget"},
                                         {"", "KERNEL"}}) {
     const Outcome outcome = run_assay(std::string("mutate ") + arguments);
     EXPECT_EQ(outcome.status, 2) << arguments << "\n" << outcome.output;

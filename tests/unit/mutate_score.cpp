@@ -47,6 +47,9 @@ TEST_F(Score, CountsKilledAgainstSurvivedOnly) {
   EXPECT_DOUBLE_EQ(result.tally.score(), 0.5);
   EXPECT_EQ(result.tally.total(), 4U);
   EXPECT_EQ(result.killers.at(Status::failed), 1U);
+  EXPECT_EQ(result.policies.at(metal::Policy::native), 1U);
+  ASSERT_EQ(result.by_line.size(), 1U);
+  EXPECT_DOUBLE_EQ(result.by_line.at(2).score(), 0.5);
   EXPECT_DOUBLE_EQ(Tally{}.score(), 1.0);
 }
 
@@ -71,7 +74,7 @@ TEST_F(Score, ADeclarationHoldsForTheLineItWasMadeFor) {
   EXPECT_THAT(unknown.stale, ElementsAre(HasSubstr("no mutant arithmetic:9:9:1 any more")));
 
   const MutationScore refuted = score(results, declare("return a + 1;", mutants_[0].id()));
-  EXPECT_THAT(refuted.refuted, ElementsAre(HasSubstr("is declared equivalent (because), but failed reduce_v1/")));
+  EXPECT_THAT(refuted.refuted, ElementsAre(HasSubstr("is declared equivalent (because), but under policy native failed reduce_v1/")));
   EXPECT_EQ(refuted.tally.killed, 3U);
 }
 
@@ -98,31 +101,46 @@ TEST_F(Score, ReportsTellTheSame) {
   reports::MutationRun run;
   run.variant = "reduce_v1";
   run.suite = "gate";
+  run.policies = {"native", "checked"};
   run.cases = 450;
   run.all_mutants = 4;
   const std::string text = reports::mutation_text(run, source_, result);
-  for (const char* part :
-       {"4 mutants of reduce_v1: 2 killed, 1 survived, 0 equivalent, 1 stillborn; score 66.7 %", "killed by: failed 1, hazard 1",
-        "survived arithmetic:2:12:1 after 7 cases", "-  return a + 1;\n+  return a - 1;", "executed on the simulator"}) {
+  for (const char* part : {"4 mutants of reduce_v1: 2 killed, 1 survived, 0 equivalent, 1 stillborn; score 66.7 %",
+                           "killed by: failed 1, hazard 1; under policies: native 2", "line 2: 1 of 3 survived: return a + 1;",
+                           "under policies native, checked", "survived arithmetic:2:12:1 after 7 cases",
+                           "-  return a + 1;\n+  return a - 1;", "executed on the simulator"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_THAT(text, Not(HasSubstr("a sample of")));
   run.all_mutants = 40;
   EXPECT_THAT(reports::mutation_text(run, source_, result), HasSubstr("4 mutants (a sample of 40)"));
   const std::string json = reports::mutation_json(run, source_, result);
-  for (const char* part : {"\"killed\": 2", "\"survived\": 1", "\"hazard\": 1", "\"fate\": \"survived\"",
-                           "\"case\": \"reduce_v1/d256/rows1/nwg1/gauss/s1\""}) {
+  for (const char* part : {"\"killed\": 2", "\"survived\": 1", "\"hazard\": 1", "\"fate\": \"survived\"", "\"text\": \"return a + 1;\"",
+                           "\"policy\": \"native\"", "\"case\": \"reduce_v1/d256/rows1/nwg1/gauss/s1\""}) {
     EXPECT_THAT(json, HasSubstr(part));
   }
   EXPECT_THAT(reports::mutation_markdown(run, source_, result), HasSubstr("```diff\n@@"));
 }
 
+TEST_F(Score, WhatIsMissingIsSaid) {
+  TrialResult missing;
+  missing.reason = "the budget was used up";
+  const MutationScore result = score({with(Fate::killed), missing, missing, missing});
+  EXPECT_DOUBLE_EQ(result.tally.score(), 1.0);
+  const std::string text = reports::mutation_text({}, source_, result);
+  EXPECT_THAT(text, HasSubstr("3 not judged; score 100.0 %"));
+  EXPECT_THAT(text, HasSubstr("not judged, the budget was used up: 3 (" + mutants_[1].id()));
+  EXPECT_THAT(text, HasSubstr("3 mutants are missing from the score; the same command goes on"));
+}
+
 TEST(TrialResult, SurvivesItsOwnText) {
   TrialResult result = with(Fate::killed, Status::timeout);
   result.slowest_seconds = 1.25;
+  result.policy = metal::Policy::checked;
   const TrialResult again = TrialResult::decode(result.encode());
   EXPECT_EQ(again.encode(), result.encode());
   EXPECT_EQ(again.verdict, Status::timeout);
+  EXPECT_EQ(again.policy, metal::Policy::checked);
   EXPECT_EQ(again.reason, result.reason);
 }
 

@@ -143,7 +143,6 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(End{"abort", [] { std::abort(); }, "worker killed by signal 6 (Aborted)"},
                       End{"last_words", speak_and_abort, "worker killed by signal 6 (Aborted): heap damaged at ?[31m 0x12"},
                       End{"signal", [] { raise(SIGXCPU); }, "worker killed by signal 24 (CPU time limit exceeded)"},
-                      End{"killed_from_outside", [] { raise(SIGKILL); }, "signal 9 (Killed), which was not sent by assay"},
                       End{"exit_handlers", [] { std::exit(0); }, "worker exited with status 0 and without a verdict"},
                       End{"exit_at_once", [] { _exit(3); }, "worker exited with status 3 and without a verdict"},
                       End{"out_of_memory", [] { throw std::bad_alloc(); }, "worker ran out of memory"},
@@ -206,6 +205,42 @@ TEST_F(WorkerProcesses, AFailureOfItsOwnIsRepeatedOnceWithoutANote) {
   EXPECT_NE(shared_->process[1], shared_->process[0]) << "the verdict is to come from a process of its own";
   EXPECT_NE(shared_->process[2], shared_->process[1]) << "a process with a hazard is not to be used again";
   EXPECT_EQ(shared_->process[3], shared_->process[2]);
+}
+
+TEST_F(WorkerProcesses, WhatSomebodyElseKilledIsRepeated) {
+  run(1, [&](const Case& about) {
+    if (shared_->executions[about.seed] < 4) raise(SIGKILL);
+    return passed(about);
+  });
+  EXPECT_EQ(verdict(0).status, Status::passed);
+  EXPECT_THAT(verdict(0).note, HasSubstr("repeated, as before it was crashed (worker killed by signal 9"));
+  EXPECT_EQ(shared_->executions[0], 4);
+}
+
+TEST_F(WorkerProcesses, WhatIsKilledEveryTimeIsCrashed) {
+  run(1, [](const Case& about) {
+    raise(SIGKILL);
+    return passed(about);
+  });
+  EXPECT_EQ(verdict(0).status, Status::crashed);
+  EXPECT_THAT(verdict(0).reason, HasSubstr("signal 9 (Killed), which was not sent by assay"));
+  EXPECT_EQ(shared_->executions[0], 4);
+}
+
+TEST_F(WorkerProcesses, AProcessThatGrowsBeyondItsMemoryIsEndedAndTheRestIsJudged) {
+  options_.memory = std::uint64_t{256} << 20;
+  run(3, [](const Case& about) {
+    std::vector<std::unique_ptr<char[]>> memory;
+    constexpr std::size_t kPiece = std::size_t{4} << 20;
+    while (about.seed == 1) {
+      memory.push_back(std::make_unique<char[]>(kPiece));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return passed(about);
+  });
+  EXPECT_EQ(verdict(1).status, Status::crashed);
+  EXPECT_THAT(verdict(1).reason, HasSubstr("beyond 0.25 GiB, the memory of a case"));
+  for (const std::size_t other : {0U, 2U}) EXPECT_EQ(verdict(other).status, Status::passed);
 }
 
 TEST_F(WorkerProcesses, AKernelThatAlwaysFailsIsExecutedOncePerCase) {

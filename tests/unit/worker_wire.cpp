@@ -64,13 +64,13 @@ Verdict full_verdict() {
                                       .max_logic_index = 36,
                                       .worst = {{37, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5}}};
   verdict.lost_shadows = {{"kernel.metal", 38}};
-  verdict.fails_by_logic_alone = true;
   verdict.stages = {{"a stage", false, true, "its reason", full_judgement()}, {"another", true, false, "", {}}};
   verdict.hazards = {
       {metal::HazardKind::invalid_access, "f", "message", {"kernel.metal", 12}, metal::SourceLocation{"other.metal", 13}, 14},
       {metal::HazardKind::dispatch_hazard, "g", "", {"kernel.metal", 1}, std::nullopt, 1}};
   verdict.remarks = {{metal::kLastHazardKind, "h", "a remark", {"kernel.metal", 3}, std::nullopt, 15}};
   verdict.counters = {21, 22, 23, 24, 25};
+  verdict.cost = {41, 42, 43, 44, 45, 46, 47, 48, 49};
   verdict.digest = 0xfedcba9876543210U;
   verdict.oracle_seconds = 0.75;
   verdict.simulator_seconds = 1.5;
@@ -137,7 +137,7 @@ TEST(VerdictWire, WhatGoesInComesOut) {
   EXPECT_EQ((std::vector<double>{split.actual, split.shadow, split.expected, split.bound, split.exact, split.exact_bound}),
             (std::vector<double>{1.5, 2.5, 3.5, 4.5, 5.5, 6.5}));
   EXPECT_EQ(got.lost_shadows, sent.lost_shadows);
-  EXPECT_TRUE(got.fails_by_logic_alone);
+  EXPECT_EQ(got.cost, sent.cost);
   ASSERT_EQ(got.stages.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(got.stages[i].name, sent.stages[i].name);
