@@ -14,23 +14,23 @@ namespace {
 std::size_t round_up(std::size_t size, std::size_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
 // Margins count from an address that is a multiple of the poison word's size.
-std::byte poison_at(std::size_t offset) { return static_cast<std::byte>(kPoisonWord >> (offset % sizeof kPoisonWord * 8)); }
+std::byte byte_of(std::uint32_t word, std::size_t offset) { return static_cast<std::byte>(word >> (offset % sizeof word * 8)); }
 
-void fill(std::byte* data, std::size_t first, std::size_t last) {
-  for (; first < last && first % sizeof kPoisonWord != 0; ++first) data[first] = poison_at(first);
-  for (; first + sizeof kPoisonWord <= last; first += sizeof kPoisonWord) std::memcpy(data + first, &kPoisonWord, sizeof kPoisonWord);
-  for (; first < last; ++first) data[first] = poison_at(first);
+void fill(std::uint32_t word, std::byte* data, std::size_t first, std::size_t last) {
+  for (; first < last && first % sizeof word != 0; ++first) data[first] = byte_of(word, first);
+  for (; first + sizeof word <= last; first += sizeof word) std::memcpy(data + first, &word, sizeof word);
+  for (; first < last; ++first) data[first] = byte_of(word, first);
 }
 
 bool is_poisoned(const std::byte* data, std::size_t first, std::size_t last) {
   for (; first < last && first % sizeof kPoisonWord != 0; ++first) {
-    if (data[first] != poison_at(first)) return false;
+    if (data[first] != byte_of(kPoisonWord, first)) return false;
   }
   for (; first + sizeof kPoisonWord <= last; first += sizeof kPoisonWord) {
     if (std::memcmp(data + first, &kPoisonWord, sizeof kPoisonWord) != 0) return false;
   }
   for (; first < last; ++first) {
-    if (data[first] != poison_at(first)) return false;
+    if (data[first] != byte_of(kPoisonWord, first)) return false;
   }
   return true;
 }
@@ -51,7 +51,7 @@ GuardedMemory::GuardedMemory(std::size_t size) : size_(size) {
   poison_margins();
 }
 
-void GuardedMemory::poison() { fill(data_, 0, size_); }
+void GuardedMemory::poison(std::uint32_t word) { fill(word, data_, 0, size_); }
 
 std::optional<std::string_view> GuardedMemory::written_margin() const {
   const std::byte* first = mapping_ + kGuardBytes;
@@ -62,8 +62,8 @@ std::optional<std::string_view> GuardedMemory::written_margin() const {
 
 void GuardedMemory::poison_margins() {
   std::byte* first = mapping_ + kGuardBytes;
-  fill(first, 0, static_cast<std::size_t>(data_ - first));
-  fill(data_, size_, round_up(size_, kAlignment));
+  fill(kPoisonWord, first, 0, static_cast<std::size_t>(data_ - first));
+  fill(kPoisonWord, data_, size_, round_up(size_, kAlignment));
 }
 
 GuardedMemory::~GuardedMemory() { munmap(mapping_, mapped_bytes_); }

@@ -8,9 +8,12 @@
 
 namespace assay::metal {
 
-// The 32-bit word that fresh device buffers and threadgroup memory are filled with: a quiet float NaN whose payload no
-// arithmetic produces; each 16-bit half (0x7fe5) is a NaN of half and a quiet NaN of bfloat as well.
+// The 32-bit word that fresh device buffers are filled with: a quiet float NaN whose payload no arithmetic produces; each 16-bit half
+// (0x7fe5) is a NaN of half and a quiet NaN of bfloat as well.
 inline constexpr std::uint32_t kPoisonWord = 0x7fe57fe5u;
+// The same for fresh threadgroup memory and for what a faulty read gets. Another payload, so that an output that was given such a value
+// does not look as if it had never been written itself.
+inline constexpr std::uint32_t kReadPoisonWord = 0x7fd57fd5u;
 
 // `size` bytes whose end (rounded up to 64 bytes) is the end of their last page. What is left of the pages on either side is the margin,
 // poisoned when made. Neither copyable nor movable.
@@ -29,8 +32,7 @@ class GuardedMemory {
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // Fills data() with kPoisonWord.
-  void poison();
+  void poison(std::uint32_t word = kPoisonWord);  // fills data() with it
 
   // Where the margin is poisoned no longer: "before" or "behind".
   [[nodiscard]] std::optional<std::string_view> written_margin() const;

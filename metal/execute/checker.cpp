@@ -277,8 +277,8 @@ std::byte* Checker::elsewhere(std::size_t bytes) {
   }
   auto* start = elsewhere_.back().get();
   start += (kAlignment - reinterpret_cast<std::uintptr_t>(start) % kAlignment) % kAlignment;
-  for (std::size_t at = 0; at < bytes; at += sizeof(kPoisonWord))
-    std::memcpy(start + at, &kPoisonWord, std::min(sizeof(kPoisonWord), bytes - at));
+  for (std::size_t at = 0; at < bytes; at += sizeof(kReadPoisonWord))
+    std::memcpy(start + at, &kReadPoisonWord, std::min(sizeof(kReadPoisonWord), bytes - at));
   return start;
 }
 

@@ -251,7 +251,7 @@ void Threadgroup::prepare(const Launch& launch) {
   for (const auto coordinate : {launch.position.x, launch.position.y, launch.position.z})
     random_state_ = next_random(random_state_) ^ coordinate;
   if (!memory_ || memory_->size() != launch.threadgroup_bytes) memory_.emplace(launch.threadgroup_bytes);
-  memory_->poison();
+  memory_->poison(kReadPoisonWord);
   if (launch.checker != nullptr) {
     launch.checker->begin_threadgroup(launch.position, {memory_->data(), launch.threadgroup_bytes}, *launch.threadgroup_offsets,
                                       *launch.threadgroup_lengths);

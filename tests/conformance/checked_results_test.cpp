@@ -99,7 +99,7 @@ TEST(CheckedResults, FaultyAccessesAreReplacedAndCounted) {
   EXPECT_EQ(outcome.hazards[1].first.line, 5U);
   EXPECT_EQ(outcome.hazards[1].count, 2U * 64);
   EXPECT_EQ(outcome.output[3], 7U);
-  EXPECT_EQ(outcome.output[4], metal::kPoisonWord);
+  EXPECT_EQ(outcome.output[4], metal::kReadPoisonWord);
   EXPECT_EQ(outcome.output[255], 63U);
 }
 
