@@ -100,7 +100,8 @@ struct LineRounding {
 struct ErrorBirth {
   SourceLocation place;
   std::string function;
-  std::string message;  // one line: place, operation, thread, value and shadow of the result and of each operand
+  std::string message;       // one line: place, operation, thread, value and shadow of the result and of each operand
+  bool is_overflow = false;  // the value is no finite number, and the shadow is one
 };
 
 // The scalar type of the numbers in a buffer.

@@ -7,6 +7,21 @@
 
 #include "metal/errors.h"
 
+// Where a flow begins: its owner and its main are on its stack.
+asm(R"(
+  .text
+  .globl assay_begin_flow
+  .hidden assay_begin_flow
+  .type assay_begin_flow, @function
+assay_begin_flow:
+  popq %rdi
+  popq %rax
+  xorl %ebp, %ebp
+  callq *%rax
+  ud2
+  .size assay_begin_flow, . - assay_begin_flow
+)");
+
 namespace assay::metal::execute {
 
 namespace {

@@ -28,8 +28,9 @@ std::uint64_t next_random(std::uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-void lane_main(boost::context::detail::transfer_t arrived) {
-  auto& lane = *static_cast<Lane*>(begun(arrived));
+void lane_main(void* owner) {
+  flow_begun();
+  auto& lane = *static_cast<Lane*>(owner);
   for (;;) {
     lane.group->threadgroup->module().entry(&lane);
     const LaneMask bit = LaneMask{1} << lane.index;

@@ -139,6 +139,7 @@ void ShadowWatch::look(const Lane& lane, std::uint32_t number, Shadowed result, 
   birth_.emplace();
   birth_->place = place(*kernel_, number);
   birth_->function = kernel_->function;
+  birth_->is_overflow = !std::isfinite(result.value) && std::isfinite(result.shadow);
   birth_->message =
       fmt::format("{}:{}: {} in thread ({}, {}, {}) of threadgroup ({}, {}, {}) gives {:.9g}, and {:.9g} without any rounding",
                   birth_->place.file, birth_->place.line, name(*kernel_, number), thread[0], thread[1], thread[2], threadgroup[0],

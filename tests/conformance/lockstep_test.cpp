@@ -110,7 +110,7 @@ kernel void test(device uint* out, uint t [[thread_index_in_threadgroup]], uint 
 })",
                                 .output_words = 64,
                                 .threadgroups = {2, 1, 1}});
-  for (const auto word : outcome.output) EXPECT_EQ(word, metal::kPoisonWord);
+  for (const auto word : outcome.output) EXPECT_EQ(word, metal::kReadPoisonWord);
 }
 
 TEST(Lockstep, VariablesInBlocksAndOfAllShapesAreSharedOncePerThreadgroup) {
