@@ -33,6 +33,7 @@ struct TriageCommand {
   std::string output;
   std::size_t most_findings = harness::TriageOptions{}.most_findings;
   double minimise_seconds = harness::TriageOptions{}.minimise_budget.count();
+  double repair_seconds = harness::TriageOptions{}.repair_budget.count();
 };
 
 class Failures final : public harness::RunListener {
@@ -129,7 +130,7 @@ void look_closer(Workspace& workspace, Options& options, harness::RunOptions& ru
 int triage(TriageCommand command) {
   require_writable(command.output);
   if (!command.ledger.empty() || !command.run.empty()) {
-    if (!command.options.words.empty()) throw std::invalid_argument("cases come from the words or from a recorded run, not from both");
+    if (!command.options.words.empty()) throw std::invalid_argument("cases come from the words or from a recorded run (--ledger, --run), not from both");
     take_run(command);
   }
   Options& options = command.options;
@@ -166,6 +167,7 @@ int triage(TriageCommand command) {
     asked.relatives = relatives_of(command, laboratory.variant().family);
     asked.most_findings = command.most_findings;
     asked.minimise_budget = std::chrono::duration<double>(command.minimise_seconds);
+    asked.repair_budget = std::chrono::duration<double>(command.repair_seconds);
     const std::vector<harness::Finding> findings = harness::triage(laboratory, of_variant, asked);
     reports::TriagePage page;
     page.subject = fmt::format("{} ({})", variant, laboratory.variant().source.string());
@@ -199,6 +201,11 @@ void add_triage(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(CLI::Range(1U, 100U));
   app_command->add_option("--minimise-seconds", command->minimise_seconds, "Time to look for the smallest case of a finding; default: 12")
+      ->type_name("S")
+      ->check(CLI::NonNegativeNumber);
+  app_command
+      ->add_option("--repair-seconds", command->repair_seconds,
+                   "Time to look for a small edit that repairs a kernel which differs from no right source; default: 90, 0: do not look")
       ->type_name("S")
       ->check(CLI::NonNegativeNumber);
   app_command->add_option("-o,--output", command->output, "Write the page to a file as well")->type_name("FILE");

@@ -42,7 +42,7 @@ std::string sources(const harness::Finding& finding) {
     text += fmt::format("`{}`: {}\n\n```metal\n", place_of(suspect), suspect.why);
     for (const std::string& line : suspect.context) text += line + "\n";
     text += "```\n\n";
-    if (!suspect.repaired.empty()) text += fmt::format("with the difference undone:\n\n```metal\n{}\n```\n\n", suspect.repaired);
+    if (!suspect.repaired.empty()) text += fmt::format("repaired:\n\n```metal\n{}\n```\n\n", suspect.repaired);
   }
   return text;
 }

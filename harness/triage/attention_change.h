@@ -20,7 +20,11 @@ struct AttentionChange {
   std::size_t lost_chunk = 0;
   enum class Twice { nothing, first_chunk, last_chunk, tail };
   Twice twice = Twice::nothing;
-  bool empty_places_count = false;  // places of the last chunk behind the end score 0 and have a value of 0
+  // Places of the last chunk behind the end, with score 0 and a value of 0. One counts that shares a pair with the last key: n is odd.
+  enum class EmptyPlaces { ignored, pair_counts, first_counts, all_count };
+  EmptyPlaces empty_places = EmptyPlaces::ignored;
+  enum class Only { always, causal, windowed };  // the change is made with this mask of decode attention alone
+  Only only = Only::always;
   // Of an additive mask, in dense attention.
   enum class Mask {
     as_given,

@@ -246,6 +246,21 @@ bool AttentionModel::sees(const AttentionChange& change, const Row& row, std::si
   return is_decode() ? sees_slot(change, slot) : sees_masked(change, row, slot, bias);
 }
 
+std::size_t AttentionModel::empty_places(const AttentionChange& change, std::size_t behind) const {
+  using enum AttentionChange::EmptyPlaces;
+  if (is_decode() && change.mask == AttentionChange::Mask::hidden_count) return behind;
+  switch (change.empty_places) {
+    case pair_counts:
+      return length_ % 2;
+    case first_counts:
+      return std::min<std::size_t>(behind, 1);
+    case all_count:
+      return behind;
+    default:
+      return 0;
+  }
+}
+
 AttentionChunks AttentionModel::chunks_of(const AttentionChange& change, const Row& row, const double* query, const double* keys) const {
   using Lost = AttentionChange::Lost;
   using Twice = AttentionChange::Twice;
@@ -273,14 +288,26 @@ AttentionChunks AttentionModel::chunks_of(const AttentionChange& change, const R
     }
     if (!any) {
       chunks[c].clear();
-    } else if ((change.empty_places_count || hidden_count) && is_last && ragged) {
-      for (std::size_t place = length_; place < count * chunk_; ++place) chunks[c].push_back({0, 0.0, 1.0, true});
+    } else if (is_last) {
+      chunks[c].insert(chunks[c].end(), empty_places(change, count * chunk_ - length_), {0, 0.0, 1.0, true});
     }
   }
   return chunks;
 }
 
-std::vector<double> AttentionModel::evaluate(const AttentionChange& change) const {
+bool AttentionModel::applies(const AttentionChange& change) const {
+  switch (change.only) {
+    case AttentionChange::Only::causal:
+      return is_decode() && shape_.mask_type == oracles::MaskType::causal;
+    case AttentionChange::Only::windowed:
+      return is_decode() && shape_.mask_type == oracles::MaskType::sliding_window;
+    default:
+      return true;
+  }
+}
+
+std::vector<double> AttentionModel::evaluate(const AttentionChange& asked) const {
+  const AttentionChange change = applies(asked) ? asked : AttentionChange{};
   const std::vector<double> q = queries_of(change);
   std::vector<double> edited_keys;
   std::vector<double> edited_values;

@@ -46,6 +46,10 @@ class AttentionModel final : public Model {
   [[nodiscard]] bool sees(const AttentionChange& change, const Row& row, std::size_t slot, double& bias) const;
   [[nodiscard]] bool sees_slot(const AttentionChange& change, std::size_t slot) const;
   [[nodiscard]] bool sees_masked(const AttentionChange& change, const Row& row, std::size_t key, double& bias) const;
+  // How many of the places behind the last key in its chunk count.
+  [[nodiscard]] std::size_t empty_places(const AttentionChange& change, std::size_t behind) const;
+  // Whether the change is made at all in this case.
+  [[nodiscard]] bool applies(const AttentionChange& change) const;
   [[nodiscard]] AttentionChunks chunks_of(const AttentionChange& change, const Row& row, const double* query, const double* keys) const;
   [[nodiscard]] StoredSide stored(bool of_keys) const;
   [[nodiscard]] std::vector<double> decoded(const CacheEdit& edit, bool of_keys) const;

@@ -94,7 +94,8 @@ struct Candidate {
   const Mistake* mistake = nullptr;
   std::vector<double> parts;
   std::size_t exact = 0, predicted = 0, passing = 0;
-  std::optional<double> factor;
+  std::optional<double> factor;  // of the first case
+  bool factor_varies = false;    // other cases took another
 
   [[nodiscard]] double goodness() const {
     double sum = 0;
@@ -110,7 +111,9 @@ struct Candidate {
     constexpr double of_passing = 0.2;
     constexpr double of_rank = 0.005;
     constexpr double of_factor = 0.02;
-    return goodness() + of_exact * exact_part() + of_passing * predicted_part() - of_rank * mistake->rank - (factor ? of_factor : 0.0);
+    constexpr double of_many_factors = 0.2;  // a number fitted to each case explains much without being the reason
+    const double assumed = !factor ? 0.0 : factor_varies ? of_many_factors : of_factor;
+    return goodness() + of_exact * exact_part() + of_passing * predicted_part() - of_rank * mistake->rank - assumed;
   }
 };
 
@@ -120,6 +123,8 @@ void try_on(Candidate& candidate, const Specimen& specimen) {
   if (mistake.factors) {
     factor = find_factor(mistake, specimen, candidate.factor);
     if (!candidate.factor) candidate.factor = factor;
+    constexpr double same = 1e-3;
+    if (std::abs(factor - *candidate.factor) > same * std::abs(factor)) candidate.factor_varies = true;
   }
   const Explained explained = explained_by(*specimen.observation, mistake.predict(*specimen.model, factor));
   candidate.parts.push_back(explained.part);
@@ -292,6 +297,12 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
            race != nullptr ? race->message : "output bits depend on the order of simdgroups");
     return result;
   }
+  const metal::Hazard* unset = find(evidence, [](metal::HazardKind kind) { return kind == uninitialised_read; });
+  // NaN explain any factor and any lost key: where they come from is known.
+  if (unset != nullptr && faults.not_a_number * 2 > faults.faulty) {
+    decide(result, mistake::kUninitialised, "memory is read that nobody has written", unset->message);
+    return result;
+  }
   if (faults.unwritten < faults.faulty) result.fits = fits_of(failing, passing, shelf);
   // A class that only says that nothing in the table has a name for it.
   const auto named = std::ranges::find_if(result.fits, [](const Fit& fit) { return fit.kind != mistake::kUnknown; });
@@ -309,7 +320,6 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     decide(result, mistake::kBounds, "something is written where nothing may be", evidence.reason);
     return result;
   }
-  const metal::Hazard* unset = find(evidence, [](metal::HazardKind kind) { return kind == uninitialised_read; });
   if (unset != nullptr || contains("depends on what the cache held before")) {
     decide(result, mistake::kUninitialised, "memory is read that nobody has written", unset != nullptr ? unset->message : evidence.reason);
     return result;

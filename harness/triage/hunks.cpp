@@ -90,6 +90,8 @@ std::optional<std::vector<std::pair<std::size_t, std::size_t>>> common_tokens(co
   return std::nullopt;
 }
 
+bool ends_statement(std::string_view token) { return token == ";" || token == "{" || token == "}"; }
+
 std::uint32_t line_at(std::string_view text, std::size_t offset) {
   return static_cast<std::uint32_t>(1 + std::ranges::count(text.substr(0, offset), '\n'));
 }
@@ -116,8 +118,9 @@ std::optional<std::vector<Hunk>> hunks_between(std::string_view source, std::str
       if (next_b > in_b) hunk.other = std::string(other.substr(b[in_b].offset, end_of(b, next_b - 1) - b[in_b].offset));
       hunk.line = line_at(source, hunk.begin);
       hunk.last_line = line_at(source, hunk.end);
-      // What is missing between two lines was on one of its own.
-      if (next_a == in_a && next_a < a.size() && line_at(source, a[next_a].offset) > hunk.line + 1) ++hunk.line, ++hunk.last_line;
+      // What is missing behind a whole statement would begin on the line below it.
+      const bool is_missing = next_a == in_a && in_a > 0 && next_a < a.size();
+      if (is_missing && ends_statement(a[in_a - 1].text) && line_at(source, a[next_a].offset) > hunk.line) ++hunk.line, ++hunk.last_line;
       hunks.push_back(std::move(hunk));
     }
     in_a = next_a + 1;

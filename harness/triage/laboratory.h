@@ -1,6 +1,7 @@
 // Where triage tries cases of one variant: verdicts from processes of their own, and outputs once a case is known to do no harm.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <map>
@@ -60,6 +61,8 @@ class Laboratory {
 
   // The same variant with another source in place of its own.
   [[nodiscard]] Laboratory with_source(const std::filesystem::path& source) const;
+  // No case is waited for longer than this; > 0.
+  void set_patience(std::chrono::duration<double> longest) { options_.run.timeout = std::min(options_.run.timeout, longest); }
 
   [[nodiscard]] std::size_t runs() const { return runs_; }
 

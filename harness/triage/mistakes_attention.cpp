@@ -59,6 +59,15 @@ void add_visibility(Table& table) {
   table.add(mistake::kOldest, "the oldest position that the query sees is lost", [](Change& c) { c.lost = Lost::oldest_visible; }, 1);
   table.add(mistake::kOldest, "slot 0 is lost", [](Change& c) { c.lost = Lost::first_slot; }, 2);
   table.add(mistake::kNewest, "the last slot is lost", [](Change& c) { c.lost = Lost::last_slot; }, 1);
+  for (const auto& [only, how] : {std::pair{Change::Only::causal, "a causal"}, {Change::Only::windowed, "a windowed"}}) {
+    table.add(
+        mistake::kNewest, std::string("the newest key is lost, but only with ") + how + " mask",
+        [chosen = only](Change& c) {
+          c.lost = Lost::newest;
+          c.only = chosen;
+        },
+        1);
+  }
 }
 
 void add_masks(Table& table) {
@@ -105,7 +114,15 @@ void add_keys(Table& table) {
       mistake::kChunk, "the stride over chunks leaves out the number of simdgroups",
       [](Change& c) { c.order = Change::Order::stride_without_simdgroups; }, 1);
   table.add(mistake::kChunk, "the stride over chunks is one too large", [](Change& c) { c.order = Change::Order::stride_one_more; }, 2);
-  table.add(mistake::kMask, "places behind the last key count with a score of 0", [](Change& c) { c.empty_places_count = true; }, 1);
+  using EmptyPlaces = Change::EmptyPlaces;
+  table.add(
+      mistake::kMask, "places behind the last key count with a score of 0", [](Change& c) { c.empty_places = EmptyPlaces::all_count; }, 1);
+  table.add(
+      mistake::kMask, "the first place behind the last key counts with a score of 0",
+      [](Change& c) { c.empty_places = EmptyPlaces::first_counts; }, 1);
+  table.add(
+      mistake::kMask, "the place that shares a pair with the last key counts with a score of 0",
+      [](Change& c) { c.empty_places = EmptyPlaces::pair_counts; }, 1);
 }
 
 void add_heads(Table& table) {

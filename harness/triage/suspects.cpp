@@ -18,12 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_text(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw kernels::VariantError(fmt::format("{}: cannot be read", file.string()));
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
 // Where the compiler finds the text, with the neighbours that the original could include.
 fs::path write_source(const fs::path& home, const std::string& text) {
   const metal::compile::Cache cache({});
@@ -52,11 +46,22 @@ std::size_t changed_bytes(const std::vector<Hunk>& hunks) {
   return bytes;
 }
 
-// The lines of the hunk, from the first's beginning to the last's end, as the other source has them.
-std::string repaired_lines(std::string_view text, const Hunk& hunk) {
-  const std::size_t start = hunk.begin == 0 ? 0 : text.rfind('\n', hunk.begin - 1) + 1;
-  const std::size_t end = std::min(text.find('\n', hunk.end), text.size());
-  return std::string(text.substr(start, hunk.begin - start)) + hunk.other + std::string(text.substr(hunk.end, end - hunk.end));
+// The lines of these hunks, from the first's beginning to the last's end, as the other source has them.
+std::string repaired_lines(std::string_view text, std::vector<Hunk> hunks) {
+  const std::size_t start = hunks.front().begin == 0 ? 0 : text.rfind('\n', hunks.front().begin - 1) + 1;
+  const std::size_t end = std::min(text.find('\n', hunks.back().end), text.size());
+  for (Hunk& hunk : hunks) hunk.begin -= start, hunk.end -= start;
+  return undone(text.substr(start, end - start), hunks);
+}
+
+// In their order, those that touch each other's lines together.
+std::vector<std::vector<Hunk>> by_lines(const std::vector<Hunk>& hunks) {
+  std::vector<std::vector<Hunk>> groups;
+  for (const Hunk& hunk : hunks) {
+    if (groups.empty() || groups.back().back().last_line < hunk.line) groups.emplace_back();
+    groups.back().push_back(hunk);
+  }
+  return groups;
 }
 
 struct Relative {
@@ -79,6 +84,12 @@ std::vector<Relative> relatives_of(const std::string& text, const kernels::Varia
 
 }  // namespace
 
+std::string read_text(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw kernels::VariantError(fmt::format("{}: cannot be read", file.string()));
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
 Laboratory with_text(const Laboratory& laboratory, const std::string& text) {
   return laboratory.with_source(write_source(laboratory.variant().source, text));
 }
@@ -100,15 +111,16 @@ Blame blame_differences(const Laboratory& laboratory, std::span<const Case> case
         text, relative.hunks, [&](const std::string& candidate) { return passes_all(laboratory, candidate, cases); },
         options.most_compilations);
     if (guilty.empty()) continue;
-    for (const Hunk& hunk : guilty) {
+    const std::vector<std::vector<Hunk>> places = by_lines(guilty);
+    for (const std::vector<Hunk>& hunks : places) {
       blamed.suspects.push_back(
           {.file = source.string(),
-           .line = hunk.line,
+           .line = hunks.front().line,
            .why = fmt::format("undoing {} from {} makes the failing cases pass",
-                              guilty.size() == 1 ? "this difference" : fmt::format("these {} differences", guilty.size()),
+                              places.size() == 1 ? "this difference" : fmt::format("the differences at these {} places", places.size()),
                               relative.file.string()),
            .context = {},
-           .repaired = repaired_lines(text, hunk)});
+           .repaired = repaired_lines(text, hunks)});
     }
     blamed.repaired = undone(text, guilty);
     return blamed;
@@ -127,7 +139,10 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
         std::ranges::any_of(suspects, [&](const Suspect& known) { return known.file == suspect.file && known.line == suspect.line; });
     if (!is_known) suspects.push_back(std::move(suspect));
   };
-  for (const metal::Hazard& hazard : finding.hazards) {
+  // Without watching, a fault is known to a function and no closer.
+  std::vector<metal::Hazard> hazards = finding.hazards;
+  order_by(hazards, [](const metal::Hazard& hazard) { return hazard.kind == metal::HazardKind::invalid_access ? 1 : 0; });
+  for (const metal::Hazard& hazard : hazards) {
     add(hazard.first, fmt::format("{}: {}", metal::to_string(hazard.kind), hazard.message));
     if (hazard.second) add(*hazard.second, fmt::format("the other party of the {}", metal::to_string(hazard.kind)));
   }
@@ -141,11 +156,15 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   constexpr std::size_t few = 4;
   asked.most_lines = finding.classification.kind == mistake::kHalf ? few : 0;
   const Explanation explanation = explain_case(*prepared, finding.minimal.about, options, asked);
+  // Where a right number is rounded says nothing about a wrong one.
+  const bool is_wrong_unrounded = explanation.logic > explanation.rounding;
   for (const LineContribution& line : explanation.lines) {
+    if (is_wrong_unrounded) break;
     add(line.rounding.place, fmt::format("what this line rounds away moves the output by {:.3g} of its bound", line.contribution));
     break;
   }
-  if (explanation.birth) add(explanation.birth->place, explanation.birth->message);
+  if (explanation.birth && (explanation.birth->is_overflow || !is_wrong_unrounded))
+    add(explanation.birth->place, explanation.birth->message);
   return suspects;
 }
 

@@ -121,6 +121,11 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
       if (must_pass.size() <= more && !(observation.about == finding.minimal.about)) must_pass.push_back(observation.about);
     }
     Blame blamed = blame_differences(laboratory, must_pass, options);
+    if (blamed.suspects.empty() && finding.hazards.empty()) {
+      std::vector<Case> stays;
+      for (const Observation& observation : nearby.passing) stays.push_back(observation.about);
+      blamed = blame_small_edits(laboratory, finding.classification.kind, must_pass, stays, options.repair_budget);
+    }
     finding.suspects = std::move(blamed.suspects);
     for (Suspect& suspect : observed_suspects(laboratory, finding, finding.suspects.empty()))
       finding.suspects.push_back(std::move(suspect));

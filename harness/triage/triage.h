@@ -43,6 +43,8 @@ struct TriageOptions {
   std::chrono::duration<double> minimise_budget = std::chrono::seconds(12);
   std::size_t most_findings = 4;
   std::size_t most_compilations = 24;  // to blame a difference
+  // To look for a small edit that repairs what differs from no right source; 0: not at all.
+  std::chrono::duration<double> repair_budget = std::chrono::seconds(90);
 };
 
 // `failures` are verdicts of the laboratory's variant, none of them a success. Findings in the order of their first members.

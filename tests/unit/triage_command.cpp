@@ -51,6 +51,17 @@ TEST_F(TriageCommand, WritesAPageWithClassSmallestCaseAndLine) {
   EXPECT_THAT(outcome.output, HasSubstr(read_file(folder_ / "page.md")));
 }
 
+// The kernel has no relative among ours; the way back from the mistake is one of the edits that mutation makes.
+TEST_F(TriageCommand, NamesTheLineThatASmallEditRepairs) {
+  const std::string mine = with("order + a.sliding_window >= a.kv_seq_len", "order + a.sliding_window > a.kv_seq_len");
+  const std::string command = "triage kernel/d256/h1x1/kv65c65/ring0/win33/nwg1/gauss/s1 --kernel " + mine +
+                              " --family tq4 --set tile=32 --set temperature=1 --repair-seconds ";
+  const Outcome outcome = run_assay(command + "300");
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("window-off-by-one"), HasSubstr("kernel.metal:35`: this small edit makes the"),
+                                    HasSubstr("repaired:"), HasSubstr("return order + a.sliding_window >= a.kv_seq_len;")));
+  EXPECT_THAT(run_assay(command + "0").output, HasSubstr("No line could be named."));
+}
+
 TEST_F(TriageCommand, SeesARaceThatChangesNoNumber) {
   const std::string kernel = std::string(ASSAY_SOURCE_DIR) + "/tests/kernels/reduce_without_barrier.metal";
   const Outcome outcome = run_assay("triage reduce_v1/d256/rows2/nwg2/gauss/s1 --schedule forward --family reduce --kernel " + kernel);
@@ -75,6 +86,18 @@ TEST(TriageHunks, AreUndoneToTheOtherSource) {
   const auto same = harness::hunks_between(harness::undone(wrong, *hunks), right);
   ASSERT_TRUE(same);
   EXPECT_THAT(*same, IsEmpty());
+}
+
+TEST(TriageHunks, AMissingStatementIsMissedOnTheLineBelow) {
+  const std::string right = "int f() {\n  int s = 0;\n  s += 1;\n  return s;\n}\n";
+  const auto statement = harness::hunks_between("int f() {\n  int s = 0;\n  return s;\n}\n", right);
+  ASSERT_TRUE(statement);
+  ASSERT_THAT(*statement, SizeIs(1));
+  EXPECT_EQ(statement->front().line, 3U);
+  const auto operand = harness::hunks_between("int f() {\n  int s = 0\n;  s += 1;\n  return;\n}\n", right);
+  ASSERT_TRUE(operand);
+  ASSERT_THAT(*operand, SizeIs(1));
+  EXPECT_EQ(operand->front().line, 4U);
 }
 
 TEST(TriageHunks, OnlyTheGuiltyOneIsBlamed) {

@@ -1,0 +1,133 @@
+// Mistakes are small: one of the edits that mutation makes, or its opposite, may undo one. They are tried in the order in which they are
+// likely to, compiled several at a time, until one makes every failing case pass and breaks none.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "harness/mutate/mutant.h"
+#include "harness/mutate/operators.h"
+#include "harness/mutate/source.h"
+#include "harness/triage/ordered.h"
+#include "harness/triage/suspects.h"
+
+namespace assay::harness {
+namespace {
+
+using Words = std::span<const std::string_view>;
+
+// Operators of harness/mutate and the opposites below, by what they change.
+constexpr std::array<std::string_view, 8> kLimits = {"relation", "plus_one",  "minus_one", "drop_constant",
+                                                     "logic",    "condition", "min_max",   "step"};
+constexpr std::array<std::string_view, 9> kPlaces = {"arithmetic", "remainder",    "other_index", "swap_indices", "bits",
+                                                     "twice",      "drop_operand", "plus_one",    "drop_constant"};
+constexpr std::array<std::string_view, 5> kAmounts = {"drop_operand", "arithmetic", "twice", "sign", "swap_arguments"};
+// What repairs nothing: nobody forgets to leave something out by a thousandth.
+constexpr std::array<std::string_view, 2> kNever = {"float_constant", "drop_barrier"};
+
+bool is_among(std::string_view word, Words words) { return std::ranges::find(words, word) != words.end(); }
+
+Words likely_operators(std::string_view kind) {
+  using namespace mistake;
+  if (is_among(kind, std::array{kWindow, kRing, kNewest, kOldest, kChunk, kWorkgroup, kSimdgroup, kMask, kMaximum, kNotWritten}))
+    return kLimits;
+  if (is_among(kind, std::array{kNorm, kHead, kNibbles, kCodebook, kSigns})) return kPlaces;
+  if (is_among(kind, std::array{kScale, kUnnormalised, kRescale, kRounding})) return kAmounts;
+  return kLimits;  // what goes wrong most often
+}
+
+// What no mutant is: the ways back from some.
+std::vector<Edit> opposite_edits(const Source& source) {
+  std::vector<Edit> edits;
+  for (const SourcePiece& piece : source.pieces()) {
+    for (const SourceToken& token : piece.tokens) {
+      const auto replace = [&](std::string_view op, std::string text) {
+        edits.push_back({op, token.offset, token.text.size(), std::move(text)});
+      };
+      if (token.is("/")) replace("remainder", "%");
+      if (plus_one(token.text).empty()) continue;
+      replace("minus_one", fmt::format("({} - 1)", token.text));
+      replace("twice", fmt::format("({} * 2)", token.text));
+      replace("twice", fmt::format("({} / 2)", token.text));
+    }
+  }
+  return edits;
+}
+
+// The likeliest first.
+std::vector<Edit> edits_to_try(const Source& source, std::string_view kind) {
+  std::vector<Edit> edits = opposite_edits(source);
+  for (Mutant& mutant : make_mutants(source)) edits.push_back({mutant.op, mutant.offset, mutant.length, std::move(mutant.replacement)});
+  std::erase_if(edits, [](const Edit& edit) { return is_among(edit.op, kNever); });
+  const Words likely = likely_operators(kind);
+  const auto behind_all = static_cast<double>(source.text().size());
+  order_by(edits, [&](const Edit& edit) { return static_cast<double>(edit.offset) + (is_among(edit.op, likely) ? 0.0 : behind_all); });
+  return edits;
+}
+
+std::string edited(const std::string& text, const Edit& edit) {
+  return text.substr(0, edit.offset) + edit.replacement + text.substr(edit.offset + edit.length);
+}
+
+std::string trimmed(std::string_view line) {
+  const std::size_t first = std::min(line.find_first_not_of(" \t"), line.size());
+  return std::string(line.substr(first, line.find_last_not_of(" \t") + 1 - first));
+}
+
+// Laboratories of the edited sources, with the functions of `about` compiled.
+std::vector<Laboratory> compiled(const Laboratory& laboratory, std::span<const std::string> texts, const Case& about) {
+  // An edit may make an endless loop of anything.
+  constexpr std::chrono::duration<double> patience = std::chrono::seconds(2);
+  std::vector<Laboratory> laboratories;
+  for (const std::string& text : texts) {
+    laboratories.push_back(with_text(laboratory, text));
+    laboratories.back().set_patience(patience);
+  }
+  std::atomic<std::size_t> next = 0;
+  const auto compile = [&] {
+    for (std::size_t i = next++; i < laboratories.size(); i = next++) static_cast<void>(laboratories[i].prepared(about));
+  };
+  std::vector<std::jthread> helpers;
+  for (unsigned i = 1; i < std::max(1U, std::thread::hardware_concurrency()); ++i) helpers.emplace_back(compile);
+  compile();
+  return laboratories;
+}
+
+}  // namespace
+
+Blame blame_small_edits(const Laboratory& laboratory, std::string_view kind, std::span<const Case> failing, std::span<const Case> passing,
+                        std::chrono::duration<double> budget) {
+  const auto start = std::chrono::steady_clock::now();
+  const Source source(read_text(laboratory.variant().source), laboratory.variant().source.string());
+  const std::vector<Edit> edits = edits_to_try(source, kind);
+  const std::size_t batch = 4 * std::max(1U, std::thread::hardware_concurrency());
+  for (std::size_t first = 0; first < edits.size() && std::chrono::steady_clock::now() - start < budget; first += batch) {
+    const std::span<const Edit> some = std::span(edits).subspan(first, std::min(batch, edits.size() - first));
+    std::vector<std::string> texts;
+    for (const Edit& edit : some) texts.push_back(edited(source.text(), edit));
+    std::vector<Laboratory> repaired = compiled(laboratory, texts, failing.front());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const auto passes = [&](const Case& about) { return repaired[i].verdict(about).status == Status::passed; };
+      if (!std::ranges::all_of(failing, passes) || !std::ranges::all_of(passing, passes)) continue;
+      const std::uint32_t line = source.place(some[i].offset).line;
+      const Source after(texts[i], source.name());
+      Blame blamed;
+      blamed.repaired = texts[i];
+      blamed.suspects.push_back(
+          {.file = source.name(),
+           .line = line,
+           .why = fmt::format("this small edit makes the {} failing and {} passing cases around it pass ({} edits tried)", failing.size(),
+                              passing.size(), first + i + 1),
+           .context = {},
+           .repaired = trimmed(after.line(line))});
+      return blamed;
+    }
+  }
+  return {};
+}
+
+}  // namespace assay::harness
