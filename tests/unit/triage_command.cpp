@@ -57,7 +57,7 @@ TEST_F(TriageCommand, NamesTheLineThatASmallEditRepairs) {
   const std::string command = "triage kernel/d256/h1x1/kv65c65/ring0/win33/nwg1/gauss/s1 --kernel " + mine +
                               " --family tq4 --set tile=32 --set temperature=1 --repair-seconds ";
   const Outcome outcome = run_assay(command + "300");
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("window-off-by-one"), HasSubstr("kernel.metal:35`: this small edit makes the"),
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("window-off-by-one"), HasSubstr("kernel.metal:33`: this small edit makes the"),
                                     HasSubstr("repaired:"), HasSubstr("return order + a.sliding_window >= a.kv_seq_len;")));
   EXPECT_THAT(run_assay(command + "0").output, HasSubstr("No line could be named."));
 }
