@@ -130,7 +130,8 @@ void look_closer(Workspace& workspace, Options& options, harness::RunOptions& ru
 int triage(TriageCommand command) {
   require_writable(command.output);
   if (!command.ledger.empty() || !command.run.empty()) {
-    if (!command.options.words.empty()) throw std::invalid_argument("cases come from the words or from a recorded run (--ledger, --run), not from both");
+    if (!command.options.words.empty())
+      throw std::invalid_argument("cases come from the words or from a recorded run (--ledger, --run), not from both");
     take_run(command);
   }
   Options& options = command.options;
