@@ -175,9 +175,11 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
   find_limits(workspace, options);
   for (const std::string& word : of_files ? words_for(workspace.captured, std::span(&user, 1)) : words) {
     const std::string_view named = harness::variant_of(word);
-    const bool other = named != user.name && std::ranges::any_of(workspace.catalogue, [&](const kernels::Variant& variant) {
-                         return variant.name == named && variant.family == user.family;
-                       });
+    // Cases of another variant of the family, or of the family, are asked of the user's.
+    const bool other =
+        named != user.name && (named == user.family || std::ranges::any_of(workspace.catalogue, [&](const kernels::Variant& variant) {
+                                 return variant.name == named && variant.family == user.family;
+                               }));
     request.words.push_back(other ? user.name + word.substr(named.size()) : word);
   }
   workspace.selection = harness::select_cases(request, std::span(&user, 1));

@@ -370,6 +370,10 @@ Variant variant_from_path(const fs::path& path, std::string_view family) {
     return variant;
   }
   if (family.empty()) {
+    if (const fs::path beside = file.parent_path() / "variant.toml"; fs::is_regular_file(beside)) {
+      Variant variant = read_variant(beside);
+      if (fs::equivalent(variant.source, file)) return variant;
+    }
     std::vector<std::string_view> names;
     for (const FamilyContract& contract : family_contracts()) names.push_back(contract.name);
     throw VariantError(

@@ -122,8 +122,9 @@ struct Variant {
 // Where this build's own variants are: $ASSAY_VARIANTS if set, else the folder in the source tree.
 [[nodiscard]] std::filesystem::path default_variants_directory();
 
-// A user's kernel: a directory with a variant.toml, the variant.toml itself, or a lone .metal file (then `family` is
-// required). A `family` that contradicts the description is refused. Throws VariantError.
+// A user's kernel: a directory with a variant.toml, the variant.toml itself, a .metal file that the variant.toml beside it describes, or a
+// lone one; `family` makes any file a lone one and is required for that. A `family` that contradicts the description is refused. Throws
+// VariantError.
 [[nodiscard]] Variant variant_from_path(const std::filesystem::path& path, std::string_view family);
 
 // `axis=value` or `axis=value,value`, whole numbers: what [limits] says of a described variant. Throws VariantError.

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/cases/case.h"
@@ -22,21 +23,19 @@ namespace assay::tests {
 // A variant whose source is a twin's, in a folder of its own.
 class TwinVariant {
  public:
-  TwinVariant(std::string_view name, const Twin& twin) : catalogue_(kernels::find_variants(kernels::default_variants_directory())) {
-    variant_ = &*std::ranges::find(catalogue_, name, &kernels::Variant::name);
+  TwinVariant(std::string_view name, const Twin& twin) : TwinVariant(name) {
     text_ = read(variant_->source);
     const std::size_t place = text_.find(twin.from);
     EXPECT_NE(place, std::string::npos) << "not in kernel.metal of " << name << ": " << twin.from;
     if (place == std::string::npos) return;
     EXPECT_EQ(text_.find(twin.from, place + 1), std::string::npos) << "more than once in kernel.metal of " << name << ": " << twin.from;
     text_.replace(place, twin.from.size(), twin.to);
-    // The path is part of what is compiled: the same for every run, so that the cache of compiled kernels serves the next one.
-    folder_ = std::filesystem::temp_directory_path() / folder_name(name, twin);
-    std::filesystem::create_directories(folder_);
-    const std::filesystem::path temporary = folder_ / std::to_string(getpid());
-    std::ofstream(temporary, std::ios::binary) << text_;
-    std::filesystem::rename(temporary, folder_ / "kernel.metal");
-    variant_->source = folder_ / "kernel.metal";
+    install(std::string(name) + "_" + std::string(twin.name));
+  }
+  // With this text in place of its own.
+  TwinVariant(std::string_view name, std::string_view twin_name, std::string text) : TwinVariant(name) {
+    text_ = std::move(text);
+    install(std::string(name) + "_" + std::string(twin_name));
   }
 
   [[nodiscard]] harness::Case parse(std::string_view case_words, std::string_view more_words) const {
@@ -49,12 +48,23 @@ class TwinVariant {
   [[nodiscard]] harness::Workbench prepare(const std::vector<harness::Case>& cases) const { return {catalogue_, cases, {}}; }
 
  private:
+  explicit TwinVariant(std::string_view name) : catalogue_(kernels::find_variants(kernels::default_variants_directory())) {
+    variant_ = &*std::ranges::find(catalogue_, name, &kernels::Variant::name);
+  }
+
+  // The path is part of what is compiled: the same for every run, so that the cache of compiled kernels serves the next one.
+  void install(const std::string& twin) {
+    folder_ = std::filesystem::temp_directory_path() / ("assay_twins_" + std::to_string(getuid())) / twin;
+    std::filesystem::create_directories(folder_);
+    const std::filesystem::path temporary = folder_ / std::to_string(getpid());
+    std::ofstream(temporary, std::ios::binary) << text_;
+    std::filesystem::rename(temporary, folder_ / "kernel.metal");
+    variant_->source = folder_ / "kernel.metal";
+  }
+
   static std::string read(const std::filesystem::path& file) {
     std::ifstream stream(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
-  }
-  static std::string folder_name(std::string_view variant, const Twin& twin) {
-    return "assay_twins_" + std::to_string(getuid()) + "/" + std::string(variant) + "_" + std::string(twin.name);
   }
 
   std::vector<kernels::Variant> catalogue_;

@@ -27,6 +27,13 @@ TEST_F(Cli, AKernelWrittenIndependentlyPasses) {
   }
 }
 
+TEST_F(Cli, ACaseOfTheFamilyIsAskedOfTheUsersKernel) {
+  const Outcome outcome =
+      run_assay("run tq4/d256/h2x2/kv33c33/ring0/nomask/nwg1/gauss/s1 --kernel " + write(independent_kernel()) + kSettings);
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("kernel/d256/h2x2/kv33c33/ring0/nomask/nwg1/gauss/s1"));
+}
+
 struct Mistake {
   const char* name;
   const char* from;

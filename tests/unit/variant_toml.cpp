@@ -200,6 +200,10 @@ TEST(VariantFolders, AUsersKernelIsAFileADescriptionOrItsFolder) {
   folder.write("k/variant.toml", "family = \"fwht\"\nsource = \"a.metal\"\n");
   EXPECT_EQ(variant_from_path(folder / "k", "").name, "k");
   EXPECT_EQ(variant_from_path(folder / "k/variant.toml", "fwht").family, "fwht");
+  EXPECT_EQ(variant_from_path(folder / "k/a.metal", "").name, "k") << "described by what stands beside it";
+  EXPECT_EQ(variant_from_path(folder / "k/a.metal", "fwht").name, "a") << "asked for as a lone file";
+  folder.write("k/b.metal", "");
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/b.metal", "")), VariantError) << "another file is described";
   EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "tq4")), VariantError) << "the description says otherwise";
   folder.write("k/variant.toml", "family = \"fwht\"\nsource = \"missing.metal\"\n");
   EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "")), VariantError);
