@@ -14,8 +14,23 @@ enum class HeadMap { grouped, modulo, first, last, own_number, reversed, next };
 struct AttentionChange {
   // Which keys are seen. The first four are of decode attention, where a ring maps slots to positions.
   std::int64_t window_delta = 0, ring_delta = 0, length_delta = 0;
+  std::int64_t wrap_delta = 0;  // of the slots before the ring's start alone
   bool no_window = false, window_of_any_mask = false, ring_ignored = false, window_of_zero = false;
-  enum class Lost { nothing, newest, oldest, oldest_visible, first_slot, last_slot, chunk, last_chunk, tail, odd_chunks, behind_hidden };
+  enum class Lost {
+    nothing,
+    newest,
+    oldest,
+    oldest_visible,
+    first_slot,
+    last_slot,
+    chunk,
+    last_chunk,
+    tail,
+    odd_chunks,
+    behind_hidden,
+    chunk_if_first_hidden,
+    chunk_if_any_hidden
+  };
   Lost lost = Lost::nothing;
   std::size_t lost_chunk = 0;
   enum class Twice { nothing, first_chunk, last_chunk, tail };
@@ -37,12 +52,14 @@ struct AttentionChange {
     first_row,
     first_head,
     first_batch,
+    ignored_in_tail,
     hides_only,
     hidden_count
   };
   Mask mask = Mask::as_given;
 
   // Which data.
+  HeadMap tail_heads = HeadMap::grouped;  // keys and values behind the last whole chunk
   HeadMap key_heads = HeadMap::grouped, value_heads = HeadMap::grouped, query_heads = HeadMap::own_number;
   CacheEdit keys, values;
   enum class Rotation { as_asked, none, without_signs, signs_behind, signs_both, bits_reversed, signs_of_half, unscaled };
@@ -56,6 +73,7 @@ struct AttentionChange {
   double first_merge_maximum = -1.7e38;                        // of the maximum over simdgroups
   bool keeps_output = false, keeps_sum = false;                // not rescaled when the maximum grows
   bool merges_output_as_is = false, merges_sum_as_is = false;  // simdgroups' results added without weights
+  bool merges_forget_maximum = false;                          // two simdgroups' result goes on with the first's maximum
   enum class Precision { full, half, bfloat };
   Precision output = Precision::full, sum = Precision::full, weights = Precision::full, scores = Precision::full;
   bool unnormalised = false, normalised_early = false;

@@ -175,7 +175,8 @@ bool AttentionModel::sees_slot(const AttentionChange& change, std::size_t slot) 
   const auto cap = static_cast<std::int64_t>(rows_);
   const auto at = static_cast<std::int64_t>(slot);
   const std::int64_t start = change.ring_ignored ? 0 : static_cast<std::int64_t>(shape_.ring_start);
-  const std::int64_t logical = (at - start - change.ring_delta + 2 * cap) % cap;
+  const std::int64_t wrapped = at < start ? change.wrap_delta : 0;
+  const std::int64_t logical = (at - start - change.ring_delta - wrapped + 2 * cap) % cap;
   const std::int64_t true_logical = (at - static_cast<std::int64_t>(shape_.ring_start) + cap) % cap;
   const auto window = static_cast<std::int64_t>(shape_.sliding_window);
   const bool windowed = shape_.mask_type == oracles::MaskType::sliding_window || change.window_of_any_mask;
@@ -203,7 +204,8 @@ bool AttentionModel::sees_masked(const AttentionChange& change, const Row& row, 
   using enum AttentionChange::Mask;
   if (change.lost == AttentionChange::Lost::newest && key + 1 == length_) return false;
   if (change.lost == AttentionChange::Lost::oldest && key == 0) return false;
-  if (mask_.empty() || change.mask == ignored) return true;
+  const bool in_tail = key >= length_ / chunk_ * chunk_;
+  if (mask_.empty() || change.mask == ignored || (change.mask == ignored_in_tail && in_tail)) return true;
   std::size_t query = row.query;
   std::size_t column = key;
   std::size_t head = row.head % mask_heads_;
@@ -246,6 +248,13 @@ bool AttentionModel::sees(const AttentionChange& change, const Row& row, std::si
   return is_decode() ? sees_slot(change, slot) : sees_masked(change, row, slot, bias);
 }
 
+// From a slot of the row's own key/value head to the same of the head that `map` gives it; modulo 2^64.
+std::ptrdiff_t AttentionModel::slots_to_head(const Row& row, HeadMap map) const {
+  if (map == HeadMap::grouped) return 0;
+  return (static_cast<std::ptrdiff_t>(mapped(map, row.head)) - static_cast<std::ptrdiff_t>(row.key_head)) *
+         static_cast<std::ptrdiff_t>(rows_);
+}
+
 std::size_t AttentionModel::empty_places(const AttentionChange& change, std::size_t behind) const {
   using enum AttentionChange::EmptyPlaces;
   if (is_decode() && change.mask == AttentionChange::Mask::hidden_count) return behind;
@@ -277,16 +286,24 @@ AttentionChunks AttentionModel::chunks_of(const AttentionChange& change, const R
     const bool twice = (change.twice == Twice::first_chunk && c == 0) || (change.twice == Twice::last_chunk && is_last) ||
                        (change.twice == Twice::tail && is_last && ragged);
     bool any = false;
+    const std::ptrdiff_t elsewhere = is_last && ragged ? slots_to_head(row, change.tail_heads) : 0;
+    bool is_first_visible = true;
+    bool is_all_visible = !(is_last && ragged);
     for (std::size_t slot = c * chunk_; slot < std::min((c + 1) * chunk_, length_); ++slot) {
       double bias = 0;
       const bool visible = sees(change, row, slot, bias);
       any = any || visible;
+      is_all_visible = is_all_visible && visible;
+      if (slot == c * chunk_) is_first_visible = visible;
       if (!visible && !hidden_count) continue;
-      double score = dot(query, keys + slot * dim_, dim_) * scale_ * change.score_factor + bias;
+      const std::size_t from = slot + static_cast<std::size_t>(elsewhere);
+      double score = dot(query, keys + from * dim_, dim_) * scale_ * change.score_factor + bias;
       if (change.scores != AttentionChange::Precision::full) score = rounded(score, change.scores);
-      chunks[c].push_back({slot, score, twice ? 2.0 : 1.0, false});
+      chunks[c].push_back({from, score, twice ? 2.0 : 1.0, false});
     }
-    if (!any) {
+    const bool is_skipped =
+        (change.lost == Lost::chunk_if_first_hidden && !is_first_visible) || (change.lost == Lost::chunk_if_any_hidden && !is_all_visible);
+    if (!any || is_skipped) {
       chunks[c].clear();
     } else if (is_last) {
       chunks[c].insert(chunks[c].end(), empty_places(change, count * chunk_ - length_), {0, 0.0, 1.0, true});

@@ -46,6 +46,7 @@ class AttentionModel final : public Model {
   [[nodiscard]] bool sees(const AttentionChange& change, const Row& row, std::size_t slot, double& bias) const;
   [[nodiscard]] bool sees_slot(const AttentionChange& change, std::size_t slot) const;
   [[nodiscard]] bool sees_masked(const AttentionChange& change, const Row& row, std::size_t key, double& bias) const;
+  [[nodiscard]] std::ptrdiff_t slots_to_head(const Row& row, HeadMap map) const;
   // How many of the places behind the last key in its chunk count.
   [[nodiscard]] std::size_t empty_places(const AttentionChange& change, std::size_t behind) const;
   // Whether the change is made at all in this case.

@@ -75,6 +75,22 @@ bool is_lost_workgroup(const AttentionChange& change, const StreamShape& shape, 
          (change.lost_stream == Stream::last_workgroup && workgroup + 1 == shape.workgroups);
 }
 
+// Halves, as bf16_vec merges them.
+Bank merged_forgetting_maxima(std::vector<Bank> banks) {
+  for (std::size_t left = banks.size() / 2; left > 0; left /= 2) {
+    for (std::size_t i = 0; i < left; ++i) {
+      Bank& bank = banks[i];
+      const Bank& other = banks[i + left];
+      const double top = std::max(bank.maximum, other.maximum);
+      const double own = exp_in_float(bank.maximum - top);
+      const double others = exp_in_float(other.maximum - top);
+      bank.sum = bank.sum * own + other.sum * others;
+      for (std::size_t j = 0; j < bank.output.size(); ++j) bank.output[j] = bank.output[j] * own + other.output[j] * others;
+    }
+  }
+  return std::move(banks.front());
+}
+
 Bank merged(const std::vector<Bank>& banks, double first_maximum, bool output_as_is, bool sum_as_is) {
   Bank result{0.0, first_maximum, std::vector<double>(banks.front().output.size())};
   for (const Bank& bank : banks) result.maximum = std::max(result.maximum, bank.maximum);
@@ -107,8 +123,9 @@ void attend(const AttentionChange& change, const StreamShape& shape, const Atten
       if (is_lost_simdgroup(change, shape, simdgroup)) continue;
       of_simdgroups.push_back(run_stream(change, shape, chunks, values, workgroup, simdgroup));
     }
-    Bank bank = of_simdgroups.size() == 1
-                    ? std::move(of_simdgroups.front())
+    Bank bank = of_simdgroups.size() == 1 ? std::move(of_simdgroups.front())
+                : change.merges_forget_maximum
+                    ? merged_forgetting_maxima(std::move(of_simdgroups))
                     : merged(of_simdgroups, change.first_merge_maximum, change.merges_output_as_is, change.merges_sum_as_is);
     if (change.normalised_early && shape.partials && bank.sum != 0.0) {
       for (double& value : bank.output) value /= bank.sum;

@@ -316,7 +316,11 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     decide(result, mistake::kBounds, "memory is touched that the kernel has no business with", hazard->message);
     return result;
   }
-  if (contains("written outside of the output") || contains("is the one to write") || contains("guard")) {
+  if (contains("is the one to write")) {
+    decide(result, mistake::kNotWritten, "another place than the one to write is written", evidence.reason);
+    return result;
+  }
+  if (contains("written outside of the output") || contains("guard")) {
     decide(result, mistake::kBounds, "something is written where nothing may be", evidence.reason);
     return result;
   }

@@ -49,6 +49,8 @@ void add_visibility(Table& table) {
   table.add(mistake::kWindow, "the window lets in the position behind it", [](Change& c) { c.window_delta = 1; });
   table.add(mistake::kRing, "the ring starts one slot later", [](Change& c) { c.ring_delta = 1; });
   table.add(mistake::kRing, "the ring starts one slot earlier", [](Change& c) { c.ring_delta = -1; });
+  table.add(mistake::kRing, "slots in front of the ring's start count one position earlier", [](Change& c) { c.wrap_delta = 1; }, 1);
+  table.add(mistake::kRing, "slots in front of the ring's start count one position later", [](Change& c) { c.wrap_delta = -1; }, 1);
   table.add(mistake::kRing, "the start of the ring is ignored: slots are taken for positions", [](Change& c) { c.ring_ignored = true; }, 2);
   table.add(mistake::kMask, "there is no window", [](Change& c) { c.no_window = true; }, 1);
   table.add(mistake::kMask, "the window applies whatever the mask type", [](Change& c) { c.window_of_any_mask = true; }, 1);
@@ -76,6 +78,7 @@ void add_masks(Table& table) {
     table.add(mistake::kMask, std::move(says), [which](Change& c) { c.mask = which; }, rank);
   };
   mask("the mask is not applied", Mask::ignored, 0);
+  mask("the mask is not applied to the keys behind the last whole chunk", Mask::ignored_in_tail, 1);
   mask("the mask is read transposed", Mask::transposed, 1);
   mask("the mask of the key before applies", Mask::column_before, 1);
   mask("the mask of the key behind applies", Mask::column_after, 1);
@@ -103,6 +106,8 @@ void add_keys(Table& table) {
   table.add(mistake::kChunk, "the last chunk is lost", [](Change& c) { c.lost = Lost::last_chunk; });
   table.add(mistake::kChunk, "the keys behind the last whole chunk are lost", [](Change& c) { c.lost = Lost::tail; });
   table.add(mistake::kChunk, "every second chunk is lost", [](Change& c) { c.lost = Lost::odd_chunks; }, 2);
+  table.add(mistake::kChunk, "chunks whose first place is hidden are lost", [](Change& c) { c.lost = Lost::chunk_if_first_hidden; }, 1);
+  table.add(mistake::kChunk, "chunks with a hidden place are lost", [](Change& c) { c.lost = Lost::chunk_if_any_hidden; }, 1);
   table.add(mistake::kChunk, "the chunks behind one that is wholly hidden are lost", [](Change& c) { c.lost = Lost::behind_hidden; }, 1);
   table.add(mistake::kChunk, "the first chunk counts twice", [](Change& c) { c.twice = Twice::first_chunk; }, 1);
   table.add(mistake::kChunk, "the last chunk counts twice", [](Change& c) { c.twice = Twice::last_chunk; }, 1);
@@ -134,6 +139,13 @@ void add_heads(Table& table) {
   both("a query head takes the key/value head of its own number", HeadMap::own_number, 1);
   both("key/value heads are taken in reverse", HeadMap::reversed, 2);
   both("the next key/value head is taken", HeadMap::next, 2);
+  for (const auto& [map, how] : {std::pair{HeadMap::modulo, "heads in turn"},
+                                 {HeadMap::first, "the first head"},
+                                 {HeadMap::own_number, "the head of their own number"}}) {
+    table.add(
+        mistake::kHead, std::string("behind the last whole chunk, keys and values are those of ") + how,
+        [chosen = map](Change& c) { c.tail_heads = chosen; }, 1);
+  }
   for (const auto& [map, how] : {std::pair{HeadMap::modulo, "in turn"},
                                  {HeadMap::first, "of the first head"},
                                  {HeadMap::own_number, "of the head of their own number"},
@@ -174,6 +186,9 @@ void add_softmax(Table& table) {
   table.add(
       mistake::kRescale, "simdgroups' outputs and sums are added without weights",
       [](Change& c) { c.merges_output_as_is = c.merges_sum_as_is = true; }, 1);
+  table.add(
+      mistake::kRescale, "a merged pair of simdgroups goes on with the maximum of the first",
+      [](Change& c) { c.merges_forget_maximum = true; }, 1);
   for (const double start : {0.0, -1.0, -100.0, -1000.0, -10000.0, -16384.0, -32752.0, -65504.0}) {
     const std::string number = std::to_string(static_cast<int>(start));
     table.add(mistake::kMaximum, "the running maximum starts at " + number, [start](Change& c) { c.first_maximum = start; });

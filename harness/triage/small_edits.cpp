@@ -23,8 +23,9 @@ using Words = std::span<const std::string_view>;
 // Operators of harness/mutate and the opposites below, by what they change.
 constexpr std::array<std::string_view, 8> kLimits = {"relation", "plus_one",  "minus_one", "drop_constant",
                                                      "logic",    "condition", "min_max",   "step"};
-constexpr std::array<std::string_view, 9> kPlaces = {"arithmetic", "remainder",    "other_index", "swap_indices", "bits",
-                                                     "twice",      "drop_operand", "plus_one",    "drop_constant"};
+constexpr std::array<std::string_view, 11> kPlaces = {"swap_arguments", "swap_indices",  "other_index", "remainder",
+                                                      "arithmetic",     "bits",          "twice",       "plus_one",
+                                                      "minus_one",      "drop_constant", "drop_operand"};
 constexpr std::array<std::string_view, 5> kAmounts = {"drop_operand", "arithmetic", "twice", "sign", "swap_arguments"};
 // What repairs nothing: nobody forgets to leave something out by a thousandth.
 constexpr std::array<std::string_view, 2> kNever = {"float_constant", "drop_barrier"};
@@ -33,10 +34,10 @@ bool is_among(std::string_view word, Words words) { return std::ranges::find(wor
 
 Words likely_operators(std::string_view kind) {
   using namespace mistake;
-  if (is_among(kind, std::array{kWindow, kRing, kNewest, kOldest, kChunk, kWorkgroup, kSimdgroup, kMask, kMaximum, kNotWritten}))
+  if (is_among(kind, std::array{kWindow, kRing, kNewest, kOldest, kChunk, kWorkgroup, kSimdgroup, kMask, kMaximum, kNotWritten, kRounding}))
     return kLimits;
   if (is_among(kind, std::array{kNorm, kHead, kNibbles, kCodebook, kSigns})) return kPlaces;
-  if (is_among(kind, std::array{kScale, kUnnormalised, kRescale, kRounding})) return kAmounts;
+  if (is_among(kind, std::array{kScale, kUnnormalised, kRescale})) return kAmounts;
   return kLimits;  // what goes wrong most often
 }
 
@@ -64,8 +65,12 @@ std::vector<Edit> edits_to_try(const Source& source, std::string_view kind) {
   for (Mutant& mutant : make_mutants(source)) edits.push_back({mutant.op, mutant.offset, mutant.length, std::move(mutant.replacement)});
   std::erase_if(edits, [](const Edit& edit) { return is_among(edit.op, kNever); });
   const Words likely = likely_operators(kind);
-  const auto behind_all = static_cast<double>(source.text().size());
-  order_by(edits, [&](const Edit& edit) { return static_cast<double>(edit.offset) + (is_among(edit.op, likely) ? 0.0 : behind_all); });
+  // One operator after the other: of two edits that mean the same, the likelier is found.
+  const auto length = static_cast<double>(source.text().size());
+  order_by(edits, [&](const Edit& edit) {
+    const auto rank = std::ranges::find(likely, edit.op) - likely.begin();
+    return static_cast<double>(edit.offset) + static_cast<double>(rank) * length;
+  });
   return edits;
 }
 

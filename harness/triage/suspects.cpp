@@ -112,6 +112,9 @@ Blame blame_differences(const Laboratory& laboratory, std::span<const Case> case
         options.most_compilations);
     if (guilty.empty()) continue;
     const std::vector<std::vector<Hunk>> places = by_lines(guilty);
+    // Nobody learns anything from another kernel put in place of his.
+    constexpr std::size_t most_places = 4;
+    if (places.size() > most_places) continue;
     for (const std::vector<Hunk>& hunks : places) {
       blamed.suspects.push_back(
           {.file = source.string(),
