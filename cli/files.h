@@ -16,8 +16,8 @@ void write_file(const std::filesystem::path& file, const std::string& text);
 // holds.
 void require_writable(const std::filesystem::path& file);
 
-// What the linker made of this executable's contents (its build ID), else their hash. Oracles, bounds, fixtures, suites and judge are all in
-// it: any change of them is another judge.
+// What the linker made of this executable's contents (its build ID), else their hash. Oracles, bounds, fixtures, suites and judge are all
+// in it: any change of them is another judge.
 [[nodiscard]] std::string build_of_assay();
 
 }  // namespace assay::cli
