@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "reports/cost_counters.h"
 #include "reports/grouped.h"
 #include "reports/json_text.h"
 
@@ -17,21 +18,6 @@ namespace assay::reports {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct Counter {
-  const char* key;
-  const char* heading;  // in a table
-  std::uint64_t metal::Cost::* value;
-};
-constexpr std::array<Counter, 9> kCounters = {{{"device_bytes_read", "read", &metal::Cost::device_bytes_read},
-                                               {"device_bytes_written", "written", &metal::Cost::device_bytes_written},
-                                               {"distinct_device_bytes", "distinct", &metal::Cost::distinct_device_bytes},
-                                               {"threadgroup_accesses", "threadgroup", &metal::Cost::threadgroup_accesses},
-                                               {"simdgroup_calls", "calls", &metal::Cost::simdgroup_calls},
-                                               {"barriers", "barriers", &metal::Cost::barriers},
-                                               {"float_operations", "float", &metal::Cost::float_operations},
-                                               {"half_operations", "half", &metal::Cost::half_operations},
-                                               {"bfloat_operations", "bfloat", &metal::Cost::bfloat_operations}}};
 
 double quotient(std::uint64_t a, std::uint64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
 
@@ -82,7 +68,7 @@ std::string short_name(const std::string& file) {
 
 std::string row_text(std::string_view place, const metal::Cost& cost, std::string_view source) {
   std::string text = fmt::format("  {:>5}", place);
-  for (const Counter& counter : kCounters) {
+  for (const CostCounter& counter : kCostCounters) {
     const std::uint64_t value = cost.*counter.value;
     text += fmt::format(" {:>13}", value == 0 ? "." : grouped(value));
   }
@@ -91,7 +77,7 @@ std::string row_text(std::string_view place, const metal::Cost& cost, std::strin
 
 Json json_of(const metal::Cost& cost) {
   Json json = Json::object();
-  for (const Counter& counter : kCounters) json[counter.key] = cost.*counter.value;
+  for (const CostCounter& counter : kCostCounters) json[counter.key] = cost.*counter.value;
   return json;
 }
 
@@ -101,7 +87,7 @@ std::string cost_text(const harness::CaseCost& cost) {
   Sources sources;
   std::string text;
   std::string headings = fmt::format("  {:>5}", "line");
-  for (const Counter& counter : kCounters) headings += fmt::format(" {:>13}", counter.heading);
+  for (const CostCounter& counter : kCostCounters) headings += fmt::format(" {:>13}", counter.heading);
   for (const metal::KernelCost& kernel : cost.kernels) {
     text += fmt::format(
         "{} ({} dispatch{}): device bytes read, written, distinct; threadgroup accesses; SIMD-group calls; barriers; "

@@ -16,11 +16,11 @@ void write(const Json& json, std::size_t indent, std::string& text) {
   std::string separator = is_flat ? "" : "\n" + blanks + "  ";
   for (const auto& [key, child] : json.items()) {
     text += separator;
-    if (json.is_object()) text += Json(key).dump() + ": ";
+    if (json.is_object()) text += Json(key).dump(-1, ' ', false, Json::error_handler_t::replace) + ": ";
     if (child.is_structured()) {
       write(child, indent + 2, text);
     } else {
-      text += child.dump();
+      text += child.dump(-1, ' ', false, Json::error_handler_t::replace);
     }
     separator = is_flat ? ", " : ",\n" + blanks + "  ";
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/clean_text.h"
 #include "reports/figures.h"
 #include "reports/replay.h"
 
@@ -17,38 +18,6 @@ namespace {
 
 using harness::CaseRecord;
 using harness::Status;
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-// Length of the well-formed UTF-8 sequence (RFC 3629) that starts `text`; 0 if there is none.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  const std::size_t length = lead < 0x80                   ? 1
-                             : lead >= 0xC2 && lead < 0xE0 ? 2
-                             : lead >= 0xE0 && lead < 0xF0 ? 3
-                             : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                           : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const bool is_overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
-  const bool is_surrogate = lead == 0xED && byte(1) >= 0xA0;
-  const bool is_beyond = lead == 0xF4 && byte(1) >= 0x90;
-  return is_overlong || is_surrogate || is_beyond ? 0 : length;
-}
-
-std::string clean(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    const bool is_control = length == 1 && static_cast<unsigned char>(text[0]) < 0x20 && text[0] != '\n' && text[0] != '\t';
-    result += length == 0 || is_control ? kReplacement : text.substr(0, length);
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-  return result;
-}
 
 std::string details(const harness::RunRecord& run, const CaseRecord& record) {
   std::string text = record.reason + '\n';
@@ -93,7 +62,7 @@ struct Counts {
 void append_property(pugi::xml_node properties, const char* name, const std::string& value) {
   pugi::xml_node property = properties.append_child("property");
   property.append_attribute("name") = name;
-  property.append_attribute("value") = clean(value).c_str();
+  property.append_attribute("value") = clean_text(value).c_str();
 }
 
 void append_result(pugi::xml_node testcase, const char* element, const harness::RunRecord& run, const CaseRecord& record) {
@@ -102,17 +71,17 @@ void append_result(pugi::xml_node testcase, const char* element, const harness::
   if (record.status != Status::skipped) {
     result.append_attribute("type") = record.status ? std::string(harness::to_string(*record.status)).c_str() : "no verdict";
   }
-  result.append_attribute("message") = clean(reason).c_str();
-  if (record.status != Status::skipped) result.append_child(pugi::node_pcdata).set_value(clean(details(run, record)).c_str());
+  result.append_attribute("message") = clean_text(reason).c_str();
+  if (record.status != Status::skipped) result.append_child(pugi::node_pcdata).set_value(clean_text(details(run, record)).c_str());
 }
 
 void append_case(pugi::xml_node suite, const harness::RunRecord& run, const CaseRecord& record) {
   pugi::xml_node testcase = suite.append_child("testcase");
-  testcase.append_attribute("classname") = clean(record.family + "." + record.variant).c_str();
-  testcase.append_attribute("name") = clean(record.name).c_str();
+  testcase.append_attribute("classname") = clean_text(record.family + "." + record.variant).c_str();
+  testcase.append_attribute("name") = clean_text(record.name).c_str();
   testcase.append_attribute("time") = fmt::format("{:.6f}", record.oracle_seconds + record.simulator_seconds).c_str();
   if (const char* element = element_of(record); *element != '\0') append_result(testcase, element, run, record);
-  if (!record.note.empty()) testcase.append_child("system-out").append_child(pugi::node_pcdata).set_value(clean(record.note).c_str());
+  if (!record.note.empty()) testcase.append_child("system-out").append_child(pugi::node_pcdata).set_value(clean_text(record.note).c_str());
 }
 
 }  // namespace
@@ -133,7 +102,7 @@ std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cas
   all.write(root);
   for (const std::string& family : families) {
     pugi::xml_node suite = root.append_child("testsuite");
-    suite.append_attribute("name") = clean(family).c_str();
+    suite.append_attribute("name") = clean_text(family).c_str();
     Counts counts;
     RunElements elements;
     for (const CaseRecord& record : cases) {

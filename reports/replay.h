@@ -9,4 +9,7 @@ namespace assay::reports {
 
 [[nodiscard]] std::string replay_line(const harness::RunRecord& run, const harness::CaseRecord& record);
 
+// What stands behind the case's name in it; empty or begins with a blank.
+[[nodiscard]] std::string replay_options(const harness::RunRecord& run, const harness::CaseRecord& record);
+
 }  // namespace assay::reports

@@ -1,0 +1,70 @@
+#include "reports/html.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string_view>
+
+#include "reports/embedded_file.h"
+#include "reports/page_data.h"
+
+namespace assay::reports {
+namespace {
+
+// "@file(page.css)@" stands for that embedded file, "@run@" and "@details@" for the data.
+constexpr std::string_view kFileMark = "@file(";
+
+// A script element ends at the first "</script", wherever it stands; comments of HTML hide what follows from some parsers.
+std::string_view script_text(std::string_view name) {
+  const std::string_view text = embedded_file(name);
+  if (text.find("</script") != std::string_view::npos || text.find("<!--") != std::string_view::npos)
+    throw std::logic_error(fmt::format("{} cannot stand inside of an HTML page", name));
+  return text;
+}
+
+std::string in_page(std::string_view json) {
+  std::string text;
+  text.reserve(json.size());
+  // '<' occurs in strings only, where this means the same.
+  for (const char c : json) c == '<' ? text += "\\u003c" : text += c;
+  return text;
+}
+
+std::string detail_elements(std::span<const harness::CaseRecord> cases) {
+  std::string text;
+  for (std::size_t first = 0; first < cases.size(); first += kDetailsPerPart) {
+    const auto part = cases.subspan(first, std::min(kDetailsPerPart, cases.size() - first));
+    text += fmt::format("<script type=\"application/json\" id=\"details-{}\">{}</script>\n", first / kDetailsPerPart,
+                        in_page(page_details(part)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string html(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases) {
+  std::string page;
+  std::string_view rest = embedded_file("page.html");
+  while (true) {
+    const std::size_t start = rest.find('@');
+    page += rest.substr(0, start);
+    if (start == std::string_view::npos) return page;
+    const std::size_t end = rest.find('@', start + 1);
+    if (end == std::string_view::npos) throw std::logic_error("page.html: a mark without its end");
+    const std::string_view mark = rest.substr(start, end - start);
+    rest.remove_prefix(end + 1);
+    if (mark.starts_with(kFileMark)) {
+      page += script_text(mark.substr(kFileMark.size(), mark.size() - kFileMark.size() - 1));
+    } else if (mark == "@title") {
+      page += fmt::format("assay: run {}, {} of {} cases failed", run.id, run.failures, run.verdicts);
+    } else if (mark == "@run") {
+      page += in_page(page_data(run, cases));
+    } else if (mark == "@details") {
+      page += detail_elements(cases);
+    } else {
+      throw std::logic_error(fmt::format("page.html: unknown mark {}@", mark));
+    }
+  }
+}
+
+}  // namespace assay::reports

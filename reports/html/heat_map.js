@@ -1,0 +1,166 @@
+"use strict";
+// A table over two axes of a family, each cell the worst of its cases.
+assay.heatMap = (() => {
+  const { data, of, axis, axisNames, distinct, element, byId, fails, fillSelect, format, formatRatio, spelt } = assay;
+  const isDark = matchMedia("(prefers-color-scheme: dark)");
+
+  // Cividis (Nunez, Anderton, Renslow 2018): the same order of lightness to every kind of colour vision.
+  const kScale = [[0, 34, 78], [35, 62, 108], [83, 92, 109], [120, 120, 120], [160, 148, 118], [205, 180, 100], [254, 232, 56]];
+  // What matters stands out from the page: dark on a light one, light on a dark one.
+  const colour = (share) => {
+    const place = (isDark.matches ? share : 1 - share) * (kScale.length - 1);
+    const low = Math.min(Math.floor(place), kScale.length - 2);
+    return kScale[low].map((part, c) => Math.round(part + (place - low) * (kScale[low + 1][c] - part)));
+  };
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const style = (share) => {
+    const rgb = colour(Math.min(Math.max(share, 0), 1));
+    // The one of black and white that has more contrast, which is always above 4.5.
+    return `background:rgb(${rgb});color:${luminance(rgb) > 0.179 ? "#000" : "#fff"}`;
+  };
+
+  const logShare = (low, high) => (value) => (value <= low ? 0 : (Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low)));
+  const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+  const kMeasures = {
+    ratio: { text: "largest error / bound", value: (cell) => cell.ratio, share: logShare(1e-3, 1), steps: [1e-3, 1e-2, 0.1, 0.3, 1], show: formatRatio },
+    sharpness: { text: "median bound / magnitude", value: (cell) => median(cell.sharpness), share: logShare(1e-8, 1e-2), steps: [1e-8, 1e-6, 1e-4, 1e-2], show: format },
+    failures: { text: "failed cases, in %", value: (cell) => (100 * cell.failures) / cell.members.length, share: (value) => value / 100, steps: [0, 25, 50, 75, 100], show: (v) => format(v, 2) },
+  };
+
+  // Ways to sort the cases of a family into rows or columns. Many values of an axis go together by powers of two.
+  const kMostValues = 20;
+  const groupings = (family, indices) => {
+    const result = new Map();
+    for (const name of axisNames(family)) {
+      const values = distinct((i) => axis(i, name), indices).filter((value) => value !== null && value !== undefined).sort((a, b) => a - b);
+      if (values.length < 2) continue;
+      if (values.length <= kMostValues) {
+        result.set(name, { text: name, keys: values, key: (i) => axis(i, name), show: String });
+        continue;
+      }
+      const key = (i) => Math.ceil(Math.log2(Math.max(axis(i, name), 1)));
+      const show = (power) => (power === 0 ? `\u2264 1` : `${2 ** (power - 1) + 1}\u2013${2 ** power}`);
+      result.set(name, { text: `${name} (ranges)`, keys: distinct(key, indices).sort((a, b) => a - b), key, show });
+    }
+    for (const [name, value] of [["fixture", of.fixture], ["variant", of.variant]]) {
+      const keys = distinct(value, indices).sort();
+      if (keys.length > 1) result.set(name, { text: name, keys, key: value, show: String });
+    }
+    return result;
+  };
+
+  const cellsOf = (indices, rows, columns) => {
+    const cells = new Map();
+    for (const i of indices) {
+      const status = of.status(i);
+      // What fails as declared would drown everything else; what was not compared has no ratio.
+      if (status === "known" || (of.compared(i) === 0 && !fails(status))) continue;
+      const key = `${rows.key(i)} ${columns.key(i)}`;
+      let cell = cells.get(key);
+      if (!cell) cells.set(key, (cell = { ratio: NaN, sharpness: [], failures: 0, members: [] }));
+      cell.members.push(i);
+      if (of.compared(i) !== 0) cell.ratio = Number.isNaN(cell.ratio) ? of.ratio(i) : Math.max(cell.ratio, of.ratio(i));
+      if (of.sharpness(i) > 0) cell.sharpness.push(of.sharpness(i));
+      cell.failures += fails(status) ? 1 : 0;
+    }
+    return cells;
+  };
+
+  const controls = { family: byId("heat-family"), variant: byId("heat-variant"), rows: byId("heat-rows"), columns: byId("heat-columns"), measure: byId("heat-measure") };
+  const indicesShown = () => assay.all.filter((i) => of.family(i) === controls.family.value && (controls.variant.value === "" || of.variant(i) === controls.variant.value));
+
+  const legend = (measure) => {
+    byId("heat-legend").replaceChildren(element("span", {}, `${measure.text}:\u00A0`),
+      ...measure.steps.map((step) => element("span", { class: "swatch", style: style(measure.share(step)) }, measure.show(step))),
+      element("p", {}, "Underlined with a \u00D7: some of its cases failed. A dash: no such case. Cases known to fail are left out. A cell shows its cases in the table below."));
+  };
+
+  const cellButton = (cell, rows, columns, row, column, measure) => {
+    const value = measure.value(cell);
+    const where = `${rows.text} ${rows.show(row)}, ${columns.text} ${columns.show(column)}`;
+    const text = value === undefined || Number.isNaN(value) ? "?" : measure.show(value);
+    const failures = cell.failures > 0 ? `, ${cell.failures} failed` : "";
+    return element("button", {
+      type: "button", tabindex: "-1", class: cell.failures > 0 ? "above" : undefined,
+      style: style(Number.isNaN(value) || value === undefined ? 1 : measure.share(value)),
+      "aria-label": `${where}: ${measure.text} ${text}, ${assay.plural(cell.members.length, "case")}${failures}`, title: `${where}: ${assay.plural(cell.members.length, "case")}${failures}`,
+      onclick: () => assay.filter.showOnly({ chosen: { label: `${controls.family.value}, ${where}`, members: new Set(cell.members) } }),
+    }, cell.failures > 0 ? `\u00D7 ${text}` : text);
+  };
+
+  let ways = new Map();
+  const draw = () => {
+    const measure = kMeasures[controls.measure.value];
+    const rows = ways.get(controls.rows.value);
+    const columns = ways.get(controls.columns.value);
+    const table = byId("heat-table");
+    legend(measure);
+    if (!rows || !columns) {
+      table.replaceChildren(element("caption", {}, "All cases of this family have the same values of every axis."));
+      return;
+    }
+    const cells = cellsOf(indicesShown(), rows, columns);
+    table.replaceChildren(
+      element("caption", {}, `${controls.family.value}${controls.variant.value === "" ? "" : `, ${controls.variant.value}`}: ${measure.text}; rows ${rows.text}, columns ${columns.text}`),
+      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, `${rows.text} \\ ${columns.text}`), columns.keys.map((key) => element("th", { scope: "col" }, columns.show(key))))),
+      element("tbody", {}, rows.keys.map((row) => element("tr", {}, element("th", { scope: "row" }, rows.show(row)), columns.keys.map((column) => {
+        const cell = cells.get(`${row} ${column}`);
+        return cell ? element("td", {}, cellButton(cell, rows, columns, row, column, measure)) : element("td", { class: "empty" }, "\u2013");
+      })))));
+    const first = table.querySelector("button");
+    if (first) first.tabIndex = 0;
+  };
+
+  const chooseAxes = () => {
+    ways = groupings(controls.family.value, indicesShown());
+    const names = [...ways.keys()];
+    // Those with the most values tell most; the more numerous go down the page, where there is room.
+    const ranked = [...names].filter((name) => name !== "variant" && name !== "fixture").sort((a, b) => ways.get(b).keys.length - ways.get(a).keys.length);
+    const kept = (select, otherwise) => (names.includes(select.value) ? select.value : otherwise);
+    const rows = kept(controls.rows, ranked[0] || names[0]);
+    const columns = kept(controls.columns, [...ranked, ...names].find((name) => name !== rows));
+    const choices = names.map((name) => [name, ways.get(name).text]);
+    fillSelect(controls.rows, choices, rows);
+    fillSelect(controls.columns, choices, columns);
+    draw();
+  };
+  const chooseFamily = () => {
+    const variants = distinct(of.variant, assay.all.filter((i) => of.family(i) === controls.family.value)).sort();
+    fillSelect(controls.variant, [["", "all"], ...variants.map((name) => [name, name])], "");
+    chooseAxes();
+  };
+
+  // Arrow keys move among the cells, of which one alone is a stop of the Tab key.
+  const move = (event) => {
+    const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+    const from = event.target.closest("td");
+    if (!step || !from) return;
+    event.preventDefault();
+    const table = byId("heat-table");
+    for (let row = from.parentNode.rowIndex + step[0], column = from.cellIndex + step[1]; table.rows[row]?.cells[column]; row += step[0], column += step[1]) {
+      const to = table.rows[row].cells[column].querySelector("button");
+      if (!to) continue;
+      event.target.tabIndex = -1;
+      to.tabIndex = 0;
+      to.focus();
+      return;
+    }
+  };
+
+  const fill = () => {
+    const worst = data.findings.find((finding) => finding.fails);
+    const families = distinct(of.family);
+    fillSelect(controls.family, families.map((name) => [name, name]), worst ? of.family(worst.smallest) : families[0]);
+    fillSelect(controls.measure, Object.entries(kMeasures).map(([key, measure]) => [key, spelt(measure.text)]), "ratio");
+    controls.family.addEventListener("change", chooseFamily);
+    controls.variant.addEventListener("change", chooseAxes);
+    for (const select of [controls.rows, controls.columns, controls.measure]) select.addEventListener("change", draw);
+    byId("heat-table").addEventListener("keydown", move);
+    isDark.addEventListener("change", draw);
+    if (families.length > 0) chooseFamily();
+  };
+  return { fill };
+})();

@@ -1,0 +1,190 @@
+#include "reports/page_data.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "reports/cost_counters.h"
+#include "reports/figures.h"
+#include "reports/replay.h"
+#include "reports/run_findings.h"
+
+namespace assay::reports {
+namespace {
+
+using harness::CaseRecord;
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json number(double value) {
+  if (std::isnan(value)) return nullptr;
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+// Figures that nobody compares with a bound: six digits are what a reader sees, and a third of the size.
+Json rounded(double value) {
+  return std::isfinite(value) ? Json(std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr)) : number(value);
+}
+
+class Words {
+ public:
+  std::size_t place_of(std::string_view word) {
+    const auto [place, is_new] = places_.emplace(word, places_.size());
+    if (is_new) words_.push_back(place->first);
+    return place->second;
+  }
+  [[nodiscard]] Json take() && { return std::move(words_); }
+
+ private:
+  std::map<std::string, std::size_t, std::less<>> places_;
+  Json words_ = Json::array();
+};
+
+Json json_of(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
+  const harness::RunDescription& about = run.description;
+  const harness::Environment& environment = about.environment;
+  Json json = {{"id", run.id},
+               {"started", run.started},
+               {"finished", run.finished},
+               {"stopped", run.stopped},
+               {"command", about.command},
+               {"version", about.version},
+               {"machine", about.machine},
+               {"schedule", about.schedule},
+               {"seed", about.seed},
+               {"shard", about.shard},
+               {"selected", about.selected},
+               {"verdicts", run.verdicts},
+               {"failures", run.failures},
+               {"outside_limits", about.outside_limits},
+               {"digest", run.digest},
+               {"policy", environment.policy},
+               {"compiler", environment.compiler},
+               {"flags", environment.flags},
+               {"elements", element_text(count_elements(cases))},
+               {"notes", about.notes},
+               {"sources", Json::array()}};
+  for (const harness::SourceRecord& source : environment.sources) json["sources"].push_back({source.variant, source.file, source.digest});
+  return json;
+}
+
+Json json_of(std::span<const RunFinding> findings) {
+  Json json = Json::array();
+  for (const RunFinding& finding : findings)
+    json.push_back({{"variant", finding.variant},
+                    {"status", finding.status},
+                    {"fails", finding.is_failure},
+                    {"smallest", finding.smallest},
+                    {"ratio", number(finding.largest_ratio)},
+                    {"members", finding.members}});
+  return json;
+}
+
+Json axes_of(std::span<const CaseRecord> cases) {
+  Json json = Json::object();
+  std::map<std::string, std::size_t> counts;  // cases of the family so far
+  for (const CaseRecord& record : cases) {
+    Json& family = json.emplace(record.family, Json::object()).first.value();
+    const std::size_t before = counts[record.family]++;
+    for (const auto& [axis, value] : record.axes) {
+      Json& column = family.emplace(axis, Json::array()).first.value();
+      while (column.size() < before) column.push_back(nullptr);  // cases that do not have it
+      column.push_back(value);
+    }
+  }
+  return json;
+}
+
+Json counters_of(std::span<const CaseRecord> cases) {
+  Json json = Json::object();
+  const auto add = [&](const char* key, const auto& value_of) {
+    Json column = Json::array();
+    bool has_any = false;
+    for (const CaseRecord& record : cases) {
+      column.push_back(value_of(record));
+      has_any = has_any || (column.back().is_number() && column.back() != 0);
+    }
+    if (has_any) json[key] = std::move(column);
+  };
+  for (const CostCounter& counter : kCostCounters)
+    add(counter.key, [&](const CaseRecord& record) { return record.cost ? Json((*record.cost).*counter.value) : Json(); });
+  for (const ExecutionCounter& counter : kExecutionCounters)
+    add(counter.key, [&](const CaseRecord& record) { return Json(record.counters.*counter.value); });
+  return json;
+}
+
+}  // namespace
+
+std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
+  Words words;
+  Json columns = Json::object();
+  for (const char* name : {"name", "variant", "family", "fixture", "status", "reason", "note", "replay", "seed", "ratio", "sharpness",
+                           "compared", "faulty", "seconds"})
+    columns[name] = Json::array();
+  for (const CaseRecord& record : cases) {
+    harness::ElementCount elements;
+    elements.add(record.judgement);
+    columns["name"].push_back(record.name);
+    columns["variant"].push_back(words.place_of(record.variant));
+    columns["family"].push_back(words.place_of(record.family));
+    columns["fixture"].push_back(words.place_of(record.fixture));
+    columns["status"].push_back(words.place_of(status_name(record)));
+    columns["reason"].push_back(words.place_of(record.reason));
+    columns["note"].push_back(words.place_of(record.note));
+    columns["replay"].push_back(words.place_of(replay_options(run, record)));
+    columns["seed"].push_back(record.seed);
+    // In full: whoever compares it with 1 must find what the verdict found.
+    columns["ratio"].push_back(number(record.judgement.max_ratio));
+    columns["sharpness"].push_back(rounded(record.judgement.median_bound_ratio));
+    columns["compared"].push_back(elements.compared);
+    columns["faulty"].push_back(elements.faulty);
+    columns["seconds"].push_back(rounded(record.simulator_seconds));
+  }
+  return text_of({{"run", json_of(run, cases)},
+                  {"words", std::move(words).take()},
+                  {"findings", json_of(run_findings(cases))},
+                  {"cases", std::move(columns)},
+                  {"axes", axes_of(cases)},
+                  {"counters", counters_of(cases)}});
+}
+
+std::string page_details(std::span<const CaseRecord> cases) {
+  Json json = Json::array();
+  for (const CaseRecord& record : cases) {
+    const harness::Judgement& judgement = record.judgement;
+    Json figures = {{"above_bound", judgement.above_bound},
+                    {"not_written", judgement.not_written},
+                    {"nans", judgement.nans},
+                    {"infs", judgement.infs},
+                    {"guard_violations", judgement.guard_violations},
+                    {"uninformative", judgement.uninformative},
+                    {"distinct_expected", judgement.distinct_expected},
+                    {"max_abs_error", rounded(judgement.max_abs_error)},
+                    {"max_rel_error", rounded(judgement.max_rel_error)},
+                    {"nmse", rounded(judgement.nmse)},
+                    {"cosine", number(judgement.cosine)},
+                    {"oracle_seconds", rounded(record.oracle_seconds)}};
+    if (!std::isnan(record.rounding_ratio)) figures["rounding_ratio"] = rounded(record.rounding_ratio);
+    if (!std::isnan(record.logic_ratio)) figures["logic_ratio"] = rounded(record.logic_ratio);
+    Json& details = json.emplace_back(Json{{"figures", std::move(figures)},
+                                           {"schedules", record.schedules},
+                                           {"digest", fmt::format("{:016x}", record.digest)},
+                                           {"row_length", record.row_length}});
+    for (const harness::WorstElement& worst : judgement.worst)
+      details["worst"].push_back({worst.index, number(worst.expected), number(worst.actual), rounded(worst.bound), number(worst.ratio),
+                                  static_cast<int>(worst.fault)});
+    for (const metal::Hazard& hazard : record.hazards) details["hazards"].push_back({harness::hazard_text(hazard), hazard.count});
+    for (const harness::StageVerdict& stage : record.stages)
+      details["stages"].push_back(
+          {stage.name, stage.is_judged, stage.passed, stage.reason, stage.judgement.compared, number(stage.judgement.max_ratio)});
+    if (!record.known.empty()) details["known"] = record.known;
+  }
+  return text_of(json);
+}
+
+}  // namespace assay::reports

@@ -1,0 +1,93 @@
+#include "reports/run_findings.h"
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+
+#include "harness/cases/case.h"
+#include "harness/triage/minimise.h"
+#include "harness/triage/ordered.h"
+
+namespace assay::reports {
+namespace {
+
+using harness::CaseRecord;
+using harness::Status;
+
+std::string without_numbers(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (!is_digit) {
+      result += c;
+    } else if (!result.ends_with('#')) {
+      result += '#';
+    }
+  }
+  return result;
+}
+
+using Key = std::tuple<std::string, std::string_view, std::string, std::string, std::uint32_t>;
+
+Key key_of(const CaseRecord& record) {
+  Key key{record.variant, status_name(record), without_numbers(record.reason), {}, 0};
+  if (!record.hazards.empty()) {
+    std::get<3>(key) = record.hazards.front().first.file;
+    std::get<4>(key) = record.hazards.front().first.line;
+  }
+  return key;
+}
+
+double size_of(const CaseRecord& record) {
+  try {
+    return harness::size_of(harness::parse_case(record.name, harness::find_family(record.family)));
+  } catch (const std::invalid_argument&) {
+    return std::numeric_limits<double>::infinity();  // a name of another version of assay
+  }
+}
+
+int rank_of(const CaseRecord& record) {
+  if (counts_as_failure(record)) return 0;
+  return record.status == Status::known ? 1 : 2;
+}
+
+}  // namespace
+
+std::string_view status_name(const CaseRecord& record) { return record.status ? harness::to_string(*record.status) : "no verdict"; }
+
+bool counts_as_failure(const CaseRecord& record) { return !record.status || !harness::is_success(*record.status); }
+
+std::vector<RunFinding> run_findings(std::span<const CaseRecord> cases) {
+  std::map<Key, std::size_t> places;
+  std::vector<RunFinding> findings;
+  std::vector<double> smallest_sizes;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const CaseRecord& record = cases[i];
+    if (record.status == Status::passed) continue;
+    const double size = size_of(record);
+    const auto [place, is_new] = places.emplace(key_of(record), findings.size());
+    if (is_new) {
+      findings.push_back({record.variant, std::string(status_name(record)), counts_as_failure(record), {}, i, 0});
+      smallest_sizes.push_back(size);
+    }
+    RunFinding& finding = findings[place->second];
+    finding.members.push_back(i);
+    // A ratio that is no number was not compared.
+    finding.largest_ratio = std::max(finding.largest_ratio, record.judgement.max_ratio);
+    if (size < smallest_sizes[place->second]) {
+      smallest_sizes[place->second] = size;
+      finding.smallest = i;
+    }
+  }
+  const double most = static_cast<double>(cases.size());
+  harness::order_by(findings, [&](const RunFinding& finding) {
+    return (most + 1) * rank_of(cases[finding.smallest]) - static_cast<double>(finding.members.size());
+  });
+  return findings;
+}
+
+}  // namespace assay::reports

@@ -1,0 +1,185 @@
+#include "reports/run_json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "reports/cost_counters.h"
+#include "reports/figures.h"
+#include "reports/json_text.h"
+#include "reports/replay.h"
+#include "reports/run_findings.h"
+
+namespace assay::reports {
+namespace {
+
+using harness::CaseRecord;
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+const char* fault_name(harness::ElementFault fault) {
+  switch (fault) {
+    case harness::ElementFault::above_bound:
+      return "above_bound";
+    case harness::ElementFault::not_written:
+      return "not_written";
+    case harness::ElementFault::nan:
+      return "nan";
+    case harness::ElementFault::infinite:
+      return "infinite";
+    case harness::ElementFault::none:
+      break;
+  }
+  return "none";
+}
+
+Json json_of(const harness::RunRecord& run) {
+  const harness::RunDescription& about = run.description;
+  const harness::Environment& environment = about.environment;
+  Json sources = Json::array();
+  for (const harness::SourceRecord& source : environment.sources)
+    sources.push_back(Json{{"variant", source.variant}, {"file", source.file}, {"digest", source.digest}});
+  return {{"id", run.id},
+          {"started", run.started},
+          {"finished", run.finished.empty() ? Json() : Json(run.finished)},
+          {"stopped", run.stopped},
+          {"command", about.command},
+          {"assay_version", about.version},
+          {"machine", about.machine},
+          {"executed_on", "simulator"},
+          {"policy", environment.policy},
+          {"schedule", about.schedule},
+          {"seed", about.seed},
+          {"shard", about.shard},
+          {"digest", run.digest},
+          {"build", environment.build},
+          {"compiler", environment.compiler},
+          {"compiler_options", environment.flags},
+          {"notes", about.notes},
+          {"sources", std::move(sources)}};
+}
+
+Json json_of(const harness::ElementCount& elements) { return {{"compared", elements.compared}, {"faulty", elements.faulty}}; }
+
+Json summary_of(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
+  Json statuses = Json::object();
+  for (const CaseRecord& record : cases) {
+    Json& count = statuses.emplace(std::string(status_name(record)), 0).first.value();
+    count = count.get<std::size_t>() + 1;
+  }
+  const RunElements elements = count_elements(cases);
+  return {{"selected", run.description.selected},
+          {"verdicts", run.verdicts},
+          {"failures", run.failures},
+          {"outside_limits", run.description.outside_limits},
+          {"statuses", std::move(statuses)},
+          {"elements", json_of(elements.judged)},
+          {"known_elements", json_of(elements.known)}};
+}
+
+Json findings_of(std::span<const CaseRecord> cases) {
+  Json json = Json::array();
+  for (const RunFinding& finding : run_findings(cases)) {
+    Json members = Json::array();
+    for (const std::size_t member : finding.members) members.push_back(cases[member].name);
+    json.push_back(Json{{"variant", finding.variant},
+                        {"status", finding.status},
+                        {"is_failure", finding.is_failure},
+                        {"reason", cases[finding.smallest].reason},
+                        {"smallest", cases[finding.smallest].name},
+                        {"largest_error_over_bound", number(finding.largest_ratio)},
+                        {"cases", std::move(members)}});
+  }
+  return json;
+}
+
+Json worst_of(const CaseRecord& record) {
+  const std::size_t row_length = std::max<std::size_t>(record.row_length, 1);
+  Json json = Json::array();
+  for (const harness::WorstElement& worst : record.judgement.worst)
+    json.push_back(Json{{"element", worst.index},
+                        {"row", worst.index / row_length},
+                        {"coordinate", worst.index % row_length},
+                        {"expected", number(worst.expected)},
+                        {"actual", number(worst.actual)},
+                        {"bound", number(worst.bound)},
+                        {"error_over_bound", number(worst.ratio)},
+                        {"fault", fault_name(worst.fault)}});
+  return json;
+}
+
+Json counters_of(const CaseRecord& record) {
+  Json json = Json::object();
+  for (const ExecutionCounter& counter : kExecutionCounters) json[counter.key] = record.counters.*counter.value;
+  if (!record.cost) return json;
+  for (const CostCounter& counter : kCostCounters) json[counter.key] = (*record.cost).*counter.value;
+  return json;
+}
+
+Json json_of(const harness::RunRecord& run, const CaseRecord& record) {
+  const harness::Judgement& judgement = record.judgement;
+  Json json = {{"name", record.name},
+               {"variant", record.variant},
+               {"family", record.family},
+               {"fixture", record.fixture},
+               {"seed", record.seed},
+               {"status", status_name(record)},
+               {"reason", record.reason},
+               {"note", record.note},
+               {"replay", replay_line(run, record)},
+               {"schedules", record.schedules},
+               {"digest", fmt::format("{:016x}", record.digest)},
+               {"oracle_seconds", number(record.oracle_seconds)},
+               {"simulator_seconds", number(record.simulator_seconds)},
+               {"axes", Json::object()},
+               {"judgement",
+                {{"compared", judgement.compared},
+                 {"above_bound", judgement.above_bound},
+                 {"not_written", judgement.not_written},
+                 {"nans", judgement.nans},
+                 {"infs", judgement.infs},
+                 {"guard_violations", judgement.guard_violations},
+                 {"uninformative", judgement.uninformative},
+                 {"distinct_expected", judgement.distinct_expected},
+                 {"error_over_bound", number(judgement.max_ratio)},
+                 {"max_abs_error", number(judgement.max_abs_error)},
+                 {"max_rel_error", number(judgement.max_rel_error)},
+                 {"nmse", number(judgement.nmse)},
+                 {"cosine", number(judgement.cosine)},
+                 {"median_bound_over_magnitude", number(judgement.median_bound_ratio)},
+                 {"rounding_over_bound", number(record.rounding_ratio)},
+                 {"logic_over_bound", number(record.logic_ratio)}}},
+               {"counters", counters_of(record)}};
+  for (const auto& [axis, value] : record.axes) json["axes"][axis] = value;
+  // What few cases have is left out where there is none of it.
+  if (!judgement.worst.empty()) json["worst"] = worst_of(record);
+  if (!record.known.empty()) json["known_findings"] = record.known;
+  for (const metal::Hazard& hazard : record.hazards)
+    json["hazards"].push_back(Json{{"kind", metal::to_string(hazard.kind)},
+                                   {"function", hazard.function},
+                                   {"message", hazard.message},
+                                   {"file", hazard.first.file},
+                                   {"line", hazard.first.line},
+                                   {"count", hazard.count}});
+  for (const harness::StageVerdict& stage : record.stages)
+    json["stages"].push_back(Json{{"name", stage.name},
+                                  {"is_judged", stage.is_judged},
+                                  {"passed", stage.passed},
+                                  {"reason", stage.reason},
+                                  {"compared", stage.judgement.compared},
+                                  {"error_over_bound", number(stage.judgement.max_ratio)}});
+  return json;
+}
+
+}  // namespace
+
+std::string run_json(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
+  Json json = {{"format", "assay-report"},          {"version", kReportVersion},      {"run", json_of(run)},
+               {"summary", summary_of(run, cases)}, {"findings", findings_of(cases)}, {"cases", Json::array()}};
+  for (const CaseRecord& record : cases) json["cases"].push_back(json_of(run, record));
+  return json_text(json);
+}
+
+}  // namespace assay::reports
