@@ -20,7 +20,7 @@ namespace {
 
 struct MergeOptions {
   std::vector<std::string> shards;
-  Options common;  // --ledger, --junit
+  Options common;  // --ledger, --junit, --html
 };
 
 int merge(const MergeOptions& options) {
@@ -52,7 +52,7 @@ void add_merge(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("merge", "Make one run of the runs of the shards of a selection");
   command->add_option("SHARD", options->shards, kRunReferenceHelp)->required();
   command->add_option("--ledger", options->common.ledger, "The ledger that the whole run is added to")->type_name("FILE")->required();
-  command->add_option("--junit", options->common.junit, "Write a JUnit report of the whole run")->type_name("FILE");
+  add_reports(*command, options->common);
   command->footer(R"(examples
   assay gate --shard 1/2 --ledger one.sqlite      on one machine
   assay gate --shard 2/2 --ledger two.sqlite      on another

@@ -2,17 +2,23 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/files.h"
 #include "cli/options.h"
 #include "harness/ledger/ledger.h"
 #include "reports/figures.h"
+#include "reports/html.h"
 #include "reports/junit.h"
 #include "reports/replay.h"
+#include "reports/run_findings.h"
+#include "reports/run_json.h"
+#include "reports/run_markdown.h"
 
 namespace assay::cli {
 namespace {
@@ -21,6 +27,7 @@ struct ReportOptions {
   std::string ledger;
   std::int64_t run = 0;  // 0: the newest
   std::string format = "text";
+  std::string output;  // empty: stdout
   bool list = false;
 };
 
@@ -34,19 +41,29 @@ std::string headline(const harness::RunRecord& run) {
                      run.started, end, run.description.command);
 }
 
-std::string text_of(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
+std::string text_of(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases) {
   std::string text = headline(run) + reports::element_text(reports::count_elements(cases)) + '\n';
   for (const std::string& note : run.description.notes) text += fmt::format("note: {}\n", note);
   for (const harness::CaseRecord& record : cases) {
-    if (record.status && harness::is_success(*record.status)) {
+    if (!reports::counts_as_failure(record)) {
       if (!record.note.empty()) text += fmt::format("{} {}\n  note: {}\n", harness::to_string(*record.status), record.name, record.note);
       continue;
     }
-    text +=
-        fmt::format("{} {}\n  {}\n{}  replay: {}\n", record.status ? harness::to_string(*record.status) : "no verdict", record.name,
-                    record.reason, record.note.empty() ? "" : fmt::format("  note: {}\n", record.note), reports::replay_line(run, record));
+    text += fmt::format("{} {}\n  {}\n{}  replay: {}\n", reports::status_name(record), record.name, record.reason,
+                        record.note.empty() ? "" : fmt::format("  note: {}\n", record.note), reports::replay_line(run, record));
   }
   return text + reports::table_text(reports::figure_tables(cases)) + "executed on the simulator\n";
+}
+
+using Renderer = std::string (*)(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);
+
+const std::map<std::string, Renderer>& renderers() {
+  static const std::map<std::string, Renderer> renderers = {{"text", text_of},
+                                                            {"junit", reports::junit},
+                                                            {"html", reports::html},
+                                                            {"json", reports::run_json},
+                                                            {"markdown", reports::run_markdown}};
+  return renderers;
 }
 
 int report(const ReportOptions& options) {
@@ -60,7 +77,12 @@ int report(const ReportOptions& options) {
   }
   const harness::RunRecord run = options.run == 0 ? runs.back() : ledger.run(options.run);
   const std::vector<harness::CaseRecord> cases = ledger.cases(run.id);
-  fmt::print("{}", options.format == "junit" ? reports::junit(run, cases) : text_of(run, cases));
+  const std::string text = renderers().at(options.format)(run, cases);
+  if (options.output.empty()) {
+    fmt::print("{}", text);
+  } else {
+    write_file(options.output, text);
+  }
   return kExitPassed;
 }
 
@@ -73,7 +95,11 @@ void add_report(CLI::App& app, Action& action) {
       "Render a recorded run: what did not pass, and the largest error/bound and median bound/magnitude per fixture and axis value");
   command->add_option("--ledger", options->ledger, "The ledger to read; default: your own")->type_name("FILE");
   command->add_option("--run", options->run, "Number of the run; default: the newest")->type_name("N")->check(CLI::PositiveNumber);
-  command->add_option("--format", options->format, "text or junit")->check(CLI::IsMember({"text", "junit"}));
+  command
+      ->add_option("--format", options->format,
+                   "text, junit, html (one page, no network), markdown (for a pull request) or json (docs/report.schema.json)")
+      ->check(CLI::IsMember(renderers()));
+  command->add_option("-o,--output", options->output, "Write to this file instead of stdout")->type_name("FILE");
   command->add_flag("--list", options->list, "The runs that the ledger holds");
   command->callback([options, &action] { action = [options] { return report(*options); }; });
 }

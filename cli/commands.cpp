@@ -45,7 +45,7 @@ const char* help_footer() {
   assay run --fixture captured.h5 --kernel mine.metal  inputs captured in your own application
   assay explain tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7  which lines its rounding error is made in
   assay list --cases gate
-  assay gate --junit gate.xml                         a report that CI systems read
+  assay gate --junit gate.xml --html gate.html        reports that CI systems and people read
   assay report                                        the newest run again, with figures per fixture and axis value
   assay gate --resume                                 only what an interrupted run left
   assay history 'tq4_v1/*/nwg16/*'                    what the last runs said of some cases

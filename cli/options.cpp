@@ -87,7 +87,12 @@ void add_recording(CLI::App& command, Options& options) {
       "--resume", options.resume,
       "Go on with the newest run of the same cases in the ledger, and run only those without a verdict; its summary and reports "
       "cover them all. Refused if a kernel, a compiler or assay has changed since");
-  command.add_option("--junit", options.junit, "Write a JUnit report")->type_name("FILE");
+  add_reports(command, options);
+}
+
+void add_reports(CLI::App& command, Options& options) {
+  command.add_option("--junit", options.junit, "Write a JUnit report of the whole run")->type_name("FILE");
+  command.add_option("--html", options.html, "Write the report as one HTML page, which needs no network")->type_name("FILE");
 }
 
 std::string version_text() {

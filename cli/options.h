@@ -29,8 +29,8 @@ struct Options {
   std::uint64_t seed = 0;
   std::string shard;  // "2/4": the second of four parts; empty: what the environment says, else everything
   bool fail_fast = false;
-  std::string ledger;  // a file, or "none"; empty: the user's own
-  std::string junit;   // file to write; empty: none
+  std::string ledger;       // a file, or "none"; empty: the user's own
+  std::string junit, html;  // files to write; empty: none
   bool resume = false;
   double memory = 0;  // GiB per case; 0: three quarters of the machine's, shared by the jobs
 };
@@ -43,8 +43,10 @@ void add_lone(CLI::App& command, Options& options);
 void add_execution(CLI::App& command, Options& options);
 // How many are, and until when: --jobs, --fail-fast.
 void add_running(CLI::App& command, Options& options);
-// What is kept of it: --ledger, --resume, --junit.
+// What is kept of it: --ledger, --resume, and the reports.
 void add_recording(CLI::App& command, Options& options);
+// Files that tell of the run: --junit, --html.
+void add_reports(CLI::App& command, Options& options);
 
 // "assay 0.1.0, built by Clang 19.1.7 without assertions": what --version prints.
 [[nodiscard]] std::string version_text();

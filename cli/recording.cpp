@@ -17,6 +17,7 @@
 #include "metal/compile/cache.h"
 #include "metal/compile/compiler.h"
 #include "metal/compile/process.h"
+#include "reports/html.h"
 #include "reports/junit.h"
 #include "reports/replay.h"
 
@@ -78,6 +79,7 @@ std::string command_line() {
 
 void write_reports(const Options& options, const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
   if (!options.junit.empty()) write_file(options.junit, reports::junit(run, cases));
+  if (!options.html.empty()) write_file(options.html, reports::html(run, cases));
 }
 
 std::string first_replay(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
@@ -92,7 +94,9 @@ Recording::Recording(const Options& options, const harness::Selection& selection
     : options_(options), ledger_(open_ledger(options.ledger)) {
   if (options.resume && options.ledger == "none") throw std::invalid_argument("--resume needs a ledger, and --ledger none keeps none");
   // What cannot be written later is found out now; a report of an earlier run must not be taken for this one's.
-  if (!options.junit.empty()) write_file(options.junit, "");
+  for (const std::string& file : {options.junit, options.html}) {
+    if (!file.empty()) write_file(file, "");
+  }
   harness::RunDescription description = {
       .command = command_line(),
       .replay_options = replay_options(options),

@@ -18,8 +18,8 @@ class Recording {
  public:
   // Opens the ledger that --ledger names, else the user's own; one of its own in memory for `--ledger none`, and, with a note on
   // stderr, where the user's own cannot be written. `notes` are told in every report. With --resume a run of the same cases is taken up
-  // again if there is one. Throws harness::LedgerError for a --ledger that cannot be used, and std::invalid_argument if --junit names a
-  // file that cannot be written, or if verdicts of the run to resume could not stand beside those to come: before anything runs.
+  // again if there is one. Throws harness::LedgerError for a --ledger that cannot be used, and std::invalid_argument if --junit or --html
+  // names a file that cannot be written, or if verdicts of the run to resume could not stand beside those to come: before anything runs.
   Recording(const Options& options, const harness::Selection& selection, const harness::Workbench& workbench,
             std::vector<std::string> notes);
 
@@ -30,7 +30,8 @@ class Recording {
   // What run_cases() tells goes into the ledger first, then to `next`.
   [[nodiscard]] harness::Recorder recorder(harness::RunListener& next) { return {ledger_, run_, next}; }
 
-  // Ends the run in the ledger and writes --junit. The summary of the whole run, of which run_cases() carried out a part if it was resumed.
+  // Ends the run in the ledger and writes --junit and --html. The summary of the whole run, of which run_cases() carried out a part if it
+  // was resumed.
   [[nodiscard]] harness::Summary finish(const harness::Summary& summary);
 
   // The command that repeats the first case that failed; empty if none did.
