@@ -1,0 +1,121 @@
+// Writes the page that the browser test opens: `assay_browser_pages FILE CASES`. The cases are made up, and their texts are as bad as they
+// get.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "reports/html.h"
+
+namespace {
+
+using assay::harness::CaseRecord;
+using assay::harness::Status;
+
+constexpr const char* kHostile = "</script><script>window.hacked = 1</script><img src=x onerror=\"window.hacked = 2\"><!-- 'quoted' \xC3(";
+
+struct Variant {
+  const char* name;
+  const char* family;
+  double typical;  // error / bound
+};
+constexpr Variant kVariants[] = {{"tq4_v1", "tq4", 0.02},          {"tqhb_v1", "tqhb", 0.05},
+                                 {"tqhb_v2", "tqhb", 0.03},        {"reduce_v1", "reduce", 0.3},
+                                 {"fwht_v1", "fwht", 0.2},         {"dequantize_v1", "dequantize", 0},
+                                 {"bf16_vec_v2", "bf16_vec", 0.6}, {"bf16_prefill_v2", "bf16_prefill", 0.5}};
+constexpr const char* kFixtures[] = {"gauss", "heavy", "outlier", "needle", "drift", "large", "ties"};
+
+// Numbers that look accidental and are the same everywhere.
+class Numbers {
+ public:
+  std::size_t below(std::size_t limit) {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::size_t>(state_ >> 33) % limit;
+  }
+  double share() { return static_cast<double>(below(1U << 20U)) / (1U << 20U); }
+
+ private:
+  std::uint64_t state_ = 7;
+};
+
+void fail(CaseRecord& record, std::size_t which, Numbers& numbers) {
+  record.judgement.max_ratio = which == 1 ? std::numeric_limits<double>::infinity() : 2 + 1000 * numbers.share();
+  record.status = which == 2 ? Status::hazard : which == 3 ? Status::known : Status::failed;
+  record.reason = which == 2   ? "kernel.metal:120: data race in flash_attn: lanes 3 and 7 write sum[0]"
+                  : which == 4 ? kHostile
+                  : which == 1 ? "1 NaN"
+                               : fmt::format("{} elements above their bound", 1 + numbers.below(500));
+  if (which == 3) record.known = {"FINDINGS.md#3"};
+  if (which == 2) record.hazards = {{assay::metal::HazardKind::invalid_access, "flash_attn", kHostile, {"kernel.metal", 120}, {}, 3}};
+  for (std::size_t k = 0; k < 8; ++k)
+    record.judgement.worst.push_back({numbers.below(4096), numbers.share(), numbers.share(), 1e-6,
+                                      record.judgement.max_ratio / (1.0 + static_cast<double>(k)),
+                                      which == 1 ? assay::harness::ElementFault::nan : assay::harness::ElementFault::above_bound});
+  record.judgement.above_bound = 8;
+}
+
+CaseRecord case_number(std::size_t i, Numbers& numbers) {
+  const Variant& variant = kVariants[numbers.below(std::size(kVariants))];
+  CaseRecord record;
+  record.variant = variant.name;
+  record.family = variant.family;
+  record.fixture = kFixtures[numbers.below(std::size(kFixtures))];
+  record.seed = i;
+  const std::int64_t head_dim = numbers.below(2) == 0 ? 256 : 512;
+  const auto kv_len = static_cast<std::int64_t>(1 + numbers.below(2048));
+  const std::int64_t nwg = std::int64_t{1} << numbers.below(6);
+  const std::int64_t nsg = std::int64_t{1} << numbers.below(3);
+  record.axes = {{"head_dim", head_dim}, {"kv_len", kv_len}, {"nwg", nwg}, {"nsg", nsg}};
+  record.name = fmt::format("{}/d{}/h8x2/kv{}c{}/ring0/win512/nwg{}/nsg{}/{}/s{}", record.variant, head_dim, kv_len, kv_len, nwg, nsg,
+                            record.fixture, i);
+  if (i == 17) record.name += kHostile;
+  record.status = Status::passed;
+  record.schedules = "forward";
+  record.row_length = 256;
+  record.judgement.compared = 4096;
+  record.judgement.max_ratio = variant.typical * std::pow(10.0, numbers.share() - 1);
+  record.judgement.median_bound_ratio = 1e-6 * (1 + numbers.share());
+  record.judgement.cosine = 1;
+  record.counters.threadgroups = static_cast<std::uint64_t>(nwg) * 8;
+  record.counters.meeting_points = static_cast<std::uint64_t>(kv_len * nwg);
+  record.simulator_seconds = numbers.share() * 0.01;
+  if (numbers.below(50) == 0) fail(record, numbers.below(6), numbers);
+  if (numbers.below(200) == 0) {
+    record.status = Status::skipped;
+    record.reason = "no function for d512";
+    record.judgement = {};
+  }
+  return record;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count != 3) {
+    std::fputs("usage: assay_browser_pages FILE CASES\n", stderr);
+    return 2;
+  }
+  Numbers numbers;
+  std::vector<CaseRecord> cases;
+  assay::harness::RunRecord run;
+  run.id = 42;
+  run.started = "2026-11-21T12:00:00Z";
+  run.finished = "2026-11-21T12:15:00Z";
+  run.description.command = std::string("assay run full ") + kHostile;
+  run.description.version = "0.1.0";
+  run.description.machine = "Linux test";
+  run.description.notes = {kHostile};
+  run.description.selected = run.verdicts = std::strtoul(words[2], nullptr, 10);
+  for (std::size_t i = 0; i < run.verdicts; ++i) {
+    cases.push_back(case_number(i, numbers));
+    run.failures += !assay::harness::is_success(*cases.back().status);
+  }
+  std::ofstream stream(words[1], std::ios::binary);
+  stream << assay::reports::html(run, cases);
+  return stream.good() ? 0 : 1;
+}

@@ -1,0 +1,166 @@
+"""Opens the HTML report in chromium: report_test.py PAGES [FOLDER], where PAGES is the program that writes a page of made-up cases.
+
+Exit status 0 passed, 1 failed, 77 no chromium. Screenshots are left in FOLDER if one is given.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from devtools import Page, find_chromium
+
+CASES = 30_000
+SECONDS = 2.0  # until so many are there to be read
+SKIPPED = 77
+
+failures = 0
+
+
+def check(what, found, wanted=True):
+    global failures
+    if found != wanted:
+        failures += 1
+        print(f"FAILED {what}: {found!r}, wanted {wanted!r}")
+    else:
+        print(f"ok     {what}")
+
+
+def shown(page):
+    """How many cases the table says that it shows."""
+    return int(page.evaluate("document.getElementById('case-count').textContent.split(' ')[0].replaceAll(',', '')"))
+
+
+def set_filter(page, control, value):
+    page.evaluate(f"(() => {{ const c = document.getElementById('{control}'); c.value = {value!r}; c.dispatchEvent(new Event('input', {{bubbles: true}})); }})()")
+    time.sleep(0.2)  # typing is waited for
+
+
+def check_speed(page, file):
+    times = []
+    for _ in range(3):
+        page.open(file)
+        times.append(page.evaluate("performance.getEntriesByName('assay-ready')[0].startTime") / 1000)
+    size = os.path.getsize(file) / 1e6
+    print(f"       {CASES} cases ({size:.1f} MB) are there after {', '.join(f'{t:.2f}' for t in times)} s")
+    check(f"{CASES} cases open in less than {SECONDS} s", min(times) < SECONDS)
+    check("rows exist for what is seen only", page.evaluate("document.querySelectorAll('#case-body tr').length") < 100)
+
+
+def check_filters(page):
+    count = page.evaluate
+    check("all cases are shown", shown(page), CASES)
+    set_filter(page, "filter-text", "tq4_v1 nwg16")
+    check("every word is searched for", shown(page), count("assay.all.filter((i) => /tq4_v1/.test(assay.of.name(i)) && /nwg16/.test(assay.of.name(i))).length"))
+    set_filter(page, "filter-text", "TQHB*/nsg4/*heavy")
+    check("globs match, in any case", shown(page), count("assay.all.filter((i) => /tqhb.*\\/nsg4\\/.*heavy/.test(assay.of.name(i))).length"))
+    set_filter(page, "filter-text", "no case has this")
+    check("nothing is found where there is nothing", shown(page), 0)
+    check("and that is said", "No case" in count("document.getElementById('case-body').textContent"))
+    count("document.getElementById('filter-reset').click()")
+    check("reset shows all again", shown(page), CASES)
+    set_filter(page, "filter-status", "failed")
+    check("by verdict", shown(page), count("assay.all.filter((i) => assay.of.status(i) === 'failed').length"))
+    set_filter(page, "filter-family", "tqhb")
+    set_filter(page, "filter-ratio", "100")
+    check("filters join", shown(page), count("assay.all.filter((i) => assay.of.status(i) === 'failed' && assay.of.family(i) === 'tqhb' && assay.of.ratio(i) >= 100).length"))
+    count("document.querySelector('#heat-table button.above').click()")
+    check("a cell of the heat map shows its cases", str(shown(page)) in count("document.querySelector('#heat-table button.above').getAttribute('aria-label')"))
+    count("document.querySelector('.finding button').click()")
+    check("a finding shows its cases", shown(page), count("assay.data.findings[0].members.length"))
+    count("document.getElementById('filter-reset').click()")
+    count("document.querySelector('#case-head .column-ratio button').click()")
+    check("sorting puts the largest first, and infinity is largest", count("assay.of.ratio(assay.filter.shown()[0]) === Infinity"))
+    count("document.querySelector('#case-head .column-ratio button').click()")
+    check("and turns around", count("assay.of.ratio(assay.filter.shown()[0]) === 0"))
+
+
+def check_keyboard(page):
+    page.evaluate("document.getElementById('filter-reset').click(); document.getElementById('case-scroll').focus()")
+    for _ in range(3):
+        page.press("ArrowDown", 40)
+    check("arrow keys move among rows", page.evaluate("document.activeElement.closest('tr')?.dataset.place"), "2")
+    page.press("End", 35)
+    check("End goes to the last", page.evaluate("document.activeElement.closest('tr')?.dataset.place"), str(CASES - 1))
+    name = page.evaluate("document.activeElement.textContent")
+    page.press("Enter", 13, "\r")
+    page.wait_for("document.getElementById('case-dialog').open")
+    check("Enter opens a case", page.evaluate("document.getElementById('case-title').textContent"), name)
+    page.press("Escape", 27)
+    page.wait_for("!document.getElementById('case-dialog').open")
+    check("Escape closes it", page.evaluate("location.hash"), "")
+    unseen = []
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    for _ in range(40):
+        page.press("Tab", 9)
+        seen = page.evaluate("(() => { const s = getComputedStyle(document.activeElement); return document.activeElement === document.body || (s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2); })()")
+        if not seen:
+            unseen.append(page.evaluate("document.activeElement.outerHTML.slice(0, 80)"))
+    check("the focus is always seen", unseen, [])
+
+
+def check_case(page, file):
+    i = page.evaluate("assay.all.find((i) => assay.of.status(i) === 'failed' && assay.details(i).worst)")
+    name = page.evaluate(f"assay.of.name({i})")
+    page.open(file, page.evaluate(f"assay.caseAddress({i})"))
+    check("a case has an address", page.evaluate("document.getElementById('case-dialog').open && document.getElementById('case-title').textContent"), name)
+    check("its replay line", page.evaluate("document.querySelector('#case-content .replay code').textContent"), f"assay run {name}")
+    check("its worst elements", page.evaluate("document.querySelectorAll('#case-content tbody tr').length"), 8)
+    page.evaluate("document.getElementById('case-close').click()")
+    page.evaluate("location.hash = '#case=nonsense%'")
+    page.wait_for("document.getElementById('case-title').textContent === 'No such case'")
+    page.evaluate("location.hash = assay.caseAddress(17)")
+    page.wait_for("document.getElementById('case-title').textContent.includes('<script>')")
+    check("a hostile name is text", page.evaluate("document.querySelectorAll('#case-dialog img, #case-dialog script').length"), 0)
+    page.evaluate("document.getElementById('case-close').click()")
+
+
+def check_looks(page, file, folder):
+    with open(os.path.join(os.path.dirname(__file__), "page_checks.js"), encoding="utf-8") as stream:
+        checks = stream.read()
+    for scheme in ("light", "dark"):
+        for width in (1280, 390):
+            page.look(scheme, width)
+            page.open(file)
+            page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+            time.sleep(0.3)
+            check(f"contrast and names, {scheme}, {width} px", page.evaluate(checks), [])
+            check(f"nothing sticks out, {scheme}, {width} px", page.evaluate("document.documentElement.scrollWidth") <= width)
+            check(f"names have room, {scheme}, {width} px", page.evaluate("document.querySelector('#case-body td.column-name').clientWidth") > width * 0.4)
+            page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = false; })")
+            if folder:
+                page.screenshot(os.path.join(folder, f"{scheme}_{width}.png"), whole=True)
+            page.evaluate("location.hash = assay.caseAddress(assay.data.findings[0].smallest)")
+            page.wait_for("document.getElementById('case-dialog').open")
+            check(f"contrast and names of a case, {scheme}, {width} px", page.evaluate(checks), [])
+            if folder:
+                page.screenshot(os.path.join(folder, f"{scheme}_{width}_case.png"))
+
+
+def main():
+    chromium = find_chromium()
+    if chromium is None:
+        print("skipped: there is no chromium here (./assay install-deps --ci)")
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as temporary:
+        file = os.path.join(temporary, "report.html")
+        subprocess.run([sys.argv[1], file, str(CASES)], check=True)
+        page = Page(chromium)
+        try:
+            page.look()
+            check_speed(page, file)
+            check_filters(page)
+            check_keyboard(page)
+            check_case(page, file)
+            check_looks(page, file, sys.argv[2] if len(sys.argv) > 2 else None)
+            check("nothing hostile ran", page.evaluate("window.hacked === undefined"))
+            check("no errors in the console", page.complaints, [])
+            check("no network", [url for url in page.requests if not url.startswith(("file:", "data:", "about:"))], [])
+        finally:
+            page.close()
+    print(f"{failures} failed" if failures else "all passed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+// How failing cases are sorted into groups, and what Markdown makes of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "reports/run_findings.h"
+#include "reports/run_markdown.h"
+#include "tests/unit/report_runs.h"
+
+namespace assay::reports {
+namespace {
+
+using harness::CaseRecord;
+using harness::Status;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+CaseRecord reduce_case(int rows, Status status, const std::string& reason, double ratio = 2) {
+  CaseRecord record = tests::record("reduce_v1/d256/rows" + std::to_string(rows) + "/nwg4/gauss/s1", "reduce", "gauss", status, ratio);
+  record.reason = reason;
+  return record;
+}
+
+TEST(RunFindings, ReasonsThatDifferInNumbersAreOne) {
+  const std::vector<CaseRecord> cases = {reduce_case(9, Status::failed, "12 elements above their bound", 3),
+                                         reduce_case(8, Status::passed, ""),
+                                         reduce_case(2, Status::failed, "3 elements above their bound", 2),
+                                         reduce_case(7, Status::failed, "3 elements above their bound, 1 NaN", INFINITY),
+                                         reduce_case(3, Status::skipped, "no function"),
+                                         reduce_case(4, Status::skipped, "no function"),
+                                         reduce_case(5, Status::skipped, "no function"),
+                                         reduce_case(6, Status::known, "1 NaN")};
+  const std::vector<RunFinding> findings = run_findings(cases);
+  ASSERT_EQ(findings.size(), 4U);
+  EXPECT_THAT(findings[0].members, ElementsAre(0, 2));
+  EXPECT_EQ(findings[0].smallest, 2U);
+  EXPECT_EQ(findings[0].largest_ratio, 3);
+  EXPECT_TRUE(findings[0].is_failure);
+  EXPECT_THAT(findings[1].members, ElementsAre(3));
+  EXPECT_EQ(findings[1].largest_ratio, INFINITY);
+  EXPECT_EQ(findings[2].status, "known");
+  EXPECT_EQ(findings[3].status, "skipped");
+  EXPECT_FALSE(findings[3].is_failure);
+}
+
+TEST(RunFindings, HazardsInDifferentLinesAreTwo) {
+  std::vector<CaseRecord> cases(3, reduce_case(2, Status::hazard, "race"));
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    cases[i].hazards = {{metal::HazardKind::invalid_access, "f", "wild", {"k.metal", i < 2 ? 12U : 13U}, {}, 1}};
+  const std::vector<RunFinding> findings = run_findings(cases);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(findings[0].members, ElementsAre(0, 1));
+}
+
+TEST(RunFindings, WhatHasNoVerdictOrAnUnknownNameIsToldToo) {
+  const std::vector<RunFinding> findings = run_findings(tests::some_cases());
+  ASSERT_EQ(findings.size(), 4U);
+  EXPECT_EQ(findings[2].status, "no verdict");
+  EXPECT_TRUE(findings[2].is_failure);
+}
+
+TEST(Markdown, TellsTheSmallestCaseItsElementsAndTheReplayLine) {
+  harness::RunRecord run = tests::some_run();
+  run.verdicts = 5;
+  run.failures = 2;
+  run.description.selected = 6;
+  const std::string text = run_markdown(run, tests::some_cases());
+  EXPECT_THAT(text, HasSubstr("## assay: 2 of 5 cases failed\n"));
+  EXPECT_THAT(text, HasSubstr("1 of the 6 cases selected without a verdict"));
+  EXPECT_THAT(text, HasSubstr("```\nassay run fwht_v1/b --kernel 'a&b.metal' --family tq4 --schedule forward,reverse\n```"));
+  EXPECT_THAT(text, HasSubstr("| 1 | 1 | 0.5 | 0.75 | 0.00625 | 40 |"));
+  EXPECT_THAT(text, HasSubstr("| tq4&#95;v1 | 5 | 2 | 2 | 0 | 1 | 0.75 |"));
+  EXPECT_THAT(text, HasSubstr("executed on the simulator"));
+}
+
+TEST(Markdown, NoTextOfARunIsMarkup) {
+  std::vector<CaseRecord> cases = tests::some_cases();
+  harness::RunRecord run = tests::some_run();
+  run.description.notes = {tests::kHostile, "two\nlines"};
+  cases[1].reason = cases[1].variant = tests::kHostile;
+  cases[1].name = "a```b";
+  const std::string text = run_markdown(run, cases);
+  for (const char* markup : {"<script", "<img", "@here", "#1 ", "\nlines"}) EXPECT_THAT(text, Not(HasSubstr(markup)));
+  EXPECT_THAT(text, HasSubstr("````\nassay run a```b"));
+}
+
+TEST(Markdown, FitsIntoACommentWhateverFailed) {
+  std::vector<CaseRecord> cases;
+  for (int i = 0; i < 3000; ++i) {
+    cases.push_back(tests::record("v" + std::to_string(i) + "/x", "tq4", "gauss", Status::failed, 2));
+    cases.back().variant = "variant" + std::string(300, 'a' + i % 26) + std::to_string(i);
+    cases.back().reason = std::string(5000, '&') + std::to_string(i);
+  }
+  harness::RunRecord run = tests::some_run();
+  run.description.notes.assign(500, std::string(100000, '<'));
+  run.description.command.assign(100000, 'x');
+  const std::string text = run_markdown(run, cases);
+  EXPECT_LE(text.size(), kLongestMarkdown);
+  EXPECT_THAT(text, HasSubstr("has it all"));
+  EXPECT_THAT(run_markdown(tests::some_run(), tests::some_cases()), Not(HasSubstr("has it all")));
+}
+
+}  // namespace
+}  // namespace assay::reports
