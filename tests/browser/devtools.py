@@ -37,7 +37,7 @@ class Page:
         for end in (read_end, write_end, *high):
             os.close(end)
         self.number, self.received, self.session = 0, b"", None
-        self.complaints, self.requests = [], []
+        self.complaints, self.requests, self.loads = [], [], 0
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -76,6 +76,8 @@ class Page:
             self.complaints.append(said["entry"]["text"])
         elif method == "Page.javascriptDialogOpening":
             self.complaints.append(f"a dialog: {said['message']}")
+        elif method == "Page.loadEventFired":
+            self.loads += 1
         elif method == "Network.requestWillBeSent":
             self.requests.append(said["request"]["url"][:100])
 
@@ -109,8 +111,12 @@ class Page:
             time.sleep(0.02)
 
     def open(self, file, fragment=""):
-        self.send("Page.navigate", url="about:blank")
-        self.send("Page.navigate", url=f"file://{os.path.abspath(file)}{fragment}")
+        # What is asked while one document makes room for another may never be answered, so nothing is until the new one has loaded. The
+        # query makes it a new one.
+        loads, deadline = self.loads, time.monotonic() + TIMEOUT
+        self.send("Page.navigate", url=f"file://{os.path.abspath(file)}?{loads}{fragment}")
+        while self.loads == loads:
+            self._take(self._message(deadline))
         self.wait_for("document.documentElement?.dataset.ready")
 
     def look(self, scheme="light", width=1280, height=900):
