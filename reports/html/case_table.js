@@ -13,7 +13,8 @@ assay.caseTable = (() => {
 
   const rowHeight = () => Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--row")) * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
   const cell = (key, ...children) => element("td", { class: `column-${key}${["status", "name"].includes(key) ? "" : " number"}` }, ...children);
-  const spacer = (rows) => element("tr", { class: "spacer", "aria-hidden": true, style: `height:${rows * rowHeight()}px` }, element("td", { colspan: kColumns.length }));
+  // Of one cell: on a phone a wider one would bring the columns back that are hidden there.
+  const spacer = (rows) => element("tr", { class: "spacer", "aria-hidden": true, style: `height:${rows * rowHeight()}px` }, element("td"));
 
   const row = (place) => {
     const i = indices[place];
@@ -33,7 +34,7 @@ assay.caseTable = (() => {
     [first, last] = [from, to];
     const focused = document.activeElement?.closest?.("#case-body tr")?.dataset.place;
     body.replaceChildren(...(from > 0 ? [spacer(from)] : []), ...indices.slice(from, to).map((_, k) => row(from + k)), ...(to < indices.length ? [spacer(indices.length - to)] : []));
-    if (indices.length === 0) body.replaceChildren(element("tr", {}, element("td", { colspan: kColumns.length }, "No case is like that.")));
+    if (indices.length === 0) body.replaceChildren(element("tr", {}, element("td", { colspan: 2 }, "No case is like that.")));
     if (focused !== undefined) (body.querySelector(`[data-place="${focused}"] a`) || scroller).focus({ preventScroll: true });
   };
 

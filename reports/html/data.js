@@ -97,16 +97,17 @@ const assay = (() => {
     return element("div", { class: "replay" }, code, element("button", { type: "button", "aria-label": "Copy the line that repeats this case", onclick: copy }, "Copy"));
   };
 
-  // `rows`: arrays of cells; the first of each is its header. Cells that are numbers already stand to the right.
+  // `rows`: arrays of cells; the first of each is its header. Columns of numbers, written out already or not, stand to the right.
   const fillTable = (table, caption, head, rows) => {
-    const isNumber = (column) => column > 0 && rows.some((row) => typeof row[column] === "number");
-    const className = (column) => (isNumber(column) ? "number" : undefined);
+    const isNumber = (cell) => typeof cell === "number" || /^-?[\d.,]+(e-?\d+)?$|^-?inf$|^\u2013$/.test(cell);
+    const areNumbers = head.map((_, column) => rows.length > 0 && rows.some((row) => isNumber(row[column])) && rows.every((row) => isNumber(row[column]) || /^(never written|NaN)$/.test(row[column])));
+    const className = (column) => (areNumbers[column] ? "number" : undefined);
     const text = (cell) => (typeof cell === "number" ? format(cell, 4) : cell);
     table.replaceChildren(
       element("caption", {}, caption),
       element("thead", {}, element("tr", {}, head.map((cell, c) => element("th", { scope: "col", class: className(c) }, cell)))),
       element("tbody", {}, rows.map((row) => element("tr", {}, row.map((cell, c) =>
-        c === 0 ? element("th", { scope: "row" }, text(cell)) : element("td", { class: className(c) }, text(cell)))))));
+        c === 0 ? element("th", { scope: "row", class: className(c) }, text(cell)) : element("td", { class: className(c) }, text(cell)))))));
   };
 
   // `choices`: [value, text] pairs.

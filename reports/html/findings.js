@@ -29,13 +29,15 @@ assay.findings = (() => {
     const label = `${finding.variant}, ${finding.status}: ${reason}`;
     return element("article", { class: `finding ${kind}` },
       element("h3", {}, chip(finding.status), " ", finding.variant, ": ", reason),
-      element("p", {}, plural(members, "case"), ratio, ". ", members > 1 ? "Smallest: " : "", assay.caseLink(i)),
-      finding.status === "skipped" ? null : assay.replayLine(i),
-      members > 1 ? element("button", { type: "button", "aria-label": `Show the ${members} cases of ${label}`,
-        onclick: () => assay.filter.showOnly({ chosen: { label, members: new Set(finding.members) } }) }, `Show the ${grouped(members)} cases`) : null);
+      element("div", { class: "finding-facts" },
+        element("span", {}, plural(members, "case"), ratio),
+        element("a", { href: assay.caseAddress(i), "aria-label": `Open the smallest case of ${label}` }, members > 1 ? "Open the smallest" : "Open it"),
+        members > 1 ? element("button", { type: "button", "aria-label": `Show the ${members} cases of ${label}`,
+          onclick: () => assay.filter.showOnly({ chosen: { label, members: new Set(finding.members) } }) }, `Show the ${grouped(members)} cases`) : null),
+      finding.status === "skipped" ? null : assay.replayLine(i));
   };
 
-  const kShown = 12;
+  const kShown = 8;
   const fillFindings = () => {
     const failing = data.findings.filter((finding) => finding.fails);
     const others = data.findings.filter((finding) => !finding.fails);

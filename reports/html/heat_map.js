@@ -38,16 +38,16 @@ assay.heatMap = (() => {
       const values = distinct((i) => axis(i, name), indices).filter((value) => value !== null && value !== undefined).sort((a, b) => a - b);
       if (values.length < 2) continue;
       if (values.length <= kMostValues) {
-        result.set(name, { text: name, keys: values, key: (i) => axis(i, name), show: String });
+        result.set(name, { name, text: name, keys: values, key: (i) => axis(i, name), show: String });
         continue;
       }
       const key = (i) => Math.ceil(Math.log2(Math.max(axis(i, name), 1)));
-      const show = (power) => (power === 0 ? `\u2264 1` : `${2 ** (power - 1) + 1}\u2013${2 ** power}`);
-      result.set(name, { text: `${name} (ranges)`, keys: distinct(key, indices).sort((a, b) => a - b), key, show });
+      const show = (power) => (power < 2 ? String(2 ** power) : `${2 ** (power - 1) + 1}\u2013${2 ** power}`);
+      result.set(name, { name, text: `${name} (ranges)`, keys: distinct(key, indices).sort((a, b) => a - b), key, show });
     }
     for (const [name, value] of [["fixture", of.fixture], ["variant", of.variant]]) {
       const keys = distinct(value, indices).sort();
-      if (keys.length > 1) result.set(name, { text: name, keys, key: value, show: String });
+      if (keys.length > 1) result.set(name, { name, text: name, keys, key: value, show: String });
     }
     return result;
   };
@@ -105,7 +105,7 @@ assay.heatMap = (() => {
     const cells = cellsOf(indicesShown(), rows, columns);
     table.replaceChildren(
       element("caption", {}, `${controls.family.value}${controls.variant.value === "" ? "" : `, ${controls.variant.value}`}: ${measure.text}; rows ${rows.text}, columns ${columns.text}`),
-      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, `${rows.text} \\ ${columns.text}`), columns.keys.map((key) => element("th", { scope: "col" }, columns.show(key))))),
+      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, `${rows.name} \\ ${columns.name}`), columns.keys.map((key) => element("th", { scope: "col" }, columns.show(key))))),
       element("tbody", {}, rows.keys.map((row) => element("tr", {}, element("th", { scope: "row" }, rows.show(row)), columns.keys.map((column) => {
         const cell = cells.get(`${row} ${column}`);
         return cell ? element("td", {}, cellButton(cell, rows, columns, row, column, measure)) : element("td", { class: "empty" }, "\u2013");
