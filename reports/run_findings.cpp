@@ -18,14 +18,20 @@ namespace {
 using harness::CaseRecord;
 using harness::Status;
 
-std::string without_numbers(std::string_view text) {
+// Words that name files, or some number of something, each as '#'.
+std::string without_particulars(std::string_view text) {
   std::string result;
-  for (const char c : text) {
-    const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    if (!is_digit) {
-      result += c;
-    } else if (!result.ends_with('#')) {
-      result += '#';
+  while (!text.empty()) {
+    const std::size_t blank = text.find(' ');
+    const std::string_view word = text.substr(0, blank == std::string_view::npos ? blank : blank + 1);
+    text.remove_prefix(word.size());
+    if (word.find('/') != std::string_view::npos) {
+      result += "# ";
+      continue;
+    }
+    for (const char c : word) {
+      const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+      if (!is_digit || !result.ends_with('#')) result += is_digit ? '#' : c;
     }
   }
   return result;
@@ -34,7 +40,7 @@ std::string without_numbers(std::string_view text) {
 using Key = std::tuple<std::string, std::string_view, std::string, std::string, std::uint32_t>;
 
 Key key_of(const CaseRecord& record) {
-  Key key{record.variant, status_name(record), without_numbers(record.reason), {}, 0};
+  Key key{record.variant, status_name(record), without_particulars(record.reason), {}, 0};
   if (!record.hazards.empty()) {
     std::get<3>(key) = record.hazards.front().first.file;
     std::get<4>(key) = record.hazards.front().first.line;

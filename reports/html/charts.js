@@ -88,11 +88,12 @@ assay.charts = (() => {
     const first = total === 0 ? -12 : Math.min(...places);
     const last = Math.max(total === 0 ? 0 : Math.max(...places), 0);
     const all = Array.from({ length: last - first + 1 }, (_, k) => first + k);
+    const labelStep = Math.ceil(all.length / kBinsPerDecade / 8);  // decades, so that labels fit on a phone
     const end = (bin) => 10 ** (bin / kBinsPerDecade);
     draw("histogram-chart", `Histogram of error / bound of ${plural(total, "case")}${wanted === "" ? "" : ` of ${wanted}`}, ${all.filter((bin) => bin > 0).reduce((sum, bin) => sum + (bins.get(bin) || 0), 0)} of them above 1`, 0, {
-      data: { labels: all.map((bin) => `\u2264 ${formatRatio(end(bin))}`), datasets: [{ data: all.map((bin) => bins.get(bin) || 0), categoryPercentage: 1, barPercentage: 0.95,
+      data: { labels: all.map((bin) => `at most ${formatRatio(end(bin))}`), datasets: [{ data: all.map((bin) => bins.get(bin) || 0), categoryPercentage: 1, barPercentage: 0.95,
         backgroundColor: all.map((bin) => (bin > 0 ? ink("fail") : ink("bar"))) }] },
-      options: { scales: { x: { title: { display: true, text: "largest error / bound of a case; above 1 it failed", color: ink("ink") }, ticks: { color: ink("quiet") }, grid: { display: false } },
+      options: { scales: { x: { title: { display: true, text: "largest error / bound of a case is at most; above 1 it failed", color: ink("ink") }, ticks: { color: ink("quiet"), autoSkip: false, maxRotation: 0, callback: (_, k) => (all[k] % (kBinsPerDecade * labelStep) === 0 ? decade(10 ** (all[k] / kBinsPerDecade)) : "") }, grid: { display: false } },
         y: { title: { display: true, text: "cases", color: ink("ink") }, ticks: { color: ink("quiet"), precision: 0 }, grid: { color: ink("grid") } } },
         plugins: withoutLegend((context) => plural(context.raw, "case")) },
     });

@@ -52,7 +52,7 @@ const assay = (() => {
     if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
     if (value === 0) return "0";
     const size = Math.abs(value);
-    if (size >= 1e5 || size < 1e-3) return value.toExponential(Math.max(digits - 2, 0)).replace("e+", "e");
+    if (size >= 1e5 || size < 1e-3) return value.toExponential(Math.max(digits - 2, 0)).replace("e+", "e").replace(".0e", "e");
     return String(Number(value.toPrecision(digits)));
   };
   // A ratio that is above 1 must not read as 1.

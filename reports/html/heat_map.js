@@ -41,8 +41,8 @@ assay.heatMap = (() => {
         result.set(name, { name, text: name, keys: values, key: (i) => axis(i, name), show: String });
         continue;
       }
-      const key = (i) => Math.ceil(Math.log2(Math.max(axis(i, name), 1)));
-      const show = (power) => (power < 2 ? String(2 ** power) : `${2 ** (power - 1) + 1}\u2013${2 ** power}`);
+      const key = (i) => (axis(i, name) > 0 ? Math.ceil(Math.log2(axis(i, name))) : -1);
+      const show = (power) => (power < 0 ? "\u2264 0" : power < 2 ? String(2 ** power) : `${2 ** (power - 1) + 1}\u2013${2 ** power}`);
       result.set(name, { name, text: `${name} (ranges)`, keys: distinct(key, indices).sort((a, b) => a - b), key, show });
     }
     for (const [name, value] of [["fixture", of.fixture], ["variant", of.variant]]) {
@@ -114,14 +114,41 @@ assay.heatMap = (() => {
     if (first) first.tabIndex = 0;
   };
 
+  // How much of what became of the cases a grouping explains: the adjusted share of the variance between its groups.
+  const explained = (way, indices, outcome) => {
+    const groups = new Map();
+    let [n, sum, squares] = [0, 0, 0];
+    for (const i of indices) {
+      const value = outcome(i);
+      if (!Number.isFinite(value)) continue;
+      const group = groups.get(way.key(i)) || groups.set(way.key(i), [0, 0]).get(way.key(i));
+      group[0] += 1;
+      group[1] += value;
+      n += 1;
+      sum += value;
+      squares += value * value;
+    }
+    const total = squares - (sum * sum) / n;
+    if (n <= groups.size || !(total > 0)) return -1;
+    const between = [...groups.values()].reduce((all, [count, part]) => all + (part * part) / count, 0) - (sum * sum) / n;
+    return 1 - ((1 - between / total) * (n - 1)) / (n - groups.size);
+  };
+  const outcomeOf = (indices) => {
+    const judged = indices.filter((i) => of.status(i) !== "known" && (of.compared(i) !== 0 || fails(of.status(i))));
+    const doesFail = judged.some((i) => fails(of.status(i)));
+    return [judged, doesFail ? (i) => (fails(of.status(i)) ? 1 : 0) : (i) => Math.log(of.ratio(i))];
+  };
+
   const chooseAxes = () => {
-    ways = groupings(controls.family.value, indicesShown());
+    const indices = indicesShown();
+    ways = groupings(controls.family.value, indices);
     const names = [...ways.keys()];
-    // Those with the most values tell most; the more numerous go down the page, where there is room.
-    const ranked = [...names].filter((name) => name !== "variant" && name !== "fixture").sort((a, b) => ways.get(b).keys.length - ways.get(a).keys.length);
-    const kept = (select, otherwise) => (names.includes(select.value) ? select.value : otherwise);
-    const rows = kept(controls.rows, ranked[0] || names[0]);
-    const columns = kept(controls.columns, [...ranked, ...names].find((name) => name !== rows));
+    // At first the two on which most depends, the more numerous down the page, where there is room.
+    const [judged, outcome] = outcomeOf(indices);
+    const scores = new Map(names.map((name) => [name, explained(ways.get(name), judged, outcome)]));
+    const best = [...names].sort((a, b) => scores.get(b) - scores.get(a)).slice(0, 2).sort((a, b) => ways.get(b).keys.length - ways.get(a).keys.length);
+    const isKept = names.includes(controls.rows.value) && names.includes(controls.columns.value);
+    const [rows, columns] = isKept ? [controls.rows.value, controls.columns.value] : best;
     const choices = names.map((name) => [name, ways.get(name).text]);
     fillSelect(controls.rows, choices, rows);
     fillSelect(controls.columns, choices, columns);

@@ -45,6 +45,15 @@ TEST(RunFindings, ReasonsThatDifferInNumbersAreOne) {
   EXPECT_FALSE(findings[3].is_failure);
 }
 
+TEST(RunFindings, ReasonsThatNameDifferentFilesAreOne) {
+  const std::vector<CaseRecord> cases = {reduce_case(2, Status::failed, "by the expectation stored in /a/b.h5: 7 elements"),
+                                         reduce_case(3, Status::failed, "by the expectation stored in /a/c.h5: 12 elements"),
+                                         reduce_case(4, Status::failed, "by another expectation stored in /a/c.h5: 12 elements")};
+  const std::vector<RunFinding> findings = run_findings(cases);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(findings[0].members, ElementsAre(0, 1));
+}
+
 TEST(RunFindings, HazardsInDifferentLinesAreTwo) {
   std::vector<CaseRecord> cases(3, reduce_case(2, Status::hazard, "race"));
   for (std::size_t i = 0; i < cases.size(); ++i)
