@@ -17,8 +17,8 @@ namespace assay::reports {
 // Neither passed, known nor skipped.
 [[nodiscard]] bool counts_as_failure(const harness::CaseRecord& record);
 
-// Cases of one variant with the same verdict, whose reasons differ in nothing but numbers and files and whose first hazards stand in the same line.
-// That they share a cause is likely and no more: `assay triage` finds out.
+// Cases of one variant with the same verdict, whose reasons differ in nothing but numbers and files and whose first hazards stand in the
+// same line. That they share a cause is likely and no more: `assay triage` finds out.
 struct RunFinding {
   std::string variant;
   std::string status;                // status_name()

@@ -1,9 +1,10 @@
 "use strict";
 // Everything about one case. Its address is #case=<name>, so that a case can be linked.
 assay.caseDialog = (() => {
-  const { all, of, axis, axisNames, details, element, byId, chip, fillTable, format, formatRatio, grouped, number, replayLine, spelt } = assay;
+  const { all, of, axis, axisNames, details, element, byId, chip, fillTable, format, formatRatio, grouped, number, replayLine, spelt } =
+    assay;
   const dialog = byId("case-dialog");
-  const kFaults = ["", "above its bound", "never written", "NaN", "infinite"];  // harness::ElementFault
+  const kFaults = ["", "above its bound", "never written", "NaN", "infinite"]; // harness::ElementFault
 
   let places = null;
   const find = (name) => {
@@ -15,37 +16,105 @@ assay.caseDialog = (() => {
   const worstTable = (i, known) => {
     const rowLength = Math.max(known.row_length, 1);
     const table = element("table");
-    fillTable(table, "Largest error / bound first", ["Element", "Row", "Coordinate", "Expected", "Actual", "Error", "Bound", "Error / bound", "Fault"],
+    fillTable(
+      table,
+      "Largest error / bound first",
+      ["Element", "Row", "Coordinate", "Expected", "Actual", "Error", "Bound", "Error / bound", "Fault"],
       known.worst.map(([index, expected, actual, bound, ratio, fault]) => {
         const [e, a] = [number(expected), number(actual)];
-        return [grouped(index), grouped(Math.floor(index / rowLength)), grouped(index % rowLength), exact(e), fault === 2 ? "never written" : exact(a), format(Math.abs(a - e)), format(number(bound)),
-          formatRatio(number(ratio)), kFaults[fault]];
-      }));
+        return [
+          grouped(index),
+          grouped(Math.floor(index / rowLength)),
+          grouped(index % rowLength),
+          exact(e),
+          fault === 2 ? "never written" : exact(a),
+          format(Math.abs(a - e)),
+          format(number(bound)),
+          formatRatio(number(ratio)),
+          kFaults[fault],
+        ];
+      }),
+    );
     return element("div", { class: "scroll-x", tabindex: "0", role: "region", "aria-label": "Worst elements" }, table);
   };
-  const list = (title, lines) => (lines.length === 0 ? [] : [element("h3", {}, title), element("ul", {}, lines.map((line) => element("li", {}, line)))]);
-  const facts = (title, pairs) => [element("h3", {}, title), element("dl", {}, pairs.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]))];
+  const list = (title, lines) =>
+    lines.length === 0
+      ? []
+      : [
+          element("h3", {}, title),
+          element(
+            "ul",
+            {},
+            lines.map((line) => element("li", {}, line)),
+          ),
+        ];
+  const facts = (title, pairs) => [
+    element("h3", {}, title),
+    element(
+      "dl",
+      {},
+      pairs.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),
+    ),
+  ];
 
   const fill = (i) => {
     const known = details(i);
     const figures = Object.entries(known.figures).filter(([key, value]) => value !== 0 || key.startsWith("max"));
     byId("case-title").textContent = of.name(i);
-    const axes = axisNames(of.family(i)).map((name) => [name, axis(i, name)]).filter(([, value]) => value !== null && value !== undefined);
-    const counters = Object.entries(assay.data.counters).map(([key, column]) => [spelt(key), column[i]]).filter(([, value]) => value !== null);
+    const axes = axisNames(of.family(i))
+      .map((name) => [name, axis(i, name)])
+      .filter(([, value]) => value !== null && value !== undefined);
+    const counters = Object.entries(assay.data.counters)
+      .map(([key, column]) => [spelt(key), column[i]])
+      .filter(([, value]) => value !== null);
     byId("case-content").replaceChildren(
-      element("p", {}, chip(of.status(i)), " ", of.reason(i)), of.note(i) === "" ? "" : element("p", {}, `Note: ${of.note(i)}`),
+      element("p", {}, chip(of.status(i)), " ", of.reason(i)),
+      of.note(i) === "" ? "" : element("p", {}, `Note: ${of.note(i)}`),
       replayLine(i),
-      ...(known.worst ? [element("h3", {}, "Worst elements"), worstTable(i, known)]
-        : of.status(i) === "passed" ? [element("p", { class: "quiet" }, "Every element is within its bound; the replay line with show in place of run prints the worst ones.")] : []),
+      ...(known.worst
+        ? [element("h3", {}, "Worst elements"), worstTable(i, known)]
+        : of.status(i) === "passed"
+          ? [
+              element(
+                "p",
+                { class: "quiet" },
+                "Every element is within its bound; the replay line with show in place of run prints the worst ones.",
+              ),
+            ]
+          : []),
       ...list("Known findings", known.known || []),
-      ...list("Hazards", (known.hazards || []).map(([text, times]) => (times > 1 ? `${text} (${grouped(times)} times)` : text))),
-      ...list("Later stages", (known.stages || []).map(([name, isJudged, passed, reason, compared, ratio]) =>
-        `${name}: ${isJudged ? (passed ? "passed" : "wrong") : "not judged"}${reason === "" ? "" : `, ${reason}`}; ${grouped(compared)} compared, largest error / bound ${formatRatio(number(ratio))}`)),
-      ...facts("Figures", [["largest error / bound", of.compared(i) === 0 ? "nothing was compared" : formatRatio(of.ratio(i))], ["median bound / magnitude", format(of.sharpness(i))],
-        ["elements compared", grouped(of.compared(i))], ...figures.map(([key, value]) => [spelt(key), format(number(value), 6)]),
-        ["simulator seconds", format(of.seconds(i))], ["schedules", known.schedules || "\u2013"], ["digest of the output", known.digest]]),
-      ...facts("Axes", [...axes.map(([name, value]) => [name, String(value)]), ["fixture", of.fixture(i)], ["seed", String(assay.data.cases.seed[i])]]),
-      ...(counters.length === 0 ? [] : facts("Counters", counters.map(([key, value]) => [key, grouped(value)]))));
+      ...list(
+        "Hazards",
+        (known.hazards || []).map(([text, times]) => (times > 1 ? `${text} (${grouped(times)} times)` : text)),
+      ),
+      ...list(
+        "Later stages",
+        (known.stages || []).map(
+          ([name, isJudged, passed, reason, compared, ratio]) =>
+            `${name}: ${isJudged ? (passed ? "passed" : "wrong") : "not judged"}${reason === "" ? "" : `, ${reason}`}; ${grouped(compared)} compared, largest error / bound ${formatRatio(number(ratio))}`,
+        ),
+      ),
+      ...facts("Figures", [
+        ["largest error / bound", of.compared(i) === 0 ? "nothing was compared" : formatRatio(of.ratio(i))],
+        ["median bound / magnitude", format(of.sharpness(i))],
+        ["elements compared", grouped(of.compared(i))],
+        ...figures.map(([key, value]) => [spelt(key), format(number(value), 6)]),
+        ["simulator seconds", format(of.seconds(i))],
+        ["schedules", known.schedules || "\u2013"],
+        ["digest of the output", known.digest],
+      ]),
+      ...facts("Axes", [
+        ...axes.map(([name, value]) => [name, String(value)]),
+        ["fixture", of.fixture(i)],
+        ["seed", String(assay.data.cases.seed[i])],
+      ]),
+      ...(counters.length === 0
+        ? []
+        : facts(
+            "Counters",
+            counters.map(([key, value]) => [key, grouped(value)]),
+          )),
+    );
     const shown = assay.filter.shown();
     const place = shown.indexOf(i);
     const step = (button, to) => {
@@ -56,13 +125,19 @@ assay.caseDialog = (() => {
     step(byId("case-next"), place + 1);
   };
 
+  let address = "";  // of the case that is shown
   const follow = () => {
     if (!location.hash.startsWith("#case=")) {
       if (dialog.open) dialog.close();
       return;
     }
+    address = location.hash;
     let name = "";
-    try { name = decodeURIComponent(location.hash.slice("#case=".length)); } catch { /* an address that somebody mistyped names no case */ }
+    try {
+      name = decodeURIComponent(location.hash.slice("#case=".length));
+    } catch {
+      /* an address that somebody mistyped names no case */
+    }
     const i = find(name);
     if (i === undefined) {
       byId("case-title").textContent = "No such case";
@@ -79,10 +154,13 @@ assay.caseDialog = (() => {
   const start = () => {
     addEventListener("hashchange", follow);
     byId("case-close").addEventListener("click", () => dialog.close());
-    dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+    dialog.addEventListener("click", (event) => {
+      if (event.target === dialog) dialog.close();
+    });
     dialog.addEventListener("close", () => {
       const i = find(byId("case-title").textContent);
-      if (location.hash.startsWith("#case=")) history.replaceState(null, "", location.pathname + location.search);
+      // Told later than it happened: the address may be that of another case already.
+      if (location.hash === address) history.replaceState(null, "", location.pathname + location.search);
       const place = assay.filter.shown().indexOf(i);
       if (place >= 0 && document.activeElement?.closest("#case-body")) assay.caseTable.focusRow(place);
     });

@@ -4,15 +4,26 @@ assay.caseTable = (() => {
   const { of, element, byId, chip, caseLink, format, formatRatio, grouped } = assay;
   const scroller = byId("case-scroll");
   const body = byId("case-body");
-  const kColumns = [["status", "Verdict"], ["name", "Case"], ["ratio", "Error / bound"], ["sharpness", "Bound / magn."], ["compared", "Elements"], ["seconds", "Seconds"]];
-  const kBeyond = 10;  // rows above and below what is seen
+  const kColumns = [
+    ["status", "Verdict"],
+    ["name", "Case"],
+    ["ratio", "Error / bound"],
+    ["sharpness", "Bound / magn."],
+    ["compared", "Elements"],
+    ["seconds", "Seconds"],
+  ];
+  const kBeyond = 10; // rows above and below what is seen
 
   let indices = [];
-  let current = 0;  // the row that the keyboard is at
-  let first = -1, last = -1;
+  let current = 0; // the row that the keyboard is at
+  let first = -1,
+    last = -1;
 
-  const rowHeight = () => Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--row")) * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const cell = (key, ...children) => element("td", { class: `column-${key}${["status", "name"].includes(key) ? "" : " number"}` }, ...children);
+  const rowHeight = () =>
+    Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--row")) *
+    Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const cell = (key, ...children) =>
+    element("td", { class: `column-${key}${["status", "name"].includes(key) ? "" : " number"}` }, ...children);
   // Of one cell: on a phone a wider one would bring the columns back that are hidden there.
   const spacer = (rows) => element("tr", { class: "spacer", "aria-hidden": true, style: `height:${rows * rowHeight()}px` }, element("td"));
 
@@ -21,9 +32,16 @@ assay.caseTable = (() => {
     const link = caseLink(i);
     link.tabIndex = place === current ? 0 : -1;
     link.title = of.name(i);
-    return element("tr", { "aria-rowindex": place + 2, "data-place": place },
-      cell("status", chip(of.status(i))), cell("name", link), cell("ratio", of.compared(i) === 0 ? "\u2013" : formatRatio(of.ratio(i))),
-      cell("sharpness", format(of.sharpness(i))), cell("compared", grouped(of.compared(i))), cell("seconds", format(of.seconds(i))));
+    return element(
+      "tr",
+      { "aria-rowindex": place + 2, "data-place": place },
+      cell("status", chip(of.status(i))),
+      cell("name", link),
+      cell("ratio", of.compared(i) === 0 ? "\u2013" : formatRatio(of.ratio(i))),
+      cell("sharpness", format(of.sharpness(i))),
+      cell("compared", grouped(of.compared(i))),
+      cell("seconds", format(of.seconds(i))),
+    );
   };
 
   const draw = (again = false) => {
@@ -33,7 +51,11 @@ assay.caseTable = (() => {
     if (!again && from === first && to === last) return;
     [first, last] = [from, to];
     const focused = document.activeElement?.closest?.("#case-body tr")?.dataset.place;
-    body.replaceChildren(...(from > 0 ? [spacer(from)] : []), ...indices.slice(from, to).map((_, k) => row(from + k)), ...(to < indices.length ? [spacer(indices.length - to)] : []));
+    body.replaceChildren(
+      ...(from > 0 ? [spacer(from)] : []),
+      ...indices.slice(from, to).map((_, k) => row(from + k)),
+      ...(to < indices.length ? [spacer(indices.length - to)] : []),
+    );
     if (indices.length === 0) body.replaceChildren(element("tr", {}, element("td", { colspan: 2 }, "No case is like that.")));
     if (focused !== undefined) (body.querySelector(`[data-place="${focused}"] a`) || scroller).focus({ preventScroll: true });
   };
@@ -58,12 +80,32 @@ assay.caseTable = (() => {
 
   const fillHead = () => {
     const order = assay.filter.order();
-    byId("case-head").replaceChildren(...kColumns.map(([key, text]) => {
-      const isOrder = order.key === key;
-      const arrow = isOrder ? (order.descending ? " \u2193" : " \u2191") : "";
-      return element("th", { scope: "col", class: `column-${key}${["status", "name"].includes(key) ? "" : " number"}`, "aria-sort": isOrder ? (order.descending ? "descending" : "ascending") : undefined },
-        element("button", { type: "button", onclick: () => { assay.filter.sortBy(key); fillHead(); byId("case-head").querySelector(`.column-${key} button`).focus(); } }, text + arrow));
-    }));
+    byId("case-head").replaceChildren(
+      ...kColumns.map(([key, text]) => {
+        const isOrder = order.key === key;
+        const arrow = isOrder ? (order.descending ? " \u2193" : " \u2191") : "";
+        return element(
+          "th",
+          {
+            scope: "col",
+            class: `column-${key}${["status", "name"].includes(key) ? "" : " number"}`,
+            "aria-sort": isOrder ? (order.descending ? "descending" : "ascending") : undefined,
+          },
+          element(
+            "button",
+            {
+              type: "button",
+              onclick: () => {
+                assay.filter.sortBy(key);
+                fillHead();
+                byId("case-head").querySelector(`.column-${key} button`).focus();
+              },
+            },
+            text + arrow,
+          ),
+        );
+      }),
+    );
   };
 
   const show = (wanted) => {

@@ -7,17 +7,25 @@ const assay = (() => {
   const count = cases.name.length;
 
   // JSON has no word for what is not finite (reports/page_data.h).
-  const number = (value) => (value === null || value === undefined ? NaN : value === "inf" ? Infinity : value === "-inf" ? -Infinity : value);
+  const number = (value) =>
+    value === null || value === undefined ? NaN : value === "inf" ? Infinity : value === "-inf" ? -Infinity : value;
   const ratio = Float64Array.from(cases.ratio, number);
   const sharpness = Float64Array.from(cases.sharpness, number);
 
   const word = (column) => (i) => words[column[i]];
   const of = {
     name: (i) => cases.name[i],
-    variant: word(cases.variant), family: word(cases.family), fixture: word(cases.fixture), status: word(cases.status),
-    reason: word(cases.reason), note: word(cases.note),
-    ratio: (i) => ratio[i], sharpness: (i) => sharpness[i],
-    compared: (i) => cases.compared[i], faulty: (i) => cases.faulty[i], seconds: (i) => cases.seconds[i],
+    variant: word(cases.variant),
+    family: word(cases.family),
+    fixture: word(cases.fixture),
+    status: word(cases.status),
+    reason: word(cases.reason),
+    note: word(cases.note),
+    ratio: (i) => ratio[i],
+    sharpness: (i) => sharpness[i],
+    compared: (i) => cases.compared[i],
+    faulty: (i) => cases.faulty[i],
+    seconds: (i) => cases.seconds[i],
     replay: (i) => `assay run ${cases.name[i]}${words[cases.replay[i]]}`,
   };
 
@@ -36,7 +44,7 @@ const assay = (() => {
   const fails = (status) => !kQuiet.has(status);
 
   const parts = new Map();
-  const kDetailsPerPart = 256;  // reports/page_data.h
+  const kDetailsPerPart = 256; // reports/page_data.h
   const details = (i) => {
     const part = Math.floor(i / kDetailsPerPart);
     if (!parts.has(part)) parts.set(part, read(`details-${part}`));
@@ -52,7 +60,11 @@ const assay = (() => {
     if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
     if (value === 0) return "0";
     const size = Math.abs(value);
-    if (size >= 1e5 || size < 1e-3) return value.toExponential(Math.max(digits - 2, 0)).replace("e+", "e").replace(".0e", "e");
+    if (size >= 1e5 || size < 1e-3)
+      return value
+        .toExponential(Math.max(digits - 2, 0))
+        .replace("e+", "e")
+        .replace(".0e", "e");
     return String(Number(value.toPrecision(digits)));
   };
   // A ratio that is above 1 must not read as 1.
@@ -91,23 +103,55 @@ const assay = (() => {
         await navigator.clipboard.writeText(code.textContent);
         event.target.textContent = "Copied";
       } catch {
-        event.target.textContent = "Selected";  // a page from a file may not be allowed to write the clipboard
+        event.target.textContent = "Selected"; // a page from a file may not be allowed to write the clipboard
       }
     };
-    return element("div", { class: "replay" }, code, element("button", { type: "button", "aria-label": "Copy the line that repeats this case", onclick: copy }, "Copy"));
+    return element(
+      "div",
+      { class: "replay" },
+      code,
+      element("button", { type: "button", "aria-label": "Copy the line that repeats this case", onclick: copy }, "Copy"),
+    );
   };
 
   // `rows`: arrays of cells; the first of each is its header. Columns of numbers, written out already or not, stand to the right.
   const fillTable = (table, caption, head, rows) => {
     const isNumber = (cell) => typeof cell === "number" || /^-?[\d.,]+(e-?\d+)?$|^-?inf$|^\u2013$/.test(cell);
-    const areNumbers = head.map((_, column) => rows.length > 0 && rows.some((row) => isNumber(row[column])) && rows.every((row) => isNumber(row[column]) || /^(never written|NaN)$/.test(row[column])));
+    const areNumbers = head.map(
+      (_, column) =>
+        rows.length > 0 &&
+        rows.some((row) => isNumber(row[column])) &&
+        rows.every((row) => isNumber(row[column]) || /^(never written|NaN)$/.test(row[column])),
+    );
     const className = (column) => (areNumbers[column] ? "number" : undefined);
     const text = (cell) => (typeof cell === "number" ? format(cell, 4) : cell);
     table.replaceChildren(
       element("caption", {}, caption),
-      element("thead", {}, element("tr", {}, head.map((cell, c) => element("th", { scope: "col", class: className(c) }, cell)))),
-      element("tbody", {}, rows.map((row) => element("tr", {}, row.map((cell, c) =>
-        c === 0 ? element("th", { scope: "row", class: className(c) }, text(cell)) : element("td", { class: className(c) }, text(cell)))))));
+      element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          head.map((cell, c) => element("th", { scope: "col", class: className(c) }, cell)),
+        ),
+      ),
+      element(
+        "tbody",
+        {},
+        rows.map((row) =>
+          element(
+            "tr",
+            {},
+            row.map((cell, c) =>
+              c === 0
+                ? element("th", { scope: "row", class: className(c) }, text(cell))
+                : element("td", { class: className(c) }, text(cell)),
+            ),
+          ),
+        ),
+      ),
+    );
   };
 
   // `choices`: [value, text] pairs.
@@ -116,6 +160,29 @@ const assay = (() => {
     if (chosen !== undefined) select.value = chosen;
   };
 
-  return { data, count, all, of, axis, axisNames, fails, details, distinct, number, format, formatRatio, grouped, plural, spelt, element, byId, chip,
-    caseAddress, caseLink, replayLine, fillTable, fillSelect };
+  return {
+    data,
+    count,
+    all,
+    of,
+    axis,
+    axisNames,
+    fails,
+    details,
+    distinct,
+    number,
+    format,
+    formatRatio,
+    grouped,
+    plural,
+    spelt,
+    element,
+    byId,
+    chip,
+    caseAddress,
+    caseLink,
+    replayLine,
+    fillTable,
+    fillSelect,
+  };
 })();

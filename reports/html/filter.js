@@ -2,32 +2,54 @@
 // Which cases the table shows, and in which order.
 assay.filter = (() => {
   const { all, of, byId, distinct, element, fails, fillSelect, grouped, plural } = assay;
-  const inputs = { text: byId("filter-text"), status: byId("filter-status"), family: byId("filter-family"), variant: byId("filter-variant"), fixture: byId("filter-fixture"), ratio: byId("filter-ratio") };
+  const inputs = {
+    text: byId("filter-text"),
+    status: byId("filter-status"),
+    family: byId("filter-family"),
+    variant: byId("filter-variant"),
+    fixture: byId("filter-fixture"),
+    ratio: byId("filter-ratio"),
+  };
   const kFailing = "(all that failed)";
 
-  let chosen = null;  // {label, members}: the cases of a finding or of a cell of the heat map
+  let chosen = null; // {label, members}: the cases of a finding or of a cell of the heat map
   let order = { key: "severity", descending: true };
   let shown = all;
 
-  let texts = null;  // made at the first search
+  let texts = null; // made at the first search
   const textOf = (i) => {
     texts ??= all.map((k) => `${of.name(k)} ${of.status(k)} ${of.reason(k)} ${of.note(k)}`.toLowerCase());
     return texts[i];
   };
   // Every word has to be there; '*' stands for anything.
   const matcher = (search) => {
-    const words = search.toLowerCase().split(/\s+/).filter((part) => part !== "");
+    const words = search
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((part) => part !== "");
     const tests = words.map((part) => {
       if (!part.includes("*")) return (text) => text.includes(part);
-      const pattern = new RegExp(part.split(/\*+/).map((piece) => piece.replace(/[.+?^${}()|[\]\\]/g, "\\$&")).join("\\S*"));
+      const pattern = new RegExp(
+        part
+          .split(/\*+/)
+          .map((piece) => piece.replace(/[.+?^${}()|[\]\\]/g, "\\$&"))
+          .join("\\S*"),
+      );
       return (text) => pattern.test(text);
     });
     return tests.length === 0 ? null : (i) => tests.every((test) => test(textOf(i)));
   };
 
   const kKeys = {
-    severity: (i) => (fails(of.status(i)) ? 1e9 : of.status(i) === "known" ? -1 : 0) + Math.min(Number.isNaN(of.ratio(i)) ? 0 : of.ratio(i), 1e8),
-    status: (i) => of.status(i), name: (i) => i, ratio: (i) => of.ratio(i), sharpness: (i) => of.sharpness(i), compared: (i) => of.compared(i), seconds: (i) => of.seconds(i),
+    // Failures, then what came closest to its bound, last what fails as declared.
+    severity: (i) =>
+      of.status(i) === "known" ? -1 : (fails(of.status(i)) ? 1e9 : 0) + Math.min(Number.isNaN(of.ratio(i)) ? 0 : of.ratio(i), 1e8),
+    status: (i) => of.status(i),
+    name: (i) => i,
+    ratio: (i) => of.ratio(i),
+    sharpness: (i) => of.sharpness(i),
+    compared: (i) => of.compared(i),
+    seconds: (i) => of.seconds(i),
   };
   const sorted = (indices) => {
     const keys = new Map(indices.map((i) => [i, kKeys[order.key](i)]));
@@ -52,8 +74,26 @@ assay.filter = (() => {
     const words = matcher(inputs.text.value);
     if (words) tests.push(words);
     shown = sorted(all.filter((i) => tests.every((test) => test(i))));
-    byId("case-count").textContent = shown.length === all.length ? plural(all.length, "case") : `${grouped(shown.length)} of ${plural(all.length, "case")}`;
-    byId("chosen").replaceChildren(...(chosen ? [chosen.label, element("button", { type: "button", onclick: () => { chosen = null; apply(); } }, "Show the others too")] : []));
+    byId("case-count").textContent =
+      shown.length === all.length ? plural(all.length, "case") : `${grouped(shown.length)} of ${plural(all.length, "case")}`;
+    byId("chosen").replaceChildren(
+      ...(chosen
+        ? [
+            chosen.label,
+            element(
+              "button",
+              {
+                type: "button",
+                onclick: () => {
+                  chosen = null;
+                  apply();
+                },
+              },
+              "Show the others too",
+            ),
+          ]
+        : []),
+    );
     assay.caseTable.show(shown);
   };
 
@@ -77,8 +117,14 @@ assay.filter = (() => {
     for (const key of ["family", "variant", "fixture"]) fillSelect(inputs[key], choices(distinct(of[key]).sort()), "");
     let waiting = 0;
     for (const input of Object.values(inputs))
-      input.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(apply, 60); });
-    byId("filter-reset").addEventListener("click", () => { reset(); apply(); });
+      input.addEventListener("input", () => {
+        clearTimeout(waiting);
+        waiting = setTimeout(apply, 60);
+      });
+    byId("filter-reset").addEventListener("click", () => {
+      reset();
+      apply();
+    });
     apply();
   };
   const sortBy = (key) => {

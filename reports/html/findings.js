@@ -8,14 +8,32 @@ assay.findings = (() => {
     const failures = run.failures;
     const withoutVerdict = run.selected - run.verdicts;
     const missing = withoutVerdict > 0 ? `, ${grouped(withoutVerdict)} without a verdict` : "";
-    byId("headline").textContent = failures === 0 ? `Run ${run.id}: none of ${plural(run.verdicts, "case")} failed${missing}`
-                                                  : `Run ${run.id}: ${grouped(failures)} of ${plural(run.verdicts, "case")} failed${missing}`;
+    byId("headline").textContent =
+      failures === 0
+        ? `Run ${run.id}: none of ${plural(run.verdicts, "case")} failed${missing}`
+        : `Run ${run.id}: ${grouped(failures)} of ${plural(run.verdicts, "case")} failed${missing}`;
     const counts = new Map();
     for (const i of assay.all) counts.set(of.status(i), (counts.get(of.status(i)) || 0) + 1);
     const ordered = [...counts].sort(([a], [b]) => fails(b) - fails(a));
-    byId("tiles").replaceChildren(...ordered.map(([status, n]) => element("li", {},
-      element("button", { type: "button", class: fails(status) ? "fails" : status, "aria-label": `Show the ${plural(n, "case")} with verdict ${status}`,
-        onclick: () => assay.filter.showOnly({ status }) }, element("b", {}, grouped(n)), status))));
+    byId("tiles").replaceChildren(
+      ...ordered.map(([status, n]) =>
+        element(
+          "li",
+          {},
+          element(
+            "button",
+            {
+              type: "button",
+              class: fails(status) ? "fails" : status,
+              "aria-label": `Show the ${plural(n, "case")} with verdict ${status}`,
+              onclick: () => assay.filter.showOnly({ status }),
+            },
+            element("b", {}, grouped(n)),
+            status,
+          ),
+        ),
+      ),
+    );
     const end = run.finished === "" ? "never came to its end" : `${run.stopped ? "stopped" : "ended"} ${run.finished}`;
     byId("run-line").replaceChildren(element("code", {}, run.command), `, started ${run.started}, ${end}. ${run.elements}.`);
   };
@@ -24,17 +42,38 @@ assay.findings = (() => {
     const i = finding.smallest;
     const members = finding.members.length;
     const kind = finding.fails ? "is-failure" : finding.status === "known" ? "is-known" : "";
-    const reason = of.reason(i) || (finding.status === "no verdict" ? "the run was ended before there was a verdict" : "no reason was recorded");
-    const ratio = finding.ratio === "inf" || finding.ratio > 0 ? `, largest error / bound ${assay.formatRatio(assay.number(finding.ratio))}` : "";
+    const reason =
+      of.reason(i) || (finding.status === "no verdict" ? "the run was ended before there was a verdict" : "no reason was recorded");
+    const ratio =
+      finding.ratio === "inf" || finding.ratio > 0 ? `, largest error / bound ${assay.formatRatio(assay.number(finding.ratio))}` : "";
     const label = `${finding.variant}, ${finding.status}: ${reason}`;
-    return element("article", { class: `finding ${kind}` },
+    return element(
+      "article",
+      { class: `finding ${kind}` },
       element("h3", {}, chip(finding.status), " ", finding.variant, ": ", reason),
-      element("div", { class: "finding-facts" },
+      element(
+        "div",
+        { class: "finding-facts" },
         element("span", {}, plural(members, "case"), ratio),
-        element("a", { href: assay.caseAddress(i), "aria-label": `Open the smallest case of ${label}` }, members > 1 ? "Open the smallest" : "Open it"),
-        members > 1 ? element("button", { type: "button", "aria-label": `Show the ${members} cases of ${label}`,
-          onclick: () => assay.filter.showOnly({ chosen: { label, members: new Set(finding.members) } }) }, `Show the ${grouped(members)} cases`) : null),
-      finding.status === "skipped" ? null : assay.replayLine(i));
+        element(
+          "a",
+          { href: assay.caseAddress(i), "aria-label": `Open the smallest case of ${label}` },
+          members > 1 ? "Open the smallest" : "Open it",
+        ),
+        members > 1
+          ? element(
+              "button",
+              {
+                type: "button",
+                "aria-label": `Show the ${members} cases of ${label}`,
+                onclick: () => assay.filter.showOnly({ chosen: { label, members: new Set(finding.members) } }),
+              },
+              `Show the ${grouped(members)} cases`,
+            )
+          : null,
+      ),
+      finding.status === "skipped" ? null : assay.replayLine(i),
+    );
   };
 
   const kShown = 8;
@@ -42,26 +81,79 @@ assay.findings = (() => {
     const failing = data.findings.filter((finding) => finding.fails);
     const others = data.findings.filter((finding) => !finding.fails);
     const list = byId("finding-list");
-    list.replaceChildren(failing.length === 0 ? element("p", {}, "No case failed.")
-      : element("p", { class: "quiet" }, "Cases of one variant with the same verdict for the same reason, the smallest of them named. ",
-        element("code", {}, "assay triage"), " looks for causes and lines."));
+    list.replaceChildren(
+      failing.length === 0
+        ? element("p", {}, "No case failed.")
+        : element(
+            "p",
+            { class: "quiet" },
+            "Cases of one variant with the same verdict for the same reason, the smallest of them named. ",
+            element("code", {}, "assay triage"),
+            " looks for causes and lines.",
+          ),
+    );
     list.append(...failing.slice(0, kShown).map(card));
     if (failing.length > kShown)
-      list.append(element("details", {}, element("summary", {}, `${plural(failing.length - kShown, "further finding")}`), failing.slice(kShown).map(card)));
+      list.append(
+        element(
+          "details",
+          {},
+          element("summary", {}, `${plural(failing.length - kShown, "further finding")}`),
+          failing.slice(kShown).map(card),
+        ),
+      );
     if (others.length > 0)
-      list.append(element("details", { open: failing.length === 0 && others.length <= 3 },
-        element("summary", {}, `Known and skipped (${plural(others.length, "group")})`), others.map(card)));
-    if (run.notes.length > 0) list.append(element("h3", {}, "Notes"), element("ul", {}, run.notes.map((note) => element("li", {}, note))));
+      list.append(
+        element(
+          "details",
+          { open: failing.length === 0 && others.length <= 3 },
+          element("summary", {}, `Known and skipped (${plural(others.length, "group")})`),
+          others.map(card),
+        ),
+      );
+    if (run.notes.length > 0)
+      list.append(
+        element("h3", {}, "Notes"),
+        element(
+          "ul",
+          {},
+          run.notes.map((note) => element("li", {}, note)),
+        ),
+      );
   };
 
   const fillFacts = () => {
-    const facts = [["Executed on", "the simulator"], ["Command", run.command], ["assay", run.version], ["Machine", run.machine], ["Policy", run.policy],
-      ["Compiler", run.compiler], ["Compiler options", run.flags], ["Schedule", run.schedule || "each case\u2019s own"], ["Seed", String(run.seed)], ["Shard", run.shard],
-      ["Cases selected", grouped(run.selected)], ["Outside of [limits]", grouped(run.outside_limits)], ["Output digest", run.digest]];
-    byId("run-facts").replaceChildren(...facts.filter(([, value]) => value !== "").flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
-    assay.fillTable(byId("source-table"), "The source as the preprocessor leaves it, and the description", ["Variant", "File", "Digest"],
-      run.sources.map(([variant, file, digest]) => [variant, file, digest]));
+    const facts = [
+      ["Executed on", "the simulator"],
+      ["Command", run.command],
+      ["assay", run.version],
+      ["Machine", run.machine],
+      ["Policy", run.policy],
+      ["Compiler", run.compiler],
+      ["Compiler options", run.flags],
+      ["Schedule", run.schedule || "each case\u2019s own"],
+      ["Seed", String(run.seed)],
+      ["Shard", run.shard],
+      ["Cases selected", grouped(run.selected)],
+      ["Outside of [limits]", grouped(run.outside_limits)],
+      ["Output digest", run.digest],
+    ];
+    byId("run-facts").replaceChildren(
+      ...facts.filter(([, value]) => value !== "").flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),
+    );
+    assay.fillTable(
+      byId("source-table"),
+      "The source as the preprocessor leaves it, and the description",
+      ["Variant", "File", "Digest"],
+      run.sources.map(([variant, file, digest]) => [variant, file, digest]),
+    );
   };
 
-  return { fill: () => { fillHead(); fillFindings(); fillFacts(); } };
+  return {
+    fill: () => {
+      fillHead();
+      fillFindings();
+      fillFacts();
+    },
+  };
 })();

@@ -5,7 +5,15 @@ assay.heatMap = (() => {
   const isDark = matchMedia("(prefers-color-scheme: dark)");
 
   // Cividis (Nunez, Anderton, Renslow 2018): the same order of lightness to every kind of colour vision.
-  const kScale = [[0, 34, 78], [35, 62, 108], [83, 92, 109], [120, 120, 120], [160, 148, 118], [205, 180, 100], [254, 232, 56]];
+  const kScale = [
+    [0, 34, 78],
+    [35, 62, 108],
+    [83, 92, 109],
+    [120, 120, 120],
+    [160, 148, 118],
+    [205, 180, 100],
+    [254, 232, 56],
+  ];
   // What matters stands out from the page: dark on a light one, light on a dark one.
   const colour = (share) => {
     const place = (isDark.matches ? share : 1 - share) * (kScale.length - 1);
@@ -25,9 +33,27 @@ assay.heatMap = (() => {
   const logShare = (low, high) => (value) => (value <= low ? 0 : (Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low)));
   const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
   const kMeasures = {
-    ratio: { text: "largest error / bound", value: (cell) => cell.ratio, share: logShare(1e-3, 1), steps: [1e-3, 1e-2, 0.1, 0.3, 1], show: formatRatio },
-    sharpness: { text: "median bound / magnitude", value: (cell) => median(cell.sharpness), share: logShare(1e-8, 1e-2), steps: [1e-8, 1e-6, 1e-4, 1e-2], show: format },
-    failures: { text: "failed cases, in %", value: (cell) => (100 * cell.failures) / cell.members.length, share: (value) => value / 100, steps: [0, 25, 50, 75, 100], show: (v) => format(v, 2) },
+    ratio: {
+      text: "largest error / bound",
+      value: (cell) => cell.ratio,
+      share: logShare(1e-3, 1),
+      steps: [1e-3, 1e-2, 0.1, 0.3, 1],
+      show: formatRatio,
+    },
+    sharpness: {
+      text: "median bound / magnitude",
+      value: (cell) => median(cell.sharpness),
+      share: logShare(1e-8, 1e-2),
+      steps: [1e-8, 1e-6, 1e-4, 1e-2],
+      show: format,
+    },
+    failures: {
+      text: "failed cases, in %",
+      value: (cell) => (100 * cell.failures) / cell.members.length,
+      share: (value) => value / 100,
+      steps: [0, 25, 50, 75, 100],
+      show: (v) => format(v, 2),
+    },
   };
 
   // Ways to sort the cases of a family into rows or columns. Many values of an axis go together by powers of two.
@@ -35,7 +61,9 @@ assay.heatMap = (() => {
   const groupings = (family, indices) => {
     const result = new Map();
     for (const name of axisNames(family)) {
-      const values = distinct((i) => axis(i, name), indices).filter((value) => value !== null && value !== undefined).sort((a, b) => a - b);
+      const values = distinct((i) => axis(i, name), indices)
+        .filter((value) => value !== null && value !== undefined)
+        .sort((a, b) => a - b);
       if (values.length < 2) continue;
       if (values.length <= kMostValues) {
         result.set(name, { name, text: name, keys: values, key: (i) => axis(i, name), show: String });
@@ -45,7 +73,10 @@ assay.heatMap = (() => {
       const show = (power) => (power < 0 ? "\u2264 0" : power < 2 ? String(2 ** power) : `${2 ** (power - 1) + 1}\u2013${2 ** power}`);
       result.set(name, { name, text: `${name} (ranges)`, keys: distinct(key, indices).sort((a, b) => a - b), key, show });
     }
-    for (const [name, value] of [["fixture", of.fixture], ["variant", of.variant]]) {
+    for (const [name, value] of [
+      ["fixture", of.fixture],
+      ["variant", of.variant],
+    ]) {
       const keys = distinct(value, indices).sort();
       if (keys.length > 1) result.set(name, { name, text: name, keys, key: value, show: String });
     }
@@ -69,13 +100,28 @@ assay.heatMap = (() => {
     return cells;
   };
 
-  const controls = { family: byId("heat-family"), variant: byId("heat-variant"), rows: byId("heat-rows"), columns: byId("heat-columns"), measure: byId("heat-measure") };
-  const indicesShown = () => assay.all.filter((i) => of.family(i) === controls.family.value && (controls.variant.value === "" || of.variant(i) === controls.variant.value));
+  const controls = {
+    family: byId("heat-family"),
+    variant: byId("heat-variant"),
+    rows: byId("heat-rows"),
+    columns: byId("heat-columns"),
+    measure: byId("heat-measure"),
+  };
+  const indicesShown = () =>
+    assay.all.filter(
+      (i) => of.family(i) === controls.family.value && (controls.variant.value === "" || of.variant(i) === controls.variant.value),
+    );
 
   const legend = (measure) => {
-    byId("heat-legend").replaceChildren(element("span", {}, `${measure.text}:\u00A0`),
+    byId("heat-legend").replaceChildren(
+      element("span", {}, `${measure.text}:\u00A0`),
       ...measure.steps.map((step) => element("span", { class: "swatch", style: style(measure.share(step)) }, measure.show(step))),
-      element("p", {}, "Underlined with a \u00D7: some of its cases failed. A dash: no such case. Cases known to fail are left out. A cell shows its cases in the table below."));
+      element(
+        "p",
+        {},
+        "Underlined with a \u00D7: some of its cases failed. A dash: no such case. Cases known to fail are left out. A cell shows its cases in the table below.",
+      ),
+    );
   };
 
   const cellButton = (cell, rows, columns, row, column, measure) => {
@@ -83,12 +129,19 @@ assay.heatMap = (() => {
     const where = `${rows.text} ${rows.show(row)}, ${columns.text} ${columns.show(column)}`;
     const text = value === undefined || Number.isNaN(value) ? "?" : measure.show(value);
     const failures = cell.failures > 0 ? `, ${cell.failures} failed` : "";
-    return element("button", {
-      type: "button", tabindex: "-1", class: cell.failures > 0 ? "above" : undefined,
-      style: style(Number.isNaN(value) || value === undefined ? 1 : measure.share(value)),
-      "aria-label": `${where}: ${measure.text} ${text}, ${assay.plural(cell.members.length, "case")}${failures}`, title: `${where}: ${assay.plural(cell.members.length, "case")}${failures}`,
-      onclick: () => assay.filter.showOnly({ chosen: { label: `${controls.family.value}, ${where}`, members: new Set(cell.members) } }),
-    }, cell.failures > 0 ? `\u00D7 ${text}` : text);
+    return element(
+      "button",
+      {
+        type: "button",
+        tabindex: "-1",
+        class: cell.failures > 0 ? "above" : undefined,
+        style: style(Number.isNaN(value) || value === undefined ? 1 : measure.share(value)),
+        "aria-label": `${where}: ${measure.text} ${text}, ${assay.plural(cell.members.length, "case")}${failures}`,
+        title: `${where}: ${assay.plural(cell.members.length, "case")}${failures}`,
+        onclick: () => assay.filter.showOnly({ chosen: { label: `${controls.family.value}, ${where}`, members: new Set(cell.members) } }),
+      },
+      cell.failures > 0 ? `\u00D7 ${text}` : text,
+    );
   };
 
   let ways = new Map();
@@ -104,12 +157,39 @@ assay.heatMap = (() => {
     }
     const cells = cellsOf(indicesShown(), rows, columns);
     table.replaceChildren(
-      element("caption", {}, `${controls.family.value}${controls.variant.value === "" ? "" : `, ${controls.variant.value}`}: ${measure.text}; rows ${rows.text}, columns ${columns.text}`),
-      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, `${rows.name} \\ ${columns.name}`), columns.keys.map((key) => element("th", { scope: "col" }, columns.show(key))))),
-      element("tbody", {}, rows.keys.map((row) => element("tr", {}, element("th", { scope: "row" }, rows.show(row)), columns.keys.map((column) => {
-        const cell = cells.get(`${row} ${column}`);
-        return cell ? element("td", {}, cellButton(cell, rows, columns, row, column, measure)) : element("td", { class: "empty" }, "\u2013");
-      })))));
+      element(
+        "caption",
+        {},
+        `${controls.family.value}${controls.variant.value === "" ? "" : `, ${controls.variant.value}`}: ${measure.text}; rows ${rows.text}, columns ${columns.text}`,
+      ),
+      element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          element("th", { scope: "col" }, `${rows.name} \\ ${columns.name}`),
+          columns.keys.map((key) => element("th", { scope: "col" }, columns.show(key))),
+        ),
+      ),
+      element(
+        "tbody",
+        {},
+        rows.keys.map((row) =>
+          element(
+            "tr",
+            {},
+            element("th", { scope: "row" }, rows.show(row)),
+            columns.keys.map((column) => {
+              const cell = cells.get(`${row} ${column}`);
+              return cell
+                ? element("td", {}, cellButton(cell, rows, columns, row, column, measure))
+                : element("td", { class: "empty" }, "\u2013");
+            }),
+          ),
+        ),
+      ),
+    );
     const first = table.querySelector("button");
     if (first) first.tabIndex = 0;
   };
@@ -146,7 +226,10 @@ assay.heatMap = (() => {
     // At first the two on which most depends, the more numerous down the page, where there is room.
     const [judged, outcome] = outcomeOf(indices);
     const scores = new Map(names.map((name) => [name, explained(ways.get(name), judged, outcome)]));
-    const best = [...names].sort((a, b) => scores.get(b) - scores.get(a)).slice(0, 2).sort((a, b) => ways.get(b).keys.length - ways.get(a).keys.length);
+    const best = [...names]
+      .sort((a, b) => scores.get(b) - scores.get(a))
+      .slice(0, 2)
+      .sort((a, b) => ways.get(b).keys.length - ways.get(a).keys.length);
     const isKept = names.includes(controls.rows.value) && names.includes(controls.columns.value);
     const [rows, columns] = isKept ? [controls.rows.value, controls.columns.value] : best;
     const choices = names.map((name) => [name, ways.get(name).text]);
@@ -155,7 +238,10 @@ assay.heatMap = (() => {
     draw();
   };
   const chooseFamily = () => {
-    const variants = distinct(of.variant, assay.all.filter((i) => of.family(i) === controls.family.value)).sort();
+    const variants = distinct(
+      of.variant,
+      assay.all.filter((i) => of.family(i) === controls.family.value),
+    ).sort();
     fillSelect(controls.variant, [["", "all"], ...variants.map((name) => [name, name])], "");
     chooseAxes();
   };
@@ -167,7 +253,11 @@ assay.heatMap = (() => {
     if (!step || !from) return;
     event.preventDefault();
     const table = byId("heat-table");
-    for (let row = from.parentNode.rowIndex + step[0], column = from.cellIndex + step[1]; table.rows[row]?.cells[column]; row += step[0], column += step[1]) {
+    for (
+      let row = from.parentNode.rowIndex + step[0], column = from.cellIndex + step[1];
+      table.rows[row]?.cells[column];
+      row += step[0], column += step[1]
+    ) {
       const to = table.rows[row].cells[column].querySelector("button");
       if (!to) continue;
       event.target.tabIndex = -1;
@@ -180,8 +270,16 @@ assay.heatMap = (() => {
   const fill = () => {
     const worst = data.findings.find((finding) => finding.fails);
     const families = distinct(of.family);
-    fillSelect(controls.family, families.map((name) => [name, name]), worst ? of.family(worst.smallest) : families[0]);
-    fillSelect(controls.measure, Object.entries(kMeasures).map(([key, measure]) => [key, spelt(measure.text)]), "ratio");
+    fillSelect(
+      controls.family,
+      families.map((name) => [name, name]),
+      worst ? of.family(worst.smallest) : families[0],
+    );
+    fillSelect(
+      controls.measure,
+      Object.entries(kMeasures).map(([key, measure]) => [key, spelt(measure.text)]),
+      "ratio",
+    );
     controls.family.addEventListener("change", chooseFamily);
     controls.variant.addEventListener("change", chooseAxes);
     for (const select of [controls.rows, controls.columns, controls.measure]) select.addEventListener("change", draw);

@@ -1,7 +1,8 @@
 // Run inside of a page: [what is wrong with contrast, names of controls and the structure of tables].
 (() => {
   const errors = [];
-  const name = (node) => `${node.tagName.toLowerCase()}${node.id ? `#${node.id}` : ""}${node.className && node.className.baseVal === undefined ? `.${node.className}` : ""} "${(node.textContent || "").trim().slice(0, 30)}"`;
+  const name = (node) =>
+    `${node.tagName.toLowerCase()}${node.id ? `#${node.id}` : ""}${node.className && node.className.baseVal === undefined ? `.${node.className}` : ""} "${(node.textContent || "").trim().slice(0, 30)}"`;
   const isSeen = (node) => node.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });
 
   const painter = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -31,7 +32,9 @@
   let texts = 0;
   for (const node of document.querySelectorAll("body *")) {
     if (["SCRIPT", "STYLE", "NOSCRIPT"].includes(node.tagName) || !isSeen(node)) continue;
-    const hasText = [...node.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim() !== "") || ["INPUT", "SELECT"].includes(node.tagName);
+    const hasText =
+      [...node.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim() !== "") ||
+      ["INPUT", "SELECT"].includes(node.tagName);
     if (!hasText || node.disabled) continue;
     ++texts;
     const style = getComputedStyle(node);
@@ -45,9 +48,11 @@
   const page = rgba(getComputedStyle(document.body).backgroundColor);
   for (const chart of Object.values(Chart.instances)) {
     for (const dataset of chart.data.datasets)
-      for (const color of [dataset.backgroundColor].flat()) if (contrast(rgba(color), page) < 3) errors.push(`contrast of ${color} in ${chart.canvas.id}`);
+      for (const color of [dataset.backgroundColor].flat())
+        if (contrast(rgba(color), page) < 3) errors.push(`contrast of ${color} in ${chart.canvas.id}`);
     for (const scale of Object.values(chart.options.scales))
-      for (const color of [scale.ticks.color, scale.title?.display && scale.title.color].filter(Boolean)) if (contrast(rgba(color), page) < 4.5) errors.push(`contrast of ${color} in ${chart.canvas.id}`);
+      for (const color of [scale.ticks.color, scale.title?.display && scale.title.color].filter(Boolean))
+        if (contrast(rgba(color), page) < 4.5) errors.push(`contrast of ${color} in ${chart.canvas.id}`);
   }
   for (const control of document.querySelectorAll("button, input, select")) {
     const edge = getComputedStyle(control);
@@ -56,10 +61,19 @@
   }
 
   for (const control of document.querySelectorAll("button, input, select, textarea, a[href], summary, [tabindex='0']")) {
-    const labels = [...(control.labels || [])].map((label) => [...label.childNodes].filter((child) => child.nodeType === Node.TEXT_NODE).map((child) => child.data).join(""));
+    const labels = [...(control.labels || [])].map((label) =>
+      [...label.childNodes]
+        .filter((child) => child.nodeType === Node.TEXT_NODE)
+        .map((child) => child.data)
+        .join(""),
+    );
     const text = ["INPUT", "SELECT"].includes(control.tagName) ? "" : control.textContent;
-    const referred = (control.getAttribute("aria-labelledby") || "").split(" ").map((id) => document.getElementById(id)?.textContent || "").join("");
-    if ([...labels, text, referred, control.getAttribute("aria-label") || ""].join("").trim() === "") errors.push(`no name: ${name(control)}`);
+    const referred = (control.getAttribute("aria-labelledby") || "")
+      .split(" ")
+      .map((id) => document.getElementById(id)?.textContent || "")
+      .join("");
+    if ([...labels, text, referred, control.getAttribute("aria-label") || ""].join("").trim() === "")
+      errors.push(`no name: ${name(control)}`);
   }
   for (const canvas of document.querySelectorAll("canvas"))
     if (canvas.getAttribute("role") !== "img" || !canvas.getAttribute("aria-label")) errors.push(`no text for ${name(canvas)}`);
@@ -72,4 +86,4 @@
   for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) errors.push(`two #${id}`);
   if (!document.documentElement.lang || !document.title) errors.push("no language or title");
   return [...new Set(errors)].slice(0, 40);
-})()
+})();
