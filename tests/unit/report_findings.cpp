@@ -84,6 +84,14 @@ TEST(Markdown, TellsTheSmallestCaseItsElementsAndTheReplayLine) {
   EXPECT_THAT(text, HasSubstr("executed on the simulator"));
 }
 
+TEST(Markdown, IsTheGoldenFile) {
+  harness::RunRecord run = tests::some_run();
+  run.verdicts = 5;
+  run.failures = 2;
+  run.description.selected = 6;
+  tests::expect_golden("report.md", run_markdown(run, tests::some_cases()));
+}
+
 TEST(Markdown, NoTextOfARunIsMarkup) {
   std::vector<CaseRecord> cases = tests::some_cases();
   harness::RunRecord run = tests::some_run();

@@ -60,6 +60,11 @@ TEST(Html, HoldsTheRun) {
   EXPECT_FALSE(details[0].contains("worst"));
 }
 
+TEST(Html, DataIsTheGoldenFile) {
+  tests::expect_golden("report_page.json",
+                       page_data(tests::some_run(), tests::some_cases()) + "\n" + page_details(tests::some_cases()) + "\n");
+}
+
 TEST(Html, AxesOfAFamilyMayBeMissingInSomeCases) {
   std::vector<CaseRecord> cases = tests::some_cases();
   cases[0].axes = {};

@@ -114,6 +114,8 @@ TEST(ReportJson, IsWhatTheSchemaSays) {
   EXPECT_THAT(Validator(schema()).errors_of(json::parse(run_json(tests::some_run(), {}))), IsEmpty());
 }
 
+TEST(ReportJson, IsTheGoldenFile) { tests::expect_golden("report.json", run_json(tests::some_run(), full_cases())); }
+
 TEST(ReportJson, WhatIsNotAsTheSchemaSaysIsFound) {
   const auto first_error = [](const json& document) {
     const std::vector<std::string> errors = Validator(schema()).errors_of(document);

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <pugixml.hpp>
 
@@ -23,14 +21,7 @@ using tests::record;
 using tests::some_cases;
 using tests::some_run;
 
-TEST(JUnit, IsTheGoldenFile) {
-  const std::string file = ASSAY_SOURCE_DIR "/tests/golden/junit.xml";
-  std::ifstream stream(file);
-  const std::string golden{std::istreambuf_iterator<char>(stream), {}};
-  const std::string text = junit(some_run(), some_cases());
-  if (text != golden) std::ofstream(::testing::TempDir() + "junit.xml") << text;
-  EXPECT_EQ(text, golden) << "what was written is in " << ::testing::TempDir() << "junit.xml";
-}
+TEST(JUnit, IsTheGoldenFile) { tests::expect_golden("junit.xml", junit(some_run(), some_cases())); }
 
 TEST(JUnit, CountsAndReplaysAsAReaderSeesThem) {
   const std::string text = junit(some_run(), some_cases());
