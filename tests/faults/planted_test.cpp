@@ -112,7 +112,8 @@ TEST_P(Planted, ClassSmallestCaseAndLineAreNamed) {
   EXPECT_EQ(small, tried);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, Planted, ::testing::Values("first", "second", "third"), [](const auto& row) { return std::string(row.param); });
+INSTANTIATE_TEST_SUITE_P(Sets, Planted, ::testing::Values("first", "second", "third"),
+                         [](const auto& row) { return std::string(row.param); });
 
 }  // namespace
 }  // namespace assay::tests
