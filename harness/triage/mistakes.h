@@ -1,7 +1,7 @@
 // The table of known mistakes: what the output of a kernel that makes one would be.
 //
 // A row says which class a mistake is of, what it does in words, and how the model of its family computes under it. A new mistake is a new
-// row of one of the mistakes_*.cpp, and touches nothing else.
+// row of one of the mistakes_* files, and touches nothing else.
 #pragma once
 
 #include <functional>
