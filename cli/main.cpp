@@ -4,17 +4,21 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "fixtures/shelf.h"
 #include "harness/ledger/sqlite.h"
 #include "kernels/variant.h"
 #include "metal/errors.h"
+#include "metal/run_time_file.h"
 
 namespace {
 
@@ -39,6 +43,11 @@ int fail(int status, const char* kind, const std::exception& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // fixtures/ cannot ask metal/ where this program is installed.
+  const std::filesystem::path corpus =
+      assay::metal::run_time_file("share/assay/corpus", assay::fixtures::default_corpus_directory().string());
+  setenv("ASSAY_CORPUS", corpus.c_str(), 0);
+
   CLI::App app(
       "Finds out how right a Metal attention kernel is, without a GPU: executes it on a simulator and compares every output element "
       "with a double-precision oracle under a derived bound.",

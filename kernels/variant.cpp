@@ -13,6 +13,8 @@
 #define TOML_EXCEPTIONS 1
 #include <toml++/toml.h>
 
+#include "metal/run_time_file.h"
+
 namespace assay::kernels {
 namespace {
 
@@ -350,7 +352,7 @@ std::vector<Variant> find_variants(const fs::path& directory) {
 
 fs::path default_variants_directory() {
   if (const char* directory = std::getenv("ASSAY_VARIANTS"); directory != nullptr && *directory != '\0') return directory;
-  return ASSAY_VARIANTS_DIR;
+  return metal::run_time_file("share/assay/variants", ASSAY_VARIANTS_DIR);
 }
 
 Variant variant_from_path(const fs::path& path, std::string_view family) {

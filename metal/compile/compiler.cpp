@@ -12,17 +12,21 @@
 #include "metal/compile/process.h"
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
+#include "metal/run_time_file.h"
 
 namespace assay::metal::compile {
 
 namespace {
 
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
+// Also of what has no size, as /proc/cpuinfo.
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-std::filesystem::path shader_directory() { return ASSAY_SHADER_DIR; }
+std::filesystem::path shader_directory() { return run_time_file("share/assay/shader", ASSAY_SHADER_DIR); }
+
+std::filesystem::path lockstep_pass() { return run_time_file("lib/assay/assay_lockstep.so", ASSAY_LOCKSTEP_PASS); }
 
 std::string find_clang() {
   const char* wanted = std::getenv("ASSAY_CLANG");
@@ -43,13 +47,13 @@ std::string hash_toolchain(const std::string& clang) {
     if (entry.is_regular_file()) files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
-  files.emplace_back(ASSAY_LOCKSTEP_PASS);
-  for (const auto& file : files) hash.add(file.string()).add(read_file(file));
+  files.push_back(lockstep_pass());
+  for (const auto& file : files) hash.add(file.string()).add(text_of(file));
   const auto compiler = std::filesystem::canonical(clang);
   const auto written = std::filesystem::last_write_time(compiler).time_since_epoch().count();
   hash.add(compiler.string()).add(std::to_string(std::filesystem::file_size(compiler))).add(std::to_string(written));
   // -march=native means another processor on another machine.
-  const std::string processors = read_file("/proc/cpuinfo");
+  const std::string processors = text_of("/proc/cpuinfo");
   const auto flags = processors.find("flags");
   if (flags != std::string::npos) hash.add(processors.substr(flags, processors.find('\n', flags) - flags));
   return hash.hex();
@@ -62,7 +66,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 }  // namespace
 
-Toolchain find_toolchain() { return {find_clang(), ASSAY_LOCKSTEP_PASS, shader_directory()}; }
+Toolchain find_toolchain() { return {find_clang(), lockstep_pass(), shader_directory()}; }
 
 Compiler::Compiler(CompileOptions options)
     : options_(std::move(options)), clang_(find_clang()), cache_(options_.cache_directory), toolchain_(hash_toolchain(clang_)) {}
@@ -154,7 +158,7 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
     const auto flags = language_flags();
     command.insert(command.end(), flags.begin(), flags.end());
     command.insert(command.end(),
-                   {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", ASSAY_LOCKSTEP_PASS), input.path().string(),
+                   {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()), input.path().string(),
                     "-shared", "-nostdlib++", "-Wl,-z,noexecstack", "-Wl,-s", "-lm", "-o", output.string()});
     const auto result = run_process(command);
     if (result.exit_code > 128)
@@ -212,7 +216,7 @@ std::string in_metal_words(std::string text) {
   return text;
 }
 
-bool is_ours(const std::string& file) { return file.starts_with(ASSAY_SHADER_DIR); }
+bool is_ours(const std::string& file) { return file.starts_with(shader_directory().string()); }
 
 std::string source_line(const Message& message) {
   std::ifstream stream(message.file);

@@ -35,6 +35,19 @@ std::map<std::string, Place>& places_of_unset() {
   return places;
 }
 
+// Where the headers of metal/shader lie: told by a constant of theirs, because an installation may be moved.
+std::string& shader_directory() {
+  static std::string directory;
+  return directory;
+}
+
+void note_shader_directory(llvm::Module& module) {
+  auto* file = module.getGlobalVariable("__assay_shader_file");
+  const auto* text = llvm::dyn_cast<llvm::ConstantDataSequential>(file->getInitializer());
+  shader_directory() = (llvm::sys::path::parent_path(text->getAsCString()) + "/").str();
+  file->eraseFromParent();
+}
+
 // Conversions that the backend calls by name after all passes have run (metal/shader/entry.h).
 bool is_backend_helper(const llvm::Function& function) { return function.getName().starts_with("__trunc"); }
 
@@ -47,7 +60,7 @@ bool is_ours(const llvm::DIScope& scope) {
     path = scope.getDirectory();
     llvm::sys::path::append(path, scope.getFilename());
   }
-  return path.str().starts_with(ASSAY_SHADER_DIR "/");
+  return path.str().starts_with(shader_directory());
 }
 
 Place place_of(const llvm::Instruction& instruction) {
@@ -67,6 +80,7 @@ void refuse(const Place& place, const llvm::Twine& message) {
 bool Lockstep::run() {
   auto* entry = module_.getFunction(kEntry);
   if (entry == nullptr || entry->isDeclaration()) return false;
+  note_shader_directory(module_);
   reflection_ = reflect_kernel(*entry);
   is_checked_ = module_.getFunction("__assay_checked") != nullptr;
   if (module_.getFunction("__assay_shadowed") != nullptr) shadows_ = abi::kShadows;

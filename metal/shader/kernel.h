@@ -7,3 +7,9 @@
 #include "prelude.h"
 
 #include "entry.h"
+
+// By it the pass tells our headers from the user's.
+extern "C" {
+extern __constant const char __assay_shader_file[];
+__constant const char __assay_shader_file[] = __FILE__;
+}
