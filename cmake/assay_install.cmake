@@ -1,0 +1,35 @@
+# What `cmake --install` puts below a prefix, which may be moved afterwards as a whole:
+#
+#   bin/assay            the command
+#   lib/assay            the compiler's plugin, loaded when a kernel is compiled
+#   share/assay          headers that kernels see, our variants, the corpus of fixtures
+#   lib/<arch>           libassay_metal.a, libassay_kernels.a: the encoder interface, the simulator, launch code
+#   lib/<arch>/cmake     find_package(assay): assay::assay (the command), assay::metal, assay::kernels, assay_add_gate()
+#   include/assay        headers of the libraries, included as here: "metal/encoder.h"
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/assay")
+set_target_properties(assay_cli PROPERTIES EXPORT_NAME assay)
+set_target_properties(assay_metal PROPERTIES EXPORT_NAME metal)
+set_target_properties(assay_kernels PROPERTIES EXPORT_NAME kernels)
+
+install(TARGETS assay_cli assay_metal assay_kernels EXPORT assay_targets
+  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT assay_targets NAMESPACE assay:: DESTINATION "${package_dir}")
+
+# These four are where metal/run_time_file.h looks for them.
+install(TARGETS assay_lockstep LIBRARY DESTINATION lib/assay)
+install(DIRECTORY metal/shader/ DESTINATION share/assay/shader PATTERN "*.py" EXCLUDE)
+install(DIRECTORY kernels/variants/ DESTINATION share/assay/variants)
+install(DIRECTORY fixtures/corpus/ DESTINATION share/assay/corpus FILES_MATCHING PATTERN "*.h5")
+
+install(DIRECTORY metal kernels DESTINATION include/assay FILES_MATCHING PATTERN "*.h"
+  PATTERN shader EXCLUDE PATTERN pass EXCLUDE PATTERN variants EXCLUDE)
+
+configure_package_config_file(cmake/assay-config.cmake.in "${PROJECT_BINARY_DIR}/assay-config.cmake" INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/assay-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/assay-config.cmake" "${PROJECT_BINARY_DIR}/assay-config-version.cmake"
+  cmake/assay_add_gate.cmake cmake/assay_gate_tests.cmake DESTINATION "${package_dir}")
