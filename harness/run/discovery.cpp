@@ -72,9 +72,10 @@ class Finder {
     if (open.empty()) return std::move(result_);
     if (!variant_.description.empty()) {
       const std::string& key = *open.begin();
-      throw metal::PipelineError(fmt::format("{}: no function '{}' for entry {} of family {}; {} has {}", variant_.description.string(),
-                                             variant_.function(key), key, contract_.name, variant_.source.string(),
-                                             list_functions(library_)));
+      throw metal::PipelineError(fmt::format(
+          "{}: no function '{}' for entry {} of family {}; {} has {}. [entry] gives functions other names, [limits] leaves out what there "
+          "is none for",
+          variant_.description.string(), variant_.function(key), key, contract_.name, variant_.source.string(), list_functions(library_)));
     }
     // A file that uses the family's names for some entries does not hide others under strange names.
     if (std::ranges::any_of(contract_.entries,
