@@ -74,6 +74,10 @@ void add_cost(CLI::App& app, Action& action) {
   add_selection(*command, options->common);
   add_execution(*command, options->common);
   command->remove_option(command->get_option("--policy"));  // only `checked` counts
+  command->footer(R"(examples
+  assay cost tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
+  assay cost tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --json
+  assay cost fwht/d256/h5/premult/gauss/s7 --kernel mine.metal)");
   command->callback([options, &action] { action = [options] { return cost(*options); }; });
 }
 

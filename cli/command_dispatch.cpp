@@ -140,6 +140,10 @@ void add_dispatch(CLI::App& app, Action& action) {
   command->add_flag("--json", options->json, "As a trace (docs/DISPATCH.md), for hosts to compare theirs with");
   add_selection(*command, options->common);
   add_execution(*command, options->common);
+  command->footer(R"(examples
+  assay dispatch tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
+  assay dispatch tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --json
+  assay dispatch fwht/d256/h5/premult/gauss/s7 --kernel mine.metal)");
   command->callback([options, &action] { action = [options] { return dispatch(*options); }; });
 }
 
@@ -154,6 +158,10 @@ void add_check_dispatch(CLI::App& app, Action& action) {
   command->add_flag("--execute", options->execute, "Execute the trace's dispatches on the case's inputs as well, and judge the output");
   add_selection(*command, options->common);
   add_execution(*command, options->common);
+  command->footer(R"(examples
+  assay check-dispatch trace.json
+  assay check-dispatch trace.json --execute --kernel mine.metal --family tq4
+  my_host --record | assay check-dispatch - --case tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7)");
   command->callback([options, &action] { action = [options] { return check_dispatch(*options); }; });
 }
 

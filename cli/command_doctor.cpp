@@ -165,6 +165,12 @@ void add_doctor(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("doctor", "Whether this machine has what is needed: compiler, cache, a kernel that runs");
   command->add_option("--variants", options->variants, "Directory to look for variants in")->type_name("DIR");
+  command->footer(R"(examples
+  assay doctor
+  assay doctor --variants my/kernels
+
+exit status
+  0 everything is there   2 something is not: each line says what to do)");
   command->callback([options, &action] { action = [options] { return doctor(*options); }; });
 }
 

@@ -130,6 +130,11 @@ void add_list(CLI::App& app, Action& action) {
       "--coverage", options->coverage,
       "Instead of the cases: how many of the combinations of values that their suite (else the gate) sets out to meet they meet");
   add_selection(*command, *options);
+  command->footer(R"(examples
+  assay list                                  variants, suites, the axes of each family, fixtures
+  assay list 'tq4_v1/*/nwg16/*'               the cases of the gate that match
+  assay list --cases smoke --family reduce
+  assay list gate --coverage                  which combinations of values the gate meets)");
   command->callback([options, &action] { action = [options] { return list(*options); }; });
 }
 

@@ -209,6 +209,9 @@ void add_pack(CLI::App& app, Action& action) {
       app.add_subcommand("pack", "Make a fixture file of raw little-endian tensors that a manifest describes (docs/FIXTURES.md)");
   command->add_option("MANIFEST", options->manifest, "The manifest, in JSON; files in it are relative to its directory")->required();
   command->add_option("-o,--output", options->output, "The fixture file to write")->required()->type_name("FILE");
+  command->footer(R"(examples
+  assay pack manifest.json -o captured.h5
+  assay run --fixture captured.h5 --kernel mine.metal     what it is for)");
   command->callback([options, &action] { action = [options] { return pack(*options); }; });
 }
 

@@ -141,6 +141,10 @@ void add_quality(CLI::App& app, Action& action) {
   command->add_option("--kv-len", options->kv_len, "Positions in the cache")->capture_default_str()->check(CLI::Range(1, 65536));
   command->add_option("--seed", options->seed, "Seed of the fixtures")->capture_default_str();
   command->add_flag("--json", options->json, "Print one JSON document in place of the tables");
+  command->footer(R"(examples
+  assay quality                                      every codebook and fixture
+  assay quality --bits 4 8 --fixture gauss needle
+  assay quality --head-dim 512 --kv-len 4096 --json)");
   command->callback([options, &action] { action = [options] { return quality(*options); }; });
 }
 

@@ -101,6 +101,12 @@ void add_report(CLI::App& app, Action& action) {
       ->check(CLI::IsMember(renderers()));
   command->add_option("-o,--output", options->output, "Write to this file instead of stdout")->type_name("FILE");
   command->add_flag("--list", options->list, "The runs that the ledger holds");
+  command->footer(R"(examples
+  assay report                                          the newest run, with figures per fixture and axis value
+  assay report --format html -o gate.html               one page for people, no network
+  assay report --format markdown >> "$GITHUB_STEP_SUMMARY"
+  assay report --ledger gate.sqlite --run 12 --format json -o run.json
+  assay report --list                                   the runs of the ledger)");
   command->callback([options, &action] { action = [options] { return report(*options); }; });
 }
 

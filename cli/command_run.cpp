@@ -122,6 +122,16 @@ void add_gate(CLI::App& app, Action& action) {
   add_execution(*command, *options);
   add_running(*command, *options);
   add_recording(*command, *options);
+  command->footer(R"(examples
+  assay gate                                       every variant, as CI does
+  assay gate --family bf16_vec bf16_prefill        two families
+  assay gate --junit gate.xml --html gate.html     reports that CI systems and people read
+  assay gate --policy checked --fail-fast          races, bounds and reads of unset memory; end at the first
+  assay gate --resume                              only what an interrupted run left
+  assay gate --shard 1/2 --ledger one.sqlite       one of two jobs; `assay merge` makes one run of them
+
+exit status
+  0 all passed   1 some verdict failed   2 bad usage or environment   130 stopped by Ctrl-C or SIGTERM)");
   command->callback([options, &action] { action = [options] { return run_selection(*options, {"gate"}); }; });
 }
 
@@ -134,7 +144,19 @@ void add_run(CLI::App& app, Action& action) {
   add_execution(*command, *options);
   add_running(*command, *options);
   add_recording(*command, *options);
-  command->footer(help_footer());
+  command->footer(R"(examples
+  assay run tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
+  assay run smoke --family tq4                            a hundred short cases
+  assay run 'tq4_v1/*/nwg16/*'                            all cases of the gate that match
+  assay run --kernel mine.metal --family tq4              the gate on a kernel of your own
+  assay run --kernel mine.metal --family tq4 --set chunk=32
+  assay run --kernel mine.metal --family tqhb --limit codebook_bits=8
+  assay run smoke --kernel my/kernels/tq4_v9 --policy checked --junit tq4.xml
+  assay run --fixture captured.h5 --kernel mine.metal     inputs captured in your own application
+
+exit status
+  0 all passed   1 some verdict failed   2 bad usage, environment or kernel file
+  4 every selected case was skipped, because the kernel has no function for it   130 stopped by Ctrl-C or SIGTERM)");
   command->callback([options, &action] { action = [options] { return run_selection(*options, options->words); }; });
 }
 

@@ -109,6 +109,10 @@ void add_support(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("support", "Which values of which axis each variant supports, and which functions it has");
   add_selection(*command, *options);
+  command->footer(R"(examples
+  assay support                          every variant
+  assay support --family tqhb
+  assay support --kernel mine.metal --family tq4)");
   command->callback([options, &action] { action = [options] { return support(*options); }; });
 }
 

@@ -18,7 +18,7 @@ using AddCommand = void (*)(CLI::App& app, Action& action);
 
 [[nodiscard]] std::span<const AddCommand> all_commands();
 
-// Examples and exit statuses, below the help of `assay` and of the commands that run cases.
+// Examples and exit statuses, below the help of `assay` itself; every command has its own.
 [[nodiscard]] const char* help_footer();
 
 }  // namespace assay::cli
