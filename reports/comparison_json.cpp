@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "reports/comparison.h"
+#include "reports/json_text.h"
 
 namespace assay::reports {
 namespace {
@@ -15,17 +15,15 @@ using harness::Parting;
 using harness::PartingSide;
 using Json = nlohmann::ordered_json;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 Json json_of(const Distance& distance) {
-  return {{"value", number(distance.value)},
+  return {{"value", json_number(distance.value)},
           {"index", distance.index},
-          {"old", number(distance.old_value)},
-          {"new", number(distance.new_value)}};
+          {"old", json_number(distance.old_value)},
+          {"new", json_number(distance.new_value)}};
 }
 
 Json json_of(const PartingSide& side) {
-  return {{"file", side.file}, {"line", side.line}, {"text", side.text}, {"value", side.value ? number(*side.value) : Json()}};
+  return {{"file", side.file}, {"line", side.line}, {"text", side.text}, {"value", side.value ? json_number(*side.value) : Json()}};
 }
 
 Json json_of(const Parting& parting, const std::optional<harness::CasePair>& pair) {
@@ -86,8 +84,8 @@ std::string comparison_json(const ComparisonRun& run) {
                              {"new_status", harness::to_string(one.new_side.status)},
                              {"old_reason", one.old_side.reason},
                              {"new_reason", one.new_side.reason},
-                             {"old_error_over_bound", number(one.old_side.max_ratio)},
-                             {"new_error_over_bound", number(one.new_side.max_ratio)},
+                             {"old_error_over_bound", json_number(one.old_side.max_ratio)},
+                             {"new_error_over_bound", json_number(one.new_side.max_ratio)},
                              {"same_bits", one.is_compared ? Json(one.is_same_bits) : Json()},
                              {"elements", one.elements},
                              {"differing", one.differing},

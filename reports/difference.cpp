@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -48,16 +47,14 @@ std::string drift(const CaseChange& change) {
   return fmt::format("{}  {:.3g} -> {:.3g}", change.name, change.ratio_before, change.ratio_after);
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 Json json_of(const std::vector<CaseChange>& changes) {
   Json list = Json::array();
   for (const CaseChange& change : changes) {
     list.push_back({{"name", change.name},
                     {"before", word_of(change.before)},
                     {"after", word_of(change.after)},
-                    {"ratio_before", number(change.ratio_before)},
-                    {"ratio_after", number(change.ratio_after)},
+                    {"ratio_before", json_number(change.ratio_before)},
+                    {"ratio_after", json_number(change.ratio_after)},
                     {"reason", change.reason}});
   }
   return list;
@@ -112,7 +109,7 @@ std::string difference_json(const ComparedRuns& runs, const harness::RunDifferen
                          {"drift_limit", runs.drift},
                          {"in_both", difference.in_both},
                          {"other_bits", difference.other_bits},
-                         {"largest_drift", number(difference.largest_drift)},
+                         {"largest_drift", json_number(difference.largest_drift)},
                          {"largest_drift_case", difference.largest_drift_case},
                          {"broke", json_of(difference.broke)},
                          {"healed", json_of(difference.healed)},

@@ -1,5 +1,6 @@
 #include "reports/json_text.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace assay::reports {
@@ -35,5 +36,7 @@ std::string json_text(const Json& json) {
   write(json, 0, text);
   return text + "\n";
 }
+
+Json json_number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 }  // namespace assay::reports

@@ -10,4 +10,7 @@ namespace assay::reports {
 // a newline.
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& json);
 
+// What is not finite has no number in JSON: null.
+[[nodiscard]] nlohmann::ordered_json json_number(double value);
+
 }  // namespace assay::reports

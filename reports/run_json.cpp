@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "reports/cost_counters.h"
@@ -16,8 +15,6 @@ namespace {
 
 using harness::CaseRecord;
 using Json = nlohmann::ordered_json;
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 const char* fault_name(harness::ElementFault fault) {
   switch (fault) {
@@ -89,7 +86,7 @@ Json findings_of(std::span<const CaseRecord> cases) {
                         {"is_failure", finding.is_failure},
                         {"reason", cases[finding.smallest].reason},
                         {"smallest", cases[finding.smallest].name},
-                        {"largest_error_over_bound", number(finding.largest_ratio)},
+                        {"largest_error_over_bound", json_number(finding.largest_ratio)},
                         {"cases", std::move(members)}});
   }
   return json;
@@ -102,10 +99,10 @@ Json worst_of(const CaseRecord& record) {
     json.push_back(Json{{"element", worst.index},
                         {"row", worst.index / row_length},
                         {"coordinate", worst.index % row_length},
-                        {"expected", number(worst.expected)},
-                        {"actual", number(worst.actual)},
-                        {"bound", number(worst.bound)},
-                        {"error_over_bound", number(worst.ratio)},
+                        {"expected", json_number(worst.expected)},
+                        {"actual", json_number(worst.actual)},
+                        {"bound", json_number(worst.bound)},
+                        {"error_over_bound", json_number(worst.ratio)},
                         {"fault", fault_name(worst.fault)}});
   return json;
 }
@@ -131,8 +128,8 @@ Json json_of(const harness::RunRecord& run, const CaseRecord& record) {
                {"replay", replay_line(run, record)},
                {"schedules", record.schedules},
                {"digest", fmt::format("{:016x}", record.digest)},
-               {"oracle_seconds", number(record.oracle_seconds)},
-               {"simulator_seconds", number(record.simulator_seconds)},
+               {"oracle_seconds", json_number(record.oracle_seconds)},
+               {"simulator_seconds", json_number(record.simulator_seconds)},
                {"axes", Json::object()},
                {"judgement",
                 {{"compared", judgement.compared},
@@ -143,14 +140,14 @@ Json json_of(const harness::RunRecord& run, const CaseRecord& record) {
                  {"guard_violations", judgement.guard_violations},
                  {"uninformative", judgement.uninformative},
                  {"distinct_expected", judgement.distinct_expected},
-                 {"error_over_bound", number(judgement.max_ratio)},
-                 {"max_abs_error", number(judgement.max_abs_error)},
-                 {"max_rel_error", number(judgement.max_rel_error)},
-                 {"nmse", number(judgement.nmse)},
-                 {"cosine", number(judgement.cosine)},
-                 {"median_bound_over_magnitude", number(judgement.median_bound_ratio)},
-                 {"rounding_over_bound", number(record.rounding_ratio)},
-                 {"logic_over_bound", number(record.logic_ratio)}}},
+                 {"error_over_bound", json_number(judgement.max_ratio)},
+                 {"max_abs_error", json_number(judgement.max_abs_error)},
+                 {"max_rel_error", json_number(judgement.max_rel_error)},
+                 {"nmse", json_number(judgement.nmse)},
+                 {"cosine", json_number(judgement.cosine)},
+                 {"median_bound_over_magnitude", json_number(judgement.median_bound_ratio)},
+                 {"rounding_over_bound", json_number(record.rounding_ratio)},
+                 {"logic_over_bound", json_number(record.logic_ratio)}}},
                {"counters", counters_of(record)}};
   for (const auto& [axis, value] : record.axes) json["axes"][axis] = value;
   // What few cases have is left out where there is none of it.
@@ -169,7 +166,7 @@ Json json_of(const harness::RunRecord& run, const CaseRecord& record) {
                                   {"passed", stage.passed},
                                   {"reason", stage.reason},
                                   {"compared", stage.judgement.compared},
-                                  {"error_over_bound", number(stage.judgement.max_ratio)}});
+                                  {"error_over_bound", json_number(stage.judgement.max_ratio)}});
   return json;
 }
 

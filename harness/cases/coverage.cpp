@@ -95,7 +95,7 @@ Coverage measure_coverage(Suite suite, const kernels::Variant& variant, std::spa
     classes.push_back(fixture);
     add_triples(design, classes, triples);
 
-    if (std::ranges::find(family.axes, "kv_len", &Axis::name) != family.axes.end()) lengths.push_back(value.at("kv_len"));
+    if (family.has_axis("kv_len")) lengths.push_back(value.at("kv_len"));
   }
 
   const Combinations possible = possible_levels(design);

@@ -20,6 +20,8 @@ std::string Axis::range() const {
   return fmt::format("{} .. {} and the bits of floats, {} .. {}", minimum, *largest_whole, kSmallestFloatBits, maximum);
 }
 
+bool Family::has_axis(std::string_view axis) const { return std::ranges::find(axes, axis, &Axis::name) != axes.end(); }
+
 std::size_t Family::axis_index(std::string_view axis) const {
   const auto found = std::ranges::find(axes, axis, &Axis::name);
   if (found == axes.end()) {

@@ -123,6 +123,7 @@ struct Family {
   [[nodiscard]] std::string_view name() const { return contract->name; }
   // Throws std::invalid_argument if there is no such axis.
   [[nodiscard]] std::size_t axis_index(std::string_view axis) const;
+  [[nodiscard]] bool has_axis(std::string_view axis) const;
 };
 
 [[nodiscard]] std::span<const Family> all_families();

@@ -91,11 +91,6 @@ constexpr std::array<std::string_view, 9> kSymmetric = {"min", "max", "fmin", "f
 constexpr std::array<std::string_view, 12> kNoCalls = {"if",      "for",      "while",         "switch",  "return", "sizeof",
                                                        "alignof", "decltype", "static_assert", "defined", "typeid", "catch"};
 
-template <std::size_t N>
-bool among(const std::array<std::string_view, N>& words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
-}
-
 bool is_hexadecimal(std::string_view literal) { return literal.starts_with("0x") || literal.starts_with("0X"); }
 
 bool is_floating(std::string_view literal) {

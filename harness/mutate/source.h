@@ -1,6 +1,8 @@
 // A Metal source as mutation sees it: tokens with their places in the file as it is written, before any preprocessing.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +13,11 @@
 #include "metal/translate/lexer.h"
 
 namespace assay::harness {
+
+template <std::size_t N>
+bool among(const std::array<std::string_view, N>& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
 
 struct SourceToken {
   metal::translate::TokenKind kind = metal::translate::TokenKind::end;

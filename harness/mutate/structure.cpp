@@ -18,11 +18,6 @@ constexpr std::array<std::string_view, 13> kQualifiers = {"const",    "constexpr
                                                           "constant", "threadgroup", "inline",  "volatile", "restrict",
                                                           "typename", "mutable",     "coherent"};
 
-template <std::size_t N>
-bool among(const std::array<std::string_view, N>& words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
-}
-
 bool is_scalar(std::string_view word) { return among(kIntegers, word) || among(kOtherScalars, word); }
 
 class Reader {

@@ -25,7 +25,7 @@ oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared,
 }
 
 std::int64_t nsg_of(const Case& about) {
-  const bool has_nsg = std::ranges::find(about.family->axes, "nsg", &Axis::name) != about.family->axes.end();
+  const bool has_nsg = about.family->has_axis("nsg");
   return has_nsg ? about.at("nsg") : 1;
 }
 

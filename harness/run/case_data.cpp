@@ -34,8 +34,7 @@ CaseData<Inputs> data_of(const Case& about, const fixtures::Shelf& shelf, const 
 // Families whose kernels know one head dimension have no axis for it.
 std::size_t head_dim_of(const Case& about) {
   constexpr std::size_t only = 512;
-  const auto has_axis = [](const Axis& axis) { return axis.name == "head_dim"; };
-  return std::ranges::any_of(about.family->axes, has_axis) ? static_cast<std::size_t>(about.at("head_dim")) : only;
+  return about.family->has_axis("head_dim") ? static_cast<std::size_t>(about.at("head_dim")) : only;
 }
 
 std::size_t size_at(const Case& about, std::string_view axis) { return static_cast<std::size_t>(about.at(axis)); }

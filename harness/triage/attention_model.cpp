@@ -18,12 +18,8 @@ namespace {
 constexpr std::size_t kSlotsOfChunk = 32;
 constexpr std::size_t kKeysOfTile = 64;  // of bf16_prefill
 
-bool has_axis(const Case& about, std::string_view name) {
-  return std::ranges::any_of(about.family->axes, [&](const Axis& axis) { return axis.name == name; });
-}
-
 std::size_t axis_or(const Case& about, std::string_view name, std::size_t otherwise) {
-  return has_axis(about, name) ? static_cast<std::size_t>(about.at(name)) : otherwise;
+  return about.family->has_axis(name) ? static_cast<std::size_t>(about.at(name)) : otherwise;
 }
 
 void change_signs(std::span<double> row, AttentionChange::Rotation rotation) {
@@ -53,7 +49,7 @@ double dot(const double* a, const double* b, std::size_t count) { return std::in
 }  // namespace
 
 AttentionModel::AttentionModel(const Case& about, const fixtures::Shelf& shelf) {
-  if (has_axis(about, "nwg")) {
+  if (about.family->has_axis("nwg")) {
     make_decode(about, shelf);
   } else {
     make_dense(about, shelf);
@@ -92,7 +88,7 @@ void AttentionModel::make_dense(const Case& about, const fixtures::Shelf& shelf)
   mask_batches_ = shape.mask_batches;
   scale_ = static_cast<double>(shape.scale);
   simdgroups_ = axis_or(about, "nsg", 1);
-  chunk_ = has_axis(about, "nsg") ? kSlotsOfChunk : kKeysOfTile;
+  chunk_ = about.family->has_axis("nsg") ? kSlotsOfChunk : kKeysOfTile;
   q_ = inputs.q;
   for (const std::uint16_t bits : inputs.k) k_.push_back(oracles::bfloat_value(bits));
   for (const std::uint16_t bits : inputs.v) v_.push_back(oracles::bfloat_value(bits));

@@ -15,7 +15,7 @@
 namespace assay::harness {
 namespace {
 
-class Collector final : public RunListener {
+class VerdictCollector final : public RunListener {
  public:
   void started(const Case&) override {}
   void finished(const Verdict& verdict, const Summary&) override { verdicts.push_back(verdict); }
@@ -79,7 +79,7 @@ const PreparedVariant* Laboratory::prepared(const Case& about) {
 }
 
 std::vector<Verdict> Laboratory::run(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options) {
-  Collector collector;
+  VerdictCollector collector;
   const std::atomic<bool> never = false;
   static_cast<void>(run_cases(cases, workbench, options, never, collector));
   runs_ += collector.verdicts.size();

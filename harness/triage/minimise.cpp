@@ -15,16 +15,12 @@ namespace {
 
 constexpr std::size_t kMostTried = 400;  // a round
 
-bool has_axis(const Case& about, std::string_view name) {
-  return std::ranges::any_of(about.family->axes, [&](const Axis& axis) { return axis.name == name; });
-}
-
 std::int64_t get(const Case& about, std::string_view name, std::int64_t otherwise) {
-  return has_axis(about, name) ? about.at(name) : otherwise;
+  return about.family->has_axis(name) ? about.at(name) : otherwise;
 }
 
 void set(Case& about, std::string_view name, std::int64_t value) {
-  if (has_axis(about, name)) about.values[about.family->axis_index(name)] = value;
+  if (about.family->has_axis(name)) about.values[about.family->axis_index(name)] = value;
 }
 
 // Lengths below a given one: all short ones, both sides of every edge, and a few in between.
@@ -51,7 +47,7 @@ Case with_length(const Case& about, std::int64_t length) {
   Case result = about;
   const std::int64_t old = about.at("kv_len");
   set(result, "kv_len", length);
-  if (!has_axis(about, "kv_capacity")) return result;
+  if (!about.family->has_axis("kv_capacity")) return result;
   const std::int64_t capacity = about.at("kv_capacity");
   const std::int64_t now = capacity == old ? length : length + std::max<std::int64_t>(1, (capacity - old) * length / old);
   set(result, "kv_capacity", now);
@@ -69,7 +65,7 @@ class Neighbours {
   }
 
   void add_axis(std::string_view name, std::span<const std::int64_t> values) {
-    if (!has_axis(about_, name)) return;
+    if (!about_.family->has_axis(name)) return;
     for (const std::int64_t value : values) {
       Case next = about_;
       set(next, name, value);
@@ -91,7 +87,7 @@ class Neighbours {
 };
 
 void add_heads(Neighbours& neighbours, const Case& about) {
-  if (!has_axis(about, "n_heads")) return;
+  if (!about.family->has_axis("n_heads")) return;
   for (const auto& [heads, kv_heads] : {std::pair<std::int64_t, std::int64_t>{1, 1},
                                         {2, 1},
                                         {2, 2},
@@ -114,7 +110,7 @@ void add_heads(Neighbours& neighbours, const Case& about) {
 
 // Lengths with what must go along with them: a mistake in a window shows at small lengths in small windows only.
 void add_lengths(Neighbours& neighbours, const Case& about) {
-  if (!has_axis(about, "kv_len")) return;
+  if (!about.family->has_axis("kv_len")) return;
   const std::int64_t old = about.at("kv_len");
   const std::int64_t window = get(about, "sliding_window", 0);
   const bool on_ring = get(about, "kv_capacity", 0) == old;
@@ -165,8 +161,8 @@ double size_of(const Case& about) {
        {"mask_type", "fuse_fwht_pre", "block_norms", "is_sliding", "rms_probe", "hides_lowest", "mode", "scale"}) {
     if (get(about, name, 0) != 0) extras += 0.02;
   }
-  if (has_axis(about, "scale_factor_d512") && about.at("scale_factor_d512") != 1) extras += 0.02;
-  if (has_axis(about, "kv_capacity") && about.at("kv_capacity") != about.at("kv_len")) extras += 0.03;
+  if (about.family->has_axis("scale_factor_d512") && about.at("scale_factor_d512") != 1) extras += 0.02;
+  if (about.family->has_axis("kv_capacity") && about.at("kv_capacity") != about.at("kv_len")) extras += 0.03;
   if (about.fixture != "gauss") extras += about.fixture == "poisoned" ? 0.06 : 0.04;
   if (about.seed != 1) extras += 0.005;
   return size * (1 + extras);
@@ -186,7 +182,7 @@ std::vector<Case> smaller_cases(const Case& about, Smaller how) {
     return neighbours.take();
   }
   if (how == Smaller::in_length) {
-    if (has_axis(about, "kv_len")) {
+    if (about.family->has_axis("kv_len")) {
       for (const std::int64_t length : lengths_below(about.at("kv_len"))) neighbours.add(with_length(about, length));
     }
     return neighbours.take();
@@ -194,7 +190,7 @@ std::vector<Case> smaller_cases(const Case& about, Smaller how) {
   add_heads(neighbours, about);
   for (const std::string_view name :
        {"nwg", "nsg", "batches", "queries", "nrows", "num_heads", "num_kv_heads", "mask_heads", "mask_batches"}) {
-    if (has_axis(about, name)) neighbours.add_axis(name, counts_below(about.at(name)));
+    if (about.family->has_axis(name)) neighbours.add_axis(name, counts_below(about.at(name)));
   }
   for (const std::string_view name : {"ring_start", "sliding_window", "mask_type", "fuse_fwht_pre", "block_norms", "rms_probe",
                                       "hides_lowest", "mode", "scale", "kv_room"}) {
@@ -202,19 +198,19 @@ std::vector<Case> smaller_cases(const Case& about, Smaller how) {
   }
   neighbours.add_axis("head_dim", only({256}));
   neighbours.add_axis("scale_factor_d512", only({1}));
-  if (has_axis(about, "mask_type") && about.at("mask_type") != 0) {
+  if (about.family->has_axis("mask_type") && about.at("mask_type") != 0) {
     Case next = about;
     for (const std::string_view name : {"mask_type", "sliding_window"}) set(next, name, 0);
     for (const std::string_view name : {"mask_heads", "mask_batches"}) set(next, name, 1);
     neighbours.add(std::move(next));
   }
-  if (has_axis(about, "kv_capacity")) {
+  if (about.family->has_axis("kv_capacity")) {
     Case next = about;
     set(next, "kv_capacity", about.at("kv_len"));
     neighbours.add(std::move(next));
   }
   for (const std::string_view position : {"write_pos", "read_pos"}) {
-    if (!has_axis(about, position)) continue;
+    if (!about.family->has_axis(position)) continue;
     for (const auto& [at, capacity] : {std::pair<std::int64_t, std::int64_t>{0, 1}, {0, 2}, {1, 2}, {1, 4}, {2, 4}}) {
       Case next = about;
       set(next, position, at);

@@ -12,10 +12,6 @@ namespace {
 
 using Settings = std::initializer_list<std::pair<std::string_view, std::int64_t>>;
 
-bool has_axis(const Case& about, std::string_view name) {
-  return std::ranges::any_of(about.family->axes, [&](const Axis& axis) { return axis.name == name; });
-}
-
 class Probes {
  public:
   // Everything at its simplest but for what a kernel is made for.
@@ -38,7 +34,7 @@ class Probes {
  private:
   static void put(Case& about, Settings settings) {
     for (const auto& [axis, value] : settings) {
-      if (has_axis(about, axis)) about.values[about.family->axis_index(axis)] = value;
+      if (about.family->has_axis(axis)) about.values[about.family->axis_index(axis)] = value;
     }
   }
 

@@ -9,19 +9,15 @@ namespace assay::harness {
 namespace {
 
 // One way to make a case smaller; false if the family has no such axis, or it is as small as that already.
-using Smaller = std::function<bool(Case& about)>;
-
-bool has_axis(const Case& about, std::string_view name) {
-  return std::ranges::find(about.family->axes, name, &Axis::name) != about.family->axes.end();
-}
+using Shrink = std::function<bool(Case& about)>;
 
 bool set(Case& about, std::string_view axis, std::int64_t value) {
-  if (!has_axis(about, axis) || about.at(axis) <= value) return false;
+  if (!about.family->has_axis(axis) || about.at(axis) <= value) return false;
   about.values[about.family->axis_index(axis)] = value;
   return true;
 }
 
-Smaller all_of(std::vector<std::pair<std::string_view, std::int64_t>> settings) {
+Shrink all_of(std::vector<std::pair<std::string_view, std::int64_t>> settings) {
   return [settings = std::move(settings)](Case& about) {
     bool is_smaller = false;
     for (const auto& [axis, value] : settings) is_smaller = set(about, axis, value) || is_smaller;
@@ -30,7 +26,7 @@ Smaller all_of(std::vector<std::pair<std::string_view, std::int64_t>> settings) 
 }
 
 // So many keys, with a cache that just holds them, in order.
-Smaller keys(std::int64_t count) {
+Shrink keys(std::int64_t count) {
   return [count](Case& about) {
     if (!set(about, "kv_len", count)) return false;
     set(about, "kv_capacity", count);
@@ -40,12 +36,12 @@ Smaller keys(std::int64_t count) {
 }
 
 // In each group the first that still differs is taken; the order is that of what makes a trace short and its reader glad.
-std::vector<std::vector<Smaller>> steps() {
-  std::vector<Smaller> lengths;
+std::vector<std::vector<Shrink>> steps() {
+  std::vector<Shrink> lengths;
   for (const std::int64_t count : {1, 2, 8, 16, 31, 32, 33, 48, 64, 65, 96, 128, 256, 512, 1024, 2048}) lengths.push_back(keys(count));
-  std::vector<Smaller> queries;
+  std::vector<Shrink> queries;
   for (const std::int64_t count : {1, 2, 8, 9, 16, 32}) queries.push_back(all_of({{"queries", count}}));
-  std::vector<Smaller> workgroups;
+  std::vector<Shrink> workgroups;
   for (const std::int64_t count : {1, 2, 4, 8}) workgroups.push_back(all_of({{"nwg", count}}));
   return {{all_of({{"n_heads", 1}, {"n_kv_heads", 1}}), all_of({{"n_heads", 2}, {"n_kv_heads", 1}}),
            all_of({{"n_heads", 2}, {"n_kv_heads", 2}}), all_of({{"n_heads", 4}, {"n_kv_heads", 2}})},
@@ -105,9 +101,9 @@ std::optional<CasePair> smallest_differing(std::span<const CaseComparison> cases
   CasePair smallest = start->pair;
   const bool must_break = start->broke();
   Quiet quiet(listener);
-  for (const std::vector<Smaller>& group : steps()) {
+  for (const std::vector<Shrink>& group : steps()) {
     std::vector<CasePair> candidates;
-    for (const Smaller& smaller : group) {
+    for (const Shrink& smaller : group) {
       CasePair candidate = smallest;
       if (!smaller(candidate.old_case) || !smaller(candidate.new_case) || !is_possible(candidate, workbench)) continue;
       for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {

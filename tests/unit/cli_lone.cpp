@@ -159,22 +159,21 @@ TEST_F(CliLone, AKernelThatSeesItsThreadgroupIsRunWithSeveralSimdgroups) {
   auto changes = without_nsg(", ushort size [[simdgroups_per_threadgroup]]", "size");
   changes.emplace_back("exp(ss[g * 2 * C + 1] - M)", "3.0f");
   const std::string wrong = " --ledger none --family tqhb --kernel " + changed("tqhb_v2", changes);
-  EXPECT_EQ(run_assay("run smoke --shard 1/8 --fail-fast" + wrong).status, 1);
+  EXPECT_EQ(run_assay("run " + of_nsg(2) + wrong).status, 1);
 }
 
 TEST_F(CliLone, FunctionConstantsThatTheFamilyDoesNotSetAreGivenValues) {
   auto changes = without_nsg("", "uint(kNsg)");
   changes.emplace_back("#define SIMD_WIDTH 32\n", "#define SIMD_WIDTH 32\nconstant int kNsg [[function_constant(51)]];\n");
   const std::string kernel = " --family tqhb --kernel " + changed("tqhb_v2", changes);
-  const std::string smoke = "run smoke --shard 1/8 --ledger none";
-  EXPECT_THAT(run_assay(smoke + kernel).output, HasSubstr("kNsg"));
+  EXPECT_THAT(run_assay("run --ledger none " + of_nsg(4) + kernel).output, HasSubstr("kNsg"));
   for (const auto& [given, nsg] : std::vector<std::pair<std::string, int>>{
            {"--constant kNsg=1", 1}, {"--constant 51=2 --limit nsg=2", 2}, {"--constant kNsg=4 --limit nsg=4", 4}}) {
     const Outcome outcome = run_assay("run --ledger none " + of_nsg(nsg) + given + kernel);
     EXPECT_EQ(outcome.status, 0) << given << outcome.output;
     EXPECT_THAT(outcome.output, HasSubstr("1 case: 1 passed")) << given;
   }
-  const Outcome wrong = run_assay(smoke + " --fail-fast --jobs 1 --constant kNsg=2 --limit nsg=4" + kernel);
+  const Outcome wrong = run_assay("run --ledger none " + of_nsg(4) + "--constant kNsg=2 --limit nsg=4" + kernel);
   EXPECT_EQ(wrong.status, 1) << wrong.output;
   EXPECT_THAT(wrong.output, HasSubstr("--limit nsg=4 --constant kNsg=2"));
   for (const auto& [option, word] : std::vector<std::pair<std::string, std::string>>{
