@@ -10,6 +10,7 @@
 #include "harness/run/execute.h"
 #include "harness/run/workbench.h"
 #include "kernels/variant.h"
+#include "tests/bench/family_cases.h"
 #include "tests/bench/interleaved.h"
 
 namespace assay::bench {
@@ -22,15 +23,6 @@ struct PolicyRow {
 };
 const std::vector<PolicyRow> kPolicies = {{"checked", metal::Policy::checked, 8.0}, {"shadow", metal::Policy::shadow, 8.0}};
 
-// One of each kind of kernel, and none that works in place: each is executed many times over.
-const std::vector<std::string> kCases = {"tq4_v1/d256/h8x2/kv512c512/ring0/nomask/nwg4/gauss/s1",
-                                         "tqhb_v2/d512/b8/h4x2/kv512c512/ring0/nomask/nwg2/nsg4/gauss/s1",
-                                         "reduce_v1/d512/rows32/nwg16/gauss/s1",
-                                         "quantize4_v1/d512/b4/g32/pos3c8/sf16/probe/gauss/s1",
-                                         "dequantize_v1/d512/b8/g32/pos3c16/sf16/gauss/s1",
-                                         "bf16_prefill_v2/b1/h2x1/q16/kv256r0/causal1x1/gauss/s1",
-                                         "bf16_vec_v2/b1/h4x2/q1/kv256r0/nomask/nsg4/gauss/s1"};
-
 constexpr std::size_t kRounds = 5;
 
 TEST(PolicySpeed, EveryPolicyKeepsItsShareOfNative) {
@@ -39,9 +31,9 @@ TEST(PolicySpeed, EveryPolicyKeepsItsShareOfNative) {
 #endif
   const auto catalogue = kernels::find_variants(kernels::default_variants_directory());
   harness::SelectionRequest request;
-  request.words = kCases;
+  request.words = family_cases();
   const std::vector<harness::Case> cases = harness::select_cases(request, catalogue).cases;
-  ASSERT_EQ(cases.size(), kCases.size());
+  ASSERT_EQ(cases.size(), family_cases().size());
   const harness::Workbench workbench(catalogue, cases, {});
   for (const harness::Case& about : cases) {
     const harness::PreparedVariant& prepared = workbench.find(about.variant);

@@ -155,9 +155,10 @@ TEST(HouseRules, EverySourceKeepsThem) {
     if (!fs::exists(kRoot / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
       if (!entry.is_regular_file() || !is_source(entry.path())) continue;
+      const std::string path = fs::relative(entry.path(), kRoot).generic_string();
+      if (path.starts_with("tests/consumer/")) continue;  // another project, whose root is there
       ++sources;
       folders_with_sources.insert(std::string(folder));
-      const std::string path = fs::relative(entry.path(), kRoot).generic_string();
       for (const Violation& violation : check_source(path, read(entry.path()))) report += violation.to_string() + "\n";
     }
   }
