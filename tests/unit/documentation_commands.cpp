@@ -1,0 +1,165 @@
+// What the documentation tells people to type is typed here, and what it says they will see is what they see. The convention is in
+// console_document.h; the first tests show that a document which is wrong is noticed.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/unit/cli_command.h"
+#include "tests/unit/console_document.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace assay::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const fs::path kRoot = ASSAY_SOURCE_DIR;
+const fs::path kAssay = fs::path(ASSAY_BINARY_DIR) / "bin/assay";
+
+std::string block(const std::string& text, const std::string& info = "console") { return "```" + info + "\n" + text + "```\n"; }
+
+std::vector<std::string> complaints_about(const std::string& markdown) {
+  const TemporaryFolder folder;
+  const fs::path scratch = folder.path() / "scratch";
+  fs::create_directory(scratch);
+  return execute_document(parse_document(markdown), scratch, "");
+}
+
+TEST(ConsoleDocument, TakesWhatIsTrue) {
+  EXPECT_THAT(complaints_about("Text.\n" + block("$ echo right\nright\n$ true\n\n$ echo 'a b' \\\n  c\na b c\n")), IsEmpty());
+  EXPECT_THAT(complaints_about(block("$ echo below nothing, anything may be printed\n")), IsEmpty());
+  EXPECT_THAT(complaints_about(block("$ exit 3   # exits with 3\n")), IsEmpty());
+  EXPECT_THAT(complaints_about(block("$ echo told; echo told >&2; exit 1   # exits with 1\ntold\ntold\n")), IsEmpty());
+  EXPECT_THAT(complaints_about(block("int x;\n", "c file=folder/a.c") + block("$ cat folder/a.c\nint x;\n")), IsEmpty());
+  EXPECT_THAT(complaints_about(block("$ echo made > file\n") + block("$ cat file\nmade\n")), IsEmpty());
+  EXPECT_THAT(complaints_about(block("$ exit 7\n", "sh")), IsEmpty());
+}
+
+TEST(ConsoleDocument, NoticesAWrongOutput) {
+  EXPECT_THAT(complaints_about("Text.\n\n" + block("$ echo wrong\nright\n")),
+              ElementsAre(AllOf(HasSubstr("line 4: `echo wrong` printed:\nwrong\n"), HasSubstr("the document says:\nright\n"))));
+  EXPECT_EQ(complaints_about(block("$ echo one; echo two\none\n")).size(), 1u);
+  EXPECT_EQ(complaints_about(block("$ echo one\none\ntwo\n")).size(), 1u);
+  EXPECT_EQ(complaints_about(block("$ true\nsomething\n")).size(), 1u);
+  EXPECT_EQ(complaints_about(block("$ echo one\ntwo\n$ echo three\nfour\n")).size(), 2u);
+  EXPECT_EQ(complaints_about(block("one\n", "text file=a") + block("$ cat a\ntwo\n")).size(), 1u);
+}
+
+TEST(ConsoleDocument, NoticesAWrongStatus) {
+  EXPECT_THAT(complaints_about(block("$ false\n")), ElementsAre(HasSubstr("`false` ended with 1, not with 0")));
+  EXPECT_THAT(complaints_about(block("$ true   # exits with 1\n")), ElementsAre(HasSubstr("`true` ended with 0, not with 1")));
+  EXPECT_THAT(complaints_about(block("$ exit 2   # exits with 1\n")), ElementsAre(HasSubstr("ended with 2, not with 1")));
+  EXPECT_THAT(complaints_about(block("$ no-such-command\n")), ElementsAre(HasSubstr("ended with 127")));
+}
+
+TEST(ConsoleDocument, DotsStandForTextAndForLines) {
+  EXPECT_TRUE(matches_line("a ... c", "a b c"));
+  EXPECT_TRUE(matches_line("... c", "a b c"));
+  EXPECT_TRUE(matches_line("a...", "a"));
+  EXPECT_TRUE(matches_line("a ... b ... b", "a x b y b"));
+  EXPECT_FALSE(matches_line("a ... c", "a b"));
+  EXPECT_FALSE(matches_line("ab...b", "ab"));
+  EXPECT_FALSE(matches_line("a ... b ... b", "a b"));
+  EXPECT_FALSE(matches_line("a", "ab"));
+
+  EXPECT_TRUE(matches_output({"...", "b", "..."}, {"a", "b", "c"}));
+  EXPECT_TRUE(matches_output({"...", "b", "..."}, {"b"}));
+  EXPECT_TRUE(matches_output({"...", "b"}, {"b", "a", "b"}));
+  EXPECT_FALSE(matches_output({"...", "b"}, {"b", "a"}));
+  EXPECT_FALSE(matches_output({"a", "b"}, {"a", "x", "b"}));
+  EXPECT_FALSE(matches_output({"a"}, {}));
+}
+
+TEST(ConsoleDocument, FindsPromptsThatNobodyExecutes) {
+  EXPECT_THAT(unexecuted_prompts(block("$ assay gate\n") + block("$ assay gate\n", "")), ElementsAre(5u));
+}
+
+// Documents of the project, from its root on. What is written about single folders beside their sources is among them.
+std::vector<std::string> documents() {
+  std::vector<std::string> names;
+  for (const char* folder : {".", "docs", "docs/examples", "metal", "oracles", "tests/mutation", "tests/faults/planted"}) {
+    if (!fs::exists(kRoot / folder)) continue;
+    for (const auto& entry : fs::directory_iterator(kRoot / folder))
+      if (entry.path().extension() == ".md") names.push_back((fs::path(folder) / entry.path().filename()).lexically_normal().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> documents_with_commands() {
+  std::vector<std::string> names;
+  for (const std::string& name : documents())
+    if (!parse_document(read_file(kRoot / name)).empty()) names.push_back(name);
+  return names;
+}
+
+// What find_package(assay) finds where assay is installed: the built command, and assay_add_gate() of this tree.
+void write_package(const fs::path& prefix) {
+  const fs::path folder = prefix / "lib/cmake/assay";
+  fs::create_directories(folder);
+  std::ofstream(folder / "assay-config.cmake") << "add_executable(assay::assay IMPORTED)\n"
+                                                  "set_target_properties(assay::assay PROPERTIES IMPORTED_LOCATION \""
+                                               << kAssay.string() << "\")\n"
+                                               << "include(\"" << ASSAY_SOURCE_DIR << "/cmake/assay_add_gate.cmake\")\n";
+  std::ofstream(folder / "assay-config-version.cmake") << "set(PACKAGE_VERSION 0.1)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n";
+}
+
+std::string environment_or(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+class Documentation : public ::testing::TestWithParam<std::string> {};
+
+// In a folder that has what a checkout has at its root as far as commands name it: `assay` is the built command, in the folder and in
+// PATH. Ledger and home are the document's own; compiled kernels are shared with everybody, as they depend on nothing but themselves.
+TEST_P(Documentation, IsWhatHappens) {
+  const TemporaryFolder folder;
+  const fs::path scratch = folder.path() / "scratch";
+  const fs::path home = folder.path() / "home";
+  fs::create_directories(scratch);
+  fs::create_directories(home);
+  fs::create_directories(folder.path() / "bin");
+  fs::create_symlink(kAssay, folder.path() / "bin/assay");
+  fs::create_symlink(kAssay, scratch / "assay");
+  for (const char* name : {"kernels", "tests", "docs"}) fs::create_directory_symlink(kRoot / name, scratch / name);
+  write_package(folder.path() / "prefix");
+
+  const std::string cache = environment_or("XDG_CACHE_HOME", environment_or("HOME", home.string()) + "/.cache");
+  const std::string environment = fmt::format(
+      "-u GITHUB_STEP_SUMMARY HOME='{0}' XDG_STATE_HOME='{0}' XDG_CACHE_HOME='{1}' PATH='{2}:{3}' "
+      "CMAKE_PREFIX_PATH='{4}' NO_COLOR=1",
+      home.string(), cache, (folder.path() / "bin").string(), environment_or("PATH", "/usr/bin:/bin"), (folder.path() / "prefix").string());
+  const auto complaints = execute_document(parse_document(read_file(kRoot / GetParam())), scratch, environment);
+  EXPECT_THAT(complaints, IsEmpty()) << GetParam() << ":\n" << fmt::format("{}", fmt::join(complaints, "\n"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands, Documentation, ::testing::ValuesIn(documents_with_commands()), [](const auto& parameter) {
+  std::string name = parameter.param;
+  for (char& character : name)
+    if (std::isalnum(static_cast<unsigned char>(character)) == 0) character = '_';
+  return name;
+});
+
+TEST(DocumentationCommands, AreInTheDocumentsThatPeopleFollow) {
+  EXPECT_THAT(documents_with_commands(), ::testing::IsSupersetOf({"README.md", "docs/CI.md", "docs/COMMANDS.md", "docs/TUTORIAL.md"}));
+}
+
+TEST(DocumentationCommands, NoPromptIsLeftOut) {
+  for (const std::string& name : documents())
+    EXPECT_THAT(unexecuted_prompts(read_file(kRoot / name)), IsEmpty()) << name << ": commands in blocks that are not `console`";
+}
+
+}  // namespace
+}  // namespace assay::tests
