@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <regex>
@@ -39,14 +40,18 @@ struct Block {
 std::vector<Block> blocks_of(std::string_view markdown) {
   std::vector<Block> blocks;
   std::istringstream stream{std::string(markdown)};
-  bool inside = false;
+  std::size_t fence = 0;  // backticks that began the present block; it ends with as many or more, and nothing behind them
   std::size_t number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;
-    if (line.starts_with("```")) {
-      inside = !inside;
-      if (inside) blocks.push_back({number + 1, without_trailing_blanks(line.substr(3)), ""});
-    } else if (inside) {
+    const std::size_t backticks = std::min(line.find_first_not_of('`'), line.size());
+    const std::string info = without_trailing_blanks(line.substr(backticks));
+    if (fence == 0 && backticks >= 3) {
+      fence = backticks;
+      blocks.push_back({number + 1, info, ""});
+    } else if (fence != 0 && backticks >= fence && info.empty()) {
+      fence = 0;
+    } else if (fence != 0) {
       blocks.back().text += line + "\n";
     }
   }

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -44,6 +46,8 @@ TEST(ConsoleDocument, TakesWhatIsTrue) {
   EXPECT_THAT(complaints_about(block("int x;\n", "c file=folder/a.c") + block("$ cat folder/a.c\nint x;\n")), IsEmpty());
   EXPECT_THAT(complaints_about(block("$ echo made > file\n") + block("$ cat file\nmade\n")), IsEmpty());
   EXPECT_THAT(complaints_about(block("$ exit 7\n", "sh")), IsEmpty());
+  // A page of Markdown with blocks of its own is shown in a block with a longer fence.
+  EXPECT_THAT(complaints_about("````console\n$ printf '```\\na\\n```\\n'\n```\na\n```\n````\n" + block("$ true\n")), IsEmpty());
 }
 
 TEST(ConsoleDocument, NoticesAWrongOutput) {
