@@ -160,7 +160,7 @@ std::vector<std::string> execute_document(const std::vector<DocumentStep>& steps
     // The command stands in a file, so that nothing has to be quoted; that file is not in the document's folder, where it would be seen.
     const fs::path script = folder.string() + ".command";
     std::ofstream(script) << step.command << "\n";
-    const std::string command = fmt::format("cd '{}' && env {} timeout --kill-after=5 {} bash '{}' 2>&1 < /dev/null", folder.string(),
+    const std::string command = fmt::format("cd '{}' && env {} timeout --kill-after=5 {} bash -e '{}' 2>&1 < /dev/null", folder.string(),
                                             environment, kSecondsPerCommand, script.string());
     std::string output;
     FILE* pipe = popen(command.c_str(), "r");

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -124,28 +125,38 @@ std::string environment_or(const char* name, const std::string& otherwise) {
   return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
+// A folder that has what a checkout has at its root as far as commands name it: `assay` is the built command, in the folder and in
+// PATH. Ledger and home are the document's own; compiled kernels are shared with everybody, as they depend on nothing but themselves.
+class Scratch {
+ public:
+  Scratch() {
+    fs::create_directories(folder());
+    fs::create_directories(inside("home"));
+    fs::create_directories(inside("bin"));
+    fs::create_symlink(kAssay, inside("bin/assay"));
+    fs::create_symlink(kAssay, folder() / "assay");
+    for (const char* name : {"kernels", "tests", "docs"}) fs::create_directory_symlink(kRoot / name, folder() / name);
+    write_package(inside("prefix"));
+  }
+  [[nodiscard]] fs::path folder() const { return inside("scratch"); }
+  [[nodiscard]] fs::path inside(const char* name) const { return temporary_.path() / name; }
+  [[nodiscard]] std::string environment() const {
+    const std::string home = inside("home").string();
+    const std::string cache = environment_or("XDG_CACHE_HOME", environment_or("HOME", home) + "/.cache");
+    return fmt::format(
+        "HOME='{0}' XDG_STATE_HOME='{0}' XDG_CACHE_HOME='{1}' PATH='{2}:{3}' CMAKE_PREFIX_PATH='{4}' GITHUB_STEP_SUMMARY='{5}'", home,
+        cache, inside("bin").string(), environment_or("PATH", "/usr/bin:/bin"), inside("prefix").string(), inside("summary.md").string());
+  }
+
+ private:
+  TemporaryFolder temporary_;
+};
+
 class Documentation : public ::testing::TestWithParam<std::string> {};
 
-// In a folder that has what a checkout has at its root as far as commands name it: `assay` is the built command, in the folder and in
-// PATH. Ledger and home are the document's own; compiled kernels are shared with everybody, as they depend on nothing but themselves.
 TEST_P(Documentation, IsWhatHappens) {
-  const TemporaryFolder folder;
-  const fs::path scratch = folder.path() / "scratch";
-  const fs::path home = folder.path() / "home";
-  fs::create_directories(scratch);
-  fs::create_directories(home);
-  fs::create_directories(folder.path() / "bin");
-  fs::create_symlink(kAssay, folder.path() / "bin/assay");
-  fs::create_symlink(kAssay, scratch / "assay");
-  for (const char* name : {"kernels", "tests", "docs"}) fs::create_directory_symlink(kRoot / name, scratch / name);
-  write_package(folder.path() / "prefix");
-
-  const std::string cache = environment_or("XDG_CACHE_HOME", environment_or("HOME", home.string()) + "/.cache");
-  const std::string environment = fmt::format(
-      "-u GITHUB_STEP_SUMMARY HOME='{0}' XDG_STATE_HOME='{0}' XDG_CACHE_HOME='{1}' PATH='{2}:{3}' "
-      "CMAKE_PREFIX_PATH='{4}' NO_COLOR=1",
-      home.string(), cache, (folder.path() / "bin").string(), environment_or("PATH", "/usr/bin:/bin"), (folder.path() / "prefix").string());
-  const auto complaints = execute_document(parse_document(read_file(kRoot / GetParam())), scratch, environment);
+  const Scratch scratch;
+  const auto complaints = execute_document(parse_document(read_file(kRoot / GetParam())), scratch.folder(), scratch.environment());
   EXPECT_THAT(complaints, IsEmpty()) << GetParam() << ":\n" << fmt::format("{}", fmt::join(complaints, "\n"));
 }
 
@@ -158,6 +169,56 @@ INSTANTIATE_TEST_SUITE_P(Commands, Documentation, ::testing::ValuesIn(documents_
 
 TEST(DocumentationCommands, AreInTheDocumentsThatPeopleFollow) {
   EXPECT_THAT(documents_with_commands(), ::testing::IsSupersetOf({"README.md", "docs/CI.md", "docs/COMMANDS.md", "docs/TUTORIAL.md"}));
+}
+
+// The steps of a workflow whose names begin with "assay:", in order: what stands, indented, behind `run: |`.
+std::vector<DocumentStep> assay_steps(const std::string& workflow) {
+  std::vector<DocumentStep> steps;
+  std::istringstream stream(workflow);
+  std::size_t number = 0, indent = 0;
+  bool is_ours = false, is_run = false;
+  for (std::string line; std::getline(stream, line);) {
+    ++number;
+    const std::size_t column = std::min(line.find_first_not_of(' '), line.size());
+    if (is_run && column > indent) {
+      steps.back().command += line.substr(indent + 2) + "\n";
+      continue;
+    }
+    is_run = false;
+    if (line.substr(column).starts_with("- ")) is_ours = line.find("name: \"assay:") != std::string::npos;
+    if (is_ours && line.substr(column) == "run: |") {
+      is_run = true;
+      indent = column;
+      steps.push_back({.line = number});
+    }
+  }
+  return steps;
+}
+
+// In a project as docs/CI.md describes one. What GitHub's own actions do, nobody does here.
+TEST(DocumentationCommands, OfTheWorkflowForRustDoWhatTheySay) {
+  const std::string workflow = read_file(kRoot / "docs/examples/rust-github-actions.yml");
+  const std::vector<DocumentStep> steps = assay_steps(workflow);
+  ASSERT_EQ(steps.size(), 3u);
+  const std::string environment = " KERNEL=kernels/fwht.metal FAMILY=fwht";
+  EXPECT_THAT(workflow, AllOf(HasSubstr("KERNEL: kernels/fwht.metal\n"), HasSubstr("FAMILY: fwht\n")));
+
+  const Scratch scratch;
+  const fs::path project = scratch.inside("project");
+  fs::create_directories(project / "kernels");
+  fs::create_directories(project / "target/traces");
+  fs::copy_file(kRoot / "kernels/variants/fwht_v1/kernel.metal", project / "kernels/fwht.metal");
+  fs::copy_file(kRoot / "tests/golden/dispatch/fwht.json", project / "target/traces/fwht.json");
+  EXPECT_THAT(execute_document(steps, project, scratch.environment() + environment), IsEmpty());
+  for (const char* name : {"gate.html", "gate.xml", "gate.sqlite"}) EXPECT_TRUE(fs::exists(project / name)) << name;
+  EXPECT_THAT(read_file(scratch.inside("summary.md")), HasSubstr("none of 167 cases failed"));
+
+  // One trace that is wrong fails the step, though the last one is right.
+  std::string trace = read_file(project / "target/traces/fwht.json");
+  trace.replace(trace.find("\"threadgroups\": [8"), 18, "\"threadgroups\": [7");
+  std::ofstream(project / "target/traces/a_wrong_one.json") << trace;
+  EXPECT_THAT(execute_document({steps[1]}, project, scratch.environment() + environment),
+              ElementsAre(AllOf(HasSubstr("ended with 1, not with 0"), HasSubstr("1 difference from the contract"))));
 }
 
 TEST(DocumentationCommands, NoPromptIsLeftOut) {
