@@ -24,12 +24,12 @@ namespace assay::tests {
 struct DocumentStep {
   std::size_t line = 0;  // in the document, from 1 on
   // Either a command with what it must print and end with ...
-  std::string command;
-  std::vector<std::string> expected;
+  std::string command = {};
+  std::vector<std::string> expected = {};
   int status = 0;
   // ... or a file.
-  std::string file;
-  std::string text;
+  std::string file = {};
+  std::string text = {};
 };
 
 [[nodiscard]] std::vector<DocumentStep> parse_document(std::string_view markdown);
