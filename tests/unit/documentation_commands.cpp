@@ -109,11 +109,13 @@ std::vector<std::string> documents_with_commands() {
   return names;
 }
 
-// What find_package(assay) finds where assay is installed: the built command, and assay_add_gate() of this tree.
+// What find_package(assay) finds where assay is installed: the built command, and assay_add_gate() of this tree. It asks for what the
+// package asks for, threads, so that a document whose project lacks a language is noticed.
 void write_package(const fs::path& prefix) {
   const fs::path folder = prefix / "lib/cmake/assay";
   fs::create_directories(folder);
-  std::ofstream(folder / "assay-config.cmake") << "add_executable(assay::assay IMPORTED)\n"
+  std::ofstream(folder / "assay-config.cmake") << "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n"
+                                                  "add_executable(assay::assay IMPORTED)\n"
                                                   "set_target_properties(assay::assay PROPERTIES IMPORTED_LOCATION \""
                                                << kAssay.string() << "\")\n"
                                                << "include(\"" << ASSAY_SOURCE_DIR << "/cmake/assay_add_gate.cmake\")\n";
