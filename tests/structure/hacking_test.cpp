@@ -1,12 +1,14 @@
-// docs/HACKING.md promises the tree, line by line: what it names exists, and no folder is missing from it. README.md
-// names files as well, and they exist too.
+// docs/HACKING.md promises the tree, line by line: what it names exists, and no folder is missing from it. The other documents
+// name files as well, and they exist too; so do the places that their links lead to.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -89,14 +91,77 @@ std::vector<std::string> paths_in_backticks(const std::string& text) {
   return paths;
 }
 
-TEST(Readme, EveryPathExists) {
-  for (const char* document : {"README.md", "docs/HACKING.md"}) {
-    std::ifstream stream(kRoot / document);
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    const auto paths = paths_in_backticks(text);
-    EXPECT_GE(paths.size(), 3u) << document;
+// What people read, from the root on.
+std::vector<std::string> documents() {
+  std::vector<std::string> names = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "metal/README.md", "oracles/README.md"};
+  for (const auto& entry : fs::directory_iterator(kRoot / "docs"))
+    if (entry.path().extension() == ".md") names.push_back("docs/" + entry.path().filename().string());
+  return names;
+}
+
+std::string text_of(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// The text without its fenced blocks, in which brackets and hashes mean other things.
+std::string prose_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::string prose, fence;
+  for (std::string line; std::getline(stream, line);) {
+    const std::string backticks = line.substr(0, std::min(line.find_first_not_of('`'), line.size()));
+    if (fence.empty() && backticks.size() >= 3)
+      fence = backticks;
+    else if (!fence.empty() && line.starts_with(fence))
+      fence.clear();
+    else if (fence.empty())
+      prose += line + "\n";
+  }
+  return prose;
+}
+
+// What GitHub makes of a heading: "## In CTest" is "#in-ctest".
+std::set<std::string> anchors_of(const std::string& text) {
+  std::istringstream stream(prose_of(text));
+  std::set<std::string> anchors;
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.starts_with("#")) continue;
+    std::string anchor;
+    for (const char character : line.substr(std::min(line.find_first_not_of("# "), line.size()))) {
+      if (std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '-' || character == '_')
+        anchor += static_cast<char>(std::tolower(static_cast<unsigned char>(character)));
+      else if (character == ' ')
+        anchor += '-';
+    }
+    anchors.insert(anchor);
+  }
+  return anchors;
+}
+
+TEST(Documents, EveryPathExists) {
+  for (const std::string& document : documents()) {
+    const auto paths = paths_in_backticks(text_of(kRoot / document));
     for (const std::string& path : paths) EXPECT_TRUE(fs::exists(kRoot / path)) << path << " is named in " << document;
   }
+  EXPECT_GE(paths_in_backticks(text_of(kRoot / "docs/HACKING.md")).size(), 3u);
+}
+
+TEST(Documents, EveryLinkLeadsSomewhere) {
+  std::size_t followed = 0;
+  for (const std::string& document : documents()) {
+    const std::string text = prose_of(text_of(kRoot / document));
+    for (std::size_t at = text.find("]("); at != std::string::npos; at = text.find("](", at + 2)) {
+      const std::string link = text.substr(at + 2, text.find(')', at) - at - 2);
+      if (link.starts_with("http")) continue;
+      const std::string path = link.substr(0, link.find('#'));
+      const fs::path target = path.empty() ? kRoot / document : (kRoot / document).parent_path() / path;
+      EXPECT_TRUE(fs::exists(target)) << document << " links to " << link;
+      if (link.find('#') != std::string::npos)
+        EXPECT_TRUE(anchors_of(text_of(target)).contains(link.substr(link.find('#') + 1))) << document << " links to " << link;
+      ++followed;
+    }
+  }
+  EXPECT_GE(followed, 30u);
 }
 
 }  // namespace
