@@ -1,5 +1,5 @@
-// A ledger that somebody else wrote: whatever its bytes, `assay report`, `history`, `diff` and `merge` read runs and cases from it that they
-// can render, or a LedgerError that names the file.
+// A ledger that somebody else wrote: whatever its bytes, `assay report`, `history`, `diff` and `merge` read runs and cases from it that
+// they can render, or a LedgerError that names the file.
 #include <algorithm>
 #include <filesystem>
 #include <string>
