@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "metal/errors.h"
+#include "metal/library.h"
 #include "metal/translate/limits.h"
 #include "metal/translate/translation.h"
 
@@ -147,6 +148,25 @@ TEST(TranslateHostile, WorkIsLimited) {
   EXPECT_THAT(complaint("void f() { a = " + repeated("a ? b : ", 100'000) + "c; }"), HasSubstr(message));
   EXPECT_THAT(complaint("struct S { " + repeated("S() : ", 100'000) + "a(1) {} };"), HasSubstr(message));
   EXPECT_THAT(complaint(repeated("using namespace a;", 20'000) + repeated("constexpr int b = c;", 20'000)), HasSubstr(message));
+}
+
+// Before the translator sees anything.
+TEST(TranslateHostile, WhatThePreprocessorMakesOfASourceIsLimited) {
+  std::string bomb = "#define A0 one two three four five six seven eight nine ten\n";
+  for (int i = 1; i < 10; ++i) {
+    const std::string before = "A" + std::to_string(i - 1) + " ";
+    bomb += "#define A" + std::to_string(i) + " " + repeated(before, 10) + "\n";
+  }
+  const auto refusal = [](const std::string& source) -> std::string {
+    try {
+      static_cast<void>(Library::from_source(source, "bomb.metal"));
+    } catch (const CompileError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(refusal(bomb + "A9\n"), "bomb.metal:1: error: the source has more than 16777216 bytes once it is preprocessed");
+  EXPECT_EQ(refusal(bomb + "// A9\n"), "");
 }
 
 TEST(TranslateHostile, ManyFilesInMarkersAreToldApartAtOnce) {
