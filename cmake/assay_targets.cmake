@@ -17,6 +17,11 @@ function(assay_compile_options target)
     target_compile_options(${target} PRIVATE -fsanitize=${ASSAY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=${ASSAY_SANITIZE})
   endif()
+  if(ASSAY_FUZZ)
+    # What the instrumentation calls comes from libFuzzer where a target has its driver, and from here anywhere else.
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    target_link_options(${target} PUBLIC -fsanitize=fuzzer-no-link)
+  endif()
 endfunction()
 
 # Headers that nearly every source includes take half of a compilation. Preset tidy does without, so that .ci/tidy still finds the source

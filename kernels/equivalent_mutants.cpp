@@ -6,9 +6,8 @@
 #include <iterator>
 #include <set>
 
+#include "kernels/toml_text.h"
 #include "kernels/variant.h"
-#define TOML_EXCEPTIONS 1
-#include <toml++/toml.h>
 
 namespace assay::kernels {
 namespace {
@@ -20,12 +19,7 @@ class Reader {
   explicit Reader(const fs::path& file) : file_(file) {}
 
   std::vector<EquivalentMutant> read(std::string_view text) {
-    toml::table root;
-    try {
-      root = toml::parse(text, file_.string());
-    } catch (const toml::parse_error& error) {
-      fail(error.source().begin.line, fmt::format("not valid TOML: {}", error.description()));
-    }
+    const toml::table root = parse_toml(text, file_);
     for (const auto& [key, value] : root) {
       if (key.str() != "equivalent" || !value.is_array_of_tables()) {
         fail(key.source().begin.line, fmt::format("'{}' is not known here; accepted: [[equivalent]] tables", key.str()));

@@ -10,8 +10,8 @@
 #include <initializer_list>
 #include <iterator>
 #include <sstream>
-#define TOML_EXCEPTIONS 1
-#include <toml++/toml.h>
+
+#include "kernels/toml_text.h"
 
 #include "metal/run_time_file.h"
 
@@ -32,12 +32,7 @@ class Reader {
   Reader(std::string name, const fs::path& file) : file_(file) { variant_.name = std::move(name); }
 
   Variant read(std::string_view text) {
-    toml::table root;
-    try {
-      root = toml::parse(text, file_.string());
-    } catch (const toml::parse_error& error) {
-      throw VariantError(fmt::format("{}:{}: not valid TOML: {}", file_.string(), error.source().begin.line, error.description()));
-    }
+    const toml::table root = parse_toml(text, file_);
     accept_keys(root, "at the top level",
                 {"family", "source", "about", "claims", "superseded_by", "offset_bits", "entry", "limits", "fields", "constants", "bind",
                  "accuracy", "known_finding"});

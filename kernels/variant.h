@@ -1,6 +1,6 @@
 // A variant: one iteration of a kernel, described by a `variant.toml` beside its `.metal` source and found at run time.
 //
-// Grammar of variant.toml (TOML 1.0; every key not named here is refused, with file, line and the accepted keys):
+// Grammar of variant.toml (TOML 1.0, 256 KiB at most; every key not named here is refused, with file, line and the accepted keys):
 //
 //   family      = string, required          one of family_contracts()
 //   source      = string, required          the .metal file, relative to the toml

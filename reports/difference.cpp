@@ -86,8 +86,10 @@ std::string difference_text(const ComparedRuns& runs, const harness::RunDifferen
   text += list_of("only before", difference.only_before, longest, [](const std::string& name) { return name; });
   text += list_of("only after", difference.only_after, longest, [](const std::string& name) { return name; });
   text += list_of("cost", difference.costs, difference.costs.size(), [](const harness::CostChange& change) {
-    return fmt::format("{}  {} -> {}  ({:+.2f} %)", change.figure, grouped(static_cast<std::uint64_t>(change.before)),
-                       grouped(static_cast<std::uint64_t>(change.after)), 100 * (change.after - change.before) / change.before);
+    // Beyond what integers hold nothing was counted, but a ledger may say so.
+    const auto whole = [](double figure) { return grouped(static_cast<std::uint64_t>(std::min(figure, 0x1p63))); };
+    return fmt::format("{}  {} -> {}  ({:+.2f} %)", change.figure, whole(change.before), whole(change.after),
+                       100 * (change.after - change.before) / change.before);
   });
   text += fmt::format("{} in both: {} broke, {} healed, {} changed otherwise, {} drifted by more than {:g}; other bits in {}",
                       count_of(difference.in_both, "case"), difference.broke.size(), difference.healed.size(), difference.changed.size(),

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "reports/grouped.h"
@@ -23,13 +25,14 @@ class Collection {
       figure.largest_ratio = ratio;
       figure.largest_ratio_case = record.name;
     }
-    bound_ratios_.push_back(record.judgement.median_bound_ratio);
+    // One that is no number has no place in their order.
+    if (!std::isnan(record.judgement.median_bound_ratio)) bound_ratios_.push_back(record.judgement.median_bound_ratio);
   }
 
   [[nodiscard]] Figure finish(std::string value) && {
     const auto middle = bound_ratios_.begin() + static_cast<std::ptrdiff_t>(bound_ratios_.size() / 2);
     std::ranges::nth_element(bound_ratios_, middle);
-    figure_.median_bound_ratio = *middle;
+    figure_.median_bound_ratio = bound_ratios_.empty() ? std::numeric_limits<double>::quiet_NaN() : *middle;
     figure_.value = std::move(value);
     return std::move(figure_);
   }
@@ -69,16 +72,22 @@ std::string element_text(const RunElements& elements) {
 }
 
 std::vector<FigureTable> figure_tables(std::span<const harness::CaseRecord> cases) {
-  std::vector<std::string> families;
+  // Families in the order in which they come.
+  std::map<std::string_view, std::size_t> places;
+  std::vector<std::vector<const harness::CaseRecord*>> families;
   for (const harness::CaseRecord& record : cases) {
-    if (std::ranges::find(families, record.family) == families.end()) families.push_back(record.family);
+    const auto [place, is_new] = places.emplace(record.family, families.size());
+    if (is_new) families.emplace_back();
+    families[place->second].push_back(&record);
   }
   std::vector<FigureTable> tables;
-  for (const std::string& family : families) {
+  for (const std::vector<const harness::CaseRecord*>& members : families) {
+    const std::string& family = members.front()->family;
     std::map<std::string, Collection> by_fixture;
     std::vector<std::pair<std::string, std::map<std::int64_t, Collection>>> by_axis;
-    for (const harness::CaseRecord& record : cases) {
-      if (record.family != family || record.judgement.compared == 0 || record.status == harness::Status::known) continue;
+    for (const harness::CaseRecord* member : members) {
+      const harness::CaseRecord& record = *member;
+      if (record.judgement.compared == 0 || record.status == harness::Status::known) continue;
       by_fixture[record.fixture].add(record);
       for (const auto& [axis, value] : record.axes) {
         auto found = std::ranges::find(by_axis, axis, &std::pair<std::string, std::map<std::int64_t, Collection>>::first);

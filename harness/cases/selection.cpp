@@ -44,8 +44,9 @@ Shard parse_shard(std::string_view text) {
   };
   const std::size_t part = number(text.substr(0, slash));
   const std::size_t count = slash == std::string_view::npos ? 0 : number(text.substr(slash + 1));
-  if (part == 0 || part > count) {
-    throw std::invalid_argument(fmt::format("'{}' is no shard; write i/n with 1 <= i <= n, as in 2/4 for the second of four", text));
+  if (part == 0 || part > count || count > kMostShards) {
+    throw std::invalid_argument(
+        fmt::format("'{}' is no shard; write i/n with 1 <= i <= n <= {}, as in 2/4 for the second of four", text, kMostShards));
   }
   return {part - 1, count};
 }

@@ -13,6 +13,9 @@
 
 namespace assay::harness {
 
+// Nobody has as many machines, and what is told of each that is missing stays readable.
+inline constexpr std::size_t kMostShards = 65536;
+
 // One of several parts of a selection that run apart: the cases at places index, index + count, ... of it.
 struct Shard {
   std::size_t index = 0;  // from 0

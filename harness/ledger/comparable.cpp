@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <ranges>
 #include <set>
+#include <stdexcept>
+
+#include "harness/cases/selection.h"
 
 namespace assay::harness {
 namespace {
@@ -63,11 +65,12 @@ std::vector<std::string> differences_of(const RunDescription& earlier, const Run
 }
 
 std::optional<ShardNumber> shard_number(const std::string& text) {
-  ShardNumber shard;
-  int length = 0;
-  if (std::sscanf(text.c_str(), "%zu/%zu%n", &shard.number, &shard.count, &length) != 2) return std::nullopt;
-  if (static_cast<std::size_t>(length) != text.size() || shard.number == 0 || shard.number > shard.count) return std::nullopt;
-  return shard;
+  try {
+    const Shard shard = parse_shard(text);
+    return ShardNumber{shard.index + 1, shard.count};
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace assay::harness

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -50,7 +51,10 @@ struct Writer {
     const std::size_t second = text.rfind('/');
     const std::size_t first = second == std::string::npos || second == 0 ? std::string::npos : text.rfind('/', second - 1);
     if (first == std::string::npos) return std::nullopt;
-    return Writer{text.substr(0, first), std::atoi(text.substr(first + 1).c_str()), text.substr(second + 1)};
+    Writer writer{text.substr(0, first), 0, text.substr(second + 1)};
+    // What is no number is no process.
+    std::from_chars(text.data() + first + 1, text.data() + second, writer.process);
+    return writer;
   }
   [[nodiscard]] std::string to_string() const { return fmt::format("{}/{}/{}", host, process, start); }
   // Of another host nothing is known.
@@ -67,6 +71,13 @@ std::string axes_of(const Case& about) {
     json += fmt::format("{}\"{}\":{}", i == 0 ? "" : ",", about.family->axes[i].name, about.values[i]);
   }
   return json + "}";
+}
+
+// A name as SQL has it, whatever it holds.
+std::string quoted(std::string_view name) {
+  std::string result = "\"";
+  for (const char c : name) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return result + '"';
 }
 
 std::string_view fault_name(ElementFault fault) {
@@ -156,6 +167,7 @@ void Ledger::take_up(RunId run) {
 void Ledger::copy_cases(const Ledger& from, RunId source, RunId run) {
   Database& database = store_->database;
   Statement(database, "ATTACH ? AS other").bind(from.file().string()).run();
+  database.expect(from.file());
   try {
     Transaction transaction(database);
     Statement twice(database,
@@ -169,9 +181,9 @@ void Ledger::copy_cases(const Ledger& from, RunId source, RunId run) {
       Statement columns(database, "SELECT name FROM pragma_table_info(?, 'main')");
       columns.bind(table);
       while (columns.step()) {
-        const std::string name = columns.text(0);
+        const std::string name = quoted(columns.text(0));
         names += (names.empty() ? "" : ", ") + name;
-        values += (values.empty() ? "" : ", ") + (name == "run" ? "?2" : name == "ordinal" ? "ordinal + ?3" : name);
+        values += (values.empty() ? "" : ", ") + (name == "\"run\"" ? "?2" : name == "\"ordinal\"" ? "ordinal + ?3" : name);
       }
       Statement copy(database, fmt::format("INSERT INTO main.{0}({1}) SELECT {2} FROM other.{0} WHERE run = ?1 AND ?3 >= 0 AND name IN"
                                            " (SELECT name FROM other.verdict WHERE run = ?1 AND status IS NOT NULL)",

@@ -1,6 +1,7 @@
 // What a ledger gives back.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <map>
@@ -9,6 +10,10 @@
 
 namespace assay::harness {
 namespace {
+
+// More than any run has; what goes over them does so several times.
+constexpr std::size_t kMostListed = 10'000;
+constexpr std::size_t kMostAxes = 64;  // of a case
 
 std::uint64_t from_hex(const std::string& text) {
   std::uint64_t word = 0;
@@ -74,10 +79,20 @@ RunRecord run_from(const Statement& row) {
 void read_lists(Database& database, RunRecord& record) {
   Statement select(database, "SELECT text FROM note WHERE run = ? ORDER BY rank");
   select.bind(record.id);
-  while (select.step()) record.description.notes.push_back(select.text(0));
+  const auto require_few = [&](std::size_t count, std::string_view what) {
+    if (count > kMostListed)
+      throw LedgerError(fmt::format("ledger {}: run {} has more than {} {}", database.file().string(), record.id, kMostListed, what));
+  };
+  while (select.step()) {
+    record.description.notes.push_back(select.text(0));
+    require_few(record.description.notes.size(), "notes");
+  }
   Statement sources(database, "SELECT variant, file, digest FROM source WHERE run = ? ORDER BY variant");
   sources.bind(record.id);
-  while (sources.step()) record.description.environment.sources.push_back({sources.text(0), sources.text(1), sources.text(2)});
+  while (sources.step()) {
+    record.description.environment.sources.push_back({sources.text(0), sources.text(1), sources.text(2)});
+    require_few(record.description.environment.sources.size(), "sources");
+  }
 }
 
 }  // namespace
@@ -121,7 +136,8 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     record.status = status_of(select.text(column++));
     record.reason = select.text(column++);
     record.schedules = select.text(column++);
-    record.row_length = select.word(column++);
+    // Elements are told by row and coordinate. NULL until the verdict is there.
+    record.row_length = std::max<std::size_t>(select.word(column++), 1);
     Judgement& j = record.judgement;
     for (std::size_t* count :
          {&j.compared, &j.above_bound, &j.not_written, &j.nans, &j.infs, &j.guard_violations, &j.uninformative, &j.distinct_expected}) {
@@ -147,16 +163,30 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     records.push_back(std::move(record));
   }
 
+  // A row about a case that the run does not have is one that assay cannot have written.
+  const auto record_of = [&](const std::string& name, std::string_view table) -> CaseRecord& {
+    const auto found = index.find(name);
+    if (found == index.end())
+      throw LedgerError(
+          fmt::format("ledger {} is damaged: '{}' tells of the case '{}', which run {} does not have", file().string(), table, name, id));
+    return records[found->second];
+  };
+
   Statement axes(store_->database, "SELECT name, key, value FROM verdict, json_each(axes) WHERE run = ? ORDER BY name, json_each.id");
   axes.bind(id);
-  while (axes.step()) records[index.at(axes.text(0))].axes.emplace_back(axes.text(1), axes.integer(2));
+  while (axes.step()) {
+    CaseRecord& record = record_of(axes.text(0), "verdict");
+    record.axes.emplace_back(axes.text(1), axes.integer(2));
+    if (record.axes.size() > kMostAxes)
+      throw LedgerError(fmt::format("ledger {} is damaged: case '{}' has more than {} axes", file().string(), record.name, kMostAxes));
+  }
 
   Statement worst(store_->database,
                   "SELECT name, element, expected, actual, bound, ratio, fault FROM worst WHERE run = ? ORDER BY name, rank");
   worst.bind(id);
   while (worst.step()) {
-    records[index.at(worst.text(0))].judgement.worst.push_back(
-        {worst.word(1), worst.real(2), worst.real(3), worst.real(4), worst.real(5), fault_of(worst.text(6))});
+    record_of(worst.text(0), "worst")
+        .judgement.worst.push_back({worst.word(1), worst.real(2), worst.real(3), worst.real(4), worst.real(5), fault_of(worst.text(6))});
   }
 
   Statement stages(store_->database,
@@ -166,14 +196,14 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     StageVerdict stage{stages.text(1), stages.integer(2) != 0, stages.integer(3) != 0, stages.text(4), {}};
     stage.judgement.compared = stages.word(5);
     stage.judgement.max_ratio = stages.real(6);
-    records[index.at(stages.text(0))].stages.push_back(std::move(stage));
+    record_of(stages.text(0), "stage").stages.push_back(std::move(stage));
   }
 
   Statement cost(store_->database, "SELECT * FROM cost WHERE run = ?");
   cost.bind(id);
   while (cost.step()) {
     const auto figure = [&](int column) { return cost.word(column + 2); };
-    records[index.at(cost.text(1))].cost = {figure(0), figure(1), figure(2), figure(3), figure(4),
+    record_of(cost.text(1), "cost").cost = {figure(0), figure(1), figure(2), figure(3), figure(4),
                                             figure(5), figure(6), figure(7), figure(8)};
   }
 
@@ -194,7 +224,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
       hazard.second->line = static_cast<std::uint32_t>(hazards.integer(7));
     }
     hazard.count = hazards.word(8);
-    records[index.at(hazards.text(0))].hazards.push_back(std::move(hazard));
+    record_of(hazards.text(0), "hazard").hazards.push_back(std::move(hazard));
   }
   return records;
 }

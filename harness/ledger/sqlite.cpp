@@ -3,13 +3,20 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <system_error>
 
 namespace assay::harness {
 namespace {
 
 constexpr int kBusyMilliseconds = 10'000;
+constexpr int kLongestValue = 64 << 20;  // bytes of a text or a row
+// Some hundred steps go to a case when a ledger is read or copied, and it takes hundreds of bytes.
+constexpr std::uint64_t kMostSteps = 1'000'000'000;
+constexpr std::uint64_t kStepsPerByte = 20;
+constexpr int kStepsBetweenLooks = 10'000;
 
 }  // namespace
 
@@ -22,13 +29,41 @@ Database::Database(const std::filesystem::path& file, Mode mode) : file_(file) {
   database_.reset(opened);
   if (status != SQLITE_OK) fail("cannot be opened");
   sqlite3_busy_timeout(opened, kBusyMilliseconds);
+
+  // As sqlite.org/security.html advises for files that others wrote. Temporary views, which are our own, stay on.
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kLongestValue);
+  patience_ = std::make_unique<Patience>(Patience{kMostSteps, kMostSteps});
+  sqlite3_progress_handler(opened, kStepsBetweenLooks, grow_impatient, patience_.get());
+  expect(file);
+  execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0");
+}
+
+int Database::grow_impatient(void* patience) {
+  std::uint64_t& left = static_cast<Patience*>(patience)->left;
+  left -= std::min<std::uint64_t>(left, kStepsBetweenLooks);
+  return left == 0 ? 1 : 0;
+}
+
+void Database::expect(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+  if (!error) patience_->most += kStepsPerByte * bytes;
 }
 
 void Database::fail(std::string_view doing) const {
-  throw LedgerError(fmt::format("ledger {} {}: {}", file_.string(), doing, database_ ? sqlite3_errmsg(database_.get()) : "out of memory"));
+  const bool gave_up = database_ && sqlite3_errcode(database_.get()) == SQLITE_INTERRUPT;
+  const char* const reason = gave_up     ? "reading was given up, after more steps than a file of its size takes; it is damaged"
+                             : database_ ? sqlite3_errmsg(database_.get())
+                                         : "out of memory";
+  throw LedgerError(fmt::format("ledger {} {}: {}", file_.string(), doing, reason));
 }
 
 void Database::execute(const std::string& sql) {
+  begin_statement();
   if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail("cannot be used");
 }
 
@@ -40,6 +75,7 @@ void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(dat
 
 Statement::Statement(Database& database, std::string_view sql) : database_(&database) {
   sqlite3_stmt* statement = nullptr;
+  database.begin_statement();
   if (sqlite3_prepare_v2(database.database_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr) != SQLITE_OK) {
     database.fail("cannot be used");
   }
@@ -51,6 +87,7 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_fi
 void Statement::clear() {
   sqlite3_reset(statement_.get());
   sqlite3_clear_bindings(statement_.get());
+  database_->begin_statement();
 }
 
 void Statement::set(int parameter, std::string_view value) {

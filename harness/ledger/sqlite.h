@@ -67,12 +67,17 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
+// The file may be anybody's. What stands in its schema besides tables has no say: views, triggers and functions that a schema may not call
+// are off. A statement that takes more steps than any honest one of a file of that size is given up.
 class Database {
  public:
   enum class Mode { create, read_only };
 
   // Opens, or makes, the file; waits up to 10 s for other processes that write to it. ":memory:" is a database of its own.
   Database(const std::filesystem::path& file, Mode mode);
+
+  // That statements may read this file as well, which was attached.
+  void expect(const std::filesystem::path& file);
 
   void execute(const std::string& sql);
   [[nodiscard]] std::int64_t last_row_id() const;
@@ -86,7 +91,15 @@ class Database {
   struct Close {
     void operator()(sqlite3* database) const;
   };
+  struct Patience {
+    std::uint64_t most = 0;  // steps of SQLite's machine that a statement may take
+    std::uint64_t left = 0;
+  };
+  static int grow_impatient(void* patience);
+  void begin_statement() { patience_->left = patience_->most; }
+
   std::filesystem::path file_;
+  std::unique_ptr<Patience> patience_;  // outlives the connection, which points to it
   std::unique_ptr<sqlite3, Close> database_;
 };
 

@@ -9,6 +9,13 @@ namespace {
 
 const auto kVersion = static_cast<std::int64_t>(ledger_versions().size());
 
+struct Table {
+  std::string_view name;
+  std::int64_t since;  // version
+};
+constexpr std::array<Table, 8> kTables = {
+    {{"run", 1}, {"verdict", 1}, {"worst", 1}, {"stage", 1}, {"hazard", 1}, {"note", 2}, {"source", 3}, {"cost", 3}}};
+
 }  // namespace
 
 void Ledger::Store::prepare_to_write() {
@@ -33,6 +40,7 @@ void Ledger::Store::prepare_to_write() {
 
 void Ledger::Store::prepare_to_read() {
   const std::int64_t version = checked_version();
+  require_sound_pages();
   if (version < kVersion) database.execute(ledger_readings()[static_cast<std::size_t>(version - 1)]);
 }
 
@@ -61,7 +69,33 @@ std::int64_t Ledger::Store::checked_version() {
     throw LedgerError(
         fmt::format("ledger {} has schema version {}; this assay knows versions 1 to {}", database.file().string(), version, kVersion));
   }
+  require_plain_tables(version);
   return version;
+}
+
+void Ledger::Store::require_plain_tables(std::int64_t version) {
+  const auto refuse = [&](std::string_view table, std::string_view what) {
+    throw LedgerError(fmt::format("ledger {} is none that assay wrote: '{}' {}", database.file().string(), table, what));
+  };
+  Statement kind(database, "SELECT type, rootpage FROM main.sqlite_schema WHERE name = ?");
+  Statement computed(database, "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 0");
+  for (const Table& table : kTables) {
+    if (table.since > version) continue;
+    kind.bind(table.name);
+    if (!kind.step()) refuse(table.name, "is missing");
+    // A virtual table has no page of its own.
+    if (kind.text(0) != "table" || kind.integer(1) == 0) refuse(table.name, "is no table");
+    kind.bind();
+    computed.bind(table.name);
+    if (computed.step()) refuse(table.name, "has a column that is computed");
+    computed.bind();
+  }
+}
+
+void Ledger::Store::require_sound_pages() {
+  Statement check(database, "PRAGMA main.quick_check(1)");
+  if (check.step() && check.text(0) != "ok")
+    throw LedgerError(fmt::format("ledger {} is damaged: {}", database.file().string(), check.text(0)));
 }
 
 void Ledger::Store::make_or_advance_schema() {

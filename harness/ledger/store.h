@@ -39,6 +39,10 @@ struct Ledger::Store {
   std::int64_t pragma(std::string_view name);
   // Throws LedgerError if the file is no ledger, or one that this program does not know.
   std::int64_t checked_version();
+  // Throws LedgerError for a table that is missing, or none whose rows are simply there: a view, a virtual table, computed columns.
+  void require_plain_tables(std::int64_t version);
+  // Throws LedgerError where pages of the file do not fit together. Takes the time of reading it once.
+  void require_sound_pages();
   void make_or_advance_schema();
 };
 

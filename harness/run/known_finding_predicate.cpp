@@ -16,6 +16,9 @@
 namespace assay::harness {
 namespace {
 
+constexpr std::size_t kLongestPredicate = 4096;  // characters
+constexpr int kDeepestPredicate = 32;            // of parentheses and signs
+
 using Number = std::function<std::optional<std::int64_t>(const Case&)>;
 using Text = std::function<std::string_view(const Case&)>;
 
@@ -141,6 +144,8 @@ class Parser {
   Parser(std::string_view text, const Family& family) : text_(text), family_(family) {}
 
   Predicate parse() {
+    // Each operator copies what stands left of it, so that a long text would take the square of its length.
+    if (text_.size() > kLongestPredicate) throw FindingSyntaxError(fmt::format("it has more than {} characters", kLongestPredicate));
     Value value = either();
     skip_blanks();
     if (at_ != text_.size()) fail("an operator or the end");
@@ -207,10 +212,20 @@ class Parser {
     return left;
   }
 
+  // One more level of what stands inside of something else.
+  template <typename Read>
+  Value deeper(const Read& read) {
+    if (depth_ == kDeepestPredicate) throw FindingSyntaxError(fmt::format("it nests more than {} deep", kDeepestPredicate));
+    ++depth_;
+    Value value = read();
+    --depth_;
+    return value;
+  }
+
   Value negation() {
     skip_blanks();
     if (text_.substr(at_).starts_with("!=") || take({"!"}).empty()) return comparison();
-    Predicate inner = predicate_of(negation(), "what stands behind '!'");
+    Predicate inner = predicate_of(deeper([this] { return negation(); }), "what stands behind '!'");
     return {Predicate([inner](const Case& about) -> std::optional<bool> {
               const auto value = inner(about);
               return value ? std::optional(!*value) : std::nullopt;
@@ -276,7 +291,7 @@ class Parser {
   Value factor() {
     if (take({"-"}).empty()) return atom();
     const Number zero = [](const Case&) { return std::optional<std::int64_t>(0); };
-    return {combine(zero, number_of(factor(), "-"), subtract), {}};
+    return {combine(zero, number_of(deeper([this] { return factor(); }), "-"), subtract), {}};
   }
 
   Value atom() {
@@ -285,7 +300,7 @@ class Parser {
     const char c = text_[at_];
     if (c == '(') {
       ++at_;
-      Value inner = either();
+      Value inner = deeper([this] { return either(); });
       if (take({")"}).empty()) fail("')'");
       return inner;
     }
@@ -360,6 +375,7 @@ class Parser {
   std::string_view text_;
   const Family& family_;
   std::size_t at_ = 0;
+  int depth_ = 0;
 };
 
 }  // namespace

@@ -13,10 +13,14 @@
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
 #include "metal/run_time_file.h"
+#include "metal/translate/limits.h"
 
 namespace assay::metal::compile {
 
 namespace {
+
+// Macros that expand to macros, and files that include without end or read from a device: what no kernel needs to be preprocessed.
+constexpr ProcessLimits kPreprocessing{translate::kLargestSource, std::uint64_t{4} << 30, 60};
 
 // Also of what has no size, as /proc/cpuinfo.
 std::string text_of(const std::filesystem::path& file) {
@@ -88,7 +92,15 @@ std::string Compiler::preprocess(const std::filesystem::path& file, const std::s
   for (const auto& definition : options_.definitions) command.push_back("-D" + definition);
   for (const auto& directory : options_.include_directories) command.push_back("-I" + directory.string());
   command.insert(command.end(), {"-I.", "-isystem", (shader_directory() / "include").string(), file.string()});
-  auto result = run_process(command);
+  auto result = run_process(command, kPreprocessing);
+  if (result.is_cut) {
+    throw CompileError(
+        fmt::format("{}:1: error: the source has more than {} bytes once it is preprocessed", display_name, kPreprocessing.output_bytes));
+  }
+  if (result.exit_code > 128) {
+    throw CompileError(fmt::format("{}:1: error: preprocessing was given up (signal {}): it takes more than {} s or {} bytes", display_name,
+                                   result.exit_code - 128, kPreprocessing.processor_seconds, kPreprocessing.memory_bytes));
+  }
   if (result.exit_code != 0) {
     replace_all(result.errors, file.string(), display_name);
     throw CompileError(explain_errors(result.errors));

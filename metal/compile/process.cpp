@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,28 +43,37 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// Drains both pipes together, so that a child which fills one of them does not block.
-void drain(Pipe& first, std::string& first_text, Pipe& second, std::string& second_text) {
+// Drains both pipes together, so that a child which fills one of them does not block. False if one gives more than `most` bytes.
+bool drain(Pipe& first, std::string& first_text, Pipe& second, std::string& second_text, std::size_t most) {
   std::array<pollfd, 2> waiting = {pollfd{first.read_end(), POLLIN, 0}, pollfd{second.read_end(), POLLIN, 0}};
   const std::array<std::string*, 2> texts = {&first_text, &second_text};
   std::array<char, 65536> chunk;
   while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
-    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
+    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return true;
     for (std::size_t which = 0; which < waiting.size(); ++which) {
       if (waiting[which].fd < 0 || waiting[which].revents == 0) continue;
       const auto count = read(waiting[which].fd, chunk.data(), chunk.size());
       if (count > 0) {
         texts[which]->append(chunk.data(), static_cast<std::size_t>(count));
+        if (texts[which]->size() > most) return false;
       } else if (count == 0 || errno != EINTR) {
         waiting[which].fd = -1;
       }
     }
   }
+  return true;
+}
+
+// A limit of 0 is none. The hard one comes a second later, so that what reaches it dies of its own signal.
+void limit(pid_t child, __rlimit_resource resource, std::uint64_t most) {
+  if (most == 0) return;
+  const rlimit wanted{most, most + 1};
+  prlimit(child, resource, &wanted, nullptr);
 }
 
 }  // namespace
 
-ProcessResult run_process(const std::vector<std::string>& arguments) {
+ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessLimits& limits) {
   std::vector<char*> raw;
   for (const auto& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
@@ -78,15 +88,18 @@ ProcessResult run_process(const std::vector<std::string>& arguments) {
   const int status = posix_spawnp(&child, raw[0], &actions, nullptr, raw.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (status != 0) throw EnvironmentError(fmt::format("cannot start {}: {}", arguments[0], std::strerror(status)));
+  limit(child, RLIMIT_AS, limits.memory_bytes);
+  limit(child, RLIMIT_CPU, limits.processor_seconds);
   output.close_end(1);
   errors.close_end(1);
   ProcessResult result;
-  drain(output, result.output, errors, result.errors);
+  result.is_cut = !drain(output, result.output, errors, result.errors, limits.output_bytes);
+  if (result.is_cut) kill(child, SIGKILL);
   int wait_status = 0;
   while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR) {
   }
   // Its own doing it cannot be, nor that of what it compiled.
-  if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL)
+  if (!result.is_cut && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL)
     throw EnvironmentError(fmt::format("{} was killed (signal 9), and not by assay: is memory short?", arguments[0]));
   result.exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
   return result;

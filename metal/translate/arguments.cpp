@@ -59,6 +59,7 @@ std::vector<Parameter> Translator::parameters(std::size_t first, std::size_t las
       index = tokens_.closing(index);
     } else if (index == last || tokens_[index].is(",")) {
       if (index > start && !(index == start + 1 && tokens_[start].is("void"))) result.push_back(parameter(start, index, signature));
+      if (result.size() > kMostParameters) tokens_.fail(start, fmt::format("a kernel with more than {} arguments", kMostParameters));
       start = index + 1;
     }
   }
@@ -128,7 +129,7 @@ Parameter Translator::parameter(std::size_t first, std::size_t last, Signature s
     for (const auto& attribute : list->attributes) {
       if (attribute.name == "buffer" || attribute.name == "threadgroup") {
         const auto index = constants_.value(attribute.first_argument, attribute.last_argument, qualified(""));
-        const auto written = fmt::format("[[{}({})]]", attribute.name, tokens_.text(attribute.first_argument, attribute.last_argument));
+        const auto written = fmt::format("[[{}({})]]", attribute.name, tokens_.brief(attribute.first_argument, attribute.last_argument));
         if (!index) tokens_.fail(first, fmt::format("argument '{}': the index {} is not known: {}", label, written, kAcceptedConstants));
         if (*index < 0 || *index > kMaxBufferIndex)
           tokens_.fail(first, fmt::format("argument '{}': {} is not an index from 0 to {}", label, written, kMaxBufferIndex));

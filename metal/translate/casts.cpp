@@ -102,11 +102,13 @@ void Translator::note_cast_of(std::string type, std::size_t first, std::size_t l
 
 // One past the last token of the unary expression that begins at `first`.
 std::size_t Translator::operand_end(std::size_t first) const {
+  const auto is_cast = [this](std::size_t open) {
+    return tokens_[open].is("(") && tokens_[open + 2].is(")") && type_names_.contains(tokens_[open + 1].text) &&
+           starts_operand(tokens_[open + 3]);
+  };
   std::size_t index = first;
-  while (is_one_of(tokens_[index], kUnary)) ++index;
+  while (is_one_of(tokens_[index], kUnary) || is_cast(index)) index += is_cast(index) ? 3 : 1;
   if (tokens_[index].is("(")) {
-    const bool is_cast = tokens_[index + 2].is(")") && type_names_.contains(tokens_[index + 1].text) && starts_operand(tokens_[index + 3]);
-    if (is_cast) return operand_end(index + 3);
     index = tokens_.closing(index) + 1;
   } else {
     while (tokens_[index].is("::") || tokens_[index].kind == TokenKind::identifier || tokens_[index].kind == TokenKind::number) {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "metal/translate/limits.h"
+
 namespace assay::metal::translate {
 
 namespace {
@@ -177,7 +179,24 @@ class Evaluator {
 
   void expect(std::string_view text) { readable_ = take(text) && readable_; }
 
+  // One level of recursion. An expression that goes too deep is one that cannot be read.
+  class Level {
+   public:
+    explicit Level(Evaluator& evaluator) : evaluator_(evaluator) {
+      if (++evaluator_.depth_ > kDeepestExpression) evaluator_.readable_ = false;
+    }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+    ~Level() { --evaluator_.depth_; }
+    [[nodiscard]] bool is_too_deep() const { return evaluator_.depth_ > kDeepestExpression; }
+
+   private:
+    Evaluator& evaluator_;
+  };
+
   Value conditional() {
+    const Level level(*this);
+    if (level.is_too_deep()) return std::nullopt;
     const auto condition = binary(1);
     if (!take("?")) return condition;
     const auto chosen = conditional();
@@ -211,6 +230,8 @@ class Evaluator {
   }
 
   Value unary() {
+    const Level level(*this);
+    if (level.is_too_deep()) return std::nullopt;
     if (take("-")) return apply("-", Integer{}, unary());
     if (take("+")) return apply("+", Integer{}, unary());
     if (take("~")) return apply("^", Integer{-1, kInt}, unary());
@@ -289,6 +310,7 @@ class Evaluator {
   std::size_t last_;
   const ConstantNames& names_;
   bool readable_ = true;
+  int depth_ = 0;
 };
 
 }  // namespace

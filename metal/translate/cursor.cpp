@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "metal/errors.h"
 
@@ -12,6 +13,8 @@ namespace {
 
 bool is_open(const Token& token) { return token.is("(") || token.is("[") || token.is("{"); }
 bool is_close(const Token& token) { return token.is(")") || token.is("]") || token.is("}"); }
+
+constexpr std::size_t kLongestMessage = 2000;
 
 }  // namespace
 
@@ -25,7 +28,28 @@ const Attribute* AttributeList::find(std::string_view name) const {
 }
 
 void Cursor::fail(std::size_t index, std::string_view message) const {
-  throw CompileError(fmt::format("{}:{}: error: {}", file(index), stream_.tokens[index].line, message));
+  const Token& token = stream_.tokens[std::min(index, size())];
+  const bool is_short = message.size() <= kLongestMessage;
+  throw CompileError(
+      fmt::format("{}:{}: error: {}{}", stream_.files[token.file], token.line, message.substr(0, kLongestMessage), is_short ? "" : " ..."));
+}
+
+void Cursor::refuse_place(std::size_t index) const {
+  // What steps back from the first token comes to the largest of numbers.
+  if (index > std::numeric_limits<std::size_t>::max() / 2) fail(0, "the file begins in the middle of a declaration");
+  fail(size(), "the file ends in the middle of a declaration");
+}
+
+void Cursor::refuse_work(std::size_t index) const {
+  fail(index, "the file takes too long to translate: something in it is repeated or nested thousands of times within one statement");
+}
+
+void Cursor::require_shallow() const {
+  int depth = 0;
+  for (std::size_t index = 0; index < size(); ++index) {
+    if (is_open((*this)[index]) && ++depth > kDeepestNesting) fail(index, fmt::format("brackets nest more than {} deep", kDeepestNesting));
+    if (is_close((*this)[index]) && depth > 0) --depth;
+  }
 }
 
 std::size_t Cursor::closing(std::size_t open) const {
@@ -96,20 +120,23 @@ std::size_t Cursor::semicolon(std::size_t first) const {
   fail(first, fmt::format("no ';' ends what begins with '{}'", (*this)[first].text));
 }
 
-std::size_t Cursor::statement_end(std::size_t first) const {
+std::size_t Cursor::statement_end(std::size_t first) const { return end_of_statement(first, 0); }
+
+std::size_t Cursor::end_of_statement(std::size_t first, int depth) const {
+  if (depth > kDeepestStatement) fail(first, fmt::format("statements nest more than {} deep", kDeepestStatement));
   const Token& token = (*this)[first];
   const auto after_parentheses = [&](std::size_t index) {
     while (index < size() && !(*this)[index].is("(")) ++index;
     return closing(index) + 1;
   };
-  if (attributes_at(first)) return statement_end(read_attributes(first).last + 1);
+  if (attributes_at(first)) return end_of_statement(read_attributes(first).last + 1, depth + 1);
   if (token.is("{")) return closing(first);
   if (token.is("if")) {
-    const std::size_t end = statement_end(after_parentheses(first + 1));
-    return (*this)[end + 1].is("else") ? statement_end(end + 2) : end;
+    const std::size_t end = end_of_statement(after_parentheses(first + 1), depth + 1);
+    return (*this)[end + 1].is("else") ? end_of_statement(end + 2, depth + 1) : end;
   }
-  if (token.is("for") || token.is("while") || token.is("switch")) return statement_end(after_parentheses(first + 1));
-  if (token.is("do")) return semicolon(statement_end(first + 1) + 1);
+  if (token.is("for") || token.is("while") || token.is("switch")) return end_of_statement(after_parentheses(first + 1), depth + 1);
+  if (token.is("do")) return semicolon(end_of_statement(first + 1, depth + 1) + 1);
   return semicolon(first);
 }
 
@@ -141,8 +168,16 @@ std::string Cursor::text(std::size_t first, std::size_t last) const {
     const Token& token = (*this)[index];
     if (!result.empty() && !token.leading.empty()) result += ' ';
     result += token.text;
+    spend(index, token.text.size());
   }
   return result;
+}
+
+std::string Cursor::brief(std::size_t first, std::size_t last) const {
+  constexpr std::size_t kLongest = 200;
+  std::string result = text(first, std::min(last, first + kLongest));
+  if (result.size() <= kLongest && last <= first + kLongest) return result;
+  return result.substr(0, kLongest) + " ...";
 }
 
 void Cursor::remove(std::size_t first, std::size_t last) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "metal/translate/lexer.h"
+#include "metal/translate/limits.h"
 
 namespace assay::metal::translate {
 
@@ -33,13 +34,22 @@ class Cursor {
  public:
   explicit Cursor(TokenStream& stream) : stream_(stream) {}
 
-  [[nodiscard]] Token& operator[](std::size_t index) { return stream_.tokens[index]; }
-  [[nodiscard]] const Token& operator[](std::size_t index) const { return stream_.tokens[index]; }
+  // Behind the end token, and before the first one, is nothing that a translation could go on with: throws CompileError. So does the look
+  // that is one too many for any source that people write (limits.h).
+  [[nodiscard]] Token& operator[](std::size_t index) { return stream_.tokens[checked(index)]; }
+  [[nodiscard]] const Token& operator[](std::size_t index) const { return stream_.tokens[checked(index)]; }
   [[nodiscard]] std::size_t size() const { return stream_.tokens.size() - 1; }  // without the end token
 
   // Throws CompileError at the token's place.
   [[noreturn]] void fail(std::size_t index, std::string_view message) const;
-  [[nodiscard]] const std::string& file(std::size_t index) const { return stream_.files[stream_.tokens[index].file]; }
+  [[nodiscard]] const std::string& file(std::size_t index) const { return stream_.files[stream_.tokens[checked(index)].file]; }
+  // Counts work that is done on the tokens around `index` besides looking at them, a unit per character copied or name looked up.
+  void spend(std::size_t index, std::size_t units) const {
+    work_ += units;
+    if (work_ > kMostWork) refuse_work(index);
+  }
+  // Throws CompileError if brackets nest deeper than kDeepestNesting: whoever follows them down needs a stack.
+  void require_shallow() const;
 
   // The bracket that closes the one at `open`: ( [ {. Throws CompileError if there is none.
   [[nodiscard]] std::size_t closing(std::size_t open) const;
@@ -59,11 +69,23 @@ class Cursor {
 
   // The tokens [first, last) as they stand in the source, on one line.
   [[nodiscard]] std::string text(std::size_t first, std::size_t last) const;
+  // The same for a message: its beginning, if it is long.
+  [[nodiscard]] std::string brief(std::size_t first, std::size_t last) const;
   // Writes nothing for the tokens [first, last], but keeps their line breaks and markers.
   void remove(std::size_t first, std::size_t last);
 
  private:
+  [[nodiscard]] std::size_t checked(std::size_t index) const {
+    if (index >= stream_.tokens.size()) refuse_place(index);
+    spend(index, 1);
+    return index;
+  }
+  [[noreturn]] void refuse_place(std::size_t index) const;
+  [[noreturn]] void refuse_work(std::size_t index) const;
+  [[nodiscard]] std::size_t end_of_statement(std::size_t first, int depth) const;
+
   TokenStream& stream_;
+  mutable std::size_t work_ = 0;
 };
 
 }  // namespace assay::metal::translate

@@ -48,7 +48,7 @@ std::size_t Translator::function_constant(std::size_t first) {
     const auto value = constants_.value(index_first, index_last, qualified(""));
     if (!value) {
       tokens_.fail(declarator.name, fmt::format("function constant '{}': the index '{}' is not known: {}", name,
-                                                tokens_.text(index_first, index_last), kAcceptedConstants));
+                                                tokens_.brief(index_first, index_last), kAcceptedConstants));
     }
     if (*value < 0 || *value > 65535)
       tokens_.fail(declarator.name, fmt::format("function constant '{}': the index must be an integer from 0 to 65535", name));

@@ -33,6 +33,7 @@ std::string Translator::qualified(std::string_view name) const {
   for (const auto& frame : frames_) {
     if (frame.scope == Scope::name_space && !frame.name.empty()) result += frame.name + "::";
   }
+  tokens_.spend(statement_, result.size());
   return result + std::string(name);
 }
 
@@ -115,8 +116,14 @@ std::size_t Translator::explicit_instantiation(std::size_t first) {
   kernel.max_total_threads = std::min(primary->max_total_threads, attributes.max_total_threads);
   tokens_.remove(first, end);
   kernel.entry_token = end;
-  result_.kernels_.push_back(std::move(kernel));
+  add_kernel(std::move(kernel));
   return end + 1;
+}
+
+void Translator::add_kernel(Kernel kernel) {
+  if (result_.kernels_.size() >= kMostKernels)
+    tokens_.fail(kernel.entry_token, fmt::format("the file has more than {} kernel functions", kMostKernels));
+  result_.kernels_.push_back(std::move(kernel));
 }
 
 const Translator::Primary* Translator::primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const {
@@ -124,6 +131,7 @@ const Translator::Primary* Translator::primary_of(std::string_view callee, std::
   name = name.substr(0, name.find_last_not_of(' ') + 1);
   if (const auto colon = name.rfind(':'); colon != std::string_view::npos) name = name.substr(colon + 1);
   for (auto primary = primaries_.rbegin(); primary != primaries_.rend(); ++primary) {
+    tokens_.spend(statement_, 1);
     if (primary->name == name && (!count_known || primary->parameters.size() == parameter_count)) return &*primary;
   }
   return nullptr;
@@ -198,7 +206,7 @@ std::size_t Translator::kernel_function(std::size_t first) {
     kernel.max_total_threads = attributes.max_total_threads;
     kernel.first_body_token = body;
     kernel.last_body_token = kernel.entry_token = tokens_.closing(body);
-    result_.kernels_.push_back(std::move(kernel));
+    add_kernel(std::move(kernel));
   }
   primaries_.push_back(std::move(primary));
   if (!keyword && !is_specialization) tokens_[header].before += " inline";

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 
 #include "metal/errors.h"
+#include "metal/translate/limits.h"
 
 namespace assay::metal::translate {
 
@@ -18,6 +20,8 @@ bool starts_identifier(char c) {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool continues_identifier(char c) { return starts_identifier(c) || is_digit(c); }
 
+constexpr std::size_t kLongestDelimiter = 16;  // of a raw string, as in C++
+
 constexpr std::array<std::string_view, 23> kPunctuation = {"...", "<=>", "->*", "::", "->", "++", "--", "+=", "-=", "*=", "/=", "%=",
                                                            "&=",  "|=",  "^=",  "==", "!=", "<=", ">=", "&&", "||", "##", ".*"};
 
@@ -26,11 +30,15 @@ class Lexer {
   Lexer(std::string source, std::string file) {
     stream_.source = std::make_shared<const std::string>(std::move(source));
     text_ = *stream_.source;
+    file_numbers_.emplace(file, 0);
     stream_.files.push_back(std::move(file));
   }
 
   TokenStream run() {
+    if (text_.size() > kLargestSource)
+      fail(fmt::format("the source has {} bytes once it is preprocessed; at most {} are translated", text_.size(), kLargestSource));
     for (;;) {
+      if (stream_.tokens.size() > kMostTokens) fail(fmt::format("the source has more than {} words and signs", kMostTokens));
       const std::size_t leading = position_;
       skip_space();
       Token token;
@@ -109,9 +117,9 @@ class Lexer {
     if (cursor < directive.size() && directive[cursor] == '"') {
       const auto close = directive.rfind('"');
       const std::string name(directive.substr(cursor + 1, close - cursor - 1));
-      const auto found = std::find(stream_.files.begin(), stream_.files.end(), name);
-      file_ = static_cast<std::uint32_t>(found - stream_.files.begin());
-      if (found == stream_.files.end()) stream_.files.push_back(name);
+      const auto [found, is_new] = file_numbers_.emplace(name, static_cast<std::uint32_t>(stream_.files.size()));
+      file_ = found->second;
+      if (is_new) stream_.files.push_back(name);
     }
     line_ = line - 1;  // the line break that ends the marker counts
   }
@@ -124,7 +132,9 @@ class Lexer {
       scan_raw_string();
     } else if (starts_identifier(c)) {
       token.kind = TokenKind::identifier;
+      const std::size_t start = position_;
       while (continues_identifier(at())) ++position_;
+      if (position_ - start > kLongestName) fail(fmt::format("a name of more than {} characters", kLongestName));
     } else if (is_digit(c) || (c == '.' && is_digit(at(1)))) {
       token.kind = TokenKind::number;
       scan_number();
@@ -162,7 +172,8 @@ class Lexer {
   void scan_quoted(char quote) {
     ++position_;
     while (at() != quote) {
-      if (position_ >= text_.size() || at() == '\n') fail("a string or character that does not end");
+      // The preprocessor has joined lines, so that none goes on behind a backslash.
+      if (position_ >= text_.size() || at() == '\n' || (at() == '\\' && at(1) == '\n')) fail("a string or character that does not end");
       position_ += at() == '\\' ? 2 : 1;
     }
     ++position_;
@@ -170,14 +181,18 @@ class Lexer {
 
   void scan_raw_string() {
     const auto open = text_.find('(', position_);
-    if (open == std::string_view::npos) fail("a raw string that does not end");
+    if (open == std::string_view::npos || open - position_ - 2 > kLongestDelimiter) fail("a raw string that does not begin");
     const std::string close = ")" + std::string(text_.substr(position_ + 2, open - position_ - 2)) + "\"";
     const auto end = text_.find(close, open);
     if (end == std::string_view::npos) fail("a raw string that does not end");
-    while (position_ < end + close.size()) advance();
+    // What takes a token out, or writes it somewhere else, keeps the lines of the source.
+    if (text_.substr(position_, end - position_).find('\n') != std::string_view::npos)
+      fail("a raw string of several lines is not supported");
+    position_ = end + close.size();
   }
 
   TokenStream stream_;
+  std::map<std::string, std::uint32_t> file_numbers_;  // places in stream_.files
   std::string_view text_;
   std::size_t position_ = 0;
   std::uint32_t file_ = 0;
@@ -201,7 +216,7 @@ std::string without_pragmas(std::string_view leading) {
     const bool is_directive = sign != std::string_view::npos && line[sign] == '#';
     const std::size_t word = is_directive ? line.find_first_not_of(" \t", sign + 1) : std::string_view::npos;
     const bool is_pragma = word != std::string_view::npos && line.substr(word).starts_with("pragma");
-    result += is_pragma ? std::string_view("\n") : line;
+    result += is_pragma ? line.substr(line.size() - (line.ends_with('\n') ? 1 : 0)) : line;
     leading.remove_prefix(end);
   }
   return result;

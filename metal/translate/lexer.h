@@ -37,7 +37,8 @@ struct TokenStream {
 // Tokenises the output of the preprocessor: `# <line> "<file>"` markers set the position of what follows. Comments count as
 // white space. `<` and `>` are always tokens of their own, so that `>>` can close two template argument lists.
 //
-// Throws CompileError for a string or a comment that does not end.
+// Throws CompileError for a string or a comment that does not end, for a raw string of several lines, and for a source larger than limits.h
+// has it. No token holds a line break.
 [[nodiscard]] TokenStream tokenize(std::string source, std::string file);
 
 // Writes the tokens out, edits applied.

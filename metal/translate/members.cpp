@@ -56,6 +56,7 @@ bool Translator::first_of_its_signature(const std::string& signature, std::size_
     if (is_space_word(tokens_[index]) || tokens_[index].is("const")) continue;
     text += tokens_[index].text;
     text += ' ';
+    tokens_.spend(index, tokens_[index].text.size());
   }
   const auto [earlier, is_first] = frames_.back().members.emplace(signature, text);
   if (!is_first && earlier->second != text) {

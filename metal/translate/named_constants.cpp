@@ -1,7 +1,10 @@
 #include "metal/translate/named_constants.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace assay::metal::translate {
 
@@ -44,10 +47,12 @@ std::optional<Entry> NamedConstants::find(const std::map<std::string, Entry>& ta
   const bool is_global = name.starts_with("::");
   const std::string relative = is_global ? name.substr(2) : name;
   for (std::string place = is_global ? "" : scope;; place = outer(place)) {
+    tokens_.spend(0, 1 + place.size() + directives_.size());
     if (const auto found = table.find(place + relative); found != table.end()) return found->second;
     for (const auto& [where, nominated] : directives_) {
       if (where != place) continue;
       for (std::string around = place;; around = outer(around)) {
+        tokens_.spend(0, 1 + around.size() + nominated.size());
         if (const auto found = table.find(around + nominated + relative); found != table.end()) return found->second;
         if (around.empty()) break;
       }
@@ -66,6 +71,11 @@ std::size_t NamedConstants::past_attributes(std::size_t index) const {
       return index;
     }
   }
+}
+
+// Every name in a scope is kept with the scope in front.
+void NamedConstants::require_short(std::size_t index, std::size_t characters) const {
+  if (characters > kLongestName) tokens_.fail(index, fmt::format("a qualified name of more than {} characters", kLongestName));
 }
 
 // The first of the two in [first, last) that no brackets enclose, or `last`.
@@ -110,6 +120,7 @@ std::size_t NamedConstants::read_namespace(std::size_t keyword, std::size_t last
   for (std::size_t index = past_attributes(tokens_[keyword].is("inline") ? keyword + 2 : keyword + 1); index < open; ++index)
     name += tokens_[index].text;
   if (!name.empty()) name += "::";
+  require_short(keyword, scope.size() + name.size());
   if (!name.empty() && tokens_[keyword].is("inline")) directives_.emplace_back(scope, name);
   const std::size_t close = tokens_.closing(open);
   read_scope(open + 1, close, scope + name);
@@ -124,6 +135,7 @@ std::size_t NamedConstants::read_using(std::size_t keyword, std::size_t last, co
   } else if (tokens_[keyword + 1].is("namespace")) {
     std::string name;
     for (std::size_t index = keyword + 2; index < end; ++index) name += tokens_[index].text;
+    require_short(keyword, name.size());
     directives_.emplace_back(scope, name + "::");
   } else if (tokens_[keyword + 2].is("=")) {
     if (const auto type = integer_type(tokens_, keyword + 3, end, names_in(scope)))
@@ -166,7 +178,12 @@ void NamedConstants::read_enumerators(std::size_t open, IntegerType type, const 
     }
     if (following) {
       for (const auto& scope : scopes) values_[scope + std::string(tokens_[name].text)] = *following;
-      ++following->value;
+      // A value that 64 bits do not hold has no successor.
+      if (following->value == std::numeric_limits<std::int64_t>::max()) {
+        following.reset();
+      } else {
+        ++following->value;
+      }
     }
     name = end + 1;
   }
@@ -179,6 +196,7 @@ std::size_t NamedConstants::read_type(std::size_t keyword, std::size_t last, con
   // `struct S f() {`, `struct S s = {`: no definition of a type.
   if (next_of(keyword, stop, "=", "(") != stop) return read_variables(keyword, last, scope);
   const std::size_t close = tokens_.closing(stop);
+  require_short(name, scope.size() + tokens_[name].text.size());
   if (tokens_[name].kind == TokenKind::identifier) read_scope(stop + 1, close, scope + std::string(tokens_[name].text) + "::");
   return next_of(close + 1, last, ";", ";");
 }

@@ -47,6 +47,7 @@ class NamedConstants {
   // `type` is the range of its tokens, specifiers among them.
   void read_variable(std::pair<std::size_t, std::size_t> type, std::size_t name, std::size_t end, const std::string& scope);
 
+  void require_short(std::size_t index, std::size_t characters) const;
   [[nodiscard]] std::size_t past_attributes(std::size_t index) const;
   [[nodiscard]] std::size_t next_of(std::size_t first, std::size_t last, std::string_view one, std::string_view other) const;
 

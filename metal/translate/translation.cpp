@@ -105,15 +105,16 @@ std::string Translation::render(const Kernel& kernel, const std::map<std::uint32
     for (const auto token : const_thread_words_) stream.tokens[token].replacement = "";
   }
   for (const auto& constant : constants_) stream.tokens[constant.last_token].after += declaration(constant, constants);
+  std::map<std::string_view, std::uint32_t> indices;
+  for (const auto& constant : constants_) indices.emplace(constant.name, constant.index);
   for (const auto& query : defined_queries_) {
-    const auto constant =
-        std::find_if(constants_.begin(), constants_.end(), [&](const FunctionConstantUse& use) { return use.name == query.name; });
-    if (constant == constants_.end()) {
+    const auto constant = indices.find(query.name);
+    if (constant == indices.end()) {
       const Token& token = stream.tokens[query.first_token];
       throw CompileError(fmt::format("{}:{}: error: is_function_constant_defined('{}'): no function constant has that name",
                                      stream.files[token.file], token.line, query.name));
     }
-    stream.tokens[query.last_token].replacement = constants.contains(constant->index) ? " true" : " false";
+    stream.tokens[query.last_token].replacement = constants.contains(constant->second) ? " true" : " false";
   }
   // Other kernels' bodies may need constants that this pipeline does not set.
   for (const auto& other : kernels_) {

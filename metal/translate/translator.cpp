@@ -37,6 +37,7 @@ bool is_compiler_attribute(const Attribute& attribute) {
 Translator::Translator(TokenStream stream) : tokens_(result_.stream_), constants_(tokens_) { result_.stream_ = std::move(stream); }
 
 Translation Translator::run() {
+  tokens_.require_shallow();
   strip_attributes();
   collect_type_names();
   constants_.collect();
@@ -135,6 +136,7 @@ Translator::Scope Translator::classify(std::size_t brace, std::string& name) con
     } else if (token.is("namespace")) {
       for (++index; index < brace; ++index) {
         if (!attribute_end_.contains(index)) name += tokens_[index].text;
+        if (name.size() > kLongestName) tokens_.fail(index, fmt::format("a qualified name of more than {} characters", kLongestName));
       }
       return Scope::name_space;
     } else if (token.is("extern") && tokens_[index + 1].kind == TokenKind::string) {

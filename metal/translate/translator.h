@@ -92,6 +92,7 @@ class Translator {
     std::string max_total_threads_expression;  // where the compiler must compute it
   };
   [[nodiscard]] Attributes attributes_in(std::size_t first, std::size_t last, bool is_template) const;
+  void add_kernel(Kernel kernel);
   [[nodiscard]] std::string qualified(std::string_view name) const;
   [[nodiscard]] const Primary* primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const;
 

@@ -5,6 +5,8 @@
 
 #include <limits>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,31 @@ KnownFinding finding(const std::string& when, const std::string& shows) {
 
 Case case_of(const std::string& words = "d256/h8x2/kv33c64/ring0/win5/nwg4/gauss/s7") {
   return parse_case("some_v1/" + words, find_family("tq4"));
+}
+
+TEST(KnownFindingWhen, DepthAndLengthAreLimited) {
+  const auto complaint = [](const std::string& when) -> std::string {
+    try {
+      static_cast<void>(finding(when, "nan"));
+    } catch (const kernels::VariantError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const auto around = [](std::string_view open, std::size_t count, std::string_view inner, std::string_view close) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) text += open;
+    text += inner;
+    for (std::size_t i = 0; i < count; ++i) text += close;
+    return text;
+  };
+  EXPECT_EQ(complaint(around("(", 30, "n == 3", ")")), "");
+  for (const auto& [open, inner, close] :
+       {std::tuple{"(", "n == 3", ")"}, {"!", "(n == 3)", ""}, {"-", "n == 3", ""}, {"!(", "n == 3", ")"}}) {
+    EXPECT_THAT(complaint(around(open, 1000, inner, close)), HasSubstr("it nests more than 32 deep")) << open;
+  }
+  EXPECT_THAT(complaint(around("(", 100'000, "n == 3", ")")), HasSubstr("it has more than 4096 characters"));
+  EXPECT_EQ(complaint(around("n == 3 || ", 400, "n == 33", "")), "");
 }
 
 TEST(KnownFindingWhen, SpeaksOfAxesFixtureAndSeed) {

@@ -251,5 +251,29 @@ TEST(VariantFields, AssignmentsAreNumbers) {
     EXPECT_THROW(static_cast<void>(parse_field_assignment(wrong)), VariantError) << wrong;
 }
 
+// toml++ takes a table apart by recursion, and a dotted key is one table per dot.
+TEST(VariantToml, DepthAndSizeAreLimited) {
+  const auto repeated = [](std::string_view text, std::size_t count) {
+    std::string result;
+    for (std::size_t i = 0; i < count; ++i) result += text;
+    return result;
+  };
+  const auto complaint = [](const std::string& text) -> std::string {
+    try {
+      static_cast<void>(parse(text));
+    } catch (const VariantError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_THAT(complaint("family = \"tq4\"\n" + repeated("a.", 100'000) + "b = 1"),
+              HasSubstr("dir/variant.toml:2: more than 64 dots in one line of keys"));
+  EXPECT_THAT(complaint("[" + repeated("a.", 100'000) + "b]"), HasSubstr("dir/variant.toml:1: more than 64 dots"));
+  EXPECT_THAT(complaint("a = " + repeated("[", 100'000)), HasSubstr("dir/variant.toml:1: not valid TOML"));
+  EXPECT_THAT(complaint(std::string((std::size_t{256} << 10) + 1, '\n')), HasSubstr("dir/variant.toml:1: the file has 262145 bytes"));
+  // Dots of a text, or of a remark, are no parts of a key.
+  EXPECT_EQ(complaint("family = \"tq4\" # " + repeated(".", 100) + "\nsource = \"" + repeated(".", 100) + "\""), "");
+}
+
 }  // namespace
 }  // namespace assay::kernels

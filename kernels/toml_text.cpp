@@ -1,0 +1,51 @@
+#include "kernels/toml_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace assay::kernels {
+namespace {
+
+// Outside of quotes and comments. A text of several lines may be counted wrongly, and has dozens of dots on no line.
+std::size_t dots_of(std::string_view line) {
+  std::size_t dots = 0;
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != 0) {
+      if (c == '\\' && quote == '"') ++i;
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#') {
+      break;
+    } else if (c == '.') {
+      ++dots;
+    }
+  }
+  return dots;
+}
+
+}  // namespace
+
+toml::table parse_toml(std::string_view text, const std::filesystem::path& file) {
+  const auto fail = [&](std::size_t line, const std::string& what) {
+    throw VariantError(fmt::format("{}:{}: {}", file.string(), line, what));
+  };
+  if (text.size() > kLargestToml) fail(1, fmt::format("the file has {} bytes; at most {} are read", text.size(), kLargestToml));
+  std::size_t number = 1;
+  for (std::size_t start = 0; start < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    if (dots_of(text.substr(start, end - start)) > kMostDots) fail(number, fmt::format("more than {} dots in one line of keys", kMostDots));
+    start = end + 1;
+  }
+  try {
+    return toml::parse(text, file.string());
+  } catch (const toml::parse_error& error) {
+    fail(error.source().begin.line, fmt::format("not valid TOML: {}", error.description()));
+  }
+  return {};
+}
+
+}  // namespace assay::kernels

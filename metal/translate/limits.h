@@ -1,0 +1,21 @@
+// How much of a source is translated: what no kernel that people write comes near, so that a hostile one ends in a message and not with
+// the memory or the patience of the machine.
+#pragma once
+
+#include <cstddef>
+
+namespace assay::metal::translate {
+
+inline constexpr std::size_t kLargestSource = std::size_t{16} << 20;  // bytes, preprocessed
+inline constexpr std::size_t kMostTokens = std::size_t{1} << 20;
+inline constexpr int kDeepestNesting = 256;         // of brackets; clang's own -fbracket-depth
+inline constexpr int kDeepestStatement = 512;       // of `if` in `for` in `do` ... without braces
+inline constexpr int kDeepestExpression = 256;      // of conditionals and unary operators in a constant
+inline constexpr std::size_t kLongestName = 1024;   // characters of an identifier, and of a qualified name
+inline constexpr std::size_t kMostKernels = 16384;  // entry points: each has its own copy of its parameters
+inline constexpr std::size_t kMostParameters = 128;
+// Looks at tokens and copies of their characters. Our kernels take some tens per token; what grows with the square of a source is
+// refused after a second or two.
+inline constexpr std::size_t kMostWork = std::size_t{1} << 28;
+
+}  // namespace assay::metal::translate
