@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -40,6 +41,7 @@ constexpr std::size_t kClaimCases = 24;
 struct Iteration {
   kernels::Variant variant;
   std::vector<std::string> notes;
+  std::optional<OwnKernel> own = {};  // not if it is one of ours
 };
 
 Iteration iteration_of(const std::string& kernel, const CompareOptions& options) {
@@ -62,7 +64,7 @@ Iteration iteration_of(const std::string& kernel, const CompareOptions& options)
   }
   Workspace workspace = open_workspace(one);
   if (is_lone) find_limits(workspace, one);
-  Iteration iteration{workspace.catalogue.front(), {}};
+  Iteration iteration{workspace.catalogue.front(), {}, OwnKernel{kernel, workspace.catalogue.front().name}};
   // That a variant of ours has the same name is what comparing iterations is about.
   for (const std::string& note : workspace.notes) {
     if (note.find("is left out") == std::string::npos) iteration.notes.push_back(note);
@@ -96,11 +98,17 @@ std::string command_of(const CompareOptions& options) {
 class Comparison {
  public:
   explicit Comparison(const CompareOptions& options)
-      : options_(options), before_(iteration_of(options.old_kernel, options)), after_(iteration_of(options.new_kernel, options)) {}
+      : options_(options),
+        common_(options.common),
+        before_(iteration_of(options.old_kernel, options)),
+        after_(iteration_of(options.new_kernel, options)) {}
 
   int run() {
     const auto start = std::chrono::steady_clock::now();
     catalogue_ = catalogue_of(before_, after_, options_);
+    for (const Iteration* iteration : {&before_, &after_}) {
+      if (iteration->own) common_.own_kernels.emplace(iteration->variant.name, *iteration->own);
+    }
     const harness::Pairing pairing = harness::pair_cases(
         {harness::parse_suite(options_.suite), options_.common.words, options_.common.seed}, before_.variant, after_.variant);
     if (pairing.pairs.empty())
@@ -116,7 +124,7 @@ class Comparison {
     add_notes(workbench);
     const harness::RunOptions running = run_options(options_.common);
     {
-      RunWatch watch(options_.common, 2 * pairing.pairs.size(), interrupt_);
+      RunWatch watch(common_, 2 * pairing.pairs.size(), interrupt_);
       report_.cases = harness::compare_cases(pairing.pairs, workbench, running, interrupt_.stop(), watch);
     }
     report_.cases.only_old.insert(report_.cases.only_old.begin(), pairing.only_old.begin(), pairing.only_old.end());
@@ -227,6 +235,7 @@ class Comparison {
 
   const InterruptGuard interrupt_;
   const CompareOptions& options_;
+  Options common_;  // and how a case is replayed
   Iteration before_, after_;
   std::vector<kernels::Variant> catalogue_;
   reports::ComparisonRun report_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,12 @@ class App;
 }
 
 namespace assay::cli {
+
+// A kernel file or directory of the user's, and what cases call it there.
+struct OwnKernel {
+  std::string path;
+  std::string name;
+};
 
 struct Options {
   std::vector<std::string> words;  // cases, globs, suites
@@ -32,7 +40,8 @@ struct Options {
   std::string ledger;       // a file, or "none"; empty: the user's own
   std::string junit, html;  // files to write; empty: none
   bool resume = false;
-  double memory = 0;  // GiB per case; 0: three quarters of the machine's, shared by the jobs
+  std::map<std::string, OwnKernel, std::less<>> own_kernels;  // by the variant's name in this run, where there are several: assay compare
+  double memory = 0;                                          // GiB per case; 0: three quarters of the machine's, shared by the jobs
 };
 
 // Which cases of which variants: --family, --kernel, --limit, --constant, --variants, --seed, --shard.

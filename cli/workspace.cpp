@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "harness/cases/case.h"
 #include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
 #include "harness/run/file_contents.h"
@@ -247,6 +248,13 @@ std::string replay_options(const Options& options) {
 }
 
 std::string replay_line(const Options& options, const std::string& case_name, const std::string& schedules) {
+  const std::string_view variant = harness::variant_of(case_name);
+  if (const auto own = options.own_kernels.find(variant); own != options.own_kernels.end()) {
+    Options alone = options;
+    alone.own_kernels.clear();
+    alone.kernel = own->second.path;
+    return replay_line(alone, own->second.name + case_name.substr(variant.size()), schedules);
+  }
   std::string line = fmt::format("assay run {}", shell_quoted(case_name));
   if (const std::string further = replay_options(options); !further.empty()) line += " " + further;
   if (!schedules.empty()) line += fmt::format(" --schedule {}", schedules);

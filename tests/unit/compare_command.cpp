@@ -113,7 +113,8 @@ TEST_F(Compare, ACrashCostsOneCaseAndNotTheRun) {
       run_assay("compare fwht_v1 " + mine + " --timeout 1 fwht_v1/d256/h1/standalone/gauss/s7 fwht_v1/d256/h2/standalone/gauss/s7");
   EXPECT_EQ(outcome.status, 1) << outcome.output;
   EXPECT_THAT(outcome.output,
-              AllOf(HasSubstr("new timeout"), HasSubstr("same bits in all 1 case that both left an output of (2 in all), 1 broke")))
+              AllOf(HasSubstr("new timeout"), HasSubstr("same bits in all 1 case that both left an output of (2 in all), 1 broke"),
+                    HasSubstr("replay: assay run mine/d256/h2/standalone/gauss/s7 --kernel " + mine)))
       << outcome.output;
 }
 
