@@ -38,7 +38,7 @@ void check_values(const harness::Trace& trace) {
       require(binding.buffer || binding.bytes, "something is bound");
       require(!binding.bytes || binding.bytes->size() <= harness::kMostTraceBytes, "bytes are not too many");
       note_outcome(binding.buffer ? binding.bytes ? "buffer with bytes" : "buffer" : binding.fields.empty() ? "bytes" : "fields");
-      for (const harness::TraceField& field : binding.fields) static_cast<void>(to_string(field.value));
+      for (const harness::TraceField& field : binding.fields) static_cast<void>(harness::to_string(field.value));
     }
     if (dispatch.counts_threads) note_outcome("threads");
     if (dispatch.after_barrier) note_outcome("barrier");
