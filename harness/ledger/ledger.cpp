@@ -74,7 +74,7 @@ std::string axes_of(const Case& about) {
 }
 
 // A name as SQL has it, whatever it holds.
-std::string quoted_identifier(std::string_view name) {
+std::string identifier(std::string_view name) {
   std::string result = "\"";
   for (const char c : name) result += c == '"' ? std::string("\"\"") : std::string(1, c);
   return result + '"';
@@ -181,7 +181,7 @@ void Ledger::copy_cases(const Ledger& from, RunId source, RunId run) {
       Statement columns(database, "SELECT name FROM pragma_table_info(?, 'main')");
       columns.bind(table);
       while (columns.step()) {
-        const std::string name = quoted_identifier(columns.text(0));
+        const std::string name = identifier(columns.text(0));
         names += (names.empty() ? "" : ", ") + name;
         values += (values.empty() ? "" : ", ") + (name == "\"run\"" ? "?2" : name == "\"ordinal\"" ? "ordinal + ?3" : name);
       }

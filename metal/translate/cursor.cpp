@@ -30,8 +30,8 @@ const Attribute* AttributeList::find(std::string_view name) const {
 void Cursor::fail(std::size_t index, std::string_view message) const {
   const Token& token = stream_.tokens[std::min(index, size())];
   const bool is_short = message.size() <= kLongestMessage;
-  throw CompileError(
-      fmt::format("{}:{}: error: {}{}", stream_.files[token.file], token.line, message.substr(0, kLongestMessage), is_short ? "" : " ..."));
+  throw CompileError(fmt::format("{}:{}: error: {}{}", stream_.files[token.file], token.line, printable(message.substr(0, kLongestMessage)),
+                                 is_short ? "" : " ..."));
 }
 
 void Cursor::refuse_place(std::size_t index) const {

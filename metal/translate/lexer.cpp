@@ -116,7 +116,7 @@ class Lexer {
     skip_blanks();
     if (cursor < directive.size() && directive[cursor] == '"') {
       const auto close = directive.rfind('"');
-      const std::string name(directive.substr(cursor + 1, close - cursor - 1));
+      const std::string name = printable(directive.substr(cursor + 1, close - cursor - 1));
       const auto [found, is_new] = file_numbers_.emplace(name, static_cast<std::uint32_t>(stream_.files.size()));
       file_ = found->second;
       if (is_new) stream_.files.push_back(name);
@@ -201,6 +201,14 @@ class Lexer {
 };
 
 }  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return result;
+}
 
 TokenStream tokenize(std::string source, std::string file) { return Lexer(std::move(source), std::move(file)).run(); }
 

@@ -41,6 +41,9 @@ struct TokenStream {
 // has it. No token holds a line break.
 [[nodiscard]] TokenStream tokenize(std::string source, std::string file);
 
+// Text of a source for a message, which would end at a NUL: control characters as '?'.
+[[nodiscard]] std::string printable(std::string_view text);
+
 // Writes the tokens out, edits applied.
 [[nodiscard]] std::string write(const TokenStream& stream);
 

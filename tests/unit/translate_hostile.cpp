@@ -99,6 +99,13 @@ TEST(TranslateHostile, BytesThatAreNoTextAreRefusedOrPassedOn) {
   }
 }
 
+// A message ends at a NUL, and then says nothing.
+TEST(TranslateHostile, ControlCharactersDoNotEndAMessageOrPaintTheTerminal) {
+  using namespace std::string_literals;
+  EXPECT_EQ(complaint("# 7 \"a\0b\x1b[31m\"\n}"s), "a?b?[31m:7: error: '}' closes nothing");
+  EXPECT_THAT(complaint("kernel void f(device float* a [[x\0]]) {}"s), HasSubstr("argument 'a': [[x?]] is not supported"));
+}
+
 TEST(TranslateHostile, CutOffAnywhereAKernelOfOursDoesNoHarm) {
   const std::filesystem::path variants = std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants";
   for (const char* variant : {"bf16_prefill_v2", "tqhb_v2"}) {
