@@ -18,6 +18,7 @@ enum class Smaller {
   in_one_axis,  // or in those that belong together
   in_length,    // with what must go along
   in_several,   // length, window, ring and fixture
+  in_seed,      // and length: at few keys a mistake may need other data to show
 };
 [[nodiscard]] std::vector<Case> smaller_cases(const Case& about, Smaller how);
 
