@@ -15,7 +15,7 @@ inline constexpr std::size_t kLongestName = 1024;   // characters of an identifi
 inline constexpr std::size_t kMostKernels = 16384;  // entry points: each has its own copy of its parameters
 inline constexpr std::size_t kMostParameters = 128;
 // Looks at tokens and copies of their characters. Our kernels take some tens per token; what grows with the square of a source is
-// refused after a second or two.
-inline constexpr std::size_t kMostWork = std::size_t{1} << 28;
+// refused after some seconds.
+inline constexpr std::size_t kMostWork = std::size_t{1} << 27;
 
 }  // namespace assay::metal::translate
