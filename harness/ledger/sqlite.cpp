@@ -35,6 +35,8 @@ Database::Database(const std::filesystem::path& file, Mode mode) : file_(file) {
   sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  // A column that is not there is an error, and not a text with its name.
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kLongestValue);
   patience_ = std::make_unique<Patience>(Patience{kMostSteps, kMostSteps});
   sqlite3_progress_handler(opened, kStepsBetweenLooks, grow_impatient, patience_.get());

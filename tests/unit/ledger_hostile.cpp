@@ -101,7 +101,7 @@ TEST_F(LedgerHostile, WhatIsNoTableIsNotReadFrom) {
   // A view without end in the place of a table.
   EXPECT_THAT(reading_of("DROP TABLE note; CREATE VIEW note AS " + std::string(kEndless) + " 1 AS run, x AS rank, 'a' AS text FROM c"),
               HasSubstr("'note' is no table"));
-  EXPECT_THAT(reading_of("DROP TABLE note; CREATE VIRTUAL TABLE note USING fts5(run, place, text)"), HasSubstr("'note' is no table"));
+  EXPECT_THAT(reading_of("DROP TABLE note; CREATE VIRTUAL TABLE note USING fts5(run, level, text)"), HasSubstr("'note' is no table"));
   EXPECT_THAT(reading_of("DROP TABLE cost"), HasSubstr("'cost' is missing"));
   EXPECT_THAT(reading_of("DROP TABLE note; CREATE TABLE note(run, rank, text AS (hex(zeroblob(30000000))))"),
               HasSubstr("'note' has a column that is computed"));
@@ -165,15 +165,15 @@ TEST_F(LedgerHostile, ColumnsOfTheLedgerThatIsMergedIntoAreNames) {
   make("SELECT 1");
   const std::filesystem::path other = folder_.path() / "other.sqlite";
   static_cast<void>(Ledger::open(other));
-  Database(other, Database::Mode::create).execute("ALTER TABLE cost ADD COLUMN \"x) SELECT 1; --\"\"\" INTEGER");
+  Database(other, Database::Mode::create).execute("ALTER TABLE verdict ADD COLUMN \"x) SELECT 1; --\"\"\" INTEGER");
   const Ledger ledger = Ledger::open_existing(file_);
+  Ledger into = Ledger::open(other);
   const std::vector<ShardRun> shards = {{&ledger, run_}};
   try {
-    Ledger into = Ledger::open(other);
     static_cast<void>(merge_runs(shards, "assay merge", into));
-    FAIL() << "the column cannot be filled";
+    FAIL() << "the column cannot be copied";
   } catch (const LedgerError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("table cost has 12 columns"));
+    EXPECT_THAT(error.what(), HasSubstr("no such column"));
   }
 }
 

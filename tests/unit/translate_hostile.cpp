@@ -89,6 +89,7 @@ TEST(TranslateHostile, WhatEndsInTheMiddleIsRefusedWithAPlace) {
     EXPECT_THAT(text, StartsWith("k.metal:1: error: ")) << source;
   }
   EXPECT_THAT(complaint("kernel void f("), StartsWith("k.metal:1: error: "));
+  EXPECT_THAT(complaint("using"), HasSubstr("the file ends in the middle"));
 }
 
 TEST(TranslateHostile, BytesThatAreNoTextAreRefusedOrPassedOn) {
