@@ -156,7 +156,10 @@ int mutate(const MutateOptions& options) {
   campaign.timeout = std::chrono::duration<double>(options.timeout);
   if (options.budget_minutes > 0) campaign.budget = std::chrono::duration<double>(60 * options.budget_minutes);
   CampaignProgress progress;
+  // Either signal ends the campaign with the mutants that are being tried, and with what is known of the others.
+  interrupt.start_listening();
   const std::vector<harness::TrialResult> results = harness::run_campaign(trial, source, mutants, campaign, interrupt.stop(), progress);
+  interrupt.stop_listening();
   const harness::MutationScore score = harness::score_mutants(source, all, mutants, results, declared);
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 

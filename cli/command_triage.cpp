@@ -137,6 +137,8 @@ int triage(TriageCommand command) {
   Options& options = command.options;
   Workspace workspace = open_workspace(options);
   select(workspace, options, options.words);
+  if (!command.ledger.empty() || !command.run.empty())
+    workspace.notes.emplace_back("these are the cases that did not pass in the recorded run; they were run again");
   harness::RunOptions running = run_options(options);
   const harness::WorkbenchOptions bench = workbench_options(options, workspace);
 

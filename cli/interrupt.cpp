@@ -29,6 +29,8 @@ void on_signal(int signal) {
     // Nothing to be done if it fails, and stdio is not for signal handlers.
     [[maybe_unused]] const auto written = write(STDERR_FILENO, message, sizeof(message) - 1);
   } else if (count > 2 || !is_listening) {
+    constexpr char message[] = "\nassay: ended at once by a signal; what has no verdict above was not judged\n";
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, message, sizeof(message) - 1);
     _exit(kExitInterrupted);
   }
   errno = before;

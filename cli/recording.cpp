@@ -113,7 +113,12 @@ Recording::Recording(const Options& options, const harness::Selection& selection
   const std::optional<harness::RunRecord> earlier =
       options.resume ? harness::find_run_like(ledger_, description) : std::optional<harness::RunRecord>();
   if (!earlier) {
-    if (options.resume) fmt::print("note: ledger {} has no run of these cases: this one begins\n", ledger_.file().string());
+    if (options.resume) {
+      fmt::print(
+          "note: ledger {} has no run of these cases with the same policy, schedule, seed and options (--timeout is one): this one "
+          "begins\n",
+          ledger_.file().string());
+    }
     run_ = ledger_.begin(description);
     return;
   }

@@ -243,6 +243,7 @@ std::string replay_options(const Options& options) {
   if (options.policy != Options{}.policy) add(fmt::format("--policy {}", options.policy));
   if (options.threads != 1) add(fmt::format("--threads {}", options.threads));
   if (options.timeout != Options{}.timeout) add(fmt::format("--timeout {}", options.timeout));
+  if (options.memory != Options{}.memory) add(fmt::format("--memory {}", options.memory));
   if (options.fp_contract != "off") add(fmt::format("--fp-contract {}", options.fp_contract));
   return line;
 }

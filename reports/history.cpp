@@ -36,12 +36,15 @@ std::string case_history_text(const std::string& name, std::span<const CaseInRun
     std::string news;
     if (before != nullptr) {
       const auto changes = harness::differences_of(before->run.description, now.run.description);
-      if (before->record.digest != now.record.digest && before->record.status && now.record.status) news = "other bits";
+      const bool have_bits = before->record.digest != 0 && now.record.digest != 0;
+      if (have_bits && before->record.digest != now.record.digest && before->record.status && now.record.status) news = "other bits";
       if (!news.empty() && !changes.empty()) news += fmt::format("; not the same: {}", fmt::join(changes, "; "));
     }
-    text += fmt::format("  run {:<5} {}  {:10} error/bound {:<9.3g} {:016x}  {}\n", now.run.id, now.run.started,
-                        now.record.status ? harness::to_string(*now.record.status) : "no verdict", now.record.judgement.max_ratio,
-                        now.record.digest, news);
+    const std::string figures = now.record.judgement.compared == 0
+                                    ? fmt::format("{:38}", "nothing compared")
+                                    : fmt::format("error/bound {:<9.3g} {:016x}", now.record.judgement.max_ratio, now.record.digest);
+    text += fmt::format("  run {:<5} {}  {:10} {}  {}\n", now.run.id, now.run.started,
+                        now.record.status ? harness::to_string(*now.record.status) : "no verdict", figures, news);
     if (now.record.status && !harness::is_success(*now.record.status)) text += fmt::format("            {}\n", now.record.reason);
     before = &now;
   }

@@ -29,8 +29,8 @@ std::string fits(const harness::Classification& classification) {
       "| class | mistake | explains of the error | failing cases explained to the last bound | passing cases that it leaves alone |\n"
       "|---|---|--:|--:|--:|\n";
   for (const harness::Fit& fit : classification.fits) {
-    text += fmt::format("| {} | {} | {:.1f} % | {:.0f} % | {:.0f} % |\n", fit.kind, fit.says, 100 * fit.goodness, 100 * fit.exact,
-                        100 * fit.predicted);
+    text += fmt::format("| {} | {} | {:.1f} % | {:.0f} % | {} |\n", fit.kind, fit.says, 100 * fit.goodness, 100 * fit.exact,
+                        fit.has_passing ? fmt::format("{:.0f} %", 100 * fit.predicted) : "none passed");
   }
   return text + "\n";
 }

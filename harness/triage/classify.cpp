@@ -137,6 +137,7 @@ Fit fit_of(const Candidate& candidate) {
                                    : candidate.mistake->says,
           .goodness = candidate.goodness(),
           .exact = candidate.exact_part(),
+          .has_passing = candidate.passing != 0,
           .predicted = candidate.predicted_part(),
           .score = candidate.score()};
   return fit;

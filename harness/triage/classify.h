@@ -22,7 +22,8 @@ struct Fit {
   // Mean over failing cases of 1 - |actual - mistaken| / |actual - expected| over their faulty elements, rows weighing alike; never below
   // 0.
   double goodness = 0;
-  double exact = 0;      // part of the failing cases in which every faulty element is what the mistake makes of it, within its bound
+  double exact = 0;  // part of the failing cases in which every faulty element is what the mistake makes of it, within its bound
+  bool has_passing = false;
   double predicted = 1;  // part of the passing cases in which the mistake would not have shown
   double score = 0;      // what fits are ordered by
 };

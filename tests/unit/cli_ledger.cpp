@@ -163,7 +163,7 @@ TEST_F(CliLedger, AFinishedRunHasNothingLeft) {
   const std::string command = "run reduce_v1/d256/rows2/nwg4/gauss/s1 reduce_v1/d256/rows1/nwg1/gauss/s1 --ledger " + ledger("l");
   const Outcome first = run_assay(command + " --resume");
   EXPECT_EQ(first.status, 0) << first.output;
-  EXPECT_THAT(first.output, HasSubstr("has no run of these cases: this one begins"));
+  EXPECT_THAT(first.output, HasSubstr("has no run of these cases with the same policy"));
   const Outcome again = run_assay(command + " --resume");
   EXPECT_EQ(again.status, 0) << again.output;
   EXPECT_THAT(again.output, HasSubstr("resumed: 2 of 2 cases have a verdict already"));

@@ -64,6 +64,30 @@ TEST_F(CliMutate, ResultsAreKeptUntilTheSourceChanges) {
   EXPECT_THAT(read_file(json), HasSubstr("\"cached\": false")) << "another mutant, another result";
 }
 
+// Whoever terminates gets a summary of what was judged until then.
+TEST_F(CliMutate, ASigtermEndsItWithASummary) {
+  const OwnCache cache(folder_ / "cache");
+  const std::string output = (folder_ / "out.txt").string();
+  const pid_t command = fork();
+  if (command == 0) {
+    const int file = open(output.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    dup2(file, STDOUT_FILENO);
+    dup2(file, STDERR_FILENO);
+    const std::string binary = std::string(ASSAY_BINARY_DIR) + "/bin/assay";
+    execl(binary.c_str(), "assay", "mutate", "reduce_v1", "--suite", "smoke", "--policies", "native", "--max", "60", "--jobs", "1",
+          nullptr);
+    _exit(127);
+  }
+  ASSERT_GT(command, 0);
+  int status = 0;
+  while (kept_results(folder_ / "cache") < 2 && waitpid(command, &status, WNOHANG) == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  kill(command, SIGTERM);
+  waitpid(command, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  EXPECT_THAT(read_file(output), AllOf(HasSubstr("60 mutants (a sample of "), HasSubstr("not judged"), HasSubstr("score")));
+}
+
 TEST_F(CliMutate, KilledMidwayItGoesOnWithTheRest) {
   const OwnCache cache(folder_ / "cache");
   const std::string json = (folder_ / "out.json").string();
