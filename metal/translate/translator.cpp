@@ -243,6 +243,7 @@ void Translator::rewrite_conditional(std::size_t question_mark) {
   std::size_t end = colon + 1;
   for (; end < tokens_.size(); ++end) {
     const Token& token = tokens_[end];
+    tokens_.spend(end, kAssignments.size());
     if (token.is("(") || token.is("[") || token.is("{")) {
       end = tokens_.closing(end);
       continue;
