@@ -72,13 +72,25 @@ void commit(const Request& request) {
 
 // ---- reductions
 
+// Combines neighbours: element i of the first `Count` becomes that of elements 2 i and 2 i + 1.
+template <std::size_t Count, typename T, typename Combine>
+void combine_pairs(std::array<T, abi::kLanes>& values, Combine combine) {
+  std::array<T, Count> pairs;
+  for (std::size_t i = 0; i < Count; ++i) pairs[i] = combine(values[2 * i], values[2 * i + 1]);
+  std::copy(pairs.begin(), pairs.end(), values.begin());
+}
+
+// Every lane of a butterfly ends with the same bits, because each step is commutative: the lower one of each pair is enough.
 template <typename T, typename Combine>
 void butterfly(std::array<T, abi::kLanes>& values, std::uint32_t width, Combine combine) {
-  // Every lane of a butterfly ends with the same bits, because each step is commutative: one half of it is enough.
-  for (std::uint32_t stride = 1; stride < width; stride *= 2) {
-    for (std::uint32_t lane = 0; lane < abi::kLanes; lane += 2 * stride) values[lane] = combine(values[lane], values[lane + stride]);
-  }
-  for (std::uint32_t lane = 0; lane < abi::kLanes; ++lane) values[lane] = values[lane & ~(width - 1)];
+  // Counts as constants, so that each step is a few vector instructions.
+  if (width > 1) combine_pairs<16>(values, combine);
+  if (width > 2) combine_pairs<8>(values, combine);
+  if (width > 4) combine_pairs<4>(values, combine);
+  if (width > 8) combine_pairs<2>(values, combine);
+  if (width > 16) combine_pairs<1>(values, combine);
+  if (width == abi::kLanes) return values.fill(values[0]);
+  for (std::uint32_t lane = abi::kLanes; lane-- > 0;) values[lane] = values[lane / width];
 }
 
 template <typename T, typename Combine>
@@ -183,7 +195,12 @@ void perform_reduce_word(SimdGroup& group, LaneMask participants, std::uint32_t 
       for (LaneMask absent = ~participants; absent != 0; absent &= absent - 1)
         values[static_cast<std::size_t>(std::countr_zero(absent))] = identity;
       reduce(values, participants, operation, width);
-      for_each_lane(group, participants, [&](Lane& lane) { group.values[lane.index] = std::bit_cast<std::uint32_t>(values[lane.index]); });
+      const auto results = std::bit_cast<std::array<std::uint32_t, abi::kLanes>>(values);
+      if (participants == ~LaneMask{0}) {
+        group.values = results;
+      } else {
+        for_each_lane(group, participants, [&](Lane& lane) { group.values[lane.index] = results[lane.index]; });
+      }
     }
   });
 }
@@ -349,8 +366,6 @@ void perform_atomics(SimdGroup& group, LaneMask participants) {
 
 Request& request_of(abi::Lane* lane) { return static_cast<Lane*>(lane)->request; }
 
-void meet(abi::Lane* lane, std::uint32_t site) { static_cast<Lane*>(lane)->group->meet(*static_cast<Lane*>(lane), site); }
-
 void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, const void* source, std::uint64_t bytes) {
   auto& lane = *static_cast<Lane*>(abi_lane);
   if (lane.owns(destination)) {
@@ -367,22 +382,21 @@ void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, c
     std::memcpy(copy, source, bytes);
     request.pointers[1] = copy;
   }
-  meet(abi_lane, site);
+  SimdGroup::meet(site);
 }
 
-std::uint32_t service_reduce_word(abi::Lane* abi_lane, std::uint32_t site, std::uint32_t value) {
-  auto& lane = *static_cast<Lane*>(abi_lane);
-  lane.group->values[lane.index] = value;
-  lane.group->meet(lane, site);
-  return lane.group->values[lane.index];
+// Here and in the next ones the lane is not asked for its index: see running_group.
+std::uint32_t service_reduce_word(abi::Lane*, std::uint32_t site, std::uint32_t value) {
+  running_group->values[running_group->running()] = value;
+  SimdGroup::meet(site);
+  return running_group->values[running_group->running()];
 }
 
-std::uint32_t service_shuffle_word(abi::Lane* abi_lane, std::uint32_t site, std::uint32_t value, std::uint32_t argument) {
-  auto& lane = *static_cast<Lane*>(abi_lane);
-  lane.group->values[lane.index] = value;
-  lane.request.words[0] = argument;
-  lane.group->meet(lane, site);
-  return lane.group->values[lane.index];
+std::uint32_t service_shuffle_word(abi::Lane* lane, std::uint32_t site, std::uint32_t value, std::uint32_t argument) {
+  running_group->values[running_group->running()] = value;
+  request_of(lane).words[0] = argument;
+  SimdGroup::meet(site);
+  return running_group->values[running_group->running()];
 }
 
 void service_reduce(abi::Lane* lane, std::uint32_t site, std::uint32_t operation, std::uint32_t type, std::uint32_t count,
@@ -390,7 +404,7 @@ void service_reduce(abi::Lane* lane, std::uint32_t site, std::uint32_t operation
   Request& request = request_of(lane);
   request.words = {operation, type, count, width};
   request.pointers[0] = value;
-  meet(lane, site);
+  SimdGroup::meet(site);
 }
 
 void service_shuffle(abi::Lane* lane, std::uint32_t site, std::uint32_t mode, std::uint32_t bytes, std::uint32_t width, void* value,
@@ -398,38 +412,37 @@ void service_shuffle(abi::Lane* lane, std::uint32_t site, std::uint32_t mode, st
   Request& request = request_of(lane);
   request.words = {mode, bytes, width, argument, modulo};
   request.pointers = {value, const_cast<void*>(fill)};
-  meet(lane, site);
+  SimdGroup::meet(site);
 }
 
 std::uint64_t service_ballot(abi::Lane* lane, std::uint32_t site, std::uint32_t predicate, std::uint32_t width) {
   Request& request = request_of(lane);
   request.words = {predicate, width};
-  meet(lane, site);
+  SimdGroup::meet(site);
   return request.result;
 }
 
 std::uint64_t service_active(abi::Lane* lane, std::uint32_t site, std::uint32_t width) {
   Request& request = request_of(lane);
   request.words = {width};
-  meet(lane, site);
+  SimdGroup::meet(site);
   return request.result;
 }
 
 void service_barrier(abi::Lane* lane, std::uint32_t site, std::uint32_t scope, std::uint32_t flags) {
   Request& request = request_of(lane);
   request.words = {scope, flags};
-  meet(lane, site);
+  SimdGroup::meet(site);
 }
 
-std::uint64_t service_matrix_multiply(abi::Lane* abi_lane, std::uint32_t site, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-  auto& lane = *static_cast<Lane*>(abi_lane);
-  const std::size_t place = place_in_matrix(lane.index);
-  auto& operands = lane.group->matrices;
+std::uint64_t service_matrix_multiply(abi::Lane*, std::uint32_t site, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  const std::size_t place = place_in_matrix(running_group->running());
+  auto& operands = running_group->matrices;
   operands.a[place] = a;
   operands.b[place] = b;
   operands.c[place] = c;
-  lane.group->meet(lane, site);
-  return operands.c[place];
+  SimdGroup::meet(site);
+  return running_group->matrices.c[place_in_matrix(running_group->running())];
 }
 
 void trace(const Lane& lane, const void* address, std::size_t bytes, bool is_write) {
@@ -450,14 +463,14 @@ void service_record(abi::Lane* abi_lane, std::uint32_t operation, const void* ad
   lane.group->threadgroup->recorder()->record(lane, operation, address, bytes);
 }
 
-void service_reconverge(abi::Lane* lane, std::uint32_t site) { meet(lane, site); }
+void service_reconverge(abi::Lane*, std::uint32_t site) { SimdGroup::meet(site); }
 
 void service_atomic(abi::Lane* lane, std::uint32_t site, std::uint32_t operation, std::uint32_t type, void* object, void* operand,
                     const void* desired) {
   Request& request = request_of(lane);
   request.words = {operation, type};
   request.pointers = {object, operand, const_cast<void*>(desired)};
-  meet(lane, site);
+  SimdGroup::meet(site);
 }
 
 }  // namespace

@@ -61,6 +61,21 @@ std::string count_of(LaneMask lanes, std::string_view noun) {
 
 }  // namespace
 
+// Whether all waiting lanes are at the same site of the same iteration.
+bool SimdGroup::are_together() const {
+  const auto leader = static_cast<std::size_t>(std::countr_zero(waiting));
+  const std::uint32_t site = sites[leader];
+  const std::uint32_t depth = threadgroup->module().sites[site].depth;
+  // All lanes and not those that wait, because that has no branches; the others do not count.
+  LaneMask elsewhere = 0;
+  for (std::uint32_t lane = 0; lane < abi::kLanes; ++lane) elsewhere |= LaneMask{sites[lane] != site} << lane;
+  for (std::uint32_t level = 0; level < depth; ++level) {
+    const std::uint32_t iteration = lanes[leader].iteration[level];
+    for (std::uint32_t lane = 0; lane < abi::kLanes; ++lane) elsewhere |= LaneMask{lanes[lane].iteration[level] != iteration} << lane;
+  }
+  return (elsewhere & waiting) == 0;
+}
+
 LaneMask SimdGroup::hindmost() const {
   const abi::Module& module = threadgroup->module();
   const Lane* first = &lanes[std::countr_zero(waiting)];
@@ -79,7 +94,7 @@ LaneMask SimdGroup::hindmost() const {
 }
 
 void SimdGroup::resolve() {
-  const LaneMask meeting = together_ ? waiting : hindmost();
+  const LaneMask meeting = are_together() ? waiting : hindmost();
   const std::uint32_t site = sites[static_cast<std::size_t>(std::countr_zero(meeting))];
   const Lane& first = lanes[std::countr_zero(meeting)];
   const auto service = static_cast<abi::Service>(threadgroup->module().sites[site].service);
@@ -295,7 +310,11 @@ void Threadgroup::prepare(const Launch& launch) {
 
 std::optional<Hazard> Threadgroup::run(const Launch& launch) {
   prepare(launch);
-  if (const auto fault = run_guarded([this] { switch_flow(caller_, choose()->next_runnable().flow); })) abort(invalid_access(*fault));
+  if (const auto fault = run_guarded([this] {
+        running_group = choose();
+        switch_flow(caller_, running_group->next_runnable().flow);
+      }))
+    abort(invalid_access(*fault));
   ++counters.threadgroups;
   if (const auto side = memory_->written_margin()) {
     memory_->poison_margins();
@@ -331,7 +350,10 @@ Suspended& Threadgroup::next(SimdGroup& current) {
     if (current.runnable != 0 && !overtaken) return current.next_runnable().flow;
   }
   for (;;) {
-    if (SimdGroup* group = choose()) return group->next_runnable().flow;
+    if (SimdGroup* group = choose()) {
+      running_group = group;
+      return group->next_runnable().flow;
+    }
     if (!release_barrier()) return caller_;
   }
 }

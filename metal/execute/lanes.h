@@ -65,18 +65,20 @@ class SimdGroup {
 
   [[nodiscard]] LaneMask live() const { return waiting | runnable; }
   [[nodiscard]] bool done() const { return finished == existing; }
-  [[nodiscard]] Lane& next_runnable() const { return lanes[std::countr_zero(runnable)]; }
+  // The lane that runs, or is the next to: the first that can. There must be one.
+  [[nodiscard]] std::size_t running() const { return static_cast<std::size_t>(std::countr_zero(runnable)); }
+  [[nodiscard]] Lane& next_runnable() const { return lanes[running()]; }
 
-  // Makes a running lane wait at `site` and returns when it has met the others there.
-  void meet(Lane& lane, std::uint32_t site);
+  // Makes the running lane of the running group wait at `site` and returns when it has met the others there.
+  static void meet(std::uint32_t site);
 
   // Requires that no lane is runnable and some wait. Lets the hindmost lanes meet: does what they asked for and makes them
   // runnable, or notes that the group waits at a barrier, or aborts the threadgroup with a hazard.
   void resolve();
 
  private:
+  [[nodiscard]] bool are_together() const;
   [[nodiscard]] LaneMask hindmost() const;
-  bool together_ = true;  // all waiting lanes are at the same site of the same iteration
 };
 
 // Calls `visit(lane)` for each lane in the mask, ascending.
@@ -153,24 +155,22 @@ class Threadgroup {
   std::uint64_t random_state_ = 0;
 };
 
+// The group whose lanes this CPU thread runs. Together with SimdGroup::running it tells who runs and who is next without a look at what
+// the lane has of its own, so that the processor can begin with the next lane while it still waits for data of this one.
+inline thread_local constinit SimdGroup* running_group = nullptr;
+
 // Here because it runs once a lane and meeting point, and little else does.
-inline void SimdGroup::meet(Lane& lane, std::uint32_t site) {
-  const LaneMask bit = LaneMask{1} << lane.index;
-  sites[lane.index] = site;
-  if (waiting == 0) {
-    together_ = true;
-  } else if (together_) {
-    const Lane& other = lanes[std::countr_zero(waiting)];
-    together_ = sites[other.index] == site;
-    const std::uint32_t depth = threadgroup->module().sites[site].depth;
-    for (std::uint32_t level = 0; together_ && level < depth; ++level) together_ = lane.iteration[level] == other.iteration[level];
-  }
-  runnable &= ~bit;
-  waiting |= bit;
-  if (runnable != 0) {
-    switch_flow(lane.flow, next_runnable().flow);
+inline void SimdGroup::meet(std::uint32_t site) {
+  SimdGroup& group = *running_group;
+  const std::size_t index = group.running();
+  Lane& lane = group.lanes[index];
+  group.sites[index] = site;
+  group.waiting |= LaneMask{1} << index;
+  group.runnable &= group.runnable - 1;
+  if (group.runnable != 0) {
+    switch_flow(lane.flow, group.next_runnable().flow);
   } else {
-    threadgroup->leave(lane);
+    group.threadgroup->leave(lane);
   }
 }
 
