@@ -22,6 +22,7 @@
 #include "metal/pass/lockstep.h"
 #include "metal/pass/reflection.h"
 #include "metal/pass/shadow.h"
+#include "metal/pass/table_lookup.h"
 
 namespace assay::metal::pass {
 namespace {
@@ -297,6 +298,9 @@ extern "C" LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo
   return {LLVM_PLUGIN_API_VERSION, "assay-lockstep", "1", [](llvm::PassBuilder& builder) {
             builder.registerPipelineStartEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::LockstepPass()); });
+            // When the optimiser has seen through the functions and indices of the kernel, and not yet chosen vectors of its own.
+            builder.registerVectorizerStartEPCallback(
+                [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::TableLookupPass()); });
             builder.registerOptimizerEarlyEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::UnsetConstantPass()); });
           }};

@@ -1,0 +1,19 @@
+// A pass of its own behind the lockstep pass: lookups in small constant tables, a vector at a time.
+#pragma once
+
+#include <llvm/IR/PassManager.h>
+
+namespace assay::metal::pass {
+
+// A codebook of at most 16 floats fits into two registers, and the processor permutes registers by a vector of indices: one instruction
+// for what are an address, a load and an insertion per element when the optimiser has finished. Vectors of four elements whose indices
+// are fields of one or two integers, as packed codes are, become such permutations. The bits that come out are those of the table.
+//
+// Decoding a 4-bit cache is half of the time of its kernels, so this is a fifth of it (docs/PERFORMANCE.md).
+class TableLookupPass : public llvm::PassInfoMixin<TableLookupPass> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+  static bool isRequired() { return true; }
+};
+
+}  // namespace assay::metal::pass
