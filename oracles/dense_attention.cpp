@@ -23,7 +23,8 @@ using Eigen::Index;
 constexpr int kDigits = 52;
 constexpr std::uint64_t kExponentMask = 0x7ff;
 constexpr int kExponentOfOne = 1023;
-constexpr double kFloatIntegers = 0x1p24;  // up to here, each is a float
+constexpr double kFloatIntegers = 0x1p24;          // up to here, each is a float
+constexpr std::uint16_t kBfloatExponent = 0x7f80;  // all of its bits are set in infinities and NaNs
 
 void require(const DenseShape& shape, const DenseTensors& tensors) {
   const auto refuse = [](const std::string& text) { throw std::invalid_argument("dense attention: " + text); };
@@ -52,8 +53,12 @@ void require(const DenseShape& shape, const DenseTensors& tensors) {
 RowMatrix keys_of(const DenseShape& shape, const char* what, std::span<const std::uint16_t> bits, std::size_t batch, std::size_t kv_head) {
   const std::size_t first = (batch * shape.kv_heads + kv_head) * shape.head_rows * shape.head_dim;
   RowMatrix rows(static_cast<Index>(shape.kv_len), static_cast<Index>(shape.head_dim));
-  for (std::size_t i = 0; i < shape.kv_len * shape.head_dim; ++i) rows.data()[i] = bfloat_value(bits[first + i]);
-  if (!rows.allFinite()) {
+  unsigned not_finite = 0;
+  for (std::size_t i = 0; i < shape.kv_len * shape.head_dim; ++i) {
+    rows.data()[i] = bfloat_value(bits[first + i]);
+    not_finite |= static_cast<unsigned>((bits[first + i] & kBfloatExponent) == kBfloatExponent);
+  }
+  if (not_finite != 0) {
     throw std::invalid_argument(fmt::format("dense attention: {} of batch {}, key/value head {} is not finite", what, batch, kv_head));
   }
   return rows;
