@@ -11,8 +11,9 @@
 namespace assay::tests {
 namespace {
 
-// libFuzzer clears this section before each input and reads it behind: an entry that is not zero is a feature.
-__attribute__((section("__libfuzzer_extra_counters"))) std::array<std::uint8_t, 4096> outcomes;
+// libFuzzer clears this section before each input and reads it behind: an entry that is not zero is a feature. It refers to the section
+// weakly, for which the linker alone would not keep it.
+__attribute__((section("__libfuzzer_extra_counters"), used, retain)) std::array<std::uint8_t, 4096> outcomes;
 
 }  // namespace
 
