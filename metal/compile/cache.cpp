@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 
 #include "metal/errors.h"
 
@@ -18,6 +20,8 @@ namespace {
 // their own tables, so bytes behind their end do no harm.
 constexpr std::string_view kSeal = "\nassay-seal:";
 constexpr std::size_t kSealBytes = kSeal.size() + 32;
+
+constexpr std::string_view kTemporary = ".tmp";  // in the names of files that are not entries: ours, TemporaryFile's and clang's
 
 // In one piece: the precompiled headers are 9 MB, and every compilation looks at their seal.
 std::string read_file(const std::filesystem::path& path) {
@@ -37,6 +41,18 @@ bool is_sound(const std::filesystem::path& path) {
   const std::string_view content = std::string_view(text).substr(0, text.size() - kSealBytes);
   const std::string_view seal = std::string_view(text).substr(content.size());
   return seal.starts_with(kSeal) && seal.substr(kSeal.size()) == Hash().add(content).hex();
+}
+
+// What a killed process or its compiler left behind. Nothing is compiled for an hour.
+void sweep(const std::filesystem::path& directory) {
+  const auto oldest = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::error_code error;
+  for (auto file = std::filesystem::directory_iterator(directory, error); !error && file != std::filesystem::directory_iterator();
+       file.increment(error)) {
+    std::error_code gone;  // somebody else sweeps as well
+    if (file->path().filename().string().find(kTemporary) == std::string::npos) continue;
+    if (file->last_write_time(gone) < oldest && !gone) std::filesystem::remove(file->path(), gone);
+  }
 }
 
 std::filesystem::path default_directory() {
@@ -77,8 +93,12 @@ Cache::Cache(std::filesystem::path directory) : directory_(directory.empty() ? d
 std::filesystem::path Cache::get(const std::string& name, const std::function<void(const std::filesystem::path&)>& make) const {
   const auto entry = directory_ / name;
   if (is_sound(entry)) return entry;
+  // Where something is compiled, a look around costs nothing; once a process is often enough.
+  static std::once_flag swept;
+  std::call_once(swept, sweep, directory_);
   static std::atomic<unsigned> serial = 0;
-  const auto temporary = directory_ / fmt::format("{}.{}.{}.tmp{}", entry.stem().string(), getpid(), serial++, entry.extension().string());
+  const auto temporary =
+      directory_ / fmt::format("{}.{}.{}{}{}", entry.stem().string(), getpid(), serial++, kTemporary, entry.extension().string());
   struct Remover {
     const std::filesystem::path& path;
     ~Remover() {

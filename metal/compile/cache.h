@@ -26,7 +26,8 @@ class Cache {
   explicit Cache(std::filesystem::path directory);
 
   // The path of entry `name`, made by `make(path)` unless a sound one is there. `make` writes a temporary file, which is
-  // sealed with a checksum and renamed: a reader never sees half an entry, and an entry whose checksum is wrong is made anew.
+  // sealed with a checksum and renamed: a reader never sees half an entry, and an entry whose checksum is wrong is made anew. The first
+  // entry that a process makes has it remove temporary files of more than an hour ago, whose makers were killed.
   [[nodiscard]] std::filesystem::path get(const std::string& name, const std::function<void(const std::filesystem::path&)>& make) const;
 
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }

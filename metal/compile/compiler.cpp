@@ -172,7 +172,7 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
     command.insert(command.end(),
                    {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()), input.path().string(),
                     "-shared", "-nostdlib++", "-Wl,-z,noexecstack", "-Wl,-s", "-lm", "-o", output.string()});
-    const auto result = run_process(command);
+    const auto result = run_process(command, {}, cache_.directory());
     if (result.exit_code > 128)
       throw CompileError(fmt::format("{}: clang crashed while it compiled '{}' (signal {}):\n{}", input.path().string(), function,
                                      result.exit_code - 128, result.errors));

@@ -73,10 +73,17 @@ void limit(pid_t child, __rlimit_resource resource, std::uint64_t most) {
 
 }  // namespace
 
-ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessLimits& limits) {
+ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessLimits& limits,
+                          const std::filesystem::path& temporary_directory) {
   std::vector<char*> raw;
   for (const auto& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
+  // The first of a name counts.
+  std::string place = "TMPDIR=" + temporary_directory.string();
+  std::vector<char*> variables;
+  if (!temporary_directory.empty()) variables.push_back(place.data());
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
+  variables.push_back(nullptr);
   Pipe output;
   Pipe errors;
   posix_spawn_file_actions_t actions;
@@ -85,7 +92,7 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
   posix_spawn_file_actions_adddup2(&actions, output.write_end(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors.write_end(), STDERR_FILENO);
   pid_t child = 0;
-  const int status = posix_spawnp(&child, raw[0], &actions, nullptr, raw.data(), environ);
+  const int status = posix_spawnp(&child, raw[0], &actions, nullptr, raw.data(), variables.data());
   posix_spawn_file_actions_destroy(&actions);
   if (status != 0) throw EnvironmentError(fmt::format("cannot start {}: {}", arguments[0], std::strerror(status)));
   limit(child, RLIMIT_AS, limits.memory_bytes);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,10 @@ struct ProcessLimits {
   std::uint64_t processor_seconds = 0;              // 0: as long as it takes
 };
 
-// Runs `arguments` (the first is the program, looked up on PATH if it has no slash) with no standard input. Throws
-// EnvironmentError if it cannot be started.
-[[nodiscard]] ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessLimits& limits = {});
+// Runs `arguments` (the first is the program, looked up on PATH if it has no slash) with no standard input; files of its own that are not
+// to last it puts into `temporary_directory`, or where this process would if that is empty. Throws EnvironmentError if it cannot be
+// started.
+[[nodiscard]] ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessLimits& limits = {},
+                                        const std::filesystem::path& temporary_directory = {});
 
 }  // namespace assay::metal::compile

@@ -41,7 +41,7 @@ inline thread_local Suspended* last_suspended = nullptr;
 // A lane is mostly resumed at the very instruction at which the lane before it was suspended, below the same calls. A jump there that is
 // compiled into the caller leaves the processor's prediction of returns right, and only what lanes have of their own is saved: not the
 // floating-point control words, which they share. Boost.Context does otherwise on both counts and took half of the simulator's time
-// (tests/bench/speed_test.cpp: 5.65 against 3.6 times the scalar loop, on the same machine).
+// (5.65 against 3.6 times the scalar loop of tests/bench/speed_test.cpp when it was changed, on the same machine).
 inline void switch_flow(Suspended& from, Suspended& to) {
 #if ASSAY_ADDRESS_SANITIZER
   last_suspended = &from;
