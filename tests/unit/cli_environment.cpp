@@ -2,18 +2,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/unit/cli_command.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace assay {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using tests::TemporaryFolder;
 
 std::set<std::string> lines_of(const std::string& text) {
   std::set<std::string> lines;
@@ -133,6 +140,25 @@ TEST(CliDoctor, IsContentHereAndSaysWhatIsWrongElsewhere) {
   const Outcome variants = run_assay("doctor --variants /nonexistent");
   EXPECT_EQ(variants.status, 2) << variants.output;
   EXPECT_THAT(variants.output, HasSubstr("FAIL  variants"));
+}
+
+TEST(CliDoctor, WhatKilledCompilersLeftInTheCacheGoesAfterAnHour) {
+  const TemporaryFolder folder;
+  const std::filesystem::path cache = folder.path() / "assay";
+  std::filesystem::create_directories(cache);
+  const std::vector<std::string> left = {"source.1.1.tmp.clcpp", "0123.1.2.tmp.so", "source-1a2b3c.o.tmp"};
+  for (const std::string& name : left) {
+    std::ofstream(cache / name) << "half a file";
+    std::filesystem::last_write_time(cache / name, std::filesystem::file_time_type::clock::now() - std::chrono::minutes(61));
+  }
+  std::ofstream(cache / "somebody_is_at_it.tmp.so") << "half a file";
+  const Outcome outcome = run_under("XDG_CACHE_HOME=" + folder.path().string(), "doctor");
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  std::vector<std::string> temporary;
+  for (const auto& entry : std::filesystem::directory_iterator(cache)) {
+    if (entry.path().string().find(".tmp") != std::string::npos) temporary.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(temporary, ElementsAre("somebody_is_at_it.tmp.so"));
 }
 
 TEST(CliVersion, IsTold) {
