@@ -78,6 +78,13 @@ std::string digest_of(std::span<const Case> cases) {
   return fmt::format("{:016x}", digest);
 }
 
+// Whether names of the variant's cases can begin as the glob does, up to its first wildcard: a gate takes a tenth of a second to list.
+bool may_match(std::string_view glob, const kernels::Variant& variant) {
+  const std::string start = variant.name + "/";
+  const std::size_t fixed = std::min(glob.find_first_of("*?"), start.size());
+  return glob.substr(0, fixed) == start.substr(0, fixed);
+}
+
 }  // namespace
 
 Selection select_cases(const SelectionRequest& request, std::span<const kernels::Variant> variants) {
@@ -104,9 +111,10 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
   const auto take = [&](Case value) {
     if (taken.insert(format_case(value)).second) selection.cases.push_back(std::move(value));
   };
-  const auto take_suite = [&](auto&& suite_of, auto&& wanted) {
+  const auto take_suite = [&](auto&& suite_of, auto&& may_have, auto&& wanted) {
     std::size_t count = 0;
     for (const kernels::Variant* variant : candidates) {
+      if (!may_have(*variant)) continue;
       for (Case& value : suite_cases(suite_of(*variant), *variant, request.seed, &selection.left_out)) {
         if (!wanted(value)) continue;
         ++count;
@@ -127,12 +135,14 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
     if (is_suite(word)) {
       const Suite suite = selection.suites.emplace_back(parse_suite(word));
       const auto suite_of = [&](const kernels::Variant& variant) { return suite_for(suite, variant); };
-      if (take_suite(suite_of, [](const Case&) { return true; }) == 0) {
+      const auto all = [](const auto&) { return true; };
+      if (take_suite(suite_of, all, all) == 0) {
         throw std::invalid_argument(fmt::format("suite '{}' has no case for {}", word, fmt::join(names, ", ")));
       }
     } else if (word.find_first_of("*?") != std::string::npos) {
       const auto suite_of = [](const kernels::Variant&) { return Suite::gate; };
-      if (take_suite(suite_of, [&](const Case& value) { return glob_match(word, format_case(value)); }) == 0) {
+      const auto may_have = [&](const kernels::Variant& variant) { return may_match(word, variant); };
+      if (take_suite(suite_of, may_have, [&](const Case& value) { return glob_match(word, format_case(value)); }) == 0) {
         throw std::invalid_argument(fmt::format("no case of the gate matches '{}'; `assay list --cases '*'` prints them", word));
       }
     } else {

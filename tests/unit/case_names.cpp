@@ -168,6 +168,24 @@ TEST(CaseSelection, ACaseIsTakenOnceAndInTheOrderOfTheWords) {
   EXPECT_EQ(selection.cases.size(), 1 + suite_cases(Suite::gate, variants.front(), 0).size());
 }
 
+TEST(CaseSelection, AGlobIsMatchedAgainstTheNamesOfEveryVariant) {
+  const std::vector<kernels::Variant> variants = {variant("one", "fwht"), variant("on", "reduce"), variant("ones", "reduce")};
+  std::vector<std::string> all;
+  for (const kernels::Variant& one : variants) {
+    for (const Case& value : suite_cases(Suite::gate, one, 0)) all.push_back(format_case(value));
+  }
+  for (const std::string glob : {"*", "o*", "on*", "on?/*", "on/*", "one*", "one/*", "one/d256/*", "o?e/*", "?n/*", "*s/*", "*/s7"}) {
+    std::set<std::string> wanted;
+    for (const std::string& name : all) {
+      if (glob_match(glob, name)) wanted.insert(name);
+    }
+    ASSERT_FALSE(wanted.empty()) << glob;
+    std::set<std::string> selected;
+    for (const Case& value : select_cases({{glob}, "", 0}, variants).cases) selected.insert(format_case(value));
+    EXPECT_EQ(selected, wanted) << glob;
+  }
+}
+
 TEST(CaseSelection, OfASupersededVariantTheGateIsSmokeAndGlobsAndLongerSuitesAreWhole) {
   std::vector<kernels::Variant> variants = {variant("new", "reduce"), variant("old", "reduce")};
   variants[1].superseded_by = {"new", 3};
