@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,9 @@ namespace {
 
 // Macros that expand to macros, and files that include without end or read from a device: what no kernel needs to be preprocessed.
 constexpr ProcessLimits kPreprocessing{translate::kLargestSource, std::uint64_t{4} << 30, 60};
+
+// Templates without end and arrays of gigabytes, where a kernel takes a second and a few hundred megabytes.
+constexpr ProcessLimits kCompiling{std::size_t{64} << 20, std::uint64_t{8} << 30, 120};
 
 // Also of what has no size, as /proc/cpuinfo.
 std::string text_of(const std::filesystem::path& file) {
@@ -172,7 +176,10 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
     command.insert(command.end(),
                    {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()), input.path().string(),
                     "-shared", "-nostdlib++", "-Wl,-z,noexecstack", "-Wl,-s", "-lm", "-o", output.string()});
-    const auto result = run_process(command, {}, cache_.directory());
+    const auto result = run_process(command, kCompiling, cache_.directory());
+    if (result.is_cut || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
+      throw CompileError(fmt::format("'{}' was not compiled: clang takes more than {} s or {} GiB for it", function,
+                                     kCompiling.processor_seconds, kCompiling.memory_bytes >> 30));
     if (result.exit_code > 128)
       throw CompileError(fmt::format("{}: clang crashed while it compiled '{}' (signal {}):\n{}", input.path().string(), function,
                                      result.exit_code - 128, result.errors));

@@ -273,9 +273,28 @@ struct LockstepPass : llvm::PassInfoMixin<LockstepPass> {
   static bool isRequired() { return true; }
 };
 
+// Metal initialises what is declared outside of functions with constants. What the optimiser could not evaluate would run when the module
+// is loaded, in this process and without any limit.
+void refuse_initialisers(const llvm::Module& module) {
+  const auto* list = module.getGlobalVariable("llvm.global_ctors");
+  const auto* entries = list == nullptr || !list->hasInitializer() ? nullptr : llvm::dyn_cast<llvm::ConstantArray>(list->getInitializer());
+  if (entries == nullptr) return;
+  for (const auto& entry : entries->operands()) {
+    const auto* function = llvm::dyn_cast<llvm::Function>(llvm::cast<llvm::Constant>(entry)->getOperand(1)->stripPointerCasts());
+    Place place;
+    if (function != nullptr) {
+      for (const auto& instruction : llvm::instructions(*function)) {
+        if (place.line == 0) place = place_of(instruction);
+      }
+    }
+    refuse(place, "what is declared outside of functions must be initialised with a constant expression");
+  }
+}
+
 // After the optimiser has removed what the constants rule out: whatever still reads an unset constant really needs it.
 struct UnsetConstantPass : llvm::PassInfoMixin<UnsetConstantPass> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    refuse_initialisers(module);
     for (auto& variable : module.globals()) {
       if (!variable.getName().starts_with(kUnsetConstant)) continue;
       for (const auto* user : variable.users()) {

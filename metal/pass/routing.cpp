@@ -34,7 +34,7 @@ llvm::CallInst* Lockstep::call_service(llvm::IRBuilder<>& builder, abi::Service 
   all.append(arguments.begin(), arguments.end());
   llvm::SmallVector<llvm::Type*> types;
   for (auto* argument : all) types.push_back(argument->getType());
-  auto* slot = builder.CreateConstInBoundsGEP2_64(services_->getValueType(), services_, 0, service);
+  auto* slot = builder.CreateConstInBoundsGEP2_64(services().getValueType(), &services(), 0, service);
   auto* function = builder.CreateLoad(builder.getPtrTy(), slot);
   auto* call = builder.CreateCall(llvm::FunctionType::get(result, types, false), function, all);
   call->addFnAttr(llvm::Attribute::Convergent);

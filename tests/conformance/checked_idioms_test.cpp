@@ -3,6 +3,7 @@
 
 #include "tests/conformance/checked_kernel.h"
 #include "tests/conformance/checked_rows.h"
+#include "tests/conformance/execute.h"
 
 namespace assay::conformance {
 namespace {
@@ -131,6 +132,18 @@ INSTANTIATE_TEST_SUITE_P(
                       CheckedRow{"private_memory", HazardKind::invalid_access,
                                  "uint a[1 << 8];\nfor (uint i = 0; i < 1 << 8; ++i) a[i] = i + in[i % 64];\n" + kOut + "a[in[t] << 2];"}),
     kNameOfRow);
+
+// Nothing is stored, and nothing meets: what is read only decides when the kernel ends.
+TEST(CheckedIdioms, AKernelMayReadWithoutEverWriting) {
+  for (const std::string body : {"while (true) { if (in[0] != 12345) return; }", "do { } while (in[0] == 12345 && sh[0] == 77);"}) {
+    Execution execution{.source = checked_kernel(body), .inputs = {std::vector<std::uint32_t>(64, 1)}};
+    execution.inputs.emplace_back(64);
+    execution.inputs.emplace_back(64);
+    execution.threadgroup_bytes = 256;
+    execution.options.policy = metal::Policy::checked;
+    EXPECT_EQ(failure(execution), "") << body;
+  }
+}
 
 }  // namespace
 }  // namespace assay::conformance

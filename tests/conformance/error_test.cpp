@@ -46,6 +46,14 @@ TEST(Refusal, NamesFileLineAndConstruct) {
        "test.metal:4: error:", "texture"},
       {"unknown attribute", "kernel void test(device int* out,\n  uint a [[amplification_id]]) { out[0] = 1; }",
        "test.metal:4: error:", "amplification_id"},
+      {"initialiser that is no constant",
+       "static int computed(int n) {\n  volatile int z = n;\n  return *(int*)(long)(z + 5);\n}\nconstant int bad =\n    "
+       "computed(3);\nkernel void test(device int* out) { out[0] = bad; }",
+       "test.metal:", "must be initialised with a constant expression"},
+      {"initialiser that never ends",
+       "constexpr int computed(int n) {\n  volatile int s = n;\n  while (s != 77) {\n    if (s == 5) s = 4;\n  }\n  return s;\n}\n"
+       "constant int bad = computed(3);\nkernel void test(device int* out) { out[0] = bad; }",
+       "test.metal:", "must be initialised with a constant expression"},
       {"buffer index", "kernel void test(device int* out [[buffer(31)]]) { out[0] = 1; }", "test.metal:3: error:", "buffer(31)"},
       {"one buffer index twice", "kernel void test(device int* out [[buffer(1)]],\n  constant int& n [[buffer(1)]]) { out[0] = n; }",
        "test.metal:3: error:", "'out' and 'n' have the same index [[buffer(1)]]"},
