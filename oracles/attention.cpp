@@ -224,12 +224,14 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
     RowMatrix magnitude = RowMatrix::Zero(heads, columns);
     RowMatrix deviation = RowMatrix::Zero(heads, columns);
     Eigen::RowVectorXd value_sizes = Eigen::RowVectorXd::Zero(columns);
+    Eigen::RowVectorXd largest_values = Eigen::RowVectorXd::Zero(columns);
     for_each_block(values, g, slots, rows, [&](Index first, auto block) {
       const auto w = weights.middleRows(first, block.rows());
       output.noalias() += w.transpose() * block;
       block = block.cwiseAbs();
       magnitude.noalias() += w.transpose() * block;
       value_sizes += block.colwise().sum();
+      largest_values = largest_values.cwiseMax(block.colwise().maxCoeff());
     });
     for (Index r = 0; r < heads; ++r) {
       output.row(r) /= sums(r);
@@ -254,6 +256,7 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
         const std::size_t index = head * dim + static_cast<std::size_t>(j);
         const ElementSums element{.value = output(r, j),
                                   .magnitude = magnitude(r, j),
+                                  .largest = largest_values(j),
                                   .deviation = deviation(r, j),
                                   .reach = value_sizes(j) + stale + roundings.positions * std::abs(output(r, j))};
         expected.value[index] = element.value;

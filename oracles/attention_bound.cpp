@@ -20,6 +20,9 @@ double dequantise_roundings(const DecodeShape& shape, const TurboQuantCache& cac
 // Roundings to a storage format of which one is allowed to be wrong: eight of them are still a result, more is one that drowns.
 constexpr double kStorageCap = 8.0;
 
+// Roundings that a sum in one piece is allowed: 2^-11 of its magnitude. A bound above 1e-3 of it would tell nothing.
+constexpr double kLongestSum = 8192.0;
+
 bool is_weaker(const OutputFormat& format) { return format.significant_bits < float_format().significant_bits; }
 
 // Below this distance from the largest score a weight is under 2^-150: masked slots live there (domain of the decode families).
@@ -62,13 +65,16 @@ void AttentionRoundings::count(std::size_t kv_len, double dequantise, const Atte
   positions = chunks * static_cast<double>(kChunk);
 
   const double dot = static_cast<double>(std::min(accuracy.dot_depth.value_or(head_dim), head_dim));
-  // Sums within a chunk, then a rescale and a sum for each further chunk on the way to the root of whatever tree merges them.
+  // Sums within a chunk, then a rescale and a sum for each further chunk on the way to the root of whatever tree merges them. Or key after
+  // key in one sum, which is rescaled for each further chunk.
   const double in_chunk = static_cast<double>(std::min(kv_len, kChunk)) - 1.0;
   const double merging = 2.0 * (chunks - 1.0);
+  const double key_after_key = static_cast<double>(visible.size()) - 1.0 + chunks - 1.0;
+  const double summing = std::max(in_chunk + merging, std::min(key_after_key, kLongestSum));
   const double normalise = std::max(profile.reciprocal_error + 1.0, profile.divide_error);
   score_gamma = gamma(dot + dequantise);
-  sum_gamma = gamma(in_chunk + merging);
-  output_gamma = gamma(dequantise + 1.0 + in_chunk + merging + normalise);
+  sum_gamma = gamma(summing);
+  output_gamma = gamma(dequantise + 1.0 + summing + normalise);
 
   storage_theta = 0.0;
   storage_eta = 0.0;
@@ -150,9 +156,11 @@ double element_bound(const AttentionRoundings& roundings, const WeightErrors& er
   const ArithmeticProfile& profile = roundings.profile;
   const double size = std::abs(sums.value);
   const double from_weights = sums.deviation / errors.smallest_sum;
-  const double largest_magnitude = (sums.magnitude * weight_sum + size * errors.total_slack) / errors.smallest_sum + from_weights;
+  // However wrong the weights are, what they make is a mean.
+  const double largest_magnitude =
+      std::min((sums.magnitude * weight_sum + size * errors.total_slack) / errors.smallest_sum + from_weights, sums.largest);
   const double zeta = roundings.sum_gamma / (1.0 - roundings.sum_gamma);
-  const double from_sums = (size + from_weights) * zeta + (1.0 + zeta) * roundings.output_gamma * largest_magnitude;
+  const double from_sums = std::min(size + from_weights, sums.largest) * zeta + (1.0 + zeta) * roundings.output_gamma * largest_magnitude;
 
   const double c = roundings.largest_centroid;
   const double n = roundings.positions;

@@ -58,6 +58,7 @@ struct WeightErrors {
 struct ElementSums {
   double value;      // o_j
   double magnitude;  // A_j = sum p_t |v_tj| / sum p_t
+  double largest;    // >= |v_tj| of every key that is seen, and so >= any mean of them
   double deviation;  // sum_t slack_t |v_tj - o_j|
   double reach;      // >= sum over every position that is read of |v_tj - o_j|, without weights
 };

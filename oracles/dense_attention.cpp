@@ -144,7 +144,8 @@ class Head {
         key_sizes_(key_sizes),
         key_grids_(grids_of(keys)),
         values_(values),
-        value_sizes_(values.cwiseAbs().colwise().sum()) {}
+        value_sizes_(values.cwiseAbs().colwise().sum()),
+        largest_values_(values.cwiseAbs().colwise().maxCoeff()) {}
 
   void attend(const RowMatrix& queries, std::span<const std::uint16_t> mask, std::size_t batch, std::size_t head, Expected& expected,
               std::size_t first) {
@@ -206,6 +207,7 @@ class Head {
       const std::size_t index = first + static_cast<std::size_t>(j);
       const ElementSums element{.value = output(j),
                                 .magnitude = magnitude(j),
+                                .largest = largest_values_(j),
                                 .deviation = deviation(j),
                                 .reach = value_sizes_(j) + positions * std::abs(output(j))};
       expected.value[index] = element.value;
@@ -221,6 +223,7 @@ class Head {
   const Eigen::VectorXd key_grids_;
   const RowMatrix& values_;
   Eigen::RowVectorXd value_sizes_;
+  Eigen::RowVectorXd largest_values_;
   RowMatrix products_;
   RowMatrix sizes_;  // sum |q_i k_ti|, what a dot product may be off by in units of its rounding; 0 where it is exact
 };

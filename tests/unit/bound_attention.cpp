@@ -55,6 +55,7 @@ std::vector<Point> points() {
       {shape_of(512, 2, 2, 129, 129, 1, 0, true), 4, one_per_block},
       {shape_of(256, 2, 1, 129, 129, 5, 100), 5, one_per_block},
       {shape_of(512, 2, 1, 97, 97, 3, 0), 8, one_per_block},
+      {shape_of(256, 4, 4, 513, 514, 0, 0, true)},
   };
 }
 
@@ -107,6 +108,8 @@ TEST_P(EveryFixture, RightArithmeticStaysInsideTheBoundInEveryOrder) {
         {.dot = Order::sequential, .values = Order::reversed, .chunks_backwards = true},
         {.nwg = 2, .dot = Order::reversed, .values = Order::pairwise},
         {.dot = Order::pairwise, .chunks_backwards = true},
+        {.dot = Order::sequential, .key_after_key = true},
+        {.nwg = 2, .key_after_key = true, .chunks_backwards = true},
     };
     for (const ReferenceOptions& options : variations) {
       oracles::AttentionAccuracy accuracy;
@@ -135,13 +138,14 @@ struct Plant {
 
 std::vector<Plant> plants() {
   const Point plain{shape_of(256, 4, 2, 300, 300, 0, 0)};
+  const Point few{shape_of(256, 4, 2, 40, 40, 0, 0)};
   const Point ring{shape_of(256, 4, 2, 300, 300, 37, 0)};
   const Point window{shape_of(256, 4, 2, 300, 300, 37, 100)};
   const Point roomy{shape_of(256, 4, 2, 300, 400, 0, 100)};
   const Point wide{shape_of(512, 4, 2, 300, 400, 0, 100)};
   const Point blocks{shape_of(512, 2, 1, 40, 40, 3, 0), 4, oracles::NormLayout::one_per_block};
   return {
-      {"scale_off", Mistake::scale_off, "half_edge", plain},
+      {"scale_off", Mistake::scale_off, "half_edge", few},
       {"query_not_rounded", Mistake::query_not_rounded, "half_edge", plain},
       {"query_not_rounded_wide", Mistake::query_not_rounded, "half_edge", wide},
       {"newest_dropped", Mistake::newest_dropped, "uniform", plain},

@@ -150,7 +150,12 @@ Partial run_workgroup(const oracles::DecodeShape& shape, std::span<const float> 
       weight[lane] = exp_float(score[lane] - used, options.exp_steps);
       if (mistake == Mistake::half_weights) weight[lane] = to_half(weight[lane]);
     }
-    partial.sum = partial.sum * (mistake == Mistake::sum_not_rescaled ? 1.0F : rescale) + butterfly(weight);
+    partial.sum *= mistake == Mistake::sum_not_rescaled ? 1.0F : rescale;
+    if (options.key_after_key) {
+      for (const float one : weight) partial.sum += one;
+    } else {
+      partial.sum += butterfly(weight);
+    }
     if (mistake != Mistake::no_rescale) {
       for (float& o : partial.output) o *= rescale;
     }
@@ -163,7 +168,11 @@ Partial run_workgroup(const oracles::DecodeShape& shape, std::span<const float> 
     for (std::size_t j = 0; j < dim; ++j) {
       for (std::size_t t = 0; t < live; ++t) column[t] = products[t * dim + j];
       const Order order = options.values == Order::contract ? Order::sequential : options.values;
-      partial.output[j] += sum_in_order(column, order);
+      if (options.key_after_key) {
+        for (const float one : column) partial.output[j] += one;
+      } else {
+        partial.output[j] += sum_in_order(column, order);
+      }
       if (mistake == Mistake::half_accumulator) partial.output[j] = to_half(partial.output[j]);
     }
   }

@@ -49,6 +49,7 @@ struct ReferenceOptions {
   std::size_t nwg = 1;
   Order dot = Order::contract;
   Order values = Order::contract;  // within a chunk
+  bool key_after_key = false;      // each is added to the output and the denominator, and no sum of the chunk is made before
   bool chunks_backwards = false;
   int exp_steps = 0;  // every exp(x), x != 0, lands this many floats off, up or down by the last bit of x
   Mistake mistake = Mistake::none;
