@@ -266,7 +266,7 @@ void add_compare(CLI::App& app, Action& action) {
   command->add_option("--family", options->common.family, "What a lone .metal file implements")->type_name("NAME");
   add_lone(*command, options->common);
   command->add_option("--variants", options->common.variants, "Directory to look for variants in")->type_name("DIR");
-  command->add_option("--seed", options->common.seed, "Added to the seeds of the suite's cases")->type_name("N");
+  command->add_option("--seed", options->common.seed, "Added to the seeds of the suite's cases")->type_name("N")->check(whole_number());
   add_execution(*command, options->common);
   command->remove_option(command->get_option("--fixture"));
   command->add_option("--jobs", options->common.jobs, "Cases at a time; default: one per core")
@@ -280,7 +280,7 @@ void add_compare(CLI::App& app, Action& action) {
   assay compare tq4_v1 mine/tq4 --suite smoke
   assay compare old.metal new.metal --family tq4 --json compare.json
   assay compare tqhb_v1 tqhb_v2 'tqhb_v1/d256/*'
-  assay compare fwht_v1 fwht_v2 --same-bits           a change that is to change nothing
+  assay compare tq4_v1 mine.metal --same-bits         a change that is to change nothing
 
 exit status
   0 no case broke: none fails with NEW that passed with OLD; 1 some did (with --same-bits: or any bit differs); 2, 3, 4, 130 as ever)");

@@ -143,7 +143,7 @@ void add_dispatch(CLI::App& app, Action& action) {
   command->footer(R"(examples
   assay dispatch tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay dispatch tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --json
-  assay dispatch fwht/d256/h5/premult/gauss/s7 --kernel mine.metal)");
+  assay dispatch fwht/d256/h5/premult/gauss/s7 --kernel mine.metal --family fwht)");
   command->callback([options, &action] { action = [options] { return dispatch(*options); }; });
 }
 

@@ -55,10 +55,7 @@ void add_history(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("history", "The recorded runs, or what they said of some cases");
   command->add_option("CASE", options->words, "Case name, or glob over recorded names");
   command->add_option("--ledger", options->ledger, "The ledger to read; default: your own")->type_name("FILE");
-  command->add_option("--last", options->last, "How many runs to look back")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  command->add_option("--last", options->last, "How many runs to look back")->type_name("N")->check(whole_number(1))->capture_default_str();
   command->footer(R"(examples
   assay history
   assay history 'tq4_v1/*/nwg16/*' --last 5

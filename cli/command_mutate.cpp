@@ -195,8 +195,8 @@ void add_mutate(CLI::App& app, Action& action) {
       ->take_all()
       ->allow_extra_args(false);
   command->add_option("--suite", options->suite, "Cases to judge by")->type_name("SUITE")->capture_default_str();
-  command->add_option("--max", options->max, "Try no more than N mutants, picked by --seed")->type_name("N")->check(CLI::PositiveNumber);
-  command->add_option("--seed", options->seed, "Of the sample that --max takes")->type_name("N");
+  command->add_option("--max", options->max, "Try no more than N mutants, picked by --seed")->type_name("N")->check(whole_number(1));
+  command->add_option("--seed", options->seed, "Of the sample that --max takes")->type_name("N")->check(whole_number());
   command->add_option("--mutant", options->ids, "Try this mutant (operator:line:column:number); may be repeated")->type_name("ID");
   command->add_option("--timeout", options->timeout, "Seconds per case, at least; ten times the original's slowest case if that is longer")
       ->type_name("SECONDS")
@@ -232,7 +232,7 @@ void add_mutate(CLI::App& app, Action& action) {
       "  assay mutate reduce_v1                                        all mutants, by the gate and under the policy checked\n"
       "  assay mutate tq4_v1 --max 150 --markdown tq4.md               a sample, and a record to keep\n"
       "  assay mutate mine.metal --family tq4 --budget 30              half an hour; the same again goes on\n"
-      "  assay mutate tq4_v1 --mutant drop_barrier:160:9:1 --policies checked\n\n"
+      "  assay mutate tqhb_v2 --mutant drop_barrier:318:9:1 --policies checked\n\n"
       "score = killed / (killed + survived); equivalent and stillborn mutants do not count. Mutants that no test can tell from the\n"
       "original stand with the reason in equivalent.toml beside the source (grammar: kernels/equivalent_mutants.h).\n\n"
       "policies: only a verdict that is no pass kills. Shadow judges values as native does, and fails no case for its logic alone, so that "

@@ -139,7 +139,7 @@ void add_quality(CLI::App& app, Action& action) {
   command->add_option("--head-dim", options->head_dims, "Only these head dimensions: 256, 512")->check(CLI::IsMember({256, 512}));
   command->add_option("--fixture", options->fixtures, "Only these fixtures (assay list); default: all that have unquantised rows");
   command->add_option("--kv-len", options->kv_len, "Positions in the cache")->capture_default_str()->check(CLI::Range(1, 65536));
-  command->add_option("--seed", options->seed, "Seed of the fixtures")->capture_default_str();
+  command->add_option("--seed", options->seed, "Seed of the fixtures")->check(whole_number())->capture_default_str();
   command->add_flag("--json", options->json, "Print one JSON document in place of the tables");
   command->footer(R"(examples
   assay quality                                      every codebook and fixture

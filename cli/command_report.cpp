@@ -94,7 +94,7 @@ void add_report(CLI::App& app, Action& action) {
       "report",
       "Render a recorded run: what did not pass, and the largest error/bound and median bound/magnitude per fixture and axis value");
   command->add_option("--ledger", options->ledger, "The ledger to read; default: your own")->type_name("FILE");
-  command->add_option("--run", options->run, "Number of the run; default: the newest")->type_name("N")->check(CLI::PositiveNumber);
+  command->add_option("--run", options->run, "Number of the run; default: the newest")->type_name("N")->check(whole_number(1));
   command
       ->add_option("--format", options->format,
                    "text, junit, html (one page, no network), markdown (for a pull request) or json (docs/report.schema.json)")

@@ -124,7 +124,7 @@ void add_gate(CLI::App& app, Action& action) {
   add_recording(*command, *options);
   command->footer(R"(examples
   assay gate                                       every variant, as CI does
-  assay gate --family bf16_vec bf16_prefill        two families
+  assay gate --family bf16_vec                     one family
   assay gate --junit gate.xml --html gate.html     reports that CI systems and people read
   assay gate --policy checked --fail-fast          races, bounds and reads of unset memory; end at the first
   assay gate --resume                              only what an interrupted run left

@@ -82,6 +82,9 @@ int main(int argc, char** argv) {
     return fail(assay::cli::kExitUsage, "", error);
   } catch (const std::invalid_argument& error) {
     return fail(assay::cli::kExitUsage, "", error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    // A path that was given: a loop of links, a folder that may not be read.
+    return fail(assay::cli::kExitUsage, "", error);
   } catch (const std::system_error& error) {
     // fmt throws one as soon as a write fails.
     if (std::ferror(stdout) != 0) return finish_output(assay::cli::kExitUsage);

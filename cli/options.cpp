@@ -3,8 +3,21 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <limits>
+#include <system_error>
 
 namespace assay::cli {
+
+CLI::Validator whole_number(std::uint64_t least) {
+  const auto refusal = [least](std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value >= least) return {};
+    return fmt::format("'{}' is no whole number from {} to {}", text, least, std::numeric_limits<std::uint64_t>::max());
+  };
+  return {refusal, ""};
+}
 
 void add_selection(CLI::App& command, Options& options) {
   command.add_option("--family", options.family, "Only variants of this family; what a lone --kernel file implements")->type_name("NAME");
@@ -12,7 +25,7 @@ void add_selection(CLI::App& command, Options& options) {
       ->type_name("FILE|DIR");
   add_lone(command, options);
   command.add_option("--variants", options.variants, "Directory to look for variants in")->type_name("DIR");
-  command.add_option("--seed", options.seed, "Added to the seeds of the suites' cases")->type_name("N");
+  command.add_option("--seed", options.seed, "Added to the seeds of the suites' cases")->type_name("N")->check(whole_number());
   command
       .add_option("--shard", options.shard, "Only one of several parts of the selection; default: GTEST_SHARD_INDEX of GTEST_TOTAL_SHARDS")
       ->type_name("I/N");

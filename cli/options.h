@@ -9,7 +9,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace assay::cli {
 
@@ -56,6 +57,10 @@ void add_running(CLI::App& command, Options& options);
 void add_recording(CLI::App& command, Options& options);
 // Files that tell of the run: --junit, --html.
 void add_reports(CLI::App& command, Options& options);
+
+// Decimal digits of a number from `least` to 2^64 - 1. Left to itself, CLI11 takes -1 for the largest and says ranges in digits of a
+// double.
+[[nodiscard]] CLI::Validator whole_number(std::uint64_t least = 0);
 
 // "assay 0.1.0, built by Clang 19.1.7 without assertions": what --version prints.
 [[nodiscard]] std::string version_text();

@@ -5,6 +5,7 @@
 #   share/assay          headers that kernels see, our variants, the corpus of fixtures
 #   lib/<arch>           libassay_metal.a, libassay_kernels.a: the encoder interface, the simulator, launch code
 #   lib/<arch>/cmake     find_package(assay): assay::assay (the command), assay::metal, assay::kernels, assay_add_gate()
+#   share/doc/assay      what --help and messages refer to: README, docs with the report's schema, READMEs of metal and oracles
 #   include/assay        headers of the libraries, included as here: "metal/encoder.h"
 
 include(GNUInstallDirs)
@@ -25,6 +26,11 @@ install(TARGETS assay_lockstep LIBRARY DESTINATION lib/assay)
 install(DIRECTORY metal/shader/ DESTINATION share/assay/shader PATTERN "*.py" EXCLUDE)
 install(DIRECTORY kernels/variants/ DESTINATION share/assay/variants)
 install(DIRECTORY fixtures/corpus/ DESTINATION share/assay/corpus FILES_MATCHING PATTERN "*.h5")
+
+install(FILES README.md CHANGELOG.md DESTINATION share/doc/assay)
+install(DIRECTORY docs DESTINATION share/doc/assay)
+install(FILES metal/README.md DESTINATION share/doc/assay/metal)
+install(FILES oracles/README.md DESTINATION share/doc/assay/oracles)
 
 install(DIRECTORY metal kernels DESTINATION include/assay FILES_MATCHING PATTERN "*.h"
   PATTERN shader EXCLUDE PATTERN pass EXCLUDE PATTERN variants EXCLUDE)

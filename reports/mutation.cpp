@@ -19,12 +19,14 @@ using harness::Tally;
 
 double percent(const Tally& tally) { return 100.0 * tally.score(); }
 
+std::string score_of(const Tally& tally) { return tally.killed + tally.survived == 0 ? "-" : fmt::format("{:.1f} %", percent(tally)); }
+
 std::string headline(const MutationRun& run, const MutationScore& score) {
   const Tally& tally = score.tally;
   const std::string of_all = run.all_mutants == tally.total() ? std::string() : fmt::format(" (a sample of {})", run.all_mutants);
-  return fmt::format("{} mutants{} of {}: {} killed, {} survived, {} equivalent, {} stillborn{}; score {:.1f} %", tally.total(), of_all,
+  return fmt::format("{} mutants{} of {}: {} killed, {} survived, {} equivalent, {} stillborn{}; score {}", tally.total(), of_all,
                      run.variant, tally.killed, tally.survived, tally.equivalent, tally.stillborn,
-                     tally.unjudged == 0 ? std::string() : fmt::format(", {} not judged", tally.unjudged), percent(tally));
+                     tally.unjudged == 0 ? std::string() : fmt::format(", {} not judged", tally.unjudged), score_of(tally));
 }
 
 std::string killers(const MutationScore& score) {
@@ -126,7 +128,7 @@ std::string mutation_text(const MutationRun& run, const Source& source, const Mu
     const auto found = score.by_operator.find(op);
     if (found == score.by_operator.end()) continue;
     const Tally& tally = found->second;
-    const std::string figure = tally.killed + tally.survived == 0 ? std::string("-") : fmt::format("{:.1f} %", percent(tally));
+    const std::string figure = score_of(tally);
     text += fmt::format("{:<15} {:>7} {:>9} {:>11} {:>10} {:>7}\n", op, tally.killed, tally.survived, tally.equivalent, tally.stillborn,
                         figure);
   }

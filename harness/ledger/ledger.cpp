@@ -105,6 +105,8 @@ Ledger Ledger::open(const fs::path& file) {
 
 Ledger Ledger::open_existing(const fs::path& file) {
   if (!fs::exists(file)) throw LedgerError(fmt::format("there is no ledger {}", file.string()));
+  if (!fs::is_regular_file(file)) throw LedgerError(fmt::format("{} is no file that a ledger could be", file.string()));
+  if (fs::file_size(file) == 0) throw LedgerError(fmt::format("{} is empty, and no ledger", file.string()));
   auto store = std::make_unique<Store>(file, Database::Mode::read_only);
   store->prepare_to_read();
   return Ledger(std::move(store));

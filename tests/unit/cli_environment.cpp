@@ -1,6 +1,7 @@
 // The commands that tell what there is and whether the machine can run it; shards; output that cannot be written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/cli_command.h"
@@ -82,6 +84,33 @@ TEST(CliSeed, WithoutASuiteItIsRefused) {
   const Outcome outcome = run_assay("run fwht_v1/d256/h1/undo/gauss/s1 --seed 5");
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.output, HasSubstr("'fwht_v1/d256/h1/undo/gauss/s1' says its own seed"));
+}
+
+TEST(CliNumbers, ThatAreNoneAreNotTakenForOthers) {
+  for (const char* number : {"-1", "18446744073709551616", "1e3", "0x10", "1.0", "' 1'", "+1"}) {
+    const Outcome seed = run_assay(std::string("list smoke --family fwht --seed ") + number);
+    EXPECT_EQ(seed.status, 2) << number;
+    EXPECT_THAT(seed.output, HasSubstr("is no whole number from 0 to 18446744073709551615"));
+  }
+  EXPECT_EQ(run_assay("list smoke --family fwht --seed 18446744073709551615").status, 0);
+  const Outcome run = run_assay("report --run 0");
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.output, HasSubstr("'0' is no whole number from 1 to "));
+}
+
+TEST(CliLedgerFile, WhatIsNoFileIsNotWaitedFor) {
+  const TemporaryFolder folder;
+  const std::filesystem::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::filesystem::path empty = folder.path() / "empty.sqlite";
+  std::ofstream{empty};
+  for (const auto& [file, says] : {std::pair<std::string, std::string>{pipe.string(), "is no file that a ledger could be"},
+                                   {folder.path().string(), "is no file that a ledger could be"},
+                                   {empty.string(), "is empty, and no ledger"}}) {
+    const Outcome outcome = run_assay("report --ledger " + file);
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_THAT(outcome.output, AllOf(HasSubstr(file), HasSubstr(says)));
+  }
 }
 
 TEST(CliSupport, ShowsLimitsAndFunctions) {
