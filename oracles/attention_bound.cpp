@@ -20,8 +20,9 @@ double dequantise_roundings(const DecodeShape& shape, const TurboQuantCache& cac
 // Roundings to a storage format of which one is allowed to be wrong: eight of them are still a result, more is one that drowns.
 constexpr double kStorageCap = 8.0;
 
-// Roundings that a sum in one piece is allowed: 2^-11 of its magnitude. A bound above 1e-3 of it would tell nothing.
-constexpr double kLongestSum = 8192.0;
+// Roundings that a sum in one piece is allowed: 2^-12 of its magnitude above the fraction bar, and as much below. Twice that is half of
+// where a bound tells nothing any more.
+constexpr double kLongestSum = 4096.0;
 
 bool is_weaker(const OutputFormat& format) { return format.significant_bits < float_format().significant_bits; }
 
