@@ -243,7 +243,7 @@ constexpr Twin kTwins[] = {
      "the denominator is rounded to half",
      "S = S * ms + simd_sum(vs);",
      "S = float(half(S * ms + simd_sum(vs)));",
-     {"d256/h1x1/kv777c777/ring0/nomask/nwg1/gauss/s17"},
+     {"d256/h16x16/kv33c33/ring0/nomask/nwg1/gauss/s17"},
      {"d256/h1x1/kv1c1/ring0/nomask/nwg1/gauss/s17"}},
 
     // What is written.
