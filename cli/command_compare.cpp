@@ -280,7 +280,7 @@ void add_compare(CLI::App& app, Action& action) {
   assay compare tq4_v1 mine/tq4 --suite smoke
   assay compare old.metal new.metal --family tq4 --json compare.json
   assay compare tqhb_v1 tqhb_v2 'tqhb_v1/d256/*'
-  assay compare tq4_v1 mine.metal --same-bits         a change that is to change nothing
+  assay compare tq4_v1 mine.metal --family tq4 --same-bits    a change that is to change nothing
 
 exit status
   0 no case broke: none fails with NEW that passed with OLD; 1 some did (with --same-bits: or any bit differs); 2, 3, 4, 130 as ever)");
