@@ -50,9 +50,12 @@ std::string lines_text(const Explanation& explanation) {
                         line.rounding.largest_relative, line.rounding.operations, line.rounding.what, place_text(line.rounding.place), "",
                         line.text);
   }
+  if (explanation.conversions != 0.0)
+    text += fmt::format("  {:>6.1f}%  {:>10}  what no line does of the contract's own conversions\n",
+                        100.0 * explanation.missing_conversions_share, "");
   text +=
-      "  share: of the squared distance between values and shadows; all lines together have 100 %, and one that undoes what others\n"
-      "  did is below 0. largest: the largest relative error of a single operation.\n";
+      "  share: of the squared rounding error; all lines together have 100 %, and one that undoes what others did is below 0. What a\n"
+      "  line does of the contract's own conversions is left out of it. largest: the largest relative error of a single operation.\n";
   if (explanation.lines_left_out != 0) {
     text += fmt::format("  {} further lines round as well and were not tried: {:.1f} % is left to them\n", explanation.lines_left_out,
                         100.0 * explanation.share_left_out);
@@ -62,10 +65,10 @@ std::string lines_text(const Explanation& explanation) {
 
 std::string means_text(const Explanation& explanation) {
   std::string text = "\nroot mean square over the elements, in units of their bounds\n";
-  text += fmt::format("  {:>10.3g}  rounding: value - shadow\n", explanation.rounding);
+  text += fmt::format("  {:>10.3g}  rounding: value - shadow{}\n", explanation.rounding,
+                      explanation.conversions == 0.0 ? "" : ", without the contract's own conversions");
   if (explanation.conversions != 0.0)
-    text += fmt::format("  {:>10.3g}    what the contract's own conversions do to what is expected, which is no error\n",
-                        explanation.conversions);
+    text += fmt::format("  {:>10.3g}    these conversions, which are no error\n", explanation.conversions);
   text += fmt::format("  {:>10.3g}  logic: shadow - unconverted\n", explanation.logic);
   if (explanation.not_finite != 0) text += fmt::format("  without {} elements that are not finite\n", explanation.not_finite);
   return text;
@@ -137,6 +140,13 @@ std::string conclusion_of(const Explanation& explanation) {
     const bool rounds_too = is_wrong && worst != nullptr && !worst->is_mostly_logic();
     return mistake + (rounds_too ? fmt::format("; and it rounds too much: the worst element, {}, is mostly rounding", worst->index) : "");
   }
+  constexpr double kMostOfTheError = 0.5;
+  if (is_wrong && explanation.missing_conversions_share > kMostOfTheError) {
+    return fmt::format(
+        "what the kernel computes is right, but it leaves out a rounding that the contract makes (docs/CONTRACTS.md): element {} is off "
+        "by {:.3g} of its bound, and {:.0f} % of the squared error is what the contract's own conversions would have done",
+        split.max_rounding_index, split.max_rounding_ratio, 100.0 * explanation.missing_conversions_share);
+  }
   if (is_wrong) {
     return fmt::format(
         "what the kernel computes is right, but it rounds too much: element {} by {:.3g} of its bound, where without any "
@@ -179,6 +189,7 @@ std::string explanation_json(const Explanation& explanation) {
                             {"not_finite", explanation.not_finite}};
   json["lines"] = Json::array();
   for (const LineContribution& line : explanation.lines) json["lines"].push_back(json_of(line));
+  json["missing_conversions_share"] = explanation.missing_conversions_share;
   json["lines_left_out"] = explanation.lines_left_out;
   json["share_left_out"] = explanation.share_left_out;
   json["large_error"] = explanation.large_error;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "harness/run/execute_once.h"
@@ -92,26 +93,42 @@ std::vector<metal::LineRounding> lines_to_try(std::vector<metal::LineRounding> r
   return chosen;
 }
 
-Contribution contribution_of(const std::vector<double>& moved, const std::vector<double>& plain, const std::vector<double>& error,
-                             const std::vector<double>& bounds) {
-  double squares = 0;
-  double products = 0;
-  double error_squares = 0;
+Contribution contribution_of(const std::vector<double>& moved, const Outputs& outputs) {
+  const auto& [plain, error, conversions, bounds] = outputs;
+  double dd = 0, dc = 0, de = 0, cc = 0, ce = 0, ee = 0;
   std::size_t count = 0;
   bool is_lost = false;
   for (std::size_t i = 0; i < plain.size(); ++i) {
     is_lost = is_lost || (std::isfinite(plain[i]) && !std::isfinite(moved[i]));
     const double d = (moved[i] - plain[i]) / bounds[i];
+    const double c = conversions[i] / bounds[i];
     const double e = error[i] / bounds[i];
-    if (!std::isfinite(d) || !std::isfinite(e)) continue;
-    squares += d * d;
-    products += d * e;
-    error_squares += e * e;
+    if (!std::isfinite(d) || !std::isfinite(c) || !std::isfinite(e)) continue;
+    dd += d * d;
+    dc += d * c;
+    de += d * e;
+    cc += c * c;
+    ce += c * e;
+    ee += e * e;
     ++count;
   }
-  const double finite = count == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(count));
+  const double times = cc > 0.0 ? dc / cc : 0.0;
+  const double finite = count == 0 ? 0.0 : std::sqrt(std::max(0.0, dd - times * dc) / static_cast<double>(count));
   return {.root_mean_square = is_lost ? std::numeric_limits<double>::infinity() : finite,
-          .share = error_squares > 0.0 ? products / error_squares : 0.0};
+          .share = ee > 0.0 ? (de - times * ce) / ee : 0.0,
+          .conversions = times};
+}
+
+double share_of_conversions(double times, const Outputs& outputs) {
+  double ce = 0, ee = 0;
+  for (std::size_t i = 0; i < outputs.error.size(); ++i) {
+    const double c = outputs.conversions[i] / outputs.bounds[i];
+    const double e = outputs.error[i] / outputs.bounds[i];
+    if (!std::isfinite(c) || !std::isfinite(e)) continue;
+    ce += c * e;
+    ee += e * e;
+  }
+  return ee > 0.0 ? times * ce / ee : 0.0;
 }
 
 Explanation explain_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options, const ExplainOptions& asked) {
@@ -132,31 +149,43 @@ Explanation explain_case(const PreparedVariant& prepared, const Case& about, con
 
   const ShadowedOutput& output = *plain.shadowed;
   const auto mean = [&](double (*part)(const SplitElement&)) { return root_mean_square(output, part, explanation.not_finite); };
-  explanation.rounding = mean([](const SplitElement& element) { return element.actual - element.shadow; });
+  explanation.rounding = mean([](const SplitElement& element) { return element.rounding(); });
   explanation.conversions = mean([](const SplitElement& element) { return element.conversions(); });
   explanation.logic = mean([](const SplitElement& element) { return element.logic(); });
 
+  Outputs outputs{.plain = output.shadows,
+                  .error = {},
+                  .conversions = difference(output.expected.value, output.exact.value),
+                  .bounds = output.expected.bound};
+  outputs.error = difference(difference(output.values, output.shadows), outputs.conversions);
   // Elements without a split say nothing about lines.
-  std::vector<double> error = difference(output.values, output.shadows);
   for (std::size_t i = 0; i < output.is_discrete.size(); ++i) {
-    if (output.is_discrete[i]) error[i] = std::numeric_limits<double>::quiet_NaN();
+    if (output.is_discrete[i]) outputs.error[i] = std::numeric_limits<double>::quiet_NaN();
   }
   const auto rounds = [](const metal::LineRounding& line) { return line.largest_relative > 0.0; };
   const auto rounding_lines = static_cast<std::size_t>(std::ranges::count_if(plain.roundings, rounds));
   SourceText source(prepared.variant.source);
+  double conversions_made = 0;
   for (metal::LineRounding& line : lines_to_try(std::move(plain.roundings), asked.most_lines)) {
     running.rounded_line = line.place;
     const Outcome rounded = execute_once(prepared, about, running, schedule, kept);
     if (!rounded.shadowed) continue;
-    const Contribution part = contribution_of(rounded.shadowed->shadows, output.shadows, error, output.expected.bound);
+    const Contribution part = contribution_of(rounded.shadowed->shadows, outputs);
+    conversions_made += part.conversions;
     std::string text = source.line(line.place);
     explanation.lines.push_back({std::move(line), std::move(text), part.root_mean_square, part.share});
   }
   std::ranges::sort(explanation.lines, [](const LineContribution& a, const LineContribution& b) {
-    return a.contribution != b.contribution ? a.contribution > b.contribution : a.rounding.place.line < b.rounding.place.line;
+    // A line that alone overflows outweighs every other. Without any error, all shares are 0.
+    const auto weight = [](const LineContribution& line) {
+      return std::tuple(std::isinf(line.contribution), std::abs(line.share), line.contribution);
+    };
+    return weight(a) != weight(b) ? weight(a) > weight(b) : a.rounding.place.line < b.rounding.place.line;
   });
   explanation.lines_left_out = rounding_lines - explanation.lines.size();
-  explanation.share_left_out = explanation.lines.empty() ? 0.0 : 1.0;
+  if (explanation.lines.empty()) return explanation;
+  explanation.missing_conversions_share = share_of_conversions(conversions_made - 1.0, outputs);
+  explanation.share_left_out = 1.0 - explanation.missing_conversions_share;
   for (const LineContribution& line : explanation.lines) explanation.share_left_out -= line.share;
   return explanation;
 }

@@ -13,14 +13,16 @@
 
 namespace assay::harness {
 
-// What one source line contributes to value - shadow, which is all that rounding did.
+// What one source line contributes to the rounding error of a case (harness/judge/split.h), as far as it does not make the contract's own
+// conversions: of what elements move by if this line alone rounds, the part along these is taken out.
 struct LineContribution {
   metal::LineRounding rounding;
   std::string text;  // of the line, without the blanks around it; empty if the file cannot be read
-  // Root mean square over output elements of what they move by if this line alone rounds, in units of their bounds.
+  // Root mean square over output elements of that, in units of their bounds.
   double contribution = 0;
-  // Of the squared rounding error: with d what elements move by and e = value - shadow, in units of their bounds, sum d e / sum e^2. To
-  // first order e is the sum of all lines' d, so that the shares of all lines add up to 1; a line that undoes what others did is negative.
+  // Of the squared rounding error: with d that and e the rounding error, in units of the bounds, sum d e / sum e^2. To first order e is the
+  // sum of all lines' d and of the conversions that no line makes, so that their shares add up to 1; a line that undoes what others did is
+  // negative.
   double share = 0;
 };
 
@@ -29,14 +31,16 @@ struct Explanation {
   double large_error = 0;
 
   // Root mean squares over the elements that have a split, in units of their bounds.
-  double rounding = 0;         // value - shadow
-  double conversions = 0;      // what the contract's own conversions make of the exact result: in `rounding`, and no error
+  double rounding = 0;         // (value - shadow) - conversions
+  double conversions = 0;      // what the contract's own conversions make of the exact result, which is no error
   double logic = 0;            // shadow - exact result
   std::size_t not_finite = 0;  // elements left out of these because value or shadow is not finite
 
-  std::vector<LineContribution> lines;  // the largest contribution first
-  std::size_t lines_left_out = 0;       // that round something too, and were not tried
-  double share_left_out = 0;            // what the shares of the lines that were tried leave
+  std::vector<LineContribution> lines;  // the largest share first
+  // Of the squared rounding error, as a line's share: what no line that was tried does of the contract's own conversions.
+  double missing_conversions_share = 0;
+  std::size_t lines_left_out = 0;  // that round something too, and were not tried
+  double share_left_out = 0;       // what these shares leave
 
   std::optional<metal::ErrorBirth> birth;
 };
@@ -50,15 +54,27 @@ struct ExplainOptions {
 // and the one with the largest sum of relative errors (an accumulator). A line that rounds nothing is never one of them.
 [[nodiscard]] std::vector<metal::LineRounding> lines_to_try(std::vector<metal::LineRounding> roundings, std::size_t most);
 
-// Root mean square of what `moved` is away from `plain`, and its share in `error`, all in units of `bounds`; elements where anything
-// is not finite, or no error is allowed, count as nothing; but a line that alone makes an infinity or a NaN of an element, by an overflow,
-// has no finite mean.
+// What a line does, element by element: where all is rounding in units of the bounds. Elements where anything is not finite, or no error is
+// allowed, count as nothing.
+struct Outputs {
+  std::vector<double> plain;        // without any rounding
+  std::vector<double> error;        // the rounding error
+  std::vector<double> conversions;  // what the contract's own conversions do
+  std::vector<double> bounds;
+};
+
+// Root mean square of what `moved` is away from `plain` and its share in `error`, both without what is along `conversions`, and how often
+// these are in it: 1 for the line that makes them. A line that alone makes an infinity or a NaN of an element, by an overflow, has no
+// finite mean.
 struct Contribution {
   double root_mean_square = 0;
   double share = 0;
+  double conversions = 0;
 };
-[[nodiscard]] Contribution contribution_of(const std::vector<double>& moved, const std::vector<double>& plain,
-                                           const std::vector<double>& error, const std::vector<double>& bounds);
+[[nodiscard]] Contribution contribution_of(const std::vector<double>& moved, const Outputs& outputs);
+
+// The share in `error` of so many times the conversions.
+[[nodiscard]] double share_of_conversions(double times, const Outputs& outputs);
 
 // Runs the case under the policy `shadow`, under the first of options.schedules (forward if there is none), and again for each line
 // that is tried. In this process: have the case run in one of its own first (run_cases), where a kernel can do no harm. Whatever goes wrong

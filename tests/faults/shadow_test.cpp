@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 #include <span>
 #include <string>
@@ -122,10 +123,36 @@ TEST(Explain, NamesAHalfAccumulatorThatFailsAndFindsNoFaultWithTheLogic) {
   ASSERT_TRUE(explanation.verdict.split);
   EXPECT_EQ(explanation.verdict.split->above_bound, 0U) << explanation.verdict.reason;
   EXPECT_THAT(reports::conclusion_of(explanation), HasSubstr("what the kernel computes is right, but it rounds too much"));
-  const auto named = std::ranges::find_if(
-      explanation.lines, [](const harness::LineContribution& line) { return line.text.find("half4(") != std::string::npos; });
-  ASSERT_NE(named, explanation.lines.end()) << explanation_text(explanation);
-  EXPECT_LE(named - explanation.lines.begin(), 1) << "beside the contract's own rounding of q: " << explanation_text(explanation);
+  expect_named(explanation, "half4(so4", 0.5);
+}
+
+// More exact than its contract, and therefore wrong (docs/CONTRACTS.md).
+TEST(Explain, SaysOfAQueryInFloatThatARoundingIsMissing) {
+  const Twin twin = {"query_in_float",
+                     "the query is not rounded to half",
+                     "mq[i] = float4(sq4[lane + SIMD_WIDTH * i]);",
+                     "mq[i] = q4[lane + SIMD_WIDTH * i];",
+                     {},
+                     {}};
+  const TwinVariant variant("tq4_v1", twin);
+  const harness::Case about = variant.parse("d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s16", {});
+  const harness::Workbench workbench = variant.prepare({about});
+  const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});
+  EXPECT_EQ(to_string(explanation.verdict.status), "failed");
+  EXPECT_GT(explanation.missing_conversions_share, 0.9) << explanation_text(explanation);
+  EXPECT_THAT(reports::conclusion_of(explanation), HasSubstr("it leaves out a rounding that the contract makes"));
+}
+
+TEST(Explain, RanksNoRoundingThatTheContractAsksFor) {
+  const TwinVariant variant("tq4_v1", untouched());
+  const harness::Case about = variant.parse("d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s16", {});
+  const harness::Workbench workbench = variant.prepare({about});
+  const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});
+  EXPECT_EQ(to_string(explanation.verdict.status), "passed");
+  for (const harness::LineContribution& line : explanation.lines) {
+    EXPECT_LT(std::abs(line.share), 1.0) << explanation_text(explanation);
+    if (line.text.find("half4(q4") != std::string::npos) EXPECT_LT(std::abs(line.share), 0.05) << explanation_text(explanation);
+  }
 }
 
 // Every variant on one case: bits, verdict and logic of a kernel that is right.

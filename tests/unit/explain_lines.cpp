@@ -48,10 +48,9 @@ TEST(ContributionOf, SharesOfLinesThatMakeTheErrorTogetherAddUp) {
   const std::vector<double> plain = {1, 2, 3};
   const std::vector<double> first = {1.5, 2, 2.75};  // by 0.5, 0, -0.25
   const std::vector<double> second = {1, 2.5, 3.5};  // by 0, 0.5, 0.5
-  const std::vector<double> error = {0.5, 0.5, 0.25};
-  const std::vector<double> bounds = {0.5, 0.5, 0.25};
-  const harness::Contribution a = harness::contribution_of(first, plain, error, bounds);
-  const harness::Contribution b = harness::contribution_of(second, plain, error, bounds);
+  const harness::Outputs outputs{.plain = plain, .error = {0.5, 0.5, 0.25}, .conversions = {0, 0, 0}, .bounds = {0.5, 0.5, 0.25}};
+  const harness::Contribution a = harness::contribution_of(first, outputs);
+  const harness::Contribution b = harness::contribution_of(second, outputs);
   EXPECT_DOUBLE_EQ(a.root_mean_square, std::sqrt(2.0 / 3.0));
   EXPECT_DOUBLE_EQ(b.root_mean_square, std::sqrt(5.0 / 3.0));
   EXPECT_DOUBLE_EQ(a.share, 0.0) << "it moves one element as the error does and one against it";
@@ -60,15 +59,35 @@ TEST(ContributionOf, SharesOfLinesThatMakeTheErrorTogetherAddUp) {
 
 TEST(ContributionOf, ElementsWithoutASplitOrABoundCountAsNothing) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const harness::Contribution part = harness::contribution_of({1.5, nan, 5, 3}, {1, nan, 2, 3}, {0.5, 1, 1, nan}, {0.5, 1, 0, 1});
+  const harness::Contribution part = harness::contribution_of(
+      {1.5, nan, 5, 3}, {.plain = {1, nan, 2, 3}, .error = {0.5, 1, 1, nan}, .conversions = {0, 0, 0, 0}, .bounds = {0.5, 1, 0, 1}});
   EXPECT_DOUBLE_EQ(part.root_mean_square, 1.0);
   EXPECT_DOUBLE_EQ(part.share, 1.0);
-  EXPECT_EQ(harness::contribution_of({1}, {1}, {0}, {1}).share, 0.0) << "nothing is rounded at all";
+  EXPECT_EQ(harness::contribution_of({1}, {.plain = {1}, .error = {0}, .conversions = {0}, .bounds = {1}}).share, 0.0)
+      << "nothing is rounded at all";
+}
+
+TEST(ContributionOf, ALineThatMakesTheContractsConversionsHasOnlyWhatIsLeft) {
+  // Two lines round: one as the contract does, by 8, and by 1 too much on the second element; the other by 0.5 on the first.
+  const harness::Outputs outputs{.plain = {0, 0}, .error = {0.5, 1}, .conversions = {8, 0}, .bounds = {1, 1}};
+  const harness::Contribution contract = harness::contribution_of({8, 1}, outputs);
+  const harness::Contribution other = harness::contribution_of({0.5, 0}, outputs);
+  EXPECT_DOUBLE_EQ(contract.conversions, 1.0);
+  EXPECT_DOUBLE_EQ(contract.root_mean_square, std::sqrt(0.5)) << "1 on one of two elements";
+  EXPECT_DOUBLE_EQ(contract.share, 0.8);
+  EXPECT_DOUBLE_EQ(contract.share + other.share + harness::share_of_conversions(contract.conversions + other.conversions - 1, outputs),
+                   1.0);
+}
+
+TEST(ContributionOf, AConversionThatNoLineMakesHasTheErrorToItself) {
+  const harness::Outputs outputs{.plain = {0, 0}, .error = {-8, 4}, .conversions = {8, -4}, .bounds = {1, 1}};
+  EXPECT_DOUBLE_EQ(harness::share_of_conversions(-1.0, outputs), 1.0);
 }
 
 TEST(ContributionOf, ALineThatOverflowsOutweighsEveryOther) {
   const double infinity = std::numeric_limits<double>::infinity();
-  const harness::Contribution part = harness::contribution_of({infinity, 2.5}, {1, 2}, {infinity, 0.5}, {1, 1});
+  const harness::Contribution part =
+      harness::contribution_of({infinity, 2.5}, {.plain = {1, 2}, .error = {infinity, 0.5}, .conversions = {0, 0}, .bounds = {1, 1}});
   EXPECT_EQ(part.root_mean_square, infinity);
   EXPECT_DOUBLE_EQ(part.share, 1.0) << "over the elements that are finite";
 }
@@ -107,6 +126,14 @@ TEST(ExplanationConclusion, TellsTooMuchRoundingAndNoMistakeApart) {
   EXPECT_THAT(conclusion_of(explanation(8.0, 0.0625)),
               HasSubstr("what the kernel computes is right, but it rounds too much: element 3 by 32"));
   EXPECT_THAT(conclusion_of(explanation(0.0625, 0.0625)), HasSubstr("nothing is wrong with the numbers"));
+}
+
+TEST(ExplanationConclusion, SaysThatARoundingOfTheContractIsMissing) {
+  Explanation exact = explanation(8.0, 0.0625);
+  exact.missing_conversions_share = 0.97;
+  EXPECT_THAT(conclusion_of(exact),
+              HasSubstr("it leaves out a rounding that the contract makes (docs/CONTRACTS.md): element 3 is off by 32"));
+  EXPECT_THAT(conclusion_of(exact), HasSubstr("97 % of the squared error"));
 }
 
 TEST(ExplanationConclusion, DoesNotTellLogicFromRoundingBehindLostShadows) {
