@@ -17,8 +17,8 @@ std::optional<std::string_view> Buffer::take_stray_write() {
   return side;
 }
 
-void Buffer::poison() {
-  memory_.poison();
+void Buffer::poison(std::uint32_t word) {
+  memory_.poison(word);
   host_has_written_ = false;
 }
 

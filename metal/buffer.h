@@ -55,8 +55,8 @@ class Buffer {
     return {reinterpret_cast<const T*>(memory_.data()), size_ / sizeof(T)};
   }
 
-  // Fills the whole buffer with kPoisonWord: nobody has written it then.
-  void poison();
+  // Fills the whole buffer with such a word: nobody has written it then.
+  void poison(std::uint32_t word = kPoisonWord);
 
   // Whether anybody on the host could have written, which is taken for the whole of it: contents were handed out to be changed.
   [[nodiscard]] bool host_has_written() const { return host_has_written_; }

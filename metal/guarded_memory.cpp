@@ -22,15 +22,15 @@ void fill(std::uint32_t word, std::byte* data, std::size_t first, std::size_t la
   for (; first < last; ++first) data[first] = byte_of(word, first);
 }
 
-bool is_poisoned(const std::byte* data, std::size_t first, std::size_t last) {
-  for (; first < last && first % sizeof kPoisonWord != 0; ++first) {
-    if (data[first] != byte_of(kPoisonWord, first)) return false;
+bool is_margin(const std::byte* data, std::size_t first, std::size_t last) {
+  for (; first < last && first % sizeof kMarginPoisonWord != 0; ++first) {
+    if (data[first] != byte_of(kMarginPoisonWord, first)) return false;
   }
-  for (; first + sizeof kPoisonWord <= last; first += sizeof kPoisonWord) {
-    if (std::memcmp(data + first, &kPoisonWord, sizeof kPoisonWord) != 0) return false;
+  for (; first + sizeof kMarginPoisonWord <= last; first += sizeof kMarginPoisonWord) {
+    if (std::memcmp(data + first, &kMarginPoisonWord, sizeof kMarginPoisonWord) != 0) return false;
   }
   for (; first < last; ++first) {
-    if (data[first] != byte_of(kPoisonWord, first)) return false;
+    if (data[first] != byte_of(kMarginPoisonWord, first)) return false;
   }
   return true;
 }
@@ -55,15 +55,15 @@ void GuardedMemory::poison(std::uint32_t word) { fill(word, data_, 0, size_); }
 
 std::optional<std::string_view> GuardedMemory::written_margin() const {
   const std::byte* first = mapping_ + kGuardBytes;
-  if (!is_poisoned(first, 0, static_cast<std::size_t>(data_ - first))) return "before";
-  if (!is_poisoned(data_, size_, round_up(size_, kAlignment))) return "behind";
+  if (!is_margin(first, 0, static_cast<std::size_t>(data_ - first))) return "before";
+  if (!is_margin(data_, size_, round_up(size_, kAlignment))) return "behind";
   return std::nullopt;
 }
 
 void GuardedMemory::poison_margins() {
   std::byte* first = mapping_ + kGuardBytes;
-  fill(kPoisonWord, first, 0, static_cast<std::size_t>(data_ - first));
-  fill(kPoisonWord, data_, size_, round_up(size_, kAlignment));
+  fill(kMarginPoisonWord, first, 0, static_cast<std::size_t>(data_ - first));
+  fill(kMarginPoisonWord, data_, size_, round_up(size_, kAlignment));
 }
 
 GuardedMemory::~GuardedMemory() { munmap(mapping_, mapped_bytes_); }

@@ -11,9 +11,11 @@ namespace assay::metal {
 // The 32-bit word that fresh device buffers are filled with: a quiet float NaN whose payload no arithmetic produces; each 16-bit half
 // (0x7fe5) is a NaN of half and a quiet NaN of bfloat as well.
 inline constexpr std::uint32_t kPoisonWord = 0x7fe57fe5u;
-// The same for fresh threadgroup memory and for what a faulty read gets. Another payload, so that an output that was given such a value
-// does not look as if it had never been written itself.
+// The same for what a kernel may read but never should: fresh threadgroup memory, gaps between the rows of an input, what a faulty read
+// gets. Arithmetic keeps a payload, so that with the same one an output made of such a value would look as if it had never been written.
 inline constexpr std::uint32_t kReadPoisonWord = 0x7fd57fd5u;
+// The same for margins: a third payload, so that a stray write of either of the others shows.
+inline constexpr std::uint32_t kMarginPoisonWord = 0x7fc57fc5u;
 
 // `size` bytes whose end (rounded up to 64 bytes) is the end of their last page. What is left of the pages on either side is the margin,
 // poisoned when made. Neither copyable nor movable.

@@ -89,7 +89,7 @@ kernels::Bf16VecParameters vec_parameters(const Case& about) {
   return {parameters_of(about, metal::ScalarType::float32), static_cast<std::uint32_t>(about.at("nsg"))};
 }
 
-// Poison in every 16 bits of it, which no arithmetic makes a bfloat of.
+// The poison of outputs in every 16 bits of it, which no arithmetic makes a bfloat of.
 constexpr auto kPoisonHalfWord = static_cast<std::uint16_t>(metal::kPoisonWord & 0xffffU);
 static_assert((metal::kPoisonWord >> 16U) == kPoisonHalfWord);
 

@@ -17,7 +17,7 @@ namespace {
 // Buffers are poisoned from their first byte on.
 bool is_poison(std::span<const std::byte> bytes, std::size_t first) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (bytes[i] != static_cast<std::byte>(metal::kPoisonWord >> ((first + i) % sizeof metal::kPoisonWord * 8))) return false;
+    if (bytes[i] != static_cast<std::byte>(metal::kReadPoisonWord >> ((first + i) % sizeof metal::kReadPoisonWord * 8))) return false;
   }
   return true;
 }
@@ -58,6 +58,7 @@ StridedBuffer::StridedBuffer(std::span<const std::byte> rows, const StridedLayou
     throw std::invalid_argument(fmt::format("{}: {} bytes of rows, the layout has {}", label, rows.size(), needed));
   buffer_ = layout.is_sparse ? metal::Buffer::sparse(layout.size(), std::move(label))
                              : std::make_unique<metal::Buffer>(layout.size(), std::move(label));
+  if (!layout.is_sparse) buffer_->poison(metal::kReadPoisonWord);
   for_each_piece([&](std::size_t first, std::span<const std::byte> source) {
     std::memcpy(buffer_->bytes().data() + first, source.data(), source.size());
   });
