@@ -62,6 +62,9 @@ struct AttentionChange {
   HeadMap tail_heads = HeadMap::grouped;  // keys and values behind the last whole chunk
   HeadMap key_heads = HeadMap::grouped, value_heads = HeadMap::grouped, query_heads = HeadMap::own_number;
   CacheEdit keys, values;
+  // How many rows the heads of a cache are taken to be apart: as many as each has room for, or kv_len.
+  enum class HeadSpacing { room, length };
+  HeadSpacing key_spacing = HeadSpacing::room, value_spacing = HeadSpacing::room;
   enum class Rotation { as_asked, none, without_signs, signs_behind, signs_both, bits_reversed, signs_of_half, unscaled };
   Rotation rotation = Rotation::as_asked;
   enum class Rounding { as_contract, none, to_bfloat };

@@ -340,9 +340,13 @@ std::vector<double> AttentionModel::evaluate(const AttentionChange& asked) const
                                                                          : head;
         const std::size_t place = ((batch * heads_ + head) * queries_ + query) * dim_;
         const double* q_row = q.data() + ((batch * heads_ + q_head) * queries_ + query) * dim_;
+        const auto rows_of = [&](const std::vector<double>& cache, std::size_t kv_head, AttentionChange::HeadSpacing spacing) {
+          const std::size_t apart = spacing == AttentionChange::HeadSpacing::length ? length_ : rows_;
+          return cache.data() + (batch * kv_heads_ * rows_ + kv_head * apart) * dim_;
+        };
         const AttentionChunks chunks =
-            chunks_of(change, {batch, head, query, of_keys, of_values}, q_row, keys.data() + (batch * kv_heads_ + of_keys) * rows_ * dim_);
-        attend(change, shape, chunks, values.data() + (batch * kv_heads_ + of_values) * rows_ * dim_, output.data() + place);
+            chunks_of(change, {batch, head, query, of_keys, of_values}, q_row, rows_of(keys, of_keys, change.key_spacing));
+        attend(change, shape, chunks, rows_of(values, of_values, change.value_spacing), output.data() + place);
       }
     }
   }

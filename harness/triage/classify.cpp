@@ -41,7 +41,9 @@ double root_mean_square(std::span<const double> values) {
 // The best factor of a mistake on one case.
 double find_factor(const Mistake& mistake, const Specimen& specimen, std::optional<double> known) {
   // Of factors that explain nothing yet, the one that does least harm is nearest.
-  const auto part = [&](double factor) { return -explained_by(*specimen.observation, mistake.predict(*specimen.model, factor)).left; };
+  const auto part = [&](double factor) {
+    return -explained_by(*specimen.observation, mistake.predict(*specimen.model, factor), factor != 0.0).left;
+  };
   constexpr double nearly_nothing = 4e-4;
   if (known && part(*known) > -nearly_nothing) return *known;
   double best = 1;
@@ -126,7 +128,7 @@ void try_on(Candidate& candidate, const Specimen& specimen) {
     constexpr double same = 1e-3;
     if (std::abs(factor - *candidate.factor) > same * std::abs(factor)) candidate.factor_varies = true;
   }
-  const Explained explained = explained_by(*specimen.observation, mistake.predict(*specimen.model, factor));
+  const Explained explained = explained_by(*specimen.observation, mistake.predict(*specimen.model, factor), factor != 0.0);
   candidate.parts.push_back(explained.part);
   candidate.exact += explained.exact ? 1U : 0U;
 }
@@ -235,7 +237,7 @@ void take_fit(Classification& result, const Fit& fit) {
 
 }  // namespace
 
-Explained explained_by(const Observation& observation, std::span<const double> prediction) {
+Explained explained_by(const Observation& observation, std::span<const double> prediction, bool zero_may_be_nan) {
   if (prediction.size() != observation.actual.size()) return {};
   const std::size_t length = std::max<std::size_t>(observation.verdict.row_length, 1);
   double unexplained = 0;
@@ -260,8 +262,7 @@ Explained explained_by(const Observation& observation, std::span<const double> p
       const double actual = observation.actual[i];
       if (!std::isfinite(actual)) {
         ++odd;
-        // 0/0 where the contract says 0.
-        const bool is_match = !is_unwritten(actual) && (!std::isfinite(prediction[i]) || mistaken_size == 0.0);
+        const bool is_match = !is_unwritten(actual) && (!std::isfinite(prediction[i]) || (zero_may_be_nan && mistaken_size == 0.0));
         matched += is_match ? 1U : 0U;
         odd_missed += is_match ? 0U : 1U;
         continue;

@@ -50,7 +50,8 @@ struct Explained {
   double left = 1;  // squared error that is left, as a part of what there was; above 1 where a prediction is worse than the truth
   bool exact = false;
 };
-[[nodiscard]] Explained explained_by(const Observation& observation, std::span<const double> prediction);
+// Where a row of it is zero, a NaN may be 0/0: not so where the mistake is a factor of 0.
+[[nodiscard]] Explained explained_by(const Observation& observation, std::span<const double> prediction, bool zero_may_be_nan = true);
 
 // Observations of failing cases, the most telling first, and of passing ones near them.
 [[nodiscard]] Classification classify(std::span<const Observation> failing, std::span<const Observation> passing, const Evidence& evidence,

@@ -158,6 +158,16 @@ void add_heads(Table& table) {
         mistake::kHead, std::string("values are taken ") + how + ", keys are right", [chosen = map](Change& c) { c.value_heads = chosen; },
         3);
   }
+  using Spacing = Change::HeadSpacing;
+  table.add(
+      mistake::kHead, "heads of keys and values are taken to be kv_len rows apart, whatever room there is",
+      [](Change& c) { c.key_spacing = c.value_spacing = Spacing::length; }, 1);
+  table.add(
+      mistake::kHead, "heads of keys are taken to be kv_len rows apart, whatever room there is",
+      [](Change& c) { c.key_spacing = Spacing::length; }, 2);
+  table.add(
+      mistake::kHead, "heads of values are taken to be kv_len rows apart, whatever room there is",
+      [](Change& c) { c.value_spacing = Spacing::length; }, 2);
   table.add(mistake::kHead, "every head takes the query of the first", [](Change& c) { c.query_heads = HeadMap::first; }, 2);
   table.add(mistake::kHead, "every head takes the query of the next", [](Change& c) { c.query_heads = HeadMap::next; }, 3);
 }

@@ -47,7 +47,7 @@ void add_cache_mistakes(const auto& add) {
                                     {Norms::heads_too_close, "norms of a head are found as if there were one per position"},
                                     {Norms::blocks_summed, "the norm of the whole row is taken for a block's"},
                                     {Norms::none, "norms are left out"},
-                                    {Norms::inverse, "norms are divided by"}}) {
+                                    {Norms::inverse, "a row is divided by its norm instead of multiplied"}}) {
     add(mistake::kNorm, says, [chosen = norms](CacheEdit& e) { e.norms = chosen; }, 0);
   }
 }

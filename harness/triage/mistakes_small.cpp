@@ -158,7 +158,7 @@ std::vector<Mistake> quantize_mistakes() {
       mistake::kUnnormalised, "the transform of 512 is not divided by sqrt(D), which only the norm keeps",
       [](Change& c) { c.norm_factor = std::sqrt(512.0); }, 1);
   table.add(mistake::kHead, "every head quantises the first row", [](Change& c) { c.first_row_again = true; });
-  table.add(mistake::kRounding, "norms below 1e-10 are divided by", [](Change& c) { c.threshold_ignored = true; }, 2);
+  table.add(mistake::kRounding, "inputs are divided by norms below 1e-10, too", [](Change& c) { c.threshold_ignored = true; }, 2);
   table.add(mistake::kRounding, "norms below 1e-10 are stored as 0", [](Change& c) { c.threshold_on_norm = true; }, 2);
   return table.take();
 }

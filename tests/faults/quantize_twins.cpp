@@ -129,7 +129,7 @@ constexpr Twin kTwins4[] = {
      {"d256/b4/g2/pos0c4/sf16/gauss/s7", Status::failed, {"indices", is_index}},
      {"d256/b4/g2/pos0c4/gauss/s7"}},
     {"threshold_ignored",
-     "norms below 1e-10 are divided by",
+     "inputs are divided by norms below 1e-10, too",
      "norm > kSmallestNorm",
      "norm > 0.0f",
      {"d256/b4/g2/pos0c4/tiny/s8", Status::failed, {"indices of the second row", in_second_row}},

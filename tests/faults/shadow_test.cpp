@@ -128,13 +128,8 @@ TEST(Explain, NamesAHalfAccumulatorThatFailsAndFindsNoFaultWithTheLogic) {
 
 // More exact than its contract, and therefore wrong (docs/CONTRACTS.md).
 TEST(Explain, SaysOfAQueryInFloatThatARoundingIsMissing) {
-  const Twin twin = {"query_in_float",
-                     "the query is not rounded to half",
-                     "mq[i] = float4(sq4[lane + SIMD_WIDTH * i]);",
-                     "mq[i] = q4[lane + SIMD_WIDTH * i];",
-                     {},
-                     {}};
-  const TwinVariant variant("tq4_v1", twin);
+  const auto twin = std::ranges::find(tq4_twins(), "query_not_rounded", &Twin::name);
+  const TwinVariant variant("tq4_v1", *twin);
   const harness::Case about = variant.parse("d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s16", {});
   const harness::Workbench workbench = variant.prepare({about});
   const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});

@@ -41,6 +41,21 @@ constexpr Twin kTwins[] = {
      {"d256/h1x1/kv33c33/ring0/nomask/nwg1/tiny/s13"},
      {"d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s13"}},
 
+    {"room_forgotten",
+     "heads of the cache are taken to be kv_len slots apart",
+     R"(    device const ushort * k_row   = (device const ushort *) (K_packed + kv_head * cap * (D / 2));
+    device const ushort * v_row   = (device const ushort *) (V_packed + kv_head * cap * (D / 2));
+    device const float  * k_norms = K_norms + kv_head * cap;
+    device const float  * v_norms = V_norms + kv_head * cap;
+)",
+     R"(    device const ushort * k_row   = (device const ushort *) (K_packed + kv_head * n * (D / 2));
+    device const ushort * v_row   = (device const ushort *) (V_packed + kv_head * n * (D / 2));
+    device const float  * k_norms = K_norms + kv_head * n;
+    device const float  * v_norms = V_norms + kv_head * n;
+)",
+     {"d256/h2x2/kv33c64/ring0/nomask/nwg1/gauss/s13"},
+     {"d256/h2x2/kv33c33/ring0/nomask/nwg1/gauss/s13"}},
+
     // How it is computed.
     {"query_not_rounded",
      "the query stays float",

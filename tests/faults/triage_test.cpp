@@ -35,6 +35,7 @@ constexpr Expectation kRows[] = {
     {"tq4_v1", decode_twins, "window_one_short", "window-off-by-one", "", "d256/h1x1/kv2c2/ring0/win1/nwg1/gauss/s1"},
     {"tq4_v1", decode_twins, "kv_head_by_modulo", "wrong-head-mapping"},
     {"tq4_v1", decode_twins, "accumulator_not_rescaled", "missing-rescale"},
+    {"tq4_v1", tq4_twins, "room_forgotten", "wrong-head-mapping"},
     {"tq4_v1", tq4_twins, "nibbles_swapped", "swapped-nibbles", "", "d512/h1x1/kv1c1/ring0/nomask/nwg1/gauss/s1"},
     {"tqhb_v2", tqhb_twins, "bank_lost", "lost-simdgroup"},
     {"tqhb_v2", tqhb_twins, "merge_before_the_others", "missing-barrier"},
