@@ -21,10 +21,11 @@ inline constexpr std::chrono::duration<double> kLongestTimeout{1e6};
 
 struct RunOptions {
   ExecutionOptions execution;
-  unsigned jobs = 1;                                                 // cases at a time, >= 1
-  bool fail_fast = false;                                            // start no further case after the first that did not pass
-  std::chrono::duration<double> timeout = std::chrono::seconds(60);  // per case, 0 (none) .. kLongestTimeout
-  std::uint64_t memory = 0;  // bytes that a worker may have resident, looked at several times a second; 0: no limit
+  unsigned jobs = 1;       // cases at a time, >= 1
+  bool fail_fast = false;  // start no further case after the first that did not pass
+  std::chrono::duration<double> timeout =
+      std::chrono::seconds(60);  // per case, 0 (none) .. kLongestTimeout; without waiting for a processor
+  std::uint64_t memory = 0;      // bytes that a worker may have resident, looked at several times a second; 0: no limit
 };
 
 // Output elements of some cases.

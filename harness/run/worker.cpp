@@ -283,6 +283,13 @@ std::uint64_t Worker::resident_bytes() const {
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+std::chrono::nanoseconds Worker::waited() const {
+  std::ifstream file(fmt::format("/proc/{}/schedstat", process_));
+  std::int64_t ran = 0, waited = 0;
+  if (!(file >> ran >> waited)) return std::chrono::nanoseconds::zero();
+  return std::chrono::nanoseconds(waited);
+}
+
 Verdict Worker::crashed(std::string reason) const {
   Verdict verdict;
   verdict.about = cases_[index_];

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -58,6 +59,8 @@ class Worker {
   [[nodiscard]] bool was_killed() const { return was_killed_; }
   // Of its memory, what is in use; 0 if the system does not tell.
   [[nodiscard]] std::uint64_t resident_bytes() const;
+  // How long it has been ready to run while others had the processors, since its start; 0 if the system does not tell.
+  [[nodiscard]] std::chrono::nanoseconds waited() const;
 
   [[nodiscard]] bool is_at_work() const { return at_work_; }
   // The case at work, or the last one.

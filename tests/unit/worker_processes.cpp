@@ -1,8 +1,10 @@
 // What becomes of cases whose process misbehaves, with the misbehaviour put in place of their execution.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +15,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <fstream>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -260,6 +264,42 @@ TEST_F(WorkerProcesses, TooLateIsTimeoutAndBelievedAtOnce) {
   EXPECT_EQ(verdict(1).reason, "no verdict within 0.3 s, the time limit of a case");
   EXPECT_EQ(shared_->executions[1], 1);
   EXPECT_EQ(verdict(2).status, Status::passed);
+}
+
+// Of four processes on one processor, each has a quarter of it.
+TEST_F(WorkerProcesses, WaitingForAProcessorIsNotTooLate) {
+  std::int64_t ran = 0, waited = 0;
+  if (!(std::ifstream("/proc/self/schedstat") >> ran >> waited)) GTEST_SKIP() << "this system does not tell who waits for a processor";
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  std::vector<pid_t> others;
+  for (int i = 0; i < 3; ++i) {
+    others.push_back(fork());
+    if (others.back() != 0) continue;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (volatile unsigned turns = 0;; turns = turns + 1) {
+    }
+  }
+  options_.timeout = milliseconds(600);
+  const Clock::time_point start = Clock::now();
+  run(1, [](const Case& about) {
+    const auto used = [] { return std::chrono::duration<double>(static_cast<double>(std::clock()) / CLOCKS_PER_SEC); };
+    for (const auto from = used(); used() - from < milliseconds(300);) {
+    }
+    return passed(about);
+  });
+  const auto took = Clock::now() - start;
+  for (const pid_t other : others) {
+    kill(other, SIGKILL);
+    waitpid(other, nullptr, 0);
+  }
+  sched_setaffinity(0, sizeof(before), &before);
+  EXPECT_EQ(verdict(0).status, Status::passed) << verdict(0).reason;
+  EXPECT_GT(took, options_.timeout) << "nothing was waited for: the test shows nothing";
 }
 
 TEST_F(WorkerProcesses, WithoutALimitNothingIsTooLate) {
