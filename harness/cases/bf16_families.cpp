@@ -210,7 +210,10 @@ Family bf16_prefill_family() {
                       // Heads and batches of keys and values on both sides of bytes 2^31 and 2^32.
                       "b2/h4x4/q8/kv40r1048536/nomask/huge/s1", "b1/h6x6/q16/kv128r1048448/causal1x6/huge/s2",
                       // Tiles with one key to see, at any column: who looks for visible tiles must look at all of them.
-                      "b1/h4x4/q8/kv512r0/single1x4/gauss/s1", "b2/h2x2/q9/kv321r7/single2x2/low/uniform/s2"};
+                      "b1/h4x4/q8/kv512r0/single1x4/gauss/s1", "b2/h2x2/q9/kv321r7/single2x2/low/uniform/s2",
+                      // Each number that hides, in rows of which it hides all, and each way to be added.
+                      "b1/h4x2/q9/kv65r0/row1x4/bias/s1", "b1/h2x1/q17/kv130r7/row1x2/bias/s2", "b2/h2x2/q8/kv129r0/random2x2/bias/s3",
+                      "b1/h4x2/q9/kv64r0/causal1x1/bias/s4", "b1/h2x1/q64/kv96r0/zero1x1/bias/s5"};
   // And many heads over many keys, the pairs that cost the gate too much.
   family.long_cases = {"b1/h1x1/q1/kv36864r0/nomask/drift/s1",       "b1/h1x1/q8/kv36864r0/causal1x1/drift/s2",
                        "b1/h1x1/q1/kv65537r0/nomask/drift/s3",       "b1/h1x1/q8/kv32768r7/causal1x1/needle/s4",
@@ -249,7 +252,13 @@ Family bf16_vec_family() {
                       // Heads and batches of keys and values on both sides of bytes 2^31 and 2^32.
                       "b2/h4x4/q1/kv40r1048536/nomask/nsg2/huge/s1", "b1/h6x6/q2/kv128r1048448/causal1x6/nsg4/huge/s2",
                       // Chunks with one key to see, and chunks with none.
-                      "b1/h4x4/q2/kv512r0/single1x4/nsg2/gauss/s1", "b2/h2x2/q3/kv321r7/single2x2/low/nsg4/uniform/s2"};
+                      "b1/h4x4/q2/kv512r0/single1x4/nsg2/gauss/s1", "b2/h2x2/q3/kv321r7/single2x2/low/nsg4/uniform/s2",
+                      // Each number that hides, in rows of which it hides all, and each way to be added.
+                      "b1/h4x2/q9/kv65r0/row1x4/nsg2/bias/s1", "b1/h2x1/q5/kv130r7/row1x2/nsg4/bias/s2",
+                      "b2/h2x2/q4/kv129r0/random2x2/nsg1/bias/s3", "b1/h4x2/q9/kv64r0/causal1x1/nsg2/bias/s4",
+                      "b1/h2x1/q4/kv96r0/zero1x1/nsg1/bias/s5",
+                      // Queries that round to even.
+                      "b1/h4x2/q3/kv33r0/nomask/nsg1/query_ties/s1", "b2/h2x1/q2/kv96r0/zero1x1/nsg2/query_ties/s2"};
   family.long_cases = {"b1/h2x1/q8/kv36864r0/causal1x1/nsg4/drift/s1",   "b1/h1x1/q1/kv65537r31/nomask/nsg4/drift/s2",
                        "b1/h2x1/q1/kv32768r0/random1x2/nsg2/uniform/s3", "b1/h32x8/q1/kv2048r0/nomask/nsg4/gauss/s4",
                        "b1/h32x4/q1/kv4096r0/causal1x32/nsg2/needle/s5", "b1/h1x1/q64/kv4096r64/nomask/nsg4/gauss/s6"};

@@ -301,9 +301,12 @@ Family tq4_family() {
       true};
   family.about = "decode attention over a 4-bit TurboQuant cache, one query token per head";
   // Caches of just under 2^32 and of exactly 2^32 bytes, and heads on both sides of byte 2^31.
-  family.own_cases = {"d256/h32x32/kv40c1048576/ring0/nomask/nwg1/huge/s1",     "d256/h2x2/kv65c16777216/ring0/win33/nwg2/huge/s2",
-                      "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/huge/s3",      "d512/h5x5/kv100c3355443/ring0/causal/nwg1/scale1/huge/s4",
-                      "d256/h32x32/kv40c1048576/ring0/nomask/nwg1/sf1/huge/s5", "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/sf16/huge/s6"};
+  family.own_cases = {"d256/h32x32/kv40c1048576/ring0/nomask/nwg1/huge/s1", "d256/h2x2/kv65c16777216/ring0/win33/nwg2/huge/s2",
+                      "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/huge/s3", "d512/h5x5/kv100c3355443/ring0/causal/nwg1/scale1/huge/s4",
+                      "d256/h32x32/kv40c1048576/ring0/nomask/nwg1/sf1/huge/s5", "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/sf16/huge/s6",
+                      // Queries that round to even.
+                      "d256/h4x2/kv33c33/ring0/nomask/nwg1/query_ties/s1", "d512/h2x1/kv65c65/ring3/nomask/nwg2/query_ties/s2",
+                      "d512/h2x2/kv33c64/ring0/nomask/nwg1/sf16/query_ties/s3"};
   family.long_cases = {"d256/h1x1/kv65537c65537/ring32/nomask/nwg32/drift/s1", "d256/h2x1/kv65537c65537/ring65536/win512/nwg31/gauss/s2",
                        "d512/h2x2/kv65537c65537/ring0/nomask/nwg16/sf16/needle/s3",
                        "d512/h1x1/kv65537c65537/ring32768/win65536/nwg3/faint/s4", "d512/h2x1/kv65537c65538/ring0/causal/nwg1/cancel/s5"};
@@ -328,10 +331,12 @@ Family tqhb_family() {
   family.classifiers.push_back(class_of(kNsg, "nsg", kSimdgroups));
   // And indices of fewer bits than their byte, with something in the others.
   family.own_cases = {
-      "d256/b8/h2x2/kv65c8388608/ring0/win33/nwg2/nsg2/huge/s2",   "d512/b5/h5x5/kv100c1677721/ring0/causal/nwg1/nsg1/huge/s4",
-      "d512/b8/h3x3/kv33c2097152/ring0/nomask/nwg2/nsg1/huge/s5",  "d256/b6/h2x2/kv40c8388608/ring0/nomask/nwg1/nsg1/huge/s6",
+      "d256/b8/h2x2/kv65c8388608/ring0/win33/nwg2/nsg2/huge/s2", "d512/b5/h5x5/kv100c1677721/ring0/causal/nwg1/nsg1/huge/s4",
+      "d512/b8/h3x3/kv33c2097152/ring0/nomask/nwg2/nsg1/huge/s5", "d256/b6/h2x2/kv40c8388608/ring0/nomask/nwg1/nsg1/huge/s6",
       "d256/b5/h2x1/kv65c65/ring0/nomask/nwg2/nsg1/stray_bits/s1", "d512/b5/h2x1/kv33c64/ring0/win31/nwg1/nsg2/stray_bits/s2",
-      "d256/b6/h4x4/kv33c33/ring1/causal/nwg1/nsg4/stray_bits/s3", "d512/b6/h2x1/kv65c65/ring32/nomask/nwg3/nsg1/stray_bits/s4"};
+      "d256/b6/h4x4/kv33c33/ring1/causal/nwg1/nsg4/stray_bits/s3", "d512/b6/h2x1/kv65c65/ring32/nomask/nwg3/nsg1/stray_bits/s4",
+      // Queries that round to even.
+      "d256/b8/h4x2/kv33c33/ring0/nomask/nwg1/nsg1/query_ties/s1", "d512/b5/h2x1/kv65c65/ring3/nomask/nwg2/nsg2/query_ties/s2"};
   family.long_cases = {
       "d256/b8/h1x1/kv65537c65537/ring32/nomask/nwg32/nsg4/drift/s1", "d256/b5/h2x1/kv65537c65537/ring65536/win512/nwg31/nsg1/gauss/s2",
       "d512/b6/h2x2/kv65537c65537/ring0/nomask/nwg16/nsg2/sf16/needle/s3",

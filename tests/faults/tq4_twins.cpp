@@ -57,6 +57,12 @@ constexpr Twin kTwins[] = {
      {"d256/h2x2/kv33c33/ring0/nomask/nwg1/gauss/s13"}},
 
     // How it is computed.
+    {"ties_away_from_zero",
+     "the query is rounded to half with ties away from zero",
+     "half4(q4[lane + SIMD_WIDTH * i])",
+     "half4(as_type<float4>((as_type<uint4>(q4[lane + SIMD_WIDTH * i]) + 0x1000u) & 0xffffe000u))",
+     {"d256/h4x2/kv33c33/ring0/nomask/nwg1/query_ties/s1"},
+     {"d256/h4x2/kv33c33/ring0/nomask/nwg1/gauss/s1"}},
     {"query_not_rounded",
      "the query stays float",
      "float4(sq4[lane + SIMD_WIDTH * i])",
