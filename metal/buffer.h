@@ -1,6 +1,7 @@
 // A device buffer in host memory, and a view of one: what dispatches bind, fixtures fill and the judge reads.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -83,8 +84,13 @@ struct BufferView {
   // Bytes that the kernel may rely on, where the launch code says so: 0 for a view that is bound only because Metal wants every argument
   // bound. Executing takes no notice.
   std::optional<std::size_t> needed = std::nullopt;
+  // How many bytes of the buffer are the kernel's, where the host keeps what lies behind for itself; without it all of them.
+  std::optional<std::size_t> limit = std::nullopt;
 
-  [[nodiscard]] std::size_t size() const { return buffer == nullptr || offset > buffer->size() ? 0 : buffer->size() - offset; }
+  [[nodiscard]] std::size_t size() const {
+    const std::size_t left = buffer == nullptr || offset > buffer->size() ? 0 : buffer->size() - offset;
+    return std::min(left, limit.value_or(left));
+  }
   friend bool operator==(const BufferView& a, const BufferView& b) { return a.buffer == b.buffer && a.offset == b.offset; }
 };
 

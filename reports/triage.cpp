@@ -9,7 +9,10 @@ namespace assay::reports {
 namespace {
 
 std::string place_of(const harness::Suspect& suspect) {
-  return fmt::format("{}:{}", std::filesystem::path(suspect.file).filename().string(), suspect.line);
+  const std::filesystem::path file(suspect.file);
+  // Other variants' files may be called like this one's.
+  const std::filesystem::path folder = suspect.is_elsewhere ? file.parent_path().filename() : std::filesystem::path();
+  return fmt::format("{}:{}", (folder / file.filename()).string(), suspect.line);
 }
 
 std::string headline(const harness::Finding& finding, std::size_t number) {

@@ -57,7 +57,9 @@ StageVerdict judge_reduce(const std::string& owner, const oracles::PartialsShape
   try {
     stage.judgement = judge(dst.values(), oracles::reduce(shape, partials.values()), dst.guards());
     stage.passed = stage.judgement.passed();
-    if (!stage.passed) stage.reason = "its output is not the merge of the stored partials";
+    // Partials of which nothing can be told (all of them idle, say) are no fault of the merge.
+    stage.is_judged = stage.passed || !describe_failure(stage.judgement).empty();
+    if (!stage.passed) stage.reason = stage.is_judged ? "its output is not the merge of the stored partials" : stage.judgement.mistrusted;
   } catch (const std::invalid_argument& outside) {
     stage.is_judged = false;
     stage.reason = outside.what();

@@ -68,7 +68,9 @@ struct Dispatch {
   }
 
   [[nodiscard]] std::span<std::byte> codes() { return packed.bytes().subspan(kGuardBytes, packed.size() - 2 * kGuardBytes); }
-  [[nodiscard]] metal::BufferView codes_view() { return {&packed, kGuardBytes}; }
+  [[nodiscard]] metal::BufferView codes_view() {
+    return {.buffer = &packed, .offset = kGuardBytes, .limit = packed.size() - 2 * kGuardBytes};
+  }
   void add_guards(std::vector<std::uint32_t>& words) const {
     const auto add = [&](std::span<const std::uint32_t> more) { words.insert(words.end(), more.begin(), more.end()); };
     const std::span<const std::uint32_t> of_packed = packed.as<std::uint32_t>();

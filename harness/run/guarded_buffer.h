@@ -1,4 +1,4 @@
-// A poisoned output between two poisoned guard bands, so that a write next to it shows.
+// A poisoned output between two poisoned guard bands, so that a write next to it shows; under the policy `checked` every access there does.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,9 @@ class GuardedBuffer {
   GuardedBuffer(std::size_t count, std::string label)
       : buffer_((count + 2 * kGuardWords) * sizeof(float), std::move(label)), count_(count) {}
 
-  [[nodiscard]] metal::BufferView view() { return {&buffer_, kGuardWords * sizeof(float)}; }
+  [[nodiscard]] metal::BufferView view() {
+    return {.buffer = &buffer_, .offset = kGuardWords * sizeof(float), .limit = count_ * sizeof(float)};
+  }
   [[nodiscard]] std::span<float> values() { return buffer_.as<float>().subspan(kGuardWords, count_); }
   [[nodiscard]] std::span<const float> values() const { return buffer_.as<float>().subspan(kGuardWords, count_); }
   [[nodiscard]] GuardBands guards() const {

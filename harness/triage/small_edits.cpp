@@ -127,6 +127,7 @@ Blame blame_small_edits(const Laboratory& laboratory, std::string_view kind, std
            .line = line,
            .why = fmt::format("this small edit makes the {} failing and {} passing cases around it pass ({} edits tried)", failing.size(),
                               passing.size(), first + i + 1),
+           .is_elsewhere = false,
            .context = {},
            .repaired = trimmed(after.line(line))});
       return blamed;

@@ -122,6 +122,7 @@ Blame blame_differences(const Laboratory& laboratory, std::span<const Case> case
            .why = fmt::format("undoing {} from {} makes the failing cases pass",
                               places.size() == 1 ? "this difference" : fmt::format("the differences at these {} places", places.size()),
                               relative.file.string()),
+           .is_elsewhere = false,
            .context = {},
            .repaired = repaired_lines(text, hunks)});
     }
@@ -131,13 +132,35 @@ Blame blame_differences(const Laboratory& laboratory, std::span<const Case> case
   return blamed;
 }
 
+namespace {
+
+// Places may name the kernel's own file without its folder.
+bool is_same_file(const fs::path& place, const fs::path& own) {
+  if (!place.has_parent_path()) return place == own.filename();
+  std::error_code unreadable;
+  return fs::equivalent(place, own, unreadable);
+}
+
+// "kernel.metal:51: uninitialised read: ..." without what the reader is told anyway.
+std::string without_place(std::string why, const metal::SourceLocation& place) {
+  const std::string prefix = fmt::format("{}:{}: ", place.file, place.line);
+  return why.starts_with(prefix) ? why.substr(prefix.size()) : why;
+}
+
+}  // namespace
+
 std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& finding, bool with_shadows) {
   std::vector<Suspect> suspects;
   const std::string own = laboratory.variant().source.string();
   const auto add = [&](const metal::SourceLocation& place, std::string why) {
     if (place.line == 0) return;
-    const bool is_own = fs::path(place.file).filename() == fs::path(own).filename();
-    Suspect suspect{.file = is_own ? own : place.file, .line = place.line, .why = std::move(why), .context = {}, .repaired = {}};
+    const bool is_own = is_same_file(place.file, own);
+    Suspect suspect{.file = is_own ? own : place.file,
+                    .line = place.line,
+                    .why = without_place(std::move(why), place),
+                    .is_elsewhere = !is_own,
+                    .context = {},
+                    .repaired = {}};
     const bool is_known =
         std::ranges::any_of(suspects, [&](const Suspect& known) { return known.file == suspect.file && known.line == suspect.line; });
     if (!is_known) suspects.push_back(std::move(suspect));
@@ -146,7 +169,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   std::vector<metal::Hazard> hazards = finding.hazards;
   order_by(hazards, [](const metal::Hazard& hazard) { return hazard.kind == metal::HazardKind::invalid_access ? 1 : 0; });
   for (const metal::Hazard& hazard : hazards) {
-    add(hazard.first, fmt::format("{}: {}", metal::to_string(hazard.kind), hazard.message));
+    add(hazard.first, hazard.message);
     if (hazard.second) add(*hazard.second, fmt::format("the other party of the {}", metal::to_string(hazard.kind)));
   }
   if (!with_shadows || finding.minimal.status != Status::failed) return suspects;

@@ -21,6 +21,7 @@ struct Suspect {
   std::string file;
   std::uint32_t line = 0;
   std::string why;                   // "undoing its difference from x.metal makes the case pass"
+  bool is_elsewhere = false;         // in another file than the variant's own
   std::vector<std::string> context;  // lines around it, each with its number; the suspect's begins with '>'
   std::string repaired;              // these lines as the right source has them; empty if it was found otherwise
 };

@@ -54,7 +54,8 @@ metal::BufferView require_size(std::string_view argument, metal::BufferView view
   if (view.size() < bytes) {
     throw std::invalid_argument(fmt::format("{}: the buffer holds {} bytes, but {} needs {} bytes", argument, view.size(), shape, bytes));
   }
-  return {view.buffer, view.offset, bytes};
+  view.needed = bytes;
+  return view;
 }
 
 }  // namespace assay::kernels
