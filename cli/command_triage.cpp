@@ -4,8 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,7 +16,9 @@
 
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/recording.h"
 #include "cli/run_reference.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
@@ -74,6 +79,10 @@ void take_replay_options(Options& options, const std::string& line) {
   const std::vector<std::string> words = split_words(line);
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
     const std::string& value = words[i + 1];
+    const auto take_number = [&](std::string_view name, auto member) {
+      if (words[i] != name || options.*member != Options{}.*member) return;
+      std::from_chars(value.data(), value.data() + value.size(), options.*member);
+    };
     if (words[i] == "--kernel" && options.kernel.empty()) options.kernel = value;
     if (words[i] == "--family" && options.family.empty()) options.family = value;
     if (words[i] == "--variants" && options.variants.empty()) options.variants = value;
@@ -81,10 +90,15 @@ void take_replay_options(Options& options, const std::string& line) {
     if (words[i] == "--constant") options.constants.push_back(value);
     if (words[i] == "--set") options.fields.push_back(value);
     if (words[i] == "--fixture") options.fixtures.push_back(value);
+    if (words[i] == "--policy" && options.policy == Options{}.policy) options.policy = value;
+    if (words[i] == "--fp-contract" && options.fp_contract == Options{}.fp_contract) options.fp_contract = value;
+    take_number("--timeout", &Options::timeout);
+    take_number("--memory", &Options::memory);
+    take_number("--threads", &Options::threads);
   }
 }
 
-void take_run(TriageCommand& command) {
+harness::RunDescription take_run(TriageCommand& command) {
   const NamedRun named = find_run(command.run.empty() ? "latest" : command.run, command.ledger);
   for (const harness::CaseRecord& record : named.ledger->cases(named.run.id)) {
     if (record.status && !harness::is_success(*record.status)) command.options.words.push_back(record.name);
@@ -92,6 +106,16 @@ void take_run(TriageCommand& command) {
   if (command.options.words.empty())
     throw std::invalid_argument(fmt::format("run {} of {} holds no failing case", named.run.id, named.ledger->file().string()));
   take_replay_options(command.options, named.run.description.replay_options);
+  return named.run.description;
+}
+
+// What is found in a kernel that was changed after its run says nothing of that run.
+void note_changes(Workspace& workspace, const harness::RunDescription& recorded, const harness::Environment& now) {
+  for (const harness::SourceRecord& source : now.sources) {
+    const auto before = std::ranges::find(recorded.environment.sources, source.variant, &harness::SourceRecord::variant);
+    if (before != recorded.environment.sources.end() && before->digest != source.digest)
+      workspace.notes.push_back(fmt::format("{} is not the kernel of the recorded run: {} has changed since", source.variant, source.file));
+  }
 }
 
 // Right sources to hold a kernel of the family against: ours, and those named with --against.
@@ -129,10 +153,11 @@ void look_closer(Workspace& workspace, Options& options, harness::RunOptions& ru
 
 int triage(TriageCommand command) {
   require_writable(command.output);
+  std::optional<harness::RunDescription> recorded;
   if (!command.ledger.empty() || !command.run.empty()) {
     if (!command.options.words.empty())
       throw std::invalid_argument("cases come from the words or from a recorded run (--ledger, --run), not from both");
-    take_run(command);
+    recorded = take_run(command);
   }
   Options& options = command.options;
   Workspace workspace = open_workspace(options);
@@ -143,11 +168,14 @@ int triage(TriageCommand command) {
   const harness::WorkbenchOptions bench = workbench_options(options, workspace);
 
   Failures failures;
-  const std::atomic<bool> never = false;
+  const InterruptGuard interrupt;
   {
     const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, bench);
-    static_cast<void>(harness::run_cases(workspace.selection.cases, workbench, running, never, failures));
+    if (recorded) note_changes(workspace, *recorded, environment_of(options, workbench));
+    static_cast<void>(harness::run_cases(workspace.selection.cases, workbench, running, interrupt.stop(), failures));
   }
+  if (interrupt.stop()) workspace.notes.emplace_back("interrupted: not every case was run");
+  if (failures.verdicts.empty() && interrupt.stop()) return kExitInterrupted;
   if (failures.verdicts.empty() && running.execution.policy == metal::Policy::native)
     look_closer(workspace, options, running, bench, failures);
   if (failures.verdicts.empty()) {
@@ -162,6 +190,7 @@ int triage(TriageCommand command) {
   }
   std::string text;
   for (const std::string& variant : variants) {
+    if (interrupt.stop() && !text.empty()) break;
     std::vector<harness::Verdict> of_variant;
     std::ranges::copy_if(failures.verdicts, std::back_inserter(of_variant),
                          [&](const harness::Verdict& verdict) { return verdict.about.variant == variant; });
@@ -175,14 +204,16 @@ int triage(TriageCommand command) {
     reports::TriagePage page;
     page.subject = fmt::format("{} ({})", variant, laboratory.variant().source.string());
     page.failing = of_variant.size();
-    page.selected = workspace.selection.cases.size();
+    page.selected = static_cast<std::size_t>(std::ranges::count(workspace.selection.cases, variant, &harness::Case::variant));
     page.replay = [&](const std::string& name) { return replay_line(options, name, options.schedule); };
     page.notes = workspace.notes;
-    text += reports::triage_markdown(page, findings);
+    const std::string of_this = reports::triage_markdown(page, findings);
+    fmt::print("{}", of_this);
+    std::fflush(stdout);
+    text += of_this;
   }
-  fmt::print("{}", text);
   if (!command.output.empty()) write_file(command.output, text);
-  return kExitFailed;
+  return interrupt.stop() ? kExitInterrupted : kExitFailed;
 }
 
 }  // namespace

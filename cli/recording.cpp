@@ -46,6 +46,8 @@ std::string machine() {
   return fmt::format("{} {} {}", name.sysname, name.release, name.machine);
 }
 
+}  // namespace
+
 harness::Environment environment_of(const Options& options, const harness::Workbench& workbench) {
   harness::Environment environment;
   environment.policy = options.policy;
@@ -64,8 +66,6 @@ harness::Environment environment_of(const Options& options, const harness::Workb
   }
   return environment;
 }
-
-}  // namespace
 
 // The words of this process, as the shell would take them.
 std::string command_line() {

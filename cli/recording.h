@@ -14,6 +14,9 @@
 
 namespace assay::cli {
 
+// What makes the verdicts of a run: policy, compiler, and a digest of every variant's sources and description.
+[[nodiscard]] harness::Environment environment_of(const Options& options, const harness::Workbench& workbench);
+
 class Recording {
  public:
   // Opens the ledger that --ledger names, else the user's own; one of its own in memory for `--ledger none`, and, with a note on

@@ -53,6 +53,22 @@ TEST_F(TriageCommand, WritesAPageWithClassSmallestCaseAndLine) {
   EXPECT_THAT(outcome.output, HasSubstr(read_file(folder_ / "page.md")));
 }
 
+TEST_F(TriageCommand, RunsTheCasesOfARecordedRunAsTheyWereRunAndSaysIfTheKernelIsAnother) {
+  const std::string mine = with("o[i] / state.s", "o[i]");
+  const std::string ledger = (folder_ / "run.sqlite").string();
+  const std::string name = "kernel/d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s1";
+  const Outcome run = run_assay("run " + name + " --kernel " + mine +
+                                " --family tq4 --set tile=32 --set temperature=1 --policy checked --timeout 7 --ledger " + ledger);
+  ASSERT_EQ(run.status, 1) << run.output;
+  const std::string command = "triage --repair-seconds 0 --minimise-seconds 0 --ledger " + ledger;
+  const Outcome same = run_assay(command);
+  EXPECT_EQ(same.status, 1) << same.output;
+  EXPECT_THAT(same.output, AllOf(HasSubstr("1 of 1 case failed"), HasSubstr("--policy checked"), HasSubstr("--timeout 7")));
+  EXPECT_THAT(same.output, Not(HasSubstr("has changed since")));
+  with("o[i] / state.s", "o[i] * 2.0f");
+  EXPECT_THAT(run_assay(command).output, HasSubstr("kernel is not the kernel of the recorded run: "));
+}
+
 // The kernel has no relative among ours; the way back from the mistake is one of the edits that mutation makes.
 TEST_F(TriageCommand, NamesTheLineThatASmallEditRepairs) {
   const std::string mine = with("order + a.sliding_window >= a.kv_seq_len", "order + a.sliding_window > a.kv_seq_len");
