@@ -4,7 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <regex>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,6 +19,7 @@
 #include "cli/recording.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
+#include "harness/run/execute.h"
 #include "reports/figures.h"
 
 namespace assay::cli {
@@ -41,6 +45,29 @@ void add_idle_findings(std::vector<std::string>& notes, const Workspace& workspa
   }
 }
 
+// What cases are skipped for, beside functions that there are not: a gate of which little is left must not look like a gate.
+void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case> cases, const harness::Workbench& workbench) {
+  struct Misfits {
+    std::size_t cases = 0;
+    std::string first;
+  };
+  static const std::regex number("= [-+.0-9a-z]+");
+  std::map<std::string, Misfits> found;
+  for (const harness::Case& about : cases) {
+    const harness::PreparedVariant& prepared = workbench.find(about.variant);
+    std::string reason = harness::why_skipped(prepared, about);
+    const auto is_reason = [&](const auto& absent) { return absent.second == reason; };
+    if (reason.empty() || std::ranges::any_of(prepared.absent, is_reason)) continue;
+    Misfits& misfits = found[about.variant + std::regex_replace(reason, number, "= ...")];
+    if (misfits.cases++ == 0) misfits.first = fmt::format("{}: {}", about.variant, reason);
+  }
+  for (const auto& [kind, misfits] : found) {
+    notes.push_back(fmt::format(
+        "{} of {} cases are skipped, the first because of {}; [limits] in variant.toml leaves out what a kernel is not made for",
+        misfits.cases, cases.size(), misfits.first));
+  }
+}
+
 // What every report of the run says of it as a whole.
 std::vector<std::string> notes_of(const Workspace& workspace, const harness::Workbench& workbench) {
   std::vector<std::string> notes = workspace.notes;
@@ -52,6 +79,7 @@ std::vector<std::string> notes_of(const Workspace& workspace, const harness::Wor
   for (const auto& [name, prepared] : workbench.variants()) {
     for (const auto& [key, reason] : prepared.absent) notes.push_back(fmt::format("cases of {} are skipped: {}", key, reason));
   }
+  add_misfits(notes, workspace.selection.cases, workbench);
   if (std::ranges::find(workspace.selection.suites, harness::Suite::gate) != workspace.selection.suites.end()) {
     for (const auto& [name, prepared] : workbench.variants()) {
       if (!prepared.variant.superseded_by) continue;

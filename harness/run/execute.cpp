@@ -290,6 +290,11 @@ Outcome execute_with_output(const PreparedVariant& prepared, const Case& about, 
   return first;
 }
 
+std::string why_skipped(const PreparedVariant& prepared, const Case& about) {
+  Verdict verdict;
+  return find_kernel(prepared, about, verdict) == nullptr && verdict.status == Status::skipped ? verdict.reason : std::string();
+}
+
 Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {
   return execute_with_output(prepared, about, options).verdict;
 }

@@ -56,6 +56,9 @@ struct ExecutionOptions {
 // with is_internal set. Throws nothing but std::bad_alloc.
 [[nodiscard]] Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options);
 
+// Why execute_case() would skip the case: the variant is not made for it; empty if it would not.
+[[nodiscard]] std::string why_skipped(const PreparedVariant& prepared, const Case& about);
+
 // Has the launch code encode a case on the case's own buffers, once, and does no more: neither oracle nor judge are asked. Throws
 // std::invalid_argument for a case that execute_case() would reject or skip, with its reason, and what the encoder throws.
 void encode_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -32,6 +34,23 @@ TEST_F(Cli, ACaseOfTheFamilyIsAskedOfTheUsersKernel) {
       run_assay("run tq4/d256/h2x2/kv33c33/ring0/nomask/nwg1/gauss/s1 --kernel " + write(independent_kernel()) + kSettings);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("kernel/d256/h2x2/kv33c33/ring0/nomask/nwg1/gauss/s1"));
+}
+
+// A gate of which a quarter is left must not look like a gate.
+TEST_F(Cli, SaysHowManyCasesAKernelIsNotMadeFor) {
+  const std::filesystem::path ours = std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants/tq4_v1";
+  const std::filesystem::path mine = folder_ / "unlimited_v1";
+  std::filesystem::create_directory(mine);
+  std::filesystem::copy(ours / "kernel.metal", mine);
+  std::string description = read_file(ours / "variant.toml");
+  const std::size_t limits = description.find("[limits]");
+  description.erase(limits, description.find("[accuracy]") - limits);
+  std::ofstream(mine / "variant.toml") << description;
+  const Outcome outcome = run_assay("run smoke --kernel " + mine.string());
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, ::testing::ContainsRegex("note: [0-9]+ of 100 cases are skipped, the first because of unlimited_v1: "
+                                                       "scale_factor_d512 = .*, but the kernel has no such field"));
+  EXPECT_THAT(outcome.output, HasSubstr("[limits] in variant.toml leaves out what a kernel is not made for"));
 }
 
 struct Mistake {
