@@ -4,8 +4,10 @@
 // barriers, atomics, stores to memory that other lanes see), numbers them in program order and routes them to the
 // runtime. It runs before clang's optimiser, on the control flow as written: an optimiser may move code between branches
 // and loops where that changes nothing for one thread, but it would change which lanes meet.
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Support/Path.h>
@@ -78,6 +80,35 @@ void refuse(const Place& place, const llvm::Twine& message) {
   std::exit(1);
 }
 
+namespace {
+
+// Whether the function writes to the variable, as a whole or in part.
+bool writes_to(const llvm::Function& function, const llvm::GlobalVariable& variable) {
+  for (const auto& instruction : llvm::instructions(function)) {
+    const llvm::Value* place = nullptr;
+    if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) place = store->getPointerOperand();
+    if (const auto* copy = llvm::dyn_cast<llvm::AnyMemIntrinsic>(&instruction)) place = copy->getRawDest();
+    if (const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) place = update->getPointerOperand();
+    if (place != nullptr && llvm::getUnderlyingObject(place) == &variable) return true;
+  }
+  return false;
+}
+
+// Metal has no variable that outlives a thread beside threadgroup memory.
+void refuse_variables(const llvm::Module& module, const llvm::Function& entry) {
+  for (const auto& variable : module.globals()) {
+    if (variable.isConstant() || variable.isDeclaration()) continue;
+    llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> known;
+    variable.getDebugInfo(known);
+    if (known.empty() || !writes_to(entry, variable)) continue;
+    const auto* declared = known.front()->getVariable();
+    refuse({declared->getFilename().str(), declared->getLine()},
+           "variable '" + declared->getName() + "' outlives the thread and is neither threadgroup nor constant, which Metal does not know");
+  }
+}
+
+}  // namespace
+
 bool Lockstep::run() {
   auto* entry = module_.getFunction(kEntry);
   if (entry == nullptr || entry->isDeclaration()) return false;
@@ -91,6 +122,7 @@ bool Lockstep::run() {
   entry_ = module_.getFunction(kEntry);
   lane_ = entry_->getArg(0);
   report_derived_from_unset();
+  refuse_variables(module_, *entry_);
   note_unset_uses();
   if (shadows_ == abi::kNoShadows) drop_exact_values();
   guard_divisions();

@@ -54,6 +54,10 @@ TEST(Refusal, NamesFileLineAndConstruct) {
        "constexpr int computed(int n) {\n  volatile int s = n;\n  while (s != 77) {\n    if (s == 5) s = 4;\n  }\n  return s;\n}\n"
        "constant int bad = computed(3);\nkernel void test(device int* out) { out[0] = bad; }",
        "test.metal:", "must be initialised with a constant expression"},
+      {"variable outside of functions", "int counter = 3;\nkernel void test(device int* out) { out[0] = ++counter; }",
+       "test.metal:3: error:", "'counter' outlives the thread and is neither threadgroup nor constant"},
+      {"static variable of a function", "kernel void test(device int* out) {\n  static int counter = 3;\n  out[0] = ++counter;\n}",
+       "test.metal:4: error:", "'counter' outlives the thread"},
       {"buffer index", "kernel void test(device int* out [[buffer(31)]]) { out[0] = 1; }", "test.metal:3: error:", "buffer(31)"},
       {"one buffer index twice", "kernel void test(device int* out [[buffer(1)]],\n  constant int& n [[buffer(1)]]) { out[0] = n; }",
        "test.metal:3: error:", "'out' and 'n' have the same index [[buffer(1)]]"},
