@@ -69,6 +69,16 @@ TEST_F(TriageCommand, RunsTheCasesOfARecordedRunAsTheyWereRunAndSaysIfTheKernelI
   EXPECT_THAT(run_assay(command).output, HasSubstr("kernel is not the kernel of the recorded run: "));
 }
 
+// The merge of reduce_v1 reads what this kernel should have written, and both files are called kernel.metal.
+TEST_F(TriageCommand, ShowsLinesOfTheFileThatAHazardIsIn) {
+  const std::string mine = with("      dst[((head * (D / 4)", "      if (head > 99) dst[((head * (D / 4)");
+  const Outcome outcome = run_assay("triage kernel/d256/h1x1/kv65c65/ring0/nomask/nwg2/gauss/s1 --kernel " + mine +
+                                    " --family tq4 --set tile=32 --set temperature=1 --policy checked --repair-seconds 0");
+  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, ::testing::ContainsRegex("`reduce_v1/kernel.metal:[0-9]+`: uninitialised read: lane"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("uninitialised read: uninitialised read")));
+}
+
 // The kernel has no relative among ours; the way back from the mistake is one of the edits that mutation makes.
 TEST_F(TriageCommand, NamesTheLineThatASmallEditRepairs) {
   const std::string mine = with("order + a.sliding_window >= a.kv_seq_len", "order + a.sliding_window > a.kv_seq_len");
