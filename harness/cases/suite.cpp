@@ -48,7 +48,8 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .long_work = kLongWork,
      .corpus = true},
     {.name = "soak",
-     .about = "as full, with longer contexts and without the fixture files, twenty times with different data; --seed 20000 for twenty others: hours",
+     .about = "as full, with longer contexts and without the fixture files, twenty times with different data; --seed 20000 for twenty "
+              "others: hours",
      .suite = Suite::soak,
      .further_strength = 1,
      .long_levels = true,
