@@ -30,7 +30,8 @@ void add_selection(CLI::App& command, Options& options) {
   command.add_option("--kernel", options.kernel, "A kernel of your own: a .metal file, or a directory with a variant.toml")
       ->type_name("FILE|DIR");
   add_lone(command, options);
-  command.add_option("--variants", options.variants, "Directory to look for variants in")->type_name("DIR");
+  command.add_option("--variants", options.variants, "Directory to look for variants in, in place of ours (docs/VARIANT.md)")
+      ->type_name("DIR");
   command.add_option("--seed", options.seed, "Added to the seeds of the suites' cases")->type_name("N")->check(whole_number());
   command
       .add_option("--shard", options.shard, "Only one of several parts of the selection; default: GTEST_SHARD_INDEX of GTEST_TOTAL_SHARDS")
