@@ -19,11 +19,15 @@ CLI::Validator whole_number(std::uint64_t least) {
   return {refusal, ""};
 }
 
+namespace {
+
 // What a script left out, as in --schedule "$SCHEDULE", is not taken for the default.
-static CLI::Validator not_empty() {
+CLI::Validator not_empty() {
   return {[](std::string& text) { return text.empty() ? std::string("is empty; leave the option out for its default") : std::string(); },
           ""};
 }
+
+}  // namespace
 
 void add_selection(CLI::App& command, Options& options) {
   command.add_option("--family", options.family, "Only variants of this family; what a lone --kernel file implements")->type_name("NAME");
