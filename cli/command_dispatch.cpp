@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -86,7 +88,8 @@ std::string read_trace(const std::string& name) {
   if (name == "-") return read(std::cin);
   std::ifstream file(name, std::ios::binary);
   std::error_code error;
-  if (!file || std::filesystem::is_directory(name, error)) throw harness::TraceError(fmt::format("{}: cannot be read", name));
+  if (!file) throw harness::TraceError(fmt::format("{}: cannot be read ({})", name, std::strerror(errno)));
+  if (std::filesystem::is_directory(name, error)) throw harness::TraceError(fmt::format("{}: cannot be read (a folder)", name));
   return read(file);
 }
 

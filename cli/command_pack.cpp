@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <istream>
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/json_complaint.h"
 #include "cli/options.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/run/file_contents.h"
@@ -40,13 +43,15 @@ class Manifest {
   explicit Manifest(fs::path path) : path_(std::move(path)) {
     std::error_code error;
     const std::uintmax_t size = fs::file_size(path_, error);
-    if (error || !fs::is_regular_file(path_)) fail("", "cannot be read");
+    if (error) fail("", fmt::format("cannot be read ({})", error.message()));
+    if (!fs::is_regular_file(path_)) fail("", "cannot be read (no regular file)");
     if (size > kLargestManifest) fail("", fmt::format("has {} bytes; a manifest has at most {}", size, kLargestManifest));
     std::ifstream stream(path_);
+    if (!stream) fail("", fmt::format("cannot be read ({})", std::strerror(errno)));
     try {
       root_ = parse(stream);
     } catch (const Json::exception& bad) {
-      fail("", bad.what());
+      fail("", json_complaint(bad.what()));
     }
     require_keys(root_, "", {"attributes", "tensors"});
   }
@@ -169,7 +174,7 @@ class Manifest {
     fixtures::Tensor tensor{std::move(spec), std::vector<std::byte>(needed)};
     std::ifstream stream(file, std::ios::binary);
     if (!stream.read(reinterpret_cast<char*>(tensor.bytes.data()), static_cast<std::streamsize>(needed)))
-      fail(entry, fmt::format("{} cannot be read", file.string()));
+      fail(entry, fmt::format("{} cannot be read ({})", file.string(), std::strerror(errno)));
     return tensor;
   }
 

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/options.h"
+#include "cli/run_reference.h"
 #include "harness/ledger/ledger.h"
 #include "reports/figures.h"
 #include "reports/html.h"
@@ -25,7 +26,7 @@ namespace {
 
 struct ReportOptions {
   std::string ledger;
-  std::int64_t run = 0;  // 0: the newest
+  std::string run;  // empty: the newest
   std::string format = "text";
   std::string output;  // empty: stdout
   bool list = false;
@@ -67,17 +68,13 @@ const std::map<std::string, Renderer>& renderers() {
 }
 
 int report(const ReportOptions& options) {
-  const harness::Ledger ledger =
-      harness::Ledger::open_existing(options.ledger.empty() ? harness::Ledger::default_file() : std::filesystem::path(options.ledger));
-  const std::vector<harness::RunRecord> runs = ledger.runs();
-  if (runs.empty()) throw harness::LedgerError(fmt::format("ledger {} holds no run", ledger.file().string()));
+  const NamedRun named = find_run(options.run.empty() ? "latest" : options.run, options.ledger);
   if (options.list) {
-    for (const harness::RunRecord& run : runs) fmt::print("{}", headline(run));
+    for (const harness::RunRecord& run : named.ledger->runs()) fmt::print("{}", headline(run));
     return kExitPassed;
   }
-  const harness::RunRecord run = options.run == 0 ? runs.back() : ledger.run(options.run);
-  const std::vector<harness::CaseRecord> cases = ledger.cases(run.id);
-  const std::string text = renderers().at(options.format)(run, cases);
+  const std::vector<harness::CaseRecord> cases = named.ledger->cases(named.run.id);
+  const std::string text = renderers().at(options.format)(named.run, cases);
   if (options.output.empty()) {
     fmt::print("{}", text);
   } else {
@@ -94,7 +91,7 @@ void add_report(CLI::App& app, Action& action) {
       "report",
       "Render a recorded run: what did not pass, and the largest error/bound and median bound/magnitude per fixture and axis value");
   command->add_option("--ledger", options->ledger, "The ledger to read; default: your own")->type_name("FILE");
-  command->add_option("--run", options->run, "Number of the run; default: the newest")->type_name("N")->check(whole_number(1));
+  command->add_option("--run", options->run, std::string("Which run: ") + kRunReferenceHelp + "; default: the newest")->type_name("RUN");
   command
       ->add_option("--format", options->format,
                    "text, junit, html (one page, no network), markdown (for a pull request) or json (docs/report.schema.json)")
@@ -106,6 +103,7 @@ void add_report(CLI::App& app, Action& action) {
   assay report --format html -o gate.html               one page for people, no network
   assay report --format markdown >> "$GITHUB_STEP_SUMMARY"
   assay report --ledger gate.sqlite --run 12 --format json -o run.json
+  assay report --run latest~1                           the run before the newest
   assay report --list                                   the runs of the ledger)");
   command->callback([options, &action] { action = [options] { return report(*options); }; });
 }

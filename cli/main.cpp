@@ -1,19 +1,28 @@
 // The `assay` command: parses arguments, runs a command, turns what it threw into a message and an exit status.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <numeric>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/printable.h"
 #include "fixtures/shelf.h"
 #include "harness/ledger/sqlite.h"
 #include "kernels/variant.h"
@@ -22,8 +31,8 @@
 
 namespace {
 
-// Where standard error cannot be written either, only the status is left to tell; fmt would throw.
-void complain(const std::string& message) { std::fputs(message.c_str(), stderr); }
+// Where standard error cannot be written either, only the status is left to tell; fmt would throw. What others named may be anything.
+void complain(const std::string& message) { std::fputs(assay::cli::printable(message).c_str(), stderr); }
 
 // A full disk must not end as a pass. Output waits in a buffer, so its loss may show as late as here.
 int finish_output(int status) {
@@ -38,6 +47,63 @@ int fail(int status, const char* kind, const std::exception& error) {
   std::fflush(stdout);
   complain(fmt::format("assay: {}{}\n", kind, error.what()));
   return status;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  return names;
+}
+
+// How many letters have to be put in, taken out or replaced to make one word of the other.
+std::size_t letters_apart(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// Half of a word's letters may be wrong for another to be meant.
+std::string nearest_command(std::string_view word, const std::vector<std::string>& names) {
+  std::string nearest;
+  std::size_t apart = std::max<std::size_t>(1, word.size() / 2) + 1;
+  for (const std::string& name : names) {
+    if (const std::size_t distance = letters_apart(word, name); distance < apart) {
+      apart = distance;
+      nearest = name;
+    }
+  }
+  return nearest;
+}
+
+// A word where a command should be, empty if that is not what is wrong.
+std::string wrong_command(const CLI::App& app) {
+  const std::vector<std::string> remaining = app.remaining();
+  if (remaining.empty() || remaining.front().starts_with('-') || !app.get_subcommands().empty()) return {};
+  return remaining.front();
+}
+
+int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
+  if (const std::string word = wrong_command(app); !word.empty()) {
+    const std::vector<std::string> names = command_names(app);
+    const std::string nearest = nearest_command(word, names);
+    complain(fmt::format("assay: '{}' is no command{}; the commands are {}; `assay --help` tells more\n", word,
+                         nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest), fmt::join(names, ", ")));
+    return assay::cli::kExitUsage;
+  }
+  std::ostringstream output;
+  std::ostringstream complaint;
+  const int status = app.exit(error, output, complaint);
+  std::fputs(output.str().c_str(), stdout);
+  complain(complaint.str());
+  return status == 0 ? finish_output(assay::cli::kExitPassed) : assay::cli::kExitUsage;
 }
 
 }  // namespace
@@ -61,14 +127,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? finish_output(assay::cli::kExitPassed) : assay::cli::kExitUsage;
+    return refuse_arguments(app, error);
   }
   if (!action) {
-    std::string names;
-    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-      names += (names.empty() ? "" : ", ") + command->get_name();
-    }
-    complain(fmt::format("assay: a command is needed: {}; `assay --help` tells more\n", names));
+    complain(fmt::format("assay: a command is needed: {}; `assay --help` tells more\n", fmt::join(command_names(app), ", ")));
     return assay::cli::kExitUsage;
   }
 

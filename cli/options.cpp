@@ -19,12 +19,23 @@ CLI::Validator whole_number(std::uint64_t least) {
   return {refusal, ""};
 }
 
+namespace {
+
+// What a script left out, as in --schedule "$SCHEDULE", is not taken for the default.
+CLI::Validator not_empty() {
+  return {[](std::string& text) { return text.empty() ? std::string("is empty; leave the option out for its default") : std::string(); },
+          ""};
+}
+
+}  // namespace
+
 void add_selection(CLI::App& command, Options& options) {
   command.add_option("--family", options.family, "Only variants of this family; what a lone --kernel file implements")->type_name("NAME");
   command.add_option("--kernel", options.kernel, "A kernel of your own: a .metal file, or a directory with a variant.toml")
       ->type_name("FILE|DIR");
   add_lone(command, options);
-  command.add_option("--variants", options.variants, "Directory to look for variants in")->type_name("DIR");
+  command.add_option("--variants", options.variants, "Directory to look for variants in, in place of ours (docs/VARIANT.md)")
+      ->type_name("DIR");
   command.add_option("--seed", options.seed, "Added to the seeds of the suites' cases")->type_name("N")->check(whole_number());
   command
       .add_option("--shard", options.shard, "Only one of several parts of the selection; default: GTEST_SHARD_INDEX of GTEST_TOTAL_SHARDS")
@@ -68,7 +79,8 @@ void add_execution(CLI::App& command, Options& options) {
                   "Order of the simdgroups of a threadgroup: forward, reverse or random:N (which is compared with forward), or several "
                   "with commas, "
                   "whose bits must agree; default: forward, and all three where a threadgroup has several simdgroups")
-      ->type_name("S[,S...]");
+      ->type_name("S[,S...]")
+      ->check(not_empty());
   command
       .add_option("--policy", options.policy,
                   "native: kernels run as they are; checked: every access to memory is looked at, and races, accesses out of bounds and "

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cli/files.h"
+#include "cli/printable.h"
 #include "cli/workspace.h"
 #include "harness/ledger/comparable.h"
 #include "metal/compile/cache.h"
@@ -35,7 +36,7 @@ harness::Ledger open_ledger(const std::string& asked) {
     ledger.keep(kRunsKept);
     return ledger;
   } catch (const harness::LedgerError& error) {
-    fmt::print(stderr, "assay: this run is not recorded: {}; --ledger FILE names another place\n", error.what());
+    fmt::print(stderr, "assay: this run is not recorded: {}; --ledger FILE names another place\n", printable(error.what()));
     return harness::Ledger::in_memory();
   }
 }

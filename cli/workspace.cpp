@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -107,9 +108,15 @@ std::string_view environment(const char* name) {
   return value == nullptr ? std::string_view() : value;
 }
 
-harness::Shard shard_of(const Options& options) {
+// Part of what `words` select: as --shard says, else as the environment, which may be inherited and then be meant for another program:
+// it takes no case away that was asked for by its name, and a note tells what it takes. Not one of the run's own, which `merge` keeps.
+harness::Shard shard_of(const Options& options, const std::vector<std::string>& words) {
   if (!options.shard.empty()) return harness::parse_shard(options.shard);
-  return harness::parse_shard(environment("GTEST_SHARD_INDEX"), environment("GTEST_TOTAL_SHARDS"));
+  const harness::Shard shard = harness::parse_shard(environment("GTEST_SHARD_INDEX"), environment("GTEST_TOTAL_SHARDS"));
+  if (shard.count == 1 || (!words.empty() && std::ranges::all_of(words, harness::names_one_case))) return {};
+  fmt::print(stderr, "note: only shard {} of {}, because GTEST_SHARD_INDEX and GTEST_TOTAL_SHARDS in the environment say so\n",
+             shard.index + 1, shard.count);
+  return shard;
 }
 
 }  // namespace
@@ -163,7 +170,7 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
   harness::SelectionRequest request;
   request.family = options.family;
   request.seed = options.seed;
-  request.shard = shard_of(options);
+  request.shard = shard_of(options, words);
   const bool of_files = words.empty() && !workspace.captured.empty();
   if (workspace.user_variant.empty()) {
     request.words = of_files ? words_for(workspace.captured, workspace.catalogue) : words;
@@ -188,7 +195,9 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
 }
 
 void select_one(Workspace& workspace, const Options& options, std::string_view command) {
-  select(workspace, options, options.words);
+  Options one = options;
+  if (one.shard.empty()) one.shard = "1/1";  // a shard of the environment is about more than one case
+  select(workspace, one, options.words);
   if (const std::size_t count = workspace.selection.cases.size(); count != 1)
     throw std::invalid_argument(
         fmt::format("{} runs one case; this selects {} (`assay list --cases SELECTION` names them)", command, count));

@@ -5,7 +5,8 @@
 #   share/assay          headers that kernels see, our variants, the corpus of fixtures
 #   lib/<arch>           libassay_metal.a, libassay_kernels.a: the encoder interface, the simulator, launch code
 #   lib/<arch>/cmake     find_package(assay): assay::assay (the command), assay::metal, assay::kernels, assay_add_gate()
-#   share/doc/assay      what --help and messages refer to: README, docs with the report's schema, READMEs of metal and oracles
+#   share/doc/assay      what --help and messages refer to: README, docs with the report's schema, READMEs of metal and oracles; their links
+#                        lead to what is installed (install_documents.cmake)
 #   include/assay        headers of the libraries, included as here: "metal/encoder.h"
 
 include(GNUInstallDirs)
@@ -27,13 +28,19 @@ install(DIRECTORY metal/shader/ DESTINATION share/assay/shader PATTERN "*.py" EX
 install(DIRECTORY kernels/variants/ DESTINATION share/assay/variants)
 install(DIRECTORY fixtures/corpus/ DESTINATION share/assay/corpus FILES_MATCHING PATTERN "*.h5")
 
-install(FILES README.md CHANGELOG.md DESTINATION share/doc/assay)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/assay)
 install(DIRECTORY docs DESTINATION share/doc/assay)
 install(FILES metal/README.md DESTINATION share/doc/assay/metal)
 install(FILES oracles/README.md DESTINATION share/doc/assay/oracles)
 
 install(DIRECTORY metal kernels DESTINATION include/assay FILES_MATCHING PATTERN "*.h"
   PATTERN shader EXCLUDE PATTERN pass EXCLUDE PATTERN variants EXCLUDE)
+
+# Last, when everything that a link may lead to is there.
+install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")
+set(PREFIX \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+set(DOCUMENTS \"\${PREFIX}/share/doc/assay\")
+include(\"${PROJECT_SOURCE_DIR}/cmake/install_documents.cmake\")")
 
 configure_package_config_file(cmake/assay-config.cmake.in "${PROJECT_BINARY_DIR}/assay-config.cmake" INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/assay-config-version.cmake" COMPATIBILITY SameMinorVersion)

@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
 #include <sstream>
+#include <system_error>
 
 #include "kernels/toml_text.h"
 
@@ -202,6 +204,7 @@ class Reader {
                                                 key.str(), contract_->name));
     }
     read_values(table, "[fields]", variant_.fields);
+    for (const auto& [key, value] : table) variant_.field_lines.emplace(key.str(), key.source().begin.line);
   }
 
   void read_values(const toml::table& table, std::string_view where, FieldValues& values) const {
@@ -292,7 +295,7 @@ std::string checked_name(const std::string& name, const fs::path& path) {
 
 std::string text_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw VariantError(fmt::format("{}: cannot be read", file.string()));
+  if (!stream) throw VariantError(fmt::format("{}: cannot be read ({})", file.string(), std::generic_category().message(errno)));
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 

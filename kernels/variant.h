@@ -1,29 +1,6 @@
 // A variant: one iteration of a kernel, described by a `variant.toml` beside its `.metal` source and found at run time.
-//
-// Grammar of variant.toml (TOML 1.0, 256 KiB at most; every key not named here is refused, with file, line and the accepted keys):
-//
-//   family      = string, required          one of family_contracts()
-//   source      = string, required          the .metal file, relative to the toml
-//   about       = string                    one line for people
-//   claims      = [string...]               promises, each kept by a test (tests/unit/variant_claims.cpp):
-//                                             same_bits_as:VARIANT[@AXIS=VALUE{,AXIS=VALUE}]
-//                                           every output bit is that of another variant of the family, wherever the axes have these values
-//   superseded_by = string                  the variant of the same family, in the folder beside this one, that replaces it and is not
-//   superseded
-//                                           itself: the suite `gate` then runs no more of this one than `smoke` (harness/cases/suite.h)
-//   offset_bits = 32 | 64                   widest cache offset the kernel computes; default 32
-//   [entry]     key = string                functions named otherwise than the family's; keys: the family's entries
-//   [limits]    axis = [integer...]         the only values of an axis that the variant supports
-//   [fields]    name = integer | float | boolean   values of struct fields that the family does not know
-//   [constants] name or index = integer | float | boolean   values of function constants that the family does not set
-//   [bind]      name = string               the kernel's own name for an argument of the family
-//   [accuracy]  dot_depth = integer >= 1    longest chain of roundings from a product to its score, of quantize from a square to the
-//                                           sum of squares (can only tighten)
-//               accumulator = "float" | "half",  stores = ["float" | "half" | "bf16"...],  reason = string (then required)
-//               accumulator_keys = 1 .. 32   keys that it takes up between two roundings; default 32
-//               merge_store = "float" | "half" | "bf16"   one more store for each halving of NSG, where outputs of simdgroups are merged in
-//               pairs
-//   [[known_finding]]  when = string, shows = string, required;  see = string
+// docs/VARIANT.md has the grammar of variant.toml: its tables and keys, with types, defaults and meaning. Every key that is not there is
+// refused, with file, line and the accepted keys.
 #pragma once
 
 #include <cstdint>
@@ -100,6 +77,7 @@ struct Variant {
   std::map<std::string, std::string, std::less<>> entry;  // entry key -> function
   std::vector<AxisLimit> limits;
   FieldValues fields;
+  std::map<std::string, std::uint32_t, std::less<>> field_lines;  // where [fields] says them; none of --set
   FieldValues constants;                                 // values of function constants that the family does not set, by name or index
   std::map<std::string, std::string, std::less<>> bind;  // the family's argument name -> the kernel's
   Accuracy accuracy;

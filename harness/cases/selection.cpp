@@ -10,6 +10,8 @@
 
 namespace assay::harness {
 
+bool names_one_case(std::string_view word) { return !is_suite(word) && word.find_first_of("*?") == std::string_view::npos; }
+
 bool glob_match(std::string_view pattern, std::string_view text) {
   // Backtracks to the last '*' only: an earlier one can never do better.
   std::size_t p = 0;
@@ -126,8 +128,7 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
 
   std::vector<std::string> words = request.words;
   if (words.empty()) words.emplace_back("gate");
-  const auto draws_seeds = [](const std::string& word) { return is_suite(word) || word.find_first_of("*?") != std::string::npos; };
-  if (request.seed != 0 && std::ranges::none_of(words, draws_seeds)) {
+  if (request.seed != 0 && std::ranges::all_of(words, names_one_case)) {
     throw std::invalid_argument(
         fmt::format("--seed shifts the seeds of suites and globs, but '{}' says its own seed: write another s<seed> there", words.front()));
   }
@@ -152,6 +153,11 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
         throw std::invalid_argument(fmt::format("'{}' is no suite ({}), and '{}' is no variant{} ({})", word,
                                                 fmt::join(suite_names(), ", "), variant_of(word),
                                                 request.family.empty() ? "" : " of family " + request.family, fmt::join(names, ", ")));
+      }
+      if (word == (*variant)->name) {
+        throw std::invalid_argument(
+            fmt::format("'{}' is a variant, and no case of it: '{}/*' is its gate, and `assay list --cases '{}/*'` prints the names", word,
+                        word, word));
       }
       take(parse_case(word, find_family((*variant)->family)));
     }

@@ -48,6 +48,9 @@ struct Selection {
 // for at all. A shard may be empty.
 [[nodiscard]] Selection select_cases(const SelectionRequest& request, std::span<const kernels::Variant> variants);
 
+// Whether a word is the name of a case: neither a suite nor a glob.
+[[nodiscard]] bool names_one_case(std::string_view word);
+
 // Whether `text` matches `pattern`, in which '*' stands for any characters and '?' for one.
 [[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text);
 

@@ -34,7 +34,7 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .most_cases = 100},
     {.name = "gate",
      .about = "every pair of values and every triple of classes (small families: every triple of values), and the fixture files; of "
-              "a superseded variant smoke alone: about two minutes",
+              "a superseded variant smoke alone: a minute or two",
      .suite = Suite::gate,
      .work = kEverydayWork,
      .rare_work = kRareWork,
@@ -48,7 +48,8 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .long_work = kLongWork,
      .corpus = true},
     {.name = "soak",
-     .about = "full and longer contexts, twenty times with different data; --seed 20000 for twenty others: hours",
+     .about = "as full, with longer contexts and without the fixture files, twenty times with different data; --seed 20000 for twenty "
+              "others: hours",
      .suite = Suite::soak,
      .further_strength = 1,
      .long_levels = true,

@@ -100,6 +100,7 @@ struct Quantity {
 };
 constexpr std::array<Quantity, 3> kQuantities = {
     {{"last_seen", "mask_heads", last_seen}, {"most_seen", "mask_heads", most_seen}, {"idle_pairs", "nsg", idle_pairs}}};
+constexpr std::string_view kMaskAxis = "mask_heads";  // all of these are about a mask, and families without one have an nsg too
 
 template <typename Operation>
 Number combine(Number left, Number right, Operation operation) {
@@ -347,7 +348,7 @@ class Parser {
     const auto axis_named = [&](std::string_view axis) { return std::ranges::find(family_.axes, axis, &Axis::name); };
     std::string quantities;
     for (const Quantity& quantity : kQuantities) {
-      if (axis_named(quantity.axis) == family_.axes.end()) continue;
+      if (axis_named(quantity.axis) == family_.axes.end() || axis_named(kMaskAxis) == family_.axes.end()) continue;
       if (word == quantity.name) {
         at_ = end;
         return {Number(quantity.of), {}};

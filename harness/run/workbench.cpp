@@ -197,7 +197,12 @@ class Preparation {
         return;
       }
     }
-    throw kernels::VariantError(fmt::format("{} needs a {}, and neither its file nor any variant has one", name, family));
+    std::set<std::string> functions;
+    for (const kernels::FunctionKey& key : keys) functions.insert(function_name(contract, prepared.variant, key.entry));
+    throw kernels::VariantError(
+        fmt::format("{} needs a {}, and neither its file nor any variant has one: add {} to the file, put a variant that has {} into the "
+                    "folder of variants, or leave --variants out and name the kernel with --kernel, which borrows ours",
+                    name, family, fmt::join(functions, ", "), functions.size() == 1 ? "it" : "them"));
   }
 
   void bind_helpers(PreparedHelpers& helpers, const kernels::FamilyContract& contract, const kernels::Variant& variant,
@@ -228,8 +233,13 @@ class Preparation {
     }
     for (const auto& [name, value] : prepared.variant.fields) {
       if (known.contains(name)) continue;
-      throw kernels::VariantError(
-          fmt::format("{}: a value is given for field '{}', but its structs have {}", prepared.variant.name, name, fmt::join(known, ", ")));
+      // --set of the same name took the place of what the file says.
+      const kernels::Variant& variant = prepared.variant;
+      const auto line = variant.field_lines.find(name);
+      const bool is_said = line != variant.field_lines.end();
+      throw kernels::VariantError(fmt::format("{}: {} gives a value to field '{}', but no struct of {} has it: they have {}",
+                                              is_said ? fmt::format("{}:{}", variant.description.string(), line->second) : variant.name,
+                                              is_said ? "[fields]" : "--set", name, variant.source.string(), fmt::join(known, ", ")));
     }
   }
 

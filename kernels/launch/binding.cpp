@@ -136,14 +136,23 @@ void BoundKernel::resolve_arguments() {
       has.push_back(
           fmt::format("{} ({} {})", argument.name, argument.space == AddressSpace::threadgroup ? "threadgroup" : "buffer", argument.index));
     }
-    fail(fmt::format("no argument for {}; the kernel has {}", fmt::join(wanted, ", "),
-                     has.empty() ? "none" : fmt::format("{}", fmt::join(has, ", "))));
+    // Who is meant is plain where one is left; else the author has to say.
+    std::string cure = "the family has no kernel without; docs/CONTRACTS.md says what each is";
+    if (!free.empty()) {
+      const bool plain = missing.size() == 1 && free.size() == 1;
+      cure = fmt::format("if one is called otherwise, say so in the variant.toml: [bind] {} = \"{}\"", missing.front()->name,
+                         plain ? free.front()->name : std::string_view("NAME"));
+    }
+    fail(fmt::format("no argument for {}; the kernel has {}: {}", fmt::join(wanted, ", "),
+                     has.empty() ? "none" : fmt::format("{}", fmt::join(has, ", ")), cure));
   }
   if (!free.empty()) {
     std::vector<std::string_view> names;
     for (const ArgumentContract& argument : contract_->arguments) names.push_back(argument.name);
-    fail(fmt::format("nobody binds argument '{}' (buffer {}); the family knows {}", free.front()->name, free.front()->index,
-                     fmt::join(names, ", ")));
+    fail(fmt::format(
+        "nobody binds argument '{}' (buffer {}); the family knows {}, each of which is bound or left out. Nothing can be said to "
+        "bind another: take it out, or make it a function constant ([constants]) or a field of the struct ([fields])",
+        free.front()->name, free.front()->index, fmt::join(names, ", ")));
   }
 }
 
@@ -195,7 +204,10 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
   if (!missing.empty()) {
     std::vector<std::string_view> has;
     for (const metal::StructField& field : layout.fields) has.push_back(field.name);
-    fail(fmt::format("struct {} lacks {}; it has {}", layout.name, fmt::join(missing, ", "), fmt::join(has, ", ")));
+    fail(
+        fmt::format("struct {} lacks {}; it has {}. Fields are found by these names alone, in any order, and [bind] is about arguments: "
+                    "rename or add {}",
+                    layout.name, fmt::join(missing, ", "), fmt::join(has, ", "), missing.size() == 1 ? "it" : "them"));
   }
 
   for (const metal::StructField& field : layout.fields) {

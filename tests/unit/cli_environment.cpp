@@ -63,8 +63,9 @@ TEST(CliShard, PartsAreDisjointAndWhole) {
   }
   EXPECT_EQ(count, together.size());
   EXPECT_EQ(together, lines_of(run_assay("list gate --family fwht").output));
-  EXPECT_EQ(lines_of(run_assay("list gate --family fwht --shard 2/3").output),
-            lines_of(run_under("GTEST_SHARD_INDEX=1 GTEST_TOTAL_SHARDS=3", "list gate --family fwht").output));
+  std::set<std::string> by_environment = lines_of(run_under("GTEST_SHARD_INDEX=1 GTEST_TOTAL_SHARDS=3", "list gate --family fwht").output);
+  EXPECT_EQ(std::erase_if(by_environment, [](const std::string& line) { return line.starts_with("note: only shard 2 of 3"); }), 1U);
+  EXPECT_EQ(lines_of(run_assay("list gate --family fwht --shard 2/3").output), by_environment);
 }
 
 TEST(CliShard, AnEmptyOneSaysSoAndWrongOnesAreRefused) {
@@ -93,9 +94,7 @@ TEST(CliNumbers, ThatAreNoneAreNotTakenForOthers) {
     EXPECT_THAT(seed.output, HasSubstr("is no whole number from 0 to 18446744073709551615"));
   }
   EXPECT_EQ(run_assay("list smoke --family fwht --seed 18446744073709551615").status, 0);
-  const Outcome run = run_assay("report --run 0");
-  EXPECT_EQ(run.status, 2);
-  EXPECT_THAT(run.output, HasSubstr("'0' is no whole number from 1 to "));
+  for (const char* run : {"-1", "1e3", "latest~x", "latest~-1"}) EXPECT_EQ(run_assay(std::string("report --run=") + run).status, 2) << run;
 }
 
 TEST(CliLedgerFile, WhatIsNoFileIsNotWaitedFor) {

@@ -120,6 +120,15 @@ TEST(KnownFindingWhen, LastSeenIsTheLargestKeyInSightOfAnyQuery) {
                   testing::Property(&std::exception::what, HasSubstr("last_seen, most_seen, idle_pairs, fixture, seed"))));
 }
 
+// Simdgroups alone do not make a mask.
+TEST(KnownFindingWhen, FamiliesWithoutAMaskKnowNothingOfOne) {
+  kernels::Variant variant;
+  variant.family = "tqhb";
+  for (const char* quantity : {"last_seen", "most_seen", "idle_pairs"})
+    EXPECT_THROW((KnownFinding(variant, {.when = fmt::format("{} > 0", quantity), .shows = "nan", .see = {}})), kernels::VariantError)
+        << quantity;
+}
+
 TEST(KnownFindingWhen, MostSeenIsHowManyKeysTheQueryWithTheBestViewSees) {
   const std::vector<std::pair<std::string, int>> rows = {{"b1/h1x1/q1/kv40r7/nomask/nsg1/gauss/s1", 40},
                                                          {"b1/h1x1/q3/kv40r0/causal1x1/nsg1/gauss/s1", 40},
