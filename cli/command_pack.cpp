@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/json_complaint.h"
 #include "cli/options.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/run/file_contents.h"
+#include "reports/json_complaint.h"
 
 namespace assay::cli {
 namespace {
@@ -51,7 +51,7 @@ class Manifest {
     try {
       root_ = parse(stream);
     } catch (const Json::exception& bad) {
-      fail("", json_complaint(bad.what()));
+      fail("", reports::json_complaint(bad.what()));
     }
     require_keys(root_, "", {"attributes", "tensors"});
   }

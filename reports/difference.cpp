@@ -103,7 +103,7 @@ std::string difference_json(const ComparedRuns& runs, const harness::RunDifferen
   Json costs = Json::array();
   for (const harness::CostChange& change : difference.costs)
     costs.push_back({{"figure", change.figure}, {"before", change.before}, {"after", change.after}});
-  const Json document = {{"format", "assay difference"},
+  const Json document = {{"format", "assay-difference"},
                          {"version", kDifferenceVersion},
                          {"before", json_of(runs.earlier, runs.earlier_file)},
                          {"after", json_of(runs.later, runs.later_file)},

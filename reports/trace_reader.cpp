@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reports/dispatch.h"
+#include "reports/json_complaint.h"
 
 namespace assay::reports {
 namespace {
@@ -77,7 +78,7 @@ class Reader {
         return true;
       });
     } catch (const Json::exception& bad) {
-      fail("", bad.what());
+      fail("", json_complaint(bad.what()));
     }
   }
 
@@ -91,7 +92,13 @@ class Reader {
 
   [[nodiscard]] const Json& member(const Json& object, const std::string& place, std::string_view key) const {
     const auto found = object.find(key);
-    if (found == object.end()) fail(below(place, key), "is missing");
+    if (found == object.end()) {
+      // What a trace says of itself can be told; the rest is the launch's.
+      const std::string wanted = place.empty() && key == "format"    ? "; a trace has \"assay-dispatch\" here"
+                                 : place.empty() && key == "version" ? fmt::format("; this assay reads {}", kTraceVersion)
+                                                                     : std::string();
+      fail(below(place, key), "is missing" + wanted);
+    }
     return *found;
   }
 

@@ -46,7 +46,9 @@ std::vector<std::string> differences_of(const RunDescription& earlier, const Run
   compare("policy", a.policy, b.policy);
   compare("schedule", earlier.schedule, later.schedule);
   compare("seed", std::to_string(earlier.seed), std::to_string(later.seed));
-  compare("options", earlier.replay_options, later.replay_options);
+  // No options are none, and not unknown, as what an older ledger lacks.
+  const auto options = [](const RunDescription& run) { return run.replay_options.empty() ? std::string("none") : run.replay_options; };
+  compare("options", options(earlier), options(later));
   compare("compiler", a.compiler, b.compiler);
   compare("compiler's options", a.flags, b.flags);
   if (a.compiler == b.compiler && a.flags == b.flags && a.toolchain != b.toolchain)

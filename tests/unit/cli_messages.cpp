@@ -91,6 +91,16 @@ TEST(CliMessages, ReportTakesTheRunsThatOtherCommandsTake) {
   EXPECT_THAT(beyond.output, HasSubstr("holds 2 runs"));
 }
 
+TEST(CliMessages, OptionsThatWereNotGivenAreNone) {
+  const tests::TemporaryFolder folder;
+  const std::string ledger = " --ledger " + (folder.path() / "l.sqlite").string();
+  ASSERT_EQ(run_assay("run " + kCase + ledger).status, 0);
+  ASSERT_EQ(run_assay("run " + kCase + " --policy checked" + ledger).status, 0);
+  EXPECT_THAT(run_assay("diff 1 2" + ledger).output, HasSubstr("options: none, now --policy checked\n"));
+  EXPECT_THAT(run_assay("diff 2 1" + ledger).output, HasSubstr("options: --policy checked, now none\n"));
+  EXPECT_THAT(run_assay("diff 1 2 --json" + ledger).output, HasSubstr("\"format\": \"assay-difference\""));
+}
+
 class CliRemedies : public Cli {
  protected:
   // Our fwht beside a description, with pieces of its text replaced wherever they are.
@@ -159,6 +169,10 @@ TEST_F(CliRemedies, JsonThatIsNoneIsToldInOurWords) {
   EXPECT_EQ(pack.status, 2);
   EXPECT_THAT(pack.output, AllOf(HasSubstr("m.json: is no JSON: line 2, column 16: while reading value: unexpected '}'"),
                                  Not(HasSubstr("json.exception")), Not(HasSubstr("parse error"))));
+  const Outcome trace = run_assay("check-dispatch " + write("{\n \"format\": }", "t.json"));
+  EXPECT_EQ(trace.status, 2);
+  EXPECT_THAT(trace.output, AllOf(HasSubstr("t.json: is no JSON: line 2, column 12: while reading value: unexpected '}'"),
+                                  Not(HasSubstr("json.exception"))));
 }
 
 TEST_F(CliRemedies, WhatCannotBeReadIsToldWithTheReason) {

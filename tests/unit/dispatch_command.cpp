@@ -181,7 +181,8 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"both_grids", "\"threadgroups\": [1, 8, 2]", "\"threads\": [1, 8, 2], \"threadgroups\": [1, 8, 2]",
                 "commands[0]: has both 'threadgroups' and 'threads'"},
         Hostile{"no_grid", "\"threadgroups\": [1, 8, 2],", "", "commands[0].threadgroups: is missing"},
-        Hostile{"no_utf8", "flash_attn_vec_tq_dk256", "flash\xff", "parse error"},
+        Hostile{"no_utf8", "flash_attn_vec_tq_dk256", "flash\xff", "is no JSON: line "},
+        Hostile{"no_format", "\"format\": \"assay-dispatch\",", "", "format: is missing; a trace has \"assay-dispatch\" here"},
         Hostile{"deep", "\"case\": ", "\"case\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "nests more than 8 deep"}),
     [](const auto& parameter) { return parameter.param.name; });
 

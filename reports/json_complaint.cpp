@@ -1,9 +1,9 @@
-#include "cli/json_complaint.h"
+#include "reports/json_complaint.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace assay::cli {
+namespace assay::reports {
 
 std::string json_complaint(std::string_view what) {
   if (what.starts_with('[')) what.remove_prefix(std::min(what.find("] "), what.size() - 2) + 2);
@@ -22,4 +22,4 @@ std::string json_complaint(std::string_view what) {
   return text;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::reports

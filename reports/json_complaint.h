@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-namespace assay::cli {
+namespace assay::reports {
 
 // "is no JSON: line 2, column 6: while reading value: unexpected '}'; ...": the place and the reason of what nlohmann::json throws,
 // without the names that it has for them.
 [[nodiscard]] std::string json_complaint(std::string_view what);
 
-}  // namespace assay::cli
+}  // namespace assay::reports
