@@ -198,8 +198,10 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
   }
   const harness::Judgement& judgement = verdict.judgement;
   if (has_figures(verdict)) {
+    harness::ElementCount elements;
+    elements.add(judgement);
     text += fmt::format("  elements         {} compared, {} above bound, {} never written, {} NaN, {} infinite, {} guard words changed\n",
-                        judgement.compared, judgement.above_bound, judgement.not_written, judgement.nans, judgement.infs,
+                        elements.compared, judgement.above_bound, judgement.not_written, judgement.nans, judgement.infs,
                         judgement.guard_violations);
     text += fmt::format("  error/bound      largest {:.4g} at index {}\n", judgement.max_ratio, judgement.max_ratio_index);
     text += fmt::format("  error            largest {:.4g} absolute, {:.4g} relative; NMSE {:.4g}; cosine {:.15g}\n",
