@@ -55,8 +55,9 @@ std::string text_of(const harness::RunRecord& run, std::span<const harness::Case
     if (!finding.is_failure) continue;
     text += case_text(run, cases[finding.smallest]);
     if (const std::size_t others = finding.members.size() - 1; others != 0)
-      text += fmt::format("  and {} more case{} of {} like it, of which it is the smallest; largest error/bound {:.4g}\n", others,
-                          others == 1 ? "" : "s", finding.variant, finding.largest_ratio);
+      text += fmt::format("  and {} more case{} of {} like it, of which it is the smallest{}\n", others, others == 1 ? "" : "s",
+                          finding.variant,
+                          finding.largest_ratio > 0 ? fmt::format("; largest error/bound {:.4g}", finding.largest_ratio) : std::string());
   }
   for (const harness::CaseRecord& record : cases) {
     if (!reports::counts_as_failure(record) && !record.note.empty())

@@ -75,6 +75,12 @@ void append_missing(pugi::xml_node root, const harness::RunRecord& run, const st
   error.append_child(pugi::node_pcdata).set_value(clean_text("command: " + run.description.command + '\n').c_str());
 }
 
+// A case without a verdict has none yet.
+double seconds_of(const CaseRecord& record) {
+  const double seconds = record.oracle_seconds + record.simulator_seconds;
+  return std::isfinite(seconds) ? seconds : 0;
+}
+
 struct Counts {
   std::size_t tests = 0, failures = 0, errors = 0, skipped = 0;
   double seconds = 0;
@@ -85,7 +91,7 @@ struct Counts {
     failures += element == "failure";
     errors += element == "error";
     skipped += element == "skipped";
-    seconds += record.oracle_seconds + record.simulator_seconds;
+    seconds += seconds_of(record);
   }
   void write(pugi::xml_node node) const {
     node.append_attribute("tests") = tests;
@@ -116,7 +122,7 @@ void append_case(pugi::xml_node suite, const harness::RunRecord& run, const Case
   pugi::xml_node testcase = suite.append_child("testcase");
   testcase.append_attribute("classname") = clean_text(record.family + "." + record.variant).c_str();
   testcase.append_attribute("name") = clean_text(record.name).c_str();
-  testcase.append_attribute("time") = fmt::format("{:.6f}", record.oracle_seconds + record.simulator_seconds).c_str();
+  testcase.append_attribute("time") = fmt::format("{:.6f}", seconds_of(record)).c_str();
   if (const char* element = element_of(record); *element != '\0') append_result(testcase, element, run, record);
   if (!record.note.empty()) testcase.append_child("system-out").append_child(pugi::node_pcdata).set_value(clean_text(record.note).c_str());
 }

@@ -75,6 +75,8 @@ std::size_t without_verdict(const harness::RunRecord& run) {
 }
 
 std::string outcome_text(const harness::RunRecord& run) {
+  if (run.verdicts == 0 && run.description.selected != 0)
+    return fmt::format("no verdict on any of the {} selected cases", grouped(run.description.selected));
   std::string text = fmt::format("{} of {} case{} failed", run.failures == 0 ? "none" : grouped(run.failures), grouped(run.verdicts),
                                  run.verdicts == 1 ? "" : "s");
   if (const std::size_t missing = without_verdict(run); missing != 0)

@@ -89,6 +89,12 @@ TEST(JUnit, CasesThatNeverStartedAreAnError) {
   const pugi::xml_node error = root.find_node([](pugi::xml_node node) { return std::string_view(node.name()) == "error"; });
   EXPECT_STREQ(error.attribute("message").value(), "975 of 976 selected cases were never started");
   EXPECT_EQ(error.parent().parent().attribute("errors").as_int(), 1);
+  // Killed while a case ran, which has no time then.
+  std::vector<CaseRecord> killed = {some_cases()[5]};
+  killed[0].oracle_seconds = killed[0].simulator_seconds = NAN;
+  ASSERT_TRUE(document.load_string(junit(run, killed).c_str()));
+  EXPECT_EQ(document.child("testsuites").attribute("errors").as_int(), 2);
+  EXPECT_STREQ(document.child("testsuites").attribute("time").value(), "0.000000");
   // Nothing at all was run.
   ASSERT_TRUE(document.load_string(junit(run, {}).c_str()));
   EXPECT_EQ(document.child("testsuites").attribute("errors").as_int(), 1);
@@ -113,6 +119,8 @@ TEST(Outcome, TellsWhatHasNoVerdict) {
   run.verdicts = 1383;
   run.description.selected = 1976;
   EXPECT_EQ(outcome_text(run), "none of 1,383 cases failed, 593 of the 1,976 selected have no verdict");
+  run.verdicts = 0;
+  EXPECT_EQ(outcome_text(run), "no verdict on any of the 1,976 selected cases");
   run.failures = 2;
   run.verdicts = run.description.selected;
   EXPECT_EQ(outcome_text(run), "2 of 1,976 cases failed");
