@@ -204,8 +204,10 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
                         elements.compared, judgement.above_bound, judgement.not_written, judgement.nans, judgement.infs,
                         judgement.guard_violations);
     text += fmt::format("  error/bound      largest {:.4g} at index {}\n", judgement.max_ratio, judgement.max_ratio_index);
-    text += fmt::format("  error            largest {:.4g} absolute, {:.4g} relative; NMSE {:.4g}; cosine {:.15g}\n",
-                        judgement.max_abs_error, judgement.max_rel_error, judgement.nmse, judgement.cosine);
+    text += judgement.compared == 0
+                ? std::string("  error            of nothing: no element is a number\n")
+                : fmt::format("  error            largest {:.4g} absolute, {:.4g} relative; NMSE {:.4g}; cosine {:.15g}\n",
+                              judgement.max_abs_error, judgement.max_rel_error, judgement.nmse, judgement.cosine);
     if (verdict.split) text += fmt::format("  split            {}\n", reports::split_text(*verdict.split));
     text += fmt::format("  bound            median bound/magnitude {:.4g}; {} uninformative elements; {} distinct expected values\n",
                         judgement.median_bound_ratio, judgement.uninformative, judgement.distinct_expected);
