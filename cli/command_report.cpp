@@ -42,16 +42,27 @@ std::string headline(const harness::RunRecord& run) {
                      run.started, end, run.description.command);
 }
 
+std::string case_text(const harness::RunRecord& run, const harness::CaseRecord& record) {
+  return fmt::format("{} {}\n  {}\n{}  replay: {}\n", reports::status_name(record), record.name,
+                     record.status ? record.reason : "the run was ended before there was a verdict",
+                     record.note.empty() ? "" : fmt::format("  note: {}\n", record.note), reports::replay_line(run, record));
+}
+
+// Of failures that look alike the smallest, and how many there are.
 std::string text_of(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases) {
   std::string text = headline(run) + reports::element_text(reports::count_elements(cases)) + '\n';
   for (const std::string& note : run.description.notes) text += fmt::format("note: {}\n", note);
+  for (const reports::RunFinding& finding : reports::run_findings(cases)) {
+    if (!finding.is_failure) continue;
+    text += case_text(run, cases[finding.smallest]);
+    if (const std::size_t others = finding.members.size() - 1; others != 0)
+      text += fmt::format("  and {} more case{} of {} like it, of which it is the smallest{}\n", others, others == 1 ? "" : "s",
+                          finding.variant,
+                          finding.largest_ratio > 0 ? fmt::format("; largest error/bound {:.4g}", finding.largest_ratio) : std::string());
+  }
   for (const harness::CaseRecord& record : cases) {
-    if (!reports::counts_as_failure(record)) {
-      if (!record.note.empty()) text += fmt::format("{} {}\n  note: {}\n", harness::to_string(*record.status), record.name, record.note);
-      continue;
-    }
-    text += fmt::format("{} {}\n  {}\n{}  replay: {}\n", reports::status_name(record), record.name, record.reason,
-                        record.note.empty() ? "" : fmt::format("  note: {}\n", record.note), reports::replay_line(run, record));
+    if (!reports::counts_as_failure(record) && !record.note.empty())
+      text += fmt::format("{} {}\n  note: {}\n", harness::to_string(*record.status), record.name, record.note);
   }
   return text + reports::table_text(reports::figure_tables(cases)) + "executed on the simulator\n";
 }

@@ -198,12 +198,16 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
   }
   const harness::Judgement& judgement = verdict.judgement;
   if (has_figures(verdict)) {
+    harness::ElementCount elements;
+    elements.add(judgement);
     text += fmt::format("  elements         {} compared, {} above bound, {} never written, {} NaN, {} infinite, {} guard words changed\n",
-                        judgement.compared, judgement.above_bound, judgement.not_written, judgement.nans, judgement.infs,
+                        elements.compared, judgement.above_bound, judgement.not_written, judgement.nans, judgement.infs,
                         judgement.guard_violations);
     text += fmt::format("  error/bound      largest {:.4g} at index {}\n", judgement.max_ratio, judgement.max_ratio_index);
-    text += fmt::format("  error            largest {:.4g} absolute, {:.4g} relative; NMSE {:.4g}; cosine {:.15g}\n",
-                        judgement.max_abs_error, judgement.max_rel_error, judgement.nmse, judgement.cosine);
+    text += judgement.compared == 0
+                ? std::string("  error            of nothing: no element is a number\n")
+                : fmt::format("  error            largest {:.4g} absolute, {:.4g} relative; NMSE {:.4g}; cosine {:.15g}\n",
+                              judgement.max_abs_error, judgement.max_rel_error, judgement.nmse, judgement.cosine);
     if (verdict.split) text += fmt::format("  split            {}\n", reports::split_text(*verdict.split));
     text += fmt::format("  bound            median bound/magnitude {:.4g}; {} uninformative elements; {} distinct expected values\n",
                         judgement.median_bound_ratio, judgement.uninformative, judgement.distinct_expected);

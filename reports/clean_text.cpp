@@ -33,7 +33,9 @@ std::string clean_text(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = sequence_length(text);
     const bool is_control = length == 1 && static_cast<unsigned char>(text[0]) < 0x20 && text[0] != '\n' && text[0] != '\t';
-    result += length == 0 || is_control ? kReplacement : text.substr(0, length);
+    // U+FFFE and U+FFFF, which no XML document may hold.
+    const bool is_no_character = length == 3 && (text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF"));
+    result += length == 0 || is_control || is_no_character ? kReplacement : text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return result;

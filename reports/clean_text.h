@@ -6,7 +6,7 @@
 
 namespace assay::reports {
 
-// UTF-8; control characters but for newline and tab, and bytes that are no UTF-8, become U+FFFD.
+// UTF-8; control characters but for newline and tab, U+FFFE, U+FFFF, and bytes that are no UTF-8, become U+FFFD.
 [[nodiscard]] std::string clean_text(std::string_view text);
 
 }  // namespace assay::reports

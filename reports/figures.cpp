@@ -62,12 +62,11 @@ RunElements count_elements(std::span<const harness::CaseRecord> cases) {
 }
 
 std::string element_text(const RunElements& elements) {
-  std::string text =
-      fmt::format("{} elements compared, {} above bound", grouped(elements.judged.compared), grouped(elements.judged.faulty));
+  std::string text = fmt::format("{} elements compared, {} faulty", grouped(elements.judged.compared), grouped(elements.judged.faulty));
   // A case may be known to crash: then nothing of it was compared.
   if (elements.known.compared != 0 || elements.known.faulty != 0)
-    text += fmt::format("; in cases known to fail {} compared, {} above bound", grouped(elements.known.compared),
-                        grouped(elements.known.faulty));
+    text +=
+        fmt::format("; in cases known to fail {} compared, {} faulty", grouped(elements.known.compared), grouped(elements.known.faulty));
   return text;
 }
 
@@ -87,7 +86,9 @@ std::vector<FigureTable> figure_tables(std::span<const harness::CaseRecord> case
     std::vector<std::pair<std::string, std::map<std::int64_t, Collection>>> by_axis;
     for (const harness::CaseRecord* member : members) {
       const harness::CaseRecord& record = *member;
-      if (record.judgement.compared == 0 || record.status == harness::Status::known) continue;
+      harness::ElementCount elements;
+      elements.add(record.judgement);
+      if (elements.compared == 0 || record.status == harness::Status::known) continue;
       by_fixture[record.fixture].add(record);
       for (const auto& [axis, value] : record.axes) {
         auto found = std::ranges::find(by_axis, axis, &std::pair<std::string, std::map<std::int64_t, Collection>>::first);

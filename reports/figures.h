@@ -19,8 +19,8 @@ struct RunElements {
 };
 [[nodiscard]] RunElements count_elements(std::span<const harness::CaseRecord> cases);
 
-// "547,328 elements compared, 0 above bound", and, if there are known ones, "; in cases known to fail 327,680 compared, 312,330 above
-// bound".
+// "547,328 elements compared, 0 faulty", and, if there are known ones, "; in cases known to fail 327,680 compared, 312,330 faulty". Faulty
+// is what is above its bound, never written, NaN or infinite.
 [[nodiscard]] std::string element_text(const RunElements& elements);
 
 // Some cases of one family that share a property.

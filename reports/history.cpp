@@ -40,7 +40,9 @@ std::string case_history_text(const std::string& name, std::span<const CaseInRun
       if (have_bits && before->record.digest != now.record.digest && before->record.status && now.record.status) news = "other bits";
       if (!news.empty() && !changes.empty()) news += fmt::format("; not the same: {}", fmt::join(changes, "; "));
     }
-    const std::string figures = now.record.judgement.compared == 0
+    harness::ElementCount elements;
+    elements.add(now.record.judgement);
+    const std::string figures = elements.compared == 0
                                     ? fmt::format("{:38}", "nothing compared")
                                     : fmt::format("error/bound {:<9.3g} {:016x}", now.record.judgement.max_ratio, now.record.digest);
     text += fmt::format("  run {:<5} {}  {:10} {}  {}\n", now.run.id, now.run.started,

@@ -7,6 +7,7 @@
 
 #include "reports/embedded_file.h"
 #include "reports/page_data.h"
+#include "reports/run_findings.h"
 
 namespace assay::reports {
 namespace {
@@ -56,7 +57,7 @@ std::string html(const harness::RunRecord& run, std::span<const harness::CaseRec
     if (mark.starts_with(kFileMark)) {
       page += script_text(mark.substr(kFileMark.size(), mark.size() - kFileMark.size() - 1));
     } else if (mark == "@title") {
-      page += fmt::format("assay: run {}, {} of {} cases failed", run.id, run.failures, run.verdicts);
+      page += fmt::format("assay: run {}, {}", run.id, outcome_text(run));
     } else if (mark == "@run") {
       page += in_page(page_data(run, cases));
     } else if (mark == "@details") {

@@ -11,7 +11,9 @@
 
 #include "reports/clean_text.h"
 #include "reports/figures.h"
+#include "reports/grouped.h"
 #include "reports/replay.h"
+#include "reports/run_findings.h"
 
 namespace assay::reports {
 namespace {
@@ -19,14 +21,23 @@ namespace {
 using harness::CaseRecord;
 using harness::Status;
 
+// A value that is no number has no error, and what was never written no value.
+std::string worst_line(const harness::WorstElement& worst, std::size_t row_length) {
+  std::string text =
+      fmt::format("row {}, coordinate {}: expected {:.9g}, ", worst.index / row_length, worst.index % row_length, worst.expected);
+  if (worst.fault == harness::ElementFault::not_written) {
+    text += "never written, ";
+  } else {
+    text += fmt::format("actual {:.9g}, ", worst.actual);
+    if (const double error = std::abs(worst.actual - worst.expected); std::isfinite(error)) text += fmt::format("error {:.4g}, ", error);
+  }
+  return text + fmt::format("bound {:.4g}, error/bound {:.4g}\n", worst.bound, worst.ratio);
+}
+
 std::string details(const harness::RunRecord& run, const CaseRecord& record) {
   std::string text = record.reason + '\n';
   for (const metal::Hazard& hazard : record.hazards) text += fmt::format("{} ({} times)\n", harness::hazard_text(hazard), hazard.count);
-  for (const harness::WorstElement& w : record.judgement.worst) {
-    text += fmt::format("row {}, coordinate {}: expected {:.9g}, actual {:.9g}, error {:.4g}, bound {:.4g}, error/bound {:.4g}\n",
-                        w.index / record.row_length, w.index % record.row_length, w.expected, w.actual, std::abs(w.actual - w.expected),
-                        w.bound, w.ratio);
-  }
+  for (const harness::WorstElement& worst : record.judgement.worst) text += worst_line(worst, std::max<std::size_t>(record.row_length, 1));
   return text + "replay: " + replay_line(run, record) + '\n';
 }
 
@@ -36,6 +47,38 @@ const char* element_of(const CaseRecord& record) {
   // JUnit has no word for a failure that is expected; readers take a skipped case for one that deserves a look.
   if (*record.status == Status::skipped || *record.status == Status::known) return "skipped";
   return *record.status == Status::passed ? "" : "failure";
+}
+
+// What a run that ended too early lacks, but for the cases that it had begun, which tell it themselves; empty if there is nothing.
+std::string missing_text(const harness::RunRecord& run, std::size_t begun) {
+  const std::size_t selected = run.description.selected;
+  if (begun < selected) return fmt::format("{} of {} selected cases were never started", grouped(selected - begun), grouped(selected));
+  return run.stopped && without_verdict(run) == 0 ? "the run was ended before every case had run" : "";
+}
+
+void append_missing(pugi::xml_node root, const harness::RunRecord& run, const std::string& missing) {
+  pugi::xml_node suite = root.append_child("testsuite");
+  suite.append_attribute("name") = "cases without a verdict";
+  suite.append_attribute("tests") = 1;
+  suite.append_attribute("failures") = 0;
+  suite.append_attribute("errors") = 1;
+  suite.append_attribute("skipped") = 0;
+  suite.append_attribute("time") = "0.000000";
+  suite.append_attribute("timestamp") = clean_text(run.started).c_str();
+  pugi::xml_node testcase = suite.append_child("testcase");
+  testcase.append_attribute("classname") = "assay";
+  testcase.append_attribute("name") = "every selected case has a verdict";
+  testcase.append_attribute("time") = "0.000000";
+  pugi::xml_node error = testcase.append_child("error");
+  error.append_attribute("type") = "no verdict";
+  error.append_attribute("message") = missing.c_str();
+  error.append_child(pugi::node_pcdata).set_value(clean_text("command: " + run.description.command + '\n').c_str());
+}
+
+// A case without a verdict has none yet.
+double seconds_of(const CaseRecord& record) {
+  const double seconds = record.oracle_seconds + record.simulator_seconds;
+  return std::isfinite(seconds) ? seconds : 0;
 }
 
 struct Counts {
@@ -48,7 +91,7 @@ struct Counts {
     failures += element == "failure";
     errors += element == "error";
     skipped += element == "skipped";
-    seconds += record.oracle_seconds + record.simulator_seconds;
+    seconds += seconds_of(record);
   }
   void write(pugi::xml_node node) const {
     node.append_attribute("tests") = tests;
@@ -79,7 +122,7 @@ void append_case(pugi::xml_node suite, const harness::RunRecord& run, const Case
   pugi::xml_node testcase = suite.append_child("testcase");
   testcase.append_attribute("classname") = clean_text(record.family + "." + record.variant).c_str();
   testcase.append_attribute("name") = clean_text(record.name).c_str();
-  testcase.append_attribute("time") = fmt::format("{:.6f}", record.oracle_seconds + record.simulator_seconds).c_str();
+  testcase.append_attribute("time") = fmt::format("{:.6f}", seconds_of(record)).c_str();
   if (const char* element = element_of(record); *element != '\0') append_result(testcase, element, run, record);
   if (!record.note.empty()) testcase.append_child("system-out").append_child(pugi::node_pcdata).set_value(clean_text(record.note).c_str());
 }
@@ -92,6 +135,11 @@ std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cas
   for (const CaseRecord& record : cases) {
     all.add(record);
     if (std::ranges::find(families, record.family) == families.end()) families.push_back(record.family);
+  }
+  const std::string missing = missing_text(run, cases.size());
+  if (!missing.empty()) {
+    ++all.tests;
+    ++all.errors;
   }
   pugi::xml_document document;
   pugi::xml_node declaration = document.append_child(pugi::node_declaration);
@@ -111,7 +159,7 @@ std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cas
       elements.add(record);
     }
     counts.write(suite);
-    suite.append_attribute("timestamp") = run.started.c_str();
+    suite.append_attribute("timestamp") = clean_text(run.started).c_str();
     pugi::xml_node properties = suite.append_child("properties");
     append_property(properties, "executed on", "simulator");
     append_property(properties, "assay", run.description.version);
@@ -126,6 +174,7 @@ std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cas
       if (record.family == family) append_case(suite, run, record);
     }
   }
+  if (!missing.empty()) append_missing(root, run, missing);
   std::ostringstream stream;
   document.save(stream, "  ");
   return stream.str();

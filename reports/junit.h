@@ -3,6 +3,8 @@
 //   passed             <testcase/> alone
 //   skipped, known     <skipped message="reason"/>; of a known failure with type and text as below
 //   crashed, timeout   <error type=status message="reason">, as is whatever has no verdict because the run was ended
+//   never started      one <testcase> more, "every selected case has a verdict", whose <error> says how many have none: a run that was
+//                      stopped is never green
 //   everything else    <failure type=status message="reason">, the worst elements and the replay line as text
 //
 // Each testsuite's properties say what holds for the run: where and how it was executed, its notes, how many cases [limits] left out, and
@@ -16,7 +18,7 @@
 
 namespace assay::reports {
 
-// UTF-8; what XML cannot hold (control characters, bytes that are no UTF-8) becomes U+FFFD.
+// UTF-8; what XML cannot hold (control characters, U+FFFE, U+FFFF, bytes that are no UTF-8) becomes U+FFFD.
 [[nodiscard]] std::string junit(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);
 
 }  // namespace assay::reports

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -31,6 +32,17 @@ Json rounded(double value) {
   return std::isfinite(value) ? Json(std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr)) : number(value);
 }
 
+// JavaScript rounds what is larger to a double; as a text it stays what it is.
+Json axis_value(std::int64_t value) {
+  constexpr std::int64_t kLargestExact = (std::int64_t{1} << 53) - 1;
+  return value >= -kLargestExact && value <= kLargestExact ? Json(value) : Json(fmt::format("{}", value));
+}
+
+// An error of nothing is none, and not 0.
+double of_compared(const harness::Judgement& judgement, double figure) {
+  return judgement.compared == 0 ? std::numeric_limits<double>::quiet_NaN() : figure;
+}
+
 class Words {
  public:
   std::size_t place_of(std::string_view word) {
@@ -56,11 +68,13 @@ Json json_of(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
                {"version", about.version},
                {"machine", about.machine},
                {"schedule", about.schedule},
-               {"seed", about.seed},
+               {"seed", fmt::format("{}", about.seed)},
                {"shard", about.shard},
                {"selected", about.selected},
                {"verdicts", run.verdicts},
                {"failures", run.failures},
+               {"without_verdict", without_verdict(run)},
+               {"outcome", outcome_text(run)},
                {"outside_limits", about.outside_limits},
                {"digest", run.digest},
                {"policy", environment.policy},
@@ -94,7 +108,7 @@ Json axes_of(std::span<const CaseRecord> cases) {
     for (const auto& [axis, value] : record.axes) {
       Json& column = family.emplace(axis, Json::array()).first.value();
       while (column.size() < before) column.push_back(nullptr);  // cases that do not have it
-      column.push_back(value);
+      column.push_back(axis_value(value));
     }
   }
   return json;
@@ -137,7 +151,7 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
     columns["reason"].push_back(words.place_of(record.reason));
     columns["note"].push_back(words.place_of(record.note));
     columns["replay"].push_back(words.place_of(replay_options(run, record)));
-    columns["seed"].push_back(record.seed);
+    columns["seed"].push_back(fmt::format("{}", record.seed));
     // In full: whoever compares it with 1 must find what the verdict found.
     columns["ratio"].push_back(number(record.judgement.max_ratio));
     columns["sharpness"].push_back(rounded(record.judgement.median_bound_ratio));
@@ -164,10 +178,10 @@ std::string page_details(std::span<const CaseRecord> cases) {
                     {"guard_violations", judgement.guard_violations},
                     {"uninformative", judgement.uninformative},
                     {"distinct_expected", judgement.distinct_expected},
-                    {"max_abs_error", rounded(judgement.max_abs_error)},
-                    {"max_rel_error", rounded(judgement.max_rel_error)},
-                    {"nmse", rounded(judgement.nmse)},
-                    {"cosine", number(judgement.cosine)},
+                    {"max_abs_error", rounded(of_compared(judgement, judgement.max_abs_error))},
+                    {"max_rel_error", rounded(of_compared(judgement, judgement.max_rel_error))},
+                    {"nmse", rounded(of_compared(judgement, judgement.nmse))},
+                    {"cosine", number(of_compared(judgement, judgement.cosine))},
                     {"oracle_seconds", rounded(record.oracle_seconds)}};
     if (!std::isnan(record.rounding_ratio)) figures["rounding_ratio"] = rounded(record.rounding_ratio);
     if (!std::isnan(record.logic_ratio)) figures["logic_ratio"] = rounded(record.logic_ratio);

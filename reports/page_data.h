@@ -1,7 +1,8 @@
 // What the HTML page knows of a run, as JSON: columns with a value per case, so that tens of thousands of cases are read in no time, and
 // what only a look at one case needs in parts of their own, which the page reads when somebody looks.
 //
-// Texts that repeat are numbers: places in "words". What is no number is null, infinities are the texts "inf" and "-inf".
+// Seeds are texts, and so are values of axes that a double does not hold. Texts that repeat are numbers: places in "words". What is no
+// number is null, infinities are the texts "inf" and "-inf".
 #pragma once
 
 #include <cstddef>

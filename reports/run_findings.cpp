@@ -1,5 +1,7 @@
 #include "reports/run_findings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <limits>
@@ -11,6 +13,7 @@
 #include "harness/cases/case.h"
 #include "harness/triage/minimise.h"
 #include "harness/triage/ordered.h"
+#include "reports/grouped.h"
 
 namespace assay::reports {
 namespace {
@@ -66,6 +69,22 @@ int rank_of(const CaseRecord& record) {
 std::string_view status_name(const CaseRecord& record) { return record.status ? harness::to_string(*record.status) : "no verdict"; }
 
 bool counts_as_failure(const CaseRecord& record) { return !record.status || !harness::is_success(*record.status); }
+
+std::size_t without_verdict(const harness::RunRecord& run) {
+  return run.description.selected - std::min(run.verdicts, run.description.selected);
+}
+
+std::string outcome_text(const harness::RunRecord& run) {
+  if (run.verdicts == 0 && run.description.selected != 0)
+    return fmt::format("no verdict on any of the {} selected cases", grouped(run.description.selected));
+  std::string text = fmt::format("{} of {} case{} failed", run.failures == 0 ? "none" : grouped(run.failures), grouped(run.verdicts),
+                                 run.verdicts == 1 ? "" : "s");
+  if (const std::size_t missing = without_verdict(run); missing != 0)
+    return text + fmt::format(", {} of the {} selected {} no verdict", grouped(missing), grouped(run.description.selected),
+                              missing == 1 ? "has" : "have");
+  // A run that was merged of some of its shards.
+  return run.stopped ? text + ", and the run was ended before every case had run" : text;
+}
 
 std::vector<RunFinding> run_findings(std::span<const CaseRecord> cases) {
   std::map<Key, std::size_t> places;

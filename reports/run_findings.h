@@ -17,6 +17,12 @@ namespace assay::reports {
 // Neither passed, known nor skipped.
 [[nodiscard]] bool counts_as_failure(const harness::CaseRecord& record);
 
+// Selected cases that the run has no verdict on: it was stopped, or killed.
+[[nodiscard]] std::size_t without_verdict(const harness::RunRecord& run);
+
+// What came of a run, in a line: "3 of 100 cases failed", "none of 383 cases failed, 593 of the 976 selected have no verdict".
+[[nodiscard]] std::string outcome_text(const harness::RunRecord& run);
+
 // Cases of one variant with the same verdict, whose reasons differ in nothing but numbers and files and whose first hazards stand in the
 // same line. That they share a cause is likely and no more: `assay triage` finds out.
 struct RunFinding {

@@ -66,10 +66,14 @@ Json summary_of(const harness::RunRecord& run, std::span<const CaseRecord> cases
     Json& count = statuses.emplace(std::string(status_name(record)), 0).first.value();
     count = count.get<std::size_t>() + 1;
   }
+  // Those never started are in no row of the ledger.
+  const std::size_t missing = without_verdict(run);
+  if (missing != 0) statuses["no verdict"] = missing;
   const RunElements elements = count_elements(cases);
   return {{"selected", run.description.selected},
           {"verdicts", run.verdicts},
-          {"failures", run.failures},
+          {"without_verdict", missing},
+          {"failures", run.failures + missing},
           {"outside_limits", run.description.outside_limits},
           {"statuses", std::move(statuses)},
           {"elements", json_of(elements.judged)},
@@ -90,6 +94,32 @@ Json findings_of(std::span<const CaseRecord> cases) {
                         {"cases", std::move(members)}});
   }
   return json;
+}
+
+// An error of nothing is none, and not 0.
+Json of_compared(const harness::Judgement& judgement, double figure) { return judgement.compared == 0 ? Json() : json_number(figure); }
+
+Json judgement_of(const CaseRecord& record) {
+  const harness::Judgement& judgement = record.judgement;
+  harness::ElementCount elements;
+  elements.add(judgement);
+  return {{"compared", elements.compared},
+          {"faulty", elements.faulty},
+          {"above_bound", judgement.above_bound},
+          {"not_written", judgement.not_written},
+          {"nans", judgement.nans},
+          {"infs", judgement.infs},
+          {"guard_violations", judgement.guard_violations},
+          {"uninformative", judgement.uninformative},
+          {"distinct_expected", judgement.distinct_expected},
+          {"error_over_bound", elements.compared == 0 ? Json() : json_number(judgement.max_ratio)},
+          {"max_abs_error", of_compared(judgement, judgement.max_abs_error)},
+          {"max_rel_error", of_compared(judgement, judgement.max_rel_error)},
+          {"nmse", of_compared(judgement, judgement.nmse)},
+          {"cosine", of_compared(judgement, judgement.cosine)},
+          {"median_bound_over_magnitude", json_number(judgement.median_bound_ratio)},
+          {"rounding_over_bound", json_number(record.rounding_ratio)},
+          {"logic_over_bound", json_number(record.logic_ratio)}};
 }
 
 Json worst_of(const CaseRecord& record) {
@@ -131,23 +161,7 @@ Json json_of(const harness::RunRecord& run, const CaseRecord& record) {
                {"oracle_seconds", json_number(record.oracle_seconds)},
                {"simulator_seconds", json_number(record.simulator_seconds)},
                {"axes", Json::object()},
-               {"judgement",
-                {{"compared", judgement.compared},
-                 {"above_bound", judgement.above_bound},
-                 {"not_written", judgement.not_written},
-                 {"nans", judgement.nans},
-                 {"infs", judgement.infs},
-                 {"guard_violations", judgement.guard_violations},
-                 {"uninformative", judgement.uninformative},
-                 {"distinct_expected", judgement.distinct_expected},
-                 {"error_over_bound", json_number(judgement.max_ratio)},
-                 {"max_abs_error", json_number(judgement.max_abs_error)},
-                 {"max_rel_error", json_number(judgement.max_rel_error)},
-                 {"nmse", json_number(judgement.nmse)},
-                 {"cosine", json_number(judgement.cosine)},
-                 {"median_bound_over_magnitude", json_number(judgement.median_bound_ratio)},
-                 {"rounding_over_bound", json_number(record.rounding_ratio)},
-                 {"logic_over_bound", json_number(record.logic_ratio)}}},
+               {"judgement", judgement_of(record)},
                {"counters", counters_of(record)}};
   for (const auto& [axis, value] : record.axes) json["axes"][axis] = value;
   // What few cases have is left out where there is none of it.

@@ -7,9 +7,9 @@
 #include <map>
 #include <vector>
 
-#include "reports/clean_text.h"
 #include "reports/figures.h"
 #include "reports/grouped.h"
+#include "reports/markdown_text.h"
 #include "reports/replay.h"
 #include "reports/run_findings.h"
 
@@ -21,45 +21,9 @@ using harness::CaseRecord;
 constexpr std::size_t kMostFindings = 10;
 constexpr std::size_t kMostElements = 3;
 constexpr std::size_t kMostNotes = 10;
-constexpr std::size_t kLongestText = 400;  // of one reason or note
 constexpr std::size_t kLongestLine = 1000;
 
-// At most `length` bytes of clean text in one line, never a part of a character.
-std::string short_line(std::string_view text, std::size_t length) {
-  std::string line = clean_text(text);
-  std::ranges::replace(line, '\n', ' ');
-  if (line.size() <= length) return line;
-  while ((static_cast<unsigned char>(line[length]) & 0xC0) == 0x80) --length;
-  return line.substr(0, length) + " ...";
-}
-
-// Entities rather than backslashes, which are no help inside of a word. GitHub takes @name and #12 for links even so, unless a comment
-// stands between.
-std::string prose(std::string_view text) {
-  constexpr std::string_view kMarkup = "&<>*_`[]()|\\~!";
-  std::string result;
-  for (const char c : short_line(text, kLongestText)) {
-    if (kMarkup.find(c) != std::string_view::npos) {
-      result += fmt::format("&#{};", static_cast<int>(c));
-    } else {
-      result += c;
-      if (c == '@' || c == '#') result += "<!-- -->";
-    }
-  }
-  return result;
-}
-
-// A block whose fence is longer than any row of backticks inside, so that nothing in it ends it.
-std::string code_block(std::string_view text) {
-  const std::string line = short_line(text, kLongestLine);
-  std::size_t longest = 0, row = 0;
-  for (const char c : line) {
-    row = c == '`' ? row + 1 : 0;
-    longest = std::max(longest, row);
-  }
-  const std::string fence(std::max<std::size_t>(longest + 1, 3), '`');
-  return fmt::format("{}\n{}\n{}\n", fence, line, fence);
-}
+std::string command_block(std::string_view line) { return code_block(short_line(line, kLongestLine)); }
 
 std::string plural(std::size_t count, std::string_view noun) { return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s"); }
 
@@ -79,9 +43,10 @@ std::string element_rows(const CaseRecord& record) {
 std::string finding_text(const harness::RunRecord& run, std::span<const CaseRecord> cases, const RunFinding& finding) {
   const CaseRecord& smallest = cases[finding.smallest];
   const std::string reason = smallest.status ? smallest.reason : "the run was ended before there was a verdict";
-  return fmt::format("### {}, {}: {}\n\n{}{}\n\n{}\n{}", prose(finding.variant), finding.status, prose(reason),
-                     plural(finding.members.size(), "case"),
-                     finding.members.size() == 1 ? ":" : "; the smallest:", code_block(replay_line(run, smallest)), element_rows(smallest));
+  const bool is_alone = finding.members.size() == 1;
+  return fmt::format("### {}, {}: {}{}\n\n{}{}\n\n{}\n{}", prose(finding.variant), finding.status, is_alone ? "" : "in the smallest case, ",
+                     prose(reason), plural(finding.members.size(), "case"),
+                     is_alone ? ":" : "; the smallest:", command_block(replay_line(run, smallest)), element_rows(smallest));
 }
 
 struct VariantRow {
@@ -133,13 +98,8 @@ std::string run_markdown(const harness::RunRecord& run, std::span<const CaseReco
   std::erase_if(findings, [](const RunFinding& finding) { return !finding.is_failure; });
 
   Document document;
-  document.add(run.failures == 0 ? fmt::format("## assay: none of {} failed\n\n", plural(run.verdicts, "case"))
-                                 : fmt::format("## assay: {} of {} failed\n\n", grouped(run.failures), plural(run.verdicts, "case")));
-  document.add(element_text(count_elements(cases)) + "; executed on the simulator");
-  if (run.verdicts < run.description.selected)
-    document.add(fmt::format("; {} of the {} selected without a verdict", grouped(run.description.selected - run.verdicts),
-                             plural(run.description.selected, "case")));
-  document.add(".\n\n");
+  document.add(fmt::format("## assay: {}\n\n", outcome_text(run)));
+  document.add(element_text(count_elements(cases)) + "; executed on the simulator.\n\n");
   for (std::size_t i = 0; i < std::min(kMostFindings, findings.size()); ++i) document.add(finding_text(run, cases, findings[i]));
   if (findings.size() > kMostFindings)
     document.add(fmt::format("... and {}.\n\n", plural(findings.size() - kMostFindings, "further finding")));
@@ -148,7 +108,7 @@ std::string run_markdown(const harness::RunRecord& run, std::span<const CaseReco
   for (std::size_t i = 0; i < std::min(kMostNotes, notes.size()); ++i) document.add(fmt::format("- {}\n", prose(notes[i])));
   if (notes.size() > kMostNotes) document.add(fmt::format("- ... and {}\n", plural(notes.size() - kMostNotes, "further note")));
   if (!notes.empty()) document.add("\n");
-  document.add(fmt::format("Run {}, started {}:\n\n{}", run.id, run.started, code_block(run.description.command)));
+  document.add(fmt::format("Run {}, started {}:\n\n{}", run.id, run.started, command_block(run.description.command)));
   return std::move(document).take();
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "reports/markdown_text.h"
+
 namespace assay::reports {
 namespace {
 
@@ -15,10 +17,16 @@ std::string place_of(const harness::Suspect& suspect) {
   return fmt::format("{}:{}", (folder / file.filename()).string(), suspect.line);
 }
 
+// The name of a file may hold a backtick.
+std::string place_in_prose(const harness::Suspect& suspect) {
+  const std::string place = place_of(suspect);
+  return place.find('`') == std::string::npos ? fmt::format("`{}`", place) : prose(place);
+}
+
 std::string headline(const harness::Finding& finding, std::size_t number) {
   std::string text = fmt::format("## {}. {}", number, finding.classification.kind);
   if (!finding.classification.says.empty()) text += ": " + finding.classification.says;
-  if (!finding.suspects.empty()) text += fmt::format(" ({})", place_of(finding.suspects.front()));
+  if (!finding.suspects.empty()) text += fmt::format(" ({})", prose(place_of(finding.suspects.front())));
   return text + "\n\n";
 }
 
@@ -42,10 +50,9 @@ std::string sources(const harness::Finding& finding) {
   if (finding.suspects.empty()) return "### Source\n\nNo line could be named.\n\n";
   std::string text = "### Source\n\n";
   for (const harness::Suspect& suspect : finding.suspects) {
-    text += fmt::format("`{}`: {}\n\n```metal\n", place_of(suspect), suspect.why);
-    for (const std::string& line : suspect.context) text += line + "\n";
-    text += "```\n\n";
-    if (!suspect.repaired.empty()) text += fmt::format("repaired:\n\n```metal\n{}\n```\n\n", suspect.repaired);
+    text += fmt::format("{}: {}\n\n{}\n", place_in_prose(suspect), suspect.why,
+                        code_block(fmt::format("{}", fmt::join(suspect.context, "\n")), "metal"));
+    if (!suspect.repaired.empty()) text += fmt::format("repaired:\n\n{}\n", code_block(suspect.repaired, "metal"));
   }
   return text;
 }
@@ -78,8 +85,8 @@ std::string finding_text(const TriagePage& page, const harness::Finding& finding
   std::string text = headline(finding, number);
   text += fmt::format("{} failing case{} of {} share{} it.\n\n", finding.members.size(), finding.members.size() == 1 ? "" : "s",
                       page.failing, finding.members.size() == 1 ? "s" : "");
-  text += fmt::format("### Smallest case\n\n```\n{}\n```\n\n{}: {}\n\n", page.replay(minimal), harness::to_string(finding.minimal.status),
-                      finding.minimal.reason);
+  text += fmt::format("### Smallest case\n\n{}\n{}: {}\n\n", code_block(page.replay(minimal)), harness::to_string(finding.minimal.status),
+                      prose(finding.minimal.reason));
   text += minimal == given ? std::string("It was given; nothing smaller fails in the same way") : fmt::format("Found from `{}`", given);
   text += fmt::format(" ({} cases tried).\n\n", finding.tried);
   if (!finding.where.empty()) text += "### Where it shows\n\nIn the smallest case:\n\n" + list_of(finding.where);
@@ -92,7 +99,7 @@ std::string finding_text(const TriagePage& page, const harness::Finding& finding
   if (!finding.hazards.empty()) {
     text += "### Hazards\n\n";
     std::vector<std::string> hazards;
-    for (const metal::Hazard& hazard : finding.hazards) hazards.push_back(harness::hazard_text(hazard));
+    for (const metal::Hazard& hazard : finding.hazards) hazards.push_back(prose(harness::hazard_text(hazard)));
     text += list_of(hazards);
   }
   text += sources(finding);
@@ -105,9 +112,9 @@ std::string finding_text(const TriagePage& page, const harness::Finding& finding
 
 std::string triage_markdown(const TriagePage& page, std::span<const harness::Finding> findings) {
   std::string text =
-      fmt::format("# Triage of {}\n\n{} of {} case{} failed, {} finding{}. Executed on the simulator.\n\n", page.subject, page.failing,
-                  page.selected, page.selected == 1 ? "" : "s", findings.size(), findings.size() == 1 ? "" : "s");
-  for (const std::string& note : page.notes) text += fmt::format("note: {}\n\n", note);
+      fmt::format("# Triage of {}\n\n{} of {} case{} failed, {} finding{}. Executed on the simulator.\n\n", prose(page.subject),
+                  page.failing, page.selected, page.selected == 1 ? "" : "s", findings.size(), findings.size() == 1 ? "" : "s");
+  for (const std::string& note : page.notes) text += fmt::format("note: {}\n\n", prose(note));
   for (std::size_t i = 0; i < findings.size(); ++i) text += finding_text(page, findings[i], i + 1);
   return text;
 }

@@ -28,11 +28,33 @@ ElementFault fault_of(std::string_view name) {
   return ElementFault::none;
 }
 
-std::optional<Status> status_of(const std::string& name) {
+// Where a row stands, for those who are told that it cannot be.
+struct Place {
+  const Database& database;
+  RunId run = 0;
+  std::string name = {};  // of the case; empty: the run as a whole
+
+  [[noreturn]] void refuse(std::string_view what) const {
+    throw LedgerError(fmt::format("ledger {} is damaged: run {}{} {}", database.file().string(), run,
+                                  name.empty() ? std::string() : fmt::format(", case '{}',", name), what));
+  }
+};
+
+// NULL, which is until the verdict is there, is 0.
+std::uint64_t count_of(const Statement& row, int column, const Place& place) {
+  const std::int64_t count = row.integer(column);
+  if (count < 0) place.refuse(fmt::format("has {} for '{}', which counts something", count, row.column(column)));
+  return static_cast<std::uint64_t>(count);
+}
+
+// NULL until the verdict is there.
+std::optional<Status> status_of(const Statement& row, int column, const Place& place) {
+  if (row.is_null(column)) return std::nullopt;
+  const std::string name = row.text(column);
   for (int i = 0; i <= static_cast<int>(Status::skipped); ++i) {
     if (to_string(static_cast<Status>(i)) == name) return static_cast<Status>(i);
   }
-  return std::nullopt;
+  place.refuse(fmt::format("has the status '{}', which is none", name));
 }
 
 metal::HazardKind hazard_kind_of(const std::string& name) {
@@ -59,12 +81,15 @@ constexpr std::string_view kRuns =
     " coalesce(compiler, ''), coalesce(flags, ''), coalesce(toolchain, '')"
     " FROM run LEFT JOIN verdict ON verdict.run = run.id ";
 
-RunRecord run_from(const Statement& row) {
+RunRecord run_from(const Database& database, const Statement& row) {
   RunRecord record;
   record.id = row.integer(0);
+  const Place place{database, record.id};
   record.started = row.text(1);
   record.finished = row.text(2);
-  record.description = {row.text(3), row.text(4), row.text(5), row.text(6), row.text(8), row.word(7), row.word(9), row.word(13)};
+  record.description = {row.text(3), row.text(4), row.text(5), row.text(6), row.text(8), row.word(7)};
+  record.description.selected = count_of(row, 9, place);
+  record.description.outside_limits = count_of(row, 13, place);
   record.stopped = row.integer(10) != 0;
   record.verdicts = row.word(11);
   record.failures = row.word(12);
@@ -100,7 +125,7 @@ void read_lists(Database& database, RunRecord& record) {
 std::vector<RunRecord> Ledger::runs() const {
   std::vector<RunRecord> records;
   Statement select(store_->database, std::string(kRuns) + "GROUP BY run.id ORDER BY run.id");
-  while (select.step()) records.push_back(run_from(select));
+  while (select.step()) records.push_back(run_from(store_->database, select));
   for (RunRecord& record : records) read_lists(store_->database, record);
   return records;
 }
@@ -109,7 +134,7 @@ RunRecord Ledger::run(RunId id) const {
   Statement select(store_->database, std::string(kRuns) + "WHERE run.id = ? GROUP BY run.id");
   select.bind(id);
   if (!select.step()) throw LedgerError(fmt::format("ledger {} has no run {}", file().string(), id));
-  RunRecord record = run_from(select);
+  RunRecord record = run_from(store_->database, select);
   read_lists(store_->database, record);
   return record;
 }
@@ -133,18 +158,19 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     record.family = select.text(column++);
     record.fixture = select.text(column++);
     record.seed = select.word(column++);
-    record.status = status_of(select.text(column++));
+    const Place place{store_->database, id, record.name};
+    record.status = status_of(select, column++, place);
     record.reason = select.text(column++);
     record.schedules = select.text(column++);
     // Elements are told by row and coordinate. NULL until the verdict is there.
-    record.row_length = std::max<std::size_t>(select.word(column++), 1);
+    record.row_length = std::max<std::size_t>(count_of(select, column++, place), 1);
     Judgement& j = record.judgement;
     for (std::size_t* count :
          {&j.compared, &j.above_bound, &j.not_written, &j.nans, &j.infs, &j.guard_violations, &j.uninformative, &j.distinct_expected}) {
-      *count = select.word(column++);
+      *count = count_of(select, column++, place);
     }
     j.max_ratio = select.real(column++);
-    j.max_ratio_index = select.word(column++);
+    j.max_ratio_index = count_of(select, column++, place);
     for (double* figure : {&j.max_abs_error, &j.max_rel_error, &j.nmse, &j.cosine, &j.median_bound_ratio}) *figure = select.real(column++);
     record.digest = from_hex(select.text(column++));
     record.oracle_seconds = select.real(column++);
@@ -154,7 +180,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     metal::ExecutionCounters& counters = record.counters;
     for (std::uint64_t* count : {&counters.threadgroups, &counters.meeting_points, &counters.collectives, &counters.divergent_collectives,
                                  &counters.matrix_multiplies}) {
-      *count = select.word(column++);
+      *count = count_of(select, column++, place);
     }
     record.known = lines_of(select.text(column++));
     record.rounding_ratio = select.real(column++);
@@ -172,10 +198,16 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     return records[found->second];
   };
 
-  Statement axes(store_->database, "SELECT name, key, value FROM verdict, json_each(axes) WHERE run = ? ORDER BY name, json_each.id");
+  Statement broken(store_->database, "SELECT name FROM verdict WHERE run = ? AND NOT json_valid(axes) LIMIT 1");
+  broken.bind(id);
+  if (broken.step()) Place{store_->database, id, broken.text(0)}.refuse("has axes that are no JSON");
+  Statement axes(store_->database,
+                 "SELECT name, key, value, json_each.type FROM verdict, json_each(axes) WHERE run = ? ORDER BY name, json_each.id");
   axes.bind(id);
   while (axes.step()) {
     CaseRecord& record = record_of(axes.text(0), "verdict");
+    if (axes.text(3) != "integer")
+      Place{store_->database, id, record.name}.refuse(fmt::format("has an axis '{}' that is no whole number", axes.text(1)));
     record.axes.emplace_back(axes.text(1), axes.integer(2));
     if (record.axes.size() > kMostAxes)
       throw LedgerError(fmt::format("ledger {} is damaged: case '{}' has more than {} axes", file().string(), record.name, kMostAxes));
@@ -185,8 +217,9 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
                   "SELECT name, element, expected, actual, bound, ratio, fault FROM worst WHERE run = ? ORDER BY name, rank");
   worst.bind(id);
   while (worst.step()) {
-    record_of(worst.text(0), "worst")
-        .judgement.worst.push_back({worst.word(1), worst.real(2), worst.real(3), worst.real(4), worst.real(5), fault_of(worst.text(6))});
+    CaseRecord& record = record_of(worst.text(0), "worst");
+    record.judgement.worst.push_back({count_of(worst, 1, {store_->database, id, record.name}), worst.real(2), worst.real(3), worst.real(4),
+                                      worst.real(5), fault_of(worst.text(6))});
   }
 
   Statement stages(store_->database,
@@ -194,7 +227,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
   stages.bind(id);
   while (stages.step()) {
     StageVerdict stage{stages.text(1), stages.integer(2) != 0, stages.integer(3) != 0, stages.text(4), {}};
-    stage.judgement.compared = stages.word(5);
+    stage.judgement.compared = count_of(stages, 5, {store_->database, id, stages.text(0)});
     stage.judgement.max_ratio = stages.real(6);
     record_of(stages.text(0), "stage").stages.push_back(std::move(stage));
   }
@@ -202,7 +235,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
   Statement cost(store_->database, "SELECT * FROM cost WHERE run = ?");
   cost.bind(id);
   while (cost.step()) {
-    const auto figure = [&](int column) { return cost.word(column + 2); };
+    const auto figure = [&](int column) { return count_of(cost, column + 2, {store_->database, id, cost.text(1)}); };
     record_of(cost.text(1), "cost").cost = {figure(0), figure(1), figure(2), figure(3), figure(4),
                                             figure(5), figure(6), figure(7), figure(8)};
   }
@@ -223,7 +256,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
       hazard.second->file = hazards.text(6);
       hazard.second->line = static_cast<std::uint32_t>(hazards.integer(7));
     }
-    hazard.count = hazards.word(8);
+    hazard.count = count_of(hazards, 8, {store_->database, id, hazards.text(0)});
     record_of(hazards.text(0), "hazard").hazards.push_back(std::move(hazard));
   }
   return records;

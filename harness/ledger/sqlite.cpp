@@ -23,7 +23,7 @@ constexpr int kStepsBetweenLooks = 10'000;
 std::string sqlite_version() { return sqlite3_libversion(); }
 
 Database::Database(const std::filesystem::path& file, Mode mode) : file_(file) {
-  const int flags = mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  const int flags = mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
   sqlite3* opened = nullptr;
   const int status = sqlite3_open_v2(file.c_str(), &opened, flags, nullptr);
   database_.reset(opened);
@@ -131,6 +131,11 @@ std::string Statement::text(int column) const {
   const unsigned char* text = sqlite3_column_text(statement_.get(), column);
   if (text == nullptr) return {};
   return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+std::string Statement::column(int column) const {
+  const char* name = sqlite3_column_name(statement_.get(), column);
+  return name == nullptr ? std::string() : name;
 }
 
 bool Statement::is_null(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }

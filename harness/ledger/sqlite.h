@@ -47,6 +47,7 @@ class Statement {
   [[nodiscard]] double real(int column) const;
   [[nodiscard]] std::string text(int column) const;
   [[nodiscard]] bool is_null(int column) const;
+  [[nodiscard]] std::string column(int column) const;  // its name
 
  private:
   struct Finalize {
@@ -73,7 +74,9 @@ class Database {
  public:
   enum class Mode { create, read_only };
 
-  // Opens, or makes, the file; waits up to 10 s for other processes that write to it. ":memory:" is a database of its own.
+  // Opens, or makes, the file. To read only, it is opened for writing where that is possible, and then refuses to be changed: the last one
+  // who closes a file in WAL mode takes away what SQLite laid beside it, if it may write. Waits up to 10 s for other processes that write
+  // to it. ":memory:" is a database of its own.
   Database(const std::filesystem::path& file, Mode mode);
 
   // That statements may read this file as well, which was attached.

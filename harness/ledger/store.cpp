@@ -42,6 +42,7 @@ void Ledger::Store::prepare_to_read() {
   const std::int64_t version = checked_version();
   require_sound_pages();
   if (version < kVersion) database.execute(ledger_readings()[static_cast<std::size_t>(version - 1)]);
+  database.execute("PRAGMA query_only = ON");
 }
 
 std::int64_t Ledger::Store::pragma(std::string_view name) {

@@ -28,14 +28,17 @@ assay.caseDialog = (() => {
           grouped(index % rowLength),
           exact(e),
           fault === 2 ? "never written" : exact(a),
-          format(Math.abs(a - e)),
+          fault === 2 ? "\u2013" : format(Math.abs(a - e)),
           format(number(bound)),
           formatRatio(number(ratio)),
           kFaults[fault],
         ];
       }),
     );
-    return element("div", { class: "scroll-x", tabindex: "0", role: "region", "aria-label": "Worst elements" }, table);
+    // On a phone the rows are stacked, and every figure says what it is (page.css).
+    const head = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, c) => cell.setAttribute("data-label", head[c]));
+    return element("div", { class: "scroll-x worst", tabindex: "0", role: "region", "aria-label": "Worst elements" }, table);
   };
   const list = (title, lines) =>
     lines.length === 0
@@ -98,6 +101,7 @@ assay.caseDialog = (() => {
         ["largest error / bound", of.compared(i) === 0 ? "nothing was compared" : formatRatio(of.ratio(i))],
         ["median bound / magnitude", format(of.sharpness(i))],
         ["elements compared", grouped(of.compared(i))],
+        ["of these faulty", grouped(of.faulty(i))],
         ...figures.map(([key, value]) => [spelt(key), format(number(value), 6)]),
         ["simulator seconds", format(of.seconds(i))],
         ["schedules", known.schedules || "\u2013"],
@@ -106,7 +110,7 @@ assay.caseDialog = (() => {
       ...facts("Axes", [
         ...axes.map(([name, value]) => [name, String(value)]),
         ["fixture", of.fixture(i)],
-        ["seed", String(assay.data.cases.seed[i])],
+        ["seed", assay.data.cases.seed[i]],
       ]),
       ...(counters.length === 0
         ? []

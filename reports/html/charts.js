@@ -1,17 +1,17 @@
 "use strict";
 // Distributions of errors and costs, by Chart.js; each has a table that says the same.
 assay.charts = (() => {
-  const { data, count, of, element, byId, distinct, fillSelect, fillTable, format, formatRatio, plural, spelt } = assay;
+  const { data, count, of, byId, distinct, fails, fillSelect, fillTable, format, formatRatio, grouped, plural, spelt } = assay;
   const isDark = matchMedia("(prefers-color-scheme: dark)");
   const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
   const quantile = (sorted, share) => sorted[Math.round(share * (sorted.length - 1))];
-  // `value` over the cases of each variant, sorted; what is not finite or not known is left out.
+  // `value` over the cases of each variant, sorted; what is no number is left out, and infinity is the largest.
   const byVariant = (value) => {
     const groups = new Map();
     for (let i = 0; i < count; ++i) {
       const v = value(i);
-      if (!Number.isFinite(v)) continue;
+      if (Number.isNaN(v)) continue;
       if (!groups.has(of.variant(i))) groups.set(of.variant(i), []);
       groups.get(of.variant(i)).push(v);
     }
@@ -34,11 +34,12 @@ assay.charts = (() => {
   const labelScale = () => ({ ticks: { color: ink("ink"), autoSkip: false }, grid: { display: false } });
 
   const charts = new Map();
-  const draw = (id, label, rows, config) => {
+  const kRowHeight = 30;
+  const draw = (id, label, rows, config, rowHeight = kRowHeight) => {
     charts.get(id)?.destroy();
     const canvas = byId(id);
     canvas.setAttribute("aria-label", label);
-    if (rows > 0) canvas.parentNode.style.height = `${rows * 30 + 90}px`;
+    if (rows > 0) canvas.parentNode.style.height = `${rows * rowHeight + 90}px`;
     const { scales, ...options } = config.options;
     charts.set(
       id,
@@ -60,8 +61,45 @@ assay.charts = (() => {
           10 ** Math.max(Math.ceil(Math.log10(Math.max(...values))), Math.floor(Math.log10(Math.min(...values))) + 1),
         ];
 
-  const judged = (i) => (of.compared(i) !== 0 && of.status(i) !== "known" ? of.ratio(i) : NaN);
+  // An element that is NaN, infinite or was never written is infinitely far off.
+  const judged = (i) => {
+    if (of.compared(i) === 0 || of.status(i) === "known") return NaN;
+    return Number.isNaN(of.ratio(i)) && fails(of.status(i)) ? Infinity : of.ratio(i);
+  };
+  const infinities = (values) => values.reduce((sum, value) => sum + (value === Infinity ? 1 : 0), 0);
+  const countBy = (test) => {
+    const counts = new Map();
+    for (let i = 0; i < count; ++i) if (test(i)) counts.set(of.variant(i), (counts.get(of.variant(i)) || 0) + 1);
+    return counts;
+  };
   const kLeastRatio = 1e-6; // bits equal, or as good as
+
+  // Decades with room between their labels, the one of the bound, and the place of what is infinite.
+  const withEdge = (scale, edge) => ({
+    ...scale,
+    afterBuildTicks: (axis) => {
+      const first = Math.round(Math.log10(axis.min));
+      const last = Math.round(Math.log10(edge)) - 1;
+      const step = Math.max(Math.ceil((last - first + 2) / Math.max(Math.floor((axis.chart.width - 150) / 52), 2)), 1);
+      axis.ticks = [];
+      for (let power = first; power <= last; ++power) if (power % step === 0) axis.ticks.push({ value: 10 ** power });
+      axis.ticks.push({ value: edge });
+    },
+    ticks: { ...scale.ticks, autoSkip: false, callback: (value) => (value === edge ? "inf" : decade(value)) },
+  });
+
+  const tellSpread = (total, infinite, lost) => {
+    const lostCount = [...lost.values()].reduce((a, b) => a + b, 0);
+    const told = [];
+    if (infinite > 0)
+      told.push(`${grouped(infinite)} of ${plural(total, "case")} not finite: an element is NaN, infinite, was never written, or is off where no error is allowed. They stand at \u201cinf\u201d.`);
+    if (lostCount > 0)
+      told.push(
+        `Not drawn: ${plural(lostCount, "case")} that did not pass and of which nothing was compared (${[...lost].map(([name, n]) => `${name} ${grouped(n)}`).join(", ")}).`,
+      );
+    byId("spread-note").textContent = told.join(" ");
+    byId("spread-note").hidden = told.length === 0;
+  };
 
   const drawSpread = () => {
     const groups = byVariant(judged);
@@ -73,11 +111,23 @@ assay.charts = (() => {
       quantile(values, 0.75),
       values.at(-1),
     ]);
-    const lifted = rows.map(([name, ...figures]) => [name, ...figures.map((value) => Math.max(value, kLeastRatio))]);
-    const [low, high] = decadesAround(
-      lifted.flatMap((row) => row.slice(1)),
+    const infinite = new Map(groups.map(([name, values]) => [name, infinities(values)]));
+    const totalInfinite = [...infinite.values()].reduce((a, b) => a + b, 0);
+    const sizes = new Map(groups.map(([name, values]) => [name, values.length]));
+    const total = [...sizes.values()].reduce((a, b) => a + b, 0);
+    const lost = countBy((i) => of.compared(i) === 0 && fails(of.status(i)));
+    tellSpread(total, totalInfinite, lost);
+    const [low, finiteHigh] = decadesAround(
+      groups.flatMap(([, values]) => [values[0], values.findLast(Number.isFinite)]).filter(Number.isFinite).map((value) => Math.max(value, kLeastRatio)),
       [1e-3, 1],
     );
+    const high = Math.max(finiteHigh, 1);
+    const edge = totalInfinite > 0 ? high * 10 : high;
+    const lifted = rows.map(([name, ...figures]) => [name, ...figures.map((value) => Math.min(Math.max(value, kLeastRatio), edge))]);
+    const labels = rows.map(([name]) =>
+      infinite.get(name) > 0 ? [name, `${grouped(infinite.get(name))} of ${grouped(sizes.get(name))} not finite`] : name,
+    );
+    const scale = logScale("largest error / bound of a case (1: the bound)", low, edge, 1);
     const bars = (label, color, share, ends) => ({
       label,
       data: lifted.map(ends),
@@ -88,39 +138,41 @@ assay.charts = (() => {
       borderSkipped: false,
       minBarLength: 2,
     });
-    draw("spread-chart", `Error / bound of ${plural(groups.length, "variant")}; the table below has the figures`, groups.length, {
+    const said = labels.filter(Array.isArray).map((label) => `; ${label.join(": ")}`);
+    const label = `Error / bound of ${plural(groups.length, "variant")}${said.join("")}; the table below has the figures`;
+    const config = {
       data: {
-        labels: lifted.map((row) => row[0]),
+        labels,
         datasets: [
-          bars("median", ink("mark"), 0.8, (row) => [row[3] * 0.97, row[3] * 1.03]),
+          // In front of the others; 0.6: some of the decade that is kept free for it.
+          bars("not finite", ink("fail"), 0.8, (row) => (infinite.get(row[0]) > 0 ? [edge / 10 ** 0.4, edge] : null)),
+          bars("median", ink("mark"), 0.8, (row) => [Math.min(row[3] * 0.97, edge * 0.94), Math.min(row[3] * 1.03, edge)]),
           bars("middle half", ink("bar"), 0.6, (row) => [row[2], row[4]]),
           bars("smallest to largest", ink("pale-bar"), 0.3, (row) => [row[1], row[5]]),
         ],
       },
       options: {
         indexAxis: "y",
-        scales: { x: logScale("largest error / bound of a case (1: the bound)", low, Math.max(high, 1), 1), y: labelScale() },
+        scales: { x: totalInfinite > 0 ? withEdge(scale, edge) : scale, y: labelScale() },
         plugins: withoutLegend((context) => {
           const row = rows[context.dataIndex];
-          return `smallest ${format(row[1])}, quartiles ${format(row[2])} and ${format(row[4])}, median ${format(row[3])}, largest ${formatRatio(row[5])}`;
+          return `smallest ${formatRatio(row[1])}, quartiles ${formatRatio(row[2])} and ${formatRatio(row[4])}, median ${formatRatio(row[3])}, largest ${formatRatio(row[5])}`;
         }),
       },
-    });
-    const extra = new Map();
-    for (let i = 0; i < count; ++i)
-      if (of.compared(i) !== 0 && of.status(i) !== "known" && !Number.isFinite(of.ratio(i)))
-        extra.set(of.variant(i), (extra.get(of.variant(i)) || 0) + 1);
+    };
+    draw("spread-chart", label, groups.length, config, said.length > 0 ? 42 : kRowHeight);
     const names = distinct(of.variant).sort();
     const figures = new Map(rows.map(([name, ...rest]) => [name, rest]));
     fillTable(
       byId("spread-table"),
       "Largest error / bound of each case, without cases known to fail",
-      ["Variant", "Cases", "Smallest", "First quartile", "Median", "Third quartile", "Largest", "Not finite"],
+      ["Variant", "Cases", "Smallest", "First quartile", "Median", "Third quartile", "Largest", "Not finite", "Failed, not compared"],
       names.map((name) => [
         name,
-        groups.find(([group]) => group === name)?.[1].length ?? 0,
+        sizes.get(name) || 0,
         ...(figures.get(name) || Array(5).fill(NaN)),
-        extra.get(name) || 0,
+        infinite.get(name) || 0,
+        lost.get(name) || 0,
       ]),
     );
   };
@@ -128,29 +180,33 @@ assay.charts = (() => {
   const kBinsPerDecade = 4;
   const drawHistogram = () => {
     const wanted = byId("histogram-variant").value;
-    const bins = new Map();
+    const bins = new Map(); // by the power of 10 ** (1 / kBinsPerDecade) that each ends with; Infinity for what is not finite
     let total = 0;
     for (let i = 0; i < count; ++i) {
       const value = judged(i);
-      if (!Number.isFinite(value) || (wanted !== "" && of.variant(i) !== wanted)) continue;
+      if (Number.isNaN(value) || (wanted !== "" && of.variant(i) !== wanted)) continue;
       // A bin ends with its largest value, so that what is exactly at its bound is not taken for above it.
       const bin = Math.ceil(Math.log10(Math.max(value, kLeastRatio)) * kBinsPerDecade - 1e-9);
       bins.set(bin, (bins.get(bin) || 0) + 1);
       ++total;
     }
-    const places = [...bins.keys()];
-    const first = total === 0 ? -12 : Math.min(...places);
-    const last = Math.max(total === 0 ? 0 : Math.max(...places), 0);
+    const infinite = bins.get(Infinity) || 0;
+    const places = [...bins.keys()].filter(Number.isFinite);
+    const first = places.length === 0 ? -12 : Math.min(...places, 0);
+    const last = Math.max(...places, 0);
     const all = Array.from({ length: last - first + 1 }, (_, k) => first + k);
+    if (infinite > 0) all.push(Infinity);
+    byId("histogram-note").textContent = `${grouped(infinite)} of ${plural(total, "case")} not finite: the last bar, \u201cinf\u201d.`;
+    byId("histogram-note").hidden = infinite === 0;
     const labelStep = Math.ceil(all.length / kBinsPerDecade / 8); // decades, so that labels fit on a phone
     const end = (bin) => 10 ** (bin / kBinsPerDecade);
     draw(
       "histogram-chart",
-      `Histogram of error / bound of ${plural(total, "case")}${wanted === "" ? "" : ` of ${wanted}`}, ${all.filter((bin) => bin > 0).reduce((sum, bin) => sum + (bins.get(bin) || 0), 0)} of them above 1`,
+      `Histogram of error / bound of ${plural(total, "case")}${wanted === "" ? "" : ` of ${wanted}`}, ${all.filter((bin) => bin > 0).reduce((sum, bin) => sum + (bins.get(bin) || 0), 0)} of them above 1${infinite > 0 ? `, of these ${grouped(infinite)} not finite` : ""}`,
       0,
       {
         data: {
-          labels: all.map((bin) => `at most ${formatRatio(end(bin))}`),
+          labels: all.map((bin) => (bin === Infinity ? "not finite" : `at most ${formatRatio(end(bin))}`)),
           datasets: [
             {
               data: all.map((bin) => bins.get(bin) || 0),
@@ -168,7 +224,11 @@ assay.charts = (() => {
                 color: ink("quiet"),
                 autoSkip: false,
                 maxRotation: 0,
-                callback: (_, k) => (all[k] % (kBinsPerDecade * labelStep) === 0 ? decade(10 ** (all[k] / kBinsPerDecade)) : ""),
+                callback: (_, k) => {
+                  if (all[k] === Infinity) return "inf";
+                  const hasRoom = infinite === 0 || ((last - all[k] + 1) * byId("histogram-chart").parentNode.clientWidth) / all.length > 48; // beside "inf"
+                  return hasRoom && all[k] % (kBinsPerDecade * labelStep) === 0 ? decade(10 ** (all[k] / kBinsPerDecade)) : "";
+                },
               },
               grid: { display: false },
             },
@@ -186,7 +246,11 @@ assay.charts = (() => {
 
   const drawCosts = () => {
     const key = byId("cost-counter").value;
-    if (!key) return;
+    if (!key) {
+      byId("cost-chart").setAttribute("aria-label", "No counter was recorded");
+      byId("cost-chart").parentNode.hidden = true;
+      return;
+    }
     const groups = byVariant((i) => data.counters[key][i] ?? NaN);
     const values = groups.map(([, sorted]) => Math.max(quantile(sorted, 0.5), 0));
     const [low, high] = decadesAround(

@@ -5,13 +5,7 @@ assay.findings = (() => {
   const run = data.run;
 
   const fillHead = () => {
-    const failures = run.failures;
-    const withoutVerdict = run.selected - run.verdicts;
-    const missing = withoutVerdict > 0 ? `, ${grouped(withoutVerdict)} without a verdict` : "";
-    byId("headline").textContent =
-      failures === 0
-        ? `Run ${run.id}: none of ${plural(run.verdicts, "case")} failed${missing}`
-        : `Run ${run.id}: ${grouped(failures)} of ${plural(run.verdicts, "case")} failed${missing}`;
+    byId("headline").textContent = `Run ${run.id}: ${run.outcome}`;
     const counts = new Map();
     for (const i of assay.all) counts.set(of.status(i), (counts.get(of.status(i)) || 0) + 1);
     const ordered = [...counts].sort(([a], [b]) => fails(b) - fails(a));
@@ -50,7 +44,7 @@ assay.findings = (() => {
     return element(
       "article",
       { class: `finding ${kind}` },
-      element("h3", {}, chip(finding.status), " ", finding.variant, ": ", reason),
+      element("h3", {}, chip(finding.status), " ", finding.variant, ": ", members > 1 ? "in the smallest case, " : "", reason),
       element(
         "div",
         { class: "finding-facts" },
@@ -81,9 +75,10 @@ assay.findings = (() => {
     const failing = data.findings.filter((finding) => finding.fails);
     const others = data.findings.filter((finding) => !finding.fails);
     const list = byId("finding-list");
+    const isWhole = run.without_verdict === 0 && !run.stopped;
     list.replaceChildren(
       failing.length === 0
-        ? element("p", {}, "No case failed.")
+        ? element("p", {}, isWhole ? "No case failed." : "No case that has a verdict failed.")
         : element(
             "p",
             { class: "quiet" },
@@ -92,6 +87,21 @@ assay.findings = (() => {
             " looks for causes and lines.",
           ),
     );
+    if (!isWhole)
+      list.prepend(
+        element(
+          "article",
+          { class: "finding is-failure" },
+          element("h3", {}, chip("no verdict"), " ", "The run was ended before every case had run"),
+          element(
+            "p",
+            {},
+            run.without_verdict === 0
+              ? "Parts of the selection are missing."
+              : `${grouped(run.without_verdict)} of the ${plural(run.selected, "selected case")} ${run.without_verdict === 1 ? "has" : "have"} no verdict. What they would show is not known.`,
+          ),
+        ),
+      );
     list.append(...failing.slice(0, kShown).map(card));
     if (failing.length > kShown)
       list.append(
@@ -132,7 +142,7 @@ assay.findings = (() => {
       ["Compiler", run.compiler],
       ["Compiler options", run.flags],
       ["Schedule", run.schedule || "each case\u2019s own"],
-      ["Seed", String(run.seed)],
+      ["Seed", run.seed],
       ["Shard", run.shard],
       ["Cases selected", grouped(run.selected)],
       ["Outside of [limits]", grouped(run.outside_limits)],

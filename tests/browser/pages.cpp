@@ -1,5 +1,5 @@
-// Writes the page that the browser test opens: `assay_browser_pages FILE CASES`. The cases are made up, and their texts are as bad as they
-// get.
+// Writes the pages that the browser test opens: `assay_browser_pages FILE CASES`. The cases are made up, and their texts are as bad as they
+// get. With CASES `interrupted`: a run that was stopped with 104 of 200 cases done, one of whose variants mostly writes nothing.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -93,6 +93,51 @@ CaseRecord case_number(std::size_t i, Numbers& numbers) {
   return record;
 }
 
+std::vector<CaseRecord> interrupted_cases() {
+  std::vector<CaseRecord> cases;
+  for (std::size_t i = 0; i < 100; ++i) {
+    CaseRecord& record = cases.emplace_back();
+    record.variant = record.family = "reduce";
+    record.fixture = "gauss";
+    record.name = fmt::format("reduce/d256/rows{}/nwg2/gauss/s{}", i + 1, i);
+    record.seed = std::numeric_limits<std::uint64_t>::max();
+    record.axes = {{"rows", static_cast<std::int64_t>(i + 1)}, {"large", std::numeric_limits<std::int64_t>::max()}};
+    record.status = i < 79 ? Status::failed : Status::passed;
+    record.row_length = 256;
+    if (i < 79) {
+      record.reason = "256 never written";
+      record.judgement.not_written = 256;
+      record.judgement.max_ratio = std::numeric_limits<double>::infinity();
+      for (std::size_t k = 0; k < 8; ++k)
+        record.judgement.worst.push_back(
+            {k, 0.5, NAN, 1e-6, std::numeric_limits<double>::infinity(), assay::harness::ElementFault::not_written});
+    } else {
+      record.judgement.compared = 256;
+      record.judgement.max_ratio = 0.01 * static_cast<double>(i - 60);
+      record.judgement.median_bound_ratio = 1e-6;
+    }
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    cases.push_back(cases[99]);
+    cases.back().variant = "other";
+    cases.back().name = fmt::format("other/d256/rows{}/nwg2/gauss/s1", i + 1);
+  }
+  cases.back().status = Status::crashed;
+  cases.back().reason = "killed by SIGSEGV";
+  cases.back().judgement = {};
+  cases.push_back(cases[100]);
+  cases.back().name += "0";
+  cases.back().status = std::nullopt;
+  cases.back().judgement = {};
+  return cases;
+}
+
+bool write(const char* file, const assay::harness::RunRecord& run, const std::vector<CaseRecord>& cases) {
+  std::ofstream stream(file, std::ios::binary);
+  stream << assay::reports::html(run, cases);
+  return stream.good();
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -110,12 +155,19 @@ int main(int count, char** words) {
   run.description.version = "0.1.0";
   run.description.machine = "Linux test";
   run.description.notes = {kHostile};
+  if (words[2] == std::string("interrupted")) {
+    cases = interrupted_cases();
+    run.stopped = true;
+    run.description.seed = std::numeric_limits<std::uint64_t>::max();
+    run.description.selected = 200;
+    run.verdicts = cases.size() - 1;
+    run.failures = 80;
+    return write(words[1], run, cases) ? 0 : 1;
+  }
   run.description.selected = run.verdicts = std::strtoul(words[2], nullptr, 10);
   for (std::size_t i = 0; i < run.verdicts; ++i) {
     cases.push_back(case_number(i, numbers));
     run.failures += !assay::harness::is_success(*cases.back().status);
   }
-  std::ofstream stream(words[1], std::ios::binary);
-  stream << assay::reports::html(run, cases);
-  return stream.good() ? 0 : 1;
+  return write(words[1], run, cases) ? 0 : 1;
 }

@@ -120,6 +120,52 @@ def check_case(page, file):
     page.evaluate("document.getElementById('case-close').click()")
 
 
+def check_interrupted(page, file, folder):
+    """A run that was stopped, of a variant that mostly writes nothing: none of it may look right."""
+    text = "document.getElementById('{}').textContent"
+    page.look()
+    page.open(file)
+    says = "80 of 103 cases failed, 97 of the 200 selected have no verdict"
+    check("the headline tells what is missing", page.evaluate(text.format("headline")), f"Run 42: {says}")
+    check("the title too", page.evaluate("document.title"), f"assay: run 42, {says}")
+    check("the findings too", "97 of the 200 selected cases have no verdict" in page.evaluate(text.format("finding-list")))
+    check("what is not finite is counted", page.evaluate(text.format("spread-note")).startswith("79 of 102 cases not finite"))
+    check("what was not compared as well", "2 cases that did not pass and of which nothing was compared (other 2)" in page.evaluate(text.format("spread-note")))
+    row = "[...document.querySelectorAll('#spread-table tbody tr')].find((row) => row.cells[0].textContent === 'reduce')"
+    check("the table has it in its figures", page.evaluate(f"[...{row}.cells].slice(1).map((cell) => cell.textContent)"), ["100", "0.19", "inf", "inf", "inf", "inf", "79", "0"])
+    chart = "Object.values(Chart.instances).find((chart) => chart.canvas.id === '{}')"
+    check("a row says so", page.evaluate(f"{chart.format('spread-chart')}.data.labels[1]"), ["reduce", "79 of 100 not finite"])
+    check("its box reaches the edge", page.evaluate(f"(() => {{ const c = {chart.format('spread-chart')}; return c.data.datasets.filter((d) => d.label !== 'not finite').every((d) => d.data[1][1] === c.scales.x.max); }})()"))
+    check("in the failing colour", page.evaluate(f"{chart.format('spread-chart')}.data.datasets[0].backgroundColor === getComputedStyle(document.documentElement).getPropertyValue('--fail').trim()"))
+    check("whose place is named", page.evaluate(f"{chart.format('spread-chart')}.scales.x.ticks.at(-1).label"), "inf")
+    check("a bar of the histogram", page.evaluate(f"{chart.format('histogram-chart')}.data.datasets[0].data.at(-1)"), 79)
+    check("and words above it", page.evaluate(text.format("histogram-note")).startswith("79 of 102 cases not finite"))
+    check("a finding tells whose reason it gives", "in the smallest case, 256 never written" in page.evaluate("document.querySelectorAll('.finding h3')[1].textContent"))
+    page.evaluate("location.hash = assay.caseAddress(3)")
+    page.wait_for("document.getElementById('case-dialog').open")
+    facts = page.evaluate("Object.fromEntries([...document.querySelectorAll('#case-content dt')].map((dt) => [dt.textContent, dt.nextSibling.textContent]))")
+    check("seeds of 64 bits are whole", facts["seed"], "18446744073709551615")
+    check("and values of axes", facts["large"], "9223372036854775807")
+    check("elements are counted once", [facts[name] for name in ("elements compared", "of these faulty", "not written")], ["256", "256", "256"])
+    check("an error of nothing is none", [facts[name] for name in ("nmse", "cosine", "max abs error")], ["\u2013"] * 3)
+    with open(os.path.join(os.path.dirname(__file__), "page_checks.js"), encoding="utf-8") as stream:
+        checks = stream.read()
+    for scheme in ("light", "dark"):
+        for width in (1280, 390):
+            page.look(scheme, width)
+            page.open(file)
+            check(f"contrast and names, interrupted, {scheme}, {width} px", page.evaluate(checks), [])
+            check(f"nothing sticks out, interrupted, {scheme}, {width} px", page.evaluate("document.documentElement.scrollWidth") <= width)
+            if folder:
+                page.screenshot(os.path.join(folder, f"interrupted_{scheme}_{width}.png"), whole=True)
+            page.evaluate("location.hash = assay.caseAddress(3)")
+            page.wait_for("document.getElementById('case-dialog').open")
+            check(f"worst elements are not cut, {scheme}, {width} px", page.evaluate("(() => { const box = document.querySelector('.worst'); return box.scrollWidth <= box.clientWidth; })()"))
+            check(f"contrast and names of a case, interrupted, {scheme}, {width} px", page.evaluate(checks), [])
+            if folder:
+                page.screenshot(os.path.join(folder, f"interrupted_{scheme}_{width}_case.png"))
+
+
 def check_looks(page, file, folder):
     with open(os.path.join(os.path.dirname(__file__), "page_checks.js"), encoding="utf-8") as stream:
         checks = stream.read()
@@ -150,6 +196,8 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         file = os.path.join(temporary, "report.html")
         subprocess.run([sys.argv[1], file, str(CASES)], check=True)
+        interrupted = os.path.join(temporary, "interrupted.html")
+        subprocess.run([sys.argv[1], interrupted, "interrupted"], check=True)
         page = Page(chromium)
         try:
             page.look()
@@ -158,6 +206,7 @@ def main():
             check_keyboard(page)
             check_case(page, file)
             check_looks(page, file, sys.argv[2] if len(sys.argv) > 2 else None)
+            check_interrupted(page, interrupted, sys.argv[2] if len(sys.argv) > 2 else None)
             check("nothing hostile ran", page.evaluate("window.hacked === undefined"))
             check("no errors in the console", page.complaints, [])
             check("no network", [url for url in page.requests if not url.startswith(("file:", "data:", "about:"))], [])

@@ -24,7 +24,7 @@ TEST_F(Cli, AKernelWrittenIndependentlyPasses) {
   const Outcome outcome = run_assay("run smoke --kernel " + write(independent_kernel()) + kSettings);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   for (const char* text : {"'decode_tq_256' was chosen", "borrows reduce_v1", "another order", "is made for block_norms 0 alone",
-                           "100 cases: 100 passed, 0 failed", "0 above bound", "executed on the simulator"}) {
+                           "100 cases: 100 passed, 0 failed", "0 faulty", "executed on the simulator"}) {
     EXPECT_THAT(outcome.output, HasSubstr(text));
   }
 }

@@ -1,9 +1,12 @@
 // The command writes the reports that it is asked for.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "harness/ledger/ledger.h"
 #include "tests/unit/cli_command.h"
 
 namespace assay {
@@ -27,6 +30,30 @@ TEST_F(CliReports, EveryFormatOfOneRun) {
   EXPECT_EQ(nlohmann::json::parse(run_assay(report + "json").output)["summary"]["statuses"]["passed"], 1);
   EXPECT_THAT(run_assay(report + "markdown").output, StartsWith("## assay: none of 1 case failed"));
   EXPECT_EQ(run_assay(report + "pdf").status, 2);
+}
+
+TEST_F(CliReports, FailuresThatLookAlikeAreToldOnce) {
+  {
+    harness::Ledger ledger = harness::Ledger::open(file("l"));
+    harness::RunDescription description;
+    description.selected = 5;
+    const harness::RunId run = ledger.begin(description);
+    for (const int rows : {9, 2, 5}) {
+      harness::Verdict verdict;
+      verdict.about = harness::parse_case(fmt::format("k/d256/rows{}/nwg4/gauss/s7", rows), harness::find_family("reduce"));
+      verdict.status = harness::Status::failed;
+      verdict.reason = fmt::format("{} never written", 256 * rows);
+      verdict.judgement.not_written = 256 * static_cast<std::size_t>(rows);
+      verdict.judgement.max_ratio = std::numeric_limits<double>::infinity();
+      ledger.started(run, verdict.about);
+      ledger.record(run, verdict);
+    }
+  }
+  const std::string text = run_assay("report --ledger " + file("l")).output;
+  EXPECT_THAT(text, HasSubstr("4,096 elements compared, 4,096 faulty\n"));
+  EXPECT_THAT(text, HasSubstr("failed k/d256/rows2/nwg4/gauss/s7\n  512 never written\n  replay: assay run k/d256/rows2/nwg4/gauss/s7\n"
+                              "  and 2 more cases of k like it, of which it is the smallest; largest error/bound inf\n"));
+  EXPECT_EQ(text.find("replay:"), text.rfind("replay:"));
 }
 
 TEST_F(CliReports, AFileThatCannotBeWrittenIsSaidBeforeAnythingRuns) {

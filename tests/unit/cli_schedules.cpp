@@ -73,7 +73,7 @@ TEST_F(CliSchedules, BitsThatDifferWithinTheBoundFailAsWell) {
   }
   const Outcome outcome = run_assay("run" + selection);
   EXPECT_EQ(outcome.status, 1) << outcome.output;
-  for (const char* word : {"forward and reverse differ at element", "--schedule forward,reverse", "0 above bound"})
+  for (const char* word : {"forward and reverse differ at element", "--schedule forward,reverse", "0 faulty"})
     EXPECT_THAT(outcome.output, HasSubstr(word));
   EXPECT_THAT(outcome.output, Not(HasSubstr("under schedule reverse:")));
 }

@@ -128,7 +128,8 @@ TEST_F(LedgerHostile, RowsThatAssayCannotHaveWrittenAreRefused) {
     EXPECT_THAT(reading_of("PRAGMA foreign_keys = OFF; INSERT INTO " + table + " VALUES(1, 'no such case', " + values + ")"),
                 AllOf(HasSubstr("'" + table + "' tells of the case 'no such case'"), HasSubstr("does not have")));
   }
-  EXPECT_THAT(reading_of("UPDATE verdict SET axes = '{\"a\": '"), HasSubstr("malformed JSON"));
+  EXPECT_THAT(reading_of("UPDATE verdict SET axes = '{\"a\": '"),
+              AllOf(HasSubstr(file_.string()), HasSubstr("run 1, case 'k/d256/rows2/nwg4/gauss/s7', has axes that are no JSON")));
   EXPECT_THAT(reading_of("UPDATE verdict SET axes = (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 100)"
                          " SELECT json_group_array(x) FROM c)"),
               HasSubstr("has more than 64 axes"));
@@ -138,11 +139,31 @@ TEST_F(LedgerHostile, RowsThatAssayCannotHaveWrittenAreRefused) {
       HasSubstr("more than 10000 notes"));
 }
 
+// What counts something is never below 0, and read as a number without sign it is 18446744073709551611.
+TEST_F(LedgerHostile, ValuesThatMeanNothingAreRefusedWithTheirPlace) {
+  const std::string place = "run 1, case 'k/d256/rows2/nwg4/gauss/s7', ";
+  for (const char* count : {"row_length", "compared", "above_bound", "not_written", "nans", "max_ratio_index", "threadgroups"})
+    EXPECT_THAT(reading_of("UPDATE verdict SET " + std::string(count) + " = -5"),
+                AllOf(HasSubstr(file_.string()), HasSubstr(place + "has -5 for '" + count + "', which counts something")));
+  EXPECT_THAT(reading_of("UPDATE worst SET element = -1"), HasSubstr(place + "has -1 for 'element'"));
+  EXPECT_THAT(reading_of("UPDATE verdict SET status = 'splendid'"), HasSubstr(place + "has the status 'splendid', which is none"));
+  EXPECT_THAT(reading_of("UPDATE verdict SET status = ''"), HasSubstr("has the status '', which is none"));
+  EXPECT_THAT(reading_of("UPDATE verdict SET axes = '{\"a\": \"text\"}'"), HasSubstr(place + "has an axis 'a' that is no whole number"));
+  for (const char* count : {"selected", "outside_limits"}) {
+    make("UPDATE run SET " + std::string(count) + " = -5");
+    for (const bool all : {true, false})
+      EXPECT_THAT(refusal([&] {
+                    const Ledger ledger = Ledger::open_existing(file_);
+                    static_cast<void>(all ? ledger.runs().size() : ledger.run(run_).verdicts);
+                  }),
+                  AllOf(HasSubstr(file_.string()), HasSubstr("run 1 has -5 for '" + std::string(count) + "'")));
+  }
+}
+
 // Each of these ended the process, or went on for ever.
 TEST_F(LedgerHostile, FiguresThatNoRunHasAreRenderedAllTheSame) {
-  for (const char* change : {"row_length = 0", "row_length = NULL", "row_length = -1", "median_bound_ratio = NULL", "max_ratio = NULL",
-                             "compared = -1", "name = x'ff00fe'", "variant = 'a' || char(0)", "status = 'unheard of'", "digest = 'xyz'",
-                             "axes = '{\"a\": \"text\"}'", "seed = 1e300", "reason = x'c0ffee'"}) {
+  for (const char* change : {"row_length = 0", "row_length = NULL", "median_bound_ratio = NULL", "max_ratio = NULL", "name = x'ff00fe'",
+                             "variant = 'a' || char(0)", "digest = 'xyz'", "seed = 1e300", "reason = x'c0ffee'"}) {
     EXPECT_EQ(reading_of("PRAGMA foreign_keys = OFF; DELETE FROM worst; UPDATE verdict SET " + std::string(change)), "") << change;
     EXPECT_EQ(refusal([this] { write(); }), "") << change;
   }

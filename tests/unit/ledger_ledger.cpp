@@ -192,6 +192,22 @@ TEST(Ledger, IsStillThereInTheNextProcess) {
   EXPECT_EQ(Ledger::open_existing(file).runs().size(), 1U);
 }
 
+TEST(Ledger, ReadingLeavesNothingBesideTheFile) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "ledger.sqlite";
+  {
+    Ledger ledger = Ledger::open(file);
+    static_cast<void>(ledger.begin(command("first")));
+  }
+  const auto files = [&] { return std::distance(std::filesystem::directory_iterator(folder.path()), {}); };
+  EXPECT_EQ(files(), 1);
+  EXPECT_EQ(Ledger::open_existing(file).runs().size(), 1U);
+  EXPECT_EQ(files(), 1) << "SQLite leaves -shm and -wal where it may not write";
+  Ledger reader = Ledger::open_existing(file);
+  EXPECT_THROW(static_cast<void>(reader.begin(command("second"))), std::exception);
+  EXPECT_EQ(Ledger::open_existing(file).runs().size(), 1U);
+}
+
 TEST(Ledger, HoldsWhatWasRecordedBeforeAKill) {
   const tests::TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "ledger.sqlite";

@@ -4,8 +4,10 @@
 
 #include <limits>
 
+#include "reports/markdown_text.h"
 #include "reports/run_findings.h"
 #include "reports/run_markdown.h"
+#include "reports/triage.h"
 #include "tests/unit/report_runs.h"
 
 namespace assay::reports {
@@ -71,26 +73,15 @@ TEST(RunFindings, WhatHasNoVerdictOrAnUnknownNameIsToldToo) {
 }
 
 TEST(Markdown, TellsTheSmallestCaseItsElementsAndTheReplayLine) {
-  harness::RunRecord run = tests::some_run();
-  run.verdicts = 5;
-  run.failures = 2;
-  run.description.selected = 6;
-  const std::string text = run_markdown(run, tests::some_cases());
-  EXPECT_THAT(text, HasSubstr("## assay: 2 of 5 cases failed\n"));
-  EXPECT_THAT(text, HasSubstr("1 of the 6 cases selected without a verdict"));
+  const std::string text = run_markdown(tests::some_run(), tests::some_cases());
+  EXPECT_THAT(text, HasSubstr("## assay: 2 of 5 cases failed, 1 of the 6 selected has no verdict\n"));
   EXPECT_THAT(text, HasSubstr("```\nassay run fwht_v1/b --kernel 'a&b.metal' --family tq4 --schedule forward,reverse\n```"));
   EXPECT_THAT(text, HasSubstr("| 1 | 1 | 0.5 | 0.75 | 0.00625 | 40 |"));
-  EXPECT_THAT(text, HasSubstr("| tq4&#95;v1 | 5 | 2 | 2 | 0 | 1 | 0.75 |"));
+  EXPECT_THAT(text, HasSubstr("| tq4_v1 | 5 | 2 | 2 | 0 | 1 | 0.75 |"));
   EXPECT_THAT(text, HasSubstr("executed on the simulator"));
 }
 
-TEST(Markdown, IsTheGoldenFile) {
-  harness::RunRecord run = tests::some_run();
-  run.verdicts = 5;
-  run.failures = 2;
-  run.description.selected = 6;
-  tests::expect_golden("report.md", run_markdown(run, tests::some_cases()));
-}
+TEST(Markdown, IsTheGoldenFile) { tests::expect_golden("report.md", run_markdown(tests::some_run(), tests::some_cases())); }
 
 TEST(Markdown, NoTextOfARunIsMarkup) {
   std::vector<CaseRecord> cases = tests::some_cases();
@@ -101,6 +92,42 @@ TEST(Markdown, NoTextOfARunIsMarkup) {
   const std::string text = run_markdown(run, cases);
   for (const char* markup : {"<script", "<img", "@here", "#1 ", "\nlines"}) EXPECT_THAT(text, Not(HasSubstr(markup)));
   EXPECT_THAT(text, HasSubstr("````\nassay run a```b"));
+}
+
+TEST(Markdown, UnderscoresStayWhereTheyAreNoMarkup) {
+  EXPECT_EQ(prose("tq4_v1 a__b _c_ d_ _e __"), "tq4_v1 a__b &#95;c&#95; d&#95; &#95;e &#95;&#95;");
+}
+
+TEST(Markdown, AReasonWithANumberIsSaidOfTheCaseThatHasIt) {
+  const std::vector<CaseRecord> cases = {reduce_case(9, Status::failed, "2048 never written"),
+                                         reduce_case(2, Status::failed, "512 never written")};
+  EXPECT_THAT(run_markdown(tests::some_run(), cases), HasSubstr("### reduce_v1, failed: in the smallest case, 512 never written\n"));
+  EXPECT_THAT(run_markdown(tests::some_run(), std::span(cases).first(1)), HasSubstr("### reduce_v1, failed: 2048 never written\n"));
+}
+
+// A kernel that holds a row of backticks, and a reason that would be markup.
+TEST(TriageMarkdown, NoTextOfAKernelIsMarkup) {
+  harness::Finding finding;
+  finding.minimal.about = finding.given.about = harness::parse_case("k/d256/rows2/nwg4/gauss/s7", harness::find_family("reduce"));
+  finding.minimal.status = Status::crashed;
+  finding.minimal.reason = "a <b> *c* some_name";
+  finding.hazards = {{metal::HazardKind::invalid_access, "f", "<img>", {"k.metal", 12}, {}, 1}};
+  harness::Suspect suspect;
+  suspect.file = "k.metal";
+  suspect.line = 3;
+  suspect.context = {"/* ```", "## no heading */"};
+  suspect.repaired = "````";
+  finding.suspects = {suspect};
+  TriagePage page;
+  page.subject = "k";
+  page.replay = [](const std::string& name) { return "assay run ``` " + name; };
+  page.notes = {"<i>"};
+  const std::string text = triage_markdown(page, {{finding}});
+  EXPECT_THAT(text, HasSubstr("\n````metal\n/* ```\n## no heading */\n````\n"));
+  EXPECT_THAT(text, HasSubstr("\n`````metal\n````\n`````\n"));
+  EXPECT_THAT(text, HasSubstr("\n````\nassay run ``` k/d256"));
+  EXPECT_THAT(text, HasSubstr("crashed: a &#60;b&#62; &#42;c&#42; some_name\n"));
+  for (const char* markup : {"<img>", "<i>"}) EXPECT_THAT(text, Not(HasSubstr(markup)));
 }
 
 TEST(Markdown, FitsIntoACommentWhateverFailed) {

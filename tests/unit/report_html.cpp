@@ -74,6 +74,25 @@ TEST(Html, AxesOfAFamilyMayBeMissingInSomeCases) {
   EXPECT_EQ(data["axes"]["tq4"]["nwg"], json::parse("[null, null, 16, 1, 16]"));
 }
 
+TEST(Html, NumbersThatJavaScriptWouldRoundAreTexts) {
+  std::vector<CaseRecord> cases = tests::some_cases();
+  cases[0].seed = std::numeric_limits<std::uint64_t>::max();
+  cases[0].axes = {{"rows", std::numeric_limits<std::int64_t>::max()}, {"nwg", 3}};
+  harness::RunRecord run = tests::some_run();
+  run.description.seed = std::numeric_limits<std::uint64_t>::max();
+  const json data = json::parse(page_data(run, cases));
+  EXPECT_EQ(data["cases"]["seed"][0], "18446744073709551615");
+  EXPECT_EQ(data["run"]["seed"], "18446744073709551615");
+  EXPECT_EQ(data["axes"]["tq4"]["rows"][0], "9223372036854775807");
+  EXPECT_EQ(data["axes"]["tq4"]["nwg"][0], 3);
+}
+
+TEST(Html, TellsWhatHasNoVerdict) {
+  const std::string page = html(tests::some_run(), tests::some_cases());
+  EXPECT_THAT(page, HasSubstr("<title>assay: run 7, 2 of 5 cases failed, 1 of the 6 selected has no verdict</title>"));
+  EXPECT_EQ(script_data(page, "run-data")["run"]["without_verdict"], 1);
+}
+
 TEST(Html, NoTextOfARunIsMarkup) {
   const std::string harmless = html(tests::some_run(), tests::some_cases());
   harness::RunRecord run = tests::some_run();

@@ -149,6 +149,30 @@ TEST(ReportJson, HoldsTheRun) {
   EXPECT_EQ(document["findings"][0]["cases"][0], "fwht_v1/b");
 }
 
+TEST(ReportJson, WhatHasNoVerdictIsAFailure) {
+  harness::RunRecord run = tests::some_run();
+  run.description.selected = 976;
+  const json summary = json::parse(run_json(run, full_cases()))["summary"];
+  EXPECT_EQ(summary["without_verdict"], 971);
+  EXPECT_EQ(summary["failures"], 973);
+  EXPECT_EQ(summary["statuses"]["no verdict"], 971);
+}
+
+TEST(ReportJson, OfNothingThatIsANumberThereIsNoError) {
+  std::vector<CaseRecord> cases = {tests::some_cases()[0]};
+  cases[0].judgement = {};
+  cases[0].judgement.not_written = 1024;
+  cases[0].judgement.cosine = 1;
+  const json document = json::parse(run_json(tests::some_run(), cases));
+  const json& judgement = document["cases"][0]["judgement"];
+  EXPECT_EQ(judgement["compared"], 1024);
+  EXPECT_EQ(judgement["faulty"], 1024);
+  EXPECT_EQ(judgement["above_bound"], 0);
+  EXPECT_EQ(document["summary"]["elements"], json::parse(R"({"compared": 1024, "faulty": 1024})"));
+  for (const char* figure : {"nmse", "cosine", "max_abs_error", "max_rel_error"}) EXPECT_TRUE(judgement[figure].is_null()) << figure;
+  EXPECT_THAT(Validator(schema()).errors_of(document), IsEmpty());
+}
+
 TEST(ReportJson, SurvivesTextThatIsNoUtf8) {
   std::vector<CaseRecord> cases = tests::some_cases();
   cases[1].reason = cases[1].name = tests::kHostile;

@@ -40,6 +40,9 @@ inline harness::RunRecord some_run() {
   run.description.version = "0.1.0";
   run.description.machine = "Linux test";
   run.description.outside_limits = 12;
+  run.description.selected = 6;
+  run.verdicts = 5;
+  run.failures = 2;
   run.description.notes = {"declared accuracy of tq4_v1: accumulator half (<why>)",
                            "cases of d512 are skipped: a.metal has no function for it"};
   return run;
