@@ -23,7 +23,12 @@ constexpr int kStepsBetweenLooks = 10'000;
 std::string sqlite_version() { return sqlite3_libversion(); }
 
 Database::Database(const std::filesystem::path& file, Mode mode) : file_(file) {
-  const int flags = mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
+  // A rollback journal that lies beside it may name another file, which SQLite deletes when it is done with the journal.
+  std::error_code unknown;
+  const bool has_journal = mode == Mode::read_only && std::filesystem::exists(file.string() + "-journal", unknown);
+  const int flags = mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                    : has_journal        ? SQLITE_OPEN_READONLY
+                                         : SQLITE_OPEN_READWRITE;
   sqlite3* opened = nullptr;
   const int status = sqlite3_open_v2(file.c_str(), &opened, flags, nullptr);
   database_.reset(opened);

@@ -56,6 +56,19 @@ TEST_F(CliReports, FailuresThatLookAlikeAreToldOnce) {
   EXPECT_EQ(text.find("replay:"), text.rfind("replay:"));
 }
 
+// Elements that nobody wrote are compared and faulty, none of them above its bound, and their error is none rather than 0.
+TEST_F(CliReports, WhatNobodyWroteIsCountedAlikeEverywhere) {
+  std::string text = read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants/reduce_v1/kernel.metal");
+  const std::string store = "dst4[i] = sum * inv;";
+  ASSERT_NE(text.find(store), std::string::npos);
+  text.replace(text.find(store), store.size(), "(void)sum;");
+  const std::string selection = " kernel/d256/rows2/nwg4/gauss/s1 --family reduce --kernel " + write(text);
+  const Outcome shown = run_assay("show" + selection);
+  EXPECT_THAT(shown.output, HasSubstr("elements         512 compared, 0 above bound, 512 never written, 0 NaN"));
+  EXPECT_THAT(shown.output, HasSubstr("of nothing: no element is a number"));
+  EXPECT_THAT(run_assay("run" + selection).output, HasSubstr("512 elements compared, 512 faulty"));
+}
+
 TEST_F(CliReports, AFileThatCannotBeWrittenIsSaidBeforeAnythingRuns) {
   const Outcome outcome = run_assay("run reduce_v1/d256/rows2/nwg4/gauss/s1 --ledger " + file("l") + " --html " + file("no/folder.html"));
   EXPECT_EQ(outcome.status, 2);
