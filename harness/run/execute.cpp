@@ -291,6 +291,7 @@ Outcome execute_with_output(const PreparedVariant& prepared, const Case& about, 
 }
 
 std::string why_skipped(const PreparedVariant& prepared, const Case& about) {
+  if (!outside_of_limits(prepared.variant, about).empty()) return {};
   Verdict verdict;
   return find_kernel(prepared, about, verdict) == nullptr && verdict.status == Status::skipped ? verdict.reason : std::string();
 }
