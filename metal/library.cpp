@@ -9,6 +9,7 @@
 #include <set>
 
 #include "metal/compile/compiler.h"
+#include "metal/compile/repair.h"
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
 #include "metal/pipeline.h"
@@ -46,6 +47,10 @@ struct Library::Impl {
       functions.push_back({kernel.host_name, kernel.file, kernel.line, reads_threadgroup_size(kernel)});
     for (const auto& constant : translation.function_constants())
       constants.push_back({constant.name, constant.type, constant.index, constant.line});
+    for (const auto& refusal : translation.refusals()) {
+      if (refusal.is_kernel) refused.push_back({refusal.name, refusal.file, refusal.line, refusal.reason});
+    }
+    for (const auto& note : translation.notes()) notes.push_back({note.file, note.line, note.text});
   }
 
   translate::Translation translated(const std::filesystem::path& file) {
@@ -57,6 +62,9 @@ struct Library::Impl {
   std::shared_ptr<const Pipeline> compile(const PipelineDescriptor& descriptor, Instrumentation instrumentation) const {
     const auto* kernel = translation.find(descriptor.function);
     if (kernel == nullptr) {
+      for (const auto& function : refused) {
+        if (function.name == descriptor.function) throw CompileError(function.reason);
+      }
       std::vector<std::string> names;
       for (const auto& function : functions) names.push_back(function.name);
       throw PipelineError(fmt::format("{} has no kernel function '{}'; it has: {}", name, descriptor.function,
@@ -86,38 +94,61 @@ struct Library::Impl {
   }
 
   // Where clang is stricter than Metal, further renderings are laxer: the file is right if one compiles, and otherwise the first
-  // messages are the ones that Metal's compiler would give.
+  // messages are the ones that Metal's compiler would give. What clang still refuses is repaired where that is possible (compile/repair.h).
   std::filesystem::path compile_object(const translate::Kernel& kernel, const PipelineDescriptor& descriptor,
                                        Instrumentation instrumentation) const {
-    using ThreadSpace = translate::Translation::ThreadSpace;
-    using Casts = translate::Translation::Casts;
-    // The pass looks for this name.
+    using Translation = translate::Translation;
+    using ThreadSpace = Translation::ThreadSpace;
+    // Those that differ.
+    std::vector<Translation::Rendering> renderings;
+    std::set<std::string> sources;
+    std::optional<CompileError> first;
+    for (const auto spaces : {ThreadSpace::exact, ThreadSpace::values, ThreadSpace::relaxed}) {
+      const Translation::Rendering rendering{spaces, {}};
+      const auto source = translation.render(kernel, descriptor.constants, rendering).append(mark_of(instrumentation));
+      if (!sources.insert(source).second) continue;
+      renderings.push_back(rendering);
+      try {
+        return compiler.shared_object(source, descriptor.function);
+      } catch (const CompileError& error) {
+        if (!first) first = error;
+      }
+    }
+    std::optional<CompileError> of_kernel;
+    for (auto rendering : renderings) {
+      if (!compile::repair(compiler, translation, kernel, descriptor.constants, rendering) && of_kernel) continue;
+      const auto source = translation.render(kernel, descriptor.constants, rendering).append(mark_of(instrumentation));
+      try {
+        return compiler.shared_object(source, descriptor.function);
+      } catch (const CompileError& error) {
+        if (!of_kernel) of_kernel = error;
+      }
+    }
+    // The kernel's own errors, unless what is wrong with it is that it needs something broken.
+    const std::string_view text = of_kernel->what();
+    const bool needs_broken = text.find("deleted") != std::string_view::npos || text.find("undeclared") != std::string_view::npos;
+    throw CompileError(with_refusals(needs_broken ? first->what() : of_kernel->what()));
+  }
+
+  // The pass looks for this name.
+  static std::string mark_of(Instrumentation instrumentation) {
     const std::string_view kind = instrumentation == Instrumentation::traced      ? "traced"
                                   : instrumentation == Instrumentation::checked   ? "checked"
                                   : instrumentation == Instrumentation::shadowed  ? "shadowed"
                                   : instrumentation == Instrumentation::explained ? "explained"
                                   : instrumentation == Instrumentation::recorded  ? "recorded"
                                                                                   : "";
-    const std::string mark = kind.empty() ? "" : fmt::format("\nextern \"C\" __attribute__((used)) void __assay_{}() {{}}\n", kind);
-    std::set<std::string> tried;
-    std::optional<CompileError> first;
-    for (const auto casts : {Casts::plain, Casts::bridged}) {
-      if (casts == Casts::bridged && !mentions_half_and_bfloat(first->what())) break;
-      for (const auto spaces : {ThreadSpace::exact, ThreadSpace::values, ThreadSpace::relaxed}) {
-        const auto source = translation.render(kernel, descriptor.constants, spaces, casts).append(mark);
-        if (!tried.insert(source).second) continue;
-        try {
-          return compiler.shared_object(source, descriptor.function);
-        } catch (const CompileError& error) {
-          if (!first) first = error;
-        }
-      }
-    }
-    throw CompileError(*first);
+    return kind.empty() ? "" : fmt::format("\nextern \"C\" __attribute__((used)) void __assay_{}() {{}}\n", kind);
   }
 
-  static bool mentions_half_and_bfloat(std::string_view text) {
-    return text.find("'half'") != std::string_view::npos && text.find("'bfloat'") != std::string_view::npos;
+  // Names that clang does not find may be those of declarations that were refused.
+  std::string with_refusals(const std::string& text) const {
+    std::string reasons;
+    for (const auto& refusal : translation.refusals()) {
+      const auto is_missed = [&](const std::string& missed) { return text.find("'" + missed + "'") != std::string::npos; };
+      if (!refusal.is_kernel && std::any_of(refusal.names.begin(), refusal.names.end(), is_missed)) reasons += refusal.reason + "\n";
+    }
+    return reasons + text;
   }
 
   // A constant that the file does not declare is ignored, as in Metal; one of another kind is not.
@@ -143,6 +174,8 @@ struct Library::Impl {
   translate::Translation translation;
   std::vector<FunctionDeclaration> functions;
   std::vector<FunctionConstantDeclaration> constants;
+  std::vector<RefusedFunction> refused;
+  std::vector<SourceNote> notes;
 
   // One slot per descriptor, so that two threads compile different pipelines at once but neither compiles one twice.
   struct Slot {
@@ -171,6 +204,8 @@ std::shared_ptr<Library> Library::from_source(std::string_view source, std::stri
 const std::string& Library::name() const { return impl_->name; }
 const std::vector<FunctionDeclaration>& Library::functions() const { return impl_->functions; }
 const std::vector<FunctionConstantDeclaration>& Library::function_constants() const { return impl_->constants; }
+const std::vector<RefusedFunction>& Library::refused() const { return impl_->refused; }
+const std::vector<SourceNote>& Library::notes() const { return impl_->notes; }
 bool Library::has_function(std::string_view function) const { return impl_->translation.find(function) != nullptr; }
 const std::string& Library::toolchain() const { return impl_->compiler.toolchain(); }
 const std::string& Library::source_digest() const { return impl_->source_digest; }

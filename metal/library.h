@@ -37,6 +37,21 @@ struct FunctionDeclaration {
   bool reads_threadgroup_size = false;  // an argument tells it how many threads or simdgroups its threadgroup has
 };
 
+// A kernel function of the file that cannot be translated, while others can.
+struct RefusedFunction {
+  std::string name;  // host name
+  std::string file;
+  std::uint32_t line = 0;
+  std::string reason;  // "<file>:<line>: error: ..."
+};
+
+// What a reader of the file should know and no check says.
+struct SourceNote {
+  std::string file;
+  std::uint32_t line = 0;
+  std::string text;
+};
+
 class Pipeline;
 
 // What compiled code does beside computing: report its accesses to device memory, as concurrent encoders need; have every access to
@@ -46,7 +61,7 @@ enum class Instrumentation { none, traced, checked, shadowed, explained, recorde
 // Immutable and safe to share between threads; pipelines are compiled once per set of constants and kept.
 class Library {
  public:
-  // Preprocesses and translates `file`. Throws CompileError or EnvironmentError.
+  // Preprocesses and translates `file`. Throws CompileError if nothing of it can be offered, and EnvironmentError.
   [[nodiscard]] static std::shared_ptr<Library> from_file(const std::filesystem::path& file, const CompileOptions& options = {});
   // As from_file, from text; `name` stands in messages, `#include "..."` is relative to the working directory.
   [[nodiscard]] static std::shared_ptr<Library> from_source(std::string_view source, std::string name, const CompileOptions& options = {});
@@ -55,6 +70,9 @@ class Library {
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] const std::vector<FunctionDeclaration>& functions() const;
   [[nodiscard]] const std::vector<FunctionConstantDeclaration>& function_constants() const;
+  // Kernel functions that it does not offer, and why; pipeline() throws a CompileError with that reason.
+  [[nodiscard]] const std::vector<RefusedFunction>& refused() const;
+  [[nodiscard]] const std::vector<SourceNote>& notes() const;
   [[nodiscard]] bool has_function(std::string_view function) const;
   // Hash of the compiler, our headers and the pass: libraries that share it compile equal sources to equal code.
   [[nodiscard]] const std::string& toolchain() const;

@@ -384,6 +384,11 @@ void Simulator::set_pipeline(const PipelineDescriptor& descriptor) {
       return;
     }
   }
+  for (const auto& library : impl_->libraries) {
+    for (const auto& refused : library->refused()) {
+      if (refused.name == descriptor.function) throw CompileError(refused.reason);
+    }
+  }
   std::string names;
   for (const auto& library : impl_->libraries) names += (names.empty() ? "" : ", ") + library->name();
   throw PipelineError(fmt::format("no kernel function '{}' in {}", descriptor.function, names.empty() ? "no library at all" : names));

@@ -87,6 +87,7 @@ std::string Compiler::preprocess(const std::filesystem::path& file, const std::s
                                       "-std=c++17",
                                       "-nostdinc",
                                       "-undef",
+                                      "-fms-extensions",  // expands macros in pragmas
                                       "-fno-show-column",
                                       "-fno-caret-diagnostics",
                                       "-Wno-everything",

@@ -19,6 +19,21 @@ struct Toolchain {
 // Throws EnvironmentError if there is no clang 19.
 [[nodiscard]] Toolchain find_toolchain();
 
+// A place in a source, both from 1.
+struct TextPlace {
+  std::size_t line = 0;
+  std::size_t column = 0;
+};
+
+// An error of clang's.
+struct Complaint {
+  std::string text;
+  std::string notes;                                    // what clang says to it, a line each
+  std::optional<TextPlace> place;                       // in the source: the error's own, or where the source led into our headers
+  std::optional<TextPlace> requested;                   // the outermost place that instantiates the template in which the error lies
+  std::vector<std::pair<TextPlace, TextPlace>> ranges;  // of the source, first and one behind the last character
+};
+
 class Compiler {
  public:
   // Throws EnvironmentError if there is no clang 19 or the cache cannot be used.
@@ -31,6 +46,9 @@ class Compiler {
   // The shared object of a translated source, from the cache or made. Throws CompileError with clang's messages, each at the
   // user's file and line.
   [[nodiscard]] std::filesystem::path shared_object(std::string_view source, std::string_view function) const;
+
+  // What clang refuses of a source in which no line markers stand; no code is made. Empty if it takes all of it.
+  [[nodiscard]] std::vector<Complaint> complaints(std::string_view source) const;
 
   // Hash of the compiler, our headers and the pass: all that an object depends on besides its source and the options.
   [[nodiscard]] const std::string& toolchain() const { return toolchain_; }

@@ -68,15 +68,17 @@ class Lockstep {
   void run_on_entry(llvm::FunctionPassManager& passes, llvm::Function& entry);
   std::string reflect_kernel(llvm::Function& entry);
   void inline_everything(llvm::Function& entry);
+  // A conversion that the backend calls, later and by name.
+  static bool is_backend_helper(const llvm::Function& function) { return function.getName().starts_with("__trunc"); }
   void report_derived_from_unset();
   void note_unset_uses();
   void guard_divisions();
+  void convert_halves_over_float();
   void simplify_loops();
 
-  // ---- constant_calls.cpp
-  void find_recursive_constexpr_functions();
-  void fold_constant_calls(llvm::Function& entry);
-  llvm::Constant* evaluate(llvm::Function& callee, llvm::ArrayRef<llvm::Value*> arguments);
+  // ---- recursion.cpp
+  void unroll_recursion(llvm::Function& entry);
+  static llvm::SmallVector<llvm::CallBase*> calls_to_definitions(llvm::Function& function);
 
   // ---- meeting_points.cpp
   Origin origin_of(const llvm::Value* pointer);
@@ -147,7 +149,6 @@ class Lockstep {
   llvm::Value* lane_ = nullptr;
   llvm::GlobalVariable* services_ = nullptr;
   llvm::DenseMap<llvm::Type*, llvm::AllocaInst*> slots_;
-  llvm::SmallPtrSet<const llvm::Function*, 4> recursive_constexpr_;
   std::string reflection_;
   std::vector<llvm::Instruction*> sites_;
   std::vector<llvm::Instruction*> writes_;  // those of the sites that change memory

@@ -51,9 +51,6 @@ void note_shader_directory(llvm::Module& module) {
   file->eraseFromParent();
 }
 
-// Conversions that the backend calls by name after all passes have run (metal/shader/entry.h).
-bool is_backend_helper(const llvm::Function& function) { return function.getName().starts_with("__trunc"); }
-
 }  // namespace
 
 bool is_ours(const llvm::DIScope& scope) {
@@ -126,6 +123,7 @@ bool Lockstep::run() {
   note_unset_uses();
   if (shadows_ == abi::kNoShadows) drop_exact_values();
   guard_divisions();
+  convert_halves_over_float();
   simplify_loops();
   if (is_checked_) remove_unused_reads();
   collect_sites();
@@ -190,13 +188,11 @@ std::string Lockstep::reflect_kernel(llvm::Function& entry) {
 }
 
 void Lockstep::inline_everything(llvm::Function& entry) {
-  find_recursive_constexpr_functions();
   for (auto& function : module_) {
     if (function.isDeclaration()) continue;
     function.removeFnAttr(llvm::Attribute::NoInline);
     function.removeFnAttr(llvm::Attribute::OptimizeNone);
     if (&function == &entry) continue;
-    // bfloat conversion helpers are called by the backend, later and by name.
     if (is_backend_helper(function)) continue;
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
     function.setComdat(nullptr);
@@ -209,14 +205,9 @@ void Lockstep::inline_everything(llvm::Function& entry) {
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
     run_on_entry(passes, entry);
-    bool direct_call_left = false;
-    for (auto& instruction : llvm::instructions(entry)) {
-      auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-      if (call != nullptr && call->getCalledFunction() != nullptr && !call->getCalledFunction()->isDeclaration()) direct_call_left = true;
-    }
-    if (!direct_call_left) break;
+    if (calls_to_definitions(entry).empty()) break;
   }
-  fold_constant_calls(entry);
+  unroll_recursion(entry);
   for (auto& instruction : llvm::instructions(entry)) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     if (call == nullptr || call->isInlineAsm()) continue;
@@ -226,7 +217,8 @@ void Lockstep::inline_everything(llvm::Function& entry) {
     if (callee->isDeclaration() || is_backend_helper(*callee)) continue;
     const auto* declared = callee->getSubprogram();
     refuse(declared == nullptr ? place_of(instruction) : Place{declared->getFilename().str(), declared->getLine()},
-           "'" + (declared == nullptr ? callee->getName() : declared->getName()) + "' calls itself, and Metal does not allow recursion");
+           "'" + (declared == nullptr ? callee->getName() : declared->getName()) +
+               "' calls itself, and its arguments do not end that when the kernel is compiled: Metal does not allow recursion");
   }
   llvm::GlobalDCEPass().run(module_, analyses_);
   analyses_.invalidate(module_, llvm::PreservedAnalyses::none());
@@ -287,6 +279,24 @@ void Lockstep::guard_divisions() {
                                                     builder.CreateICmpEQ(division->getOperand(0), smallest)));
     }
     division->setOperand(1, builder.CreateSelect(bad, one, divisor));
+  }
+}
+
+// Where half meets bfloat in an operation, clang's front end makes the bfloat a half by one instruction, which LLVM has not.
+void Lockstep::convert_halves_over_float() {
+  llvm::SmallVector<llvm::CastInst*> casts;
+  for (auto& instruction : llvm::instructions(*entry_)) {
+    auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction);
+    if (cast == nullptr || !(llvm::isa<llvm::FPTruncInst>(cast) || llvm::isa<llvm::FPExtInst>(cast))) continue;
+    const auto* from = cast->getSrcTy()->getScalarType();
+    const auto* to = cast->getDestTy()->getScalarType();
+    if ((from->isHalfTy() && to->isBFloatTy()) || (from->isBFloatTy() && to->isHalfTy())) casts.push_back(cast);
+  }
+  for (auto* cast : casts) {
+    llvm::IRBuilder<> builder(cast);
+    auto* single = cast->getSrcTy()->getWithNewType(builder.getFloatTy());
+    cast->replaceAllUsesWith(builder.CreateFPTrunc(builder.CreateFPExt(cast->getOperand(0), single), cast->getDestTy()));
+    cast->eraseFromParent();
   }
 }
 

@@ -99,6 +99,10 @@ inline __attribute__((opencl_global_device)) T& device_reference(__global T& pla
   return *(__attribute__((opencl_global_device)) T*)&place;
 }
 template <typename T>
+inline __attribute__((opencl_global_device)) T& device_reference(__attribute__((opencl_global_device)) T& place) {
+  return place;
+}
+template <typename T>
 inline __attribute__((opencl_global_device)) T* device_pointer(__global T* place) {
   return (__attribute__((opencl_global_device)) T*)place;
 }
@@ -107,18 +111,81 @@ inline T device_pointer(T other) {
   return other;
 }
 
-// `half(x)` of a bfloat, spelled `half((cast_to<half>(), x))`: the comma hands on a float where clang has no conversion, and is
-// the built-in one, which changes nothing, everywhere else.
-template <typename To>
-struct cast_to {};
-template <typename T, typename = metal::enable_if_t<metal::is_same<metal::remove_cvref_t<T>, bfloat>::value>>
-constexpr float operator,(cast_to<half>, T&& value) {
+// Whether its components are properties: a vector of either kind, or a reference to one.
+template <typename T>
+struct vector_type {
+  static constexpr __global const bool value = false;
+};
+template <typename T, int N>
+struct vector_type<metal::vec<T, N>> {
+  static constexpr __global const bool value = true;
+};
+template <typename T, int N>
+struct vector_type<metal::packed_vec<T, N>> {
+  static constexpr __global const bool value = true;
+};
+template <typename T>
+__global constexpr const bool is_vector = vector_type<metal::remove_cvref_t<T>>::value;
+
+// What becomes of a half where a bfloat is wanted, and the other way round: Metal converts, clang does not.
+struct bridged {
+  float value;
+  template <typename To, typename = metal::enable_if_t<metal::is_arithmetic<To>::value>>
+  operator To() const {
+    return To(value);
+  }
+};
+template <typename T>
+inline decltype(auto) bridge(T&& value) {
+  using Bare = metal::remove_cvref_t<T>;
+  if constexpr (metal::is_same<Bare, half>::value || metal::is_same<Bare, bfloat>::value) {
+    return bridged{float(value)};
+  } else {
+    return static_cast<T&&>(value);
+  }
+}
+
+// What lies in any space for this dialect, as the value of an implicit assignment operator does, and in one known space in Metal.
+template <typename T>
+struct anywhere {
+  __generic T* place;
+  operator __private T&() const { return *(__private T*)place; }
+  operator __local T&() const { return *(__local T*)place; }
+  operator __attribute__((opencl_global_device)) T&() const { return *(__attribute__((opencl_global_device)) T*)place; }
+};
+template <typename T>
+inline anywhere<T> placed(__generic T& value) {
+  return {&value};
+}
+
+// An operand's value.
+template <typename T>
+inline T loaded(T value) {
   return value;
 }
-template <typename T, typename = metal::enable_if_t<metal::is_same<metal::remove_cvref_t<T>, half>::value>>
-constexpr float operator,(cast_to<bfloat>, T&& value) {
-  return value;
+
+// `pointer += object`: how far, where the object converts to an integer.
+template <typename T>
+inline decltype(auto) steps(T&& count) {
+  if constexpr (__is_class(metal::remove_cvref_t<T>)) {
+    const long number = count;
+    return number;
+  } else {
+    return static_cast<T&&>(count);
+  }
 }
+
+// A template's parameter that is a pointer to a function in Metal, and can only be a reference to one in this dialect.
+template <typename T>
+struct callable {
+  using type = T;
+};
+template <typename R, typename... A>
+struct callable<R (*)(A...)> {
+  using type = R (&)(A...);
+};
+template <typename T>
+using Callable = typename callable<T>::type;
 
 // Stands at the top of every loop body; see pass/lockstep_pass.cpp.
 struct iteration {

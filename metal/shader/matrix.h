@@ -69,6 +69,10 @@ struct matrix {
   matrix __generic& operator+=(matrix b) { return *this = *this + b; }
   matrix __generic& operator-=(matrix b) { return *this = *this - b; }
   matrix __generic& operator*=(T s) { return *this = *this * s; }
+  template <int K, class = enable_if_t<K == C && K == R>>
+  matrix __generic& operator*=(matrix<T, K, K> b) {
+    return *this = *this * b;
+  }
   friend bool operator==(matrix a, matrix b) {
     for (int i = 0; i < C * R; ++i)
       if (!(a.columns[i / R][i % R] == b.columns[i / R][i % R])) return false;
@@ -83,12 +87,6 @@ inline matrix<T, N, R> operator*(matrix<T, C, R> a, matrix<T, N, C> b) {
   for (int n = 0; n < N; ++n) product.columns[n] = a * b.columns[n];
   return product;
 }
-template <class T, int C>
-inline __private matrix<T, C, C>& operator*=(__private matrix<T, C, C>& a, matrix<T, C, C> b) {
-  a = a * b;
-  return a;
-}
-
 namespace __detail {
 
 template <class T, int C, int R>

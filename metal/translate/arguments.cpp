@@ -55,7 +55,7 @@ std::vector<Parameter> Translator::parameters(std::size_t first, std::size_t las
   for (std::size_t index = first; index <= last; ++index) {
     if (index < last && tokens_[index].is("<") && index > first && tokens_[index - 1].kind == TokenKind::identifier) {
       if (const auto close = tokens_.closing_angle(index); close && *close < last) index = *close;
-    } else if (index < last && (tokens_[index].is("(") || tokens_[index].is("[") || tokens_[index].is("{"))) {
+    } else if (index < last && (opens(tokens_[index]))) {
       index = tokens_.closing(index);
     } else if (index == last || tokens_[index].is(",")) {
       if (index > start && !(index == start + 1 && tokens_[start].is("void"))) result.push_back(parameter(start, index, signature));
@@ -63,7 +63,7 @@ std::vector<Parameter> Translator::parameters(std::size_t first, std::size_t las
       start = index + 1;
     }
   }
-  assign_indices(result, first);
+  if (signature == Signature::of_kernel) assign_indices(result, first);
   return result;
 }
 
@@ -124,6 +124,8 @@ Parameter Translator::parameter(std::size_t first, std::size_t last, Signature s
       tokens_.fail(first, fmt::format("argument '{}': {} arguments are not supported", label, type));
     }
   }
+  // What an instantiation repeats of the kernel's attributes says nothing new.
+  if (signature == Signature::of_instantiation) return result;
   bool is_builtin = false;
   for (const auto* list : lists) {
     for (const auto& attribute : list->attributes) {
@@ -145,7 +147,7 @@ Parameter Translator::parameter(std::size_t first, std::size_t last, Signature s
       }
     }
   }
-  if (is_builtin || signature == Signature::of_instantiation) return result;
+  if (is_builtin) return result;
   if (threadgroup) {
     result.role = Role::threadgroup;
   } else if (!has_space || !pointer) {

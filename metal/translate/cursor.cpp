@@ -11,9 +11,6 @@ namespace assay::metal::translate {
 
 namespace {
 
-bool is_open(const Token& token) { return token.is("(") || token.is("[") || token.is("{"); }
-bool is_close(const Token& token) { return token.is(")") || token.is("]") || token.is("}"); }
-
 constexpr std::size_t kLongestMessage = 2000;
 
 }  // namespace
@@ -47,16 +44,16 @@ void Cursor::refuse_work(std::size_t index) const {
 void Cursor::require_shallow() const {
   int depth = 0;
   for (std::size_t index = 0; index < size(); ++index) {
-    if (is_open((*this)[index]) && ++depth > kDeepestNesting) fail(index, fmt::format("brackets nest more than {} deep", kDeepestNesting));
-    if (is_close((*this)[index]) && depth > 0) --depth;
+    if (opens((*this)[index]) && ++depth > kDeepestNesting) fail(index, fmt::format("brackets nest more than {} deep", kDeepestNesting));
+    if (closes((*this)[index]) && depth > 0) --depth;
   }
 }
 
 std::size_t Cursor::closing(std::size_t open) const {
   int depth = 0;
   for (std::size_t index = open; index < size(); ++index) {
-    if (is_open((*this)[index])) ++depth;
-    if (is_close((*this)[index]) && --depth == 0) return index;
+    if (opens((*this)[index])) ++depth;
+    if (closes((*this)[index]) && --depth == 0) return index;
   }
   fail(open, fmt::format("'{}' is never closed", (*this)[open].text));
 }
@@ -64,8 +61,8 @@ std::size_t Cursor::closing(std::size_t open) const {
 std::optional<std::size_t> Cursor::opening(std::size_t close) const {
   int depth = 0;
   for (std::size_t index = close + 1; index-- > 0;) {
-    if (is_close((*this)[index])) ++depth;
-    if (is_open((*this)[index]) && --depth == 0) return index;
+    if (closes((*this)[index])) ++depth;
+    if (opens((*this)[index]) && --depth == 0) return index;
   }
   return std::nullopt;
 }
@@ -74,9 +71,9 @@ std::optional<std::size_t> Cursor::closing_angle(std::size_t open) const {
   int depth = 0;
   for (std::size_t index = open; index < size(); ++index) {
     const Token& token = (*this)[index];
-    if (is_open(token)) {
+    if (opens(token)) {
       index = closing(index);
-    } else if (is_close(token) || token.is(";") || token.is("&&") || token.is("||")) {
+    } else if (closes(token) || token.is(";") || token.is("&&") || token.is("||")) {
       // A logical operator may stand in a template argument, but only behind a parenthesis can it follow a `<` that compares.
       if (!(token.is("&&") || token.is("||"))) return std::nullopt;
     } else if (token.is("<")) {
@@ -92,11 +89,11 @@ std::optional<std::size_t> Cursor::opening_angle(std::size_t close) const {
   int depth = 0;
   for (std::size_t index = close + 1; index-- > 0;) {
     const Token& token = (*this)[index];
-    if (is_close(token)) {
+    if (closes(token)) {
       const auto open = opening(index);
       if (!open) return std::nullopt;
       index = *open;
-    } else if (is_open(token) || token.is(";")) {
+    } else if (opens(token) || token.is(";")) {
       return std::nullopt;
     } else if (token.is(">")) {
       ++depth;
@@ -109,11 +106,11 @@ std::optional<std::size_t> Cursor::opening_angle(std::size_t close) const {
 
 std::size_t Cursor::semicolon(std::size_t first) const {
   for (std::size_t index = first; index < size(); ++index) {
-    if (is_open((*this)[index])) {
+    if (opens((*this)[index])) {
       index = closing(index);
     } else if ((*this)[index].is(";")) {
       return index;
-    } else if (is_close((*this)[index])) {
+    } else if (closes((*this)[index])) {
       break;
     }
   }

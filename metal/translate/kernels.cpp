@@ -28,6 +28,14 @@ std::optional<std::int64_t> literal_value(const Cursor& tokens, const Attribute&
 
 }  // namespace
 
+// `f` of `a::b::f<int>`.
+std::string_view Translator::unqualified(std::string_view callee) {
+  auto name = callee.substr(0, callee.find('<'));
+  name = name.substr(0, name.find_last_not_of(' ') + 1);
+  if (const auto colon = name.rfind(':'); colon != std::string_view::npos) name = name.substr(colon + 1);
+  return name;
+}
+
 std::string Translator::qualified(std::string_view name) const {
   std::string result;
   for (const auto& frame : frames_) {
@@ -103,8 +111,12 @@ std::size_t Translator::explicit_instantiation(std::size_t first) {
   }
   kernel.callee = tokens_.text(name, last);
   const auto* primary = primary_of(kernel.callee, signature.size(), has_signature);
-  if (primary == nullptr)
+  if (primary == nullptr) {
+    for (const auto& refusal : result_.refusals_) {
+      if (unqualified(refusal.function) == unqualified(kernel.callee)) throw CompileError(refusal.reason);
+    }
     tokens_.fail(name, fmt::format("explicit instantiation of '{}', of which no kernel template has been seen", kernel.callee));
+  }
   kernel.parameters = primary->parameters;
   if (has_signature) {
     kernel.typed_arguments = true;
@@ -127,9 +139,7 @@ void Translator::add_kernel(Kernel kernel) {
 }
 
 const Translator::Primary* Translator::primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const {
-  auto name = callee.substr(0, callee.find('<'));
-  name = name.substr(0, name.find_last_not_of(' ') + 1);
-  if (const auto colon = name.rfind(':'); colon != std::string_view::npos) name = name.substr(colon + 1);
+  const auto name = unqualified(callee);
   for (auto primary = primaries_.rbegin(); primary != primaries_.rend(); ++primary) {
     tokens_.spend(statement_, 1);
     if (primary->name == name && (!count_known || primary->parameters.size() == parameter_count)) return &*primary;
@@ -161,7 +171,7 @@ std::size_t Translator::kernel_function(std::size_t first) {
     }
     if (token.is(";") || token.is("{") || token.is("=") || token.is("}")) return first;
     if (token.is("kernel") && tokens_[open + 1].kind == TokenKind::identifier) keyword = true;
-    if ((token.is("vertex") || token.is("fragment")) && open == header && tokens_[open + 1].kind == TokenKind::identifier) graphics = true;
+    if ((token.is("vertex") || token.is("fragment")) && tokens_[open + 1].kind == TokenKind::identifier) graphics = true;
     if (token.is("__attribute__") || token.is("alignas") || token.is("decltype")) {
       if (tokens_[open + 1].is("(")) open = tokens_.closing(open + 1);
       continue;
@@ -169,7 +179,6 @@ std::size_t Translator::kernel_function(std::size_t first) {
     if (token.is("(")) break;
   }
   if (open >= tokens_.size()) return first;
-  const auto attributes = attributes_in(first, open, is_template);
   const std::size_t close = tokens_.closing(open);
   std::size_t body = close + 1;
   while (body < tokens_.size() && !tokens_[body].is("{") && !tokens_[body].is(";")) {
@@ -177,6 +186,7 @@ std::size_t Translator::kernel_function(std::size_t first) {
            : tokens_[body].is("__attribute__") ? tokens_.closing(body + 1) + 1
                                                : body + 1;
   }
+  const auto attributes = attributes_in(first, body, is_template);
   if (graphics || attributes.graphics) {
     const std::size_t last = tokens_[body].is("{") ? tokens_.closing(body) : body;
     tokens_.remove(first, last);

@@ -214,8 +214,9 @@ TokenStream tokenize(std::string source, std::string file) { return Lexer(std::m
 
 namespace {
 
-// The same number of lines.
-std::string without_pragmas(std::string_view leading) {
+// Leaves out the directives that `is_left_out` says, of what stands behind their sign; keeps the number of lines.
+template <typename Predicate>
+std::string without(std::string_view leading, Predicate is_left_out) {
   std::string result;
   while (!leading.empty()) {
     const std::size_t end = std::min(leading.find('\n'), leading.size() - 1) + 1;
@@ -223,20 +224,39 @@ std::string without_pragmas(std::string_view leading) {
     const std::size_t sign = line.find_first_not_of(" \t");
     const bool is_directive = sign != std::string_view::npos && line[sign] == '#';
     const std::size_t word = is_directive ? line.find_first_not_of(" \t", sign + 1) : std::string_view::npos;
-    const bool is_pragma = word != std::string_view::npos && line.substr(word).starts_with("pragma");
-    result += is_pragma ? line.substr(line.size() - (line.ends_with('\n') ? 1 : 0)) : line;
+    const bool goes = word != std::string_view::npos && is_left_out(line.substr(word));
+    result += goes ? line.substr(line.size() - (line.ends_with('\n') ? 1 : 0)) : line;
     leading.remove_prefix(end);
   }
   return result;
 }
 
+bool is_pragma(std::string_view directive) { return directive.starts_with("pragma"); }
+
+// Those that advise on a loop may stay. Others mean nothing here, and clang takes them in fewer places than Metal does.
+bool is_other_pragma(std::string_view directive) {
+  if (!is_pragma(directive)) return false;
+  directive.remove_prefix(std::min(directive.find_first_not_of(" \t", std::string_view("pragma").size()), directive.size()));
+  for (const std::string_view advice : {"unroll", "nounroll", "clang loop", "GCC unroll"}) {
+    if (directive.starts_with(advice)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+std::string without_directives(std::string_view leading, bool pragmas_too) {
+  if (leading.find('#') == std::string_view::npos) return std::string(leading);
+  return without(leading,
+                 [pragmas_too](std::string_view directive) { return pragmas_too || !is_pragma(directive) || is_other_pragma(directive); });
+}
 
 std::string write(const TokenStream& stream) {
   std::string result;
   for (const auto& token : stream.tokens) {
     result += token.before;
-    result += token.drops_pragmas ? without_pragmas(token.leading) : std::string(token.leading);
+    result += token.leading.find('#') == std::string_view::npos ? std::string(token.leading)
+                                                                : without(token.leading, token.drops_pragmas ? is_pragma : is_other_pragma);
     result += token.replacement ? std::string_view(*token.replacement) : token.text;
     result += token.after;
   }

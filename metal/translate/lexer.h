@@ -28,6 +28,10 @@ struct Token {
   [[nodiscard]] bool is(std::string_view expected) const { return text == expected && kind != TokenKind::string; }
 };
 
+// Of parentheses, brackets and braces.
+[[nodiscard]] inline bool opens(const Token& token) { return token.is("(") || token.is("[") || token.is("{"); }
+[[nodiscard]] inline bool closes(const Token& token) { return token.is(")") || token.is("]") || token.is("}"); }
+
 struct TokenStream {
   std::shared_ptr<const std::string> source;  // what the tokens' texts point into
   std::vector<Token> tokens;                  // the last one is of kind `end`
@@ -43,6 +47,9 @@ struct TokenStream {
 
 // Text of a source for a message, which would end at a NUL: control characters as '?'.
 [[nodiscard]] std::string printable(std::string_view text);
+
+// What stands before a token without its line markers, and without its pragmas if so wished, line breaks kept.
+[[nodiscard]] std::string without_directives(std::string_view leading, bool pragmas_too);
 
 // Writes the tokens out, edits applied.
 [[nodiscard]] std::string write(const TokenStream& stream);

@@ -1,13 +1,16 @@
 // Member functions and the address spaces that they name, of which OpenCL has fewer.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "metal/errors.h"
 #include "metal/translate/translator.h"
 
 namespace assay::metal::translate {
 
 // The qualifiers behind a member function's parameters: OpenCL knows only its own keywords there, and `device` and
-// `constant` become one, so the second of two overloads that differ in nothing else goes.
+// `constant` become one, so one of two overloads that differ in nothing else goes.
 void Translator::rewrite_member_qualifiers(std::size_t close_parenthesis) {
   std::size_t end = close_parenthesis + 1;
   bool any = false;
@@ -15,17 +18,10 @@ void Translator::rewrite_member_qualifiers(std::size_t close_parenthesis) {
     any = is_space_word(tokens_[end++]) || any;
   const Token& next = tokens_[end];
   const bool ends_declarator = next.is("{") || next.is(";") || next.is(":") || next.is("=");
-  if (!any && ends_declarator && names_constructor(close_parenthesis))
-    (void)first_of_its_signature(tokens_.text(statement_, close_parenthesis + 1), end);
+  if (ends_declarator && names_constructor(close_parenthesis)) return keep_one_constructor(close_parenthesis, end);
   if (!any) return note_unqualified_member(close_parenthesis, end);
-  if (!(next.is("{") || next.is(";") || next.is(":") || next.is("=") || next.is("->") || next.is("override"))) return;
+  if (!(ends_declarator || next.is("->") || next.is("override"))) return;
 
-  if (names_constructor(close_parenthesis)) {
-    // Constructors serve every address space in clang, and may not name one.
-    for (std::size_t index = close_parenthesis + 1; index < end; ++index) tokens_[index].replacement = "";
-    if (!first_of_its_signature(tokens_.text(statement_, close_parenthesis + 1), end)) drop_member(member_end(end));
-    return;
-  }
   bool is_const = false;
   bool is_constant = false;
   std::string space;
@@ -38,32 +34,70 @@ void Translator::rewrite_member_qualifiers(std::size_t close_parenthesis) {
     token.replacement = space;
   }
   for (std::size_t index = close_parenthesis + 1; index < end; ++index) {
-    if (is_const && tokens_[index].is("thread")) result_.const_thread_words_.push_back(index);
+    if (tokens_[index].is("thread")) (is_const ? result_.const_thread_words_ : result_.thread_members_).push_back(index);
   }
   if (is_constant && !is_const) tokens_[close_parenthesis].after += " const";
   if (frames_.empty() || frames_.back().scope != Scope::type || space != "__global") return;
-  const std::string signature = tokens_.text(statement_, close_parenthesis + 1) + (is_const || is_constant ? " const" : "");
-  if (!first_of_its_signature(signature, end)) return drop_member(member_end(end));
+  const std::string signature = signature_of(close_parenthesis) + (is_const || is_constant ? " const" : "");
+  if (!keep_one(signature, end, is_constant ? 0 : 1, false)) return;
   if (is_constant || !next.is("{")) return;
   place_returned_in_device(close_parenthesis, end);
+  place_members_in_device(close_parenthesis, end);
   place_locals_in_device(end);
 }
 
-// Whether no earlier member of the type has become the same. One that has, must do the same: only one of the two is kept.
-bool Translator::first_of_its_signature(const std::string& signature, std::size_t end) {
+// Constructors serve every address space in clang, and may not name one. Only objects of threads and constants are ever constructed.
+void Translator::keep_one_constructor(std::size_t close_parenthesis, std::size_t end) {
+  int rank = 2;
+  for (std::size_t index = close_parenthesis + 1; index < end; ++index) {
+    if (is_space_word(tokens_[index])) rank = tokens_[index].is("thread") ? 3 : tokens_[index].is("constant") ? 1 : 0;
+    if (is_space_word(tokens_[index]) || tokens_[index].is("const")) tokens_[index].replacement = "";
+  }
+  keep_one(signature_of(close_parenthesis), end, rank, true);
+}
+
+// A member's template parameters, name and parameters: what overloads differ in.
+std::string Translator::signature_of(std::size_t close_parenthesis) const {
+  std::size_t name = tokens_.opening(close_parenthesis).value_or(close_parenthesis);
+  std::size_t behind_templates = statement_;
+  while (tokens_[behind_templates].is("template") && tokens_[behind_templates + 1].is("<")) {
+    const auto close = tokens_.closing_angle(behind_templates + 1);
+    if (!close) break;
+    behind_templates = *close + 1;
+  }
+  std::size_t first = name > behind_templates ? name - 1 : name;
+  for (std::size_t index = behind_templates; index < name; ++index) {
+    if (tokens_[index].is("operator")) first = index;
+  }
+  const std::string templates = tokens_.text(statement_, behind_templates);
+  return templates + (templates.empty() ? "" : " ") + tokens_.text(first, close_parenthesis + 1);
+}
+
+// Of the members of a type that have become the same, the one of the highest rank stays. They must do the same, unless only one of them
+// is ever called. Whether the member whose declarator ends before `end` stays.
+bool Translator::keep_one(const std::string& signature, std::size_t end, int rank, bool only_one_counts) {
+  const std::size_t last = member_end(end);
   std::string text;
-  for (std::size_t index = statement_; index <= member_end(end); ++index) {
+  for (std::size_t index = statement_; index <= last; ++index) {
     if (is_space_word(tokens_[index]) || tokens_[index].is("const")) continue;
     text += tokens_[index].text;
     text += ' ';
     tokens_.spend(index, tokens_[index].text.size());
   }
-  const auto [earlier, is_first] = frames_.back().members.emplace(signature, text);
-  if (!is_first && earlier->second != text) {
+  const auto [entry, is_first] = frames_.back().members.try_emplace(signature, Member{text, rank, statement_, last});
+  if (is_first) return true;
+  Member& earlier = entry->second;
+  if (!only_one_counts && earlier.text != text) {
     tokens_.fail(statement_, fmt::format("'{}' of '{}' does something else in another address space, and the two cannot be told apart here",
                                          signature, frames_.back().name));
   }
-  return is_first;
+  if (earlier.rank >= rank) {
+    drop_member(last);
+    return false;
+  }
+  drop(earlier.first, earlier.last);
+  earlier = {text, rank, statement_, last};
+  return true;
 }
 
 // In a `device` member function `this` points to the space that device and constant share; what it returns lies in device.
@@ -84,6 +118,91 @@ void Translator::place_returned_in_device(std::size_t close_parenthesis, std::si
   }
 }
 
+// The same for its data members, as far as its body names them: references in device stand before them, so that they can be handed on.
+void Translator::place_members_in_device(std::size_t close_parenthesis, std::size_t brace) {
+  const std::size_t last = tokens_.closing(brace);
+  for (std::size_t index = brace; index < last; ++index) {
+    if (tokens_[index].is("this") && !tokens_[index].replacement) tokens_[index].replacement = "::__assay::device_pointer(this)";
+  }
+  const std::size_t open = tokens_.opening(close_parenthesis).value_or(close_parenthesis);
+  for (const auto& name : data_members()) {
+    bool used = false;
+    bool hidden = false;
+    for (std::size_t index = open; index < close_parenthesis; ++index) hidden = hidden || tokens_[index].is(name);
+    for (std::size_t index = brace + 1; index < last && !hidden; ++index) {
+      if (!tokens_[index].is(name)) continue;
+      used = true;
+      hidden = may_declare(index);
+    }
+    if (used && !hidden) tokens_[brace].after += fmt::format(" auto&& {0} = ::__assay::device_reference(this->{0});", name);
+  }
+}
+
+// Whether a name in a body may be declared where it stands.
+bool Translator::may_declare(std::size_t name) const {
+  const Token& previous = tokens_[name - 1];
+  const Token& next = tokens_[name + 1];
+  if (previous.is("return") || previous.is("case") || previous.is("else")) return false;
+  const bool is_operator = previous.is("*") || previous.is("&");
+  const Token& word = is_operator ? tokens_[name - 2] : previous;
+  const bool follows_type = word.kind == TokenKind::identifier || word.is(">");
+  return follows_type && (next.is("=") || next.is(";") || next.is("[") || next.is("{") || next.is(",") || next.is(":"));
+}
+
+// Names of the data members of the type around, bit-fields apart.
+std::vector<std::string> Translator::data_members() {
+  Frame& frame = frames_.back();
+  if (frame.has_data_members) return frame.data_members;
+  frame.has_data_members = true;
+  const std::size_t last = tokens_.closing(frame.brace);
+  for (std::size_t index = frame.brace + 1; index < last; ++index) {
+    while (attribute_end_.contains(index)) index = attribute_end_.at(index) + 1;
+    if ((tokens_[index].is("public") || tokens_[index].is("private") || tokens_[index].is("protected")) && tokens_[index + 1].is(":")) {
+      ++index;
+      continue;
+    }
+    index = read_data_members(index, last, frame.data_members);
+  }
+  return frame.data_members;
+}
+
+// Reads the member that begins at `first`; its last token.
+std::size_t Translator::read_data_members(std::size_t first, std::size_t last, std::vector<std::string>& names) const {
+  static constexpr auto kOthers = std::to_array<std::string_view>(
+      {"static", "using", "typedef", "friend", "template", "struct", "class", "union", "enum", "static_assert", "constexpr"});
+  bool is_data = std::find(kOthers.begin(), kOthers.end(), tokens_[first].text) == kOthers.end();
+  std::vector<std::string> found;
+  std::string name;
+  for (std::size_t index = first; index < last; ++index) {
+    const Token& token = tokens_[index];
+    if (attribute_end_.contains(index)) {
+      index = attribute_end_.at(index);
+    } else if (token.is("alignas") || token.is("__attribute__") || token.is("decltype")) {
+      if (tokens_[index + 1].is("(")) index = tokens_.closing(index + 1);
+    } else if (token.is("(") || token.is(":")) {
+      is_data = false;  // a function, or a bit-field
+      if (token.is("(")) index = tokens_.closing(index);
+    } else if (token.is("[")) {
+      index = tokens_.closing(index);
+    } else if (token.is("<")) {
+      index = tokens_.closing_angle(index).value_or(index);
+    } else if (token.is("{")) {
+      index = tokens_.closing(index);
+      if (!is_data && !tokens_[index + 1].is(";") && !tokens_[index + 1].is(",")) return index;
+    } else if (token.is("=")) {
+      index = initializer_end(index);
+    } else if (token.is(",") || token.is(";")) {
+      if (!name.empty()) found.push_back(name);
+      if (!token.is(";")) continue;
+      if (is_data) names.insert(names.end(), found.begin(), found.end());
+      return index;
+    } else if (token.kind == TokenKind::identifier) {
+      name = token.text;
+    }
+  }
+  return last;
+}
+
 // The same for what it keeps: `device T* p = this;`, `const device T& r = member;`.
 void Translator::place_locals_in_device(std::size_t brace) {
   const std::size_t last = tokens_.closing(brace);
@@ -97,7 +216,7 @@ void Translator::place_locals_in_device(std::size_t brace) {
     if (!(tokens_[kind].is("*") || tokens_[kind].is("&")) || !tokens_[equals].is("=") || tokens_[equals + 1].is("{")) continue;
     std::size_t end = equals + 1;
     while (!(tokens_[end].is(";") || tokens_[end].is(",") || tokens_[end].is(")")))
-      end = tokens_[end].is("(") || tokens_[end].is("[") || tokens_[end].is("{") ? tokens_.closing(end) + 1 : end + 1;
+      end = opens(tokens_[end]) ? tokens_.closing(end) + 1 : end + 1;
     if (end == equals + 2 && (tokens_[equals + 1].kind == TokenKind::number || tokens_[equals + 1].is("nullptr"))) continue;
     tokens_[equals].after += fmt::format(" ::__assay::device_{}(", tokens_[kind].is("&") ? "reference" : "pointer");
     tokens_[end - 1].after += ")";

@@ -17,8 +17,6 @@ bool is_specifier(const Token& token) {
   return std::find(kSpecifiers.begin(), kSpecifiers.end(), token.text) != kSpecifiers.end();
 }
 
-bool opens(const Token& token) { return token.is("(") || token.is("[") || token.is("{"); }
-
 // The scope around `a::b::`, which is `a::`.
 std::string outer(const std::string& scope) {
   if (scope.size() < 3) return {};

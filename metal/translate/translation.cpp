@@ -86,25 +86,45 @@ const Kernel* Translation::find(std::string_view host_name) const {
   return found == kernels_.end() ? nullptr : &*found;
 }
 
-std::string Translation::render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants, ThreadSpace spaces,
-                                Casts casts) const {
+TokenStream Translation::edited(const Kernel* kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
+                                const Rendering& rendering) const {
   TokenStream stream = stream_;
-  if (casts == Casts::bridged) {
-    // The left side is in source order and the right side against it, so that inner casts stay inside.
-    for (const auto& cast : casts_) {
-      stream.tokens[cast.first_token].before += fmt::format(" (::__assay::cast_to<{}>(),", cast.type);
-      stream.tokens[cast.last_token].after.insert(0, ")");
-    }
-  }
-  if (spaces != ThreadSpace::relaxed) {
+  if (rendering.spaces != ThreadSpace::relaxed) {
     for (const auto token : unqualified_members_) stream.tokens[token].after += " __private";
+  } else {
+    for (const auto token : thread_members_) stream.tokens[token].replacement = "";
   }
-  if (spaces == ThreadSpace::exact) {
+  if (rendering.spaces == ThreadSpace::exact) {
     for (const auto token : unqualified_const_members_) stream.tokens[token].after += " __private";
   } else {
     for (const auto token : const_thread_words_) stream.tokens[token].replacement = "";
   }
   for (const auto& constant : constants_) stream.tokens[constant.last_token].after += declaration(constant, constants);
+  answer_queries(stream, constants);
+  for (const auto& [range, function] : rendering.repairs.wrapped) {
+    stream.tokens[range.first].before += fmt::format(" ::__assay::{}(", function);
+    stream.tokens[range.second].after.insert(0, ")");
+  }
+  // Other kernels' bodies may need constants that this pipeline does not set.
+  for (const auto& other : kernels_) {
+    if (&other != kernel && other.last_body_token != 0) blank(stream, other.first_body_token, other.last_body_token, ";");
+  }
+  for (const auto number : rendering.repairs.bodies) {
+    const auto& body = bodies_[number];
+    blank(stream, initializers_of(body).value_or(body.brace), body.last, " = delete;");
+  }
+  for (const auto number : rendering.repairs.declarations) {
+    const auto& [first, last] = declarations_[number];
+    blank(stream, first, last, "");
+  }
+  if (rendering.repairs.no_pragmas) {
+    for (auto& token : stream.tokens) token.drops_pragmas = true;
+  }
+  if (kernel != nullptr) stream.tokens[kernel->entry_token].after += entry_point(*kernel);
+  return stream;
+}
+
+void Translation::answer_queries(TokenStream& stream, const std::map<std::uint32_t, FunctionConstant>& constants) const {
   std::map<std::string_view, std::uint32_t> indices;
   for (const auto& constant : constants_) indices.emplace(constant.name, constant.index);
   for (const auto& query : defined_queries_) {
@@ -116,18 +136,102 @@ std::string Translation::render(const Kernel& kernel, const std::map<std::uint32
     }
     stream.tokens[query.last_token].replacement = constants.contains(constant->second) ? " true" : " false";
   }
-  // Other kernels' bodies may need constants that this pipeline does not set.
-  for (const auto& other : kernels_) {
-    if (&other == &kernel || other.last_body_token == 0) continue;
-    for (std::size_t token = other.first_body_token; token <= other.last_body_token; ++token) {
-      stream.tokens[token].replacement = token == other.last_body_token ? ";" : "";
-      stream.tokens[token].before.clear();
-      stream.tokens[token].after.clear();
-      stream.tokens[token].drops_pragmas = true;
-    }
+}
+
+// Writes `replacement` for the tokens [first, last], and keeps their lines.
+void Translation::blank(TokenStream& stream, std::size_t first, std::size_t last, std::string_view replacement) {
+  for (std::size_t index = first; index <= last; ++index) {
+    Token& token = stream.tokens[index];
+    token.replacement = index == last ? std::string(replacement) : "";
+    token.before.clear();
+    token.after.clear();
+    token.drops_pragmas = true;
   }
-  stream.tokens[kernel.entry_token].after += entry_point(kernel);
-  return write(stream);
+}
+
+// The colon of a constructor's initialisers.
+std::optional<std::size_t> Translation::initializers_of(const Body& body) const {
+  int depth = 0;
+  bool has_parameters = false;
+  for (std::size_t index = body.first; index < body.brace; ++index) {
+    const Token& token = stream_.tokens[index];
+    if (opens(token)) ++depth;
+    if (closes(token)) --depth;
+    has_parameters = has_parameters || (token.is(")") && depth == 0);
+    if (token.is(":") && depth == 0 && has_parameters) return index;
+  }
+  return std::nullopt;
+}
+
+std::string Translation::render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
+                                const Rendering& rendering) const {
+  return write(edited(&kernel, constants, rendering));
+}
+
+Translation::Probe Translation::probe(const Kernel* kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
+                                      const Rendering& rendering) const {
+  Probe result;
+  TokenStream stream = edited(kernel, constants, rendering);
+  result.starts.reserve(stream.tokens.size());
+  for (const auto& token : stream.tokens) {
+    result.text += token.before;
+    result.text += without_directives(token.leading, token.drops_pragmas);
+    result.starts.push_back(result.text.size());
+    result.text += token.replacement ? std::string_view(*token.replacement) : token.text;
+    result.text += token.after;
+  }
+  return result;
+}
+
+bool Translation::omit(std::size_t token, const Kernel* kernel, const Repairs& before, Repairs& repairs) const {
+  if (kernel != nullptr && kernel->last_body_token != 0 && token >= kernel->first_body_token && token <= kernel->last_body_token)
+    return false;
+  for (std::size_t number = 0; number < bodies_.size(); ++number) {
+    const auto& body = bodies_[number];
+    if (token < initializers_of(body).value_or(body.brace) || token > body.last) continue;
+    if (before.bodies.contains(number)) continue;
+    repairs.bodies.insert(number);
+    return true;
+  }
+  for (std::size_t number = 0; number < declarations_.size(); ++number) {
+    const auto& [first, last] = declarations_[number];
+    if (token < first || token > last) continue;
+    repairs.declarations.insert(number);
+    return !before.declarations.contains(number);
+  }
+  return false;
+}
+
+bool Translation::wrap(std::size_t first, std::size_t last, std::string function, Repairs& repairs) {
+  return repairs.wrapped.try_emplace({first, last}, std::move(function)).second;
+}
+
+Translation::Ranges Translation::arguments_of(std::size_t token) const {
+  const auto& tokens = stream_.tokens;
+  while (token < tokens.size() && !opens(tokens[token]) && !tokens[token].is(";")) ++token;
+  if (token >= tokens.size() || tokens[token].is(";")) return {};
+  int depth = 0;
+  for (std::size_t last = token; last < tokens.size(); ++last) {
+    if (opens(tokens[last])) ++depth;
+    if (closes(tokens[last]) && --depth == 0) return arguments_in(token + 1, last - 1);
+  }
+  return {};
+}
+
+Translation::Ranges Translation::arguments_in(std::size_t first, std::size_t last) const {
+  Ranges result;
+  int depth = 0;
+  std::size_t start = first;
+  for (std::size_t index = first; index <= last; ++index) {
+    const Token& token = stream_.tokens[index];
+    if (opens(token)) ++depth;
+    if (closes(token)) --depth;
+    if (!token.is(",") || depth != 0) continue;
+    if (index > start) result.emplace_back(start, index - 1);
+    start = index + 1;
+  }
+  if (start <= last) result.emplace_back(start, last);
+  return result;
 }
 
 }  // namespace assay::metal::translate

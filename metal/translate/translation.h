@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "metal/argument_layout.h"
@@ -58,6 +60,34 @@ struct FunctionConstantUse {
   std::size_t last_token = 0;  // of the declaration
 };
 
+// A declaration of the file that cannot be translated, and that is left out.
+struct Refusal {
+  std::string name;                          // of a kernel function its host name
+  std::string function;                      // as the source names it
+  std::set<std::string, std::less<>> names;  // all that it names before its body
+  std::string reason;                        // "<file>:<line>: error: ..."
+  std::string file;
+  std::uint32_t line = 0;
+  bool is_kernel = false;
+};
+
+// What a reader of the source should know and no check says.
+struct Note {
+  std::string file;
+  std::uint32_t line = 0;
+  std::string text;
+};
+
+// How a pipeline's source differs from the file because clang refuses what is Metal, or because other parts of the file are wrong; see
+// metal/compile/repair.h.
+struct Repairs {
+  std::set<std::size_t> bodies;        // numbers of functions that are declared as deleted: who calls one is refused
+  std::set<std::size_t> declarations;  // numbers of declarations that are left out
+  bool no_pragmas = false;             // hints for loops are left out
+  // What a function of metal/shader/entry.h is wrapped around: expressions, by their first and last tokens.
+  std::map<std::pair<std::size_t, std::size_t>, std::string> wrapped;
+};
+
 class Translation {
  public:
   // Throws CompileError, with file and line, for what this implementation does not cover.
@@ -66,6 +96,8 @@ class Translation {
   [[nodiscard]] const std::vector<Kernel>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<FunctionConstantUse>& function_constants() const { return constants_; }
   [[nodiscard]] const Kernel* find(std::string_view host_name) const;
+  [[nodiscard]] const std::vector<Refusal>& refusals() const { return refusals_; }
+  [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
 
   // The source of a pipeline: one kernel's entry point and the constants' values. A constant without a value becomes a
   // variable that nobody defines, so that its use is found after optimisation and not before.
@@ -74,13 +106,39 @@ class Translation {
   // a member function without an address space serves thread objects. In `values`, const members and const references that name
   // the thread space, or none, also take temporaries, which for clang lie in no space; in `relaxed` any member serves any object.
   enum class ThreadSpace { exact, values, relaxed };
-  // `bridged` leads every cast that may be one between half and bfloat over float: Metal has it and clang refuses it.
-  enum class Casts { plain, bridged };
-  [[nodiscard]] std::string render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants, ThreadSpace spaces,
-                                   Casts casts) const;
+  struct Rendering {
+    ThreadSpace spaces = ThreadSpace::exact;
+    Repairs repairs;
+  };
+  [[nodiscard]] std::string render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
+                                   const Rendering& rendering) const;
+
+  // The same without a line of its own for what the preprocessor said, so that the compiler's places are places in this text. `kernel` may
+  // be nullptr: the file without any entry point.
+  struct Probe {
+    std::string text;
+    std::vector<std::size_t> starts;  // of each token, ascending
+  };
+  [[nodiscard]] Probe probe(const Kernel* kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
+                            const Rendering& rendering) const;
+
+  // Leaves out the smallest part of the source around a token that can be left out: a function's body, else a declaration of a namespace.
+  // False if there is none, or it was left out `before`, or it is the kernel's own.
+  bool omit(std::size_t token, const Kernel* kernel, const Repairs& before, Repairs& repairs) const;
+  // Wraps `function` around the tokens from `first` to `last`. False if something is wrapped around them already.
+  static bool wrap(std::size_t first, std::size_t last, std::string function, Repairs& repairs);
+  // The first and last tokens of each argument between the parentheses that open at or behind a token.
+  using Ranges = std::vector<std::pair<std::size_t, std::size_t>>;
+  [[nodiscard]] Ranges arguments_of(std::size_t token) const;
+  // The same of the arguments that the tokens from `first` to `last` are.
+  [[nodiscard]] Ranges arguments_in(std::size_t first, std::size_t last) const;
 
  private:
   friend class Translator;
+  [[nodiscard]] TokenStream edited(const Kernel* kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
+                                   const Rendering& rendering) const;
+  void answer_queries(TokenStream& stream, const std::map<std::uint32_t, FunctionConstant>& constants) const;
+  static void blank(TokenStream& stream, std::size_t first, std::size_t last, std::string_view replacement);
   TokenStream stream_;
   std::vector<Kernel> kernels_;
   std::vector<FunctionConstantUse> constants_;
@@ -90,16 +148,21 @@ class Translation {
     std::string name;
   };
   std::vector<std::size_t> const_thread_words_;         // the `thread` of `const thread T&`, say, and of `f() const thread`
+  std::vector<std::size_t> thread_members_;             // the `thread` of `f() thread`
   std::vector<std::size_t> unqualified_const_members_;  // last tokens of declarators without an address space
   std::vector<std::size_t> unqualified_members_;
-  // A cast's operand, from its first to its last token, and the type it becomes.
-  struct Cast {
-    std::string type;
-    std::size_t first_token;
-    std::size_t last_token;
-  };
-  std::vector<Cast> casts_;                    // in source order, outer ones first
   std::vector<DefinedQuery> defined_queries_;  // is_function_constant_defined(name)
+  // A function's definition, of a namespace or a type.
+  struct Body {
+    std::size_t first;  // token of the declaration
+    std::size_t brace;
+    std::size_t last;
+  };
+  [[nodiscard]] std::optional<std::size_t> initializers_of(const Body& body) const;
+  std::vector<Body> bodies_;                                       // by the closing brace
+  std::vector<std::pair<std::size_t, std::size_t>> declarations_;  // of namespaces, from their first to their last token
+  std::vector<Refusal> refusals_;
+  std::vector<Note> notes_;
 };
 
 }  // namespace assay::metal::translate

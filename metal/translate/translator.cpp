@@ -6,30 +6,23 @@
 #include <array>
 
 #include "metal/errors.h"
-#include "metal/translate/literals.h"
 
 namespace assay::metal::translate {
 
 namespace {
 
-constexpr std::string_view kDevice = "__attribute__((opencl_global_device))";
-constexpr std::string_view kConstant = "__global const";
 constexpr std::string_view kIteration = " __assay::iteration __assay_iteration;";
-
-// Ordinary names in Metal, reserved in C++ for OpenCL.
-constexpr std::array<std::string_view, 14> kReserved = {"global",     "local",      "generic",   "pipe",        "read_only",
-                                                        "write_only", "read_write", "image1d_t", "image2d_t",   "image3d_t",
-                                                        "sampler_t",  "event_t",    "queue_t",   "reserve_id_t"};
 
 // Parts of C++ that Metal leaves out, and that the compiler would take.
 constexpr std::array<std::string_view, 11> kRefused = {"double", "virtual",      "asm",    "__asm__",      "throw", "try",
                                                        "catch",  "dynamic_cast", "typeid", "thread_local", "goto"};
 
-// Attributes that clang knows and that change nothing here but its warnings and inlining.
-bool is_compiler_attribute(const Attribute& attribute) {
-  return attribute.name.starts_with("clang::") || attribute.name.starts_with("gnu::") || attribute.name == "maybe_unused" ||
-         attribute.name == "fallthrough" || attribute.name == "nodiscard" || attribute.name == "likely" || attribute.name == "unlikely" ||
-         attribute.name == "noreturn";
+// Attributes that decide what a declaration means. Those that steer warnings, inlining and optimisation change no result, and clang
+// does not take all of them where Metal does.
+bool is_meant(const Attribute& attribute) {
+  static constexpr auto kMeant = std::to_array<std::string_view>(
+      {"gnu::packed", "gnu::aligned", "clang::packed", "clang::aligned", "gnu::vector_size", "clang::ext_vector_type"});
+  return std::find(kMeant.begin(), kMeant.end(), attribute.name) != kMeant.end();
 }
 
 }  // namespace
@@ -39,18 +32,27 @@ Translator::Translator(TokenStream stream) : tokens_(result_.stream_), constants
 Translation Translator::run() {
   tokens_.require_shallow();
   strip_attributes();
-  collect_type_names();
+  collect_callable_names();
   constants_.collect();
   walk();
+  if (result_.kernels_.empty() && !result_.refusals_.empty()) throw CompileError(first_refusal().reason);
+  forget_dropped();
   replace_words();
   return std::move(result_);
 }
 
 void Translator::strip_attributes() {
   for (std::size_t index = 0; index + 2 < tokens_.size(); ++index) {
+    if (const auto last = coherence_end(index)) {
+      tokens_.remove(index, *last);
+      attribute_end_[index] = *last;
+      attributes_.push_back({index, *last, {}});
+      index = *last;
+      continue;
+    }
     if (!tokens_.attributes_at(index)) continue;
     auto list = tokens_.read_attributes(index);
-    const bool keep = !list.attributes.empty() && std::all_of(list.attributes.begin(), list.attributes.end(), is_compiler_attribute);
+    const bool keep = !list.attributes.empty() && std::all_of(list.attributes.begin(), list.attributes.end(), is_meant);
     if (!keep) tokens_.remove(list.first, list.last);
     attribute_end_[list.first] = list.last;
     index = list.last;
@@ -58,68 +60,103 @@ void Translator::strip_attributes() {
   }
 }
 
+// The last token of `coherent(device)` and its kin, if they begin here. They say how far stores are seen: here they are seen by all.
+std::optional<std::size_t> Translator::coherence_end(std::size_t index) const {
+  if (!tokens_[index].is("coherent")) return std::nullopt;
+  const Token& scope = tokens_[index + 2];
+  if (tokens_[index + 1].is("(") && tokens_[index + 3].is(")") && (is_space_word(scope) || scope.is("system"))) return index + 3;
+  const bool beside_space = is_space_word(tokens_[index + 1]) || (index > 0 && is_space_word(tokens_[index - 1]));
+  return beside_space && tokens_[index + 1].kind == TokenKind::identifier ? std::optional(index) : std::nullopt;
+}
+
 bool Translator::inside_function() const {
   return !frames_.empty() && (frames_.back().scope == Scope::function || frames_.back().scope == Scope::constexpr_function ||
                               frames_.back().scope == Scope::block);
 }
 
+bool Translator::inside_constexpr_function() const {
+  const auto frame = std::find_if(frames_.rbegin(), frames_.rend(),
+                                  [](const Frame& f) { return f.scope == Scope::function || f.scope == Scope::constexpr_function; });
+  return frame != frames_.rend() && frame->scope == Scope::constexpr_function;
+}
+
+bool Translator::at_namespace() const { return frames_.empty() || frames_.back().scope == Scope::name_space; }
+
 void Translator::walk() {
   statement_ = 0;
   bool at_start = true;
   for (std::size_t index = 0; index < tokens_.size(); ++index) {
-    if (at_start) {
-      at_start = false;
-      statement_ = index;
-      const bool at_namespace = frames_.empty() || frames_.back().scope == Scope::name_space;
-      if (at_namespace) {
-        std::size_t next = explicit_instantiation(index);
-        if (next == index) next = function_constant(index);
-        if (next == index) next = kernel_function(index);
-        if (next != index) {
-          index = next - 1;
-          at_start = true;
-          continue;
-        }
-      }
-      if (inside_function()) rewrite_threadgroup_variable(index);
+    if (at_start && at_namespace() && !declaration_is_open_) {
+      declaration_ = index;
+      declaration_is_open_ = true;
     }
-    if (const auto attribute = attribute_end_.find(index); attribute != attribute_end_.end()) {
-      index = attribute->second;
-      continue;
-    }
-    const Token& token = tokens_[index];
-    note_cast(index);
-    if (token.is("{")) {
-      open_brace(index);
+    try {
+      index = step(index, at_start);
+    } catch (const CompileError& error) {
+      index = refuse_declaration(error);
       at_start = true;
-    } else if (token.is("}")) {
-      at_start = frames_.empty() || frames_.back().scope != Scope::initializer;
-      close_brace(index);
-    } else if (token.is(";")) {
-      at_start = true;
-    } else if (token.is(":") && index > 0 &&
-               (tokens_[index - 1].is("public") || tokens_[index - 1].is("private") || tokens_[index - 1].is("protected"))) {
-      at_start = true;
-    } else if (token.is(")")) {
-      rewrite_member_qualifiers(index);
-      // The body of `if (...)`, `for (...)` without braces is a statement as well.
-      if (inside_function()) rewrite_threadgroup_variable(index + 1);
-    } else if (token.is("template")) {
-      rewrite_template_parameters(index);
-    } else if (token.is("?")) {
-      rewrite_conditional(index);
-    } else if (std::find(kRefused.begin(), kRefused.end(), token.text) != kRefused.end() && token.kind == TokenKind::identifier) {
-      tokens_.fail(index, fmt::format("Metal does not have '{}'", token.text));
-    } else if (token.is("decltype") && tokens_[index + 1].is("(") && !tokens_[index + 2].is("auto")) {
-      // Clang's answer for a variable includes the space that the variable is in; Metal's is its type.
-      tokens_[index].before = " ::__assay::declared<" + tokens_[index].before;
-      tokens_[tokens_.closing(index + 1)].after += ">";
-    } else if (token.is("is_function_constant_defined")) {
-      defined_query(index);
-    } else if (inside_function() && (token.is("for") || token.is("while") || token.is("do"))) {
-      mark_loop(index);
     }
   }
+}
+
+// Deals with the token at `index` and perhaps with some behind it; the last one. `at_start`: whether a statement begins here, and then
+// whether one begins behind it.
+std::size_t Translator::step(std::size_t index, bool& at_start) {
+  if (at_start) {
+    at_start = false;
+    statement_ = index;
+    if (at_namespace()) {
+      std::size_t next = explicit_instantiation(index);
+      if (next == index) next = function_constant(index);
+      if (next == index) next = kernel_function(index);
+      if (next != index) {
+        at_start = true;
+        declaration_is_open_ = false;
+        return next - 1;
+      }
+    }
+    if (inside_function()) rewrite_threadgroup_variable(index);
+  }
+  if (const auto attribute = attribute_end_.find(index); attribute != attribute_end_.end()) return attribute->second;
+  const Token& token = tokens_[index];
+  if (token.is("{")) {
+    open_brace(index);
+    at_start = true;
+  } else if (token.is("}")) {
+    at_start = frames_.empty() || frames_.back().scope != Scope::initializer;
+    close_brace(index);
+  } else if (token.is(";")) {
+    at_start = true;
+    if (at_namespace()) end_declaration(index);
+  } else if (token.is(":") && index > 0 &&
+             (tokens_[index - 1].is("public") || tokens_[index - 1].is("private") || tokens_[index - 1].is("protected"))) {
+    at_start = true;
+  } else if (token.is(")")) {
+    rewrite_member_qualifiers(index);
+    // The body of `if (...)`, `for (...)` without braces is a statement as well.
+    if (inside_function()) rewrite_threadgroup_variable(index + 1);
+  } else if (token.is("template")) {
+    rewrite_template_parameters(index);
+  } else if (token.is("?")) {
+    rewrite_conditional(index);
+  } else if (token.kind == TokenKind::string) {
+    place_text(index);
+  } else if (std::find(kRefused.begin(), kRefused.end(), token.text) != kRefused.end() && token.kind == TokenKind::identifier) {
+    tokens_.fail(index, fmt::format("Metal does not have '{}'", token.text));
+  } else if (token.is("decltype") && tokens_[index + 1].is("(") && !tokens_[index + 2].is("auto")) {
+    // Clang's answer for a variable includes the space that the variable is in; Metal's is its type.
+    tokens_[index].before = " ::__assay::declared<" + tokens_[index].before;
+    tokens_[tokens_.closing(index + 1)].after += ">";
+  } else if (token.is("is_function_constant_defined")) {
+    defined_query(index);
+  } else if (inside_function() && (token.is("for") || token.is("while") || token.is("do"))) {
+    mark_loop(index);
+  } else if (token.is("<")) {
+    name_callables(index);
+  } else if (inside_function() && is_compound_assignment(token)) {
+    rewrite_assignment(index);
+  }
+  return index;
 }
 
 Translator::Scope Translator::classify(std::size_t brace, std::string& name) const {
@@ -199,24 +236,22 @@ void Translator::open_brace(std::size_t index) {
   Frame frame;
   frame.scope = classify(index, frame.name);
   frame.outer_statement = statement_;
-  if (frame.scope == Scope::constexpr_function && !inside_function()) mark_recursion(index);
+  frame.brace = index;
+  if (frame.scope == Scope::name_space) declaration_is_open_ = false;
   frames_.push_back(std::move(frame));
 }
 
 void Translator::close_brace(std::size_t index) {
-  if (frames_.empty()) tokens_.fail(index, "'}' closes nothing");
-  if (frames_.back().scope == Scope::initializer) statement_ = frames_.back().outer_statement;
-  frames_.pop_back();
-}
-
-// `template <float (*f)(float)>`: C++ for OpenCL takes no pointer to a function as an argument, but takes a reference.
-void Translator::rewrite_template_parameters(std::size_t keyword) {
-  if (!tokens_[keyword + 1].is("<")) return;
-  const auto close = tokens_.closing_angle(keyword + 1);
-  if (!close) return;
-  for (std::size_t index = keyword + 2; index + 1 < *close; ++index) {
-    if (tokens_[index].is("(") && tokens_[index + 1].is("*")) tokens_[index + 1].replacement = "&";
+  if (frames_.empty()) {
+    declaration_is_open_ = false;  // nothing to go on with
+    tokens_.fail(index, "'}' closes nothing");
   }
+  const Frame frame = std::move(frames_.back());
+  frames_.pop_back();
+  if (frame.scope == Scope::initializer) statement_ = frame.outer_statement;
+  const bool is_function = frame.scope == Scope::function || frame.scope == Scope::constexpr_function;
+  if (is_function && !inside_function()) result_.bodies_.push_back({frame.outer_statement, frame.brace, index});
+  if ((is_function || frame.scope == Scope::name_space) && at_namespace()) end_declaration(index);
 }
 
 // Clang takes `c ? a : b` with class operands only if both are in the same address space. Each operand is made a value of its
@@ -226,7 +261,7 @@ void Translator::rewrite_conditional(std::size_t question_mark) {
   std::size_t colon = question_mark + 1;
   for (; colon < tokens_.size(); ++colon) {
     const Token& token = tokens_[colon];
-    if (token.is("(") || token.is("[") || token.is("{")) {
+    if (opens(token)) {
       colon = tokens_.closing(colon);
     } else if (token.is("?")) {
       ++nested;
@@ -244,7 +279,7 @@ void Translator::rewrite_conditional(std::size_t question_mark) {
   for (; end < tokens_.size(); ++end) {
     const Token& token = tokens_[end];
     tokens_.spend(end, kAssignments.size());
-    if (token.is("(") || token.is("[") || token.is("{")) {
+    if (opens(token)) {
       end = tokens_.closing(end);
       continue;
     }
@@ -287,137 +322,6 @@ void Translator::mark_loop(std::size_t keyword) {
   }
   tokens_[body].before = fmt::format(" {{{}", kIteration) + tokens_[body].before;
   tokens_[tokens_.statement_end(body)].after += " }";
-}
-
-// `threadgroup T x[N];` in a kernel's body names memory that the whole threadgroup shares: it becomes a reference to it.
-bool Translator::rewrite_threadgroup_variable(std::size_t first) {
-  std::string alignment = "0";
-  std::vector<std::size_t> dropped;
-  std::size_t index = first;
-  while (tokens_[index].is("alignas") || tokens_[index].is("__attribute__") || tokens_[index].is("static") ||
-         tokens_[index].is("volatile") || attribute_end_.contains(index)) {
-    if (attribute_end_.contains(index)) {
-      index = attribute_end_.at(index) + 1;
-      continue;
-    }
-    const bool has_argument = tokens_[index + 1].is("(");
-    const std::size_t last = has_argument ? tokens_.closing(index + 1) : index;
-    if (tokens_[index].is("alignas")) alignment = tokens_.text(index + 2, last);
-    for (; index <= last; ++index) dropped.push_back(index);
-  }
-  if (!tokens_[index].is("threadgroup") || tokens_[index].replacement) return false;
-
-  // Find the declarators, and whether they are variables rather than pointers or references.
-  const std::size_t end = tokens_.semicolon(index);
-  struct Declarator {
-    std::size_t name = 0;
-    std::size_t last = 0;
-  };
-  std::vector<Declarator> declarators;
-  std::size_t name = 0;
-  std::size_t last = index;
-  for (std::size_t position = index + 1; position <= end; ++position) {
-    const Token& token = tokens_[position];
-    if (attribute_end_.contains(position)) {
-      position = attribute_end_.at(position);
-    } else if (token.is("*") || token.is("&")) {
-      return false;
-    } else if (token.is("=")) {
-      if (tokens_[position - 1].kind == TokenKind::identifier && name != 0)
-        tokens_.fail(position, fmt::format("threadgroup variable '{}' has an initialiser, which Metal does not allow", tokens_[name].text));
-      return false;
-    } else if (token.is("(")) {
-      return false;
-    } else if (token.is("__attribute__") || token.is("alignas")) {
-      const std::size_t close = tokens_.closing(position + 1);
-      if (token.is("alignas")) alignment = tokens_.text(position + 2, close);
-      for (; position <= close; ++position) dropped.push_back(position);
-      --position;
-    } else if (token.is("<")) {
-      const auto close = tokens_.closing_angle(position);
-      if (!close) return false;
-      position = last = *close;
-    } else if (token.is("[")) {
-      position = last = tokens_.closing(position);
-    } else if (token.is("{")) {
-      position = last = tokens_.closing(position);
-    } else if (token.is(",") || token.is(";")) {
-      if (name == 0) return false;
-      declarators.push_back({name, last});
-    } else if (token.kind == TokenKind::identifier) {
-      name = last = position;
-    }
-  }
-  for (const auto drop : dropped) tokens_.remove(drop, drop);
-  tokens_[index].replacement = "__local";
-  for (const auto& declarator : declarators) {
-    tokens_[declarator.name].replacement = fmt::format("(&{})", tokens_[declarator.name].text);
-    tokens_[declarator.last].after += fmt::format(" = __assay::threadgroup_variable<{}, {}>()", threadgroup_variables_++, alignment);
-  }
-  return true;
-}
-
-// Words that qualify a type are followed by a type or a pointer operator; a name is followed by what continues an expression.
-bool Translator::used_as_name(std::size_t index) const {
-  const Token& next = tokens_[index + 1];
-  if (index > 0 && (tokens_[index - 1].is(".") || tokens_[index - 1].is("->"))) return true;
-  static constexpr std::array<std::string_view, 22> kContinuations = {
-      "=", ";", "[", ".", "->", "+", "-", "/", "%", "+=", "-=", "*=", "/=", "==", "!=", "<=", ">=", "++", "--", "?", "||", "!"};
-  if (std::find(kContinuations.begin(), kContinuations.end(), next.text) != kContinuations.end())
-    return !(next.is("[") && tokens_.attributes_at(index + 1));
-  // `, device)`, `(thread)`: a lone word in an argument list, unless it follows a type as in `(float device *)`.
-  const bool ends_argument = next.is(")") || next.is(",");
-  return ends_argument && index > 0 &&
-         (tokens_[index - 1].is("(") || tokens_[index - 1].is(",") || tokens_[index - 1].kind == TokenKind::punctuation ||
-          tokens_[index - 1].kind == TokenKind::identifier);
-}
-
-// `const thread T&`, `thread const T&`, `T const thread&`: the `&` comes before anything that ends the parameter. A base's
-// `static_cast<const thread T*>(this)` names its own object, which may be such a temporary too.
-bool Translator::may_name_temporary(std::size_t thread) const {
-  bool is_const = thread > 0 && tokens_[thread - 1].is("const");
-  for (std::size_t index = thread + 1; index < tokens_.size(); ++index) {
-    const Token& token = tokens_[index];
-    if (token.is("const")) is_const = true;
-    if (token.is("&")) return is_const;
-    if (token.is("*")) return is_const && tokens_[index + 1].is(">") && tokens_[index + 2].is("(") && tokens_[index + 3].is("this");
-    if (token.is("<")) {
-      const auto close = tokens_.closing_angle(index);
-      if (!close) return false;
-      index = *close;
-    } else if (token.kind != TokenKind::identifier && !token.is("::")) {
-      return false;
-    }
-  }
-  return false;
-}
-
-void Translator::replace_words() {
-  for (std::size_t index = 0; index < tokens_.size(); ++index) {
-    Token& token = tokens_[index];
-    if (token.kind == TokenKind::number && !token.replacement) token.replacement = literal_for_opencl(token.text);
-    if (token.kind != TokenKind::identifier || token.replacement) continue;
-    if (is_space_word(token) || token.is("kernel")) {
-      if (used_as_name(index)) {
-        token.replacement = fmt::format("assay_name_{}", token.text);
-      } else if (token.is("device")) {
-        token.replacement = kDevice;
-      } else if (token.is("constant")) {
-        token.replacement = kConstant;
-      } else if (token.is("thread")) {
-        token.replacement = "__private";
-        if (may_name_temporary(index)) result_.const_thread_words_.push_back(index);
-      } else if (token.is("threadgroup")) {
-        token.replacement = "__local";
-      } else {
-        token.replacement = "inline";
-      }
-    } else if (token.is("restrict")) {
-      token.replacement = "__restrict";
-    } else if (std::find(kReserved.begin(), kReserved.end(), token.text) != kReserved.end()) {
-      token.replacement = fmt::format("assay_name_{}", token.text);
-    }
-  }
 }
 
 }  // namespace assay::metal::translate

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "metal/errors.h"
 #include "metal/translate/cursor.h"
 #include "metal/translate/named_constants.h"
 #include "metal/translate/translation.h"
@@ -21,12 +23,22 @@ class Translator {
  private:
   // What a pair of braces encloses.
   enum class Scope { name_space, type, function, constexpr_function, block, initializer };
+  // A member function that one of another address space may become equal to.
+  struct Member {
+    std::string text;  // the whole of it, without address spaces
+    int rank = 0;      // which of several stays
+    std::size_t first = 0;
+    std::size_t last = 0;
+  };
   struct Frame {
     Scope scope = Scope::name_space;
     std::string name;                 // of a namespace
     std::size_t outer_statement = 0;  // first token of the statement that the brace stands in
-    // What was seen in a type, by its signature with the address spaces constant and device made equal; the whole text, without them.
-    std::map<std::string, std::string> members;
+    std::size_t brace = 0;
+    // Of a type, by the signature that it has once the address spaces constant and device are one.
+    std::map<std::string, Member> members;
+    std::vector<std::string> data_members;
+    bool has_data_members = false;  // they were looked for
   };
   // A kernel function's definition or declaration; instantiations look their parameters' attributes up here.
   struct Primary {
@@ -37,43 +49,71 @@ class Translator {
 
   // ---- translator.cpp: scopes, statements, words
   void strip_attributes();
+  [[nodiscard]] std::optional<std::size_t> coherence_end(std::size_t index) const;
   void walk();
-  void begin_statement(std::size_t index);
+  std::size_t step(std::size_t index, bool& at_start);
   void open_brace(std::size_t index);
   void close_brace(std::size_t index);
   [[nodiscard]] Scope classify(std::size_t brace, std::string& name) const;
   [[nodiscard]] bool head_has_function(std::size_t first, std::size_t brace) const;
   [[nodiscard]] bool inside_function() const;
-  void rewrite_template_parameters(std::size_t keyword);
+  [[nodiscard]] bool inside_constexpr_function() const;
+  [[nodiscard]] bool at_namespace() const;
   void rewrite_conditional(std::size_t question_mark);
   void mark_loop(std::size_t keyword);
-  bool rewrite_threadgroup_variable(std::size_t first);
+
+  // ---- words.cpp
   void replace_words();
+  [[nodiscard]] static std::string unreserved(std::string_view name);
   [[nodiscard]] bool may_name_temporary(std::size_t thread) const;
+  [[nodiscard]] bool repeats_space(std::size_t thread) const;
   [[nodiscard]] bool used_as_name(std::size_t index) const;
+
+  // ---- threadgroup_variables.cpp
+  bool rewrite_threadgroup_variable(std::size_t first);
+  [[nodiscard]] std::size_t initializer_end(std::size_t first) const;
+
+  // ---- callables.cpp
+  void collect_callable_names();
+  void rewrite_template_parameters(std::size_t keyword);
+  void name_callables(std::size_t open);
+
+  // ---- assignments.cpp
+  [[nodiscard]] static bool is_compound_assignment(const Token& token);
+  void rewrite_assignment(std::size_t assignment);
+  [[nodiscard]] bool inside_template() const;
+  [[nodiscard]] std::optional<std::size_t> operand_start(std::size_t last) const;
+  [[nodiscard]] std::size_t value_end(std::size_t first) const;
+
+  // ---- texts.cpp
+  void place_text(std::size_t first);
+  [[nodiscard]] bool may_be_placed(std::size_t literal) const;
+  [[nodiscard]] bool declares_pointers(std::size_t index) const;
+
+  // ---- declarations.cpp
+  void end_declaration(std::size_t last);
+  void note(std::size_t token, std::string text);
+  [[nodiscard]] std::size_t declaration_end(std::size_t first) const;
+  std::size_t refuse_declaration(const CompileError& error);
+  [[nodiscard]] const Refusal& first_refusal() const;
+  void drop(std::size_t first, std::size_t last);
+  void forget_dropped();
 
   // ---- members.cpp
   void rewrite_member_qualifiers(std::size_t close_parenthesis);
   void note_unqualified_member(std::size_t close_parenthesis, std::size_t end);
   [[nodiscard]] bool names_constructor(std::size_t close_parenthesis) const;
-  bool first_of_its_signature(const std::string& signature, std::size_t end);
+  void keep_one_constructor(std::size_t close_parenthesis, std::size_t end);
+  [[nodiscard]] std::string signature_of(std::size_t close_parenthesis) const;
+  bool keep_one(const std::string& signature, std::size_t end, int rank, bool only_one_counts);
   void drop_member(std::size_t last);
   [[nodiscard]] std::size_t member_end(std::size_t end) const;
   void place_returned_in_device(std::size_t close_parenthesis, std::size_t brace);
   void place_locals_in_device(std::size_t brace);
-
-  // ---- constexpr_functions.cpp
-  [[nodiscard]] bool inside_constexpr_function() const;
-  void mark_recursion(std::size_t brace);
-
-  // ---- casts.cpp: casts between scalars, which a pipeline may need another way
-  void collect_type_names();
-  void note_cast(std::size_t index);
-  void note_functional_cast(std::size_t name);
-  void note_c_cast(std::size_t open);
-  void note_cast_of(std::string type, std::size_t first, std::size_t last);
-  [[nodiscard]] bool inside_expressions() const;
-  [[nodiscard]] std::size_t operand_end(std::size_t first) const;
+  void place_members_in_device(std::size_t close_parenthesis, std::size_t brace);
+  [[nodiscard]] bool may_declare(std::size_t name) const;
+  [[nodiscard]] std::vector<std::string> data_members();
+  std::size_t read_data_members(std::size_t first, std::size_t last, std::vector<std::string>& names) const;
 
   // ---- function_constants.cpp
   // The token to go on with if the statement at `first` declares function constants, else `first`.
@@ -94,6 +134,7 @@ class Translator {
   [[nodiscard]] Attributes attributes_in(std::size_t first, std::size_t last, bool is_template) const;
   void add_kernel(Kernel kernel);
   [[nodiscard]] std::string qualified(std::string_view name) const;
+  [[nodiscard]] static std::string_view unqualified(std::string_view callee);
   [[nodiscard]] const Primary* primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const;
 
   // ---- arguments.cpp: what entry points take
@@ -111,10 +152,15 @@ class Translator {
   std::map<std::size_t, std::size_t> attribute_end_;  // first bracket -> last bracket
   std::vector<Frame> frames_;
   std::vector<Primary> primaries_;
-  std::set<std::string, std::less<>> type_names_;  // that may be half or bfloat: the two, type parameters, aliases
-  std::set<std::size_t> loop_tails_;               // the `while` of a do statement
-  std::size_t statement_ = 0;                      // first token of the current statement
+  std::set<std::size_t> loop_tails_;                   // the `while` of a do statement
+  std::set<std::string, std::less<>> callable_names_;  // aliases of pointers to functions
+  std::set<std::string, std::less<>> takers_;          // templates with a parameter that is a function
+  std::size_t statement_ = 0;                          // first token of the current statement
+  std::size_t declaration_ = 0;                        // first token of the current declaration of a namespace
+  bool declaration_is_open_ = false;
+  std::vector<std::pair<std::size_t, std::size_t>> dropped_;  // first and last tokens
   unsigned threadgroup_variables_ = 0;
+  unsigned texts_ = 0;
 };
 
 }  // namespace assay::metal::translate

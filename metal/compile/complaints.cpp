@@ -1,0 +1,102 @@
+// What clang refuses of a source, place by place, without compiling it.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "metal/compile/compiler.h"
+#include "metal/compile/process.h"
+#include "metal/compile/temporary_file.h"
+
+namespace assay::metal::compile {
+
+namespace {
+
+constexpr ProcessLimits kExamining{std::size_t{64} << 20, std::uint64_t{8} << 30, 120};
+
+std::optional<std::size_t> number(std::string_view& text) {
+  std::size_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
+  return value;
+}
+
+bool skip(std::string_view& text, std::string_view expected) {
+  if (!text.starts_with(expected)) return false;
+  text.remove_prefix(expected.size());
+  return true;
+}
+
+// `L:C`
+std::optional<TextPlace> place(std::string_view& text) {
+  const auto line = number(text);
+  if (!line || !skip(text, ":")) return std::nullopt;
+  const auto column = number(text);
+  return column ? std::optional(TextPlace{*line, *column}) : std::nullopt;
+}
+
+struct Line {
+  std::optional<TextPlace> place;  // none: in another file
+  std::vector<std::pair<TextPlace, TextPlace>> ranges;
+  bool is_error = false;
+  std::string text;
+};
+
+// `<file>:L:C:{L:C-L:C}{...}: error: <text>`
+std::optional<Line> parse(std::string_view line, const std::string& file) {
+  Line result;
+  std::string_view rest = line;
+  if (skip(rest, file) && skip(rest, ":")) {
+    result.place = place(rest);
+    skip(rest, ":");
+    while (skip(rest, "{")) {
+      const auto first = place(rest);
+      if (!first || !skip(rest, "-")) break;
+      const auto last = place(rest);
+      if (!last || !skip(rest, "}")) break;
+      result.ranges.emplace_back(*first, *last);
+    }
+  }
+  for (const std::string_view severity : {": fatal error: ", ": error: ", ": note: ", " error: ", " note: "}) {
+    const auto at = line.find(severity);
+    if (at == std::string_view::npos) continue;
+    result.is_error = severity.find("error") != std::string_view::npos;
+    result.text = line.substr(at + severity.size());
+    return result;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Complaint> Compiler::complaints(std::string_view source) const {
+  const TemporaryFile input(cache_, source, ".clcpp");
+  std::vector<std::string> command = {clang_};
+  const auto flags = language_flags();
+  command.insert(command.end(), flags.begin(), flags.end());
+  command.insert(command.end(),
+                 {"-include-pch", prelude().string(), "-fsyntax-only", "-fshow-column", "-fdiagnostics-print-source-range-info",
+                  "-ferror-limit=0", "-fno-spell-checking", "-ftemplate-backtrace-limit=0", input.path().string()});
+  const auto run = run_process(command, kExamining, cache_.directory());
+  std::vector<Complaint> result;
+  for (std::size_t start = 0; start < run.errors.size();) {
+    const auto end = std::min(run.errors.find('\n', start), run.errors.size());
+    const auto line = parse(std::string_view(run.errors).substr(start, end - start), input.path().string());
+    start = end + 1;
+    if (!line) continue;
+    if (line->is_error) {
+      result.push_back({line->text, {}, line->place, std::nullopt, line->ranges});
+      continue;
+    }
+    if (result.empty()) continue;
+    result.back().notes += line->text + "\n";
+    if (line->place) {
+      if (!result.back().place) result.back().place = line->place;
+      if (line->text.find("requested here") != std::string::npos) result.back().requested = line->place;
+    }
+  }
+  return result;
+}
+
+}  // namespace assay::metal::compile

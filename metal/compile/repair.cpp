@@ -1,0 +1,158 @@
+// Reads clang's messages for what can be done about them.
+#include "metal/compile/repair.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace assay::metal::compile {
+
+namespace {
+
+using translate::Translation;
+
+// What is left out makes errors of those that use it; a chain of users is rarely longer.
+constexpr int kMostRounds = 16;
+
+// The token that stands at a place of the text.
+class Places {
+ public:
+  explicit Places(const Translation::Probe& probe) : probe_(probe) {
+    lines_.push_back(0);
+    for (std::size_t at = 0; at < probe.text.size(); ++at) {
+      if (probe.text[at] == '\n') lines_.push_back(at + 1);
+    }
+  }
+
+  [[nodiscard]] std::optional<std::size_t> token(const TextPlace& place) const { return at(place, 0); }
+  // The tokens from the first to the last of a range.
+  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> tokens(const std::pair<TextPlace, TextPlace>& range) const {
+    const auto first = at(range.first, 0);
+    const auto last = at(range.second, 1);
+    if (!first || !last || *last < *first) return std::nullopt;
+    return std::pair(*first, *last);
+  }
+
+ private:
+  // Of the character so many before a place.
+  [[nodiscard]] std::optional<std::size_t> at(const TextPlace& place, std::size_t before) const {
+    if (place.line == 0 || place.line > lines_.size() || probe_.starts.empty()) return std::nullopt;
+    const std::size_t offset = lines_[place.line - 1] + place.column - 1 - before;
+    const auto behind = std::upper_bound(probe_.starts.begin(), probe_.starts.end(), offset);
+    return behind == probe_.starts.begin() ? 0 : static_cast<std::size_t>(behind - probe_.starts.begin()) - 1;
+  }
+
+  const Translation::Probe& probe_;
+  std::vector<std::size_t> lines_;  // where each begins
+};
+
+bool is_between_halfs(const Complaint& complaint) {
+  const std::string all = complaint.text + "\n" + complaint.notes;
+  return all.find("half'") != std::string::npos && (all.find("bfloat'") != std::string::npos || all.find("__bf16'") != std::string::npos);
+}
+
+bool is_step_of_pointer(const Complaint& complaint) {
+  return complaint.text.starts_with("invalid operands to binary expression") && complaint.text.find("*") != std::string::npos &&
+         complaint.ranges.size() == 2;
+}
+
+// A vector's components are properties for clang, which forgets to read them where a template's operator has several meanings.
+bool load_operands(const Complaint& complaint, const Places& places, translate::Repairs& repairs) {
+  bool any = false;
+  for (const auto& range : complaint.ranges) {
+    const auto operand = places.tokens(range);
+    any = (operand && Translation::wrap(operand->first, operand->second, "loaded", repairs)) || any;
+  }
+  return any;
+}
+
+// Wraps what a complaint is about, if it is about a conversion that clang lacks.
+bool convert(const Complaint& complaint, const Translation& translation, const Places& places, translate::Repairs& repairs) {
+  if (complaint.ranges.empty()) return false;
+  const auto range = places.tokens(complaint.ranges.back());
+  if (!range) return false;
+  if (is_step_of_pointer(complaint)) return Translation::wrap(range->first, range->second, "steps", repairs);
+  if (complaint.text.find("changes address space") != std::string::npos)
+    return Translation::wrap(range->first, range->second, "placed", repairs);
+  if (!is_between_halfs(complaint)) {
+    const bool is_operation = complaint.text.starts_with("invalid operands to binary expression");
+    return is_operation && load_operands(complaint, places, repairs);
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> expressions = {*range};
+  if (complaint.text.starts_with("no matching function for call")) {
+    expressions = translation.arguments_of(range->second + 1);
+  } else if (complaint.text.starts_with("no matching con")) {  // constructor, conversion
+    expressions = translation.arguments_in(range->first, range->second);
+  }
+  bool any = false;
+  for (const auto& [first, last] : expressions) any = Translation::wrap(first, last, "bridge", repairs) || any;
+  return any;
+}
+
+// `before` is what was left out when clang complained: a body that it still complains about is not what is wrong with its declaration.
+bool leave_out(const Complaint& complaint, const Translation& translation, const Places& places, const translate::Kernel& kernel,
+               const translate::Repairs& before, translate::Repairs& repairs) {
+  for (const auto& place : {complaint.requested, complaint.place}) {
+    const auto token = place ? places.token(*place) : std::nullopt;
+    if (token && translation.omit(*token, &kernel, before, repairs)) return true;
+  }
+  return false;
+}
+
+// One look at clang's complaints about the file, with the kernel or without any, at a time.
+class Repairer {
+ public:
+  Repairer(const Compiler& compiler, const Translation& translation, const translate::Kernel& kernel,
+           const std::map<std::uint32_t, FunctionConstant>& constants, Translation::Rendering& rendering)
+      : compiler_(compiler), translation_(translation), kernel_(kernel), constants_(constants), rendering_(rendering) {}
+
+  // Mends conversions of the kernel and of what it uses. Whether no complaint is left.
+  bool convert_in_kernel() {
+    return until_nothing_helps(&kernel_, [this](const Complaint& complaint, const Places& places) {
+      return convert(complaint, translation_, places, rendering_.repairs);
+    });
+  }
+  // Leaves out what is wrong with the rest of the file.
+  void leave_out_the_broken() {
+    (void)until_nothing_helps(nullptr, [this](const Complaint& complaint, const Places& places) {
+      return convert(complaint, translation_, places, rendering_.repairs) ||
+             leave_out(complaint, translation_, places, kernel_, before_, rendering_.repairs);
+    });
+  }
+
+ private:
+  template <typename Mend>
+  bool until_nothing_helps(const translate::Kernel* kernel, const Mend& mend) {
+    for (int round = 0; round < kMostRounds; ++round) {
+      const auto probe = translation_.probe(kernel, constants_, rendering_);
+      const auto complaints = compiler_.complaints(probe.text);
+      if (complaints.empty()) return true;
+      const Places places(probe);
+      before_ = rendering_.repairs;
+      bool any = false;
+      for (const auto& complaint : complaints) any = mend(complaint, places) || any;
+      if (!any) return false;
+    }
+    return false;
+  }
+
+  const Compiler& compiler_;
+  const Translation& translation_;
+  const translate::Kernel& kernel_;
+  const std::map<std::uint32_t, FunctionConstant>& constants_;
+  Translation::Rendering& rendering_;
+  translate::Repairs before_;  // of this look
+};
+
+}  // namespace
+
+bool repair(const Compiler& compiler, const Translation& translation, const translate::Kernel& kernel,
+            const std::map<std::uint32_t, FunctionConstant>& constants, Translation::Rendering& rendering) {
+  rendering.repairs.no_pragmas = true;
+  Repairer repairer(compiler, translation, kernel, constants, rendering);
+  // Conversions first: they may be all that is wrong.
+  if (repairer.convert_in_kernel()) return true;
+  repairer.leave_out_the_broken();
+  return repairer.convert_in_kernel();
+}
+
+}  // namespace assay::metal::compile

@@ -1,0 +1,58 @@
+// String literals: in Metal they lie in the constant address space.
+#include <fmt/format.h>
+
+#include "metal/translate/translator.h"
+
+namespace assay::metal::translate {
+
+// C++ for OpenCL keeps its literals in a space of its own, which converts to none of ours. So a literal that is no initialiser of an array
+// becomes a table beside the declaration that it stands in.
+void Translator::place_text(std::size_t first) {
+  if (!tokens_[first].text.ends_with('"') || first == 0) return;
+  if (first > 0 && tokens_[first - 1].kind == TokenKind::string) return;  // goes with the one before it
+  if (!may_be_placed(first)) return;
+  const std::string name = fmt::format("__assay_text_{}", texts_++);
+  std::string literal;
+  for (std::size_t index = first; tokens_[index].kind == TokenKind::string; ++index) {
+    literal += fmt::format("{}{}", literal.empty() ? "" : " ", tokens_[index].text);
+    tokens_[index].replacement = index == first ? name : "";
+    tokens_.spend(index, tokens_[index].text.size());
+  }
+  tokens_[declaration_].before += fmt::format(" static __global constexpr const char {}[] = {};", name, literal);
+}
+
+bool Translator::may_be_placed(std::size_t literal) const {
+  const Token& previous = tokens_[literal - 1];
+  if (previous.is("extern") || previous.is("]")) return false;
+  if (tokens_[statement_].is("static_assert")) return false;
+  // `char text[] = "abc"`, `char text[]{"abc"}`.
+  if ((previous.is("=") || previous.is("{")) && tokens_[literal - 2].is("]")) return declares_pointers(literal);
+  if (!frames_.empty() && frames_.back().scope == Scope::initializer && !declares_pointers(frames_.back().brace)) return false;
+  // What the compiler itself reads: builtins, attributes, assembler names.
+  for (std::size_t index = literal; index-- > statement_;) {
+    if (tokens_[index].is(")") || tokens_[index].is("]")) {
+      const auto open = tokens_.opening(index);
+      if (!open || *open <= statement_) break;
+      index = *open;
+    } else if (tokens_[index].is("(") && index > 0) {
+      const auto name = tokens_[index - 1].text;
+      if (name.starts_with("__builtin") || name == "static_assert" || name == "__attribute__" || name == "__asm__") return false;
+    }
+  }
+  return true;
+}
+
+// Whether what is initialised before `index` is made of pointers, or of a type that the source names itself, and not of characters.
+bool Translator::declares_pointers(std::size_t index) const {
+  const std::size_t first = !frames_.empty() && frames_.back().scope == Scope::initializer ? frames_.back().outer_statement : statement_;
+  for (std::size_t token = first; token < index; ++token) {
+    if (tokens_[token].is("*")) return true;
+  }
+  for (std::size_t token = first; token < index; ++token) {
+    if (tokens_[token].is("char") || tokens_[token].is("uchar") || tokens_[token].is("int8_t") || tokens_[token].is("uint8_t"))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace assay::metal::translate

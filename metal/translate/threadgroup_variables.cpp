@@ -1,0 +1,96 @@
+// Variables that a whole threadgroup shares.
+#include <fmt/format.h>
+
+#include "metal/errors.h"
+#include "metal/translate/translator.h"
+
+namespace assay::metal::translate {
+
+// `threadgroup T x[N];` in a kernel's body names memory that the whole threadgroup shares: it becomes a reference to it.
+bool Translator::rewrite_threadgroup_variable(std::size_t first) {
+  std::string alignment = "0";
+  std::vector<std::size_t> dropped;
+  std::size_t index = first;
+  while (tokens_[index].is("alignas") || tokens_[index].is("__attribute__") || tokens_[index].is("static") ||
+         tokens_[index].is("volatile") || attribute_end_.contains(index)) {
+    if (attribute_end_.contains(index)) {
+      index = attribute_end_.at(index) + 1;
+      continue;
+    }
+    const bool has_argument = tokens_[index + 1].is("(");
+    const std::size_t last = has_argument ? tokens_.closing(index + 1) : index;
+    if (tokens_[index].is("alignas")) alignment = tokens_.text(index + 2, last);
+    for (; index <= last; ++index) dropped.push_back(index);
+  }
+  if (!tokens_[index].is("threadgroup") || tokens_[index].replacement) return false;
+
+  // Find the declarators, and whether they are variables rather than pointers, references or functions.
+  const std::size_t end = tokens_.semicolon(index);
+  struct Declarator {
+    std::size_t name = 0;
+    std::size_t last = 0;
+    std::size_t initializer = 0;  // its first token
+  };
+  std::vector<Declarator> declarators;
+  Declarator current{0, index, 0};
+  for (std::size_t position = index + 1; position <= end; ++position) {
+    const Token& token = tokens_[position];
+    if (attribute_end_.contains(position)) {
+      position = attribute_end_.at(position);
+    } else if (token.is(",") || token.is(";")) {
+      if (current.name == 0) return false;
+      declarators.push_back(current);
+      current = {0, position, 0};
+    } else if (token.is("=") || token.is("{") || (token.is("(") && current.name == position - 1 && current.name != 0)) {
+      if (current.name == 0) return false;
+      current.initializer = position;
+      position = initializer_end(position);
+    } else if (token.is("*") || token.is("&") || token.is("(")) {
+      return false;
+    } else if (token.is("__attribute__") || token.is("alignas")) {
+      const std::size_t close = tokens_.closing(position + 1);
+      if (token.is("alignas")) alignment = tokens_.text(position + 2, close);
+      for (; position <= close; ++position) dropped.push_back(position);
+      --position;
+    } else if (token.is("<")) {
+      const auto close = tokens_.closing_angle(position);
+      if (!close) return false;
+      position = current.last = *close;
+    } else if (token.is("[")) {
+      position = current.last = tokens_.closing(position);
+    } else if (token.kind == TokenKind::identifier) {
+      current.name = current.last = position;
+    }
+  }
+  for (const auto drop : dropped) tokens_.remove(drop, drop);
+  tokens_[index].replacement = "__local";
+  for (const auto& declarator : declarators) {
+    if (declarator.initializer != 0) {
+      note(declarator.name,
+           fmt::format("threadgroup variable '{}' has an initialiser, which no thread executes: its value is unspecified until "
+                       "a thread stores one",
+                       tokens_[declarator.name].text));
+      tokens_.remove(declarator.initializer, initializer_end(declarator.initializer));
+    }
+    tokens_[declarator.name].replacement = fmt::format("(&{})", unreserved(tokens_[declarator.name].text));
+    tokens_[declarator.last].after += fmt::format(" = __assay::threadgroup_variable<{}, {}>()", threadgroup_variables_++, alignment);
+  }
+  return true;
+}
+
+// The last token of the initialiser that begins at `first`, with `=` or a bracket.
+std::size_t Translator::initializer_end(std::size_t first) const {
+  if (!tokens_[first].is("=")) return tokens_.closing(first);
+  std::size_t index = first + 1;
+  for (; !tokens_[index].is(",") && !tokens_[index].is(";"); ++index) {
+    if (opens(tokens_[index])) {
+      index = tokens_.closing(index);
+    } else if (tokens_[index].is("<") && tokens_[index - 1].kind == TokenKind::identifier) {
+      const auto close = tokens_.closing_angle(index);
+      if (close && (tokens_[*close + 1].is("(") || tokens_[*close + 1].is("{") || tokens_[*close + 1].is("::"))) index = *close;
+    }
+  }
+  return index - 1;
+}
+
+}  // namespace assay::metal::translate

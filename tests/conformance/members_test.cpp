@@ -1,0 +1,120 @@
+// Classes whose members are repeated for several address spaces, as cross compilers and array frameworks write them.
+//
+// Source of all expectations: hand arithmetic.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/conformance/execute.h"
+
+namespace assay::conformance {
+namespace {
+
+std::string with_library(std::string_view source) { return "#include <metal_stdlib>\nusing namespace metal;\n" + std::string(source); }
+
+constexpr const char* kArray = R"(
+template <typename T, size_t Count>
+struct Array {
+  T elements[Count ? Count : 1];
+  thread T& operator[](size_t at) thread { return elements[at]; }
+  constexpr const thread T& operator[](size_t at) const thread { return elements[at]; }
+  device T& operator[](size_t at) device { return elements[at]; }
+  constexpr const device T& operator[](size_t at) const device { return elements[at]; }
+  constexpr const constant T& operator[](size_t at) const constant { return elements[at]; }
+  threadgroup T& operator[](size_t at) threadgroup { return elements[at]; }
+  constexpr const threadgroup T& operator[](size_t at) const threadgroup { return elements[at]; }
+  operator int() const thread { return int(elements[0]); }
+  operator int() const device { return int(elements[0]); }
+  operator int() const constant { return int(elements[0]); }
+  operator int() const threadgroup { return int(elements[0]); }
+};
+struct Block { int4 head; Array<int, 4> values; };
+constant Array<int, 3> kTable = Array<int, 3>({5, 6, 7});
+int sum(thread const Array<int, 4>& a) { return a[0] + a[1] + a[2] + a[3]; }
+int first(device const Block& b) { return b.values[0] + b.head.x; }
+int first(constant Block& b) { return 1000 + b.values[0] + b.head.x; }
+)";
+
+TEST(Members, OfEveryAddressSpaceStandSideBySide) {
+  const auto outcome = execute({.source = with_library(std::string(kArray) + R"(
+kernel void test(device int* out [[buffer(0)]], device Block& block [[buffer(1)]], constant Block& fixed [[buffer(2)]],
+                 uint lane [[thread_index_in_threadgroup]]) {
+  threadgroup Array<int, 32> shared;
+  Array<int, 4> own = Array<int, 4>({1, 2, 3, 4});
+  Array<Array<int, 2>, 2> nested = Array<Array<int, 2>, 2>({Array<int, 2>({1, 2}), Array<int, 2>({3, 4})});
+  shared[lane] = block.values[1] + fixed.values[2];
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (lane > 0) return;
+  out[0] = shared[31];
+  out[1] = kTable[2];
+  out[2] = sum(own);
+  out[3] = first(block);
+  out[4] = first(fixed);
+  out[5] = nested[1][0];
+  own = block.values;
+  out[6] = own[3];
+  block.values = Array<int, 4>{{9, 8, 7, 6}};
+  out[7] = block.values[0] + int(own) + int(fixed.values) + int(kTable);
+})"),
+                                .inputs = {{1, 2, 3, 4, 10, 20, 30, 40}, {5, 6, 7, 8, 50, 60, 70, 80}}});
+  EXPECT_TRUE(outcome.hazards.empty());
+  const std::vector<std::uint32_t> first(outcome.output.begin(), outcome.output.begin() + 8);
+  EXPECT_EQ(first, (std::vector<std::uint32_t>{90, 7, 10, 11, 1055, 3, 40, 9 + 10 + 50 + 5}));
+}
+
+TEST(Members, OfDeviceObjectsHandTheirMembersOn) {
+  const auto outcome = execute({.source = with_library(R"(
+struct Row {
+  int data[4];
+  int count;
+  static int total(const device int* p, const device int& n) { int s = 0; for (int i = 0; i < n; ++i) s += p[i]; return s; }
+  static int total(constant int* p, constant int& n) { int s = 0; for (int i = 0; i < n; ++i) s += p[i]; return s; }
+  static void put(device int* p, int v) { *p = v; }
+  int sum() const device { return total(data, count); }
+  int sum() const constant { return total(data, count); }
+  int sum() const thread { return -1; }
+  device int* begin() device { return data; }
+  device Row& self() device { return *this; }
+  void set(int v) device { put(data, v); put(&data[1], 2 * v); put(this->data + 2, 3 * v); int count = 0; (void)count; }
+};
+int ask(device Row& row) { return row.sum(); }
+kernel void test(device int* out [[buffer(0)]], device Row* row [[buffer(1)]], constant Row& fixed [[buffer(2)]]) {
+  Row own;
+  row->set(5);
+  out[0] = row->sum();
+  out[1] = fixed.sum();
+  out[2] = own.sum();
+  out[3] = row->begin()[1];
+  out[4] = ask(row->self());
+})"),
+                                .inputs = {{1, 1, 1, 1, 4}, {1, 2, 3, 4, 3}},
+                                .threads = {1, 1, 1}});
+  EXPECT_TRUE(outcome.hazards.empty());
+  const std::vector<std::uint32_t> first(outcome.output.begin(), outcome.output.begin() + 5);
+  EXPECT_EQ(first, (std::vector<std::uint32_t>{5 + 10 + 15 + 1, 6, ~0U, 10, 31}));
+}
+
+TEST(Members, ConstructorsOfEveryAddressSpaceAreOne) {
+  const auto outcome = execute({.source = with_library(R"(
+struct Pair {
+  int a, b;
+  Pair() thread = default;
+  Pair() threadgroup = default;
+  constexpr Pair(int x, int y = 1) constant : a(x), b(y) {}
+  Pair(int x, int y = 1) thread : a(x), b(y) {}
+  Pair(int x, int y = 1) threadgroup : a(x), b(y) {}
+  thread Pair& operator+=(Pair o) thread { return *this = Pair(a + o.a, b + o.b); }
+};
+constant Pair kPair = Pair(3, 4);
+kernel void test(device int* out, uint lane [[thread_index_in_threadgroup]]) {
+  threadgroup Pair pairs[32];
+  pairs[lane] = Pair(int(lane));
+  Pair p = kPair;
+  p += pairs[lane];
+  out[lane] = p.a * 100 + p.b;
+})")});
+  EXPECT_TRUE(outcome.hazards.empty());
+  for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(outcome.output[lane], (3 + lane) * 100 + 5);
+}
+
+}  // namespace
+}  // namespace assay::conformance
