@@ -14,7 +14,8 @@ namespace {
 
 using Names = std::span<const std::string_view>;
 
-constexpr std::array<std::string_view, 8> kFolders = {"metal", "kernels", "oracles", "fixtures", "harness", "reports", "cli", "tests"};
+constexpr std::array<std::string_view, 9> kFolders = {"math",    "metal",   "kernels", "oracles", "fixtures",
+                                                      "harness", "reports", "cli",     "tests"};
 
 struct FolderRule {
   std::string_view folder;
@@ -23,11 +24,12 @@ struct FolderRule {
 
 const std::vector<FolderRule>& folder_rules() {
   static const std::vector<FolderRule> rules = {
-      {"metal", {}},
+      {"math", {}},
+      {"metal", {"math"}},
       {"kernels", {"metal"}},
-      {"oracles", {}},
+      {"oracles", {"math"}},
       {"fixtures", {"oracles"}},
-      {"harness", {"metal", "kernels", "oracles", "fixtures"}},
+      {"harness", {"math", "metal", "kernels", "oracles", "fixtures"}},
       {"reports", {"harness"}},
       {"cli", {"metal", "kernels", "oracles", "fixtures", "harness", "reports"}},
       {"tests", {kFolders.begin(), kFolders.end()}},
@@ -48,8 +50,10 @@ struct Package {
   std::string_view door;    // a folder, or a folder below one; empty: anywhere
   std::string_view second_door = {};
 };
-constexpr std::array<Package, 18> kPackages = {{
+constexpr std::array<Package, 20> kPackages = {{
     {"fmt/", ""},
+    {"mpfr", "math"},
+    {"gmp", "math"},
     {"llvm/", "metal/pass"},
     {"llvm-c/", "metal/pass"},
     {"clang/", "metal/pass"},

@@ -41,7 +41,9 @@ struct Planted {
 void PrintTo(const Planted& planted, std::ostream* stream) { *stream << planted.name; }
 
 const Planted kPlanted[] = {
-    {"metal_includes_upwards", "metal/a.cpp", "#include \"oracles/fwht.h\"", "it may include: nothing", "#include \"metal/buffer.h\""},
+    {"metal_includes_upwards", "metal/a.cpp", "#include \"oracles/fwht.h\"", "it may include: math", "#include \"math/functions.h\""},
+    {"math_includes_metal", "math/a.cpp", "#include \"metal/buffer.h\"", "it may include: nothing", "#include \"math/names.h\""},
+    {"mpfr_in_oracles", "oracles/a.cpp", "#include <mpfr.h>", "enters the house in math/", "#include \"math/functions.h\""},
     {"kernels_include_oracles", "kernels/a.cpp", "#include \"oracles/fwht.h\"", "it may include: metal", "#include \"metal/encoder.h\""},
     {"kernels_include_simulator", "kernels/a.h", "#pragma once\n#include \"metal/simulator.h\"", "not the simulator",
      "#pragma once\n#include \"metal/library.h\""},
@@ -49,7 +51,7 @@ const Planted kPlanted[] = {
      "#include \"metal/argument_layout.h\""},
     {"launch_includes_simulator", "kernels/launch/deep/a.cpp", "#include \"metal/simulator.h\"", "launch code must not",
      "#include \"metal/errors.h\""},
-    {"oracles_include_metal", "oracles/a.cpp", "#include \"metal/buffer.h\"", "it may include: nothing", "#include \"oracles/fwht.h\""},
+    {"oracles_include_metal", "oracles/a.cpp", "#include \"metal/buffer.h\"", "it may include: math", "#include \"oracles/fwht.h\""},
     {"oracles_show_eigen", "oracles/a.h", "#pragma once\n#include <Eigen/Core>", "do not show Eigen", "#pragma once\n#include <span>"},
     {"fixtures_include_kernels", "fixtures/a.cpp", "#include \"kernels/variant.h\"", "it may include: oracles",
      "#include \"oracles/fwht.h\""},
@@ -94,7 +96,7 @@ const Planted kPlanted[] = {
     {"absolute", "oracles/a.cpp", "#include \"/usr/include/stdio.h\"", "not written from the root", "#include <cstdio>"},
     {"own_header_in_brackets", "oracles/a.cpp", "#include <oracles/fwht.h>", "quotes, not brackets", "#include \"oracles/fwht.h\""},
     {"computed", "oracles/a.cpp", "#define H <vector>\n#include H", "computed include", "#include <vector>"},
-    {"spaces_do_not_hide", "oracles/a.cpp", "  #  include   \"metal/buffer.h\"  // why", "it may include: nothing",
+    {"spaces_do_not_hide", "oracles/a.cpp", "  #  include   \"metal/buffer.h\"  // why", "it may include: math",
      "// #include \"metal/buffer.h\""},
     {"missing_pragma_once", "oracles/a.h", "int x;", "#pragma once", "#pragma once\nint x;"},
     {"shader_sees_host", "metal/shader/a.h", "#pragma once\n#include \"metal/buffer.h\"", "a shader header sees no",
