@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <regex>
@@ -19,6 +21,7 @@
 #include "cli/recording.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
+#include "harness/run/digests.h"
 #include "harness/run/execute.h"
 #include "reports/figures.h"
 
@@ -94,11 +97,51 @@ std::vector<std::string> notes_of(const Workspace& workspace, const harness::Wor
   return notes;
 }
 
+// Digests are of gates: with anything else there is nothing recorded to compare.
+void require_gate(const Options& options, const harness::Selection& selection) {
+  if (options.expected_digests.empty() && options.recorded_digests.empty()) return;
+  if (selection.suites != std::vector{harness::Suite::gate} || options.words.size() > 1 || options.seed != 0 ||
+      options.fp_contract != "off") {
+    throw std::invalid_argument("--expect-digests and --record-digests are for the suite `gate` alone, without --seed and --fp-contract");
+  }
+}
+
+// Whether the outputs have the bits that were recorded; says which have not.
+bool compare_digests(const Options& options, const harness::Selection& selection, const std::vector<harness::CaseRecord>& records) {
+  if (options.expected_digests.empty() && options.recorded_digests.empty()) return true;
+  std::map<std::string, std::uint64_t> digest_of;
+  for (const harness::CaseRecord& record : records) digest_of.emplace(record.name, record.digest);
+  std::vector<harness::CaseDigest> cases;
+  for (const harness::Case& about : selection.cases) cases.push_back({format_case(about), digest_of.at(format_case(about))});
+  const harness::DigestTable found = harness::digests_of(cases, selection.shard);
+  if (!options.recorded_digests.empty()) {
+    std::ofstream file(options.recorded_digests);
+    file << harness::print_digests(found);
+    if (!file.flush()) throw std::invalid_argument(fmt::format("cannot write {}", options.recorded_digests));
+  }
+  if (options.expected_digests.empty()) return true;
+  std::ifstream file(options.expected_digests);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const harness::DigestTable recorded = harness::parse_digests(text);
+  for (const std::string& half : harness::unrecorded_digests(recorded, found)) fmt::print("note: no digest is recorded for {}\n", half);
+  const std::vector<std::string> differing = harness::differing_digests(recorded, found);
+  for (const std::string& sentence : differing) fmt::print("other bits: {}\n", sentence);
+  if (!differing.empty()) {
+    fmt::print(
+        "the outputs are not those of {}: `assay diff` of two ledgers names the cases; if a change is meant, `assay gate --record-digests "
+        "{}` "
+        "records it\n",
+        options.expected_digests, options.expected_digests);
+  }
+  return differing.empty();
+}
+
 int run_selection(const Options& options, const std::vector<std::string>& words) {
   const InterruptGuard interrupt;
   Workspace workspace = open_workspace(options);
   select(workspace, options, words);
   const std::vector<harness::Case>& cases = workspace.selection.cases;
+  require_gate(options, workspace.selection);
   const harness::RunOptions running = run_options(options);
   if (cases.empty()) {
     fmt::print("this shard is empty: the selection has {} case{}, and others run them\n", workspace.selection.selected,
@@ -132,8 +175,11 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   // Last, where a log that shows only the end of a test's output has it.
   if (const std::string replay = recording.first_replay(); !replay.empty()) fmt::print("first failure again: {}\n", replay);
 
+  const bool is_whole = !interrupt.stop() && summary.finished() == cases.size();
+  const bool has_other_bits = is_whole && !compare_digests(options, workspace.selection, recording.cases());
   if (const int status = exit_status(summary); status != kExitPassed) return status;
   if (interrupt.stop()) return kExitInterrupted;
+  if (has_other_bits) return kExitFailed;
   if (summary.executed() == 0) {
     fmt::print("nothing was executed: every selected case is skipped\n");
     return kExitSkipped;

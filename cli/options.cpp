@@ -112,6 +112,15 @@ void add_recording(CLI::App& command, Options& options) {
       "--resume", options.resume,
       "Go on with the newest run of the same cases in the ledger, and run only those without a verdict; its summary and reports "
       "cover them all. Refused if a kernel, a compiler or assay has changed since");
+  command
+      .add_option(
+          "--expect-digests", options.expected_digests,
+          "Compare the digests of a gate's outputs, or of half of a variant's (--shard 1/2), with those of a file, and fail where bits "
+          "differ")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+  command.add_option("--record-digests", options.recorded_digests, "Write the digests of a gate's outputs, for --expect-digests")
+      ->type_name("FILE");
   add_reports(command, options);
 }
 

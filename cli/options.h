@@ -38,8 +38,9 @@ struct Options {
   std::uint64_t seed = 0;
   std::string shard;  // "2/4": the second of four parts; empty: what the environment says, else everything
   bool fail_fast = false;
-  std::string ledger;       // a file, or "none"; empty: the user's own
-  std::string junit, html;  // files to write; empty: none
+  std::string ledger;                              // a file, or "none"; empty: the user's own
+  std::string junit, html;                         // files to write; empty: none
+  std::string expected_digests, recorded_digests;  // files to compare with and to write; empty: none
   bool resume = false;
   std::map<std::string, OwnKernel, std::less<>> own_kernels;  // by the variant's name in this run, where there are several: assay compare
   double memory = 0;                                          // GiB per case; 0: three quarters of the machine's, shared by the jobs

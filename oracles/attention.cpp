@@ -8,10 +8,12 @@
 #include <limits>
 #include <stdexcept>
 
+#include "math/functions.h"
 #include "oracles/attention_bound.h"
 #include "oracles/cache_reader.h"
 #include "oracles/codebook.h"
 #include "oracles/fwht.h"
+#include "oracles/products.h"
 
 namespace assay::oracles {
 
@@ -98,20 +100,25 @@ void require_finite_norms(const CacheReader& reader, const char* side, std::size
   }
 }
 
-// sums[j] += sum_t weights[t] |rows(t, j) - center[j]|, two positions at a time: this loop is where the bound's time goes.
-void add_deviations(const double* rows, std::size_t count, std::size_t dim, const double* weights, const double* center, double* sums) {
-  std::size_t t = 0;
-  for (; t + 2 <= count; t += 2) {
-    const double w0 = weights[t];
-    const double w1 = weights[t + 1];
-    if (w0 == 0.0 && w1 == 0.0) continue;
-    const double* v0 = rows + t * dim;
-    const double* v1 = v0 + dim;
-    for (std::size_t j = 0; j < dim; ++j) sums[j] += w0 * std::abs(v0[j] - center[j]) + w1 * std::abs(v1[j] - center[j]);
-  }
-  for (; t < count; ++t) {
-    const double* v = rows + t * dim;
-    for (std::size_t j = 0; j < dim; ++j) sums[j] += weights[t] * std::abs(v[j] - center[j]);
+// result(first + t, r) = factor times the product of row t and column r.
+template <typename Rows>
+void multiply(Eigen::MatrixXd& result, Index first, double factor, const Rows& rows, const Eigen::MatrixXd& columns) {
+  multiply_rows(rows.data(), static_cast<std::size_t>(rows.rows()), columns.data(), static_cast<std::size_t>(columns.cols()),
+                static_cast<std::size_t>(columns.rows()), [&](std::size_t t, std::size_t r, double product) {
+                  result(first + static_cast<Index>(t), static_cast<Index>(r)) = factor * product;
+                });
+}
+
+// Rows become their absolute values, which are added to the sums and raise the largest.
+void take_sizes(double* rows, std::size_t count, std::size_t dim, double* sums, double* largest) {
+  for (std::size_t t = 0; t < count; ++t) {
+    double* const row = rows + t * dim;
+    for (std::size_t j = 0; j < dim; ++j) {
+      const double size = std::abs(row[j]);
+      row[j] = size;
+      sums[j] += size;
+      largest[j] = largest[j] < size ? size : largest[j];
+    }
   }
 }
 
@@ -203,16 +210,16 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
     const Queries queries = queries_of(shape, q, g, accuracy);
     const Eigen::MatrixXd query_sizes = queries.values.cwiseAbs() + queries.doubts;
     for_each_block(keys, g, slots, rows, [&](Index first, auto block) {
-      scores.middleRows(first, block.rows()).noalias() = scale * (block * queries.values);
+      multiply(scores, first, scale, block, queries.values);
       block = block.cwiseAbs();
-      products.middleRows(first, block.rows()).noalias() = block * query_sizes;
-      if (shape.fused_rotation) doubts.middleRows(first, block.rows()).noalias() = std::abs(scale) * (block * queries.doubts);
+      multiply(products, first, 1.0, block, query_sizes);
+      if (shape.fused_rotation) multiply(doubts, first, std::abs(scale), block, queries.doubts);
     });
 
     std::vector<WeightErrors> errors;
     for (Index r = 0; r < heads; ++r) {
       const double largest = scores.col(r).maxCoeff();
-      for (Index t = 0; t < count; ++t) weights(t, r) = std::exp(scores(t, r) - largest);
+      for (Index t = 0; t < count; ++t) weights(t, r) = math::exp(scores(t, r) - largest);
       errors.push_back(weight_errors(roundings, {scores.col(r).data(), slots.size()}, {products.col(r).data(), slots.size()},
                                      {weights.col(r).data(), slots.size()}, query_sizes.col(r).sum(), {},
                                      {doubts.col(r).data(), shape.fused_rotation ? slots.size() : 0}));
@@ -226,12 +233,16 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
     Eigen::RowVectorXd value_sizes = Eigen::RowVectorXd::Zero(columns);
     Eigen::RowVectorXd largest_values = Eigen::RowVectorXd::Zero(columns);
     for_each_block(values, g, slots, rows, [&](Index first, auto block) {
-      const auto w = weights.middleRows(first, block.rows());
-      output.noalias() += w.transpose() * block;
-      block = block.cwiseAbs();
-      magnitude.noalias() += w.transpose() * block;
-      value_sizes += block.colwise().sum();
-      largest_values = largest_values.cwiseMax(block.colwise().maxCoeff());
+      const auto add_to = [&](RowMatrix& sums_of_heads) {
+        for (Index r = 0; r < heads; ++r) {
+          add_terms(
+              {sums_of_heads.row(r).data(), dim}, {weights.col(r).data() + first, static_cast<std::size_t>(block.rows())},
+              [&](std::size_t t) { return block.row(static_cast<Index>(t)).data(); }, [](double v, std::size_t) { return v; });
+        }
+      };
+      add_to(output);
+      take_sizes(block.data(), static_cast<std::size_t>(block.rows()), dim, value_sizes.data(), largest_values.data());
+      add_to(magnitude);
     });
     for (Index r = 0; r < heads; ++r) {
       output.row(r) /= sums(r);
@@ -239,8 +250,12 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
     }
     for_each_block(values, g, slots, rows, [&](Index first, auto block) {
       for (Index r = 0; r < heads; ++r) {
-        add_deviations(block.data(), static_cast<std::size_t>(block.rows()), dim, errors[static_cast<std::size_t>(r)].slack.data() + first,
-                       output.row(r).data(), deviation.row(r).data());
+        const double* const center = output.row(r).data();
+        add_terms(
+            {deviation.row(r).data(), dim},
+            {errors[static_cast<std::size_t>(r)].slack.data() + first, static_cast<std::size_t>(block.rows())},
+            [&](std::size_t t) { return block.row(static_cast<Index>(t)).data(); },
+            [center](double v, std::size_t j) { return std::abs(v - center[j]); });
       }
     });
 
@@ -279,11 +294,12 @@ DomainReport decode_domain(const DecodeShape& shape, std::span<const float> q, c
   RowMatrix row(1, static_cast<Index>(shape.head_dim));
   for (std::size_t g = 0; g < shape.kv_heads; ++g) {
     const Eigen::MatrixXd queries = queries_of(shape, q, g, {}).values;
+    Eigen::MatrixXd scores(1, queries.cols());
     Eigen::RowVectorXd largest_visible = Eigen::RowVectorXd::Constant(queries.cols(), -infinity);
     for (std::size_t age = 0; age < slots.size(); ++age) {
       if (age >= visible && !std::isfinite(keys.largest(g, slots[age]))) continue;
       keys.read(g, std::span(slots).subspan(age, 1), row.data());
-      const Eigen::RowVectorXd scores = static_cast<double>(shape.scale) * (row * queries);
+      multiply(scores, 0, static_cast<double>(shape.scale), row, queries);
       if (age < visible) {
         largest_visible = largest_visible.cwiseMax(scores);
         report.smallest_visible_score = std::min(report.smallest_visible_score, scores.minCoeff());

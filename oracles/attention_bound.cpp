@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "math/functions.h"
 #include "oracles/codebook.h"
 
 namespace assay::oracles {
@@ -146,9 +147,9 @@ WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const 
     // -log(1 - x) <= x / (1 - x), as the errors multiply and r_t stands in an exponent.
     const double r = error[t] + u * computed + exponentials * (e / (1.0 - e) + profile.eta) + steep / (1.0 - std::min(steep, 0.5));
     // A weight that vanished in double may still be multiplied by a huge e^r: from 1 on both go into one exponent.
-    errors.slack[t] = r < 1.0 ? weights[t] * std::expm1(r) : std::exp(std::min(r - distance, 600.0));
+    errors.slack[t] = r < 1.0 ? weights[t] * math::expm1(r) : math::exp(std::min(r - distance, 600.0));
     errors.total_slack += errors.slack[t];
-    errors.smallest_sum += weights[t] * std::exp(-r);
+    errors.smallest_sum += weights[t] * math::exp(-r);
   }
   return errors;
 }

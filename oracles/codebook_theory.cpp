@@ -9,15 +9,17 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "math/functions.h"
+
 namespace assay::oracles {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double density(double x) { return std::isinf(x) ? 0.0 : std::exp(-0.5 * x * x) / std::sqrt(2.0 * std::numbers::pi); }
+double density(double x) { return std::isinf(x) ? 0.0 : math::exp(-0.5 * x * x) / std::sqrt(2.0 * std::numbers::pi); }
 
 // P(x > a).
-double upper_tail(double a) { return 0.5 * std::erfc(a / std::numbers::sqrt2); }
+double upper_tail(double a) { return 0.5 * math::erfc(a / std::numbers::sqrt2); }
 
 double probability(double a, double b) {
   // In the tail that both lie in, so that nothing near 1 is subtracted.
@@ -34,7 +36,7 @@ Rule gauss_legendre() {
   Rule rule = {};
   const double n = static_cast<double>(kNodes);
   for (std::size_t i = 0; i < kNodes; ++i) {
-    double x = std::cos(std::numbers::pi * (static_cast<double>(i) + 0.75) / (n + 0.5));
+    double x = math::cos(std::numbers::pi * (static_cast<double>(i) + 0.75) / (n + 0.5));
     double slope = 0.0;
     for (int step = 0; step < 100; ++step) {
       double before = 1.0;

@@ -11,7 +11,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "math/functions.h"
 #include "oracles/attention_bound.h"
+#include "oracles/products.h"
 
 namespace assay::oracles {
 namespace {
@@ -123,14 +125,13 @@ Sight sight_of(const DenseShape& shape, std::span<const std::uint16_t> mask, std
   return sight;
 }
 
-// sums += the sum of factors[t] row_of(t), t ascending; four at a time, which saves most of the passes over the sums.
-template <typename RowOf>
-void add_rows(Eigen::RowVectorXd& sums, std::span<const double> factors, const RowOf& row_of) {
-  std::size_t t = 0;
-  for (; t + 4 <= factors.size(); t += 4) {
-    sums = sums + factors[t] * row_of(t) + factors[t + 1] * row_of(t + 1) + factors[t + 2] * row_of(t + 2) + factors[t + 3] * row_of(t + 3);
-  }
-  for (; t < factors.size(); ++t) sums += factors[t] * row_of(t);
+// All products of a row of one with a row of the other.
+RowMatrix products_of(const RowMatrix& a, const RowMatrix& b) {
+  RowMatrix products(a.rows(), b.rows());
+  multiply_rows(a.data(), static_cast<std::size_t>(a.rows()), b.data(), static_cast<std::size_t>(b.rows()),
+                static_cast<std::size_t>(a.cols()),
+                [&](std::size_t i, std::size_t j, double product) { products(static_cast<Index>(i), static_cast<Index>(j)) = product; });
+  return products;
 }
 
 // One (batch, query head): all its queries against the keys and values of one key/value head.
@@ -149,8 +150,8 @@ class Head {
 
   void attend(const RowMatrix& queries, std::span<const std::uint16_t> mask, std::size_t batch, std::size_t head, Expected& expected,
               std::size_t first) {
-    products_.noalias() = queries * keys_.transpose();
-    sizes_.noalias() = queries.cwiseAbs() * key_sizes_.transpose();
+    products_ = products_of(queries, keys_);
+    sizes_ = products_of(queries.cwiseAbs(), key_sizes_);
     // Products and all sums of them are multiples of the two grids' product: within the integers of float nothing is rounded, whatever
     // the order.
     const Eigen::VectorXd query_grids = grids_of(queries);
@@ -183,22 +184,23 @@ class Head {
     }
     const double largest = *std::ranges::max_element(scores);
     double sum = 0.0;
-    for (std::size_t t = 0; t < count; ++t) sum += weights[t] = std::exp(scores[t] - largest);
+    for (std::size_t t = 0; t < count; ++t) sum += weights[t] = math::exp(scores[t] - largest);
 
     const AttentionRoundings roundings(shape_.kv_len, shape_.head_dim, shape_.scale, accuracy_, sight.keys);
     const WeightErrors errors = weight_errors(roundings, scores, sizes, weights, query_row.cwiseAbs().sum(), mask_sizes);
 
     const auto dim = static_cast<Index>(shape_.head_dim);
-    const auto value_of = [&](std::size_t t) { return values_.row(static_cast<Index>(sight.keys[t])); };
-    const auto size_of = [&](std::size_t t) { return value_of(t).cwiseAbs(); };
+    const auto value_of = [&](std::size_t t) { return values_.row(static_cast<Index>(sight.keys[t])).data(); };
+    const auto sums_of = [](Eigen::RowVectorXd& row) { return std::span<double>(row.data(), static_cast<std::size_t>(row.size())); };
     Eigen::RowVectorXd output = Eigen::RowVectorXd::Zero(dim);
     Eigen::RowVectorXd magnitude = Eigen::RowVectorXd::Zero(dim);
-    add_rows(output, weights, value_of);
-    add_rows(magnitude, weights, size_of);
+    add_terms(sums_of(output), weights, value_of, [](double v, std::size_t) { return v; });
+    add_terms(sums_of(magnitude), weights, value_of, [](double v, std::size_t) { return std::abs(v); });
     output /= sum;
     magnitude /= sum;
     Eigen::RowVectorXd deviation = Eigen::RowVectorXd::Zero(dim);
-    add_rows(deviation, errors.slack, [&](std::size_t t) { return (value_of(t) - output).cwiseAbs(); });
+    const double* const center = output.data();
+    add_terms(sums_of(deviation), errors.slack, value_of, [center](double v, std::size_t j) { return std::abs(v - center[j]); });
 
     // Keys that the mask hides are read as well, at most once each.
     const std::size_t chunks = (shape_.kv_len + kChunk - 1) / kChunk;

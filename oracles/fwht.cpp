@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Core>
 #include <bit>
 #include <cmath>
 #include <stdexcept>
 
 #include "oracles/codebook.h"
+#include "oracles/products.h"
 
 namespace assay::oracles {
 
@@ -62,10 +62,11 @@ void fwht_in_place(std::span<double> data, std::size_t head_dim, FwhtMode mode) 
   if (mode == FwhtMode::signs_first) apply_signs(data, head_dim);
   if (head_dim <= kMatrixProductDim) {
     const std::vector<double> matrix = hadamard_matrix(head_dim);
-    const auto dim = static_cast<Eigen::Index>(head_dim);
-    const Eigen::Map<const Eigen::MatrixXd> h(matrix.data(), dim, dim);
-    Eigen::Map<Eigen::MatrixXd> x(data.data(), dim, static_cast<Eigen::Index>(data.size() / head_dim));
-    x = (h * x).eval();
+    for (std::size_t first = 0; first < data.size(); first += head_dim) {
+      const std::vector<double> row(data.begin() + static_cast<std::ptrdiff_t>(first),
+                                    data.begin() + static_cast<std::ptrdiff_t>(first + head_dim));
+      for (std::size_t i = 0; i < head_dim; ++i) data[first + i] = dot(matrix.data() + i * head_dim, row.data(), head_dim);
+    }
   } else {
     const double size = std::sqrt(static_cast<double>(head_dim));
     for (std::size_t first = 0; first < data.size(); first += head_dim) {

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "math/functions.h"
 #include "oracles/arithmetic.h"
 
 namespace assay::oracles {
@@ -52,7 +53,7 @@ MergedPartials merge(const PartialsShape& shape, std::span<const Float> raw, std
     }
     double sum = 0.0;
     for (std::size_t w = 0; w < shape.nwg; ++w) {
-      factor[w] = std::exp(static_cast<double>(raw[shape.max_index(row, w)]) - maximum);
+      factor[w] = math::exp(static_cast<double>(raw[shape.max_index(row, w)]) - maximum);
       sum += static_cast<double>(raw[shape.sum_index(row, w)]) * factor[w];
     }
     for (std::size_t j = 0; j < shape.head_dim; ++j) {

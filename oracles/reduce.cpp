@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "math/functions.h"
+
 namespace assay::oracles {
 
 namespace {
@@ -65,16 +67,16 @@ Expected reduce(const PartialsShape& shape, std::span<const float> raw, const Ar
     for (std::size_t w = 0; w < nwg; ++w) {
       const double distance = maximum - static_cast<double>(raw[shape.max_index(row, w)]);
       sums[w] = static_cast<double>(raw[shape.sum_index(row, w)]);
-      factor[w] = std::exp(-distance);
+      factor[w] = math::exp(-distance);
       // Beyond 150 the factor is below 2^-216: what its relative error could do is far inside the underflow term, and the
       // distance of an idle workgroup (2^127) would overflow here.
       const double reach = std::min(distance, 150.0);
       const double e = u * (profile.exp_error + profile.exp_error_per_unit * reach * (1.0 + u));
       const double r = u * reach + e / (1.0 - e) + profile.eta_add;
-      slack[w] = factor[w] * std::expm1(r);
+      slack[w] = factor[w] * math::expm1(r);
       total += factor[w] * sums[w];
       total_slack += slack[w] * sums[w];
-      smallest_total += factor[w] * sums[w] * std::exp(-r);
+      smallest_total += factor[w] * sums[w] * math::exp(-r);
     }
     if (!(total > 0.0)) continue;  // every workgroup idle: the kernel writes an exact 0
     for (std::size_t j = 0; j < shape.head_dim; ++j) {

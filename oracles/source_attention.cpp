@@ -8,6 +8,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "math/functions.h"
+#include "oracles/products.h"
+
 namespace assay::oracles {
 namespace {
 
@@ -62,6 +65,19 @@ struct SourceHead {
   Eigen::RowVectorXd output;  // o
 };
 
+Eigen::ArrayXd exponentials(const Eigen::ArrayXd& x) {
+  return x.unaryExpr([](double one) { return math::exp(one); });
+}
+
+// All products of two rows.
+Eigen::MatrixXd gram_of(const RowMatrix& rows) {
+  Eigen::MatrixXd gram(rows.rows(), rows.rows());
+  const auto count = static_cast<std::size_t>(rows.rows());
+  multiply_rows(rows.data(), count, rows.data(), count, static_cast<std::size_t>(rows.cols()),
+                [&](std::size_t i, std::size_t j, double product) { gram(static_cast<Index>(i), static_cast<Index>(j)) = product; });
+  return gram;
+}
+
 template <typename Visit>
 void for_each_head(const DecodeShape& shape, const SourceRows& rows, Visit visit) {
   const std::vector<std::size_t> slots = visible_slots(shape);
@@ -73,10 +89,16 @@ void for_each_head(const DecodeShape& shape, const SourceRows& rows, Visit visit
     const RowMatrix values = visible_rows(shape, rows.v, "v", g, slots);
     for (std::size_t head = g * group; head < (g + 1) * group; ++head) {
       const Eigen::Map<const Eigen::RowVectorXd> query(rows.q.data() + head * shape.head_dim, dim);
-      const Eigen::VectorXd scores = static_cast<double>(shape.scale) * (keys * query.transpose());
-      Eigen::VectorXd weights = (scores.array() - scores.maxCoeff()).exp();
+      Eigen::VectorXd scores(keys.rows());
+      for (Index t = 0; t < keys.rows(); ++t) {
+        scores(t) = static_cast<double>(shape.scale) * dot(keys.row(t).data(), query.data(), shape.head_dim);
+      }
+      Eigen::VectorXd weights = exponentials(scores.array() - scores.maxCoeff());
       weights /= weights.sum();
-      Eigen::RowVectorXd output = weights.transpose() * values;
+      Eigen::RowVectorXd output = Eigen::RowVectorXd::Zero(dim);
+      add_terms(
+          {output.data(), shape.head_dim}, {weights.data(), slots.size()},
+          [&](std::size_t t) { return values.row(static_cast<Index>(t)).data(); }, [](double v, std::size_t) { return v; });
       visit(SourceHead{head, query, keys, values, std::move(weights), std::move(output)});
     }
   }
@@ -136,11 +158,11 @@ struct SumOfSquares {
 double grown_sum(const Eigen::ArrayXd& a, const Eigen::ArrayXd& variances, const Eigen::ArrayXd& reach) {
   const double total = a.sum();
   if (total == 0.0) return 1.0;
-  const double mean = (a * (2.0 * variances).exp()).sum();
-  const double variance = (a.square() * ((8.0 * variances).exp() - (4.0 * variances).exp())).sum();
-  const double largest = (a * (2.0 * reach).exp()).maxCoeff();
+  const double mean = (a * exponentials(2.0 * variances)).sum();
+  const double variance = (a.square() * (exponentials(8.0 * variances) - exponentials(4.0 * variances))).sum();
+  const double largest = (a * exponentials(2.0 * reach)).maxCoeff();
   const double bernstein = (mean + std::sqrt(2.0 * kTail * variance) + 2.0 / 3.0 * kTail * largest) / total;
-  return std::min(bernstein, std::exp(2.0 * reach.maxCoeff()));
+  return std::min(bernstein, math::exp(2.0 * reach.maxCoeff()));
 }
 
 }  // namespace
@@ -171,9 +193,9 @@ std::vector<double> storage_error_bound(const DecodeShape& shape, const SourceRo
     const Eigen::VectorXd variances = score_variances(head, shape, model);
     // No score moves further than this.
     const double count = static_cast<double>(variances.size());
-    const Eigen::ArrayXd reach = (2.0 * (kTail + std::log(count)) * variances.array()).sqrt();
+    const Eigen::ArrayXd reach = (2.0 * (kTail + math::log(count)) * variances.array()).sqrt();
     // The weights' sum shrinks no further than by this (it is at least e to the weighted mean of the moves).
-    const double shrinkage = std::exp(-std::sqrt(2.0 * kTail * head.weights.cwiseAbs2().dot(variances)));
+    const double shrinkage = math::exp(-std::sqrt(2.0 * kTail * head.weights.cwiseAbs2().dot(variances)));
 
     SumOfSquares from_values;
     const Eigen::ArrayXd energy = head.values.rowwise().squaredNorm().array() * head.weights.array().square();
@@ -181,12 +203,12 @@ std::vector<double> storage_error_bound(const DecodeShape& shape, const SourceRo
     for (const double variance : output_variances(head, model)) from_values.add(variance * grown, static_cast<double>(model.block_dim));
 
     // |e^x - 1| <= |x| expm1(reach) / reach.
-    const Eigen::ArrayXd curved = reach.unaryExpr([](double x) { return x > 0.0 ? std::expm1(x) / x : 1.0; });
+    const Eigen::ArrayXd curved = reach.unaryExpr([](double x) { return x > 0.0 ? math::expm1(x) / x : 1.0; });
     SumOfSquares from_keys;
     const RowMatrix influences = key_influences(head, variances.array().sqrt() * curved);
-    const Eigen::MatrixXd gram = influences.rows() < influences.cols() ? Eigen::MatrixXd(influences * influences.transpose())
-                                                                       : Eigen::MatrixXd(influences.transpose() * influences);
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram, Eigen::EigenvaluesOnly);
+    const bool is_wide = influences.rows() < influences.cols();
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram_of(is_wide ? influences : RowMatrix(influences.transpose())),
+                                                                Eigen::EigenvaluesOnly);
     for (const double variance : solver.eigenvalues()) from_keys.add(std::max(variance, 0.0), 1.0);
     const double keys = std::sqrt(from_keys.bound());
 

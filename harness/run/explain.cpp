@@ -37,7 +37,8 @@ double root_mean_square(const ShadowedOutput& output, const std::function<double
     if (!std::isfinite(element.actual) || !std::isfinite(element.shadow)) {
       ++not_finite;
     } else if (element.bound > 0.0) {
-      squares += std::pow(part(element) / element.bound, 2);
+      const double ratio = part(element) / element.bound;
+      squares += ratio * ratio;
       ++count;
     }
   }

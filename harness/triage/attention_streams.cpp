@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "math/functions.h"
 #include "oracles/arithmetic.h"
 
 namespace assay::harness {
@@ -15,7 +16,7 @@ struct Bank {
 };
 
 // exp in float: coarse among the subnormal numbers, and nothing below them.
-double exp_in_float(double x) { return static_cast<double>(static_cast<float>(std::exp(x))); }
+double exp_in_float(double x) { return static_cast<double>(static_cast<float>(math::exp(x))); }
 
 void add_chunk(const AttentionChange& change, const std::vector<AttentionEntry>& chunk, const double* values, Bank& bank) {
   using Precision = AttentionChange::Precision;

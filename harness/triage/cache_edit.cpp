@@ -127,7 +127,7 @@ double norm_of(const StoredSide& side, CacheEdit::Norms which, std::size_t head,
       return 1.0;
     case blocks_summed: {
       double squares = 0;
-      for (std::size_t b = 0; b < per; ++b) squares += std::pow(own_of(head, slot, b), 2);
+      for (std::size_t b = 0; b < per; ++b) squares += own_of(head, slot, b) * own_of(head, slot, b);
       return std::sqrt(squares);
     }
     case inverse: {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/triage/ordered.h"
+#include "math/functions.h"
 
 namespace assay::harness {
 namespace {
@@ -61,7 +62,7 @@ double find_factor(const Mistake& mistake, const Specimen& specimen, std::option
   constexpr int steps = 22;
   double low = -0.8;
   double high = 0.8;
-  const auto at = [&](double x) { return part(best * std::exp(x)); };
+  const auto at = [&](double x) { return part(best * math::exp(x)); };
   double x1 = high - ratio * (high - low);
   double x2 = low + ratio * (high - low);
   double f1 = at(x1);
@@ -81,7 +82,7 @@ double find_factor(const Mistake& mistake, const Specimen& specimen, std::option
       f2 = at(x2);
     }
   }
-  const double found = best * std::exp((low + high) / 2);
+  const double found = best * math::exp((low + high) / 2);
   return part(found) > best_part ? found : best;
 }
 

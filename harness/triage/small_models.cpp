@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/run/case_data.h"
+#include "math/functions.h"
 #include "oracles/arithmetic.h"
 #include "oracles/codebook.h"
 
@@ -78,9 +79,9 @@ std::vector<double> ReduceModel::evaluate(const ReduceChange& change) const {
     double sum = 0;
     for (std::size_t w = 0; w < nwg; ++w) {
       if (is_lost(change, w, nwg)) continue;
-      sum += in_float(sums[w] * (change.keeps_sum ? 1.0 : in_float(std::exp(maxima[w] - maximum))));
+      sum += in_float(sums[w] * (change.keeps_sum ? 1.0 : in_float(math::exp(maxima[w] - maximum))));
     }
-    if (change.sum_of_own) sum = sums[0] * std::exp(maxima[0] - maximum);
+    if (change.sum_of_own) sum = sums[0] * math::exp(maxima[0] - maximum);
     sum = rounded_to(sum, change.sum);
     for (std::size_t j = 0; j < shape_.head_dim; ++j) {
       double value = 0;
@@ -89,7 +90,7 @@ std::vector<double> ReduceModel::evaluate(const ReduceChange& change) const {
         const std::size_t column = change.columns_reversed ? j ^ 3U : j;
         const std::size_t place =
             change.not_interleaved ? (outputs * nwg + w) * shape_.head_dim + column : shape_.output_index(outputs, w, column);
-        value += in_float(at(place) * (change.keeps_output ? 1.0 : in_float(std::exp(maxima[w] - maximum))));
+        value += in_float(at(place) * (change.keeps_output ? 1.0 : in_float(math::exp(maxima[w] - maximum))));
       }
       value = rounded_to(value, change.output);
       const double inverse = sum == 0.0 ? 0.0 : in_float(1.0 / in_float(sum));

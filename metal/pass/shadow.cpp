@@ -187,9 +187,20 @@ llvm::Value* Shadow::make_call(llvm::CallBase& call, Builder& builder) {
   if (callee->getName() == "fmod") return make_remainder(call, builder);
   llvm::SmallVector<llvm::Value*> arguments;
   for (auto& one : call.args()) arguments.push_back(one->getType()->isDoubleTy() ? of(one) : one.get());
-  auto* shadow = builder.CreateCall(callee->getFunctionType(), callee, arguments);
-  shadow->setAttributes(call.getAttributes());
-  return shadow;
+  return nearest_double(builder, call, arguments);
+}
+
+// A function of math/kernel_functions.h as it is for numbers that stay doubles.
+llvm::CallInst* Shadow::nearest_double(Builder& builder, llvm::CallBase& call, llvm::ArrayRef<llvm::Value*> arguments) {
+  constexpr llvm::StringLiteral kForKernels = "assay_math_", kExact = "assay_math_exact_";
+  auto* type = call.getFunctionType();
+  llvm::FunctionCallee function(type, call.getCalledFunction());
+  const auto name = call.getCalledFunction()->getName();
+  if (name.starts_with(kForKernels) && !name.starts_with(kExact))
+    function = call.getModule()->getOrInsertFunction((kExact + name.drop_front(kForKernels.size())).str(), type);
+  auto* result = builder.CreateCall(function, arguments);
+  result->setAttributes(call.getAttributes());
+  return result;
 }
 
 // The runtime finds the shadows of a lane's elements where its last argument points to, and leaves those of the result there.

@@ -30,6 +30,7 @@ class Shadow {
   llvm::Value* make(llvm::Instruction& instruction);
   llvm::Value* make_member(llvm::ExtractValueInst& member, Builder& builder);
   llvm::Value* make_call(llvm::CallBase& call, Builder& builder);
+  static llvm::CallInst* nearest_double(Builder& builder, llvm::CallBase& call, llvm::ArrayRef<llvm::Value*> arguments);
   void multiply(llvm::CallInst& product);
   llvm::Value* make_remainder(llvm::Instruction& value, Builder& builder);
   llvm::Value* same_operation(Builder& builder, llvm::Instruction& value, llvm::ArrayRef<llvm::Value*> operands);

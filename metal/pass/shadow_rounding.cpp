@@ -15,8 +15,12 @@ llvm::Value* Shadow::exact_result(Builder& builder, llvm::Instruction& value) {
     case llvm::Instruction::FMul:
     case llvm::Instruction::FDiv:
       return same_operation(builder, value, {operand(0), operand(1)});
-    case llvm::Instruction::FPTrunc:
-      return operand(0);
+    case llvm::Instruction::FPTrunc: {
+      auto* function = llvm::dyn_cast<llvm::CallBase>(value.getOperand(0));
+      const auto* callee = function == nullptr ? nullptr : function->getCalledFunction();
+      if (callee == nullptr || callee->isIntrinsic() || !function->getType()->isDoubleTy()) return operand(0);
+      return nearest_double(builder, *function, llvm::SmallVector<llvm::Value*>(function->args()));
+    }
     case llvm::Instruction::SIToFP:
     case llvm::Instruction::UIToFP:
       return builder.CreateCast(llvm::cast<llvm::CastInst>(value).getOpcode(), value.getOperand(0), doubles_for(value.getType()));

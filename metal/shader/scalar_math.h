@@ -1,8 +1,7 @@
 // The scalar functions behind math.h, common.h and relational.h, for float and half.
 //
-// Transcendental functions are evaluated by the C library in double precision and rounded once, so a result is within half
-// an ulp of the exact one (but for cases that the double's own last-place error tips over). Functions that are exact in
-// the type itself (floor, fmod, ...) are exact here.
+// Transcendental functions come from math/kernel_functions.h as doubles that are rounded once: a result is the number nearest to the exact
+// one, with the same bits on every machine. Functions that are exact in the type itself (floor, fmod, ...) are exact here.
 #pragma once
 
 #include "vec.h"
@@ -10,34 +9,39 @@
 namespace metal {
 namespace __detail {
 
-// The C library, under names that no kernel uses. Without the const attribute the compiler would have to assume errno.
-namespace libm {
-#define ASSAY_LIBM1(name) extern "C" __attribute__((const)) double __assay_##name(double) __asm__(#name);
-#define ASSAY_LIBM2(name) extern "C" __attribute__((const)) double __assay_##name(double, double) __asm__(#name);
-ASSAY_LIBM1(exp)
-ASSAY_LIBM1(exp2)
-ASSAY_LIBM1(exp10)
-ASSAY_LIBM1(log)
-ASSAY_LIBM1(log2)
-ASSAY_LIBM1(log10)
-ASSAY_LIBM1(sin)
-ASSAY_LIBM1(cos)
-ASSAY_LIBM1(tan)
-ASSAY_LIBM1(asin)
-ASSAY_LIBM1(acos)
-ASSAY_LIBM1(atan)
-ASSAY_LIBM1(sinh)
-ASSAY_LIBM1(cosh)
-ASSAY_LIBM1(tanh)
-ASSAY_LIBM1(asinh)
-ASSAY_LIBM1(acosh)
-ASSAY_LIBM1(atanh)
-ASSAY_LIBM2(pow)
-ASSAY_LIBM2(atan2)
-ASSAY_LIBM2(fmod)
-#undef ASSAY_LIBM1
-#undef ASSAY_LIBM2
-}  // namespace libm
+// Under names that no kernel uses. Without the const attribute the compiler would have to assume errno; by the names of the C library it
+// would compute what it can itself, with the library of the machine that it runs on.
+namespace library {
+#define ASSAY_LIBRARY1(name) extern "C" __attribute__((const)) double __assay_##name(double) __asm__("assay_math_" #name);
+#define ASSAY_LIBRARY2(name) extern "C" __attribute__((const)) double __assay_##name(double, double) __asm__("assay_math_" #name);
+ASSAY_LIBRARY1(exp)
+ASSAY_LIBRARY1(exp2)
+ASSAY_LIBRARY1(exp10)
+ASSAY_LIBRARY1(log)
+ASSAY_LIBRARY1(log2)
+ASSAY_LIBRARY1(log10)
+ASSAY_LIBRARY1(sin)
+ASSAY_LIBRARY1(cos)
+ASSAY_LIBRARY1(tan)
+ASSAY_LIBRARY1(asin)
+ASSAY_LIBRARY1(acos)
+ASSAY_LIBRARY1(atan)
+ASSAY_LIBRARY1(sinh)
+ASSAY_LIBRARY1(cosh)
+ASSAY_LIBRARY1(tanh)
+ASSAY_LIBRARY1(asinh)
+ASSAY_LIBRARY1(acosh)
+ASSAY_LIBRARY1(atanh)
+ASSAY_LIBRARY2(pow)
+ASSAY_LIBRARY2(atan2)
+#undef ASSAY_LIBRARY1
+#undef ASSAY_LIBRARY2
+// These results are used as doubles.
+extern "C" __attribute__((const)) double __assay_exact_sin(double) __asm__("assay_math_exact_sin");
+extern "C" __attribute__((const)) double __assay_exact_cos(double) __asm__("assay_math_exact_cos");
+// The C library's, which is exact.
+extern "C" __attribute__((const)) double __assay_fmod(double, double) __asm__("fmod");
+}  // namespace library
 
 constexpr __global const ulong pi_bits = 0x400921fb54442d18ul;  // literals are float in this dialect
 
@@ -147,39 +151,39 @@ inline T fabs(T x) {
                           __builtin_fabs(double(x)));
 }
 
-#define ASSAY_BY_LIBM1(name)                               \
+#define ASSAY_BY_LIBRARY1(name)                               \
   template <class T>                                       \
   inline T name(T x) {                                     \
-    return round_once<T>(libm::__assay_##name(double(x))); \
+    return round_once<T>(library::__assay_##name(double(x))); \
   }
-ASSAY_BY_LIBM1(exp)
-ASSAY_BY_LIBM1(exp2)
-ASSAY_BY_LIBM1(exp10)
-ASSAY_BY_LIBM1(log)
-ASSAY_BY_LIBM1(log2)
-ASSAY_BY_LIBM1(log10)
-ASSAY_BY_LIBM1(sin)
-ASSAY_BY_LIBM1(cos)
-ASSAY_BY_LIBM1(tan)
-ASSAY_BY_LIBM1(asin)
-ASSAY_BY_LIBM1(acos)
-ASSAY_BY_LIBM1(atan)
-ASSAY_BY_LIBM1(sinh)
-ASSAY_BY_LIBM1(cosh)
-ASSAY_BY_LIBM1(tanh)
-ASSAY_BY_LIBM1(asinh)
-ASSAY_BY_LIBM1(acosh)
-ASSAY_BY_LIBM1(atanh)
-#undef ASSAY_BY_LIBM1
-#define ASSAY_BY_LIBM2(name)                                          \
+ASSAY_BY_LIBRARY1(exp)
+ASSAY_BY_LIBRARY1(exp2)
+ASSAY_BY_LIBRARY1(exp10)
+ASSAY_BY_LIBRARY1(log)
+ASSAY_BY_LIBRARY1(log2)
+ASSAY_BY_LIBRARY1(log10)
+ASSAY_BY_LIBRARY1(sin)
+ASSAY_BY_LIBRARY1(cos)
+ASSAY_BY_LIBRARY1(tan)
+ASSAY_BY_LIBRARY1(asin)
+ASSAY_BY_LIBRARY1(acos)
+ASSAY_BY_LIBRARY1(atan)
+ASSAY_BY_LIBRARY1(sinh)
+ASSAY_BY_LIBRARY1(cosh)
+ASSAY_BY_LIBRARY1(tanh)
+ASSAY_BY_LIBRARY1(asinh)
+ASSAY_BY_LIBRARY1(acosh)
+ASSAY_BY_LIBRARY1(atanh)
+#undef ASSAY_BY_LIBRARY1
+#define ASSAY_BY_LIBRARY2(name)                                          \
   template <class T>                                                  \
   inline T name(T x, T y) {                                           \
-    return round_once<T>(libm::__assay_##name(double(x), double(y))); \
+    return round_once<T>(library::__assay_##name(double(x), double(y))); \
   }
-ASSAY_BY_LIBM2(pow)
-ASSAY_BY_LIBM2(atan2)
-ASSAY_BY_LIBM2(fmod)
-#undef ASSAY_BY_LIBM2
+ASSAY_BY_LIBRARY2(pow)
+ASSAY_BY_LIBRARY2(atan2)
+ASSAY_BY_LIBRARY2(fmod)
+#undef ASSAY_BY_LIBRARY2
 
 // Defined for x >= 0 only.
 template <class T>
@@ -188,8 +192,8 @@ inline T powr(T x, T y) {
 }
 
 // sin and cos of pi * r for |r| <= 1/4 at the most: the reductions are exact, so results keep their relative accuracy.
-inline double sine_of_pi_times(double r) { return libm::__assay_sin(__builtin_bit_cast(double, pi_bits) * r); }
-inline double cosine_of_pi_times(double r) { return libm::__assay_cos(__builtin_bit_cast(double, pi_bits) * r); }
+inline double sine_of_pi_times(double r) { return library::__assay_sin(__builtin_bit_cast(double, pi_bits) * r); }
+inline double cosine_of_pi_times(double r) { return library::__assay_cos(__builtin_bit_cast(double, pi_bits) * r); }
 inline double sinpi_double(double x) {
   double r = x - 2 * __builtin_rint(x / 2);     // [-1, 1]
   if (r == 0) return __builtin_copysign(r, x);  // as IEEE 754: -0 at -0 and at negative integers

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <regex>
+#include <string>
 
 #include "tests/structure/include_scan.h"
 
@@ -14,7 +16,8 @@ namespace {
 
 using Names = std::span<const std::string_view>;
 
-constexpr std::array<std::string_view, 8> kFolders = {"metal", "kernels", "oracles", "fixtures", "harness", "reports", "cli", "tests"};
+constexpr std::array<std::string_view, 9> kFolders = {"math",    "metal",   "kernels", "oracles", "fixtures",
+                                                      "harness", "reports", "cli",     "tests"};
 
 struct FolderRule {
   std::string_view folder;
@@ -23,11 +26,12 @@ struct FolderRule {
 
 const std::vector<FolderRule>& folder_rules() {
   static const std::vector<FolderRule> rules = {
-      {"metal", {}},
+      {"math", {}},
+      {"metal", {"math"}},
       {"kernels", {"metal"}},
-      {"oracles", {}},
+      {"oracles", {"math"}},
       {"fixtures", {"oracles"}},
-      {"harness", {"metal", "kernels", "oracles", "fixtures"}},
+      {"harness", {"math", "metal", "kernels", "oracles", "fixtures"}},
       {"reports", {"harness"}},
       {"cli", {"metal", "kernels", "oracles", "fixtures", "harness", "reports"}},
       {"tests", {kFolders.begin(), kFolders.end()}},
@@ -48,8 +52,10 @@ struct Package {
   std::string_view door;    // a folder, or a folder below one; empty: anywhere
   std::string_view second_door = {};
 };
-constexpr std::array<Package, 18> kPackages = {{
+constexpr std::array<Package, 20> kPackages = {{
     {"fmt/", ""},
+    {"mpfr", "math"},
+    {"gmp", "math"},
     {"llvm/", "metal/pass"},
     {"llvm-c/", "metal/pass"},
     {"clang/", "metal/pass"},
@@ -115,6 +121,7 @@ class SourceCheck {
     if (folder_ == "harness" && !harness_room(path_)) {
       report(0, fmt::format("stands in no room of harness/: {}", fmt::join(kHarnessRooms, ", ")));
     }
+    if (folder_ != "tests" && folder_ != "math" && !is_below(path_, "metal/shader")) own_bits(text);
     for (const Include& include : includes_of(text)) {
       if (is_below(path_, "metal/shader")) {
         shader_include(include);
@@ -127,6 +134,25 @@ class SourceCheck {
 
  private:
   void report(unsigned line, std::string message) { violations_.push_back({std::string(path_), line, std::move(message)}); }
+
+  // What computes other bits on another processor or with another library.
+  void own_bits(std::string_view text) {
+    static const std::regex pattern(
+        R"(std::((exp|exp2|expm1|log|log2|log10|log1p|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|asinh|acosh|atanh|pow|cbrt|hypot|)"
+        R"(erf|erfc|lgamma|tgamma)[fl]?\s*[({]|\w+_distribution\b)|setCpuCacheSizes)");
+    static const std::regex of_eigen(R"(\.(exp|log|log10|log1p|expm1|sin|cos|tan|sinh|cosh|tanh|pow|erf|erfc|rsqrt|lazyProduct)\()");
+    unsigned number = 0;
+    for (std::size_t start = 0; start < text.size();) {
+      const std::size_t end = std::min(text.find('\n', start), text.size());
+      const std::string_view line = text.substr(start, end - start);
+      const std::string code(line.substr(0, line.find("//")));
+      ++number;
+      std::smatch found;
+      if (std::regex_search(code, found, pattern) || (folder_ == "oracles" && std::regex_search(code, found, of_eigen)))
+        report(number, fmt::format("'{}' has other bits on other machines: math/functions.h has those that have not", found.str()));
+      start = end + 1;
+    }
+  }
 
   // What a kernel sees is compiled without any system header: it may only reach its neighbours.
   void shader_include(const Include& include) {

@@ -1,0 +1,20 @@
+// What MPFR makes of a function at doubles: the exact value, rounded once.
+#pragma once
+
+#include <mpfr.h>
+
+namespace assay::math {
+
+using ExactFunction1 = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
+using ExactFunction2 = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
+
+// The nearest double, ties to even.
+double nearest(ExactFunction1 function, double x);
+double nearest(ExactFunction2 function, double x, double y);
+
+// The exact value if it is a double, else the one of its two neighbours whose last bit is set: rounding that again to 51 bits or fewer
+// gives what rounding the exact value at once would give.
+double to_odd(ExactFunction1 function, double x);
+double to_odd(ExactFunction2 function, double x, double y);
+
+}  // namespace assay::math

@@ -1,0 +1,114 @@
+#include "math/functions.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "math/exact_value.h"
+#include "math/exponential.h"
+#include "math/kernel_functions.h"
+
+namespace assay::math {
+namespace {
+
+constexpr std::uint64_t kInvalid = 0xfff8000000000000U;
+
+template <typename... Doubles>
+bool is_any_nan(Doubles... values) {
+  return (std::isnan(values) || ...);
+}
+
+// glibc's manual gives at most 5 units in the last place for any of its `long double` functions used here; believed are 8 and more of 64
+// bits, at the price of asking MPFR about one result in a hundred.
+constexpr long double kGuessError = 0x1p-60L;
+static_assert(std::numeric_limits<long double>::digits >= 64, "a guess needs more bits than a double has");
+
+template <typename Exact, typename... Doubles>
+double decided(long double guess, Exact exact, Doubles... arguments) {
+  const long double error = std::abs(guess) * kGuessError;
+  const auto low = static_cast<double>(guess - error);
+  const auto high = static_cast<double>(guess + error);
+  if (low == high) return low;
+  if (std::isnan(guess)) return is_any_nan(arguments...) ? static_cast<double>(guess) : std::bit_cast<double>(kInvalid);
+  if (std::isinf(guess)) return static_cast<double>(guess);
+  return nearest(exact, arguments...);
+}
+
+// A kernel's number has 24 bits at most. What it is rounded to from a double is in doubt only where that double lies within the C library's
+// error of a float or of the middle between two: of a multiple of 2^28 units in its last place. glibc's manual gives at most 4 units for
+// the functions used here.
+constexpr std::uint64_t kGrid = std::uint64_t{1} << 28;
+constexpr std::uint64_t kLibraryError = 32;
+
+bool is_in_doubt(double guess) { return ((std::bit_cast<std::uint64_t>(guess) + kLibraryError) & (kGrid - 1)) <= 2 * kLibraryError; }
+
+// Results that kernels meet often and that always lie where MPFR would be asked.
+std::optional<double> known(ExactFunction1 exact, double x) {
+  // 1 - tanh(20) is 8.5e-18, a thirteenth of a unit in the last place.
+  if (exact == mpfr_tanh && std::abs(x) >= 20.0) return std::copysign(1.0 - 0x1p-53, x);
+  if (exact == mpfr_exp2 && std::nearbyint(x) == x && std::abs(x) <= 1000.0) return std::ldexp(1.0, static_cast<int>(x));
+  return std::nullopt;
+}
+std::optional<double> known(ExactFunction2, double, double) { return std::nullopt; }
+
+template <typename Exact, typename... Doubles>
+[[gnu::noinline]] double settled(double guess, Exact exact, Doubles... arguments) {
+  if (std::isnan(guess)) return is_any_nan(arguments...) ? guess : std::bit_cast<double>(kInvalid);
+  // Poles and what overflowed, zeros and what vanished, and what is exact at 0 in every C library.
+  if (std::isinf(guess) || guess == 0.0 || ((arguments == 0.0) && ...)) return guess;
+  if (const auto value = known(exact, arguments...)) return *value;
+  return to_odd(exact, arguments...);
+}
+
+template <typename Exact, typename... Doubles>
+double for_kernels(double guess, Exact exact, Doubles... arguments) {
+  return is_in_doubt(guess) ? settled(guess, exact, arguments...) : guess;
+}
+
+}  // namespace
+
+#define ASSAY_MATH_DEFINE_1(name) \
+  double name(double x) { return decided(::name##l(x), mpfr_##name, x); }
+#define ASSAY_MATH_DEFINE_2(name) \
+  double name(double x, double y) { return decided(::name##l(x, y), mpfr_##name, x, y); }
+ASSAY_MATH_GUESSED_KERNEL_FUNCTIONS_1(ASSAY_MATH_DEFINE_1)
+ASSAY_MATH_DEFINE_1(erfc)
+ASSAY_MATH_KERNEL_FUNCTIONS_2(ASSAY_MATH_DEFINE_2)
+
+double exp(double x) {
+  if (std::abs(x) <= kLargestGuessedExp) {
+    const auto [guess, exponent] = guess_exp(x);
+    const double low = guess.high + (guess.low - guess.error);
+    const double high = guess.high + (guess.low + guess.error);
+    // A power of two that is a double, and so are the products.
+    return low == high ? low * std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52) : nearest(mpfr_exp, x);
+  }
+  // Below half of the smallest double.
+  if (x < -746.0) return 0.0;
+  return decided(::expl(x), mpfr_exp, x);
+}
+
+double expm1(double x) {
+  if (std::abs(x) <= kLargestGuessedExpm1) {
+    const Guess guess = guess_expm1(x);
+    const double low = guess.high + (guess.low - guess.error);
+    const double high = guess.high + (guess.low + guess.error);
+    if (low == high) return low;
+  }
+  return decided(::expm1l(x), mpfr_expm1, x);
+}
+
+}  // namespace assay::math
+
+#define ASSAY_MATH_FOR_KERNELS_1(name)                                                               \
+  double assay_math_##name(double x) { return assay::math::for_kernels(::name(x), mpfr_##name, x); } \
+  double assay_math_exact_##name(double x) { return assay::math::name(x); }
+#define ASSAY_MATH_FOR_KERNELS_2(name)                                                                               \
+  double assay_math_##name(double x, double y) { return assay::math::for_kernels(::name(x, y), mpfr_##name, x, y); } \
+  double assay_math_exact_##name(double x, double y) { return assay::math::name(x, y); }
+extern "C" {
+ASSAY_MATH_KERNEL_FUNCTIONS_1(ASSAY_MATH_FOR_KERNELS_1)
+ASSAY_MATH_KERNEL_FUNCTIONS_2(ASSAY_MATH_FOR_KERNELS_2)
+}
