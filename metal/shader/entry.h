@@ -111,11 +111,11 @@ inline T device_pointer(T other) {
 // the built-in one, which changes nothing, everywhere else.
 template <typename To>
 struct cast_to {};
-template <typename T, typename = metal::enable_if_t<metal::is_same<metal::remove_cvref_t<T>, bfloat>::value>>
+template <typename T, typename = metal::enable_if_t<metal::is_same<metal::__detail::remove_cvref_t<T>, bfloat>::value>>
 constexpr float operator,(cast_to<half>, T&& value) {
   return value;
 }
-template <typename T, typename = metal::enable_if_t<metal::is_same<metal::remove_cvref_t<T>, half>::value>>
+template <typename T, typename = metal::enable_if_t<metal::is_same<metal::__detail::remove_cvref_t<T>, half>::value>>
 constexpr float operator,(cast_to<bfloat>, T&& value) {
   return value;
 }

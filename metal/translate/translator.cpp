@@ -7,6 +7,7 @@
 
 #include "metal/errors.h"
 #include "metal/translate/literals.h"
+#include "metal/translate/offered_names.h"
 
 namespace assay::metal::translate {
 
@@ -43,6 +44,9 @@ Translation Translator::run() {
   constants_.collect();
   walk();
   replace_words();
+  // Within the first line, so that the source keeps its lines, and behind that line's marker, which stands alone.
+  if (tokens_.size() > 0)
+    tokens_[0].replacement = offer_names(result_.stream_) + tokens_[0].replacement.value_or(std::string(tokens_[0].text));
   return std::move(result_);
 }
 
