@@ -302,6 +302,36 @@ template <typename T> struct simdgroup_matrix_storage {
                   [](std::uint32_t) { return 192; });
 }
 
+// Second results through pointers, in float and half; classes as the functions behind them.
+TEST(OwnNames, BuiltinsWithPointers) {
+  check_rows(
+      "builtins with pointers",
+      {{"frexp, modf, sincos",
+        "hand arithmetic: 10 = 0.625 * 2^4, -2.75 = -2 - 0.75, sin 0 and cos 0",
+        "int e; float w; half v; PUT(0, __metal_frexp(F(0), &e)); o[1] = uint(e); PUT(2, __metal_modf(F(1), &w)); PUT(3, w); PUTH(4, "
+        "__metal_modf(half(F(1)), &v)); PUTH(5, v); PUTH(6, __metal_frexp(half(F(0)), &e)); PUT(7, __metal_sincos(0.0f * F(0), &w, "
+        "true)); PUT(8, w); PUTH(9, __metal_sincos(half(0), &v)); PUTH(10, v);",
+        {f(10), f(-2.75F)},
+        {f(0.625F), 4, f(-0.75F), f(-2), h(-0.75F), h(-2), h(0.625F), 0, f(1), 0, h(1)}},
+       {"classes",
+        "IEEE 754",
+        "o[0] = __metal_isnan(F(0)); o[1] = __metal_isinf(F(1), false); o[2] = all(__metal_isfinite(float2(1, 2))); o[3] = "
+        "__metal_isnormal(half(1)); o[4] = __metal_signbit(-F(1)); o[5] = __metal_isfinite(bfloat(F(1)));",
+        {0x7fc00000, 0x7f800000},
+        {1, 1, 1, 1, 1, 0}}});
+}
+
+// Headers ask for C++14's variable templates before they define `name_v`.
+TEST(OwnNames, FeatureMacros) {
+  check_rows("feature macros", {{"what the preprocessor says",
+                                 "C++14",
+                                 "#if __cpp_variable_templates >= 201304 && __cpp_constexpr >= 201304 && __cpp_alias_templates >= 200704\n"
+                                 "o[0] = 1;\n#else\no[0] = 0;\n#endif\n#if __HAVE_BFLOAT__ && __cpp_decltype && __cpp_static_assert && "
+                                 "__cpp_variadic_templates\no[1] = __METAL_FAST_MATH__;\n#endif\n",
+                                 {},
+                                 {1, 1}}});
+}
+
 // What Metal does not have is not there: a file that relies on it would not compile there either.
 TEST(OwnNames, WhatMetalLacksIsNotThere) {
   for (const char* const body : {
@@ -317,6 +347,16 @@ TEST(OwnNames, WhatMetalLacksIsNotThere) {
            "out[0] = dot(int2(1), int2(2));",
            "out[0] = issubnormal(out[0]);",
            "out[0] = erf(out[0]);",
+           "out[0] = erfc(out[0]);",
+           "out[0] = expm1(out[0]);",
+           "out[0] = hypot(out[0], out[0]);",
+           "out[0] = lgamma(out[0]);",
+           "out[0] = tgamma(out[0]);",
+           "out[0] = mad(out[0], out[0], out[0]);",
+           "out[0] = pack_float_to_unorm565(float3(0));",
+           "out[0] = unpack_unorm565_to_float(ushort(1)).x;",
+           "out[0] = __metal_atomic_load_explicit(out);",
+           "out[0] = __metal_simdgroup_matrix_8x8_load(out);",
            "out[0] = log1p(out[0]);",
            "out[0] = cbrt(out[0]);",
            "out[0] = metal::is_static<int>::value;",

@@ -160,6 +160,17 @@ TEST(Surface, GeometryOfEveryVector) {
   }
 }
 
+TEST(Surface, FastAndPreciseGeometry) {
+  std::string body;
+  for (const std::string space : {"fast", "precise"})
+    body += fmt::format(
+        "o[0] += uint({0}::length(float2(F(0), 4))); o[1] += uint({0}::distance(float3(1, 2, F(0)), float3(1, 5, 7))); PUT(2, "
+        "{0}::normalize(float4(0, F(0), 4, 0)).w); o[3] += uint({0}::normalize(float2(F(0), 0)).x);",
+        space);
+  check_rows("geometry of fast and precise",
+             {{"length, distance, normalize", "MSL 6.8, whole numbers", "o[0] = 0; o[1] = 0; o[3] = 0; " + body, {f(3)}, {10, 10, 0, 2}}});
+}
+
 TEST(Surface, AtomicsOfEveryTypeInBothSpaces) {
   std::vector<Row> rows;
   for (const std::string space : {"device", "threadgroup"}) {
