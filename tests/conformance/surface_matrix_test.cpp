@@ -113,6 +113,16 @@ TEST(Surface, MatricesOfEveryShape) {
     std::vector<Row> rows;
     for (int columns = 2; columns <= 4; ++columns)
       for (int r = 2; r <= 4; ++r) rows.push_back(shape(type, columns, r));
+    // By cofactors: 1*4 - 2*3, then the matrices that Vectors.Matrices takes of float alone.
+    rows.push_back(
+        {"determinants of " + type,
+         kHand,
+         fmt::format(
+             "o[0] = uint(int(determinant({0}2x2(1, 2, 3, {0}(I(0)))))); o[1] = uint(int(determinant({0}3x3(2, 0, 1, 1, 3, 2, 1, 1, "
+             "{0}(I(0)))))); o[2] = uint(int(determinant({0}4x4(1, 0, 2, 0, 0, 3, 0, 1, 1, 0, {0}(I(0)), 0, 0, 2, 0, 5))));",
+             type),
+         {4},
+         {n(-2), 18, 26}});
     check_rows("matrices of " + type, rows);
   }
 }
