@@ -52,8 +52,9 @@ struct is_uniform<uniform<T>> : true_type {};
 template <class T>
 __global constexpr const bool is_uniform_v = is_uniform<T>::value;
 
-template <class T>
-inline void swap(__private T& a, __private T& b) {
+template <class T, class... None>
+inline void swap(__private T& a, __private T& b, None...) {
+  static_assert(sizeof...(None) == 0, "swap takes two arguments");
   T held = a;
   a = b;
   b = held;

@@ -21,7 +21,7 @@ enum thread_scope : int { thread_scope_thread = 0, thread_scope_simdgroup = 4, t
 template <class T>
 struct _atomic {
   static_assert(
-      disjunction<is_same<T, int>, is_same<T, uint>, is_same<T, bool>, is_same<T, float>, is_same<T, long>, is_same<T, ulong>>::value,
+      _disjunction<is_same<T, int>, is_same<T, uint>, is_same<T, bool>, is_same<T, float>, is_same<T, long>, is_same<T, ulong>>::value,
       "Metal has atomics of int, uint, bool, float and 64-bit integers");
   _atomic() = default;
   T value_;
@@ -59,7 +59,7 @@ inline bool atomic_swap(__generic void* object, __private T& expected, T desired
 // clang-format off
 #define ASSAY_FETCH(space, name, op, requirement)                                                                                 \
   template <class T>                                                                                                              \
-  inline T atomic_fetch_##name##_explicit(volatile space _atomic<T>* object, type_identity_t<T> operand, memory_order) {          \
+  inline T atomic_fetch_##name##_explicit(volatile space _atomic<T>* object, __detail::type_identity_t<T> operand, memory_order) {          \
     requirement;                                                                                                                  \
     return __detail::atomic_apply<T>(__detail::op, (__generic void*)(space void*)object, operand);                                    \
   }
@@ -73,16 +73,16 @@ inline bool atomic_swap(__generic void* object, __private T& expected, T desired
     return __detail::atomic_apply<T>(__detail::atomic_op_load, (__generic void*)(space void*)object, T());                            \
   }                                                                                                                               \
   template <class T>                                                                                                              \
-  inline void atomic_store_explicit(volatile space _atomic<T>* object, type_identity_t<T> desired, memory_order) {                \
+  inline void atomic_store_explicit(volatile space _atomic<T>* object, __detail::type_identity_t<T> desired, memory_order) {                \
     __detail::atomic_apply<T>(__detail::atomic_op_store, (__generic void*)(space void*)object, desired);                              \
   }                                                                                                                               \
   template <class T>                                                                                                              \
-  inline T atomic_exchange_explicit(volatile space _atomic<T>* object, type_identity_t<T> desired, memory_order) {                \
+  inline T atomic_exchange_explicit(volatile space _atomic<T>* object, __detail::type_identity_t<T> desired, memory_order) {                \
     return __detail::atomic_apply<T>(__detail::atomic_op_exchange, (__generic void*)(space void*)object, desired);                    \
   }                                                                                                                               \
   template <class T>                                                                                                              \
-  inline bool atomic_compare_exchange_weak_explicit(volatile space _atomic<T>* object, __private type_identity_t<T>* expected,    \
-                                                    type_identity_t<T> desired, memory_order, memory_order) {                     \
+  inline bool atomic_compare_exchange_weak_explicit(volatile space _atomic<T>* object, __private __detail::type_identity_t<T>* expected,    \
+                                                    __detail::type_identity_t<T> desired, memory_order, memory_order) {                     \
     return __detail::atomic_swap<T>((__generic void*)(space void*)object, *expected, desired);                                      \
   }                                                                                                                               \
   ASSAY_FETCH(space, add, atomic_op_add, ASSAY_NUMBERS)                                                                           \

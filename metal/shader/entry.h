@@ -125,7 +125,7 @@ struct vector_type<metal::packed_vec<T, N>> {
   static constexpr __global const bool value = true;
 };
 template <typename T>
-__global constexpr const bool is_vector = vector_type<metal::remove_cvref_t<T>>::value;
+__global constexpr const bool is_vector = vector_type<metal::__detail::remove_cvref_t<T>>::value;
 
 // What becomes of a half where a bfloat is wanted, and the other way round: Metal converts, clang does not.
 struct bridged {
@@ -137,7 +137,7 @@ struct bridged {
 };
 template <typename T>
 inline decltype(auto) bridge(T&& value) {
-  using Bare = metal::remove_cvref_t<T>;
+  using Bare = metal::__detail::remove_cvref_t<T>;
   if constexpr (metal::is_same<Bare, half>::value || metal::is_same<Bare, bfloat>::value) {
     return bridged{float(value)};
   } else {
@@ -167,7 +167,7 @@ inline T loaded(T value) {
 // `pointer += object`: how far, where the object converts to an integer.
 template <typename T>
 inline decltype(auto) steps(T&& count) {
-  if constexpr (__is_class(metal::remove_cvref_t<T>)) {
+  if constexpr (__is_class(metal::__detail::remove_cvref_t<T>)) {
     const long number = count;
     return number;
   } else {

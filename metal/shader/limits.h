@@ -120,6 +120,22 @@ ASSAY_FP_LIMITS(bfloat, ushort, 8, 2, 4, -125, -37, 128, 38, 0x0080, 0x7f7f, 0x3
 #undef ASSAY_FP_LIMITS
 #undef ASSAY_LIMIT
 
+// Masks of a type's encoding, under the internal names that kernels borrow to round by hand.
+template <class T>
+struct _fp_encoding_traits;
+#define ASSAY_ENCODING(T, Bits, sign, exponent, mantissa)          \
+  template <>                                                      \
+  struct _fp_encoding_traits<T> {                                  \
+    static constexpr __global const Bits sign_mask = sign;         \
+    static constexpr __global const Bits exponent_mask = exponent; \
+    static constexpr __global const Bits mantissa_mask = mantissa; \
+    static constexpr __global const Bits inf_mask = exponent;      \
+  };
+ASSAY_ENCODING(float, uint, 0x80000000u, 0x7f800000u, 0x007fffffu)
+ASSAY_ENCODING(half, ushort, 0x8000, 0x7c00, 0x03ff)
+ASSAY_ENCODING(bfloat, ushort, 0x8000, 0x7f80, 0x007f)
+#undef ASSAY_ENCODING
+
 template <class T>
 struct numeric_limits : _numeric_limits_impl<T> {};
 template <class T>

@@ -19,7 +19,7 @@ struct matrix {
   explicit constexpr matrix(T s) : columns{} {
     for (int c = 0; c < C && c < R; ++c) columns[c][c] = s;
   }
-  template <class... Columns, class = enable_if_t<sizeof...(Columns) + 2 == C && conjunction<is_convertible<Columns, Column>...>::value>>
+  template <class... Columns, class = enable_if_t<sizeof...(Columns) + 2 == C && _conjunction<is_convertible<Columns, Column>...>::value>>
   constexpr matrix(Column a, Column b, Columns... rest) : columns{a, b, Column(rest)...} {}
   // C * R scalars, column after column.
   template <class... Scalars, class = enable_if_t<sizeof...(Scalars) + 3 == C * R>, class = void>

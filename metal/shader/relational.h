@@ -16,11 +16,21 @@ namespace metal {
   }
 #define ASSAY_CLASSIFY(T)                                                                                                \
   ASSAY_UNARY_TO(isfinite, bool, T) ASSAY_UNARY_TO(isinf, bool, T) ASSAY_UNARY_TO(isnan, bool, T)                        \
-  ASSAY_UNARY_TO(isnormal, bool, T) ASSAY_UNARY_TO(issubnormal, bool, T) ASSAY_UNARY_TO(signbit, bool, T)                \
+  ASSAY_UNARY_TO(isnormal, bool, T) ASSAY_UNARY_TO(signbit, bool, T)                \
   ASSAY_ORDER(isordered, T) ASSAY_ORDER(isunordered, T)
 ASSAY_CLASSIFY(float)
 ASSAY_CLASSIFY(half)
-ASSAY_CLASSIFY(bfloat)
+// A bfloat is a float with fewer bits and of the same class: scalars convert. Vectors do not convert, and these yield to a kernel's own.
+#define ASSAY_CLASSIFY_BFLOAT(name) \
+  template <int N>                                                                                                       \
+  inline vec<bool, N> name(vec<bfloat, N> x) { return name(vec<float, N>(x)); }
+#define ASSAY_ORDER_BFLOAT(name) \
+  template <int N>                                                                                                       \
+  inline vec<bool, N> name(vec<bfloat, N> x, vec<bfloat, N> y) { return name(vec<float, N>(x), vec<float, N>(y)); }
+ASSAY_CLASSIFY_BFLOAT(isfinite) ASSAY_CLASSIFY_BFLOAT(isinf) ASSAY_CLASSIFY_BFLOAT(isnan) ASSAY_CLASSIFY_BFLOAT(isnormal)
+ASSAY_CLASSIFY_BFLOAT(signbit) ASSAY_ORDER_BFLOAT(isordered) ASSAY_ORDER_BFLOAT(isunordered)
+#undef ASSAY_CLASSIFY_BFLOAT
+#undef ASSAY_ORDER_BFLOAT
 #undef ASSAY_CLASSIFY
 #undef ASSAY_ORDER
 
@@ -34,8 +44,16 @@ ASSAY_CLASSIFY(bfloat)
   inline constexpr T##4 select(T##4 a, T##4 b, bool4 c) {                                                                \
     return T##4(c.x ? b.x : a.x, c.y ? b.y : a.y, c.z ? b.z : a.z, c.w ? b.w : a.w);                                     \
   }
-ASSAY_EACH_SCALAR(ASSAY_SELECT)
+ASSAY_SELECT(bool) ASSAY_SELECT(char) ASSAY_SELECT(uchar) ASSAY_SELECT(short) ASSAY_SELECT(ushort) ASSAY_SELECT(int)
+ASSAY_SELECT(uint) ASSAY_SELECT(long) ASSAY_SELECT(ulong) ASSAY_SELECT(half) ASSAY_SELECT(float)
 #undef ASSAY_SELECT
+// Of bfloat they are templates, which yield to a kernel's own.
+template <class T, class = enable_if_t<is_same<T, bfloat>::value>>
+inline constexpr T select(T a, T b, bool c) { return c ? b : a; }
+template <int N>
+inline vec<bfloat, N> select(vec<bfloat, N> a, vec<bfloat, N> b, vec<bool, N> c) {
+  return vec<bfloat, N>(select(vec<float, N>(a), vec<float, N>(b), c));
+}
 // clang-format on
 
 inline constexpr bool any(bool x) { return x; }

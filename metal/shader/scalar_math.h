@@ -117,12 +117,6 @@ inline bool isnormal(T x) {
   return e != 0 && e != B::exponent;
 }
 template <class T>
-inline bool issubnormal(T x) {
-  typedef fp_bits<T> B;
-  const uint bits = __builtin_bit_cast(typename B::type, x);
-  return (bits & B::exponent) == 0 && (bits & B::mantissa) != 0;
-}
-template <class T>
 inline bool signbit(T x) {
   typedef fp_bits<T> B;
   return (__builtin_bit_cast(typename B::type, x) & B::sign) != 0;

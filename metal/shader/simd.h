@@ -118,32 +118,33 @@ ASSAY_GROUP(quad, 4)
 #undef ASSAY_EACH_WIDTH
 
 // The lanes that voted: bit l is lane l.
-#define ASSAY_VOTE(name, prefix, width)                                                                        \
-  class name {                                                                                                 \
-   public:                                                                                                     \
-    typedef ulong vote_t;                                                                                      \
-    name() = default;                                                                                          \
-    explicit constexpr name(vote_t votes) : votes_(votes) {}                                                   \
-    explicit constexpr operator vote_t() const { return votes_; }                                              \
-    constexpr bool all() const { return (votes_ & every) == every; }                                           \
-    constexpr bool any() const { return votes_ != 0; }                                                         \
-    friend constexpr name operator&(name a, name b) { return name(a.votes_ & b.votes_); }                      \
-    friend constexpr name operator|(name a, name b) { return name(a.votes_ | b.votes_); }                      \
-    friend constexpr name operator^(name a, name b) { return name(a.votes_ ^ b.votes_); }                      \
-    constexpr name operator~() const { return name(~votes_ & every); }                                         \
-                                                                                                               \
-   private:                                                                                                    \
-    static constexpr __global const vote_t every = (1ul << width) - 1;                                         \
-    vote_t votes_;                                                                                             \
-  };                                                                                                           \
-  inline name prefix##_ballot(bool predicate) { return name(__assay_simd_ballot(predicate, width)); }          \
-  inline name prefix##_active_threads_mask() { return name(__assay_simd_active(width)); }                      \
-  inline bool prefix##_all(bool predicate) { return __detail::agree(__detail::reduce_and, width, predicate); } \
-  inline bool prefix##_any(bool predicate) { return __detail::agree(__detail::reduce_or, width, predicate); }  \
-  inline bool prefix##_is_first() { return uint(__builtin_ctzl(__assay_simd_active(width))) == __assay_lane() % width; }
+#define ASSAY_VOTE(name, prefix, width)                                                                                  \
+  class name {                                                                                                           \
+   public:                                                                                                               \
+    typedef ulong vote_t;                                                                                                \
+    explicit constexpr name(vote_t votes = 0) : votes_(votes) {}                                                         \
+    explicit constexpr operator vote_t() const { return votes_; }                                                        \
+    constexpr bool all() const { return (votes_ & every) == every; }                                                     \
+    constexpr bool any() const { return votes_ != 0; }                                                                   \
+    friend constexpr bool operator==(name a, name b) { return a.votes_ == b.votes_; }                                    \
+    friend constexpr bool operator!=(name a, name b) { return a.votes_ != b.votes_; }                                    \
+    friend constexpr name operator&(name a, name b) { return name(a.votes_ & b.votes_); }                                \
+    friend constexpr name operator|(name a, name b) { return name(a.votes_ | b.votes_); }                                \
+    friend constexpr name operator^(name a, name b) { return name(a.votes_ ^ b.votes_); }                                \
+    friend constexpr name operator~(name a) { return name(~a.votes_ & every); }                                          \
+                                                                                                                         \
+   private:                                                                                                              \
+    static constexpr __global const vote_t every = (vote_t(1) << width) - 1;                                             \
+    vote_t votes_;                                                                                                       \
+  };                                                                                                                     \
+  inline name prefix##_ballot(bool predicate) { return name(name::vote_t(__assay_simd_ballot(predicate, width))); }      \
+  inline name prefix##_active_threads_mask() { return name(name::vote_t(__assay_simd_active(width))); }                  \
+  inline bool prefix##_all(bool predicate) { return __detail::agree(__detail::reduce_and, width, predicate); }           \
+  inline bool prefix##_any(bool predicate) { return __detail::agree(__detail::reduce_or, width, predicate); }            \
+  inline bool prefix##_is_first() { return uint(__builtin_ctzl(__assay_simd_active(width))) == __assay_lane() % width; } \
+  inline bool prefix##_is_helper_thread() { return false; }
 ASSAY_VOTE(simd_vote, simd, 32)
 ASSAY_VOTE(quad_vote, quad, 4)
 #undef ASSAY_VOTE
-inline bool simd_is_helper_thread() { return false; }
 
 }  // namespace metal

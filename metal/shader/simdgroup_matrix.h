@@ -40,18 +40,27 @@ struct simdgroup_matrix {
   storage_type mine_;
 };
 
+// How Apple's compiler itself holds such a matrix, whatever the lane's share of it is: kernels keep it in classes of their own and call
+// builtins on it (builtins.h).
+template <class T>
+struct vec<T, 64> {
+  vec() = default;
+  explicit constexpr vec(T s) : mine_(s) {}
+  vec<T, 2> mine_;
+};
+
 typedef simdgroup_matrix<float, 8, 8> simdgroup_float8x8;
 typedef simdgroup_matrix<half, 8, 8> simdgroup_half8x8;
 typedef simdgroup_matrix<bfloat, 8, 8> simdgroup_bfloat8x8;
 
 template <class T, int C, int R = C>
-inline simdgroup_matrix<T, C, R> make_filled_simdgroup_matrix(type_identity_t<T> value) {
+inline simdgroup_matrix<T, C, R> make_filled_simdgroup_matrix(__detail::type_identity_t<T> value) {
   simdgroup_matrix<T, C, R> m;
   m.thread_elements() = vec<T, 2>(value);
   return m;
 }
 template <class T, int C, int R = C>
-inline simdgroup_matrix<T, C, R> make_diagonal_simdgroup_matrix(type_identity_t<T> value) {
+inline simdgroup_matrix<T, C, R> make_diagonal_simdgroup_matrix(__detail::type_identity_t<T> value) {
   return simdgroup_matrix<T, C, R>(value);
 }
 
@@ -98,6 +107,11 @@ ASSAY_MATRIX_MEMORY(__local)
 namespace __detail {
 
 // The elements one by one: as vectors they would go through memory, where a wide load behind two narrow stores has to wait.
+template <class T>
+inline ulong pair_word(vec<T, 2> pair) {
+  const float first = float(pair.x), second = float(pair.y);
+  return ulong(as_type<uint>(first)) | ulong(as_type<uint>(second)) << 32;
+}
 template <class T>
 inline ulong matrix_word(simdgroup_matrix<T, 8, 8> m) {
   const float first = float(m.thread_elements().x), second = float(m.thread_elements().y);

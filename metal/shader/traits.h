@@ -18,15 +18,14 @@ using bool_constant = integral_constant<bool, b>;
 typedef bool_constant<true> true_type;
 typedef bool_constant<false> false_type;
 
+namespace __detail {
 template <class T>
 struct type_identity {
   typedef T type;
 };
 template <class T>
 using type_identity_t = typename type_identity<T>::type;
-
-template <class...>
-using void_t = void;
+}  // namespace __detail
 
 template <bool condition, class T = void>
 struct enable_if {};
@@ -62,28 +61,21 @@ struct without_private<__private T> {
 template <class T, class U>
 struct is_same : bool_constant<__is_same(typename __detail::without_private<T>::type, typename __detail::without_private<U>::type)> {};
 
+// With the underscore they are Apple's internal names, which kernels borrow; the names without it are of C++17 (offered.h).
 template <class... B>
-struct conjunction : true_type {};
+struct _conjunction : true_type {};
 template <class B>
-struct conjunction<B> : B {};
+struct _conjunction<B> : B {};
 template <class B, class... Bs>
-struct conjunction<B, Bs...> : conditional_t<bool(B::value), conjunction<Bs...>, B> {};
+struct _conjunction<B, Bs...> : conditional_t<bool(B::value), _conjunction<Bs...>, B> {};
 template <class... B>
-struct disjunction : false_type {};
+struct _disjunction : false_type {};
 template <class B>
-struct disjunction<B> : B {};
+struct _disjunction<B> : B {};
 template <class B, class... Bs>
-struct disjunction<B, Bs...> : conditional_t<bool(B::value), B, disjunction<Bs...>> {};
+struct _disjunction<B, Bs...> : conditional_t<bool(B::value), B, _disjunction<Bs...>> {};
 template <class B>
-struct negation : bool_constant<!bool(B::value)> {};
-
-// The names of the same three that kernels borrow from Apple's headers.
-template <class... B>
-using _conjunction = conjunction<B...>;
-template <class... B>
-using _disjunction = disjunction<B...>;
-template <class B>
-using _negation = negation<B>;
+struct _negation : bool_constant<!bool(B::value)> {};
 
 template <class T>
 struct remove_const {
@@ -145,12 +137,15 @@ template <class T>
 struct remove_reference<T&&> {
   typedef T type;
 };
+namespace __detail {
 // Metal's decayed types name no address space, so this one drops it with the reference.
 template <class T>
 struct remove_cvref {
-  typedef
-      typename remove_cv<typename __detail::remove_space<typename remove_cv<typename remove_reference<T>::type>::type>::type>::type type;
+  typedef typename remove_cv<typename remove_space<typename remove_cv<typename remove_reference<T>::type>::type>::type>::type type;
 };
+template <class T>
+using remove_cvref_t = typename remove_cvref<T>::type;
+}  // namespace __detail
 template <class T>
 struct remove_extent {
   typedef T type;
@@ -194,14 +189,12 @@ using remove_cv_t = typename remove_cv<T>::type;
 template <class T>
 using remove_reference_t = typename remove_reference<T>::type;
 template <class T>
-using remove_cvref_t = typename remove_cvref<T>::type;
-template <class T>
 using remove_extent_t = typename remove_extent<T>::type;
 template <class T>
 using remove_pointer_t = typename remove_pointer<T>::type;
 template <class T>
 struct decay {
-  typedef remove_cvref_t<T> type;
+  typedef __detail::remove_cvref_t<T> type;
 };
 template <class T>
 using decay_t = typename decay<T>::type;
@@ -267,34 +260,14 @@ template <class T>
 struct is_class : bool_constant<__is_class(T)> {};
 template <class T>
 struct is_function : bool_constant<__is_function(T)> {};
-template <class T>
-struct is_empty : bool_constant<__is_empty(T)> {};
-template <class T>
-struct is_trivial : bool_constant<__is_trivial(T)> {};
-template <class T>
-struct is_trivially_copyable : bool_constant<__is_trivially_copyable(T)> {};
-template <class T>
-struct is_standard_layout : bool_constant<__is_standard_layout(T)> {};
 template <class T, bool = is_arithmetic<T>::value>
 struct is_signed : bool_constant<(remove_cv_t<T>(-1) < remove_cv_t<T>(0))> {};
 template <class T>
 struct is_signed<T, false> : false_type {};
 template <class T>
 struct is_unsigned : bool_constant<is_arithmetic<T>::value && !is_signed<T>::value> {};
-template <class Base, class Derived>
-struct is_base_of : bool_constant<__is_base_of(Base, Derived)> {};
 template <class From, class To>
 struct is_convertible : bool_constant<__is_convertible_to(From, To)> {};
-template <class T, class... A>
-struct is_constructible : bool_constant<__is_constructible(T, A...)> {};
-template <class T, class U>
-struct is_assignable : bool_constant<__is_assignable(T, U)> {};
-template <class T>
-struct rank : integral_constant<size_t, 0> {};
-template <class T, size_t n>
-struct rank<T[n]> : integral_constant<size_t, rank<T>::value + 1> {};
-template <class T>
-struct alignment_of : integral_constant<size_t, alignof(T)> {};
 
 #define ASSAY_TRAIT_VALUE(name) \
   template <class T>            \
@@ -313,25 +286,13 @@ ASSAY_TRAIT_VALUE(is_enum)
 ASSAY_TRAIT_VALUE(is_union)
 ASSAY_TRAIT_VALUE(is_class)
 ASSAY_TRAIT_VALUE(is_function)
-ASSAY_TRAIT_VALUE(is_empty)
-ASSAY_TRAIT_VALUE(is_trivial)
-ASSAY_TRAIT_VALUE(is_trivially_copyable)
-ASSAY_TRAIT_VALUE(is_standard_layout)
 ASSAY_TRAIT_VALUE(is_signed)
 ASSAY_TRAIT_VALUE(is_unsigned)
 #undef ASSAY_TRAIT_VALUE
 template <class T, class U>
 __global constexpr const bool is_same_v = is_same<T, U>::value;
-template <class Base, class Derived>
-__global constexpr const bool is_base_of_v = is_base_of<Base, Derived>::value;
 template <class From, class To>
 __global constexpr const bool is_convertible_v = is_convertible<From, To>::value;
-template <class T, class... A>
-__global constexpr const bool is_constructible_v = is_constructible<T, A...>::value;
-template <class... B>
-__global constexpr const bool conjunction_v = conjunction<B...>::value;
-template <class... B>
-__global constexpr const bool disjunction_v = disjunction<B...>::value;
 
 namespace __detail {
 template <class T>
@@ -371,9 +332,17 @@ using make_signed_t = typename make_signed<T>::type;
 template <class T>
 T&& declval();
 
-template <class T>
-constexpr remove_reference_t<T>&& move(T&& value) {
+// The empty pack makes these two yield to a kernel's own function of the same parameters (array.h's swap as well): a template with a
+// pack that is left over is the less specialised one.
+template <class T, class... None>
+constexpr remove_reference_t<T>&& move(T&& value, None...) {
+  static_assert(sizeof...(None) == 0, "move takes one argument");
   return static_cast<remove_reference_t<T>&&>(value);
+}
+template <class T, class... None>
+constexpr T&& forward(remove_reference_t<T>& value, None...) {
+  static_assert(sizeof...(None) == 0, "forward takes one argument");
+  return static_cast<T&&>(value);
 }
 
 }  // namespace metal

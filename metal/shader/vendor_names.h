@@ -6,6 +6,7 @@
 #include "limits.h"
 #include "math.h"
 #include "matrix.h"
+#include "offered.h"
 #include "packed.h"
 #include "traits.h"
 
@@ -31,16 +32,18 @@ ASSAY_SIMD(float2x) ASSAY_SIMD(float3x) ASSAY_SIMD(float4x)
 
 namespace std {
 #define ASSAY_STD(name) using metal::name;
-ASSAY_STD(bool_constant) ASSAY_STD(conditional) ASSAY_STD(conditional_t) ASSAY_STD(conjunction) ASSAY_STD(decay) ASSAY_STD(decay_t)
-ASSAY_STD(declval) ASSAY_STD(disjunction) ASSAY_STD(enable_if) ASSAY_STD(enable_if_t) ASSAY_STD(false_type)
+#define ASSAY_OFFERED(name) using __assay::offered::name;
+ASSAY_STD(bool_constant) ASSAY_STD(conditional) ASSAY_STD(conditional_t) ASSAY_OFFERED(conjunction) ASSAY_STD(decay) ASSAY_STD(decay_t)
+ASSAY_STD(declval) ASSAY_OFFERED(disjunction) ASSAY_STD(enable_if) ASSAY_STD(enable_if_t) ASSAY_STD(false_type)
 ASSAY_STD(integral_constant) ASSAY_STD(is_arithmetic) ASSAY_STD(is_arithmetic_v) ASSAY_STD(is_convertible) ASSAY_STD(is_convertible_v)
 ASSAY_STD(is_floating_point) ASSAY_STD(is_floating_point_v) ASSAY_STD(is_integral) ASSAY_STD(is_integral_v) ASSAY_STD(is_same)
 ASSAY_STD(is_same_v) ASSAY_STD(is_signed) ASSAY_STD(is_signed_v) ASSAY_STD(is_unsigned) ASSAY_STD(is_unsigned_v)
 ASSAY_STD(make_signed) ASSAY_STD(make_signed_t) ASSAY_STD(make_unsigned) ASSAY_STD(make_unsigned_t) ASSAY_STD(move)
-ASSAY_STD(negation) ASSAY_STD(numeric_limits) ASSAY_STD(remove_const) ASSAY_STD(remove_const_t) ASSAY_STD(remove_cv)
-ASSAY_STD(remove_cv_t) ASSAY_STD(remove_reference) ASSAY_STD(remove_reference_t) ASSAY_STD(true_type) ASSAY_STD(void_t)
+ASSAY_OFFERED(negation) ASSAY_STD(numeric_limits) ASSAY_STD(remove_const) ASSAY_STD(remove_const_t) ASSAY_STD(remove_cv)
+ASSAY_STD(remove_cv_t) ASSAY_STD(remove_reference) ASSAY_STD(remove_reference_t) ASSAY_STD(true_type) ASSAY_OFFERED(void_t)
 ASSAY_STD(array) ASSAY_STD(int8_t) ASSAY_STD(int16_t) ASSAY_STD(int32_t) ASSAY_STD(int64_t) ASSAY_STD(uint8_t) ASSAY_STD(uint16_t)
 ASSAY_STD(uint32_t) ASSAY_STD(uint64_t) ASSAY_STD(size_t) ASSAY_STD(ptrdiff_t)
 #undef ASSAY_STD
+#undef ASSAY_OFFERED
 }  // namespace std
 // clang-format on

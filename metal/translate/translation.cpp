@@ -121,6 +121,9 @@ TokenStream Translation::edited(const Kernel* kernel, const std::map<std::uint32
     for (auto& token : stream.tokens) token.drops_pragmas = true;
   }
   if (kernel != nullptr) stream.tokens[kernel->entry_token].after += entry_point(*kernel);
+  // Within the first line, so that the source keeps its lines, and behind that line's marker, which stands alone.
+  Token& first = stream.tokens.front();
+  first.replacement = offers_ + first.replacement.value_or(std::string(first.text));
   return stream;
 }
 

@@ -163,6 +163,7 @@ class Translation {
   std::vector<std::pair<std::size_t, std::size_t>> declarations_;  // of namespaces, from their first to their last token
   std::vector<Refusal> refusals_;
   std::vector<Note> notes_;
+  std::string offers_;  // names of the library that stand before all of the source (offered_names.h)
 };
 
 }  // namespace assay::metal::translate

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "metal/errors.h"
+#include "metal/translate/offered_names.h"
 
 namespace assay::metal::translate {
 
@@ -38,6 +39,7 @@ Translation Translator::run() {
   if (result_.kernels_.empty() && !result_.refusals_.empty()) throw CompileError(first_refusal().reason);
   forget_dropped();
   replace_words();
+  result_.offers_ = offer_names(result_.stream_);
   return std::move(result_);
 }
 

@@ -1,0 +1,178 @@
+// Names that Metal's library may or may not have: what C++ calls so, what Apple's headers call so internally, and what kernels define
+// themselves, some of them in namespace metal.
+//
+// They stand outside of namespace metal. The translator brings in those that a source mentions and does not declare
+// (translate/offered_names.cpp): a class template found twice would be ambiguous, whichever namespace it came from.
+#pragma once
+
+#include "packed.h"
+#include "traits.h"
+
+namespace __assay {
+namespace offered {
+
+using namespace metal;
+using metal::__detail::remove_cvref;
+using metal::__detail::remove_cvref_t;
+using metal::__detail::type_identity;
+using metal::__detail::type_identity_t;
+
+template <class...>
+using void_t = void;
+template <class... B>
+using conjunction = metal::_conjunction<B...>;
+template <class... B>
+using disjunction = metal::_disjunction<B...>;
+template <class B>
+using negation = metal::_negation<B>;
+template <class... B>
+__global constexpr const bool conjunction_v = metal::_conjunction<B...>::value;
+template <class... B>
+__global constexpr const bool disjunction_v = metal::_disjunction<B...>::value;
+template <class B>
+__global constexpr const bool negation_v = !bool(B::value);
+
+template <class T>
+struct is_empty : bool_constant<__is_empty(T)> {};
+template <class T>
+struct is_trivial : bool_constant<__is_trivial(T)> {};
+template <class T>
+struct is_trivially_copyable : bool_constant<__is_trivially_copyable(T)> {};
+template <class T>
+struct is_standard_layout : bool_constant<__is_standard_layout(T)> {};
+template <class T>
+__global constexpr const bool is_empty_v = is_empty<T>::value;
+template <class T>
+__global constexpr const bool is_trivial_v = is_trivial<T>::value;
+template <class T>
+__global constexpr const bool is_trivially_copyable_v = is_trivially_copyable<T>::value;
+template <class T>
+__global constexpr const bool is_standard_layout_v = is_standard_layout<T>::value;
+template <class Base, class Derived>
+struct is_base_of : bool_constant<__is_base_of(Base, Derived)> {};
+template <class Base, class Derived>
+__global constexpr const bool is_base_of_v = is_base_of<Base, Derived>::value;
+template <class T, class... A>
+struct is_constructible : bool_constant<__is_constructible(T, A...)> {};
+template <class T, class... A>
+__global constexpr const bool is_constructible_v = is_constructible<T, A...>::value;
+template <class T, class U>
+struct is_assignable : bool_constant<__is_assignable(T, U)> {};
+template <class T, class U>
+__global constexpr const bool is_assignable_v = is_assignable<T, U>::value;
+template <class T>
+struct rank : integral_constant<size_t, 0> {};
+template <class T, size_t n>
+struct rank<T[n]> : integral_constant<size_t, rank<T>::value + 1> {};
+template <class T>
+struct alignment_of : integral_constant<size_t, alignof(T)> {};
+
+// The type without the address space that it lies in.
+template <class T>
+struct remove_addrspace : metal::__detail::remove_space<T> {};
+template <class T>
+using remove_addrspace_t = typename remove_addrspace<T>::type;
+
+// Of a vector: its component type and how many it has; a scalar is its own only component.
+template <class T>
+struct make_scalar {
+  typedef T type;
+};
+template <class T, int N>
+struct make_scalar<vec<T, N>> {
+  typedef T type;
+};
+template <class T, int N>
+struct make_scalar<packed_vec<T, N>> {
+  typedef T type;
+};
+template <class T>
+using make_scalar_t = typename make_scalar<T>::type;
+template <class T>
+struct vec_elements : integral_constant<int, 1> {};
+template <class T, int N>
+struct vec_elements<vec<T, N>> : integral_constant<int, N> {};
+template <class T, int N>
+struct vec_elements<packed_vec<T, N>> : integral_constant<int, N> {};
+template <class T>
+__global constexpr const int vec_elements_v = vec_elements<T>::value;
+template <class T>
+struct is_vector : bool_constant<(vec_elements<T>::value > 1)> {};
+template <class T>
+__global constexpr const bool is_vector_v = is_vector<T>::value;
+
+// The types that SIMD-group functions take (simd.h).
+template <class T, class = void>
+struct __is_valid_simdgroup_type : bool_constant<is_arithmetic<make_scalar_t<T>>::value && sizeof(make_scalar_t<T>) <= 4 &&
+                                                 !is_same<make_scalar_t<T>, bool>::value && !is_same<make_scalar_t<T>, bfloat>::value> {};
+template <class T>
+__global constexpr const bool __is_valid_simdgroup_type_v = __is_valid_simdgroup_type<T>::value;
+
+template <class T>
+struct underlying_type {
+  typedef __underlying_type(T) type;
+};
+template <class T>
+using underlying_type_t = typename underlying_type<T>::type;
+
+// What `condition ? a : b` makes of two types, from left to right.
+template <class... T>
+struct common_type {};
+template <class T>
+struct common_type<T> {
+  typedef decay_t<T> type;
+};
+template <class T, class U>
+struct common_type<T, U> {
+  typedef decay_t<decltype(true ? decay_t<T>() : decay_t<U>())> type;
+};
+template <class T, class U, class V, class... Rest>
+struct common_type<T, U, V, Rest...> : common_type<typename common_type<T, U>::type, V, Rest...> {};
+template <class... T>
+using common_type_t = typename common_type<T...>::type;
+
+template <class T>
+struct remove_all_extents {
+  typedef T type;
+};
+template <class T, size_t n>
+struct remove_all_extents<T[n]> : remove_all_extents<T> {};
+template <class T>
+using remove_all_extents_t = typename remove_all_extents<T>::type;
+
+template <class T, unsigned dimension = 0>
+struct extent : integral_constant<size_t, 0> {};
+template <class T, size_t n>
+struct extent<T[n], 0> : integral_constant<size_t, n> {};
+template <class T, size_t n, unsigned dimension>
+struct extent<T[n], dimension> : extent<T, dimension - 1> {};
+template <class T, unsigned dimension = 0>
+__global constexpr const size_t extent_v = extent<T, dimension>::value;
+template <class T>
+__global constexpr const size_t rank_v = rank<T>::value;
+template <class T>
+__global constexpr const size_t alignment_of_v = alignment_of<T>::value;
+
+template <class T>
+struct is_fundamental : bool_constant<is_arithmetic<T>::value || is_void<T>::value> {};
+template <class T>
+struct is_scalar : bool_constant<is_arithmetic<T>::value || is_enum<T>::value || is_pointer<T>::value> {};
+template <class T>
+struct is_default_constructible : bool_constant<__is_constructible(T)> {};
+template <class T>
+struct is_copy_constructible : bool_constant<__is_constructible(T, const T&)> {};
+template <class T>
+struct is_trivially_default_constructible : bool_constant<__is_trivially_constructible(T)> {};
+template <class T>
+__global constexpr const bool is_fundamental_v = is_fundamental<T>::value;
+template <class T>
+__global constexpr const bool is_scalar_v = is_scalar<T>::value;
+template <class T>
+__global constexpr const bool is_default_constructible_v = is_default_constructible<T>::value;
+template <class T>
+__global constexpr const bool is_copy_constructible_v = is_copy_constructible<T>::value;
+template <class T>
+__global constexpr const bool is_trivially_default_constructible_v = is_trivially_default_constructible<T>::value;
+
+}  // namespace offered
+}  // namespace __assay

@@ -1,0 +1,21 @@
+// Names of metal/shader/offered.h, which come into namespace metal only where a source wants them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "metal/translate/lexer.h"
+
+namespace assay::metal::translate {
+
+// All of them, sorted.
+[[nodiscard]] std::span<const std::string_view> offered_names();
+
+// A line that brings into namespace metal what `stream` mentions and leaves to us; empty if there is nothing.
+//
+// A name that the source declares itself, outside of all namespaces or in metal, is the source's own: ours beside it would be ambiguous or
+// a redefinition. Declared in another namespace, it hides ours there; ours comes in only if the source says `metal::name`.
+[[nodiscard]] std::string offer_names(const TokenStream& stream);
+
+}  // namespace assay::metal::translate
