@@ -232,6 +232,7 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
     return std::ranges::none_of(library.function_constants(), [&](const auto& declared) { return declared.index == constant.first; });
   });
   add_constants(contract, variant, library, function);
+  function.definitions = library.configuration();
   kernels::KernelEntry entry;
   entry.pipeline = std::move(function);
   // An error from inside a helper may come without a place; the file and the function are known here.

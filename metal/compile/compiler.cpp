@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "metal/compile/process.h"
 #include "metal/compile/temporary_file.h"
@@ -72,6 +74,21 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
 }
 
+// As line markers have it.
+std::string in_quotes(const std::string& path) {
+  std::string text = "\"";
+  for (const char c : path) text += c == '\\' || c == '"' ? std::string("\\") + c : std::string(1, c);
+  return text + "\"";
+}
+
+std::string absolute_name(const std::filesystem::path& file) { return std::filesystem::absolute(file).lexically_normal().string(); }
+
+// Of the messages that tell how a file came to be included, those that name `file`.
+void remove_lines_from(std::string& messages, const std::string& file) {
+  const std::string start = "In file included from " + file + ":";
+  for (std::size_t at = 0; (at = messages.find(start, at)) != std::string::npos;) messages.erase(at, messages.find('\n', at) - at + 1);
+}
+
 }  // namespace
 
 Toolchain find_toolchain() { return {find_clang(), lockstep_pass(), shader_directory()}; }
@@ -79,7 +96,33 @@ Toolchain find_toolchain() { return {find_clang(), lockstep_pass(), shader_direc
 Compiler::Compiler(CompileOptions options)
     : options_(std::move(options)), clang_(find_clang()), cache_(options_.cache_directory), toolchain_(hash_toolchain(clang_)) {}
 
-std::string Compiler::preprocess(const std::filesystem::path& file, const std::string& display_name) const {
+namespace {
+
+// One file that includes all of them: each keeps its name, its lines, its `#pragma once` and the folder that its own includes are relative
+// to.
+std::string including(const std::vector<SourceFile>& files) {
+  std::string text;
+  for (const SourceFile& file : files) {
+    const std::string path = absolute_name(file.path);
+    if (path.find_first_of("\"\n") != std::string::npos)
+      throw CompileError(fmt::format("{}: error: a source of several cannot have a quotation mark or a line break in its path", file.name));
+    text += fmt::format("#include \"{}\"\n", path);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Compiler::preprocess(const std::vector<SourceFile>& files) const {
+  const std::string& display_name = files.front().name;
+  // The one file itself where there is one, as `#pragma once` and line markers of a file that is included differ.
+  std::optional<TemporaryFile> all;
+  if (files.size() > 1) all.emplace(cache_, including(files), ".metal");
+  const std::string main = all ? all->path().string() : files.front().path.string();
+  // Names as the preprocessor has them, longest first: one may begin another.
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const SourceFile& file : files) names.emplace_back(all ? absolute_name(file.path) : file.path.string(), file.name);
+  std::ranges::sort(names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   std::vector<std::string> command = {clang_,
                                       "-E",
                                       "-x",
@@ -94,8 +137,9 @@ std::string Compiler::preprocess(const std::filesystem::path& file, const std::s
                                       "-D__METAL_MACOS__=1",
                                       fmt::format("-D__METAL_VERSION__={}", options_.metal_version)};
   for (const auto& definition : options_.definitions) command.push_back("-D" + definition);
+  for (const auto& definition : options_.configuration) command.push_back("-D" + definition);
   for (const auto& directory : options_.include_directories) command.push_back("-I" + directory.string());
-  command.insert(command.end(), {"-I.", "-isystem", (shader_directory() / "include").string(), file.string()});
+  command.insert(command.end(), {"-isystem", (shader_directory() / "include").string(), main});
   auto result = run_process(command, kPreprocessing);
   if (result.is_cut) {
     throw CompileError(
@@ -106,10 +150,12 @@ std::string Compiler::preprocess(const std::filesystem::path& file, const std::s
                                    result.exit_code - 128, kPreprocessing.processor_seconds, kPreprocessing.memory_bytes));
   }
   if (result.exit_code != 0) {
-    replace_all(result.errors, file.string(), display_name);
+    if (all) remove_lines_from(result.errors, main);
+    for (const auto& [path, name] : names) replace_all(result.errors, path, name);
     throw CompileError(explain_errors(result.errors));
   }
-  replace_all(result.output, fmt::format("\"{}\"", file.string()), fmt::format("\"{}\"", display_name));
+  for (const auto& [path, name] : names) replace_all(result.output, in_quotes(path), in_quotes(name));
+  if (all) replace_all(result.output, in_quotes(main), in_quotes(display_name));
   return result.output;
 }
 
