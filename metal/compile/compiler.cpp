@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "metal/compile/messages.h"
 #include "metal/compile/process.h"
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
@@ -33,8 +34,6 @@ std::string text_of(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
-
-std::filesystem::path shader_directory() { return run_time_file("share/assay/shader", ASSAY_SHADER_DIR); }
 
 std::filesystem::path lockstep_pass() { return run_time_file("lib/assay/assay_lockstep.so", ASSAY_LOCKSTEP_PASS); }
 
@@ -67,11 +66,6 @@ std::string hash_toolchain(const std::string& clang) {
   const auto flags = processors.find("flags");
   if (flags != std::string::npos) hash.add(processors.substr(flags, processors.find('\n', flags) - flags));
   return hash.hex();
-}
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from == to) return;
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
 }
 
 // As line markers have it.
@@ -231,101 +225,6 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
                                      result.exit_code - 128, result.errors));
     if (result.exit_code != 0) throw CompileError(explain_errors(result.errors));
   });
-}
-
-namespace {
-
-struct Message {
-  std::string file;
-  std::string line;
-  std::string severity;  // "error", "note", ...
-  std::string text;
-};
-
-// `<file>:<line>: <severity>: <text>`
-std::optional<Message> parse_message(std::string_view line) {
-  for (const std::string_view severity : {": error: ", ": fatal error: ", ": note: ", ": warning: "}) {
-    const auto at = line.find(severity);
-    if (at == std::string_view::npos) continue;
-    const auto place = line.substr(0, at);
-    const auto colon = place.rfind(':');
-    if (colon == std::string_view::npos) continue;
-    const auto number = place.substr(colon + 1);
-    if (number.empty() || number.find_first_not_of("0123456789") != std::string_view::npos) continue;
-    return Message{std::string(place.substr(0, colon)), std::string(number), std::string(severity.substr(2, severity.size() - 4)),
-                   std::string(line.substr(at + severity.size()))};
-  }
-  return std::nullopt;
-}
-
-std::string in_metal_words(std::string text) {
-  const std::pair<std::string_view, std::string_view> words[] = {{"__attribute__((opencl_global_device)) ", "device "},
-                                                                 {"__global_device ", "device "},
-                                                                 {"const __global ", "constant "},
-                                                                 {"__global const ", "constant "},
-                                                                 {"__global ", "constant "},
-                                                                 {"__local ", "threadgroup "},
-                                                                 {"*__private", "*"},
-                                                                 {"&__private", "&"},
-                                                                 {"__private ", "thread "},
-                                                                 {"__constant ", "constant "},
-                                                                 {"C++ for OpenCL", "Metal"},
-                                                                 {"OpenCL", "Metal"},
-                                                                 {"__generic ", ""},
-                                                                 {"assay_name_", ""},
-                                                                 {"__bf16", "bfloat"},
-                                                                 {"__assay::", ""}};
-  for (const auto& [from, to] : words) {
-    replace_all(text, from, to);
-  }
-  return text;
-}
-
-bool is_ours(const std::string& file) { return file.starts_with(shader_directory().string()); }
-
-std::string source_line(const Message& message) {
-  std::ifstream stream(message.file);
-  std::string line;
-  for (long number = std::strtol(message.line.c_str(), nullptr, 10); number > 0 && std::getline(stream, line); --number) {
-    if (number == 1) return fmt::format("{:>6} | {}\n", message.line, line);
-  }
-  return {};
-}
-
-}  // namespace
-
-std::string explain_errors(std::string_view messages) {
-  std::vector<Message> all;
-  std::string rest;
-  for (std::size_t start = 0; start < messages.size();) {
-    const auto end = std::min(messages.find('\n', start), messages.size());
-    const auto line = messages.substr(start, end - start);
-    if (auto message = parse_message(line)) {
-      all.push_back(std::move(*message));
-    } else if (line.find("generated.") == std::string_view::npos) {
-      rest += std::string(line) + "\n";
-    }
-    start = end + 1;
-  }
-  std::string result;
-  for (std::size_t index = 0; index < all.size(); ++index) {
-    Message message = all[index];
-    const bool is_error = message.severity.ends_with("error");
-    if (is_error && is_ours(message.file)) {
-      for (std::size_t note = index + 1; note < all.size() && all[note].severity == "note"; ++note) {
-        if (is_ours(all[note].file)) continue;
-        message.file = all[note].file;
-        message.line = all[note].line;
-        break;
-      }
-    }
-    if (!is_error && is_ours(message.file)) continue;
-    result +=
-        fmt::format("{}:{}: {}: {}\n{}", message.file, message.line, message.severity, in_metal_words(message.text), source_line(message));
-  }
-  if (result.empty()) result = rest;
-  while (result.ends_with('\n')) result.pop_back();
-  return result;
 }
 
 }  // namespace assay::metal::compile

@@ -52,8 +52,4 @@ class Compiler {
   std::string toolchain_;
 };
 
-// Clang's messages in the user's terms: Metal's words for address spaces, the user's line first where the error lies in one of
-// our headers, and the source line quoted.
-[[nodiscard]] std::string explain_errors(std::string_view messages);
-
 }  // namespace assay::metal::compile
