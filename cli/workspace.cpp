@@ -17,8 +17,11 @@
 #include "harness/cases/case.h"
 #include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
+#include "harness/run/family_fit.h"
 #include "harness/run/file_contents.h"
+#include "harness/run/libraries.h"
 #include "harness/run/lone_limits.h"
+#include "metal/errors.h"
 
 namespace assay::cli {
 namespace {
@@ -103,13 +106,23 @@ void take_lone_options(kernels::Variant& user, const Options& options) {
   }
 }
 
-// What the host of a kernel has it compiled with, as far as the command line says it.
-kernels::CompileSettings compile_settings(const Options& options) {
-  kernels::CompileSettings settings;
-  for (const std::string& folder : options.includes) settings.include_directories.push_back(kernels::parse_include_directory(folder));
-  for (const std::string& definition : options.defines) settings.definitions.push_back(kernels::parse_definition(definition));
-  if (!options.metal_version.empty()) settings.metal_version = kernels::parse_metal_version(options.metal_version);
-  return settings;
+// A lone file of which nobody says what it implements is told what it looks like.
+kernels::Variant user_kernel(const Options& options, const std::string& family, const kernels::CompileSettings& settings) {
+  try {
+    return kernels::variant_from_path(options.kernel, family);
+  } catch (const kernels::FamilyUnknown& unknown) {
+    kernels::Variant lone;
+    lone.name = options.kernel;
+    lone.source = options.kernel;
+    lone.compile = settings;
+    std::string hint;
+    try {
+      hint = harness::families_sentence(*harness::Libraries(false).of(lone, {}), shell_quoted(options.kernel));
+    } catch (const metal::Error& error) {
+      hint = error.what();
+    }
+    throw kernels::VariantError(fmt::format("{}; {}", unknown.what(), hint));
+  }
 }
 
 std::string_view environment(const char* name) {
@@ -130,6 +143,14 @@ harness::Shard shard_of(const Options& options, const std::vector<std::string>& 
 
 }  // namespace
 
+kernels::CompileSettings compile_settings(const Options& options) {
+  kernels::CompileSettings settings;
+  for (const std::string& folder : options.includes) settings.include_directories.push_back(kernels::parse_include_directory(folder));
+  for (const std::string& definition : options.defines) settings.definitions.push_back(kernels::parse_definition(definition));
+  if (!options.metal_version.empty()) settings.metal_version = kernels::parse_metal_version(options.metal_version);
+  return settings;
+}
+
 std::string shell_quoted(const std::string& text) {
   if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%") == std::string::npos) return text;
   std::string result = "'";
@@ -144,7 +165,7 @@ Workspace open_workspace(const Options& options) {
   workspace.catalogue =
       kernels::find_variants(options.variants.empty() ? kernels::default_variants_directory() : std::filesystem::path(options.variants));
   if (!options.kernel.empty()) {
-    kernels::Variant user = kernels::variant_from_path(options.kernel, kernel_family(options, workspace.captured));
+    kernels::Variant user = user_kernel(options, kernel_family(options, workspace.captured), settings);
     take_lone_options(user, options);
     user.compile.lay(settings);
     workspace.user_variant = user.name;

@@ -350,7 +350,7 @@ Variant variant_from_path(const fs::path& path, std::string_view family) {
     }
     std::vector<std::string_view> names;
     for (const FamilyContract& contract : family_contracts()) names.push_back(contract.name);
-    throw VariantError(
+    throw FamilyUnknown(
         fmt::format("'{}' is a lone file: say what it implements with --family ({})", path.string(), fmt::join(names, ", ")));
   }
   Variant variant;

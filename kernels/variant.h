@@ -25,6 +25,12 @@ class VariantError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A lone file, of which nobody says what it implements.
+class FamilyUnknown : public VariantError {
+ public:
+  using VariantError::VariantError;
+};
+
 // The only values of one axis that a variant supports. Axes belong to the harness, which checks the name.
 struct AxisLimit {
   std::string axis;

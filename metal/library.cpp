@@ -25,6 +25,16 @@ bool reads_threadgroup_size(const translate::Kernel& kernel) {
   });
 }
 
+std::vector<ArgumentDeclaration> arguments_of(const translate::Kernel& kernel) {
+  std::vector<ArgumentDeclaration> arguments;
+  for (const translate::Parameter& parameter : kernel.parameters) {
+    if (parameter.role == translate::Role::builtin) continue;
+    const AddressSpace space = parameter.role == translate::Role::threadgroup ? AddressSpace::threadgroup : parameter.space;
+    arguments.push_back({parameter.name, parameter.type, space, parameter.index, !parameter.condition.empty()});
+  }
+  return arguments;
+}
+
 // Line markers name places on this machine, which say nothing of the source.
 std::string digest_of_source(std::string_view preprocessed) {
   compile::Hash hash;
@@ -44,7 +54,7 @@ struct Library::Impl {
       : compiler(options), name(sources.front().name), translation(translated(sources)), configuration(options.configuration) {
     for (const auto& source : sources) files.push_back(source.path);
     for (const auto& kernel : translation.kernels())
-      functions.push_back({kernel.host_name, kernel.file, kernel.line, reads_threadgroup_size(kernel)});
+      functions.push_back({kernel.host_name, kernel.file, kernel.line, reads_threadgroup_size(kernel), arguments_of(kernel)});
     for (const auto& constant : translation.function_constants())
       constants.push_back({constant.name, constant.type, constant.index, constant.line});
   }

@@ -33,12 +33,22 @@ struct FunctionConstantDeclaration {
   std::uint32_t line = 0;
 };
 
+// An argument that the host binds, as it is declared. ArgumentLayout (argument_layout.h) says more, of a compiled function.
+struct ArgumentDeclaration {
+  std::string name;
+  std::string type_name;  // as in the source, in the words of a template
+  AddressSpace space = AddressSpace::device;
+  std::uint32_t index = 0;
+  bool is_conditional = false;  // there only under a condition on function constants
+};
+
 // A kernel function as the host can name it.
 struct FunctionDeclaration {
   std::string name;  // host name
   std::string file;
   std::uint32_t line = 0;
   bool reads_threadgroup_size = false;  // an argument tells it how many threads or simdgroups its threadgroup has
+  std::vector<ArgumentDeclaration> arguments = {};
 };
 
 // A kernel function that the host cannot have, because this implementation does not cover what it is made of.
