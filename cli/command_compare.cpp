@@ -265,6 +265,7 @@ void add_compare(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--family", options->common.family, "What a lone .metal file implements")->type_name("NAME");
   add_lone(*command, options->common);
+  add_compilation(*command, options->common);
   command->add_option("--variants", options->common.variants, "Directory to look for variants in")->type_name("DIR");
   command->add_option("--seed", options->common.seed, "Added to the seeds of the suite's cases")->type_name("N")->check(whole_number());
   add_execution(*command, options->common);

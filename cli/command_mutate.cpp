@@ -71,6 +71,9 @@ std::string command_of(const MutateOptions& options) {
   if (!options.common.variants.empty()) line += fmt::format(" --variants {}", shell_quoted(options.common.variants));
   for (const std::string& limit : options.common.limits) line += fmt::format(" --limit {}", shell_quoted(limit));
   for (const std::string& constant : options.common.constants) line += fmt::format(" --constant {}", shell_quoted(constant));
+  for (const std::string& folder : options.common.includes) line += fmt::format(" --include {}", shell_quoted(folder));
+  for (const std::string& definition : options.common.defines) line += fmt::format(" --define {}", shell_quoted(definition));
+  if (!options.common.metal_version.empty()) line += fmt::format(" --metal-version {}", shell_quoted(options.common.metal_version));
   for (const std::string& field : options.common.fields) line += fmt::format(" --set {}", shell_quoted(field));
   if (options.policies != MutateOptions{}.policies) line += fmt::format(" --policies {}", fmt::join(options.policies, ","));
   if (options.suite != "gate") line += fmt::format(" --suite {}", options.suite);
@@ -188,6 +191,7 @@ void add_mutate(CLI::App& app, Action& action) {
   command->add_option("KERNEL", options->kernel, "A variant's name, a .metal file, or a directory with a variant.toml")->required();
   command->add_option("--family", options->common.family, "What a lone .metal file implements")->type_name("NAME");
   add_lone(*command, options->common);
+  add_compilation(*command, options->common);
   command->add_option("--variants", options->common.variants, "Directory to look for variants in")->type_name("DIR");
   command->add_option("--set", options->common.fields, "Value of a struct field that the family does not know; may be repeated")
       ->type_name("NAME=VALUE")

@@ -13,8 +13,8 @@
 #include "cli/workspace.h"
 #include "harness/cases/family.h"
 #include "harness/cases/suite.h"
+#include "harness/run/libraries.h"
 #include "kernels/contract.h"
-#include "metal/library.h"
 
 namespace assay::cli {
 namespace {
@@ -43,11 +43,11 @@ std::string supported_values(const kernels::Variant& variant, const harness::Axi
 
 // "d256 d512", with those that the source lacks in brackets and below the table why.
 std::string entries_of(const kernels::Variant& variant, std::vector<std::string>& remarks) {
-  const auto library = metal::Library::from_file(variant.source);
+  harness::Libraries libraries(false);
   std::string text;
   for (const kernels::EntryContract& entry : kernels::family_contract(variant.family).entries) {
     const std::string function = variant.function(entry.key);
-    const bool present = library->has_function(function);
+    const bool present = libraries.of(variant, variant.definitions_of(entry.key))->has_function(function);
     text += fmt::format("{}{}", text.empty() ? "" : " ", present ? std::string(entry.key) : fmt::format("[{}]", entry.key));
     if (!present) {
       remarks.push_back(fmt::format("{}: {} has no function '{}' for {}{}", variant.name, variant.source.filename().string(), function,

@@ -53,14 +53,20 @@ class Failures final : public harness::RunListener {
   std::set<std::string> remarks;  // of the policy `checked`: what is no defect
 };
 
-// The words of a line as a shell would split it; only single quotes are special, because only these were written.
+// The words of a line as a shell would split it; only single quotes, and a backslash outside of them, are special, because only these were
+// written.
 std::vector<std::string> split_words(const std::string& line) {
   std::vector<std::string> words;
   std::string word;
   bool quoted = false;
   bool any = false;
+  bool escaped = false;
   for (const char c : line) {
-    if (c == '\'') {
+    if (std::exchange(escaped, false)) {
+      word += c;
+    } else if (c == '\\' && !quoted) {
+      escaped = true;
+    } else if (c == '\'') {
       quoted = !quoted;
       any = true;
     } else if (c == ' ' && !quoted) {
@@ -88,6 +94,9 @@ void take_replay_options(Options& options, const std::string& line) {
     if (words[i] == "--variants" && options.variants.empty()) options.variants = value;
     if (words[i] == "--limit") options.limits.push_back(value);
     if (words[i] == "--constant") options.constants.push_back(value);
+    if (words[i] == "--include") options.includes.push_back(value);
+    if (words[i] == "--define") options.defines.push_back(value);
+    if (words[i] == "--metal-version" && options.metal_version.empty()) options.metal_version = value;
     if (words[i] == "--set") options.fields.push_back(value);
     if (words[i] == "--fixture") options.fixtures.push_back(value);
     if (words[i] == "--policy" && options.policy == Options{}.policy) options.policy = value;

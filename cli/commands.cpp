@@ -7,6 +7,7 @@ void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_triage(CLI::App& app, Action& action);
+void add_compile(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_mutate(CLI::App& app, Action& action);
@@ -26,8 +27,9 @@ void add_doctor(CLI::App& app, Action& action);
 std::span<const AddCommand> all_commands() {
   // In the order of the help.
   static constexpr AddCommand commands[] = {
-      add_gate, add_run,   add_show,    add_explain, add_triage,   add_list,           add_compare, add_mutate,  add_report, add_history,
-      add_diff, add_merge, add_fixture, add_pack,    add_dispatch, add_check_dispatch, add_support, add_quality, add_cost,   add_doctor,
+      add_gate,    add_run,      add_show,           add_explain, add_triage,  add_compile, add_list,
+      add_compare, add_mutate,   add_report,         add_history, add_diff,    add_merge,   add_fixture,
+      add_pack,    add_dispatch, add_check_dispatch, add_support, add_quality, add_cost,    add_doctor,
   };
   return commands;
 }
@@ -44,6 +46,7 @@ const char* help_footer() {
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay run --fixture captured.h5 --kernel mine.metal  inputs captured in your own application
   assay explain tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7  which lines its rounding error is made in
+  assay compile mine.metal                            what a file holds, and which of it compiles
   assay list --cases gate
   assay gate --junit gate.xml --html gate.html        reports that CI systems and people read
   assay report                                        the newest run again, with figures per fixture and axis value

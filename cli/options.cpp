@@ -34,6 +34,7 @@ void add_selection(CLI::App& command, Options& options) {
   command.add_option("--kernel", options.kernel, "A kernel of your own: a .metal file, or a directory with a variant.toml")
       ->type_name("FILE|DIR");
   add_lone(command, options);
+  add_compilation(command, options);
   command.add_option("--variants", options.variants, "Directory to look for variants in, in place of ours (docs/VARIANT.md)")
       ->type_name("DIR");
   command.add_option("--seed", options.seed, "Added to the seeds of the suites' cases")->type_name("N")->check(whole_number());
@@ -58,6 +59,26 @@ void add_lone(CLI::App& command, Options& options) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
+}
+
+void add_compilation(CLI::App& command, Options& options) {
+  command
+      .add_option("-I,--include", options.includes,
+                  "Folder that the kernel's #include may name files of, as its host says with -I; may be repeated")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_option("-D,--define", options.defines, "Macro that the kernel's host defines; may be repeated")
+      ->type_name("NAME[=VALUE]")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      .add_option("--metal-version", options.metal_version,
+                  "Version of the language that the host asks for, as 3.1 or 310: what __METAL_VERSION__ is; default: 3.1")
+      ->type_name("VERSION")
+      ->check(not_empty());
 }
 
 void add_execution(CLI::App& command, Options& options) {

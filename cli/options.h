@@ -28,6 +28,9 @@ struct Options {
   std::vector<std::string> fields;     // --set name=value
   std::vector<std::string> limits;     // --limit axis=value,value
   std::vector<std::string> constants;  // --constant name=value
+  std::vector<std::string> includes;   // --include folder
+  std::vector<std::string> defines;    // --define NAME[=VALUE]
+  std::string metal_version;           // "3.1" or "310"; empty: as the kernel is described, or the default
   std::vector<std::string> fixtures;   // --fixture: files of captured inputs
   std::string schedule;                // a list with commas; empty: each case's own
   std::string policy = "native";
@@ -46,10 +49,12 @@ struct Options {
   double memory = 0;                                          // GiB per case; 0: three quarters of the machine's, shared by the jobs
 };
 
-// Which cases of which variants: --family, --kernel, --limit, --constant, --variants, --seed, --shard.
+// Which cases of which variants: --family, --kernel, --limit, --constant, --variants, --seed, --shard; and add_compilation().
 void add_selection(CLI::App& command, Options& options);
 // What a lone --kernel file cannot say of itself: --limit, --constant.
 void add_lone(CLI::App& command, Options& options);
+// How the kernel's host has it compiled: --include, --define, --metal-version.
+void add_compilation(CLI::App& command, Options& options);
 // How one case is executed, and on what: --fixture, --set, --schedule, --policy, --threads, --fp-contract, --timeout, --memory.
 void add_execution(CLI::App& command, Options& options);
 // How many are, and until when: --jobs, --fail-fast.

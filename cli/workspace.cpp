@@ -17,8 +17,11 @@
 #include "harness/cases/case.h"
 #include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
+#include "harness/run/family_fit.h"
 #include "harness/run/file_contents.h"
+#include "harness/run/libraries.h"
 #include "harness/run/lone_limits.h"
+#include "metal/errors.h"
 
 namespace assay::cli {
 namespace {
@@ -103,6 +106,25 @@ void take_lone_options(kernels::Variant& user, const Options& options) {
   }
 }
 
+// A lone file of which nobody says what it implements is told what it looks like.
+kernels::Variant user_kernel(const Options& options, const std::string& family, const kernels::CompileSettings& settings) {
+  try {
+    return kernels::variant_from_path(options.kernel, family);
+  } catch (const kernels::FamilyUnknown& unknown) {
+    kernels::Variant lone;
+    lone.name = options.kernel;
+    lone.source = options.kernel;
+    lone.compile = settings;
+    std::string hint;
+    try {
+      hint = harness::families_sentence(*harness::Libraries(false).of(lone, {}), shell_quoted(options.kernel));
+    } catch (const metal::Error& error) {
+      hint = error.what();
+    }
+    throw kernels::VariantError(fmt::format("{}; {}", unknown.what(), hint));
+  }
+}
+
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string_view() : value;
@@ -121,6 +143,14 @@ harness::Shard shard_of(const Options& options, const std::vector<std::string>& 
 
 }  // namespace
 
+kernels::CompileSettings compile_settings(const Options& options) {
+  kernels::CompileSettings settings;
+  for (const std::string& folder : options.includes) settings.include_directories.push_back(kernels::parse_include_directory(folder));
+  for (const std::string& definition : options.defines) settings.definitions.push_back(kernels::parse_definition(definition));
+  if (!options.metal_version.empty()) settings.metal_version = kernels::parse_metal_version(options.metal_version);
+  return settings;
+}
+
 std::string shell_quoted(const std::string& text) {
   if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%") == std::string::npos) return text;
   std::string result = "'";
@@ -130,12 +160,14 @@ std::string shell_quoted(const std::string& text) {
 
 Workspace open_workspace(const Options& options) {
   Workspace workspace;
+  const kernels::CompileSettings settings = compile_settings(options);
   workspace.captured = fixture_cases(options);
   workspace.catalogue =
       kernels::find_variants(options.variants.empty() ? kernels::default_variants_directory() : std::filesystem::path(options.variants));
   if (!options.kernel.empty()) {
-    kernels::Variant user = kernels::variant_from_path(options.kernel, kernel_family(options, workspace.captured));
+    kernels::Variant user = user_kernel(options, kernel_family(options, workspace.captured), settings);
     take_lone_options(user, options);
+    user.compile.lay(settings);
     workspace.user_variant = user.name;
     const auto same_name = std::ranges::find(workspace.catalogue, user.name, &kernels::Variant::name);
     if (same_name != workspace.catalogue.end()) {
@@ -146,7 +178,10 @@ Workspace open_workspace(const Options& options) {
       workspace.catalogue.erase(same_name);
     }
     workspace.catalogue.insert(workspace.catalogue.begin(), std::move(user));
-  } else if (!options.limits.empty() || !options.constants.empty()) {
+    return workspace;
+  }
+  for (kernels::Variant& variant : workspace.catalogue) variant.compile.lay(settings);
+  if (!options.limits.empty() || !options.constants.empty()) {
     const bool is_limit = !options.limits.empty();
     throw std::invalid_argument(fmt::format("--{} {} is about a lone .metal file, and there is none", is_limit ? "limit" : "constant",
                                             (is_limit ? options.limits : options.constants).front()));
@@ -246,6 +281,9 @@ std::string replay_options(const Options& options) {
   if (!options.kernel.empty() && !options.family.empty()) add(fmt::format("--family {}", options.family));
   for (const std::string& limit : options.limits) add(fmt::format("--limit {}", shell_quoted(limit)));
   for (const std::string& constant : options.constants) add(fmt::format("--constant {}", shell_quoted(constant)));
+  for (const std::string& folder : options.includes) add(fmt::format("--include {}", shell_quoted(folder)));
+  for (const std::string& definition : options.defines) add(fmt::format("--define {}", shell_quoted(definition)));
+  if (!options.metal_version.empty()) add(fmt::format("--metal-version {}", shell_quoted(options.metal_version)));
   if (!options.variants.empty()) add(fmt::format("--variants {}", shell_quoted(options.variants)));
   for (const std::string& file : options.fixtures) add(fmt::format("--fixture {}", shell_quoted(file)));
   for (const std::string& field : options.fields) add(fmt::format("--set {}", shell_quoted(field)));

@@ -24,6 +24,9 @@ struct Workspace {
 // The variants found in --variants (or the default place), joined by --kernel.
 [[nodiscard]] Workspace open_workspace(const Options& options);
 
+// What the options say of how a kernel's host compiles it.
+[[nodiscard]] kernels::CompileSettings compile_settings(const Options& options);
+
 // Adds to the limits of a lone --kernel file those that trying it finds, each with a note. Compiles it.
 void find_limits(Workspace& workspace, const Options& options);
 

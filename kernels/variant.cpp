@@ -13,8 +13,8 @@
 #include <sstream>
 #include <system_error>
 
-#include "kernels/toml_text.h"
-
+#include "kernels/compile_toml.h"
+#include "kernels/toml_reader.h"
 #include "metal/run_time_file.h"
 
 namespace assay::kernels {
@@ -29,16 +29,17 @@ bool is_name(std::string_view text) {
 }
 
 // Reads one description; every complaint starts with `file:line:`.
-class Reader {
+class Reader : private TomlReader {
  public:
-  Reader(std::string name, const fs::path& file) : file_(file) { variant_.name = std::move(name); }
+  Reader(std::string name, const fs::path& file) : TomlReader(file) { variant_.name = std::move(name); }
 
   Variant read(std::string_view text) {
-    const toml::table root = parse_toml(text, file_);
+    const toml::table root = parse_toml(text, file());
     accept_keys(root, "at the top level",
-                {"family", "source", "about", "claims", "superseded_by", "offset_bits", "entry", "limits", "fields", "constants", "bind",
-                 "accuracy", "known_finding"});
+                {"family", "source", "about", "claims", "superseded_by", "offset_bits", "compile", "entry", "limits", "fields", "constants",
+                 "bind", "accuracy", "known_finding"});
     read_top(root);
+    if (const toml::table* table = subtable(root, "compile")) variant_.compile = read_compile_settings(*this, *table);
     if (const toml::table* table = subtable(root, "entry")) read_entry(*table);
     if (const toml::table* table = subtable(root, "limits")) read_limits(*table);
     if (const toml::table* table = subtable(root, "fields")) read_fields(*table);
@@ -50,74 +51,8 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(std::uint32_t line, const std::string& message) const {
-    throw VariantError(fmt::format("{}:{}: {}", file_.string(), line, message));
-  }
-  [[noreturn]] void fail(const toml::node& node, const std::string& message) const { fail(node.source().begin.line, message); }
-
-  static std::string_view type_name(const toml::node& node) {
-    switch (node.type()) {
-      case toml::node_type::table:
-        return "a table";
-      case toml::node_type::array:
-        return "an array";
-      case toml::node_type::string:
-        return "a string";
-      case toml::node_type::integer:
-        return "an integer";
-      case toml::node_type::floating_point:
-        return "a floating-point number";
-      case toml::node_type::boolean:
-        return "a boolean";
-      default:
-        return "a date or time";
-    }
-  }
-
-  void accept_keys(const toml::table& table, std::string_view where, const std::vector<std::string_view>& keys) const {
-    for (const auto& [key, value] : table) {
-      if (std::ranges::find(keys, key.str()) == keys.end()) {
-        fail(key.source().begin.line, fmt::format("unknown key '{}' {}; accepted: {}", key.str(), where, fmt::join(keys, ", ")));
-      }
-    }
-  }
-
-  const toml::table* subtable(const toml::table& root, std::string_view key) const {
-    const toml::node* node = root.get(key);
-    if (node == nullptr) return nullptr;
-    if (!node->is_table()) fail(*node, fmt::format("'{}' must be a table, [{}], but is {}", key, key, type_name(*node)));
-    return node->as_table();
-  }
-
-  std::string string_of(const toml::node& node, std::string_view what) const {
-    const auto value = node.value_exact<std::string>();
-    if (!value) fail(node, fmt::format("{} must be a string, but is {}", what, type_name(node)));
-    if (value->empty()) fail(node, fmt::format("{} is empty", what));
-    return *value;
-  }
-
-  std::int64_t integer_of(const toml::node& node, std::string_view what) const {
-    const auto value = node.value_exact<std::int64_t>();
-    if (!value) fail(node, fmt::format("{} must be an integer, but is {}", what, type_name(node)));
-    return *value;
-  }
-
-  std::vector<std::string> strings_of(const toml::node& node, std::string_view what) const {
-    const toml::array* array = node.as_array();
-    if (array == nullptr) fail(node, fmt::format("{} must be an array of strings, but is {}", what, type_name(node)));
-    std::vector<std::string> values;
-    for (const toml::node& element : *array) values.push_back(string_of(element, fmt::format("an element of {}", what)));
-    return values;
-  }
-
-  std::string required_string(const toml::table& table, std::string_view key, std::string_view where, std::uint32_t line) const {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) fail(line, fmt::format("'{}' is missing {}", key, where));
-    return string_of(*node, fmt::format("'{}'", key));
-  }
-
   void read_top(const toml::table& root) {
-    variant_.description = file_;
+    variant_.description = file();
     variant_.family = required_string(root, "family", "at the top level", 1);
     contract_ = find_family_contract(variant_.family);
     if (contract_ == nullptr) {
@@ -125,7 +60,7 @@ class Reader {
       for (const FamilyContract& family : family_contracts()) names.push_back(family.name);
       fail(*root.get("family"), fmt::format("unknown family '{}'; accepted: {}", variant_.family, fmt::join(names, ", ")));
     }
-    variant_.source = file_.parent_path() / required_string(root, "source", "at the top level", 1);
+    read_source(root);
     if (const toml::node* node = root.get("about")) variant_.about = string_of(*node, "'about'");
     if (const toml::node* node = root.get("claims")) read_claims(*node);
     if (const toml::node* node = root.get("superseded_by")) {
@@ -138,6 +73,19 @@ class Reader {
       if (bits != 32 && bits != 64) fail(*node, fmt::format("'offset_bits' is {}; accepted: 32, 64", bits));
       variant_.offset_bits = static_cast<std::uint32_t>(bits);
     }
+  }
+
+  void read_source(const toml::table& root) {
+    const toml::node* node = root.get("source");
+    std::vector<std::string> names;
+    if (node != nullptr && node->is_array()) {
+      names = strings_of(*node, "'source'");
+      if (names.empty()) fail(*node, "'source' is empty");
+    } else {
+      names.push_back(required_string(root, "source", "at the top level", 1));
+    }
+    variant_.source = file().parent_path() / names.front();
+    for (std::size_t i = 1; i < names.size(); ++i) variant_.further_sources.push_back(file().parent_path() / names[i]);
   }
 
   void read_claims(const toml::node& node) {
@@ -179,7 +127,18 @@ class Reader {
     std::vector<std::string_view> keys;
     for (const EntryContract& entry : contract_->entries) keys.push_back(entry.key);
     accept_keys(table, fmt::format("in [entry] of family {}", contract_->name), keys);
-    for (const auto& [key, value] : table) variant_.entry.emplace(key.str(), string_of(value, fmt::format("[entry] {}", key.str())));
+    for (const auto& [key, value] : table) {
+      const std::string what = fmt::format("[entry] {}", key.str());
+      const toml::table* pipeline = value.as_table();
+      if (pipeline == nullptr) {
+        variant_.entry.emplace(key.str(), string_of(value, what));
+        continue;
+      }
+      accept_keys(*pipeline, fmt::format("in {}", what), {"function", "define"});
+      if (const toml::node* node = pipeline->get("function")) variant_.entry.emplace(key.str(), string_of(*node, what + ".function"));
+      if (const toml::node* node = pipeline->get("define"))
+        variant_.entry_definitions.emplace(key.str(), read_definitions(*this, *node, what + ".define"));
+    }
   }
 
   void read_limits(const toml::table& table) {
@@ -280,7 +239,6 @@ class Reader {
     }
   }
 
-  fs::path file_;
   Variant variant_;
   const FamilyContract* contract_ = nullptr;
 };
@@ -323,14 +281,29 @@ std::string Variant::function(std::string_view entry_key) const {
   return std::string(contract->function);
 }
 
+std::vector<fs::path> Variant::translation_unit() const {
+  std::vector<fs::path> files = {source};
+  files.insert(files.end(), further_sources.begin(), further_sources.end());
+  return files;
+}
+
+std::vector<std::string> Variant::definitions_of(std::string_view entry_key) const {
+  const auto own = entry_definitions.find(entry_key);
+  return own == entry_definitions.end() ? std::vector<std::string>() : own->second;
+}
+
 Variant parse_variant(std::string_view text, std::string name, const fs::path& file) { return Reader(std::move(name), file).read(text); }
 
 Variant read_variant(const fs::path& file) {
   const std::string text = text_of(file);
   const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
   Variant variant = parse_variant(text, checked_name(folder.filename().string(), file), file);
-  if (!fs::is_regular_file(variant.source)) {
-    throw VariantError(fmt::format("{}: source '{}' is not a file", file.string(), variant.source.string()));
+  for (const fs::path& source : variant.translation_unit()) {
+    if (!fs::is_regular_file(source)) throw VariantError(fmt::format("{}: source '{}' is not a file", file.string(), source.string()));
+  }
+  for (const fs::path& directory : variant.compile.include_directories) {
+    if (!fs::is_directory(directory))
+      throw VariantError(fmt::format("{}: [compile] include: '{}' is no folder", file.string(), directory.string()));
   }
   if (variant.superseded_by) check_successor(variant, folder);
   return variant;
@@ -372,11 +345,12 @@ Variant variant_from_path(const fs::path& path, std::string_view family) {
   if (family.empty()) {
     if (const fs::path beside = file.parent_path() / "variant.toml"; fs::is_regular_file(beside)) {
       Variant variant = read_variant(beside);
-      if (fs::equivalent(variant.source, file)) return variant;
+      const std::vector<fs::path> sources = variant.translation_unit();
+      if (std::ranges::any_of(sources, [&](const fs::path& source) { return fs::equivalent(source, file); })) return variant;
     }
     std::vector<std::string_view> names;
     for (const FamilyContract& contract : family_contracts()) names.push_back(contract.name);
-    throw VariantError(
+    throw FamilyUnknown(
         fmt::format("'{}' is a lone file: say what it implements with --family ({})", path.string(), fmt::join(names, ", ")));
   }
   Variant variant;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/compile_settings.h"
 #include "kernels/contract.h"
 #include "metal/argument_layout.h"
 
@@ -22,6 +23,12 @@ namespace assay::kernels {
 class VariantError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+// A lone file, of which nobody says what it implements.
+class FamilyUnknown : public VariantError {
+ public:
+  using VariantError::VariantError;
 };
 
 // The only values of one axis that a variant supports. Axes belong to the harness, which checks the name.
@@ -69,12 +76,15 @@ struct Variant {
   std::string name;                   // the folder's name, or the stem of a lone .metal file
   std::filesystem::path description;  // the variant.toml; empty for a lone file
   std::string family;
-  std::filesystem::path source;
+  std::filesystem::path source;                        // the first file, if there are several
+  std::vector<std::filesystem::path> further_sources;  // the same translation unit goes on with them
+  CompileSettings compile;
   std::string about;
   std::vector<Claim> claims;
   std::optional<Successor> superseded_by;
   std::uint32_t offset_bits = 32;
-  std::map<std::string, std::string, std::less<>> entry;  // entry key -> function
+  std::map<std::string, std::string, std::less<>> entry;                           // entry key -> function
+  std::map<std::string, std::vector<std::string>, std::less<>> entry_definitions;  // entry key -> macros of its pipelines alone
   std::vector<AxisLimit> limits;
   FieldValues fields;
   std::map<std::string, std::uint32_t, std::less<>> field_lines;  // where [fields] says them; none of --set
@@ -85,6 +95,10 @@ struct Variant {
 
   // Function of an entry key, as [entry] or the family has it.
   [[nodiscard]] std::string function(std::string_view entry_key) const;
+  // `source` and those behind it.
+  [[nodiscard]] std::vector<std::filesystem::path> translation_unit() const;
+  // What [entry] defines for the pipelines of an entry, besides `compile`.
+  [[nodiscard]] std::vector<std::string> definitions_of(std::string_view entry_key) const;
 };
 
 // Reads the text of a variant.toml. `file` stands in messages and is what `source` is relative to. Throws VariantError.

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "metal/buffer.h"
 
@@ -28,10 +29,12 @@ struct Size3 {
 // The value of one `[[function_constant(n)]]`; converted to the constant's declared type when the pipeline is made.
 using FunctionConstant = std::variant<bool, std::int64_t, double>;
 
-// What `newComputePipelineState` needs: a function's host name and the constants that specialise it, by index.
+// What `newComputePipelineState` needs: a function's host name and the constants that specialise it, by index; and of which library it is
+// where a host builds several from one source, each with other preprocessor macros.
 struct PipelineDescriptor {
   std::string function;
   std::map<std::uint32_t, FunctionConstant> constants;
+  std::vector<std::string> definitions = {};  // the library's CompileOptions::configuration
 
   friend bool operator==(const PipelineDescriptor&, const PipelineDescriptor&) = default;
   friend auto operator<=>(const PipelineDescriptor&, const PipelineDescriptor&) = default;

@@ -26,6 +26,16 @@ bool reads_threadgroup_size(const translate::Kernel& kernel) {
   });
 }
 
+std::vector<ArgumentDeclaration> arguments_of(const translate::Kernel& kernel) {
+  std::vector<ArgumentDeclaration> arguments;
+  for (const translate::Parameter& parameter : kernel.parameters) {
+    if (parameter.role == translate::Role::builtin) continue;
+    const AddressSpace space = parameter.role == translate::Role::threadgroup ? AddressSpace::threadgroup : parameter.space;
+    arguments.push_back({parameter.name, parameter.type, space, parameter.index, !parameter.condition.empty()});
+  }
+  return arguments;
+}
+
 // Line markers name places on this machine, which say nothing of the source.
 std::string digest_of_source(std::string_view preprocessed) {
   compile::Hash hash;
@@ -41,10 +51,11 @@ std::string digest_of_source(std::string_view preprocessed) {
 }  // namespace
 
 struct Library::Impl {
-  Impl(const CompileOptions& options, const std::filesystem::path& file, std::string display_name)
-      : compiler(options), name(std::move(display_name)), translation(translated(file)) {
+  Impl(const CompileOptions& options, std::vector<compile::SourceFile> sources)
+      : compiler(options), name(sources.front().name), translation(translated(sources)), configuration(options.configuration) {
+    for (const auto& source : sources) files.push_back(source.path);
     for (const auto& kernel : translation.kernels())
-      functions.push_back({kernel.host_name, kernel.file, kernel.line, reads_threadgroup_size(kernel)});
+      functions.push_back({kernel.host_name, kernel.file, kernel.line, reads_threadgroup_size(kernel), arguments_of(kernel)});
     for (const auto& constant : translation.function_constants())
       constants.push_back({constant.name, constant.type, constant.index, constant.line});
     for (const auto& refusal : translation.refusals()) {
@@ -53,13 +64,18 @@ struct Library::Impl {
     for (const auto& note : translation.notes()) notes.push_back({note.file, note.line, note.text});
   }
 
-  translate::Translation translated(const std::filesystem::path& file) {
-    const std::string preprocessed = compiler.preprocess(file, name);
+  translate::Translation translated(const std::vector<compile::SourceFile>& sources) {
+    const std::string preprocessed = compiler.preprocess(sources);
     source_digest = digest_of_source(preprocessed);
     return translate::Translation::of(preprocessed, name);
   }
 
   std::shared_ptr<const Pipeline> compile(const PipelineDescriptor& descriptor, Instrumentation instrumentation) const {
+    if (descriptor.definitions != configuration) {
+      const auto list = [](const auto& words) { return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")); };
+      throw PipelineError(fmt::format("'{}' with the definitions {} was asked of {}, which was built with {}", descriptor.function,
+                                      list(descriptor.definitions), name, list(configuration)));
+    }
     const auto* kernel = translation.find(descriptor.function);
     if (kernel == nullptr) {
       for (const auto& function : refused) {
@@ -176,6 +192,8 @@ struct Library::Impl {
   std::vector<FunctionConstantDeclaration> constants;
   std::vector<RefusedFunction> refused;
   std::vector<SourceNote> notes;
+  std::vector<std::string> configuration;
+  std::vector<std::filesystem::path> files;
 
   // One slot per descriptor, so that two threads compile different pipelines at once but neither compiles one twice.
   struct Slot {
@@ -190,15 +208,34 @@ Library::Library(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Library::~Library() = default;
 
 std::shared_ptr<Library> Library::from_file(const std::filesystem::path& file, const CompileOptions& options) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) throw CompileError(fmt::format("{}: error: no such file", file.string()));
-  return std::shared_ptr<Library>(new Library(std::make_unique<Impl>(options, file, file.string())));
+  return from_files(std::span(&file, 1), options);
 }
 
-std::shared_ptr<Library> Library::from_source(std::string_view source, std::string name, const CompileOptions& options) {
+namespace {
+
+std::vector<compile::SourceFile> existing(std::span<const std::filesystem::path> files) {
+  std::vector<compile::SourceFile> sources;
+  for (const auto& file : files) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) throw CompileError(fmt::format("{}: error: no such file", file.string()));
+    sources.push_back({file, file.string()});
+  }
+  return sources;
+}
+
+}  // namespace
+
+std::shared_ptr<Library> Library::from_files(std::span<const std::filesystem::path> files, const CompileOptions& options) {
+  if (files.empty()) throw CompileError("a library needs a file");
+  return std::shared_ptr<Library>(new Library(std::make_unique<Impl>(options, existing(files))));
+}
+
+std::shared_ptr<Library> Library::from_source(std::string_view source, std::string name, const CompileOptions& options,
+                                              std::span<const std::filesystem::path> further) {
   const compile::TemporaryFile file(compile::Cache(options.cache_directory), source, ".metal");
-  auto impl = std::make_unique<Impl>(options, file.path(), name);
-  return std::shared_ptr<Library>(new Library(std::move(impl)));
+  std::vector<compile::SourceFile> sources = existing(further);
+  sources.insert(sources.begin(), {file.path(), std::move(name)});
+  return std::shared_ptr<Library>(new Library(std::make_unique<Impl>(options, std::move(sources))));
 }
 
 const std::string& Library::name() const { return impl_->name; }
@@ -206,6 +243,11 @@ const std::vector<FunctionDeclaration>& Library::functions() const { return impl
 const std::vector<FunctionConstantDeclaration>& Library::function_constants() const { return impl_->constants; }
 const std::vector<RefusedFunction>& Library::refused() const { return impl_->refused; }
 const std::vector<SourceNote>& Library::notes() const { return impl_->notes; }
+const std::vector<std::filesystem::path>& Library::files() const { return impl_->files; }
+const std::vector<std::string>& Library::configuration() const { return impl_->configuration; }
+bool Library::offers(const PipelineDescriptor& descriptor) const {
+  return descriptor.definitions == impl_->configuration && has_function(descriptor.function);
+}
 bool Library::has_function(std::string_view function) const { return impl_->translation.find(function) != nullptr; }
 const std::string& Library::toolchain() const { return impl_->compiler.toolchain(); }
 const std::string& Library::source_digest() const { return impl_->source_digest; }

@@ -379,7 +379,7 @@ Simulator::~Simulator() = default;
 
 void Simulator::set_pipeline(const PipelineDescriptor& descriptor) {
   for (const auto& library : impl_->libraries) {
-    if (library->has_function(descriptor.function)) {
+    if (library->offers(descriptor)) {
       impl_->pipeline = library->pipeline(descriptor, instrumentation_of(impl_->options));
       return;
     }

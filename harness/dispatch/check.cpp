@@ -16,8 +16,8 @@
 namespace assay::harness {
 namespace {
 
-const metal::Library* library_of(const PreparedVariant& prepared, const std::string& function) {
-  const auto found = std::ranges::find_if(prepared.libraries, [&](const auto& library) { return library->has_function(function); });
+const metal::Library* library_of(const PreparedVariant& prepared, const metal::PipelineDescriptor& function) {
+  const auto found = std::ranges::find_if(prepared.libraries, [&](const auto& library) { return library->offers(function); });
   return found == prepared.libraries.end() ? nullptr : found->get();
 }
 
@@ -86,7 +86,8 @@ class Check {
   }
 
   void require_function(const TraceDispatch& dispatch) const {
-    if (library_of(prepared_, dispatch.function) != nullptr) return;
+    const auto has_it = [&](const auto& library) { return library->has_function(dispatch.function); };
+    if (std::ranges::any_of(prepared_.libraries, has_it)) return;
     std::vector<std::string> known;
     for (const auto& library : prepared_.libraries) {
       for (const metal::FunctionDeclaration& function : library->functions()) known.push_back(function.name);
@@ -140,13 +141,13 @@ class Check {
 
   // A constant that is not set may have a default that is the contract's value: then the same code comes of it.
   void compare_defaults(const TraceDispatch& contract, const TraceDispatch& trace) {
-    metal::PipelineDescriptor whole{contract.function, {}};
+    metal::PipelineDescriptor whole{contract.function, {}, contract.definitions};
     for (const auto& [index, constant] : contract.constants) whole.constants.emplace(index, constant.value);
     for (const auto& [index, wanted] : contract.constants) {
       if (trace.constants.contains(index)) continue;
       metal::PipelineDescriptor without = whole;
       without.constants.erase(index);
-      const metal::Library& library = *library_of(prepared_, contract.function);
+      const metal::Library& library = *library_of(prepared_, whole);
       std::string why;
       try {
         if (library.pipeline(without)->code_digest() == library.pipeline(whole)->code_digest()) {

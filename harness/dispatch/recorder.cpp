@@ -24,9 +24,9 @@ const metal::ArgumentLayout& layout_of(const PreparedVariant& prepared, const me
 }
 
 // As the kernel's source declares the constant.
-std::string type_of_constant(const PreparedVariant& prepared, const std::string& function, std::uint32_t index) {
+std::string type_of_constant(const PreparedVariant& prepared, const metal::PipelineDescriptor& pipeline, std::uint32_t index) {
   for (const auto& library : prepared.libraries) {
-    if (!library->has_function(function)) continue;
+    if (!library->offers(pipeline)) continue;
     for (const metal::FunctionConstantDeclaration& constant : library->function_constants()) {
       if (constant.index == index) return constant.type_name;
     }
@@ -68,8 +68,9 @@ void LaunchRecorder::add(metal::Size3 grid, metal::Size3 threads_per_threadgroup
   dispatch.layout = layout_;
   TraceDispatch& trace = dispatch.trace;
   trace.function = pipeline_.function;
+  trace.definitions = pipeline_.definitions;
   for (const auto& [index, value] : pipeline_.constants)
-    trace.constants.emplace(index, TraceConstant{value, type_of_constant(prepared_, pipeline_.function, index)});
+    trace.constants.emplace(index, TraceConstant{value, type_of_constant(prepared_, pipeline_, index)});
   std::map<std::uint32_t, metal::BufferView> views;
   for (const metal::BoundArgument& argument : layout_.arguments) {
     if (argument.space == metal::AddressSpace::threadgroup) {

@@ -34,7 +34,7 @@ class Replay {
 
   void dispatch(const TraceDispatch& trace, std::size_t number) {
     if (trace.after_barrier) simulator_.memory_barrier();
-    metal::PipelineDescriptor pipeline{trace.function, {}};
+    metal::PipelineDescriptor pipeline{trace.function, {}, definitions_of(trace.function)};
     for (const auto& [index, constant] : trace.constants) pipeline.constants.emplace(index, constant.value);
     simulator_.set_pipeline(pipeline);
     for (const metal::BoundArgument& argument : layout_of(pipeline).arguments) bind(trace, number, argument);
@@ -44,9 +44,18 @@ class Replay {
 
  private:
   [[nodiscard]] const metal::ArgumentLayout& layout_of(const metal::PipelineDescriptor& pipeline) const {
-    const auto library =
-        std::ranges::find_if(prepared_.libraries, [&](const auto& candidate) { return candidate->has_function(pipeline.function); });
+    const auto library = std::ranges::find_if(prepared_.libraries, [&](const auto& candidate) { return candidate->offers(pipeline); });
     return (*library)->pipeline(pipeline)->layout();
+  }
+
+  // Which library a function is from, a trace does not say: it is the contract's, if that has the function at all.
+  [[nodiscard]] std::vector<std::string> definitions_of(const std::string& function) const {
+    for (const ContractDispatch& dispatch : own_.dispatches()) {
+      if (dispatch.trace.function == function) return dispatch.trace.definitions;
+    }
+    const auto library =
+        std::ranges::find_if(prepared_.libraries, [&](const auto& candidate) { return candidate->has_function(function); });
+    return library == prepared_.libraries.end() ? std::vector<std::string>() : (*library)->configuration();
   }
 
   void bind(const TraceDispatch& trace, std::size_t number, const metal::BoundArgument& argument) {

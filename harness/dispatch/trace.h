@@ -61,6 +61,7 @@ struct TraceConstant {
 struct TraceDispatch {
   std::string place;  // where it stands in the file: "commands[2]"; empty in the contract's trace
   std::string function;
+  std::vector<std::string> definitions;                       // in the contract's trace, of the library that the function is from
   std::map<std::uint32_t, TraceConstant> constants;           // by index
   std::map<std::uint32_t, TraceBinding> bindings;             // by buffer index; what is bound when the dispatch is encoded
   std::map<std::uint32_t, std::uint64_t> threadgroup_memory;  // bytes by index

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "harness/cases/suite.h"
+#include "harness/run/libraries.h"
 #include "harness/run/runner.h"
 #include "harness/run/workbench.h"
 #include "metal/compile/cache.h"
@@ -96,7 +97,7 @@ void compile_ahead(const Workbench& workbench, metal::Policy policy) {
   if (policy == metal::Policy::native) return;
   const auto compile = [policy](const PreparedVariant& prepared, const metal::PipelineDescriptor& function) {
     for (const auto& library : prepared.libraries) {
-      if (!library->has_function(function.function)) continue;
+      if (!library->offers(function)) continue;
       try {
         static_cast<void>(library->pipeline(function, instrumentation_of(policy)));
       } catch (const metal::EnvironmentError&) {
@@ -154,11 +155,26 @@ void link_neighbours(const fs::path& folder, const fs::path& source) {
 }
 
 // The same name for every text, so that equal code is equal to the last byte.
-std::shared_ptr<metal::Library> library_of(const std::string& text, const kernels::Variant& variant) {
-  metal::CompileOptions options;
-  options.include_directories = {variant.source.parent_path()};
-  return metal::Library::from_source(text, std::string(kSourceName), options);
-}
+class TextLibraries {
+ public:
+  TextLibraries(const std::string& text, const kernels::Variant& variant) : text_(text), variant_(variant) {}
+
+  // The one that a function is from.
+  const metal::Library& of(const metal::PipelineDescriptor& function) {
+    auto& library = libraries_[function.definitions];
+    if (library == nullptr) {
+      metal::CompileOptions options = compile_options(variant_, function.definitions);
+      options.include_directories.insert(options.include_directories.begin(), fs::absolute(variant_.source).parent_path());
+      library = metal::Library::from_source(text_, std::string(kSourceName), options, variant_.further_sources);
+    }
+    return *library;
+  }
+
+ private:
+  const std::string& text_;
+  const kernels::Variant& variant_;
+  std::map<std::vector<std::string>, std::shared_ptr<metal::Library>> libraries_;
+};
 
 }  // namespace
 
@@ -168,7 +184,8 @@ Trial::Trial(TrialSubject subject) : subject_(std::move(subject)) {
   if (subject_.cases.empty()) throw std::invalid_argument(fmt::format("no case to judge mutants of {} by", subject_.variant));
   if (subject_.policies.empty()) throw std::invalid_argument(fmt::format("no policy to judge mutants of {} under", subject_.variant));
   original_ = read_text(found->source);
-  has_includes_ = original_.find("#include \"") != std::string::npos;
+  has_includes_ =
+      original_.find("#include \"") != std::string::npos || !found->compile.include_directories.empty() || !found->further_sources.empty();
   const std::set<std::string> short_cases = names_of_short_cases(*found);
   for (const metal::Policy policy : subject_.policies) {
     stages_[policy] = make_stages(policy == metal::Policy::native ? subject_.cases : short_ones(subject_.cases, short_cases), short_cases);
@@ -178,11 +195,12 @@ Trial::Trial(TrialSubject subject) : subject_(std::move(subject)) {
     if (!value.family->helpers) continue;
     for (const HelperKey& helper : value.family->helpers(value.values)) helper_families_.emplace(helper.family);
   }
-  const auto library = library_of(original_, *found);
-  toolchain_ = library->toolchain();
+  TextLibraries libraries(original_, *found);
   for (const metal::PipelineDescriptor& function : own_functions()) {
+    const metal::Library& library = libraries.of(function);
+    toolchain_ = library.toolchain();
     for (const metal::Policy policy : subject_.policies)
-      code_digests_.emplace(std::pair(policy, function), library->pipeline(function, instrumentation_of(policy))->code_digest());
+      code_digests_.emplace(std::pair(policy, function), library.pipeline(function, instrumentation_of(policy))->code_digest());
   }
 }
 
@@ -268,6 +286,9 @@ std::string Trial::cache_key(const std::string& mutated, metal::Policy policy) c
   for (const auto& [name, value] : subject_.fields) hash.add(fmt::format("{}={}:{}", name, static_cast<int>(value.kind), value.bits));
   for (const auto& [name, value] : variant().constants)
     hash.add(fmt::format("constant {}={}:{}", name, static_cast<int>(value.kind), value.bits));
+  // Of the described ones these stand in the description, but the command line may add to them.
+  for (const std::string& definition : variant().compile.definitions) hash.add(definition);
+  if (variant().compile.metal_version) hash.add(fmt::format("metal {}", *variant().compile.metal_version));
   for (const Case& value : subject_.cases) hash.add(format_case(value));
   return hash.hex();
 }
@@ -321,12 +342,13 @@ TrialResult Trial::run_uncached(metal::Policy policy, const std::string& mutated
 
 bool Trial::compiles_to_the_same(const std::string& mutated, metal::Policy policy) const {
   try {
-    const auto library = library_of(mutated, variant());
+    TextLibraries libraries(mutated, variant());
     return std::ranges::all_of(code_digests_, [&](const auto& known) {
       const auto& [own_policy, function] = known.first;
       if (own_policy != policy) return true;
-      return library->has_function(function.function) &&
-             library->pipeline(function, instrumentation_of(policy))->code_digest() == known.second;
+      const metal::Library& library = libraries.of(function);
+      return library.has_function(function.function) &&
+             library.pipeline(function, instrumentation_of(policy))->code_digest() == known.second;
     });
   } catch (const metal::EnvironmentError&) {
     throw;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "harness/run/family_fit.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
@@ -28,26 +29,6 @@ std::set<std::string> words_of(std::string_view key) {
 }
 
 bool is_number(const std::string& word) { return word[0] >= '0' && word[0] <= '9'; }
-
-// How well a function's name speaks for `key`: the number of its words; nullopt if the name speaks for another entry or
-// leaves out a word that is not a number (a kernel may serve every head dimension, but not every mode).
-std::optional<std::size_t> speaks_for(std::string_view function, std::string_view key, const kernels::FamilyContract& contract) {
-  const std::set<std::string> wanted = words_of(key);
-  std::size_t count = 0;
-  for (const kernels::EntryContract& entry : contract.entries) {
-    for (const std::string& word : words_of(entry.key)) {
-      if (function.find(word) != std::string_view::npos && !wanted.contains(word)) return std::nullopt;
-    }
-  }
-  const bool one_part =
-      std::ranges::all_of(contract.entries, [](const kernels::EntryContract& entry) { return words_of(entry.key).size() == 1; });
-  for (const std::string& word : wanted) {
-    const bool spoken = function.find(word) != std::string_view::npos;
-    if (!spoken && !one_part && !is_number(word)) return std::nullopt;
-    count += spoken ? 1U : 0U;
-  }
-  return count;
-}
 
 std::string list_functions(const metal::Library& library) {
   std::vector<std::string_view> names;
@@ -102,8 +83,8 @@ class Finder {
     // Whether a function's arguments bind does not hang on the values of its constants, but it needs some.
     const auto& constants = specialisations_.at(*keys.begin()).front().constants;
     std::vector<std::string> binding;
-    std::string refusals;
     for (const metal::FunctionDeclaration& function : library_.functions()) {
+      if (!may_bind(contract_, function)) continue;
       try {
         static_cast<void>(bind_function(contract_, variant_, library_, {function.name, constants}));
         binding.push_back(function.name);
@@ -111,24 +92,39 @@ class Finder {
         throw;
       } catch (const metal::EnvironmentError&) {
         throw;
-      } catch (const metal::Error& error) {
-        refusals += fmt::format("\n  {}", error.what());
+      } catch (const metal::Error&) {
       }
     }
-    if (binding.empty()) {
-      std::vector<std::string_view> wanted;
-      for (const kernels::EntryContract& entry : contract_.entries) wanted.push_back(entry.function);
-      throw metal::PipelineError(fmt::format("{}: no kernel of family {}: {}", variant_.source.string(), contract_.name,
-                                             library_.functions().empty()
-                                                 ? std::string("the file has no kernel function")
-                                                 : fmt::format("no function is called {}, and of {} none has the family's arguments{}",
-                                                               fmt::join(wanted, " or "), list_functions(library_), refusals)));
-    }
+    if (binding.empty()) refuse_family(constants);
     for (const std::string& key : keys) choose(key, binding);
     if (result_.kernels.empty()) {
       throw metal::PipelineError(fmt::format("{}: {} would bind as family {}, but no name says for which of {}", variant_.source.string(),
                                              fmt::join(binding, ", "), contract_.name, fmt::join(keys, ", ")));
     }
+  }
+
+  // Why the nearest function does not bind, and what the file is instead; of the others `assay compile` tells.
+  [[noreturn]] void refuse_family(const std::map<std::uint32_t, metal::FunctionConstant>& constants) const {
+    const auto error_of = [&](const std::string& why) {
+      return metal::PipelineError(fmt::format("{}: no kernel of family {}: {}", variant_.source.string(), contract_.name, why));
+    };
+    if (library_.functions().empty()) throw error_of("the file has no kernel function");
+    std::vector<std::string_view> wanted;
+    for (const kernels::EntryContract& entry : contract_.entries) wanted.push_back(entry.function);
+    const metal::FunctionDeclaration& nearest = nearest_function(contract_, library_.functions());
+    std::string refusal;
+    try {
+      static_cast<void>(bind_function(contract_, variant_, library_, {nearest.name, constants}));
+    } catch (const metal::EnvironmentError&) {
+      throw;
+    } catch (const metal::Error& error) {
+      refusal = error.what();
+    }
+    const std::size_t count = library_.functions().size();
+    throw error_of(fmt::format("no function is called {}, and {} the family's arguments:\n  {}\n{}", fmt::join(wanted, " or "),
+                               count == 1 ? fmt::format("'{}' has not", nearest.name)
+                                          : fmt::format("none of its {} functions has; '{}' is nearest to", count, nearest.name),
+                               refusal, families_sentence(library_, variant_.source.string())));
   }
 
   void choose(const std::string& key, const std::vector<std::string>& binding) {
@@ -180,7 +176,26 @@ constexpr OwnConstant kOwnConstants[] = {
     {"bf16_pad", 100, "whether there is a mask"},
 };
 
-// As the declared type has it; nullopt if that cannot hold the value.
+}  // namespace
+
+std::optional<std::size_t> speaks_for(std::string_view function, std::string_view key, const kernels::FamilyContract& contract) {
+  const std::set<std::string> wanted = words_of(key);
+  std::size_t count = 0;
+  for (const kernels::EntryContract& entry : contract.entries) {
+    for (const std::string& word : words_of(entry.key)) {
+      if (function.find(word) != std::string_view::npos && !wanted.contains(word)) return std::nullopt;
+    }
+  }
+  const bool one_part =
+      std::ranges::all_of(contract.entries, [](const kernels::EntryContract& entry) { return words_of(entry.key).size() == 1; });
+  for (const std::string& word : wanted) {
+    const bool spoken = function.find(word) != std::string_view::npos;
+    if (!spoken && !one_part && !is_number(word)) return std::nullopt;
+    count += spoken ? 1U : 0U;
+  }
+  return count;
+}
+
 std::optional<metal::FunctionConstant> constant_of(const metal::FieldValue& value, std::string_view type) {
   const bool is_floating = value.kind == metal::FieldValue::Kind::floating;
   const bool is_unsigned = value.kind == metal::FieldValue::Kind::unsigned_integer;
@@ -194,8 +209,6 @@ std::optional<metal::FunctionConstant> constant_of(const metal::FieldValue& valu
   if (integer != 0 && integer != 1) return std::nullopt;
   return integer == 1;
 }
-
-}  // namespace
 
 void add_constants(const kernels::FamilyContract& contract, const kernels::Variant& variant, const metal::Library& library,
                    metal::PipelineDescriptor& function) {
@@ -232,6 +245,7 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
     return std::ranges::none_of(library.function_constants(), [&](const auto& declared) { return declared.index == constant.first; });
   });
   add_constants(contract, variant, library, function);
+  function.definitions = library.configuration();
   kernels::KernelEntry entry;
   entry.pipeline = std::move(function);
   // An error from inside a helper may come without a place; the file and the function are known here.

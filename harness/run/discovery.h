@@ -3,8 +3,10 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/contract.h"
@@ -27,6 +29,14 @@ struct Discovery {
 // function, if the file has none or the choice is not unique.
 [[nodiscard]] Discovery discover(const kernels::Variant& variant, const metal::Library& library,
                                  const std::set<kernels::FunctionKey>& keys);
+
+// How well a function's name speaks for the entry `key`: the number of its words that it has; nullopt if it speaks for another entry or
+// leaves out a word that is not a number (a kernel may serve every head dimension, but not every mode).
+[[nodiscard]] std::optional<std::size_t> speaks_for(std::string_view function, std::string_view key,
+                                                    const kernels::FamilyContract& contract);
+
+// `value` as a function constant of a declared type; nullopt if that cannot hold it.
+[[nodiscard]] std::optional<metal::FunctionConstant> constant_of(const metal::FieldValue& value, std::string_view type);
 
 // Adds the values of the variant's [constants] to those that the family sets. Throws kernels::VariantError for one that the file does not
 // declare, that the family sets itself, or whose type it does not fit.

@@ -13,6 +13,7 @@
 
 #include "harness/cases/suite.h"
 #include "harness/run/discovery.h"
+#include "harness/run/libraries.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
@@ -130,15 +131,9 @@ class Preparation {
     prepared.weaker_storage = weaker_storage(variant);
     prepared.known_findings = known_findings_of(variant);
 
-    const auto library = load(variant);
-    prepared.libraries.push_back(library);
-    compile_ahead(*library, functions_of(variant, *library, demand.functions), options_.jobs);
-    Discovery found = discover(variant, *library, demand.functions);
-    prepared.kernels = std::move(found.kernels);
-    prepared.absent = std::move(found.absent);
-    prepared.notes = std::move(found.notes);
+    find_functions(prepared, demand.functions);
     if (!prepared.kernels.empty()) {
-      for (const auto& [family, keys] : demand.helpers) add_helpers(prepared, *library, family, keys);
+      for (const auto& [family, keys] : demand.helpers) add_helpers(prepared, family, keys);
     }
 
     for (const std::string& note : merged_notes(prepared.kernels)) prepared.notes.push_back(fmt::format("{}: {}", variant.name, note));
@@ -151,14 +146,21 @@ class Preparation {
   }
 
  private:
-  std::shared_ptr<metal::Library> load(const kernels::Variant& variant) {
-    auto& library = libraries_[variant.source.string()];
-    if (!library) {
-      metal::CompileOptions compile;
-      compile.fp_contract = options_.fp_contract;
-      library = metal::Library::from_file(variant.source, compile);
+  // Entries with macros of their own are from a library of their own.
+  void find_functions(PreparedVariant& prepared, const Keys& functions) {
+    const kernels::Variant& variant = prepared.variant;
+    std::map<std::vector<std::string>, Keys> by_configuration;
+    for (const kernels::FunctionKey& key : functions) by_configuration[variant.definitions_of(key.entry)].insert(key);
+    if (functions.empty() && variant.entry_definitions.empty()) by_configuration[{}];
+    for (const auto& [configuration, keys] : by_configuration) {
+      const auto library = libraries_.of(variant, configuration);
+      prepared.libraries.push_back(library);
+      compile_ahead(*library, functions_of(variant, *library, keys), options_.jobs);
+      Discovery found = discover(variant, *library, keys);
+      prepared.kernels.merge(std::move(found.kernels));
+      prepared.absent.merge(std::move(found.absent));
+      prepared.notes.insert(prepared.notes.end(), found.notes.begin(), found.notes.end());
     }
-    return library;
   }
 
   static std::vector<metal::PipelineDescriptor> functions_of(const kernels::Variant& variant, const metal::Library& library,
@@ -166,20 +168,21 @@ class Preparation {
     std::vector<metal::PipelineDescriptor> functions;
     for (const kernels::FunctionKey& key : keys) {
       if (std::string function = variant.function(key.entry); library.has_function(function))
-        functions.push_back({std::move(function), key.constants});
+        functions.push_back({std::move(function), key.constants, library.configuration()});
     }
     return functions;
   }
 
   // From the variant's own file if that has all of them, else from the first variant of their family, else of the variant's family, that
   // has.
-  void add_helpers(PreparedVariant& prepared, const metal::Library& own, const std::string& family, const Keys& keys) {
+  void add_helpers(PreparedVariant& prepared, const std::string& family, const Keys& keys) {
     const kernels::FamilyContract& contract = kernels::family_contract(family);
     const std::string& name = prepared.variant.name;
     PreparedHelpers& helpers = prepared.helpers[family];
-    if (has_functions(own, contract, prepared.variant, keys)) {
+    const auto has_them = [&](const auto& library) { return has_functions(*library, contract, prepared.variant, keys); };
+    if (const auto own = std::ranges::find_if(prepared.libraries, has_them); own != prepared.libraries.end()) {
       helpers.owner = name;
-      bind_helpers(helpers, contract, prepared.variant, own, keys);
+      bind_helpers(helpers, contract, prepared.variant, **own, keys);
       const bool has_suite = std::ranges::any_of(all_families(), [&](const Family& one) { return one.name() == family; });
       prepared.notes.push_back(fmt::format("{} brings its own {}{}", name, family,
                                            has_suite ? fmt::format("; it is judged with --family {}", family) : std::string()));
@@ -188,11 +191,8 @@ class Preparation {
     for (const std::string& wanted : {family, prepared.variant.family}) {
       for (const kernels::Variant& lender : catalogue_) {
         if (lender.family != wanted || lender.name == name) continue;
-        const auto library = load(lender);
-        if (!has_functions(*library, contract, lender, keys)) continue;
+        if (!lend(prepared, helpers, contract, lender, keys)) continue;
         helpers.owner = lender.name;
-        bind_helpers(helpers, contract, lender, *library, keys);
-        prepared.libraries.push_back(library);
         prepared.notes.push_back(fmt::format("{} has no {} of its own and borrows {}", name, family, lender.name));
         return;
       }
@@ -205,10 +205,29 @@ class Preparation {
                     name, family, fmt::join(functions, ", "), functions.size() == 1 ? "it" : "them"));
   }
 
+  // False if the lender lacks a function. One whose entries have macros of their own lends only those.
+  bool lend(PreparedVariant& prepared, PreparedHelpers& helpers, const kernels::FamilyContract& contract, const kernels::Variant& lender,
+            const Keys& keys) {
+    if (lender.family != contract.name && !lender.entry_definitions.empty()) return false;
+    std::map<std::vector<std::string>, Keys> by_configuration;
+    for (const kernels::FunctionKey& key : keys)
+      by_configuration[lender.family == contract.name ? lender.definitions_of(key.entry) : std::vector<std::string>()].insert(key);
+    for (const auto& [configuration, some] : by_configuration) {
+      if (!has_functions(*libraries_.of(lender, configuration), contract, lender, some)) return false;
+    }
+    for (const auto& [configuration, some] : by_configuration) {
+      const auto library = libraries_.of(lender, configuration);
+      bind_helpers(helpers, contract, lender, *library, some);
+      prepared.libraries.push_back(library);
+    }
+    return true;
+  }
+
   void bind_helpers(PreparedHelpers& helpers, const kernels::FamilyContract& contract, const kernels::Variant& variant,
                     const metal::Library& library, const Keys& keys) {
     std::vector<metal::PipelineDescriptor> functions;
-    for (const kernels::FunctionKey& key : keys) functions.push_back({function_name(contract, variant, key.entry), key.constants});
+    for (const kernels::FunctionKey& key : keys)
+      functions.push_back({function_name(contract, variant, key.entry), key.constants, library.configuration()});
     compile_ahead(library, functions, options_.jobs);
     auto function = functions.begin();
     for (const kernels::FunctionKey& key : keys) helpers.kernels.emplace(key, bind_function(contract, variant, library, *function++));
@@ -265,7 +284,7 @@ class Preparation {
 
   std::span<const kernels::Variant> catalogue_;
   const WorkbenchOptions& options_;
-  std::map<std::string, std::shared_ptr<metal::Library>> libraries_;
+  Libraries libraries_{options_.fp_contract};
 };
 
 }  // namespace

@@ -9,7 +9,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <utility>
 
+#include "metal/compile/messages.h"
 #include "metal/compile/process.h"
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
@@ -31,8 +34,6 @@ std::string text_of(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
-
-std::filesystem::path shader_directory() { return run_time_file("share/assay/shader", ASSAY_SHADER_DIR); }
 
 std::filesystem::path lockstep_pass() { return run_time_file("lib/assay/assay_lockstep.so", ASSAY_LOCKSTEP_PASS); }
 
@@ -67,9 +68,19 @@ std::string hash_toolchain(const std::string& clang) {
   return hash.hex();
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from == to) return;
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+// As line markers have it.
+std::string in_quotes(const std::string& path) {
+  std::string text = "\"";
+  for (const char c : path) text += c == '\\' || c == '"' ? std::string("\\") + c : std::string(1, c);
+  return text + "\"";
+}
+
+std::string absolute_name(const std::filesystem::path& file) { return std::filesystem::absolute(file).lexically_normal().string(); }
+
+// Of the messages that tell how a file came to be included, those that name `file`.
+void remove_lines_from(std::string& messages, const std::string& file) {
+  const std::string start = "In file included from " + file + ":";
+  for (std::size_t at = 0; (at = messages.find(start, at)) != std::string::npos;) messages.erase(at, messages.find('\n', at) - at + 1);
 }
 
 }  // namespace
@@ -79,7 +90,33 @@ Toolchain find_toolchain() { return {find_clang(), lockstep_pass(), shader_direc
 Compiler::Compiler(CompileOptions options)
     : options_(std::move(options)), clang_(find_clang()), cache_(options_.cache_directory), toolchain_(hash_toolchain(clang_)) {}
 
-std::string Compiler::preprocess(const std::filesystem::path& file, const std::string& display_name) const {
+namespace {
+
+// One file that includes all of them: each keeps its name, its lines, its `#pragma once` and the folder that its own includes are relative
+// to.
+std::string including(const std::vector<SourceFile>& files) {
+  std::string text;
+  for (const SourceFile& file : files) {
+    const std::string path = absolute_name(file.path);
+    if (path.find_first_of("\"\n") != std::string::npos)
+      throw CompileError(fmt::format("{}: error: a source of several cannot have a quotation mark or a line break in its path", file.name));
+    text += fmt::format("#include \"{}\"\n", path);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Compiler::preprocess(const std::vector<SourceFile>& files) const {
+  const std::string& display_name = files.front().name;
+  // The one file itself where there is one, as `#pragma once` and line markers of a file that is included differ.
+  std::optional<TemporaryFile> all;
+  if (files.size() > 1) all.emplace(cache_, including(files), ".metal");
+  const std::string main = all ? all->path().string() : files.front().path.string();
+  // Names as the preprocessor has them, longest first: one may begin another.
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const SourceFile& file : files) names.emplace_back(all ? absolute_name(file.path) : file.path.string(), file.name);
+  std::ranges::sort(names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   std::vector<std::string> command = {clang_,
                                       "-E",
                                       "-x",
@@ -95,8 +132,9 @@ std::string Compiler::preprocess(const std::filesystem::path& file, const std::s
                                       "-D__METAL_MACOS__=1",
                                       fmt::format("-D__METAL_VERSION__={}", options_.metal_version)};
   for (const auto& definition : options_.definitions) command.push_back("-D" + definition);
+  for (const auto& definition : options_.configuration) command.push_back("-D" + definition);
   for (const auto& directory : options_.include_directories) command.push_back("-I" + directory.string());
-  command.insert(command.end(), {"-I.", "-isystem", (shader_directory() / "include").string(), file.string()});
+  command.insert(command.end(), {"-isystem", (shader_directory() / "include").string(), main});
   auto result = run_process(command, kPreprocessing);
   if (result.is_cut) {
     throw CompileError(
@@ -107,10 +145,12 @@ std::string Compiler::preprocess(const std::filesystem::path& file, const std::s
                                    result.exit_code - 128, kPreprocessing.processor_seconds, kPreprocessing.memory_bytes));
   }
   if (result.exit_code != 0) {
-    replace_all(result.errors, file.string(), display_name);
+    if (all) remove_lines_from(result.errors, main);
+    for (const auto& [path, name] : names) replace_all(result.errors, path, name);
     throw CompileError(explain_errors(result.errors));
   }
-  replace_all(result.output, fmt::format("\"{}\"", file.string()), fmt::format("\"{}\"", display_name));
+  for (const auto& [path, name] : names) replace_all(result.output, in_quotes(path), in_quotes(name));
+  if (all) replace_all(result.output, in_quotes(main), in_quotes(display_name));
   return result.output;
 }
 
@@ -186,101 +226,6 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
                                      result.exit_code - 128, result.errors));
     if (result.exit_code != 0) throw CompileError(explain_errors(result.errors));
   });
-}
-
-namespace {
-
-struct Message {
-  std::string file;
-  std::string line;
-  std::string severity;  // "error", "note", ...
-  std::string text;
-};
-
-// `<file>:<line>: <severity>: <text>`
-std::optional<Message> parse_message(std::string_view line) {
-  for (const std::string_view severity : {": error: ", ": fatal error: ", ": note: ", ": warning: "}) {
-    const auto at = line.find(severity);
-    if (at == std::string_view::npos) continue;
-    const auto place = line.substr(0, at);
-    const auto colon = place.rfind(':');
-    if (colon == std::string_view::npos) continue;
-    const auto number = place.substr(colon + 1);
-    if (number.empty() || number.find_first_not_of("0123456789") != std::string_view::npos) continue;
-    return Message{std::string(place.substr(0, colon)), std::string(number), std::string(severity.substr(2, severity.size() - 4)),
-                   std::string(line.substr(at + severity.size()))};
-  }
-  return std::nullopt;
-}
-
-std::string in_metal_words(std::string text) {
-  const std::pair<std::string_view, std::string_view> words[] = {{"__attribute__((opencl_global_device)) ", "device "},
-                                                                 {"__global_device ", "device "},
-                                                                 {"const __global ", "constant "},
-                                                                 {"__global const ", "constant "},
-                                                                 {"__global ", "constant "},
-                                                                 {"__local ", "threadgroup "},
-                                                                 {"*__private", "*"},
-                                                                 {"&__private", "&"},
-                                                                 {"__private ", "thread "},
-                                                                 {"__constant ", "constant "},
-                                                                 {"C++ for OpenCL", "Metal"},
-                                                                 {"OpenCL", "Metal"},
-                                                                 {"__generic ", ""},
-                                                                 {"assay_name_", ""},
-                                                                 {"__bf16", "bfloat"},
-                                                                 {"__assay::", ""}};
-  for (const auto& [from, to] : words) {
-    replace_all(text, from, to);
-  }
-  return text;
-}
-
-bool is_ours(const std::string& file) { return file.starts_with(shader_directory().string()); }
-
-std::string source_line(const Message& message) {
-  std::ifstream stream(message.file);
-  std::string line;
-  for (long number = std::strtol(message.line.c_str(), nullptr, 10); number > 0 && std::getline(stream, line); --number) {
-    if (number == 1) return fmt::format("{:>6} | {}\n", message.line, line);
-  }
-  return {};
-}
-
-}  // namespace
-
-std::string explain_errors(std::string_view messages) {
-  std::vector<Message> all;
-  std::string rest;
-  for (std::size_t start = 0; start < messages.size();) {
-    const auto end = std::min(messages.find('\n', start), messages.size());
-    const auto line = messages.substr(start, end - start);
-    if (auto message = parse_message(line)) {
-      all.push_back(std::move(*message));
-    } else if (line.find("generated.") == std::string_view::npos) {
-      rest += std::string(line) + "\n";
-    }
-    start = end + 1;
-  }
-  std::string result;
-  for (std::size_t index = 0; index < all.size(); ++index) {
-    Message message = all[index];
-    const bool is_error = message.severity.ends_with("error");
-    if (is_error && is_ours(message.file)) {
-      for (std::size_t note = index + 1; note < all.size() && all[note].severity == "note"; ++note) {
-        if (is_ours(all[note].file)) continue;
-        message.file = all[note].file;
-        message.line = all[note].line;
-        break;
-      }
-    }
-    if (!is_error && is_ours(message.file)) continue;
-    result +=
-        fmt::format("{}:{}: {}: {}\n{}", message.file, message.line, message.severity, in_metal_words(message.text), source_line(message));
-  }
-  if (result.empty()) result = rest;
-  while (result.ends_with('\n')) result.pop_back();
-  return result;
 }
 
 }  // namespace assay::metal::compile

@@ -34,14 +34,19 @@ struct Complaint {
   std::vector<std::pair<TextPlace, TextPlace>> ranges;  // of the source, first and one behind the last character
 };
 
+struct SourceFile {
+  std::filesystem::path path;
+  std::string name;  // in messages
+};
+
 class Compiler {
  public:
   // Throws EnvironmentError if there is no clang 19 or the cache cannot be used.
   explicit Compiler(CompileOptions options);
 
-  // `file` run through the preprocessor against our headers; line markers name the user's files, and `file` itself
-  // `display_name`. Throws CompileError.
-  [[nodiscard]] std::string preprocess(const std::filesystem::path& file, const std::string& display_name) const;
+  // The files, one after the other as one translation unit, run through the preprocessor against our headers; line markers name the user's
+  // files, and these as `name` says. Throws CompileError.
+  [[nodiscard]] std::string preprocess(const std::vector<SourceFile>& files) const;
 
   // The shared object of a translated source, from the cache or made. Throws CompileError with clang's messages, each at the
   // user's file and line.
@@ -64,9 +69,5 @@ class Compiler {
   Cache cache_;
   std::string toolchain_;
 };
-
-// Clang's messages in the user's terms: Metal's words for address spaces, the user's line first where the error lies in one of
-// our headers, and the source line quoted.
-[[nodiscard]] std::string explain_errors(std::string_view messages);
 
 }  // namespace assay::metal::compile

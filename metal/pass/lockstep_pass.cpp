@@ -72,8 +72,16 @@ Place place_of(const llvm::Instruction& instruction) {
   return innermost;
 }
 
-void refuse(const Place& place, const llvm::Twine& message) {
+namespace {
+
+void complain(const Place& place, const llvm::Twine& message) {
   llvm::errs() << place.file << ':' << place.line << ": error: " << message << '\n';
+}
+
+}  // namespace
+
+void refuse(const Place& place, const llvm::Twine& message) {
+  complain(place, message);
   std::exit(1);
 }
 
@@ -337,15 +345,17 @@ void refuse_initialisers(const llvm::Module& module) {
 struct UnsetConstantPass : llvm::PassInfoMixin<UnsetConstantPass> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     refuse_initialisers(module);
+    // All of them, since whoever sets one wants to know the others.
+    bool is_refused = false;
     for (auto& variable : module.globals()) {
       if (!variable.getName().starts_with(kUnsetConstant)) continue;
-      for (const auto* user : variable.users()) {
-        if (!llvm::isa<llvm::Instruction>(user)) continue;
-        const auto [index, rest] = variable.getName().drop_front(kUnsetConstant.size()).split('.');
-        refuse(places_of_unset()[variable.getName().str()], "function constant '" + rest.take_until([](char c) { return c == '.'; }) +
+      if (llvm::none_of(variable.users(), [](const auto* user) { return llvm::isa<llvm::Instruction>(user); })) continue;
+      const auto [index, rest] = variable.getName().drop_front(kUnsetConstant.size()).split('.');
+      complain(places_of_unset()[variable.getName().str()], "function constant '" + rest.take_until([](char c) { return c == '.'; }) +
                                                                 "' (index " + index + ") is used by the kernel but has no value");
-      }
+      is_refused = true;
     }
+    if (is_refused) std::exit(1);
     llvm::StripDebugInfo(module);
     return llvm::PreservedAnalyses::none();
   }

@@ -20,6 +20,7 @@
 #include "harness/run/attention_accuracy.h"
 #include "harness/run/discovery.h"
 #include "harness/run/guarded_buffer.h"
+#include "harness/run/libraries.h"
 #include "harness/run/verdict.h"
 #include "kernels/contract.h"
 #include "kernels/launch/decode.h"
@@ -63,7 +64,7 @@ const Kernel& find_kernel(const std::string& variant_name, const std::string& en
   const auto variant = std::ranges::find(catalogue, variant_name, &kernels::Variant::name);
   if (variant == catalogue.end()) throw std::invalid_argument(fmt::format("no variant '{}'", variant_name));
   auto& library = libraries[variant_name];
-  if (!library) library = metal::Library::from_file(variant->source);
+  if (!library) library = metal::Library::from_files(variant->translation_unit(), harness::compile_options(*variant));
   kernels::BoundKernel bound =
       harness::bind_function(kernels::family_contract(variant->family), *variant, *library, {variant->function(entry), constants});
   kernel = std::make_unique<Kernel>(Kernel{*variant, library, std::move(bound)});

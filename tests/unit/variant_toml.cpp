@@ -88,6 +88,29 @@ shows = "hazard:barrier_divergence@12"
   EXPECT_EQ(variant.known_findings[1].shows, "hazard:barrier_divergence@12");
 }
 
+TEST(VariantToml, SaysHowItsHostCompilesIt) {
+  const Variant variant = parse(R"(
+family = "tq4"
+source = ["a.metal", "b.metal", "sub/c.metal"]
+[compile]
+include = ["include", "../host"]
+define = ["TILE=4", "FAST"]
+metal_version = "2.4"
+[entry]
+d256 = { function = "attend", define = ["HEAD_DIM=256"] }
+d512 = { define = ["HEAD_DIM=512"] }
+)");
+  EXPECT_EQ(variant.source, "dir/a.metal");
+  EXPECT_EQ(variant.translation_unit(), (std::vector<std::filesystem::path>{"dir/a.metal", "dir/b.metal", "dir/sub/c.metal"}));
+  EXPECT_EQ(variant.compile.include_directories, (std::vector<std::filesystem::path>{"dir/include", "dir/../host"}));
+  EXPECT_EQ(variant.compile.definitions, (std::vector<std::string>{"TILE=4", "FAST"}));
+  EXPECT_EQ(variant.compile.metal_version, 240);
+  EXPECT_EQ(variant.function("d256"), "attend");
+  EXPECT_EQ(variant.definitions_of("d256"), std::vector<std::string>{"HEAD_DIM=256"});
+  EXPECT_EQ(variant.function("d512"), "flash_attn_vec_tq_dk512");
+  EXPECT_EQ(variant.definitions_of("d512"), std::vector<std::string>{"HEAD_DIM=512"});
+}
+
 TEST(VariantToml, TwoLinesAreEnough) {
   const Variant variant = parse("family = \"fwht\"\nsource = \"k.metal\"\n");
   EXPECT_EQ(variant.function("undo_d512"), "fwht_sign_undo_f32_d512");
@@ -108,6 +131,12 @@ TEST(VariantToml, WhatIsNotInTheGrammarIsRefused) {
       {"[entry]\nd128 = \"f\"", {":4:", "'d128'", "d256, d512"}},
       {"[entry]\nd256 = 3", {":4:", "string", "integer"}},
       {"entry = 3", {":3:", "table", "integer"}},
+      {"[entry]\nd256 = { define = [\"2X\"] }", {":4:", "d256.define", "'2X' defines no macro"}},
+      {"[entry]\nd256 = { defines = [\"X\"] }", {":4:", "'defines'", "function, define"}},
+      {"[compile]\ndefine = [\"a b\"]", {":4:", "[compile] define", "'a b' defines no macro"}},
+      {"[compile]\nmetal_version = 3.1", {":4:", "metal_version", "string"}},
+      {"[compile]\nmetal_version = \"4.0\"", {":4:", "Metal 4.0 is not supported"}},
+      {"[compile]\nincludes = []", {":4:", "'includes'", "include, define, metal_version"}},
       {"[limits]\nnwg = 3", {":4:", "nwg", "array"}},
       {"[limits]\nnwg = []", {":4:", "nwg"}},
       {"[limits]\nnwg = [1, \"2\"]", {":4:", "nwg", "string"}},

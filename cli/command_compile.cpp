@@ -1,0 +1,158 @@
+// `assay compile`: what a kernel file holds, which of its functions compile, and what a host must bind for each; no family is needed.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/workspace.h"
+#include "harness/cases/selection.h"
+#include "harness/run/family_fit.h"
+#include "harness/run/inspection.h"
+#include "harness/run/libraries.h"
+#include "kernels/variant.h"
+#include "metal/errors.h"
+#include "metal/library.h"
+#include "reports/compilation.h"
+
+namespace assay::cli {
+namespace {
+
+struct CompileOptions {
+  Options common;  // --include, --define, --metal-version, --constant, --jobs
+  std::string file;
+  std::vector<std::string> functions;  // globs
+  bool listing = false;
+  bool json = false;
+};
+
+// What is compiled, whatever it implements: a file, or what a variant.toml describes.
+kernels::Variant subject_of(const CompileOptions& options) {
+  const std::filesystem::path path = options.file;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) throw std::invalid_argument(fmt::format("'{}': no such file", options.file));
+  kernels::Variant subject;
+  if (std::filesystem::is_directory(path, error) || path.extension() == ".toml") {
+    subject = kernels::variant_from_path(path, "");
+  } else {
+    subject.name = path.filename().string();
+    subject.source = path;
+  }
+  subject.compile.lay(compile_settings(options.common));
+  return subject;
+}
+
+// Macros of single entries make a library each.
+std::set<std::vector<std::string>> configurations_of(const kernels::Variant& subject) {
+  std::set<std::vector<std::string>> configurations;
+  if (subject.entry_definitions.empty()) return {{}};
+  for (const auto& [entry, definitions] : subject.entry_definitions) configurations.insert(definitions);
+  return configurations;
+}
+
+std::vector<metal::FunctionDeclaration> chosen(const metal::Library& library, const std::vector<std::string>& globs) {
+  std::vector<metal::FunctionDeclaration> functions;
+  for (const metal::FunctionDeclaration& function : library.functions()) {
+    const auto matches = [&](const std::string& glob) { return harness::glob_match(glob, function.name); };
+    if (globs.empty() || std::ranges::any_of(globs, matches)) functions.push_back(function);
+  }
+  return functions;
+}
+
+reports::CompiledLibrary compile_library(const metal::Library& library, const CompileOptions& options) {
+  reports::CompiledLibrary result;
+  result.constants = library.function_constants();
+  result.notes = library.notes();
+  for (const metal::RefusedFunction& refused : library.refused()) {
+    const auto matches = [&](const std::string& glob) { return harness::glob_match(glob, refused.name); };
+    if (options.functions.empty() || std::ranges::any_of(options.functions, matches)) result.refused.push_back(refused);
+  }
+  const std::vector<metal::FunctionDeclaration> functions = chosen(library, options.functions);
+  const harness::ConstantValues given = harness::constants_of(library, options.common.constants);
+  if (options.listing) {
+    for (const metal::FunctionDeclaration& function : functions) {
+      harness::InspectedFunction listed;
+      listed.declaration = function;
+      result.functions.push_back(std::move(listed));
+    }
+    return result;
+  }
+  const unsigned jobs = options.common.jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options.common.jobs;
+  result.functions = harness::inspect_functions(library, functions, given, jobs);
+  result.families = harness::fit_families(library);
+  return result;
+}
+
+int compile(const CompileOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const kernels::Variant subject = subject_of(options);
+  reports::Compilation compilation;
+  compilation.file = options.file;
+  compilation.is_listing = options.listing;
+  harness::Libraries libraries(false);
+  for (const std::vector<std::string>& configuration : configurations_of(subject)) {
+    reports::CompiledLibrary result;
+    try {
+      result = compile_library(*libraries.of(subject, configuration), options);
+    } catch (const metal::CompileError& error) {
+      result.failure = error.what();
+    }
+    result.configuration = configuration;
+    compilation.libraries.push_back(std::move(result));
+  }
+  const bool is_whole = std::ranges::all_of(compilation.libraries, [](const auto& one) { return one.failure.empty(); });
+  if (is_whole && compilation.functions() == 0 && !options.functions.empty())
+    throw std::invalid_argument(fmt::format("--function: {} has no function of that name", options.file));
+  compilation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  fmt::print("{}", options.json ? reports::compilation_json(compilation) : reports::compilation_text(compilation));
+  return compilation.is_sound() ? kExitPassed : kExitFailed;
+}
+
+}  // namespace
+
+void add_compile(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<CompileOptions>();
+  CLI::App* command = app.add_subcommand(
+      "compile",
+      "Every kernel of a file and every instantiation: whether it compiles or why not, its arguments, structs, function constants and "
+      "threadgroup memory, and which family it is of. Needs no family and runs nothing");
+  command->add_option("FILE", options->file, "A .metal file, or a directory with a variant.toml")->required();
+  add_compilation(*command, options->common);
+  command
+      ->add_option("--constant", options->common.constants,
+                   "Value of a function constant, by name or index; may be repeated. What is needed and not given gets a made-up value")
+      ->type_name("NAME|INDEX=VALUE")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_option("--function", options->functions, "Only functions whose name matches; may be repeated")
+      ->type_name("GLOB")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_flag("--listing", options->listing, "Names, places and declarations only: nothing is compiled");
+  command->add_flag("--json", options->json, "One JSON document (docs/compile.schema.json)");
+  command->add_option("--jobs", options->common.jobs, "Functions at a time; default: one per core")
+      ->type_name("N")
+      ->check(CLI::Range(1U, 1024U));
+  command->footer(R"(examples
+  assay compile mine.metal
+  assay compile mine.metal -I include -D TILE=32 --metal-version 3.1 --constant has_mask=true
+  assay compile mine.metal --function 'gemv_*' --json
+  assay compile mine.metal --listing         what is there, at once
+
+exit status
+  0 all functions compile   1 some do not, or there is none   2 bad usage or environment)");
+  command->callback([options, &action] { action = [options] { return compile(*options); }; });
+}
+
+}  // namespace assay::cli

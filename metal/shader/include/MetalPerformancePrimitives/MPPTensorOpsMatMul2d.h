@@ -1,2 +1,0 @@
-#error \
-    "assay: <MetalPerformancePrimitives/MPPTensorOpsMatMul2d.h> is not supported: Metal Performance Primitives are out of scope of this simulator"

@@ -1,0 +1,86 @@
+#include "reports/compilation_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace assay::reports {
+namespace {
+
+std::string_view space_name(metal::AddressSpace space) {
+  switch (space) {
+    case metal::AddressSpace::device:
+      return "device";
+    case metal::AddressSpace::constant:
+      return "constant";
+    case metal::AddressSpace::threadgroup:
+      return "threadgroup";
+  }
+  return "?";
+}
+
+std::string place_of(metal::AddressSpace space, std::uint32_t index) {
+  return fmt::format("{} {}", space == metal::AddressSpace::threadgroup ? "threadgroup" : "buffer", index);
+}
+
+ArgumentWords words_of(const metal::BoundArgument& argument) {
+  // What is in constant memory is constant without a word.
+  const bool says_const = argument.is_const && argument.space != metal::AddressSpace::constant;
+  return {place_of(argument.space, argument.index), argument.name,
+          fmt::format("{}{} {}{}", says_const ? "const " : "", space_name(argument.space), argument.type_name,
+                      argument.is_reference ? "&" : "*"),
+          argument.size, argument.layout ? &*argument.layout : nullptr};
+}
+
+}  // namespace
+
+std::vector<ArgumentWords> arguments_of(const harness::InspectedFunction& function, bool is_listing) {
+  std::vector<ArgumentWords> words;
+  if (is_listing) {
+    for (const metal::ArgumentDeclaration& argument : function.declaration.arguments)
+      words.push_back({place_of(argument.space, argument.index), argument.name,
+                       argument.type_name + (argument.is_conditional ? ", if a function constant says so" : "")});
+    return words;
+  }
+  for (const metal::BoundArgument& argument : function.layout.arguments) words.push_back(words_of(argument));
+  return words;
+}
+
+std::string shape_of(const harness::InspectedFunction& function, bool is_listing) {
+  std::string shape;
+  for (const ArgumentWords& argument : arguments_of(function, is_listing)) {
+    shape += fmt::format("{} {};", argument.place, argument.name);
+    if (argument.layout == nullptr) continue;
+    shape += fmt::format("struct {} {}:", argument.layout->name, argument.layout->size);
+    for (const metal::StructField& field : argument.layout->fields)
+      shape += fmt::format("{} {} {},", field.offset, field.name, field.type_name);
+  }
+  for (const std::uint32_t index : function.unset) shape += fmt::format(" {}", index);
+  return shape;
+}
+
+std::string constant_words(const CompiledLibrary& library, std::uint32_t index) {
+  const auto constant = std::ranges::find(library.constants, index, &metal::FunctionConstantDeclaration::index);
+  if (constant == library.constants.end()) return fmt::format("index {}", index);
+  return fmt::format("{} ({}, index {})", constant->name, constant->type_name, index);
+}
+
+std::string cause_of(const harness::InspectedFunction& function) {
+  // Of several lines the first says what is wrong, those behind it on which way the compiler came there.
+  std::string cause = function.refusal.substr(0, function.refusal.find('\n'));
+  const std::string quoted = "'" + function.declaration.name + "'";
+  for (std::size_t at = 0; (at = cause.find(quoted, at)) != std::string::npos;) cause.replace(at, quoted.size(), "it");
+  return cause;
+}
+
+std::string indented(std::string_view text, std::size_t blanks) {
+  std::string result;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    result += fmt::format("{:{}}{}\n", "", blanks, text.substr(start, end - start));
+    start = end + 1;
+  }
+  return result;
+}
+
+}  // namespace assay::reports

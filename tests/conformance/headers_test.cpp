@@ -1,0 +1,92 @@
+// What a file includes: headers of what is left out may stand there unused, those without which it means nothing are refused at the user's
+// line, and __has_include tells which is which.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "metal/errors.h"
+#include "metal/library.h"
+
+namespace assay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr const char* kKernel = "kernel void test(device int* out [[buffer(0)]]) { out[0] = 1; }\n";
+
+std::string failure_of(const std::string& source, const std::string& function = "test") {
+  try {
+    static_cast<void>(metal::Library::from_source(source, "test.metal")->pipeline({function, {}}));
+  } catch (const metal::Error& error) {
+    return error.what();
+  }
+  return "compiled";
+}
+
+TEST(Headers, OfWhatIsLeftOutMayStandUnused) {
+  std::string source;
+  for (const char* header : {"stdlib", "texture", "texture_pub", "graphics", "sampler", "depth", "imageblocks", "coordinate", "interpolate",
+                             "mesh", "tessellation", "command_buffer", "function_pointers", "visible_function_table", "stitching",
+                             "raytracing", "compute", "simdgroup", "atomic"}) {
+    source += "#if !__has_include(<metal_" + std::string(header) + ">)\n#error not there\n#endif\n";
+    source += "#include <metal_" + std::string(header) + ">\n";
+  }
+  EXPECT_EQ(failure_of(source + "using namespace metal;\n" + kKernel), "compiled");
+}
+
+TEST(Headers, OfTensorsAreRefusedWhereTheyAreIncluded) {
+  for (const auto& [header, what] :
+       {std::pair("metal_tensor", "tensors"), std::pair("metal_cooperative_tensor", "tensors"),
+        std::pair("MetalPerformancePrimitives/MetalPerformancePrimitives.h", "Metal Performance Primitives")}) {
+    const std::string name = header;
+    EXPECT_EQ(failure_of("#include <metal_stdlib>\n\n#include <" + name + ">\n" + kKernel),
+              "test.metal:3: fatal error: <" + name + "> is not supported: " + what + " are out of scope of this simulator");
+    EXPECT_EQ(failure_of("#if __has_include(<" + name + ">)\n#error there\n#endif\n#include <metal_stdlib>\n" + kKernel), "compiled");
+  }
+  EXPECT_EQ(failure_of("#include <metal_anything>\n"), "test.metal:1: fatal error: 'metal_anything' file not found");
+}
+
+TEST(Headers, TheWayToARefusedOneIsTold) {
+  const auto folder = std::filesystem::temp_directory_path() / ("assay_headers_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "inner.h") << "#pragma once\n#include <metal_tensor>\n";
+  std::ofstream(folder / "outer.h") << "\n\n#include \"inner.h\"\n";
+  std::ofstream(folder / "kernel.metal") << "#include <metal_stdlib>\n#include \"outer.h\"\n" << kKernel;
+  const std::string at = folder.string() + "/";
+  try {
+    static_cast<void>(metal::Library::from_file(folder / "kernel.metal"));
+    FAIL() << "translated";
+  } catch (const metal::CompileError& error) {
+    EXPECT_EQ(std::string(error.what()), at +
+                                             "inner.h:2: fatal error: <metal_tensor> is not supported: tensors are out of scope of this "
+                                             "simulator\n     2 | #include <metal_tensor>\n" +
+                                             at + "outer.h:3: note: included from here\n" + at +
+                                             "kernel.metal:2: note: included from here");
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Headers, WhatTheyWouldDeclareIsRefusedByNameWhereItIsUsed) {
+  const std::string start = "#include <metal_stdlib>\n#include <metal_texture>\nusing namespace metal;\n";
+  EXPECT_THAT(failure_of(start + "kernel void test(texture2d<float> t [[texture(0)]], device int* out) { out[0] = 1; }\n"),
+              AllOf(StartsWith("test.metal:4: error:"), HasSubstr("texture"), Not(HasSubstr("compiled"))));
+  EXPECT_THAT(failure_of(start + "float4 read(texture2d<float> t);\n" + kKernel),
+              AllOf(StartsWith("test.metal:4: error:"), HasSubstr("'texture2d'"), HasSubstr("textures are out of scope")));
+  EXPECT_THAT(failure_of(start + "constexpr sampler s;\n" + kKernel),
+              AllOf(StartsWith("test.metal:4: error:"), HasSubstr("'sampler'"), HasSubstr("samplers are out of scope")));
+  // A name of the file's own is none of Metal's.
+  EXPECT_THAT(failure_of(start + "int f() { return textural; }\n" + kKernel), AllOf(HasSubstr("'textural'"), Not(HasSubstr("scope"))));
+  EXPECT_EQ(failure_of(start + "struct sampler { int n; };\n" + kKernel), "compiled");
+}
+
+}  // namespace
+}  // namespace assay
