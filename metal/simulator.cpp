@@ -17,6 +17,7 @@
 #include "metal/execute/shadow_cells.h"
 #include "metal/execute/shadow_watch.h"
 #include "metal/execute/value_recorder.h"
+#include "metal/guarded_memory.h"
 #include "metal/limits.h"
 #include "metal/pipeline.h"
 
@@ -91,12 +92,12 @@ bool is_defect(HazardKind kind) {
 struct Simulator::Impl {
   struct Binding {
     BufferView view;
-    std::vector<std::byte> bytes;  // of set_bytes
+    std::unique_ptr<GuardedMemory> bytes;  // of set_bytes: between guards, so that nothing else of this process is taken for them
     bool bound = false;
     bool is_bytes = false;
 
-    [[nodiscard]] std::byte* data() { return is_bytes ? bytes.data() : view.buffer->device_address() + view.offset; }
-    [[nodiscard]] std::size_t size() const { return is_bytes ? bytes.size() : view.size(); }
+    [[nodiscard]] std::byte* data() { return is_bytes ? bytes->data() : view.buffer->device_address() + view.offset; }
+    [[nodiscard]] std::size_t size() const { return is_bytes ? bytes->size() : view.size(); }
   };
 
   [[nodiscard]] std::string name_of(const BoundArgument& argument) const {
@@ -406,8 +407,11 @@ void Simulator::set_bytes(std::uint32_t index, std::span<const std::byte> bytes)
   if (bytes.empty() || bytes.size() > kMaxSetBytes)
     throw EncodeError(fmt::format("set_bytes: {} bytes for index {}; Metal takes 1 to {}", bytes.size(), index, kMaxSetBytes));
   Impl::Binding& binding = impl_->bindings[index];
+  auto memory = binding.bytes != nullptr && binding.bytes->size() == bytes.size() ? std::move(binding.bytes)
+                                                                                  : std::make_unique<GuardedMemory>(bytes.size());
+  std::ranges::copy(bytes, memory->data());
   binding = {};
-  binding.bytes.assign(bytes.begin(), bytes.end());
+  binding.bytes = std::move(memory);
   binding.bound = true;
   binding.is_bytes = true;
 }

@@ -263,22 +263,24 @@ llvm::Value* Lockstep::checked_source(llvm::MemTransferInst& transfer) {
                         transfer.getSourceAlign());
 }
 
-// Behind the routing: every write to memory that lanes share is a call by now, and has been noted.
-llvm::SmallVector<llvm::Instruction*> Lockstep::readers() {
-  llvm::SmallVector<llvm::Instruction*> readers;
+// The program's own, before anything is instrumented: what the instrumentation reads is no memory of the program, and lies beside bytes
+// that were set. Copies to memory that lanes share become calls later on, which check what they read themselves.
+Lockstep::Readers Lockstep::readers() {
+  Readers readers;
   for (auto& instruction : llvm::instructions(*entry_)) {
-    if (llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::MemTransferInst>(instruction)) readers.push_back(&instruction);
+    if (llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::MemTransferInst>(instruction)) readers.emplace_back(&instruction);
   }
   return readers;
 }
 
-void Lockstep::check_reads(llvm::ArrayRef<llvm::Instruction*> readers) {
-  for (auto* reader : readers) {
-    if (auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(reader)) {
+void Lockstep::check_reads(const Readers& readers) {
+  for (const auto& reader : readers) {
+    if (auto* transfer = llvm::dyn_cast_or_null<llvm::MemTransferInst>(reader)) {
       transfer->setSource(checked_source(*transfer));
       continue;
     }
-    auto* load = llvm::cast<llvm::LoadInst>(reader);
+    auto* load = llvm::dyn_cast_or_null<llvm::LoadInst>(reader);
+    if (load == nullptr) continue;
     auto* bytes = llvm::ConstantInt::get(llvm::Type::getInt64Ty(context_), stored_bytes(*load->getType()));
     load->setOperand(
         llvm::LoadInst::getPointerOperandIndex(),

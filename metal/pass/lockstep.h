@@ -8,6 +8,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/ValueHandle.h>
 #include <llvm/Passes/PassBuilder.h>
 
 #include <cstdint>
@@ -122,8 +123,9 @@ class Lockstep {
   llvm::Value* checked_source(llvm::Instruction& reader, llvm::Value* pointer, llvm::Value* bytes, std::uint32_t kind,
                               llvm::MaybeAlign alignment);
   llvm::Value* checked_source(llvm::MemTransferInst& transfer);
-  llvm::SmallVector<llvm::Instruction*> readers();
-  void check_reads(llvm::ArrayRef<llvm::Instruction*> readers);
+  using Readers = llvm::SmallVector<llvm::WeakTrackingVH>;
+  Readers readers();
+  void check_reads(const Readers& readers);
   llvm::Value* quick_of(std::uint32_t access);
 
   // ---- arithmetic.cpp

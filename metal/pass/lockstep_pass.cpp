@@ -130,14 +130,13 @@ bool Lockstep::run() {
   if (is_checked_) remove_unused_reads();
   collect_sites();
   rejoin_after_writes();
+  const auto program_reads = readers();
   number_sites();
   if (module_.getFunction("__assay_traced") != nullptr) trace_device_accesses();
   if (module_.getFunction("__assay_recorded") != nullptr) record_values();
   if (is_checked_) {
-    // What watches arithmetic reads too.
-    const auto all = readers();
     watch_arithmetic();
-    check_reads(all);
+    check_reads(program_reads);
   }
   if (shadows_ != abi::kNoShadows) {
     Shadow(*this, shadows_ == abi::kExplained).run();
