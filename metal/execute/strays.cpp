@@ -58,11 +58,11 @@ Strays::Stray Strays::stray_of(const Fault& fault) const {
     stray.instruction = fault.instruction;
     return stray;
   }
-  // Another than the lane whose stack it happens on may have wanted it, where lanes meet.
+  // Done for a lane: the one that is about to wait, or, where lanes meet, maybe another than that whose stack it happens on.
   const Lane* wants = nullptr;
   threadgroup_.for_each([&](const Lane& lane) {
     const Request& request = lane.request;
-    const bool may_be = lane.group == running_group && (lane.group->waiting >> lane.index & 1U) != 0;
+    const bool may_be = &lane == stray.lane || (lane.group == running_group && (lane.group->waiting >> lane.index & 1U) != 0);
     const bool is_atomic = may_be && threadgroup_.module().sites[lane.group->sites[lane.index]].service == abi::kAtomic;
     const std::uint64_t bytes = is_atomic ? sizeof(std::uint64_t) : request.bytes;
     if (wants == nullptr && may_be &&
