@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <new>
 
 namespace assay::metal {
@@ -35,7 +38,28 @@ bool is_margin(const std::byte* data, std::size_t first, std::size_t last) {
   return true;
 }
 
+// All that there are, by where their mapping begins.
+struct Registered {
+  const std::byte* first_usable;
+  const std::byte* last_usable;  // behind it
+  const std::byte* end;
+};
+std::mutex registry_mutex;
+std::map<const std::byte*, Registered>& registry() {
+  // Buffers of static duration may outlive any other such object.
+  static auto& all = *new std::map<const std::byte*, Registered>();
+  return all;
+}
+
 }  // namespace
+
+bool GuardedMemory::is_guard(const std::byte* page) {
+  const std::lock_guard lock(registry_mutex);
+  const auto behind = registry().upper_bound(page);
+  if (behind == registry().begin()) return false;
+  const Registered& found = std::prev(behind)->second;
+  return page < found.end && (page < found.first_usable || page >= found.last_usable);
+}
 
 GuardedMemory::GuardedMemory(std::size_t size) : size_(size) {
   const std::size_t usable = round_up(size, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
@@ -49,6 +73,8 @@ GuardedMemory::GuardedMemory(std::size_t size) : size_(size) {
   }
   data_ = mapping_ + kGuardBytes + usable - round_up(size, kAlignment);
   poison_margins();
+  const std::lock_guard lock(registry_mutex);
+  registry()[mapping_] = {mapping_ + kGuardBytes, mapping_ + kGuardBytes + usable, mapping_ + mapped_bytes_};
 }
 
 void GuardedMemory::poison(std::uint32_t word) { fill(word, data_, 0, size_); }
@@ -66,6 +92,12 @@ void GuardedMemory::poison_margins() {
   fill(kMarginPoisonWord, data_, size_, round_up(size_, kAlignment));
 }
 
-GuardedMemory::~GuardedMemory() { munmap(mapping_, mapped_bytes_); }
+GuardedMemory::~GuardedMemory() {
+  {
+    const std::lock_guard lock(registry_mutex);
+    registry().erase(mapping_);
+  }
+  munmap(mapping_, mapped_bytes_);
+}
 
 }  // namespace assay::metal

@@ -36,6 +36,9 @@ class GuardedMemory {
 
   void poison(std::uint32_t word = kPoisonWord);  // fills data() with it
 
+  // Whether the page at this address is one of those that nobody may touch, of any memory of this kind that there is.
+  [[nodiscard]] static bool is_guard(const std::byte* page);
+
   // Where the margin is poisoned no longer: "before" or "behind".
   [[nodiscard]] std::optional<std::string_view> written_margin() const;
   void poison_margins();

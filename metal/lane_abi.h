@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file does; a module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 13;
+inline constexpr std::uint32_t kVersion = 14;
 
 inline constexpr std::uint32_t kLanes = 32;         // a SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -100,6 +100,7 @@ enum Service : std::uint32_t {
              // of RoundedRow
   kRecord,   // (address, bytes): in modules compiled to be recorded, behind what makes a value and before what stores one; the site is the
              // number of the operation
+  kMisaligned,  // (address): before an access whose address is no multiple of Access::alignment; the site is the number of the access
   kServiceCount
 };
 
@@ -119,8 +120,8 @@ struct Site {
   std::uint32_t loops[kMaxLoopDepth];  // their numbers, outermost first
 };
 
-// One place where memory that a lane shares with others is read or written, in modules compiled to be checked. Those of meeting points
-// come first and have their numbers.
+// One place where memory that a lane shares with others is read or written. In modules compiled to be checked these are all, and those of
+// meeting points come first and have their numbers; in others those whose alignment cannot be told when the kernel is compiled.
 struct Access {
   std::uint32_t file;  // index into Module::files
   std::uint32_t line;
@@ -184,6 +185,12 @@ struct Lost {
 };
 enum ShadowKind : std::uint32_t { kNoShadows, kShadows, kExplained };
 
+// A place in the user's source.
+struct Place {
+  std::uint32_t file;  // index into Module::files
+  std::uint32_t line;
+};
+
 // The module's symbol `__assay_module`.
 struct Module {
   std::uint32_t version;
@@ -198,7 +205,7 @@ struct Module {
   std::uint32_t present_threadgroup_arguments;
   std::uint32_t has_device_atomics;
   std::uint32_t max_total_threads;  // what the kernel allows in a threadgroup; 0: it says nothing
-  std::uint32_t is_checked;         // the rest is of modules compiled to be checked
+  std::uint32_t is_checked;
   std::uint32_t access_count;
   std::uint32_t variable_count;
   std::uint32_t operation_count;
@@ -209,6 +216,9 @@ struct Module {
   std::uint32_t shadows;     // a ShadowKind
   std::uint32_t lost_count;  // places where a shadow is lost
   const Lost* lost;
+  const std::uint32_t* alignments;  // kMaxBuffers of them: what the address of buffer i must be a multiple of
+  std::uint32_t place_count;
+  const Place* places;     // line n of the object's table of lines (execute/line_table.h) stands for the place n - 1
   const char* reflection;  // see pass/reflection.h
   void** services;         // kServiceCount entries, filled in by the loader
   void (*entry)(Lane*);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -17,6 +18,7 @@
 #include "metal/execute/shadow_cells.h"
 #include "metal/execute/shadow_watch.h"
 #include "metal/execute/value_recorder.h"
+#include "metal/guarded_memory.h"
 #include "metal/limits.h"
 #include "metal/pipeline.h"
 
@@ -91,12 +93,12 @@ bool is_defect(HazardKind kind) {
 struct Simulator::Impl {
   struct Binding {
     BufferView view;
-    std::vector<std::byte> bytes;  // of set_bytes
+    std::unique_ptr<GuardedMemory> bytes;  // of set_bytes: between guards, so that nothing else of this process is taken for them
     bool bound = false;
     bool is_bytes = false;
 
-    [[nodiscard]] std::byte* data() { return is_bytes ? bytes.data() : view.buffer->device_address() + view.offset; }
-    [[nodiscard]] std::size_t size() const { return is_bytes ? bytes.size() : view.size(); }
+    [[nodiscard]] std::byte* data() { return is_bytes ? bytes->data() : view.buffer->device_address() + view.offset; }
+    [[nodiscard]] std::size_t size() const { return is_bytes ? bytes->size() : view.size(); }
   };
 
   [[nodiscard]] std::string name_of(const BoundArgument& argument) const {
@@ -239,7 +241,9 @@ struct Simulator::Impl {
       work.launch.recorder = &*recorder;
       work.threads = 1;
     }
-    std::vector<Hazard> found = execute::run(work, counters);
+    std::vector<Hazard> found;
+    if (!checker) find_misaligned_bindings(module, found);
+    std::ranges::move(execute::run(work, counters), std::back_inserter(found));
     find_stray_writes(found);
     if (checker) {
       for (Hazard& hazard : checker->findings()) execute::merge(found, std::move(hazard));
@@ -281,6 +285,24 @@ struct Simulator::Impl {
       result[index] = {binding.data(), is_stand_in ? 0 : binding.size(), binding.is_bytes ? nullptr : binding.view.buffer};
     }
     return result;
+  }
+
+  // What a kernel does at multiples of an argument's alignment from its start is not looked at one by one.
+  void find_misaligned_bindings(const abi::Module& module, std::vector<Hazard>& found) {
+    for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
+      const std::uint32_t wanted = module.alignments[index];
+      if (wanted <= 1 || !bindings[index].bound || bindings[index].is_bytes ||
+          reinterpret_cast<std::uintptr_t>(bindings[index].data()) % wanted == 0)
+        continue;
+      const auto* argument = pipeline->layout().find(AddressSpace::device, index);
+      if (argument == nullptr) argument = pipeline->layout().find(AddressSpace::constant, index);
+      Hazard hazard;
+      hazard.kind = HazardKind::misaligned_access;
+      hazard.message = fmt::format(
+          "misaligned access: buffer {} ('{}') is bound from byte {} of '{}' on, and its type wants a multiple of {}", index,
+          argument == nullptr ? "?" : argument->name, bindings[index].view.offset, bindings[index].view.buffer->label(), wanted);
+      found.push_back(std::move(hazard));
+    }
   }
 
   // Writes that missed a buffer by less than the distance to its guards, where they would have been faults.
@@ -411,8 +433,11 @@ void Simulator::set_bytes(std::uint32_t index, std::span<const std::byte> bytes)
   if (bytes.empty() || bytes.size() > kMaxSetBytes)
     throw EncodeError(fmt::format("set_bytes: {} bytes for index {}; Metal takes 1 to {}", bytes.size(), index, kMaxSetBytes));
   Impl::Binding& binding = impl_->bindings[index];
+  auto memory = binding.bytes != nullptr && binding.bytes->size() == bytes.size() ? std::move(binding.bytes)
+                                                                                  : std::make_unique<GuardedMemory>(bytes.size());
+  std::ranges::copy(bytes, memory->data());
   binding = {};
-  binding.bytes.assign(bytes.begin(), bytes.end());
+  binding.bytes = std::move(memory);
   binding.bound = true;
   binding.is_bytes = true;
 }

@@ -36,10 +36,10 @@ enum class HazardKind {
   barrier_divergence,
   dispatch_hazard,
   invalid_access,
-  // Those of the policy `checked`.
+  // Those of the policy `checked`, but for misaligned accesses, which all policies see.
   out_of_bounds,       // of the bound view, the threadgroup argument or variable
   uninitialised_read,  // of a byte that nobody has written
-  misaligned_access,   // of a vector
+  misaligned_access,   // to no multiple of what its type wants
   threadgroup_race,    // in threadgroup memory, between simdgroups
   unfenced_barrier,    // the same, where a barrier stands between the two that does not fence threadgroup memory
   device_race,         // in device memory, between threadgroups of one dispatch
@@ -146,8 +146,8 @@ struct KernelCost {
   friend bool operator==(const KernelCost&, const KernelCost&) = default;
 };
 
-// Executes each dispatch when it is encoded. A dispatch that meets a hazard stops that threadgroup, records it in
-// hazards() and goes on with the next. EncodeError, PipelineError and CompileError are thrown by the calls.
+// Executes each dispatch when it is encoded. A barrier divergence, a trap, a stack that overflows or an address that no page can have ends
+// its threadgroup, and is recorded in hazards(); every other hazard is recorded, and the kernel goes on. EncodeError, PipelineError and CompileError are thrown by the calls.
 class Simulator final : public ComputeEncoder {
  public:
   // Functions are looked up in `libraries`, the first that has the name wins. Throws std::invalid_argument for a trace under another policy

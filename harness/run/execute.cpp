@@ -54,7 +54,9 @@ void conclude(Verdict& verdict) {
   if (!verdict.hazards.empty()) {
     const metal::Hazard& hazard = verdict.hazards.front();
     verdict.status = Status::hazard;
-    verdict.reason = hazard_text(hazard);
+    const std::string known = std::exchange(verdict.reason, hazard_text(hazard));  // an executor may know already
+    add(known);
+    add(verdict.judgement.passed() ? "every value of the output is within its bound" : failure);
   } else if (!verdict.reason.empty() || !failure.empty()) {
     verdict.status = Status::failed;  // an executor may know already
     add(failure);

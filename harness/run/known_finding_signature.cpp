@@ -124,7 +124,11 @@ std::vector<Symptom> symptoms_of(const Verdict& verdict) {
     case Status::mistrusted:
       return {Symptom::other};
     case Status::hazard:
-      return {};  // an output that a hazard cut short says nothing of its own
+      // What is misaligned happens as it is written. Any other output says nothing of its own: it was cut short, or made of poison.
+      if (!std::ranges::all_of(verdict.hazards,
+                               [](const metal::Hazard& hazard) { return hazard.kind == metal::HazardKind::misaligned_access; }))
+        return {};
+      break;
     default:
       break;
   }
@@ -145,7 +149,7 @@ std::vector<Symptom> symptoms_of(const Verdict& verdict) {
 
 bool Signature::needs_checked() const {
   constexpr std::array seen_by_all = {metal::HazardKind::barrier_divergence, metal::HazardKind::dispatch_hazard,
-                                      metal::HazardKind::invalid_access};
+                                      metal::HazardKind::invalid_access, metal::HazardKind::misaligned_access};
   return symptom == Symptom::hazard && !any_failure &&
          std::ranges::none_of(seen_by_all, [&](metal::HazardKind kind) { return word_of(kind) == hazard_kind; });
 }

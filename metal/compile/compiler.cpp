@@ -216,7 +216,7 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
     command.insert(command.end(), flags.begin(), flags.end());
     command.insert(command.end(),
                    {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()), input.path().string(),
-                    "-shared", "-nostdlib++", "-Wl,-z,noexecstack", "-Wl,-s", "-lm", "-o", output.string()});
+                    "-shared", "-nostdlib++", "-Wl,-z,noexecstack", "-Wl,-x", "-lm", "-o", output.string()});
     const auto result = run_process(command, kCompiling, cache_.directory());
     if (result.is_cut || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
       throw CompileError(fmt::format("'{}' was not compiled: clang takes more than {} s or {} GiB for it", function,

@@ -135,6 +135,7 @@ void Checker::begin_threadgroup(Size3 position, std::span<const std::byte> memor
   const bool is_first = device_order_.clock() == 0;
   device_order_.begin();
   position_ = position;
+  knows_unwritten_ = true;
   order_.begin();
   const auto part = [&](Object& object, std::size_t offset, std::size_t size) {
     object.data = memory.data() + offset;
@@ -195,11 +196,14 @@ const Checker::Object* Checker::object_of(const Lane& lane, const abi::Access& a
   return nullptr;
 }
 
-bool Checker::is_right(const abi::Access& access, const Object& object, const void* address, std::size_t bytes) {
+bool Checker::is_within(const Object& object, const void* address, std::size_t bytes) {
   // Before the start is a huge offset.
   const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(object.data);
-  return offset <= object.size && bytes <= object.size - offset &&
-         (reinterpret_cast<std::uintptr_t>(address) & (access.alignment - 1)) == 0;
+  return offset <= object.size && bytes <= object.size - offset;
+}
+
+bool Checker::is_aligned(const abi::Access& access, const void* address) {
+  return (reinterpret_cast<std::uintptr_t>(address) & (access.alignment - 1)) == 0;
 }
 
 void Checker::report_place(const Lane& lane, std::uint32_t number, const Object& object, const void* address, std::size_t bytes) {
@@ -224,12 +228,18 @@ void* Checker::access(const Lane& lane, std::uint32_t number, void* address, std
   const abi::Access& access = module_.accesses[number];
   const Object* object = object_of(lane, access, address);
   if (object == nullptr || bytes == 0) return address;
-  if (!is_right(access, *object, address, bytes)) [[unlikely]] {
+  const bool is_followed = is_aligned(access, address);
+  const bool is_inside = is_within(*object, address, bytes);
+  if (!is_followed || !is_inside) [[unlikely]]
     report_place(lane, number, *object, address, bytes);
+  if (!is_inside) [[unlikely]]
     return elsewhere(bytes);
-  }
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(address) - object->data);
   count(number, *object, object->first + offset, bytes);
+  if (!is_followed) [[unlikely]] {
+    if (writes(access)) wrote_misaligned(*object, offset, bytes);
+    return address;
+  }
   if (object->is_threadgroup) {
     check_threadgroup(lane, number, *object, offset, bytes, nullptr);
     return address;
@@ -247,9 +257,19 @@ void* Checker::access(const Lane& lane, std::uint32_t number, void* address, std
 bool Checker::may_write(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes) {
   const abi::Access& access = module_.accesses[number];
   const Object* object = object_of(lane, access, address);
-  if (object == nullptr || is_right(access, *object, address, bytes)) return true;
-  report_place(lane, number, *object, address, bytes);
-  return false;
+  if (object == nullptr) return true;
+  const bool is_inside = is_within(*object, address, bytes);
+  if (!is_inside || !is_aligned(access, address)) report_place(lane, number, *object, address, bytes);
+  return is_inside;
+}
+
+// The marks of races are those of granules, of which such an access touches parts: it leaves none, and what it writes counts as written.
+void Checker::wrote_misaligned(const Object& object, std::size_t offset, std::size_t bytes) {
+  if (object.is_threadgroup) {
+    knows_unwritten_ = false;
+  } else if (object.written != nullptr) {
+    object.written->insert(object.first + offset, bytes);
+  }
 }
 
 bool Checker::is_ordered(const Lane& lane, std::uint32_t number) const {
@@ -262,6 +282,7 @@ void Checker::wrote(const Lane& lane, std::uint32_t number, const void* address,
   if (object == nullptr || bytes == 0) return;
   const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - object->data);
   count(number, *object, object->first + offset, bytes);
+  if (!is_aligned(module_.accesses[number], address)) return wrote_misaligned(*object, offset, bytes);
   if (object->is_threadgroup) return check_threadgroup(lane, number, *object, offset, bytes, source);
   if (log_ != nullptr) log_->record(address, bytes, true);
   if (object->cells != nullptr) check_races(lane, number, *object, offset, bytes, source);
@@ -301,7 +322,7 @@ void Checker::check_threadgroup(const Lane& lane, std::uint32_t number, const Ob
                                 const void* source) {
   const abi::Access& access = module_.accesses[number];
   const auto cells = std::span(threadgroup_cells_).subspan((object.first + offset) >> threadgroup_shift_, bytes >> threadgroup_shift_);
-  if (reads(access)) {
+  if (reads(access) && knows_unwritten_) {
     const auto is_missing = [this](const Cell& cell) { return cell.writer.when < order_.first; };
     const auto missing = static_cast<std::size_t>(std::ranges::find_if(cells, is_missing) - cells.begin()) << threadgroup_shift_;
     if (missing < bytes_wanted(access, bytes)) [[unlikely]]

@@ -53,7 +53,7 @@ class Checker {
                          std::span<const std::uint32_t> lengths);
 
   // A read, or an atomic operation, of `bytes` bytes that is about to happen. Returns the address to go to: another where this one must
-  // not be touched.
+  // not be touched. What is only misaligned happens as it is.
   void* access(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes);
 
   // A write that is about to wait for its meeting point: whether it may happen. wrote() does the rest when it commits.
@@ -110,7 +110,9 @@ class Checker {
   void make_quick();
   TouchedBytes& touched(std::uint32_t number, const Buffer& buffer);
   const Object* object_of(const Lane& lane, const abi::Access& access, const void* address) const;
-  static bool is_right(const abi::Access& access, const Object& object, const void* address, std::size_t bytes);
+  static bool is_within(const Object& object, const void* address, std::size_t bytes);
+  static bool is_aligned(const abi::Access& access, const void* address);
+  void wrote_misaligned(const Object& object, std::size_t offset, std::size_t bytes);
   void report_place(const Lane& lane, std::uint32_t number, const Object& object, const void* address, std::size_t bytes);
   void count(std::uint32_t number, const Object& object, std::size_t first, std::size_t bytes);
   void check_initialised(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes);
@@ -137,6 +139,7 @@ class Checker {
   ThreadgroupOrder order_;
   DeviceOrder device_order_;
   Size3 position_;
+  bool knows_unwritten_ = true;  // which bytes of threadgroup memory nobody has written: a misaligned write leaves no marks
   std::vector<std::unique_ptr<std::byte[]>> elsewhere_;
   std::size_t elsewhere_bytes_ = 0;
   Findings findings_;

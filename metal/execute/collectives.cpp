@@ -377,6 +377,7 @@ void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, c
   request.pointers[1] = const_cast<void*>(source);
   request.bytes = bytes;
   if (!lane.owns(source)) {
+    lane.group->sites[lane.index] = site;  // for what a fault is told as
     // Another lane's store of this point might change what a copy from shared memory is about to read.
     auto* copy = static_cast<std::byte*>(__builtin_alloca(bytes));
     std::memcpy(copy, source, bytes);
@@ -413,6 +414,11 @@ void service_shuffle(abi::Lane* lane, std::uint32_t site, std::uint32_t mode, st
   request.words = {mode, bytes, width, argument, modulo};
   request.pointers = {value, const_cast<void*>(fill)};
   SimdGroup::meet(site);
+}
+
+void service_misaligned(abi::Lane* abi_lane, std::uint32_t access, const void* address) {
+  const auto& lane = *static_cast<Lane*>(abi_lane);
+  lane.group->threadgroup->strays().misaligned(lane, access, address);
 }
 
 std::uint64_t service_ballot(abi::Lane* lane, std::uint32_t site, std::uint32_t predicate, std::uint32_t width) {
@@ -515,6 +521,7 @@ void perform(SimdGroup& group, LaneMask participants) {
     case abi::kCopyShadows:
     case abi::kRounded:
     case abi::kRecord:
+    case abi::kMisaligned:
     case abi::kBarrier:
     case abi::kServiceCount:
       return;
@@ -536,6 +543,7 @@ const std::array<Service, abi::kServiceCount>& services(const abi::Module& modul
     functions[abi::kTrace] = reinterpret_cast<Service>(service_trace);
     functions[abi::kRecord] = reinterpret_cast<Service>(service_record);
     functions[abi::kReconverge] = reinterpret_cast<Service>(service_reconverge);
+    functions[abi::kMisaligned] = reinterpret_cast<Service>(service_misaligned);
     functions[abi::kAtomic] = reinterpret_cast<Service>(service_atomic);
     return functions;
   }();

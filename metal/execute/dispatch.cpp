@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <tuple>
 
 namespace assay::metal::execute {
 
@@ -55,23 +56,34 @@ class Run {
     others.clear();
     if (failure_) std::rethrow_exception(failure_);
     add(counters, counters_);
-    std::sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::sort(found_,
+                      [](const Found& a, const Found& b) { return std::tie(a.threadgroup, a.order) < std::tie(b.threadgroup, b.order); });
     std::vector<Hazard> hazards;
-    for (auto& [index, hazard] : found_) merge(hazards, std::move(hazard));
+    for (Found& found : found_) merge(hazards, std::move(found.hazard));
     return hazards;
   }
 
  private:
+  struct Found {
+    std::uint64_t threadgroup;
+    std::size_t order;  // among what the threadgroup did
+    Hazard hazard;
+  };
+  static constexpr std::size_t kEnd = ~std::size_t{0};  // it is the last
+
   void work() {
     try {
       auto executor = Executors::instance().take();
       for (std::uint64_t index = next_++; index < count_; index = next_++) {
         if (auto hazard = executor->run(launch_of(index))) {
           const std::lock_guard lock(mutex_);
-          found_.emplace_back(index, std::move(*hazard));
+          found_.push_back({index, kEnd, std::move(*hazard)});
         }
       }
+      auto incidents = executor->take_incidents();
       const std::lock_guard lock(mutex_);
+      for (std::size_t order = 0; order < incidents.size(); ++order)
+        found_.push_back({incidents[order].threadgroup, order, std::move(incidents[order].hazard)});
       add(counters_, executor->counters);
       Executors::instance().give_back(std::move(executor));
     } catch (...) {
@@ -80,8 +92,9 @@ class Run {
     }
   }
 
-  Threadgroup::Launch launch_of(std::uint64_t index) const {
+  Threadgroup::Launch launch_of(std::uint64_t index) {
     Threadgroup::Launch launch = dispatch_.launch;
+    if (dispatch_.threads > 1) launch.turns = &turns_;
     const Size3& grid = launch.grid;
     launch.position = {static_cast<std::uint32_t>(index % grid.x), static_cast<std::uint32_t>(index / grid.x % grid.y),
                        static_cast<std::uint32_t>(index / grid.x / grid.y)};
@@ -98,7 +111,8 @@ class Run {
   std::uint64_t count_;
   std::atomic<std::uint64_t> next_ = 0;
   std::mutex mutex_;
-  std::vector<std::pair<std::uint64_t, Hazard>> found_;
+  std::vector<Found> found_;
+  Turns turns_;
   ExecutionCounters counters_;
   std::exception_ptr failure_;
 };

@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "metal/execute/stray_pages.h"
+
 namespace assay::metal::execute {
 
 namespace {
@@ -14,19 +16,32 @@ namespace {
 struct Guard {
   sigjmp_buf escape;
   Fault fault;
+  const ContainFault* contain = nullptr;
+  StrayPages pages;
+  bool keeps_pages = false;  // of those that are open
 };
 
 thread_local Guard* current_guard = nullptr;
 
-const void* stack_pointer_of(void* context) {
-  [[maybe_unused]] const auto* state = static_cast<const ucontext_t*>(context);
-#if defined(__linux__) && defined(__x86_64__)
-  return reinterpret_cast<const void*>(state->uc_mcontext.gregs[REG_RSP]);
-#elif defined(__linux__) && defined(__aarch64__)
-  return reinterpret_cast<const void*>(state->uc_mcontext.sp);
-#else
-  return nullptr;
+#if !defined(__linux__) || !defined(__x86_64__)
+#error "metal/execute/faults.cpp reads the registers of x86-64 Linux"
 #endif
+
+// Of the error code that the processor gives a page fault.
+constexpr greg_t kWrites = 2;
+constexpr greg_t kFetches = 16;
+// Of the flags: the processor traps behind the next instruction.
+constexpr greg_t kTrap = 256;
+
+bool contains(Guard& guard, const Fault& fault, greg_t error, int code) {
+  if (fault.signal != SIGSEGV || !fault.address_known || (error & kFetches) != 0) return false;
+  const bool is_nothing = code == SEGV_MAPERR || guard.pages.keeps(fault.address);
+  if (!StrayPages::can_open(fault.address, is_nothing)) return false;
+  const Containment answer = (*guard.contain)(fault);
+  if (answer == Containment::end || !guard.pages.open(fault.address)) return false;
+  // An instruction may fault several times, once for each page.
+  guard.keeps_pages = answer == Containment::pages && !fault.is_write;
+  return true;
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -36,9 +51,32 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     ::signal(signal, SIG_DFL);
     return;
   }
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  const Fault fault{info->si_addr,
+                    info->si_code != SI_KERNEL,
+                    reinterpret_cast<const void*>(registers[REG_RSP]),
+                    reinterpret_cast<const void*>(registers[REG_RIP]),
+                    (registers[REG_ERR] & kWrites) != 0,
+                    signal};
+  if (contains(*guard, fault, registers[REG_ERR], info->si_code)) {
+    registers[REG_EFL] |= kTrap;
+    return;
+  }
   current_guard = nullptr;
-  guard->fault = {info->si_addr, info->si_code != SI_KERNEL, stack_pointer_of(context), signal};
+  guard->fault = fault;
   siglongjmp(guard->escape, 1);
+}
+
+// Behind an instruction that was let through.
+void on_trap(int signal, siginfo_t*, void* context) {
+  Guard* guard = current_guard;
+  if (guard == nullptr || !guard->pages.is_open()) {
+    ::signal(signal, SIG_DFL);
+    raise(signal);
+    return;
+  }
+  guard->pages.close(guard->keeps_pages);
+  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~kTrap;
 }
 
 void install_handlers() {
@@ -49,6 +87,8 @@ void install_handlers() {
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigaction(signal, &action, nullptr);
+    action.sa_sigaction = on_trap;
+    sigaction(SIGTRAP, &action, nullptr);
   });
 }
 
@@ -76,14 +116,19 @@ class HandlerStack {
 
 }  // namespace
 
-std::optional<Fault> run_guarded(const std::function<void()>& body) {
+std::optional<Fault> run_guarded(const std::function<void()>& body, const ContainFault& contain) {
   install_handlers();
   static thread_local HandlerStack handler_stack;
-  Guard guard;
-  if (sigsetjmp(guard.escape, 1) != 0) return guard.fault;
+  static thread_local Guard guard;
+  guard.contain = &contain;
+  if (sigsetjmp(guard.escape, 1) != 0) {
+    guard.pages.clear();
+    return guard.fault;
+  }
   current_guard = &guard;
   body();
   current_guard = nullptr;
+  guard.pages.clear();
   return std::nullopt;
 }
 

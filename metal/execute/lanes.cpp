@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstring>
 
 #include "metal/buffer.h"
@@ -160,57 +159,6 @@ Hazard Threadgroup::barrier_divergence(std::uint32_t site, const std::string& wh
   return hazard;
 }
 
-Hazard Threadgroup::invalid_access(const Fault& fault) const {
-  Hazard hazard;
-  hazard.kind = HazardKind::invalid_access;
-  const Lane* culprit = nullptr;
-  for (std::size_t number = 0; number < active_groups_; ++number) {
-    for_each_lane(groups_[number], groups_[number].existing, [&](const Lane& lane) {
-      // The page below the stack is nobody's: a lane that has overflowed stands there.
-      if (fault.stack_pointer >= lane.stack_bottom - StackPool::kStackBytes / 2 && fault.stack_pointer < lane.stack_top &&
-          (lane.owns(fault.stack_pointer) || culprit == nullptr))
-        culprit = &lane;
-    });
-  }
-  std::string who = "a thread";
-  bool overflow = false;
-  if (culprit != nullptr) {
-    const auto* position = culprit->builtins[abi::kThreadPositionInThreadgroup];
-    who = fmt::format("thread ({}, {}, {})", position[0], position[1], position[2]);
-    overflow = fault.address >= culprit->stack_bottom - StackPool::kStackBytes / 2 &&
-               fault.address < culprit->stack_bottom + 2 * StackPool::kGuardBytes;
-  }
-  const std::string what =
-      overflow                 ? fmt::format("needs more than the {} KiB of memory for its own variables", StackPool::kStackBytes >> 10)
-      : fault.signal == SIGFPE ? std::string("met an arithmetic trap")
-      : !fault.address_known
-          ? std::string("touched a vector at an address that is no multiple of its alignment, or an address out of any range")
-          : "touched " + describe_address(fault.address);
-  hazard.message = fmt::format("invalid access: {} {} (threadgroup {}, {}, {})", who, what, launch_->position.x, launch_->position.y,
-                               launch_->position.z);
-  return hazard;
-}
-
-// In the words of the dispatch where the address is near something that it has.
-std::string Threadgroup::describe_address(const void* address) const {
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  const auto place = [&](const void* data, std::size_t size, const std::string& name) -> std::string {
-    const auto first = reinterpret_cast<std::uintptr_t>(data);
-    if (at < first && first - at <= GuardedMemory::kGuardBytes) return fmt::format("a byte {} before the start of {}", first - at, name);
-    if (at >= first + size && at - first - size < GuardedMemory::kGuardBytes)
-      return fmt::format("byte {} of {}, which has {}", at - first, name, size);
-    return {};
-  };
-  if (auto text = place(memory_->data(), launch_->threadgroup_bytes, "threadgroup memory"); !text.empty()) return text;
-  for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
-    const auto* argument = launch_->layout->find(AddressSpace::device, index);
-    if (argument == nullptr || (*launch_->buffers)[index] == nullptr) continue;
-    const std::string name = fmt::format("buffer {} ('{}')", index, argument->name);
-    if (auto text = place((*launch_->buffers)[index], (*launch_->buffer_sizes)[index], name); !text.empty()) return text;
-  }
-  return fmt::format("address {}, where no buffer is", address);
-}
-
 void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t thread) {
   const auto set = [&lane](abi::Builtin which, std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     lane.builtins[which][0] = x;
@@ -263,6 +211,9 @@ void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t t
 void Threadgroup::prepare(const Launch& launch) {
   launch_ = &launch;
   hazard_.reset();
+  strays_.begin_threadgroup();
+  strays_.incidents.begin_threadgroup((std::uint64_t{launch.position.z} * launch.grid.y + launch.position.y) * launch.grid.x +
+                                      launch.position.x);
   random_state_ = launch.schedule.seed;
   for (const auto coordinate : {launch.position.x, launch.position.y, launch.position.z})
     random_state_ = next_random(random_state_) ^ coordinate;
@@ -310,11 +261,16 @@ void Threadgroup::prepare(const Launch& launch) {
 
 std::optional<Hazard> Threadgroup::run(const Launch& launch) {
   prepare(launch);
-  if (const auto fault = run_guarded([this] {
+  if (launch.turns != nullptr) launch.turns->begin(is_alone_);
+  const auto fault = run_guarded(
+      [this] {
         running_group = choose();
         switch_flow(caller_, running_group->next_runnable().flow);
-      }))
-    abort(invalid_access(*fault));
+      },
+      [this](const Fault& found) { return strays_.contain(found); });
+  if (launch.turns != nullptr) launch.turns->end();
+  strays_.report();
+  if (fault) abort(invalid_access(*fault));
   ++counters.threadgroups;
   if (const auto side = memory_->written_margin()) {
     memory_->poison_margins();

@@ -14,6 +14,8 @@
 #include "metal/execute/checker.h"
 #include "metal/execute/fiber.h"
 #include "metal/execute/matrix.h"
+#include "metal/execute/strays.h"
+#include "metal/execute/turns.h"
 #include "metal/guarded_memory.h"
 #include "metal/lane_abi.h"
 #include "metal/simulator.h"
@@ -24,7 +26,6 @@ class ShadowWatch;
 class SimdGroup;
 class Threadgroup;
 class ValueRecorder;
-struct Fault;
 
 // What a lane wants at the meeting point where it waits. The members are the arguments of the runtime function of that
 // service (metal/shader/runtime.h), in its order.
@@ -45,6 +46,11 @@ struct Lane : abi::Lane {
   std::byte* stack_top = nullptr;
 
   [[nodiscard]] bool owns(const void* address) const { return address >= stack_bottom && address < stack_top; }
+  // Where the lane comes that needs more than its stack: the guard, or what is below if it takes much at a time.
+  [[nodiscard]] bool is_beyond_stack(const void* address) const {
+    return address >= stack_bottom - StackPool::kStackBytes / 2 && address < stack_bottom + 2 * StackPool::kGuardBytes;
+  }
+  [[nodiscard]] std::string name() const;  // "thread (3, 0, 0)"
 };
 
 // 32 lanes in lockstep. A lane runs until its next meeting point; when no lane can run any more, those that are behind in
@@ -112,15 +118,18 @@ class Threadgroup {
     std::uint32_t shadowed_buffers = 0;                                                // of the policy `shadow`; see abi::Lane
     ShadowWatch* watch = nullptr;                                                      // of modules compiled to be explained
     ValueRecorder* recorder = nullptr;                                                 // of modules compiled to be recorded
+    Turns* turns = nullptr;                                                            // of several CPU threads
   };
 
   Threadgroup();
   ~Threadgroup();
 
-  // Runs to the end, or to the first hazard, which is returned.
+  // Runs to the end, or to the first hazard that does not let it go on, which is returned.
   std::optional<Hazard> run(const Launch& launch);
 
   ExecutionCounters counters;
+  // What it went on after, since they were taken last.
+  std::vector<Incidents::Incident> take_incidents() { return strays_.incidents.take(); }
 
   // For lanes and SIMD-groups.
   AccessLog* log() const { return launch_->log; }
@@ -132,11 +141,31 @@ class Threadgroup {
   // Suspends `lane`, whose group has just lost it as a runnable lane, and lets whoever is next run.
   void leave(Lane& lane);
   void abort(Hazard hazard) { hazard_ = std::move(hazard); }
+  template <typename Visit>
+  void for_each(Visit&& visit) const {
+    for (std::size_t number = 0; number < active_groups_; ++number) for_each_lane(groups_[number], groups_[number].existing, visit);
+  }
+  Strays& strays() { return strays_; }
+  void run_alone() const {
+    if (launch_->turns != nullptr) launch_->turns->be_alone(is_alone_);
+  }
+  [[nodiscard]] std::string name() const;  // " (threadgroup 1, 0, 0)"
+  // A byte, or several that lie in something that the dispatch has, in its words.
+  [[nodiscard]] std::string describe_address(const void* address) const;
+  [[nodiscard]] std::string describe_bytes(const void* address, std::size_t bytes) const;
   Hazard barrier_divergence(std::uint32_t site, const std::string& who, std::optional<std::uint32_t> other, const std::string& what) const;
 
  private:
-  Hazard invalid_access(const Fault& fault) const;
-  [[nodiscard]] std::string describe_address(const void* address) const;
+  // What the dispatch may touch.
+  struct Memory {
+    const std::byte* data = nullptr;
+    std::size_t size = 0;
+    std::string name;
+    std::string label;  // as the policy `checked` calls it
+    std::size_t element_bytes = 1;
+  };
+  [[nodiscard]] std::vector<Memory> memories() const;
+  Hazard invalid_access(const Fault& fault);
   void prepare(const Launch& launch);
   void prepare_lane(Lane& lane, const Launch& launch, std::uint32_t thread);
   // The flow to run next: a lane's, or the caller's of run() when all is done.
@@ -153,6 +182,8 @@ class Threadgroup {
   Suspended caller_;
   std::optional<Hazard> hazard_;
   std::uint64_t random_state_ = 0;
+  Strays strays_{*this};
+  mutable bool is_alone_ = false;  // of launch_->turns
 };
 
 // The group whose lanes this CPU thread runs. Together with SimdGroup::running it tells who runs and who is next without a look at what

@@ -151,8 +151,8 @@ void shuffle_all(SimdGroup& group, LaneMask participants, const Request& first) 
 
 // ---- matrices
 
-constexpr std::size_t kSide = 8;
-using Matrix = std::array<std::array<Shadowed, kSide>, kSide>;
+constexpr std::size_t kMatrixSide = 8;
+using Matrix = std::array<std::array<Shadowed, kMatrixSide>, kMatrixSide>;
 
 void multiply_all(SimdGroup& group, LaneMask participants) {
   Matrix a{}, b{}, c{};
@@ -161,7 +161,7 @@ void multiply_all(SimdGroup& group, LaneMask participants) {
     const auto values = std::bit_cast<std::array<float, 2>>(words[place]);
     const auto* shadows = static_cast<const double*>(lane.request.pointers[0]) + first_shadow;
     for (std::size_t element = 0; element < 2; ++element)
-      matrix[place * 2 / kSide][place * 2 % kSide + element] = {static_cast<double>(values[element]), shadows[element]};
+      matrix[place * 2 / kMatrixSide][place * 2 % kMatrixSide + element] = {static_cast<double>(values[element]), shadows[element]};
   };
   for_each_lane(group, participants, [&](Lane& lane) {
     elements(lane, a, group.matrices.a, 0);
@@ -176,13 +176,13 @@ void multiply_all(SimdGroup& group, LaneMask participants) {
     const auto results = std::bit_cast<std::array<float, 2>>(group.matrices.c[place]);
     auto* shadows = static_cast<double*>(lane.request.pointers[0]);
     for (std::size_t element = 0; element < 2; ++element) {
-      const std::size_t row = place * 2 / kSide;
-      const std::size_t column = place * 2 % kSide + element;
+      const std::size_t row = place * 2 / kMatrixSide;
+      const std::size_t column = place * 2 % kMatrixSide + element;
       Shadowed sum = c[row][column];
-      for (std::size_t k = 0; k < kSide; ++k) sum.shadow += a[row][k].shadow * b[k][column].shadow;
+      for (std::size_t k = 0; k < kMatrixSide; ++k) sum.shadow += a[row][k].shadow * b[k][column].shadow;
       if (is_explained) {
         operands.assign(1, c[row][column]);
-        for (std::size_t k = 0; k < kSide; ++k) {
+        for (std::size_t k = 0; k < kMatrixSide; ++k) {
           sum.value += a[row][k].value * b[k][column].value;
           operands.push_back(a[row][k]);
           operands.push_back(b[k][column]);

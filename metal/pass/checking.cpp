@@ -171,23 +171,30 @@ void Lockstep::note_access(const llvm::Instruction& instruction, std::uint32_t s
     site_accesses_[site] = {kind, static_cast<std::uint32_t>(alignment), object_of(pointer).value_or(abi::kAnyObject),
                             static_cast<std::uint32_t>(bytes)};
   };
+  const auto wanted = [&](llvm::Align otherwise) { return wanted_alignment(instruction, false, otherwise).value(); };
   if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-    note(abi::kWrites, store->getPointerOperand(), store->getAlign().value(), stored_bytes(*store->getValueOperand()->getType()));
+    note(abi::kWrites, store->getPointerOperand(), wanted(store->getAlign()), stored_bytes(*store->getValueOperand()->getType()));
   } else if (const auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) {
     const auto* length = llvm::dyn_cast<llvm::ConstantInt>(memory->getLength());
-    note(abi::kWrites, memory->getDest(), memory->getDestAlign().valueOrOne().value(), length == nullptr ? 0 : length->getZExtValue());
+    note(abi::kWrites, memory->getDest(), wanted(memory->getDestAlign().valueOrOne()), length == nullptr ? 0 : length->getZExtValue());
   } else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
              call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName() == "__assay_atomic") {
-    const auto* operation = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
-    const std::uint32_t kind = operation != nullptr && operation->equalsInt(kAtomicLoad)    ? abi::kReads
-                               : operation != nullptr && operation->equalsInt(kAtomicStore) ? abi::kWrites
-                                                                                            : abi::kReads | abi::kWrites;
-    // Of the scalar codes of metal/shader/runtime.h, two stand for each width of an integer, and the rest are 32 bits wide.
-    constexpr std::uint64_t kFirstFloating = 8;
-    const std::uint64_t type = constant_argument(*call, 1);
-    const std::uint64_t bytes = type < kFirstFloating ? std::uint64_t{1} << type / 2 : 4;
-    note(kind | abi::kAtomically, call->getArgOperand(2), bytes, bytes);
+    const std::uint64_t bytes = atomic_bytes(*call);
+    note(atomic_kind(*call) | abi::kAtomically, call->getArgOperand(2), bytes, bytes);
   }
+}
+
+std::uint32_t Lockstep::atomic_kind(const llvm::CallBase& call) {
+  const auto* operation = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(0));
+  if (operation != nullptr && operation->equalsInt(kAtomicLoad)) return abi::kReads;
+  return operation != nullptr && operation->equalsInt(kAtomicStore) ? abi::kWrites : abi::kReads | abi::kWrites;
+}
+
+// Of the scalar codes of metal/shader/runtime.h, two stand for each width of an integer, and the rest are 32 bits wide.
+std::uint64_t Lockstep::atomic_bytes(const llvm::CallBase& call) {
+  constexpr std::uint64_t kFirstFloating = 8;
+  const std::uint64_t type = constant_argument(call, 1);
+  return type < kFirstFloating ? std::uint64_t{1} << type / 2 : 4;
 }
 
 std::uint64_t Lockstep::stored_bytes(llvm::Type& type) const { return module_.getDataLayout().getTypeStoreSize(&type).getFixedValue(); }
@@ -260,29 +267,31 @@ llvm::Value* Lockstep::checked_source(llvm::MemTransferInst& transfer) {
   const auto* length = llvm::dyn_cast<llvm::ConstantInt>(transfer.getLength());
   const bool may_be_padded = length != nullptr && may_be_padded_vector(length->getZExtValue());
   return checked_source(transfer, transfer.getSource(), transfer.getLength(), may_be_padded ? abi::kCopiesWhole : 0,
-                        transfer.getSourceAlign());
+                        wanted_alignment(transfer, true, transfer.getSourceAlign().valueOrOne()));
 }
 
-// Behind the routing: every write to memory that lanes share is a call by now, and has been noted.
-llvm::SmallVector<llvm::Instruction*> Lockstep::readers() {
-  llvm::SmallVector<llvm::Instruction*> readers;
+// The program's own, before anything is instrumented: what the instrumentation reads is no memory of the program, and lies beside bytes
+// that were set. Copies to memory that lanes share become calls later on, which check what they read themselves.
+Lockstep::Readers Lockstep::readers() {
+  Readers readers;
   for (auto& instruction : llvm::instructions(*entry_)) {
-    if (llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::MemTransferInst>(instruction)) readers.push_back(&instruction);
+    if (llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::MemTransferInst>(instruction)) readers.emplace_back(&instruction);
   }
   return readers;
 }
 
-void Lockstep::check_reads(llvm::ArrayRef<llvm::Instruction*> readers) {
-  for (auto* reader : readers) {
-    if (auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(reader)) {
+void Lockstep::check_reads(const Readers& readers) {
+  for (const auto& reader : readers) {
+    if (auto* transfer = llvm::dyn_cast_or_null<llvm::MemTransferInst>(reader)) {
       transfer->setSource(checked_source(*transfer));
       continue;
     }
-    auto* load = llvm::cast<llvm::LoadInst>(reader);
+    auto* load = llvm::dyn_cast_or_null<llvm::LoadInst>(reader);
+    if (load == nullptr) continue;
     auto* bytes = llvm::ConstantInt::get(llvm::Type::getInt64Ty(context_), stored_bytes(*load->getType()));
-    load->setOperand(
-        llvm::LoadInst::getPointerOperandIndex(),
-        checked_source(*load, load->getPointerOperand(), bytes, only_hands_on_padding(*load) ? abi::kCopiesPadding : 0, load->getAlign()));
+    load->setOperand(llvm::LoadInst::getPointerOperandIndex(),
+                     checked_source(*load, load->getPointerOperand(), bytes, only_hands_on_padding(*load) ? abi::kCopiesPadding : 0,
+                                    wanted_alignment(*load, true, load->getAlign())));
   }
 }
 

@@ -8,8 +8,11 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+#include <llvm/IR/ValueHandle.h>
 #include <llvm/Passes/PassBuilder.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -36,6 +39,9 @@ struct Place {
 
 // The innermost place of an instruction in the user's own source.
 Place place_of(const llvm::Instruction& instruction);
+
+// By file and line, from 1: the places that the finished module has (abi::Module::places), for passes that come later.
+std::map<std::pair<std::string, std::uint32_t>, std::size_t>& source_places();
 
 // Whether a scope lies in one of our own headers; a location inside is attributed to its caller.
 bool is_ours(const llvm::DIScope& scope);
@@ -119,14 +125,34 @@ class Lockstep {
   void remove_unused_reads();
   std::optional<std::uint32_t> object_of(const llvm::Value* pointer);
   std::uint32_t variable_object(const llvm::CallBase& call, std::uint32_t id);
+  static std::uint32_t atomic_kind(const llvm::CallBase& call);
+  static std::uint64_t atomic_bytes(const llvm::CallBase& call);
   void note_access(const llvm::Instruction& instruction, std::uint32_t site);
   [[nodiscard]] std::uint64_t stored_bytes(llvm::Type& type) const;
   llvm::Value* checked_source(llvm::Instruction& reader, llvm::Value* pointer, llvm::Value* bytes, std::uint32_t kind,
                               llvm::MaybeAlign alignment);
   llvm::Value* checked_source(llvm::MemTransferInst& transfer);
-  llvm::SmallVector<llvm::Instruction*> readers();
-  void check_reads(llvm::ArrayRef<llvm::Instruction*> readers);
+  using Readers = llvm::SmallVector<llvm::WeakTrackingVH>;
+  Readers readers();
+  void check_reads(const Readers& readers);
   llvm::Value* quick_of(std::uint32_t access);
+
+  // ---- alignment.cpp
+  struct LooseAccess {
+    llvm::Instruction* instruction;
+    llvm::Value* pointer;
+    llvm::Align wanted;
+    std::uint32_t kind;
+    std::uint64_t bytes;
+  };
+  void relax_alignments();
+  void watch_alignments();
+  void relax(llvm::Instruction& instruction, llvm::Value* pointer, llvm::Align wanted, std::uint32_t kind, std::uint64_t bytes);
+  static std::uint64_t buffer_alignment(const llvm::CallBase& call);
+  llvm::Align known_alignment(const llvm::Value* pointer, bool trusts_bindings);
+  llvm::Align alignment_of_steps(const llvm::GEPOperator& place);
+  llvm::Value* base_of(llvm::Value* pointer, llvm::Align wanted);
+  [[nodiscard]] llvm::Align wanted_alignment(const llvm::Instruction& instruction, bool of_source, llvm::Align otherwise) const;
 
   // ---- arithmetic.cpp
   static std::optional<abi::Operation> operation_of(const llvm::Instruction& instruction);
@@ -160,6 +186,9 @@ class Lockstep {
   abi::ShadowKind shadows_ = abi::kNoShadows;
   std::vector<llvm::CallInst*> shadowed_products_;  // of matrices; their last argument has room for the shadows of a, b and c
   std::vector<Place> lost_shadows_;
+  std::vector<LooseAccess> loose_;  // whose alignment is not known; null where the instruction is gone
+  std::map<std::pair<const llvm::Instruction*, bool>, llvm::Align>
+      wanted_;                                                  // of what the program relies on there, and whether it is the source
   llvm::Value* quick_ = nullptr;                                // abi::Lane::quick
   std::map<std::uint32_t, AccessNote> site_accesses_;           // of the meeting points that go to memory
   std::vector<std::pair<AccessNote, Place>> further_accesses_;  // of everything else, numbered behind the sites
@@ -172,6 +201,7 @@ class Lockstep {
   std::vector<std::pair<abi::Operation, Place>> arithmetic_;
   std::uint64_t block_count_ = 0;
   std::uint64_t threadgroup_bytes_ = 0;
+  std::array<std::uint64_t, abi::kMaxBuffers> alignments_{};  // that the kernel's arguments want, by buffer
   std::uint32_t read_buffers_ = 0;
   std::uint32_t written_buffers_ = 0;
   std::uint32_t present_buffers_ = 0;

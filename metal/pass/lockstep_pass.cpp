@@ -5,6 +5,8 @@
 // runtime. It runs before clang's optimiser, on the control flow as written: an optimiser may move code between branches
 // and loops where that changes nothing for one thread, but it would change which lanes meet.
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -30,6 +32,7 @@ namespace assay::metal::pass {
 namespace {
 
 constexpr llvm::StringLiteral kEntry = "__assay_entry";
+constexpr unsigned kDwarfVersion = 4;  // that execute/line_table.cpp reads
 constexpr llvm::StringLiteral kUnsetConstant = "__assay_unset_function_constant.";
 
 // Where the kernel uses each constant that has no value, noted before the optimiser loses places; by the variable's name.
@@ -70,6 +73,11 @@ Place place_of(const llvm::Instruction& instruction) {
     if (!is_ours(*location->getScope()) && location->getLine() != 0) return {location->getFilename().str(), location->getLine()};
   }
   return innermost;
+}
+
+std::map<std::pair<std::string, std::uint32_t>, std::size_t>& source_places() {
+  static std::map<std::pair<std::string, std::uint32_t>, std::size_t> places;
+  return places;
 }
 
 namespace {
@@ -136,14 +144,15 @@ bool Lockstep::run() {
   if (is_checked_) remove_unused_reads();
   collect_sites();
   rejoin_after_writes();
+  relax_alignments();
+  const auto program_reads = readers();
+  if (!is_checked_) watch_alignments();
   number_sites();
   if (module_.getFunction("__assay_traced") != nullptr) trace_device_accesses();
   if (module_.getFunction("__assay_recorded") != nullptr) record_values();
   if (is_checked_) {
-    // What watches arithmetic reads too.
-    const auto all = readers();
     watch_arithmetic();
-    check_reads(all);
+    check_reads(program_reads);
   }
   if (shadows_ != abi::kNoShadows) {
     Shadow(*this, shadows_ == abi::kExplained).run();
@@ -341,6 +350,40 @@ void refuse_initialisers(const llvm::Module& module) {
   }
 }
 
+// What is left of the compiler's debug information: for every instruction its place in the user's source, so that a fault can be told with
+// its line. Nothing else leads from the code to the source.
+void keep_places(llvm::Module& module) {
+  llvm::DenseMap<llvm::Instruction*, unsigned> numbers;
+  for (auto& function : module) {
+    for (auto& instruction : llvm::instructions(function)) {
+      if (!instruction.getDebugLoc()) continue;
+      const Place place = place_of(instruction);
+      const auto found = source_places().find({place.file, place.line});
+      numbers[&instruction] = found == source_places().end() ? 0 : static_cast<unsigned>(found->second);
+    }
+  }
+  llvm::StripDebugInfo(module);
+  auto* entry = module.getFunction(kEntry);
+  if (entry == nullptr) return;
+  llvm::DIBuilder builder(module);
+  auto* file = builder.createFile("kernel", "/");
+  builder.createCompileUnit(llvm::dwarf::DW_LANG_C, file, "assay", /*isOptimized=*/true, "", 0, "",
+                            llvm::DICompileUnit::DebugEmissionKind::LineTablesOnly);
+  auto* type = builder.createSubroutineType(builder.getOrCreateTypeArray({}));
+  auto* scope = builder.createFunction(file, entry->getName(), "", file, 0, type, 0, llvm::DINode::FlagZero,
+                                       llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
+  entry->setSubprogram(scope);
+  builder.finalize();
+  const auto number_of = [&](unsigned value) {
+    return llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(module.getContext()), value));
+  };
+  module.setModuleFlag(llvm::Module::Warning, "Debug Info Version", number_of(llvm::DEBUG_METADATA_VERSION));
+  module.setModuleFlag(llvm::Module::Max, "Dwarf Version", number_of(kDwarfVersion));
+  for (auto& instruction : llvm::instructions(*entry))
+    if (const unsigned number = numbers.lookup(&instruction); number != 0)
+      instruction.setDebugLoc(llvm::DILocation::get(module.getContext(), number, 0, scope));
+}
+
 // After the optimiser has removed what the constants rule out: whatever still reads an unset constant really needs it.
 struct UnsetConstantPass : llvm::PassInfoMixin<UnsetConstantPass> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
@@ -356,7 +399,7 @@ struct UnsetConstantPass : llvm::PassInfoMixin<UnsetConstantPass> {
       is_refused = true;
     }
     if (is_refused) std::exit(1);
-    llvm::StripDebugInfo(module);
+    keep_places(module);
     return llvm::PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }

@@ -58,6 +58,8 @@ void Lockstep::replace_position_queries() {
       continue;
     }
     if (name == "__assay_buffer") {
+      auto& alignment = alignments_[constant_argument(*call, 0)];
+      alignment = std::max(alignment, buffer_alignment(*call));
       present_buffers_ |= 1u << constant_argument(*call, 0);
       value = load(top.getPtrTy(), offsetof(abi::Lane, buffers) + constant_argument(*call, 0) * sizeof(void*));
     } else if (name == "__assay_threadgroup_argument") {
@@ -122,8 +124,8 @@ void Lockstep::emit_module() {
       const auto found = site_accesses_.find(static_cast<std::uint32_t>(site));
       append(found == site_accesses_.end() ? AccessNote{0, 1, abi::kAnyObject, 0} : found->second, places_[site]);
     }
-    for (const auto& [note, place] : further_accesses_) append(note, place);
   }
+  for (const auto& [note, place] : further_accesses_) append(note, place);
   auto* pointer = llvm::PointerType::get(context_, 0);
   auto* variable_type = llvm::StructType::get(context_, {number, number, pointer});
   llvm::SmallVector<llvm::Constant*> variables;
@@ -139,6 +141,15 @@ void Lockstep::emit_module() {
   auto* lost_type = llvm::StructType::get(context_, {number, number});
   llvm::SmallVector<llvm::Constant*> lost;
   for (const auto& place : lost_shadows_) lost.push_back(llvm::ConstantStruct::get(lost_type, {file_of(place), word(place.line)}));
+  llvm::SmallVector<llvm::Constant*> alignments;
+  for (const auto alignment : alignments_) alignments.push_back(word(alignment));
+  // The table of lines that the object gets later on has no files: its lines are numbers of these places.
+  llvm::SmallVector<llvm::Constant*> places;
+  for (const auto& instruction : llvm::instructions(*entry_)) {
+    const Place place = place_of(instruction);
+    if (place.line == 0 || !source_places().insert({{place.file, place.line}, places.size() + 1}).second) continue;
+    places.push_back(llvm::ConstantStruct::get(lost_type, {file_of(place), word(place.line)}));
+  }
   llvm::SmallVector<llvm::Constant*> names;
   for (const auto& file : files) names.push_back(text(file.first));
   llvm::Constant* fields[] = {word(abi::kVersion),
@@ -164,6 +175,9 @@ void Lockstep::emit_module() {
                               word(shadows_),
                               word(lost.size()),
                               table(lost_type, lost),
+                              table(number, alignments),
+                              word(places.size()),
+                              table(lost_type, places),
                               text(reflection_),
                               services_,
                               entry_};

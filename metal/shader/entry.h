@@ -2,7 +2,8 @@
 #pragma once
 
 extern "C" {
-__attribute__((const)) __global void* __assay_buffer(unsigned int index);
+// `alignment` is that of what the kernel declares there.
+__attribute__((const)) __global void* __assay_buffer(unsigned int index, unsigned int alignment);
 __attribute__((const)) __local void* __assay_threadgroup_argument(unsigned int index);
 __attribute__((const)) __local void* __assay_threadgroup_variable(unsigned int id, unsigned long bytes, unsigned long alignment);
 __attribute__((const)) unsigned int __assay_builtin(unsigned int which, unsigned int component);
@@ -24,25 +25,39 @@ namespace __assay {
 
 // Converts to whatever pointer or reference the kernel declares, so that entry points need not repeat types. An argument whose
 // function constant is false does not exist: a null pointer, or a reference to where nothing is.
-#define ASSAY_ARGUMENT(name, space, fetch)                  \
-  template <unsigned int Index, bool Exists = true>         \
-  struct name {                                             \
-    template <typename T>                                   \
-    operator space T*() const {                             \
-      if constexpr (Exists) return (space T*)fetch(Index);  \
-      return nullptr;                                       \
-    }                                                       \
-    template <typename T>                                   \
-    operator space T&() const {                             \
-      if constexpr (Exists) return *(space T*)fetch(Index); \
-      return *(space T*)nowhere;                            \
-    }                                                       \
+#define ASSAY_ARGUMENT(name, space, fetch)               \
+  template <unsigned int Index, bool Exists = true>      \
+  struct name {                                          \
+    template <typename T>                                \
+    operator space T*() const {                          \
+      if constexpr (Exists) return (space T*)fetch(T);   \
+      return nullptr;                                    \
+    }                                                    \
+    template <typename T>                                \
+    operator space T&() const {                          \
+      if constexpr (Exists) return *(space T*)fetch(T);  \
+      return *(space T*)nowhere;                         \
+    }                                                    \
   };
+#define ASSAY_FETCH_BUFFER(T) __assay_buffer(Index, alignment_of<T>::value)
+#define ASSAY_FETCH_THREADGROUP(T) __assay_threadgroup_argument(Index)
 constexpr unsigned long nowhere = 4096;
-ASSAY_ARGUMENT(device_buffer, __attribute__((opencl_global_device)), __assay_buffer)
-ASSAY_ARGUMENT(constant_buffer, __global const, __assay_buffer)
-ASSAY_ARGUMENT(threadgroup_argument, __local, __assay_threadgroup_argument)
+
+// 1 of what has no size.
+template <typename T, typename = void>
+struct alignment_of {
+  static constexpr unsigned int value = 1;
+};
+template <typename T>
+struct alignment_of<T, metal::void_t<decltype(sizeof(T))>> {
+  static constexpr unsigned int value = alignof(T);
+};
+ASSAY_ARGUMENT(device_buffer, __attribute__((opencl_global_device)), ASSAY_FETCH_BUFFER)
+ASSAY_ARGUMENT(constant_buffer, __global const, ASSAY_FETCH_BUFFER)
+ASSAY_ARGUMENT(threadgroup_argument, __local, ASSAY_FETCH_THREADGROUP)
 #undef ASSAY_ARGUMENT
+#undef ASSAY_FETCH_BUFFER
+#undef ASSAY_FETCH_THREADGROUP
 
 template <unsigned int Id, unsigned long Alignment>
 struct threadgroup_object {

@@ -114,17 +114,17 @@ INSTANTIATE_TEST_SUITE_P(
                    "between threadgroups"}),
     kNameOfRow);
 
-// What no argument, variable or stack holds. The processor tells of these, and knows no line: the kernel's is named.
+// What no argument, variable or stack holds: the processor tells of these.
 const std::string kFar = "(ulong(in[t]) << 40)";
 
 INSTANTIATE_TEST_SUITE_P(
     InvalidAccesses, Checked,
-    ::testing::Values(CheckedRow{"written_through_an_integer", HazardKind::invalid_access, "*(device uint*)" + kFar + " = 1;", kKernelLine,
-                                 0, "where no buffer is"},
+    ::testing::Values(CheckedRow{"written_through_an_integer", HazardKind::invalid_access, "*(device uint*)" + kFar + " = 1;", 1, 0,
+                                 "where no buffer is"},
                       CheckedRow{"written_through_an_address", HazardKind::invalid_access,
                                  "*(device uint*)(ulong)(out + tg * 64 + t) = 1;"},
-                      CheckedRow{"read_through_an_integer", HazardKind::invalid_access, kOut + "*(device const uint*)" + kFar + ";",
-                                 kKernelLine, 0, "where no buffer is"},
+                      CheckedRow{"read_through_an_integer", HazardKind::invalid_access, kOut + "*(device const uint*)" + kFar + ";", 1, 0,
+                                 "where no buffer is"},
                       CheckedRow{"read_through_an_address", HazardKind::invalid_access, kOut + "*(device const uint*)(ulong)(in + t);"},
                       CheckedRow{"too_much_private_memory", HazardKind::invalid_access,
                                  "uint a[1 << 18];\nfor (uint i = 0; i < 1 << 18; ++i) a[i] = i + in[i % 64];\n" + kOut + "a[in[t] << 12];",

@@ -20,7 +20,11 @@ Outcome execute(const Execution& execution) {
     inputs.push_back(unwritten == execution.unwritten_words.end()
                          ? metal::Buffer::of<std::uint32_t>(words)
                          : std::make_unique<metal::Buffer>(unwritten->second * sizeof(std::uint32_t)));
-    simulator.set_buffer(index, {inputs.back().get(), 0});
+    if (execution.set_bytes.contains(index)) {
+      simulator.set_bytes(index, std::as_bytes(std::span(words)));
+    } else {
+      simulator.set_buffer(index, {inputs.back().get(), 0});
+    }
   }
   if (execution.threadgroup_bytes != 0) simulator.set_threadgroup_memory_length(0, execution.threadgroup_bytes);
   simulator.dispatch_threadgroups(execution.threadgroups, execution.threads);

@@ -47,9 +47,9 @@ TEST(Language, AddressSpaces) {
           {"pointer casts within a space",
            "MSL 4",
            "device uchar* c = (device uchar*)o; c[0] = 1; c[1] = 2; c[2] = uchar(U(0)); c[3] = 0; o[1] = *reinterpret_cast<device const "
-           "ushort*>(c + 1);",
+           "ushort*>(c + 2);",
            {3},
-           {0x00030201, 0x0302}},
+           {0x00030201, 0x0003}},
           {"device void*",
            "census: 21 files",
            "device void* v = o; ((device uint*)v)[0] = U(0); o[1] = *static_cast<device uint*>(v);",

@@ -324,15 +324,14 @@ TEST(KnownFindingSettles, WhatShowsMoreThanDeclaredStaysAFailure) {
 }
 
 TEST(KnownFindingSettles, WhatCheckedAloneCanShowHoldsUnderItAlone) {
-  const kernels::Variant variant = variant_with("n == 33", "hazard:misaligned_access");
+  const kernels::Variant variant = variant_with("n == 33", "hazard:uninitialised_read");
   EXPECT_EQ(settled(verdict_of(Status::passed), variant).status, Status::passed);
   EXPECT_EQ(settled(verdict_of(Status::passed), variant, metal::Policy::checked).status, Status::failed) << "it no longer shows";
-  const Verdict misaligned = with_hazard(metal::HazardKind::misaligned_access, "kernel.metal", 41);
-  EXPECT_EQ(settled(misaligned, variant, metal::Policy::checked).status, Status::known);
-  EXPECT_EQ(settled(misaligned, variant_with("n == 33", "hazard:race_between_threadgroups"), metal::Policy::checked).status,
-            Status::hazard);
+  const Verdict unwritten = with_hazard(metal::HazardKind::uninitialised_read, "kernel.metal", 41);
+  EXPECT_EQ(settled(unwritten, variant, metal::Policy::checked).status, Status::known);
+  EXPECT_EQ(settled(unwritten, variant_with("n == 33", "hazard:race_between_threadgroups"), metal::Policy::checked).status, Status::hazard);
   // Both policies can show one of these.
-  EXPECT_EQ(settled(verdict_of(Status::passed), variant_with("n == 33", "nan || hazard:misaligned_access")).status, Status::failed);
+  EXPECT_EQ(settled(verdict_of(Status::passed), variant_with("n == 33", "nan || hazard:uninitialised_read")).status, Status::failed);
 }
 
 TEST(KnownFindingSettles, WhatIsOutOfBoundsUnderCheckedIsTheInvalidAccessOfNative) {
@@ -349,6 +348,22 @@ TEST(KnownFindingSettles, ADeclaredHazardUnderCheckedExcusesADeclaredOutput) {
   EXPECT_EQ(settled(misaligned, variant, metal::Policy::checked).status, Status::known);
 }
 
+// It happened as it is written, and every value was computed: what is wrong with them has to be declared as well, and to show.
+TEST(KnownFindingSettles, AMisalignedAccessIsSeenByAllPoliciesAndExcusesNoOutput) {
+  kernels::Variant variant = variant_with("n == 33", "hazard:misaligned_access");
+  Verdict misaligned = with_hazard(metal::HazardKind::misaligned_access, "kernel.metal", 41);
+  for (const auto policy : {metal::Policy::native, metal::Policy::shadow, metal::Policy::checked}) {
+    EXPECT_EQ(settled(misaligned, variant, policy).status, Status::known);
+    EXPECT_EQ(settled(verdict_of(Status::passed), variant, policy).status, Status::failed) << "it no longer shows";
+  }
+  misaligned.judgement.nans = 1;
+  EXPECT_EQ(settled(misaligned, variant).status, Status::hazard) << "the output is not declared";
+  variant.known_findings.push_back({"n == 33", "nan", "", 20});
+  EXPECT_EQ(settled(misaligned, variant).status, Status::known);
+  misaligned.judgement.nans = 0;
+  EXPECT_EQ(settled(misaligned, variant).status, Status::hazard) << "the NaN no longer shows";
+}
+
 // What the policy `shadow` adds to a failure that native sees excuses nothing and accuses of nothing.
 TEST(KnownFindingSettles, WhatIsKnownUnderNativeIsKnownUnderShadow) {
   Verdict both = with_nans();
@@ -356,7 +371,7 @@ TEST(KnownFindingSettles, WhatIsKnownUnderNativeIsKnownUnderShadow) {
   both.split->above_bound = 1;
   EXPECT_EQ(settled(both, variant_with("n == 33", "nan"), metal::Policy::shadow).status, Status::known);
   EXPECT_EQ(settled(both, variant_with("n == 33", "failed"), metal::Policy::shadow).status, Status::known);
-  EXPECT_EQ(settled(verdict_of(Status::passed), variant_with("n == 33", "hazard:misaligned_access"), metal::Policy::shadow).status,
+  EXPECT_EQ(settled(verdict_of(Status::passed), variant_with("n == 33", "hazard:uninitialised_read"), metal::Policy::shadow).status,
             Status::passed)
       << "only checked can show it";
 }

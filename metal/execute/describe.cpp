@@ -1,0 +1,83 @@
+// The words of a threadgroup and its lanes for memory, and for what a lane did with memory that is not its own.
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "metal/execute/faults.h"
+#include "metal/execute/lanes.h"
+
+namespace assay::metal::execute {
+
+std::string Lane::name() const {
+  const auto* position = builtins[abi::kThreadPositionInThreadgroup];
+  return fmt::format("thread ({}, {}, {})", position[0], position[1], position[2]);
+}
+
+std::string Threadgroup::name() const {
+  return fmt::format(" (threadgroup {}, {}, {})", launch_->position.x, launch_->position.y, launch_->position.z);
+}
+
+std::vector<Threadgroup::Memory> Threadgroup::memories() const {
+  std::vector<Memory> all{{memory_->data(), launch_->threadgroup_bytes, "threadgroup memory",
+                           fmt::format("threadgroup memory ({} bytes)", launch_->threadgroup_bytes), 1}};
+  for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
+    const auto* argument = launch_->layout->find(AddressSpace::device, index);
+    if (argument == nullptr) argument = launch_->layout->find(AddressSpace::constant, index);
+    if (argument == nullptr || (*launch_->buffers)[index] == nullptr) continue;
+    all.push_back({static_cast<const std::byte*>((*launch_->buffers)[index]), (*launch_->buffer_sizes)[index],
+                   fmt::format("buffer {} ('{}')", index, argument->name),
+                   fmt::format("'{}' (buffer {}, {} bytes)", argument->name, index, (*launch_->buffer_sizes)[index]), argument->size});
+  }
+  return all;
+}
+
+std::string Threadgroup::describe_address(const void* address) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (const Memory& memory : memories()) {
+    const auto first = reinterpret_cast<std::uintptr_t>(memory.data);
+    const std::size_t size = memory.size;
+    if (at < first && first - at <= GuardedMemory::kGuardBytes)
+      return fmt::format("a byte {} before the start of {}", first - at, memory.name);
+    if (at >= first + size && at - first - size < GuardedMemory::kGuardBytes)
+      return fmt::format("byte {} of {}, which has {}", at - first, memory.name, size);
+  }
+  return fmt::format("address {}, where no buffer is", address);
+}
+
+std::string Threadgroup::describe_bytes(const void* address, std::size_t bytes) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (const Memory& memory : memories()) {
+    const auto offset = at - reinterpret_cast<std::uintptr_t>(memory.data);
+    if (offset >= memory.size) continue;
+    const std::string element = memory.element_bytes > 1 ? fmt::format("element {}, ", offset / memory.element_bytes) : std::string();
+    return fmt::format("{}bytes {}..{} of {}", element, offset, offset + bytes - 1, memory.label);
+  }
+  return fmt::format("{} bytes from address {} on", bytes, address);
+}
+
+Hazard Threadgroup::invalid_access(const Fault& fault) {
+  Hazard hazard;
+  hazard.kind = HazardKind::invalid_access;
+  const Lane* culprit = nullptr;
+  for_each([&](const Lane& lane) {
+    // The page below the stack is nobody's: a lane that has overflowed stands there.
+    if (fault.stack_pointer >= lane.stack_bottom - StackPool::kStackBytes / 2 && fault.stack_pointer < lane.stack_top &&
+        (lane.owns(fault.stack_pointer) || culprit == nullptr))
+      culprit = &lane;
+  });
+  const std::string who = culprit == nullptr ? "a thread" : culprit->name();
+  const bool overflow = culprit != nullptr && culprit->is_beyond_stack(fault.address);
+  const std::string what = overflow
+                               ? fmt::format("needs more than the {} KiB of memory for its own variables", StackPool::kStackBytes >> 10)
+                           : fault.signal == SIGFPE ? std::string("met an arithmetic trap")
+                           : fault.signal == SIGILL ? std::string("met an instruction that ends it")
+                           : !fault.address_known   ? std::string("touched an address out of any range")
+                                                    : "touched " + describe_address(fault.address);
+  // A stack has no line: the kernel's is named.
+  if (!overflow) hazard.first = strays_.place_of(fault);
+  hazard.message = fmt::format("invalid access: {} {}, and the threadgroup is given up{}", who, what, name());
+  if (hazard.first.line != 0) hazard.message = fmt::format("{}:{}: {}", hazard.first.file, hazard.first.line, hazard.message);
+  return hazard;
+}
+
+}  // namespace assay::metal::execute

@@ -1,0 +1,48 @@
+// What threadgroups did and were not ended for: merged by kind and place, in an order that does not depend on who executed them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "metal/simulator.h"
+
+namespace assay::metal::execute {
+
+// Of the threadgroups of one dispatch that one CPU thread executes, by ascending number.
+class Incidents {
+ public:
+  struct Incident {
+    std::uint64_t threadgroup = 0;  // the first that it happened in
+    Hazard hazard;
+  };
+
+  void begin_threadgroup(std::uint64_t number) { threadgroup_ = number; }
+
+  // `describe()` gives the words for the first of its kind at a place alone; where nothing is known of that, the kernel's is taken later.
+  template <typename Describe>
+  void add(HazardKind kind, const SourceLocation& place, std::uint64_t count, Describe&& describe) {
+    for (Incident& known : all_) {
+      if (known.hazard.kind != kind || known.hazard.first != place) continue;
+      known.hazard.count += count;
+      return;
+    }
+    Incident& incident = all_.emplace_back();
+    incident.threadgroup = threadgroup_;
+    incident.hazard.kind = kind;
+    incident.hazard.first = place;
+    incident.hazard.count = count;
+    const std::string words = describe();
+    incident.hazard.message = place.line == 0 ? words : place.file + ":" + std::to_string(place.line) + ": " + words;
+  }
+
+  // In the order in which they came; none are left.
+  std::vector<Incident> take() { return std::exchange(all_, {}); }
+
+ private:
+  std::uint64_t threadgroup_ = 0;
+  std::vector<Incident> all_;
+};
+
+}  // namespace assay::metal::execute

@@ -1,0 +1,39 @@
+// Pages that stand where nothing is, full of poison, for as long as a stray access takes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace assay::metal::execute {
+
+// Used by signal handlers: takes no memory from the heap.
+class StrayPages {
+ public:
+  // Whether a page may stand there, where a fault says that there `is_nothing` or only a guard.
+  static bool can_open(const void* address, bool is_nothing);
+  // Lets the instruction that has faulted at `address` read poison and write. False if the page is another's, or too many are there.
+  bool open(const void* address);
+  [[nodiscard]] bool is_open() const { return open_count_ != 0; }
+  // Whether a page that close() has kept stands there.
+  [[nodiscard]] bool keeps(const void* address) const;
+  // What was written is forgotten; where `keeps`, the pages stay as poison that may be read until clear().
+  void close(bool keeps);
+  // Everything is as it was.
+  void clear();
+
+ private:
+  struct Page {
+    std::byte* data = nullptr;
+    bool was_guard = false;  // or nothing
+  };
+  static void remove(const Page& page);
+  static constexpr std::size_t kMostOpen = 8;  // a copy between two vectors that cross a page each, and a gather
+  static constexpr std::size_t kMostKept = 1024;
+  std::array<Page, kMostOpen> open_{};
+  std::array<Page, kMostKept> kept_{};
+  std::size_t open_count_ = 0;
+  std::size_t kept_count_ = 0;
+};
+
+}  // namespace assay::metal::execute

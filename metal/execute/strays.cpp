@@ -1,0 +1,138 @@
+#include "metal/execute/strays.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "metal/execute/lanes.h"
+
+namespace assay::metal::execute {
+
+namespace {
+
+// Of one threadgroup, each told for itself; then pages stay where they are. What comes behind the most of all ends it: a fault takes some
+// ten microseconds.
+constexpr std::uint64_t kToldEach = 256;
+constexpr std::uint64_t kMost = 16384;
+
+// That are told apart: the compiler makes dozens of one line.
+constexpr std::size_t kMostInstructions = 4096;
+
+bool covers(const void* first, std::uint64_t bytes, const void* address) {
+  // The fault of a vector that begins on a page and ends on the next is at the start of the next.
+  const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(first);
+  return first != nullptr && offset < bytes;
+}
+
+}  // namespace
+
+void Strays::begin_threadgroup() {
+  strays_.clear();
+  strays_.reserve(kMostInstructions);
+  count_ = 0;
+}
+
+bool Strays::is_of_kernel(const void* instruction) const {
+  Dl_info kernel{};
+  Dl_info found{};
+  return dladdr(reinterpret_cast<const void*>(threadgroup_.module().entry), &kernel) != 0 && dladdr(instruction, &found) != 0 &&
+         kernel.dli_fbase == found.dli_fbase;
+}
+
+// Where the kernel called the function that copies memory, which keeps little on the stack.
+const void* Strays::caller(const Fault& fault) const {
+  constexpr std::size_t kMostWords = 16;
+  const auto words = std::span(static_cast<void* const*>(fault.stack_pointer), kMostWords);
+  const auto found = std::ranges::find_if(words, [this](const void* word) { return is_of_kernel(word); });
+  return found == words.end() ? nullptr : static_cast<const std::byte*>(*found) - 1;
+}
+
+Strays::Stray Strays::stray_of(const Fault& fault) const {
+  Stray stray{nullptr, 0, nullptr, fault.address, fault.is_write, 1};
+  threadgroup_.for_each([&](const Lane& lane) {
+    if (lane.owns(fault.stack_pointer)) stray.lane = &lane;
+  });
+  if (is_of_kernel(fault.instruction)) {
+    stray.instruction = fault.instruction;
+    return stray;
+  }
+  // Done for a lane: the one that is about to wait, or, where lanes meet, maybe another than that whose stack it happens on.
+  const Lane* wants = nullptr;
+  threadgroup_.for_each([&](const Lane& lane) {
+    const Request& request = lane.request;
+    const bool may_be = &lane == stray.lane || (lane.group == running_group && (lane.group->waiting >> lane.index & 1U) != 0);
+    const bool is_atomic = may_be && threadgroup_.module().sites[lane.group->sites[lane.index]].service == abi::kAtomic;
+    const std::uint64_t bytes = is_atomic ? sizeof(std::uint64_t) : request.bytes;
+    if (wants == nullptr && may_be &&
+        (covers(request.pointers[0], bytes, fault.address) || covers(request.pointers[1], bytes, fault.address)))
+      wants = &lane;
+  });
+  if (wants != nullptr) {
+    stray.lane = wants;
+    stray.site = wants->group->sites[wants->index] + 1;
+  } else {
+    stray.instruction = caller(fault);
+  }
+  return stray;
+}
+
+Containment Strays::contain(const Fault& fault) {
+  const Stray stray = stray_of(fault);
+  // What is neither the kernel's nor done for it is a mistake of ours, and must not be hidden.
+  if (stray.lane == nullptr || (stray.instruction == nullptr && stray.site == 0)) return Containment::end;
+  if (count_ == kMost || stray.lane->is_beyond_stack(fault.address)) return Containment::end;
+  const auto known =
+      std::ranges::find_if(strays_, [&](const Stray& other) { return other.instruction == stray.instruction && other.site == stray.site; });
+  if (known == strays_.end() && strays_.size() == kMostInstructions) return Containment::end;
+  threadgroup_.run_alone();
+  ++count_;
+  if (known != strays_.end()) {
+    ++known->count;
+  } else {
+    strays_.push_back(stray);
+  }
+  return count_ > kToldEach ? Containment::pages : Containment::once;
+}
+
+void Strays::report() {
+  for (const Stray& stray : strays_) {
+    incidents.add(HazardKind::invalid_access, place_of(stray), stray.count, [&] {
+      return fmt::format("invalid access: {} {} {}{}", stray.lane->name(), stray.is_write ? "writes" : "reads",
+                         threadgroup_.describe_address(stray.address), threadgroup_.name());
+    });
+  }
+  strays_.clear();
+}
+
+void Strays::misaligned(const Lane& lane, std::uint32_t number, const void* address) {
+  const abi::Access& access = threadgroup_.module().accesses[number];
+  incidents.add(HazardKind::misaligned_access, location(access.file, access.line), 1, [&] {
+    const bool is_write = (access.kind & abi::kWrites) != 0;
+    const bool is_read = (access.kind & abi::kReads) != 0;
+    return fmt::format("misaligned access: {} {} {}, and the type wants a multiple of {}{}", lane.name(),
+                       !is_write ? "reads"
+                       : is_read ? "changes"
+                                 : "writes",
+                       threadgroup_.describe_bytes(address, std::max(access.bytes, 1U)), access.alignment, threadgroup_.name());
+  });
+}
+
+SourceLocation Strays::location(std::uint32_t file, std::uint32_t line) const { return {threadgroup_.module().files[file], line}; }
+
+SourceLocation Strays::place_of(const Fault& fault) { return place_of(stray_of(fault)); }
+
+SourceLocation Strays::place_of(const Stray& stray) {
+  const abi::Module& module = threadgroup_.module();
+  if (stray.site != 0) return location(module.sites[stray.site - 1].file, module.sites[stray.site - 1].line);
+  Dl_info object{};
+  if (stray.instruction == nullptr || dladdr(stray.instruction, &object) == 0) return {};
+  const auto found = tables_.try_emplace(object.dli_fname, object.dli_fname).first;
+  const auto offset = static_cast<const std::byte*>(stray.instruction) - static_cast<const std::byte*>(object.dli_fbase);
+  const auto place = found->second.place(static_cast<std::uint64_t>(offset));
+  if (!place || *place > module.place_count) return {};
+  return location(module.places[*place - 1].file, module.places[*place - 1].line);
+}
+
+}  // namespace assay::metal::execute
