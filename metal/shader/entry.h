@@ -49,7 +49,7 @@ struct alignment_of {
   static constexpr unsigned int value = 1;
 };
 template <typename T>
-struct alignment_of<T, metal::void_t<decltype(sizeof(T))>> {
+struct alignment_of<T, offered::void_t<decltype(sizeof(T))>> {
   static constexpr unsigned int value = alignof(T);
 };
 ASSAY_ARGUMENT(device_buffer, __attribute__((opencl_global_device)), ASSAY_FETCH_BUFFER)

@@ -35,12 +35,12 @@ inline double quotient(int a, int b) { return double(a) / double(b); }
 inline float to_srgb(float linear) {
   const double x = clamp_fp(linear, 0.0f, 1.0f);
   if (x <= quotient(31308, 10000000)) return float(x * quotient(1292, 100));
-  return float(quotient(1055, 1000) * libm::__assay_pow(x, quotient(10, 24)) - quotient(55, 1000));
+  return float(quotient(1055, 1000) * library::__assay_exact_pow(x, quotient(10, 24)) - quotient(55, 1000));
 }
 inline float from_srgb(uint code) {
   const double x = quotient(int(code), 255);
   if (x <= quotient(4045, 100000)) return float(x / quotient(1292, 100));
-  return float(libm::__assay_pow((x + quotient(55, 1000)) / quotient(1055, 1000), quotient(24, 10)));
+  return float(library::__assay_exact_pow((x + quotient(55, 1000)) / quotient(1055, 1000), quotient(24, 10)));
 }
 inline uint pack_srgb_unorm4x8(float4 v) { return pack_unorm4x8(float4(to_srgb(v.x), to_srgb(v.y), to_srgb(v.z), v.w)); }
 

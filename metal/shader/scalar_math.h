@@ -39,6 +39,7 @@ ASSAY_LIBRARY2(atan2)
 // These results are used as doubles.
 extern "C" __attribute__((const)) double __assay_exact_sin(double) __asm__("assay_math_exact_sin");
 extern "C" __attribute__((const)) double __assay_exact_cos(double) __asm__("assay_math_exact_cos");
+extern "C" __attribute__((const)) double __assay_exact_pow(double, double) __asm__("assay_math_exact_pow");
 // The C library's, which is exact.
 extern "C" __attribute__((const)) double __assay_fmod(double, double) __asm__("fmod");
 }  // namespace library

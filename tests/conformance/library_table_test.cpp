@@ -235,7 +235,7 @@ std::vector<std::string> faults(const std::vector<TableRow>& rows, const Names& 
 
 Names names_of_headers() {
   const fs::path shader = metal::compile::find_toolchain().shader;
-  Names names = public_names(metal::compile::Compiler(metal::CompileOptions()).preprocess(shader / "kernel.h", "kernel.h"));
+  Names names = public_names(metal::compile::Compiler(metal::CompileOptions()).preprocess({{shader / "kernel.h", "kernel.h"}}));
   names.merge(macros(read(shader / "include" / "assay_macros.h")));
   return names;
 }
