@@ -151,6 +151,12 @@ TEST(Contained, AReadGetsPoisonAndTheLaneGoesOn) {
   for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(outcome.output[t], t < 3 ? kPoison : t);
 }
 
+TEST(Contained, WhatIsMisalignedAsWellIsToldOnce) {
+  const auto outcome = run("uint4 v = *(device const uint4*)(in + 5001 + t);\nout[t] = v.x + v.w;");
+  ASSERT_EQ(outcome.hazards.size(), 1U) << text(outcome);
+  EXPECT_EQ(outcome.hazards[0].kind, HazardKind::invalid_access);
+}
+
 TEST(Contained, AWriteIsForgottenAndEachLineToldOnce) {
   const auto outcome = run("io[5000 + t] = t;\nuint x = io[5000 + t];\nout[t] = x;\nif (t < 4) io[6000 + t] = 1;");
   ASSERT_EQ(outcome.hazards.size(), 3U) << text(outcome);
