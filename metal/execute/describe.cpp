@@ -17,6 +17,18 @@ std::string Threadgroup::name() const {
   return fmt::format(" (threadgroup {}, {}, {})", launch_->position.x, launch_->position.y, launch_->position.z);
 }
 
+bool Threadgroup::has(const void* address, std::size_t bytes) const {
+  const auto is_in = [&](const void* data, std::size_t size) {
+    const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(data);
+    return data != nullptr && offset < size && bytes <= size - offset;
+  };
+  if (is_in(memory_->data(), launch_->threadgroup_bytes)) return true;
+  for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
+    if (is_in((*launch_->buffers)[index], (*launch_->buffer_sizes)[index])) return true;
+  }
+  return false;
+}
+
 std::vector<Threadgroup::Memory> Threadgroup::memories() const {
   std::vector<Memory> all{{memory_->data(), launch_->threadgroup_bytes, "threadgroup memory",
                            fmt::format("threadgroup memory ({} bytes)", launch_->threadgroup_bytes), 1}};

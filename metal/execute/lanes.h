@@ -150,6 +150,8 @@ class Threadgroup {
     if (launch_->turns != nullptr) launch_->turns->be_alone(is_alone_);
   }
   [[nodiscard]] std::string name() const;  // " (threadgroup 1, 0, 0)"
+  // Whether the bytes lie within something that the dispatch has.
+  [[nodiscard]] bool has(const void* address, std::size_t bytes) const;
   // A byte, or several that lie in something that the dispatch has, in its words.
   [[nodiscard]] std::string describe_address(const void* address) const;
   [[nodiscard]] std::string describe_bytes(const void* address, std::size_t bytes) const;

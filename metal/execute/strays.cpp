@@ -108,6 +108,8 @@ void Strays::report() {
 
 void Strays::misaligned(const Lane& lane, std::uint32_t number, const void* address) {
   const abi::Access& access = threadgroup_.module().accesses[number];
+  // What is not inside of anything is no matter of alignment; it is told if it is a fault.
+  if (!threadgroup_.has(address, std::max(access.bytes, 1U))) return;
   incidents.add(HazardKind::misaligned_access, location(access.file, access.line), 1, [&] {
     const bool is_write = (access.kind & abi::kWrites) != 0;
     const bool is_read = (access.kind & abi::kReads) != 0;

@@ -100,10 +100,11 @@ INSTANTIATE_TEST_SUITE_P(
         MisalignedRow{"of_the_lane_itself_is_its_own_affair",
                       "uint a[16];\nfor (uint i = 0; i < 16; ++i) a[i] = i;\nuint4 v = *(thread "
                       "uint4*)(a + t % 8 + 2);\nout[t] = v.x;"},
-        MisalignedRow{"a_word_at_2_bytes",
-                      "device const uchar* bytes = (device const uchar*)in;\nushort2 h = ushort2(*(device const uint*)(bytes + 4 * t + 2 + "
-                      "in[0]) & 0xffff, 0);\nout[t] = h.x + t + 2;",
-                      2, "a multiple of 4"},
+        MisalignedRow{
+            "uchar4_at_1_byte",
+            "device const uchar* bytes = (device const uchar*)in;\nuchar4 v = *(device const uchar4*)(bytes + 4 * t + 1 + in[0]);\n"
+            "out[t] = v.x + v.y + t + 2;",
+            2, "a multiple of 4"},
         MisalignedRow{"an_atomic",
                       "device atomic_uint* a = (device atomic_uint*)((device uchar*)io + 2 + in[0]);\nif (t == 0) "
                       "atomic_fetch_add_explicit(a, 0u, memory_order_relaxed);\nout[t] = t + 2;",
@@ -149,6 +150,12 @@ TEST(Contained, AReadGetsPoisonAndTheLaneGoesOn) {
   EXPECT_EQ(outcome.hazards[0].count, 3U);
   EXPECT_THAT(outcome.hazards[0].message, HasSubstr("thread (0, 0, 0) reads byte 20000 of buffer 1 ('in'), which has 256"));
   for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(outcome.output[t], t < 3 ? kPoison : t);
+}
+
+TEST(Contained, WhatIsMisalignedAsWellIsToldOnce) {
+  const auto outcome = run("uint4 v = *(device const uint4*)(in + 5001 + t);\nout[t] = v.x;");
+  ASSERT_EQ(outcome.hazards.size(), 1U) << text(outcome);
+  EXPECT_EQ(outcome.hazards[0].kind, HazardKind::invalid_access);
 }
 
 TEST(Contained, AWriteIsForgottenAndEachLineToldOnce) {
