@@ -2,6 +2,7 @@
 #include "metal/compile/repair.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 
 namespace assay::metal::compile {
@@ -153,6 +154,22 @@ bool repair(const Compiler& compiler, const Translation& translation, const tran
   if (repairer.convert_in_kernel()) return true;
   repairer.leave_out_the_broken();
   return repairer.convert_in_kernel();
+}
+
+void answer(const Compiler& compiler, const Translation& translation, translate::ConstantQuestions& questions) {
+  const auto probe = translation.probe_of(questions.open);
+  for (const auto& question : questions.open) questions.answers[question] = std::nullopt;
+  for (const auto& complaint : compiler.complaints(probe.text)) {
+    constexpr std::string_view kValue = "__assay_value<";
+    const auto at = complaint.text.find(kValue);
+    if (at == std::string::npos || !complaint.place || complaint.place->line < probe.first_line) continue;
+    const std::size_t number = complaint.place->line - probe.first_line;
+    std::int64_t value = 0;
+    const char* first = complaint.text.data() + at + kValue.size();
+    const auto parsed = std::from_chars(first, complaint.text.data() + complaint.text.size(), value);
+    if (number < questions.open.size() && parsed.ec == std::errc()) questions.answers[questions.open[number]] = value;
+  }
+  questions.open.clear();
 }
 
 }  // namespace assay::metal::compile

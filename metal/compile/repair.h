@@ -22,4 +22,7 @@ namespace assay::metal::compile {
 [[nodiscard]] bool repair(const Compiler& compiler, const translate::Translation& translation, const translate::Kernel& kernel,
                           const std::map<std::uint32_t, FunctionConstant>& constants, translate::Translation::Rendering& rendering);
 
+// Answers the open questions of a translation: those whose expressions are constants.
+void answer(const Compiler& compiler, const translate::Translation& translation, translate::ConstantQuestions& questions);
+
 }  // namespace assay::metal::compile

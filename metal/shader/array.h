@@ -1,4 +1,4 @@
-// <metal_array>, <metal_uniform>, <metal_utility>: array<T, N>, uniform<T>, pair, swap.
+// <metal_array>, <metal_uniform>: array<T, N>, uniform<T>.
 #pragma once
 
 #include "traits.h"
@@ -51,23 +51,5 @@ template <class T>
 struct is_uniform<uniform<T>> : true_type {};
 template <class T>
 __global constexpr const bool is_uniform_v = is_uniform<T>::value;
-
-template <class T, class... None>
-inline void swap(__private T& a, __private T& b, None...) {
-  static_assert(sizeof...(None) == 0, "swap takes two arguments");
-  T held = a;
-  a = b;
-  b = held;
-}
-
-template <class A, class B>
-struct pair {
-  A first;
-  B second;
-};
-template <class A, class B>
-constexpr pair<A, B> make_pair(A a, B b) {
-  return pair<A, B>{a, b};
-}
 
 }  // namespace metal

@@ -174,5 +174,37 @@ __global constexpr const bool is_copy_constructible_v = is_copy_constructible<T>
 template <class T>
 __global constexpr const bool is_trivially_default_constructible_v = is_trivially_default_constructible<T>::value;
 
+// Of <metal_utility>. A kernel's own template of the same parameters is more specialised than one with an empty pack behind.
+template <class T, class... None>
+inline void swap(__private T& a, __private T& b, None...) {
+  static_assert(sizeof...(None) == 0, "swap takes two arguments");
+  T held = a;
+  a = b;
+  b = held;
+}
+
+template <class A, class B>
+struct pair {
+  A first;
+  B second;
+};
+template <class A, class B>
+constexpr pair<A, B> make_pair(A a, B b) {
+  return pair<A, B>{a, b};
+}
+
+// The empty pack makes these two yield to a kernel's own function of the same parameters (array.h's swap as well): a template with a
+// pack that is left over is the less specialised one.
+template <class T, class... None>
+constexpr remove_reference_t<T>&& move(T&& value, None...) {
+  static_assert(sizeof...(None) == 0, "move takes one argument");
+  return static_cast<remove_reference_t<T>&&>(value);
+}
+template <class T, class... None>
+constexpr T&& forward(remove_reference_t<T>& value, None...) {
+  static_assert(sizeof...(None) == 0, "forward takes one argument");
+  return static_cast<T&&>(value);
+}
+
 }  // namespace offered
 }  // namespace __assay

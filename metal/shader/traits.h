@@ -332,17 +332,4 @@ using make_signed_t = typename make_signed<T>::type;
 template <class T>
 T&& declval();
 
-// The empty pack makes these two yield to a kernel's own function of the same parameters (array.h's swap as well): a template with a
-// pack that is left over is the less specialised one.
-template <class T, class... None>
-constexpr remove_reference_t<T>&& move(T&& value, None...) {
-  static_assert(sizeof...(None) == 0, "move takes one argument");
-  return static_cast<remove_reference_t<T>&&>(value);
-}
-template <class T, class... None>
-constexpr T&& forward(remove_reference_t<T>& value, None...) {
-  static_assert(sizeof...(None) == 0, "forward takes one argument");
-  return static_cast<T&&>(value);
-}
-
 }  // namespace metal

@@ -38,7 +38,7 @@ ASSAY_STD(declval) ASSAY_OFFERED(disjunction) ASSAY_STD(enable_if) ASSAY_STD(ena
 ASSAY_STD(integral_constant) ASSAY_STD(is_arithmetic) ASSAY_STD(is_arithmetic_v) ASSAY_STD(is_convertible) ASSAY_STD(is_convertible_v)
 ASSAY_STD(is_floating_point) ASSAY_STD(is_floating_point_v) ASSAY_STD(is_integral) ASSAY_STD(is_integral_v) ASSAY_STD(is_same)
 ASSAY_STD(is_same_v) ASSAY_STD(is_signed) ASSAY_STD(is_signed_v) ASSAY_STD(is_unsigned) ASSAY_STD(is_unsigned_v)
-ASSAY_STD(make_signed) ASSAY_STD(make_signed_t) ASSAY_STD(make_unsigned) ASSAY_STD(make_unsigned_t) ASSAY_STD(move)
+ASSAY_STD(make_signed) ASSAY_STD(make_signed_t) ASSAY_STD(make_unsigned) ASSAY_STD(make_unsigned_t) ASSAY_OFFERED(move)
 ASSAY_OFFERED(negation) ASSAY_STD(numeric_limits) ASSAY_STD(remove_const) ASSAY_STD(remove_const_t) ASSAY_STD(remove_cv)
 ASSAY_STD(remove_cv_t) ASSAY_STD(remove_reference) ASSAY_STD(remove_reference_t) ASSAY_STD(true_type) ASSAY_OFFERED(void_t)
 ASSAY_STD(array) ASSAY_STD(int8_t) ASSAY_STD(int16_t) ASSAY_STD(int32_t) ASSAY_STD(int64_t) ASSAY_STD(uint8_t) ASSAY_STD(uint16_t)

@@ -41,6 +41,31 @@ std::optional<abi::Builtin> builtin_named(std::string_view name) {
   return found == kBuiltins.end() ? std::nullopt : std::optional(found->second);
 }
 
+// What a type is called in messages if kernels cannot be given one here.
+std::string_view unsupported_kind(const Token& token) {
+  static constexpr auto kTypes =
+      std::to_array<std::pair<std::string_view, std::string_view>>({{"sampler", "sampler"},
+                                                                    {"tensor", "tensor"},
+                                                                    {"cooperative_tensor", "tensor"},
+                                                                    {"acceleration_structure", "acceleration_structure"},
+                                                                    {"primitive_acceleration_structure", "acceleration_structure"},
+                                                                    {"instance_acceleration_structure", "acceleration_structure"},
+                                                                    {"visible_function_table", "visible_function_table"},
+                                                                    {"intersection_function_table", "intersection_function_table"},
+                                                                    {"imageblock", "imageblock"}});
+  if (token.kind != TokenKind::identifier) return {};
+  const auto* found = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& type) { return type.first == token.text; });
+  if (found != kTypes.end()) return found->second;
+  // texture2d, depth2d_ms_array and their kin: a dimension follows the word.
+  for (const std::string_view kind : {"texture", "depth"}) {
+    const auto rest = token.text.starts_with(kind) ? token.text.substr(kind.size()) : std::string_view();
+    for (const std::string_view dimension : {"1d", "2d", "3d", "cube", "_buffer"}) {
+      if (rest == dimension || rest.starts_with(std::string(dimension) + "_")) return kind;
+    }
+  }
+  return {};
+}
+
 bool is_compiler_attribute_name(std::string_view name) {
   return name.starts_with("clang::") || name.starts_with("gnu::") || name == "maybe_unused";
 }
@@ -118,10 +143,11 @@ Parameter Translator::parameter(std::size_t first, std::size_t last, Signature s
   }
 
   const std::string label = result.name.empty() ? result.type : result.name;
-  for (const auto type : {"texture", "depth", "sampler", "tensor", "acceleration_structure", "visible_function_table",
-                          "intersection_function_table", "imageblock"}) {
-    if (result.type.find(type) == 0 || result.type.find(std::string(" ") + type) != std::string::npos) {
-      tokens_.fail(first, fmt::format("argument '{}': {} arguments are not supported", label, type));
+  for (std::size_t index = first; index < last; ++index) {
+    if (attribute_end_.contains(index)) {
+      index = attribute_end_.at(index);
+    } else if (const auto kind = unsupported_kind(tokens_[index]); index != name && !kind.empty()) {
+      tokens_.fail(first, fmt::format("argument '{}': {} arguments are not supported", label, kind));
     }
   }
   // What an instantiation repeats of the kernel's attributes says nothing new.

@@ -14,6 +14,8 @@ inline constexpr int kDeepestExpression = 256;      // of conditionals and unary
 inline constexpr std::size_t kLongestName = 1024;   // characters of an identifier, and of a qualified name
 inline constexpr std::size_t kMostKernels = 16384;  // entry points: each has its own copy of its parameters
 inline constexpr std::size_t kMostParameters = 128;
+inline constexpr std::size_t kMostQuestions = 4096;  // constants that the compiler is asked for
+inline constexpr std::size_t kMostQuestionTokens = 256;
 // Looks at tokens and copies of their characters. Our kernels take some tens per token; what grows with the square of a source is
 // refused after some seconds.
 inline constexpr std::size_t kMostWork = std::size_t{1} << 27;

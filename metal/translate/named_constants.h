@@ -19,12 +19,28 @@ inline constexpr std::string_view kAcceptedConstants =
     "it is made of integer literals, enumerators and constexpr or constant integers of namespaces and types (with values of the same "
     "kind, declared before), casts between integer types, and operators";
 
+// Expressions whose values only the compiler knows: calls of constexpr functions, sizeof, members of template specialisations. A first
+// translation asks, a second one has the answers.
+struct ConstantQuestions {
+  struct Question {
+    std::string scope;       // empty, or ends in `::`
+    std::string expression;  // as in the source
+    friend auto operator<=>(const Question&, const Question&) = default;
+  };
+  std::vector<Question> open;
+  std::map<Question, std::optional<std::int64_t>> answers;  // nothing: it has no value
+};
+
 class NamedConstants {
  public:
-  explicit NamedConstants(const Cursor& tokens) : tokens_(tokens) {}
+  // Without questions an expression that is not made of kAcceptedConstants has no value.
+  explicit NamedConstants(const Cursor& tokens, ConstantQuestions* questions = nullptr) : tokens_(tokens), questions_(questions) {}
 
   // Reads the declarations of the whole file. What is no constant of this kind is passed over, whatever it is.
   void collect();
+
+  // Whether values are missing that the compiler may know: what is refused for want of them may still be right.
+  [[nodiscard]] bool is_asking() const { return questions_ != nullptr && !questions_->open.empty(); }
 
   // The value of the tokens [first, last) in `scope`, which is empty or ends in `::`.
   [[nodiscard]] std::optional<std::int64_t> value(std::size_t first, std::size_t last, const std::string& scope) const;
@@ -51,7 +67,10 @@ class NamedConstants {
   [[nodiscard]] std::size_t past_attributes(std::size_t index) const;
   [[nodiscard]] std::size_t next_of(std::size_t first, std::size_t last, std::string_view one, std::string_view other) const;
 
+  [[nodiscard]] std::optional<std::int64_t> asked(std::size_t first, std::size_t last, const std::string& scope) const;
+
   const Cursor& tokens_;
+  ConstantQuestions* questions_;
   std::map<std::string, Integer> values_;  // by qualified name
   std::map<std::string, IntegerType> types_;
   std::vector<std::pair<std::string, std::string>> directives_;  // `using namespace`: where, and of which

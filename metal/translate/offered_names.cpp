@@ -23,6 +23,7 @@ constexpr auto kNames = std::to_array<std::string_view>({
     "disjunction_v",
     "extent",
     "extent_v",
+    "forward",
     "is_assignable",
     "is_assignable_v",
     "is_base_of",
@@ -49,10 +50,13 @@ constexpr auto kNames = std::to_array<std::string_view>({
     "is_trivially_default_constructible_v",
     "is_vector",
     "is_vector_v",
+    "make_pair",
     "make_scalar",
     "make_scalar_t",
+    "move",
     "negation",
     "negation_v",
+    "pair",
     "rank",
     "rank_v",
     "remove_addrspace",
@@ -61,6 +65,7 @@ constexpr auto kNames = std::to_array<std::string_view>({
     "remove_all_extents_t",
     "remove_cvref",
     "remove_cvref_t",
+    "swap",
     "type_identity",
     "type_identity_t",
     "underlying_type",
@@ -105,11 +110,20 @@ class Scopes {
   bool is_expecting_ = false;
 };
 
+// `int name;`, `constant bool name [[function_constant(0)]];`
+bool is_variable(const std::vector<Token>& tokens, std::size_t index) {
+  if (index == 0 || index + 1 >= tokens.size()) return false;
+  const Token& before = tokens[index - 1];
+  const Token& behind = tokens[index + 1];
+  const bool follows_type = before.kind == TokenKind::identifier || before.is(">") || before.is("*") || before.is("&");
+  return follows_type && !before.is("typename") && (behind.is(";") || behind.is("[") || behind.is("{"));
+}
+
 // `struct name`, `using name = ...`, `constexpr constant bool name = ...`
 bool is_declaration(const std::vector<Token>& tokens, std::size_t index) {
   const auto follows = [&](std::string_view word) { return index > 0 && tokens[index - 1].is(word); };
   return follows("struct") || follows("class") || follows("union") || follows("enum") || follows("using") ||
-         (index + 1 < tokens.size() && tokens[index + 1].is("="));
+         (index + 1 < tokens.size() && tokens[index + 1].is("=")) || is_variable(tokens, index);
 }
 
 // `metal::name`

@@ -41,7 +41,9 @@ bool Translator::rewrite_threadgroup_variable(std::size_t first) {
       if (current.name == 0) return false;
       declarators.push_back(current);
       current = {0, position, 0};
-    } else if (token.is("=") || token.is("{") || (token.is("(") && current.name == position - 1 && current.name != 0)) {
+    } else if (token.is("=") || token.is("{") ||
+               (token.is("(") && current.name == position - 1 && current.name != 0 && !tokens_[position + 1].is("&") &&
+                !tokens_[position + 1].is("*"))) {
       if (current.name == 0) return false;
       current.initializer = position;
       position = initializer_end(position);

@@ -77,8 +77,26 @@ std::string declaration(const FunctionConstantUse& constant, const std::map<std:
 
 }  // namespace
 
-Translation Translation::of(std::string preprocessed, std::string file) {
-  return Translator(tokenize(std::move(preprocessed), std::move(file))).run();
+Translation Translation::of(std::string preprocessed, std::string file, ConstantQuestions* questions) {
+  return Translator(tokenize(std::move(preprocessed), std::move(file)), questions).run();
+}
+
+Translation::ValueProbe Translation::probe_of(const std::vector<ConstantQuestions::Question>& questions) const {
+  ValueProbe result{probe(nullptr, {}, {ThreadSpace::relaxed, {}}).text + "\ntemplate <long> struct __assay_value;\n", 0};
+  result.first_line = static_cast<std::size_t>(std::count(result.text.begin(), result.text.end(), '\n')) + 1;
+  for (std::size_t number = 0; number < questions.size(); ++number) {
+    std::string_view scope = questions[number].scope;
+    std::string close;
+    while (!scope.empty()) {
+      const auto end = scope.find("::");
+      result.text += fmt::format("namespace {} {{ ", scope.substr(0, end));
+      close += " }";
+      scope.remove_prefix(std::min(scope.size(), end + 2));
+    }
+    result.text +=
+        fmt::format("::__assay_value<(long)({})> __assay_value_{};{}\n", translated(questions[number].expression), number, close);
+  }
+  return result;
 }
 
 const Kernel* Translation::find(std::string_view host_name) const {

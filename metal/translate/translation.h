@@ -19,6 +19,7 @@
 #include "metal/encoder.h"
 #include "metal/lane_abi.h"
 #include "metal/translate/lexer.h"
+#include "metal/translate/named_constants.h"
 
 namespace assay::metal::translate {
 
@@ -91,7 +92,7 @@ struct Repairs {
 class Translation {
  public:
   // Throws CompileError, with file and line, for what this implementation does not cover.
-  static Translation of(std::string preprocessed, std::string file);
+  static Translation of(std::string preprocessed, std::string file, ConstantQuestions* questions = nullptr);
 
   [[nodiscard]] const std::vector<Kernel>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<FunctionConstantUse>& function_constants() const { return constants_; }
@@ -121,6 +122,13 @@ class Translation {
   };
   [[nodiscard]] Probe probe(const Kernel* kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
                             const Rendering& rendering) const;
+
+  // The probe of the file without its kernels, and a line behind it for each question: clang's complaint about that line holds the value.
+  struct ValueProbe {
+    std::string text;
+    std::size_t first_line = 0;  // of the questions, from 1
+  };
+  [[nodiscard]] ValueProbe probe_of(const std::vector<ConstantQuestions::Question>& questions) const;
 
   // Leaves out the smallest part of the source around a token that can be left out: a function's body, else a declaration of a namespace.
   // False if there is none, or it was left out `before`, or it is the kernel's own.

@@ -28,7 +28,9 @@ bool is_meant(const Attribute& attribute) {
 
 }  // namespace
 
-Translator::Translator(TokenStream stream) : tokens_(result_.stream_), constants_(tokens_) { result_.stream_ = std::move(stream); }
+Translator::Translator(TokenStream stream, ConstantQuestions* questions) : tokens_(result_.stream_), constants_(tokens_, questions) {
+  result_.stream_ = std::move(stream);
+}
 
 Translation Translator::run() {
   tokens_.require_shallow();
@@ -36,7 +38,7 @@ Translation Translator::run() {
   collect_callable_names();
   constants_.collect();
   walk();
-  if (result_.kernels_.empty() && !result_.refusals_.empty()) throw CompileError(first_refusal().reason);
+  if (result_.kernels_.empty() && !result_.refusals_.empty() && !constants_.is_asking()) throw CompileError(first_refusal().reason);
   forget_dropped();
   replace_words();
   result_.offers_ = offer_names(result_.stream_);

@@ -17,7 +17,7 @@ namespace assay::metal::translate {
 
 class Translator {
  public:
-  explicit Translator(TokenStream stream);
+  explicit Translator(TokenStream stream, ConstantQuestions* questions = nullptr);
   Translation run();
 
  private:

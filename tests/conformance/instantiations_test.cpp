@@ -103,5 +103,32 @@ kernel void test(device int* out [[buffer(0)]], device const int* mask [[functio
   EXPECT_EQ(run(true, 2, {{10}, {100}}), 111U);
 }
 
+// The specification takes any constant expression of integers.
+TEST(Attributes, TakeIndicesThatOnlyTheCompilerKnows) {
+  const std::string source = with_library(R"(
+constexpr uint next(uint n) { return n + 1; }
+template <typename T> struct Traits;
+template <> struct Traits<float> { static constant constexpr uint kIndex = 3; };
+namespace inner {
+struct Pair { int a, b; };
+constant bool doubled [[function_constant(next(1))]];
+kernel void test(device int* out [[buffer(next(0) - 1)]], device const int* a [[buffer(sizeof(Pair) / 8)]],
+                 device const int* b [[buffer(next(1))]], device const int* c [[buffer(Traits<float>::kIndex)]]) {
+  out[0] = (a[0] + 10 * b[0] + 100 * c[0]) * (doubled ? 2 : 1);
+}
+})");
+  const auto outcome =
+      execute({.source = source, .kernel = "inner::test", .inputs = {{1}, {2}, {3}}, .threads = {1, 1, 1}, .constants = {{2, true}}});
+  EXPECT_EQ(outcome.output[0], 642U);
+  const auto layout = metal::Library::from_source(source, "test.metal")->pipeline({"inner::test", {{2, true}}})->layout();
+  EXPECT_EQ(layout.find("c")->index, 3U);
+}
+
+TEST(Attributes, ThatNobodyCanEvaluateAreRefused) {
+  EXPECT_THAT(
+      failure({.source = with_library("int run_time(int n);\nkernel void test(device int* out [[buffer(run_time(0))]]) { out[0] = 1; }")}),
+      testing::AllOf(testing::StartsWith("test.metal:4: error:"), testing::HasSubstr("[[buffer(run_time(0))]] is not known")));
+}
+
 }  // namespace
 }  // namespace assay::conformance

@@ -129,7 +129,7 @@ TEST_F(CliDeclarations, TheCasesOfTheFindingsFailAsTheyAreDescribed) {
     else
       cases[number].insert((*match)[2]);
   }
-  EXPECT_EQ(cases.size(), 6);
+  EXPECT_EQ(cases.size(), 7);
   for (const auto& [finding, names] : cases) {
     const Outcome outcome = run_assay(fmt::format("run {} --ledger none", fmt::join(names, " ")));
     EXPECT_EQ(outcome.status, 0) << outcome.output;

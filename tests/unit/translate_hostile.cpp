@@ -31,7 +31,7 @@ std::string complaint(std::string source) {
   try {
     const Translation translation = Translation::of(std::move(source), "k.metal");
     for (const Kernel& kernel : translation.kernels())
-      static_cast<void>(translation.render(kernel, {}, Translation::ThreadSpace::exact, Translation::Casts::bridged));
+      static_cast<void>(translation.render(kernel, {}, {}));
     return {};
   } catch (const CompileError& error) {
     return error.what();
