@@ -93,8 +93,7 @@ Translation::ValueProbe Translation::probe_of(const std::vector<ConstantQuestion
       close += " }";
       scope.remove_prefix(std::min(scope.size(), end + 2));
     }
-    result.text +=
-        fmt::format("::__assay_value<(long)({})> __assay_value_{};{}\n", translated(questions[number].expression), number, close);
+    result.text += fmt::format("::__assay_value<({})> __assay_value_{};{}\n", translated(questions[number].expression), number, close);
   }
   return result;
 }

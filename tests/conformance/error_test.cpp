@@ -90,15 +90,6 @@ TEST(Refusal, NamesFileLineAndConstruct) {
   }
 }
 
-TEST(Refusal, HeadersBeyondCompute) {
-  for (const std::string name :
-       {"metal_texture", "metal_sampler", "metal_depth", "metal_imageblocks", "metal_visible_function_table", "metal_function_pointers",
-        "metal_command_buffer", "metal_raytracing", "metal_interpolate", "metal_mesh", "metal_graphics", "metal_tessellation",
-        "metal_stitching", "metal_coordinate", "metal_tensor", "metal_cooperative_tensor"})
-    EXPECT_THAT(failure({.source = "#include <" + name + ">\nkernel void test(device int* out) { out[0] = 1; }\n"}),
-                AllOf(HasSubstr(name), HasSubstr("out of scope of this simulator")));
-}
-
 TEST(Refusal, TheLineIsTheOneInTheIncludedFile) {
   const auto folder = std::filesystem::temp_directory_path() / "assay_include_test";
   std::filesystem::create_directories(folder);

@@ -172,6 +172,11 @@ TEST(OwnNames, FunctionsOfOwnTypesAndTemplates) {
        {8, 9},
        {1, 2}},
       {"the library's swap", "", "int a = I(0), c = I(1); swap(a, c); o[0] = uint(a); o[1] = uint(c);", {8, 9}, {9, 8}},
+      {"variables of the utilities' names",
+       "constant bool forward = true;\nconstant int move [[maybe_unused]] = 3;\nconstant int pair[2] = {4, 5};\n",
+       "int swap = I(0); o[0] = uint(swap + (forward ? move : 0)); o[1] = uint(pair[1]);",
+       {8},
+       {11, 5}},
       {"functions of libm",
        "inline float erf(float x) { return x + 1; }\ninline float expm1f(float x) { return x + 2; }\ninline float "
        "log1p(float x) { return x + 3; }\ninline float lgamma(float x) { return x + 4; }\ninline float cbrt(float x) { return x + 5; }\n",

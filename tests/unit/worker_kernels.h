@@ -53,6 +53,7 @@ class WorkerKernel : public ::testing::Test {
     const std::size_t place = text.find(kPlace);
     EXPECT_NE(place, std::string::npos);
     if (place != std::string::npos) text.insert(place, statement + " ");
+    text.insert(0, "extern \"C\" void abort();\n");  // what no kernel's stray does: end the process
     const std::filesystem::path file = folder_ / (name + ".metal");
     std::ofstream(file) << text;
     return kernels::variant_from_path(file, "tq4");
