@@ -1,0 +1,111 @@
+#include "tests/foreign/foreign.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <numeric>
+#include <random>
+
+namespace assay::foreign {
+namespace {
+
+using Rng = std::mt19937;
+using Vec = std::vector<double>;
+
+[[maybe_unused]] constexpr double kEps = 0x1p-24;  // half an ulp of 1 in float
+
+// In [-1, 1), a multiple of 2^-23.
+[[maybe_unused]] float unit(Rng& rng) {
+  return static_cast<float>(static_cast<std::int32_t>(rng() >> 8) - (1 << 23)) / static_cast<float>(1 << 23);
+}
+[[maybe_unused]] std::vector<float> floats(unsigned seed, std::size_t count, float scale = 1.0f, float shift = 0.0f) {
+  Rng rng(seed);
+  std::vector<float> out(count);
+  for (auto& x : out) x = unit(rng) * scale + shift;
+  return out;
+}
+[[maybe_unused]] std::vector<std::uint16_t> to_half(const std::vector<float>& in) {
+  std::vector<std::uint16_t> out;
+  for (float x : in) out.push_back(half_bits(x));
+  return out;
+}
+[[maybe_unused]] std::vector<std::uint16_t> to_bfloat(const std::vector<float>& in) {
+  std::vector<std::uint16_t> out;
+  for (float x : in) out.push_back(bfloat_bits(x));
+  return out;
+}
+[[maybe_unused]] Vec wide(const std::vector<float>& in) { return Vec(in.begin(), in.end()); }
+[[maybe_unused]] Vec wide_half(const std::vector<std::uint16_t>& in) {
+  Vec out;
+  for (auto x : in) out.push_back(half_value(x));
+  return out;
+}
+[[maybe_unused]] Vec wide_bfloat(const std::vector<std::uint16_t>& in) {
+  Vec out;
+  for (auto x : in) out.push_back(bfloat_value(x));
+  return out;
+}
+
+constexpr const char* kFile = "b_sort_block.metal";
+
+// `values` are rows x size; the elements of a row are `stride` apart when columns are sorted.
+template <typename Stored>
+Run sorting(const char* name, const char* function, const std::vector<Stored>& stored, const Vec& values, Format format, int size,
+            int segments, bool columns, bool arg, bool down, int threads) {
+  Run run(name, kFile, function);
+  Vec out(values.size());
+  const int step = columns ? segments : 1, segment = columns ? 1 : size;
+  for (int s = 0; s < segments; ++s) {
+    std::vector<int> order(size);
+    std::iota(order.begin(), order.end(), 0);
+    auto at = [&](int i) { return values[s * segment + i * step]; };
+    std::sort(order.begin(), order.end(), [&](int a, int b) {
+      if (at(a) == at(b)) return a < b;  // stable
+      return down ? at(a) > at(b) : at(a) < at(b);
+    });
+    for (int i = 0; i < size; ++i) out[s * segment + i * step] = arg ? order[i] : at(order[i]);
+  }
+  run.buffer(0, stored).fresh(1, values.size() * (arg ? 4 : sizeof(Stored)));
+  run.value(2, size).value(3, step).value(4, segment);
+  run.dispatch_threadgroups({1, std::uint32_t(segments), 1}, {std::uint32_t(threads), 1, 1});
+  run.expect_equal(1, arg ? Format::u32 : format, out);
+  return run;
+}
+
+template <typename T>
+std::vector<T> integers(unsigned seed, int count, std::int64_t modulus, std::int64_t shift) {
+  Rng rng(seed);
+  std::vector<T> out;
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t wide = (std::uint64_t(rng()) << 20) ^ rng();
+    out.push_back(T(std::int64_t(wide % std::uint64_t(modulus)) - shift));
+  }
+  return out;
+}
+template <typename T>
+Vec widen(const std::vector<T>& in) {
+  return Vec(in.begin(), in.end());
+}
+
+std::vector<Run> sort_runs() {
+  const auto bytes = integers<std::uint8_t>(121, 3 * 250, 256, 0);
+  const auto words = integers<std::int32_t>(122, 2 * 390, 100, 50);  // with many equals
+  const auto longs = integers<std::int64_t>(123, 3 * 101, std::int64_t(1) << 52, std::int64_t(1) << 51);
+  const auto shorts = integers<std::int16_t>(124, 5 * 200, 65535, 32767);
+  const auto reals = floats(125, 2 * 256, 100.0f);
+  const auto halves = to_half(floats(126, 3 * 77, 8.0f));
+  return {
+      sorting("b_sort_u8", "sort_uint8_t_bn64_tn4", bytes, widen(bytes), Format::u8, 250, 3, false, false, false, 64),
+      sorting("b_argsort_i32_stable", "argsort_int32_t_bn128_tn4", words, widen(words), Format::i32, 390, 2, false, true, false, 128),
+      sorting("b_sort_i64", "sort_int64_t_bn32_tn4", longs, widen(longs), Format::i64, 101, 3, false, false, false, 32),
+      sorting("b_sort_i16_columns", "sort_int16_t_bn32_tn8", shorts, widen(shorts), Format::i16, 200, 5, true, false, false, 32),
+      sorting("b_sort_f32_down", "sort_down_float_bn64_tn4", reals, wide(reals), Format::f32, 256, 2, false, false, true, 64),
+      sorting("b_argsort_f16_columns", "argsort_half_bn64_tn4", halves, wide_half(halves), Format::f16, 77, 3, true, true, false, 64),
+  };
+}
+
+static const Runs kSort(sort_runs);
+
+}  // namespace
+}  // namespace assay::foreign
