@@ -101,16 +101,27 @@ struct Library::Impl {
     try {
       return compile_object(kernel, descriptor, instrumentation);
     } catch (const CompileError& error) {
+      const std::string text = error.what();
       for (const auto& constant : constants) {
-        if (descriptor.constants.contains(constant.index)) continue;
-        const std::string text = error.what();
-        if (text.find("function constant '") == std::string::npos && text.find("'" + constant.name + "'") != std::string::npos) {
+        if (descriptor.constants.contains(constant.index) || text.find("function constant '") != std::string::npos) continue;
+        if (text.find("'" + constant.name + "'") != std::string::npos || is_missed_behind(text, constant.name)) {
           throw PipelineError(fmt::format("{}:{}: error: function constant '{}' (index {}) is used by '{}' but has no value\n{}", name,
                                           constant.line, constant.name, constant.index, kernel.host_name, text));
         }
       }
       throw;
     }
+  }
+
+  // Whether the compiler misses the value of something that is computed from the constant.
+  bool is_missed_behind(std::string_view text, const std::string& constant) const {
+    constexpr std::string_view kBefore = "initializer of '";
+    for (auto at = text.find(kBefore); at != std::string_view::npos; at = text.find(kBefore, at + 1)) {
+      const auto first = at + kBefore.size();
+      const auto last = text.find('\'', first);
+      if (last != std::string_view::npos && translation.is_computed_from(text.substr(first, last - first), constant)) return true;
+    }
+    return false;
   }
 
   // Where clang is stricter than Metal, further renderings are laxer: the file is right if one compiles, and otherwise the first

@@ -158,9 +158,8 @@ std::string failures_text(const CompiledLibrary& library, bool is_listing) {
     add(cause, function.declaration.name);
   }
   for (const metal::RefusedFunction& function : library.refused) {
-    const std::string cause = fmt::format("{}:{}: error: {}", function.file, function.line, function.reason);
-    whole.emplace(cause, cause);
-    add(cause, function.name);
+    whole.emplace(function.reason, function.reason);
+    add(function.reason, function.name);
   }
   if (causes.empty()) return {};
   std::string text = "do not compile\n";

@@ -203,6 +203,22 @@ Translation::Probe Translation::probe(const Kernel* kernel, const std::map<std::
   return result;
 }
 
+bool Translation::is_computed_from(std::string_view variable, std::string_view constant) const {
+  std::set<std::string_view> known = {variable};
+  // One look for each link of the chain: declarations stand in their order, and most chains are one long.
+  for (std::size_t before = 0; before != known.size();) {
+    before = known.size();
+    for (std::size_t index = 0; index + 1 < stream_.tokens.size(); ++index) {
+      const Token& name = stream_.tokens[index];
+      if (name.kind != TokenKind::identifier || !known.contains(name.text) || !stream_.tokens[index + 1].is("=")) continue;
+      for (index += 2; index < stream_.tokens.size() && !stream_.tokens[index].is(";"); ++index) {
+        if (stream_.tokens[index].kind == TokenKind::identifier) known.insert(stream_.tokens[index].text);
+      }
+    }
+  }
+  return known.contains(constant);
+}
+
 bool Translation::omit(std::size_t token, const Kernel* kernel, const Repairs& before, Repairs& repairs) const {
   if (kernel != nullptr && kernel->last_body_token != 0 && token >= kernel->first_body_token && token <= kernel->last_body_token)
     return false;

@@ -100,6 +100,9 @@ class Translation {
   [[nodiscard]] const std::vector<Refusal>& refusals() const { return refusals_; }
   [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
 
+  // Whether a variable's initialiser names the constant, or a variable of which the same holds.
+  [[nodiscard]] bool is_computed_from(std::string_view variable, std::string_view constant) const;
+
   // The source of a pipeline: one kernel's entry point and the constants' values. A constant without a value becomes a
   // variable that nobody defines, so that its use is found after optimisation and not before.
   //

@@ -29,11 +29,23 @@ struct Located {
   uint where;
 };
 
+// The library has no shuffle of bfloat: its bits travel.
+template <typename V>
+V exchanged(V mine, ushort mask) {
+  return metal::simd_shuffle_xor(mine, mask);
+}
+#ifdef __HAVE_BFLOAT__
+template <>
+bfloat exchanged<bfloat>(bfloat mine, ushort mask) {
+  return as_type<bfloat>(metal::simd_shuffle_xor(as_type<ushort>(mine), mask));
+}
+#endif
+
 template <typename V>
 Located<V> simd_shuffle_xor(Located<V> mine, ushort mask) {
   Located<V> theirs;
   theirs.where = metal::simd_shuffle_xor(mine.where, mask);
-  theirs.value = metal::simd_shuffle_xor(mine.value, mask);
+  theirs.value = exchanged(mine.value, mask);
   return theirs;
 }
 
