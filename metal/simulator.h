@@ -147,7 +147,8 @@ struct KernelCost {
 };
 
 // Executes each dispatch when it is encoded. A barrier divergence, a trap, a stack that overflows or an address that no page can have ends
-// its threadgroup, and is recorded in hazards(); every other hazard is recorded, and the kernel goes on. EncodeError, PipelineError and CompileError are thrown by the calls.
+// its threadgroup, and is recorded in hazards(); every other hazard is recorded, and the kernel goes on. EncodeError, PipelineError and
+// CompileError are thrown by the calls.
 class Simulator final : public ComputeEncoder {
  public:
   // Functions are looked up in `libraries`, the first that has the name wins. Throws std::invalid_argument for a trace under another policy

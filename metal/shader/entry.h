@@ -25,19 +25,19 @@ namespace __assay {
 
 // Converts to whatever pointer or reference the kernel declares, so that entry points need not repeat types. An argument whose
 // function constant is false does not exist: a null pointer, or a reference to where nothing is.
-#define ASSAY_ARGUMENT(name, space, fetch)               \
-  template <unsigned int Index, bool Exists = true>      \
-  struct name {                                          \
-    template <typename T>                                \
-    operator space T*() const {                          \
-      if constexpr (Exists) return (space T*)fetch(T);   \
-      return nullptr;                                    \
-    }                                                    \
-    template <typename T>                                \
-    operator space T&() const {                          \
-      if constexpr (Exists) return *(space T*)fetch(T);  \
-      return *(space T*)nowhere;                         \
-    }                                                    \
+#define ASSAY_ARGUMENT(name, space, fetch)              \
+  template <unsigned int Index, bool Exists = true>     \
+  struct name {                                         \
+    template <typename T>                               \
+    operator space T*() const {                         \
+      if constexpr (Exists) return (space T*)fetch(T);  \
+      return nullptr;                                   \
+    }                                                   \
+    template <typename T>                               \
+    operator space T&() const {                         \
+      if constexpr (Exists) return *(space T*)fetch(T); \
+      return *(space T*)nowhere;                        \
+    }                                                   \
   };
 #define ASSAY_FETCH_BUFFER(T) __assay_buffer(Index, alignment_of<T>::value)
 #define ASSAY_FETCH_THREADGROUP(T) __assay_threadgroup_argument(Index)

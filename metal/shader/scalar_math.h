@@ -147,8 +147,8 @@ inline T fabs(T x) {
 }
 
 #define ASSAY_BY_LIBRARY1(name)                               \
-  template <class T>                                       \
-  inline T name(T x) {                                     \
+  template <class T>                                          \
+  inline T name(T x) {                                        \
     return round_once<T>(library::__assay_##name(double(x))); \
   }
 ASSAY_BY_LIBRARY1(exp)
@@ -171,8 +171,8 @@ ASSAY_BY_LIBRARY1(acosh)
 ASSAY_BY_LIBRARY1(atanh)
 #undef ASSAY_BY_LIBRARY1
 #define ASSAY_BY_LIBRARY2(name)                                          \
-  template <class T>                                                  \
-  inline T name(T x, T y) {                                           \
+  template <class T>                                                     \
+  inline T name(T x, T y) {                                              \
     return round_once<T>(library::__assay_##name(double(x), double(y))); \
   }
 ASSAY_BY_LIBRARY2(pow)

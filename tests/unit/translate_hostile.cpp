@@ -30,8 +30,7 @@ std::string repeated(std::string_view text, std::size_t count) {
 std::string complaint(std::string source) {
   try {
     const Translation translation = Translation::of(std::move(source), "k.metal");
-    for (const Kernel& kernel : translation.kernels())
-      static_cast<void>(translation.render(kernel, {}, {}));
+    for (const Kernel& kernel : translation.kernels()) static_cast<void>(translation.render(kernel, {}, {}));
     return {};
   } catch (const CompileError& error) {
     return error.what();
