@@ -90,6 +90,7 @@ struct Library::Impl {
       throw PipelineError(fmt::format("{} has no kernel function '{}'; it has: {}", name, descriptor.function,
                                       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
     }
+    if (const auto* refusal = translation.refusal_reached_by(*kernel)) throw CompileError(refusal->reason);
     for (const auto& [index, value] : descriptor.constants) check_constant(index, value, descriptor.function);
     const auto object = compile_or_name_constant(*kernel, descriptor, instrumentation);
     return std::make_shared<Pipeline>(std::make_unique<Pipeline::Impl>(descriptor, *kernel, object));
@@ -160,7 +161,7 @@ struct Library::Impl {
     // The kernel's own errors, unless what is wrong with it is that it needs something broken.
     const std::string_view text = of_kernel->what();
     const bool needs_broken = text.find("deleted") != std::string_view::npos || text.find("undeclared") != std::string_view::npos;
-    throw CompileError(with_refusals(needs_broken ? first->what() : of_kernel->what()));
+    throw CompileError(needs_broken ? *first : *of_kernel);
   }
 
   // The pass looks for this name.
@@ -172,16 +173,6 @@ struct Library::Impl {
                                   : instrumentation == Instrumentation::recorded  ? "recorded"
                                                                                   : "";
     return kind.empty() ? "" : fmt::format("\nextern \"C\" __attribute__((used)) void __assay_{}() {{}}\n", kind);
-  }
-
-  // Names that clang does not find may be those of declarations that were refused.
-  std::string with_refusals(const std::string& text) const {
-    std::string reasons;
-    for (const auto& refusal : translation.refusals()) {
-      const auto is_missed = [&](const std::string& missed) { return text.find("'" + missed + "'") != std::string::npos; };
-      if (!refusal.is_kernel && std::any_of(refusal.names.begin(), refusal.names.end(), is_missed)) reasons += refusal.reason + "\n";
-    }
-    return reasons + text;
   }
 
   // A constant that the file does not declare is ignored, as in Metal; one of another kind is not.

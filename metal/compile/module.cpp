@@ -1,5 +1,6 @@
 #include "metal/compile/module.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -11,9 +12,27 @@
 
 namespace assay::metal::compile {
 
+namespace {
+
+std::string demangled(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(::abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 && name != nullptr ? std::string(name.get()) : symbol;
+}
+
+}  // namespace
+
 LoadedModule::LoadedModule(const std::filesystem::path& path) {
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ == nullptr) throw EnvironmentError(fmt::format("cannot load the compiled kernel: {}", dlerror()));
+  if (handle_ == nullptr) {
+    const std::string reason = dlerror();
+    // What the source declares and nobody defines.
+    constexpr std::string_view kUndefined = "undefined symbol: ";
+    if (const auto at = reason.find(kUndefined); at != std::string::npos)
+      throw CompileError(fmt::format("{}: error: the kernel uses '{}', which is declared and not defined", path.string(),
+                                     demangled(reason.substr(at + kUndefined.size()))));
+    throw EnvironmentError(fmt::format("cannot load the compiled kernel: {}", reason));
+  }
   module_ = static_cast<const abi::Module*>(dlsym(handle_, "__assay_module"));
   if (module_ == nullptr || module_->version != abi::kVersion) {
     const std::string found = module_ == nullptr ? "none" : std::to_string(module_->version);

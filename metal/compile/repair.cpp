@@ -74,6 +74,8 @@ bool convert(const Complaint& complaint, const Translation& translation, const P
   if (is_step_of_pointer(complaint)) return Translation::wrap(range->first, range->second, "steps", repairs);
   if (complaint.text.find("changes address space") != std::string::npos)
     return Translation::wrap(range->first, range->second, "placed", repairs);
+  if (complaint.text.starts_with("call to constructor of") && translation.is_list(range->first))
+    return Translation::wrap(range->first, range->second, "listed", repairs);
   if (!is_between_halfs(complaint)) {
     const bool is_operation = complaint.text.starts_with("invalid operands to binary expression");
     return is_operation && load_operands(complaint, places, repairs);
@@ -153,6 +155,7 @@ bool repair(const Compiler& compiler, const Translation& translation, const tran
   // Conversions first: they may be all that is wrong.
   if (repairer.convert_in_kernel()) return true;
   repairer.leave_out_the_broken();
+  translation.keep_reached(kernel, rendering.repairs);
   return repairer.convert_in_kernel();
 }
 

@@ -15,6 +15,7 @@ namespace assay::metal::compile {
 //   - an object with a conversion to an integer that is added to a pointer by `+=` is converted first;
 //   - the value of an assignment between objects, which for clang lies in any space, is put where the object is;
 //   - components of vectors are read before a template's operator takes them;
+//   - values in braces become a vector where a class with a constructor for one would also take them for itself;
 //   - parts of the file apart from the kernel that clang refuses are left out. Functions that call what is left out are refused in turn,
 //     and left out as well.
 //

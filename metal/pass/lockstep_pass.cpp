@@ -384,6 +384,14 @@ void keep_places(llvm::Module& module) {
       instruction.setDebugLoc(llvm::DILocation::get(module.getContext(), number, 0, scope));
 }
 
+// By an instruction, perhaps through the address of a component.
+bool is_read(const llvm::Constant& value) {
+  return llvm::any_of(value.users(), [](const llvm::User* user) {
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(user);
+    return llvm::isa<llvm::Instruction>(user) || (constant != nullptr && is_read(*constant));
+  });
+}
+
 // After the optimiser has removed what the constants rule out: whatever still reads an unset constant really needs it.
 struct UnsetConstantPass : llvm::PassInfoMixin<UnsetConstantPass> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
@@ -392,7 +400,7 @@ struct UnsetConstantPass : llvm::PassInfoMixin<UnsetConstantPass> {
     bool is_refused = false;
     for (auto& variable : module.globals()) {
       if (!variable.getName().starts_with(kUnsetConstant)) continue;
-      if (llvm::none_of(variable.users(), [](const auto* user) { return llvm::isa<llvm::Instruction>(user); })) continue;
+      if (!is_read(variable)) continue;
       const auto [index, rest] = variable.getName().drop_front(kUnsetConstant.size()).split('.');
       complain(places_of_unset()[variable.getName().str()], "function constant '" + rest.take_until([](char c) { return c == '.'; }) +
                                                                 "' (index " + index + ") is used by the kernel but has no value");

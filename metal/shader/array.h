@@ -14,18 +14,23 @@ struct array {
   constexpr size_t size() const { return N; }
   constexpr size_t max_size() const { return N; }
   constexpr bool empty() const { return N == 0; }
-  constexpr T __generic& operator[](size_t i) { return elements_[i]; }
-  constexpr const T __generic& operator[](size_t i) const { return elements_[i]; }
-  constexpr T __generic& front() { return elements_[0]; }
-  constexpr const T __generic& front() const { return elements_[0]; }
-  constexpr T __generic& back() { return elements_[N - 1]; }
-  constexpr const T __generic& back() const { return elements_[N - 1]; }
-  constexpr T __generic* data() { return elements_; }
-  constexpr const T __generic* data() const { return elements_; }
-  constexpr T __generic* begin() { return elements_; }
-  constexpr const T __generic* begin() const { return elements_; }
-  constexpr T __generic* end() { return elements_ + N; }
-  constexpr const T __generic* end() const { return elements_ + N; }
+  // Of each address space, for what is returned lies where the object lies; `generic` is of temporaries.
+#define ASSAY_ARRAY_ACCESS(value, qualifier)                                       \
+  constexpr value& operator[](size_t i) qualifier { return (value&)elements_[i]; } \
+  constexpr value& front() qualifier { return (value&)elements_[0]; }              \
+  constexpr value& back() qualifier { return (value&)elements_[N - 1]; }           \
+  constexpr value* data() qualifier { return (value*)elements_; }                  \
+  constexpr value* begin() qualifier { return (value*)elements_; }                 \
+  constexpr value* end() qualifier { return (value*)elements_ + N; }
+  ASSAY_ARRAY_ACCESS(T __generic, )
+  ASSAY_ARRAY_ACCESS(const T __generic, const)
+  ASSAY_ARRAY_ACCESS(__private T, __private)
+  ASSAY_ARRAY_ACCESS(const __private T, const __private)
+  ASSAY_ARRAY_ACCESS(__local T, __local)
+  ASSAY_ARRAY_ACCESS(const __local T, const __local)
+  ASSAY_ARRAY_ACCESS(__attribute__((opencl_global_device)) T, __global)
+  ASSAY_ARRAY_ACCESS(__global const T, const __global)
+#undef ASSAY_ARRAY_ACCESS
   void fill(T value) {
     for (size_t i = 0; i < N; ++i) elements_[i] = value;
   }

@@ -179,6 +179,24 @@ inline T loaded(T value) {
   return value;
 }
 
+// `{x, y}` where a constructor takes a vector: it becomes no object of the constructor's own class. What is not listed is zero.
+template <typename T>
+struct vector_list {
+  T at[4];
+  template <typename U, int N>
+  operator metal::vec<U, N>() const {
+    metal::vec<U, N> result;
+    for (int i = 0; i < N; ++i) result[i] = U(at[i]);
+    return result;
+  }
+};
+template <typename T>
+inline vector_list<T> listed(std::initializer_list<T> list) {
+  vector_list<T> result = {};
+  for (size_t i = 0; i < list.size() && i < 4; ++i) result.at[i] = list.begin()[i];
+  return result;
+}
+
 // `pointer += object`: how far, where the object converts to an integer.
 template <typename T>
 inline decltype(auto) steps(T&& count) {

@@ -50,6 +50,8 @@ std::size_t Translator::refuse_declaration(const CompileError& error) {
   refusal.reason = error.what();
   refusal.file = tokens_.file(declaration_);
   refusal.line = tokens_[declaration_].line;
+  refusal.first_token = declaration_;
+  refusal.last_token = last;
   const auto attributes = attributes_in(declaration_, last, false);
   refusal.is_kernel = attributes.kernel;
   const bool is_instantiation = tokens_[declaration_].is("template") && !tokens_[declaration_ + 1].is("<");
@@ -65,7 +67,6 @@ std::size_t Translator::refuse_declaration(const CompileError& error) {
       break;
     } else if (token.kind == TokenKind::identifier) {
       refusal.name = qualified(token.text);
-      refusal.names.emplace(token.text);
     } else if (token.is("<")) {
       index = tokens_.closing_angle(index).value_or(index);
     }

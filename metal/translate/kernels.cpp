@@ -133,8 +133,10 @@ std::size_t Translator::explicit_instantiation(std::size_t first) {
 }
 
 void Translator::add_kernel(Kernel kernel) {
-  if (result_.kernels_.size() >= kMostKernels)
+  if (result_.kernels_.size() >= kMostKernels) {
+    declaration_is_open_ = false;  // no declaration is wrong: there are too many
     tokens_.fail(kernel.entry_token, fmt::format("the file has more than {} kernel functions", kMostKernels));
+  }
   result_.kernels_.push_back(std::move(kernel));
 }
 
@@ -170,7 +172,7 @@ std::size_t Translator::kernel_function(std::size_t first) {
       continue;
     }
     if (token.is(";") || token.is("{") || token.is("=") || token.is("}")) return first;
-    if (token.is("kernel") && tokens_[open + 1].kind == TokenKind::identifier) keyword = true;
+    if (token.is("kernel") && (tokens_[open + 1].kind == TokenKind::identifier || attribute_end_.contains(open + 1))) keyword = true;
     if ((token.is("vertex") || token.is("fragment")) && tokens_[open + 1].kind == TokenKind::identifier) graphics = true;
     if (token.is("__attribute__") || token.is("alignas") || token.is("decltype")) {
       if (tokens_[open + 1].is("(")) open = tokens_.closing(open + 1);

@@ -231,24 +231,34 @@ std::string without(std::string_view leading, Predicate is_left_out) {
   return result;
 }
 
-bool is_pragma(std::string_view directive) { return directive.starts_with("pragma"); }
+// What stands behind `pragma`; nothing for another directive.
+std::string_view pragma(std::string_view directive) {
+  if (!directive.starts_with("pragma")) return {};
+  return directive.substr(std::min(directive.find_first_not_of(" \t", std::string_view("pragma").size()), directive.size()));
+}
+
+// `pack` decides how structs lie in memory: it stays whatever else goes.
+bool is_meaningless(std::string_view directive) {
+  const auto words = pragma(directive);
+  return !words.empty() && !words.starts_with("pack");
+}
 
 // Those that advise on a loop may stay. Others mean nothing here, and clang takes them in fewer places than Metal does.
-bool is_other_pragma(std::string_view directive) {
-  if (!is_pragma(directive)) return false;
-  directive.remove_prefix(std::min(directive.find_first_not_of(" \t", std::string_view("pragma").size()), directive.size()));
+bool is_useless(std::string_view directive) {
+  const auto words = pragma(directive);
   for (const std::string_view advice : {"unroll", "nounroll", "clang loop", "GCC unroll"}) {
-    if (directive.starts_with(advice)) return false;
+    if (words.starts_with(advice)) return false;
   }
-  return true;
+  return is_meaningless(directive);
 }
 
 }  // namespace
 
 std::string without_directives(std::string_view leading, bool pragmas_too) {
   if (leading.find('#') == std::string_view::npos) return std::string(leading);
-  return without(leading,
-                 [pragmas_too](std::string_view directive) { return pragmas_too || !is_pragma(directive) || is_other_pragma(directive); });
+  return without(leading, [pragmas_too](std::string_view directive) {
+    return pragma(directive).empty() || (pragmas_too ? is_meaningless(directive) : is_useless(directive));
+  });
 }
 
 std::string write(const TokenStream& stream) {
@@ -256,7 +266,7 @@ std::string write(const TokenStream& stream) {
   for (const auto& token : stream.tokens) {
     result += token.before;
     result += token.leading.find('#') == std::string_view::npos ? std::string(token.leading)
-                                                                : without(token.leading, token.drops_pragmas ? is_pragma : is_other_pragma);
+                                                                : without(token.leading, token.drops_pragmas ? is_meaningless : is_useless);
     result += token.replacement ? std::string_view(*token.replacement) : token.text;
     result += token.after;
   }

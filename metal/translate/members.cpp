@@ -259,7 +259,8 @@ void Translator::drop_member(std::size_t last) {
 // Member functions without an address space: constructors, static and friend functions have no `this` to qualify.
 void Translator::note_unqualified_member(std::size_t close_parenthesis, std::size_t end) {
   const Token& next = tokens_[end];
-  if (inside_function() || !(next.is("{") || next.is(";") || next.is("->"))) return;
+  const bool is_defaulted = next.is("=") && tokens_[end + 1].is("default");
+  if (inside_function() || !(next.is("{") || next.is(";") || next.is("->") || is_defaulted)) return;
   const auto open = tokens_.opening(close_parenthesis);
   if (!open || *open <= statement_) return;
   std::size_t name = *open - 1;

@@ -232,6 +232,7 @@ bool Translation::omit(std::size_t token, const Kernel* kernel, const Repairs& b
   for (std::size_t number = 0; number < declarations_.size(); ++number) {
     const auto& [first, last] = declarations_[number];
     if (token < first || token > last) continue;
+    if (kernel != nullptr && kernel->entry_token >= first && kernel->entry_token <= last) return false;
     repairs.declarations.insert(number);
     return !before.declarations.contains(number);
   }

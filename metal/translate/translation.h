@@ -63,10 +63,11 @@ struct FunctionConstantUse {
 
 // A declaration of the file that cannot be translated, and that is left out.
 struct Refusal {
-  std::string name;                          // of a kernel function its host name
-  std::string function;                      // as the source names it
-  std::set<std::string, std::less<>> names;  // all that it names before its body
-  std::string reason;                        // "<file>:<line>: error: ..."
+  std::string name;      // of a kernel function its host name
+  std::string function;  // as the source names it
+  std::size_t first_token = 0;
+  std::size_t last_token = 0;
+  std::string reason;  // "<file>:<line>: error: ..."
   std::string file;
   std::uint32_t line = 0;
   bool is_kernel = false;
@@ -136,8 +137,15 @@ class Translation {
   // Leaves out the smallest part of the source around a token that can be left out: a function's body, else a declaration of a namespace.
   // False if there is none, or it was left out `before`, or it is the kernel's own.
   bool omit(std::size_t token, const Kernel* kernel, const Repairs& before, Repairs& repairs) const;
+  // Puts back the declarations whose names the kernel reaches: without a specialisation, an overload or a name that hides another one it
+  // would find something else, and mean something else.
+  void keep_reached(const Kernel& kernel, Repairs& repairs) const;
+  // The first refused declaration whose name the kernel reaches, or nullptr.
+  [[nodiscard]] const Refusal* refusal_reached_by(const Kernel& kernel) const;
+
   // Wraps `function` around the tokens from `first` to `last`. False if something is wrapped around them already.
   static bool wrap(std::size_t first, std::size_t last, std::string function, Repairs& repairs);
+  [[nodiscard]] bool is_list(std::size_t token) const { return stream_.tokens[token].is("{"); }
   // The first and last tokens of each argument between the parentheses that open at or behind a token.
   using Ranges = std::vector<std::pair<std::size_t, std::size_t>>;
   [[nodiscard]] Ranges arguments_of(std::size_t token) const;
@@ -146,6 +154,8 @@ class Translation {
 
  private:
   friend class Translator;
+  // The identifiers of the kernel, of all declarations that these may name, and so on.
+  [[nodiscard]] std::set<std::string, std::less<>> reached_by(const Kernel& kernel) const;
   [[nodiscard]] TokenStream edited(const Kernel* kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
                                    const Rendering& rendering) const;
   void answer_queries(TokenStream& stream, const std::map<std::uint32_t, FunctionConstant>& constants) const;

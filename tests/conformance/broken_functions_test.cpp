@@ -74,6 +74,38 @@ TEST(BrokenFunctions, ThatAreKernelsAreListedWithTheReason) {
   EXPECT_THAT(failure_of("filtered_float"), HasSubstr("texture"));
 }
 
+// Left out, each of these would let the kernel find something else of the same name.
+TEST(BrokenFunctions, AreMissedWhereTheirNameMeansSomethingElseWithoutThem) {
+  const std::string source = R"(#include <metal_stdlib>
+using namespace metal;
+struct Image { int n; };
+template <typename T> struct Size { enum { value = sizeof(T) }; };
+template <> struct Size<Image> { texture2d<float> t; enum { value = 100 }; };
+constant int kMode = 1;
+namespace inner {
+constant int kMode = int(not_there(3)) + 5;
+int mode() { return kMode; }
+struct Other { virtual int f() { return 1; } };
+}
+struct Other { int a; };
+namespace inner { int size() { return sizeof(Other); } }
+int helper(int n);
+int helper(int n) { return not_there(n); }
+kernel void specialised(device int* out) { out[0] = Size<Image>::value; }
+kernel void hidden(device int* out) { out[0] = inner::mode(); }
+kernel void hidden_type(device int* out) { out[0] = inner::size(); }
+kernel void declared_before(device int* out) { out[0] = helper(1); }
+kernel void good(device int* out) { out[0] = 7; }
+)";
+  for (const std::string kernel : {"specialised", "hidden", "hidden_type", "declared_before"})
+    EXPECT_NE(failure({.source = source, .kernel = kernel, .threads = {1, 1, 1}}), "") << kernel;
+  EXPECT_EQ(execute({.source = source, .kernel = "good", .threads = {1, 1, 1}}).output[0], 7U);
+  EXPECT_THAT(
+      failure({.source =
+                   "#include <metal_stdlib>\nstatic_assert(sizeof(int) == 5, \"no\");\nkernel void test(device int* out) { out[0] = 1; }"}),
+      HasSubstr("static assertion failed"));
+}
+
 TEST(BrokenFunctions, RefuseAFileOfWhichNothingIsLeft) {
   EXPECT_THROW(
       (void)metal::Library::from_source("#include <metal_stdlib>\nkernel void f(texture2d<float> t [[texture(0)]]) {}", "test.metal"),

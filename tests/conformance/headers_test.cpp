@@ -79,12 +79,16 @@ TEST(Headers, WhatTheyWouldDeclareIsRefusedByNameWhereItIsUsed) {
   const std::string start = "#include <metal_stdlib>\n#include <metal_texture>\nusing namespace metal;\n";
   EXPECT_THAT(failure_of(start + "kernel void test(texture2d<float> t [[texture(0)]], device int* out) { out[0] = 1; }\n"),
               AllOf(StartsWith("test.metal:4: error:"), HasSubstr("texture"), Not(HasSubstr("compiled"))));
-  EXPECT_THAT(failure_of(start + "float4 read(texture2d<float> t);\n" + kKernel),
+  const auto using_it = [&](const std::string& declaration, const std::string& use) {
+    return failure_of(start + declaration + "\nkernel void test(device int* out) { out[0] = " + use + "; }\n");
+  };
+  EXPECT_THAT(using_it("float4 read(texture2d<float> t);", "int(read(0).x)"),
               AllOf(StartsWith("test.metal:4: error:"), HasSubstr("'texture2d'"), HasSubstr("textures are out of scope")));
-  EXPECT_THAT(failure_of(start + "constexpr sampler s;\n" + kKernel),
+  EXPECT_THAT(using_it("constexpr sampler s;", "sizeof(s)"),
               AllOf(StartsWith("test.metal:4: error:"), HasSubstr("'sampler'"), HasSubstr("samplers are out of scope")));
   // A name of the file's own is none of Metal's.
-  EXPECT_THAT(failure_of(start + "int f() { return textural; }\n" + kKernel), AllOf(HasSubstr("'textural'"), Not(HasSubstr("scope"))));
+  EXPECT_THAT(using_it("int f() { return textural; }", "f()"), AllOf(HasSubstr("'textural'"), Not(HasSubstr("scope"))));
+  EXPECT_EQ(failure_of(start + "float4 read(texture2d<float> t);\nconstexpr sampler s;\n" + kKernel), "compiled") << "nobody needs them";
   EXPECT_EQ(failure_of(start + "struct sampler { int n; };\n" + kKernel), "compiled");
 }
 

@@ -116,5 +116,47 @@ kernel void test(device int* out, uint lane [[thread_index_in_threadgroup]]) {
   for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(outcome.output[lane], (3 + lane) * 100 + 5);
 }
 
+TEST(Members, ConstructorsTakeVectorsInBraces) {
+  const auto outcome = execute({.source = with_library(R"(
+struct Wide { int4 v; Wide(int4 x) : v(x) {} };
+kernel void test(device int* out, uint lane [[thread_index_in_threadgroup]]) {
+  int n = int(lane);
+  Wide one({n});
+  Wide four = Wide({n, n + 1, n + 2, n + 3});
+  Wide other({n, n + 1});
+  out[lane] = one.v.x * 1000 + one.v.y + four.v.w * 100 + other.v.y * 10 + other.v.z;
+})")});
+  for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(outcome.output[lane], lane * 1000 + (lane + 3) * 100 + (lane + 1) * 10);
+}
+
+// metal::array hands out what lies where the array lies.
+TEST(Members, OfTheLibrarysArrayLieWhereItLies) {
+  const auto outcome = execute({.source = with_library(R"(
+constant array<int, 3> kTable = {1, 2, 3};
+struct Plain { int n; thread Plain& operator=(const thread Plain&) = default; };
+int doubled(thread int& n) { return n *= 2; }
+kernel [[max_total_threads_per_threadgroup(64)]] void test(device int* out) {
+  array<int, 3> own = {1, 2, 3};
+  for (thread auto& v : own) v *= 2;
+  for (auto& v : own) doubled(v);
+  thread int* p = own.data();
+  thread auto& first = own.front();
+  threadgroup array<int, 2> shared;
+  for (threadgroup auto& v : shared) v = 5;
+  out[0] = 10;
+  out[1] = 20;
+  for (device auto& v : *(device array<int, 2>*)out) v += 1;
+  int sum = 0;
+  for (const constant int& v : kTable) sum += v;
+  Plain a{1}, b{2};
+  a = b;
+  out[2] = p[1] + first + shared[1] + sum + a.n + array<int, 2>{{5, 6}}[1];
+})"),
+                                .threads = {1, 1, 1}});
+  EXPECT_TRUE(outcome.hazards.empty());
+  const std::vector<std::uint32_t> first(outcome.output.begin(), outcome.output.begin() + 3);
+  EXPECT_EQ(first, (std::vector<std::uint32_t>{11, 21, 8 + 4 + 5 + 6 + 2 + 6}));
+}
+
 }  // namespace
 }  // namespace assay::conformance

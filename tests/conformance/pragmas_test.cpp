@@ -75,5 +75,33 @@ kernel void test(device int* out, uint lane [[thread_index_in_threadgroup]]) {
   EXPECT_THAT(outcome.output, testing::Each(7U));
 }
 
+// Unlike the others it decides what a kernel computes.
+TEST(Pragmas, ThatPackStructsCount) {
+  const auto outcome = execute({.source = R"MSL(#include <metal_stdlib>
+using namespace metal;
+#define TIGHT 1
+#define PACK(x) _Pragma(#x)
+#pragma pack(push, 1)
+struct Block { char tag; half d; uchar qs[16]; float m; };
+#pragma pack(pop)
+#pragma pack(TIGHT)
+struct Tight { char c; int n; };
+#pragma pack()
+PACK(pack(push, 2))
+struct Even { char c; int n; };
+_Pragma("pack(pop)")
+struct Natural { char c; int n; };
+int broken() { return nothing_there; }
+kernel void test(device int* out) {
+  out[0] = sizeof(Block);
+  out[1] = sizeof(Tight);
+  out[2] = sizeof(Even);
+  out[3] = sizeof(Natural);
+})MSL",
+                                .threads = {1, 1, 1}});
+  const std::vector<std::uint32_t> sizes(outcome.output.begin(), outcome.output.begin() + 4);
+  EXPECT_EQ(sizes, (std::vector<std::uint32_t>{23, 5, 6, 8}));
+}
+
 }  // namespace
 }  // namespace assay::conformance
