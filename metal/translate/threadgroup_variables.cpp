@@ -41,6 +41,8 @@ bool Translator::rewrite_threadgroup_variable(std::size_t first) {
       if (current.name == 0) return false;
       declarators.push_back(current);
       current = {0, position, 0};
+    } else if (token.is("{") && defines_type(position)) {
+      position = current.last = tokens_.closing(position);
     } else if (token.is("=") || token.is("{") ||
                (token.is("(") && current.name == position - 1 && current.name != 0 && !tokens_[position + 1].is("&") &&
                 !tokens_[position + 1].is("*"))) {
@@ -78,6 +80,14 @@ bool Translator::rewrite_threadgroup_variable(std::size_t first) {
     tokens_[declarator.last].after += fmt::format(" = __assay::threadgroup_variable<{}, {}>()", threadgroup_variables_++, alignment);
   }
   return true;
+}
+
+// Whether a brace encloses the members of a type: `struct {`, `struct Name {`.
+bool Translator::defines_type(std::size_t brace) const {
+  const auto is_keyword = [this](std::size_t index) {
+    return tokens_[index].is("struct") || tokens_[index].is("class") || tokens_[index].is("union");
+  };
+  return is_keyword(brace - 1) || (brace > 1 && is_keyword(brace - 2));
 }
 
 // The last token of the initialiser that begins at `first`, with `=` or a bracket.

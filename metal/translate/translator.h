@@ -71,6 +71,7 @@ class Translator {
 
   // ---- threadgroup_variables.cpp
   bool rewrite_threadgroup_variable(std::size_t first);
+  [[nodiscard]] bool defines_type(std::size_t brace) const;
   [[nodiscard]] std::size_t initializer_end(std::size_t first) const;
 
   // ---- callables.cpp
