@@ -16,16 +16,21 @@ class Head {
  public:
   Head(const std::vector<Token>& tokens, std::size_t first, std::size_t last) : tokens_(tokens), index_(first), last_(last) {}
 
-  // The name that the declaration declares; of a specialisation the template's.
-  std::string_view name() {
+  // The names that the declaration declares; of a specialisation the template's.
+  std::vector<std::string_view> names() {
     skip_decorations();
-    if (index_ > last_) return {};
+    if (index_ > last_) return {""};
     const Token& token = tokens_[index_];
-    if (token.is("static_assert")) return token.text;
-    if (token.is("using")) return has("=", 2) ? tokens_[index_ + 1].text : last_identifier();
-    if (token.is("typedef")) return last_identifier();
-    if (token.is("struct") || token.is("class") || token.is("union") || token.is("enum")) return name_of_type();
-    return name_of_function_or_variable();
+    if (token.is("static_assert")) return {token.text};
+    if (token.is("using")) return {has("=", 2) ? tokens_[index_ + 1].text : last_identifier()};
+    if (token.is("typedef")) return {last_identifier()};
+    if (token.is("struct") || token.is("class") || token.is("union") || token.is("enum")) return {name_of_type()};
+    return names_of_function_or_variables();
+  }
+
+  bool is_among(const std::set<std::string, std::less<>>& reached) {
+    const auto all = names();
+    return std::any_of(all.begin(), all.end(), [&](std::string_view name) { return reached.contains(name); });
   }
 
  private:
@@ -90,22 +95,35 @@ class Head {
     return index_ <= last_ && tokens_[index_].kind == TokenKind::identifier ? tokens_[index_].text : std::string_view();
   }
 
-  std::string_view name_of_function_or_variable() {
-    std::string_view name;
+  // `int f(`, `int a = 1, b [[attribute]];`
+  std::vector<std::string_view> names_of_function_or_variables() {
+    std::vector<std::string_view> names = {""};
     while (index_ <= last_) {
       skip_decorations();
       if (index_ > last_) break;
       const Token& token = tokens_[index_];
-      if (token.is("operator")) return token.text;
-      if (token.is("(") || token.is("=") || token.is(";") || token.is("{") || token.is(":")) break;
-      if (token.kind == TokenKind::identifier) name = token.text;
-      if (token.is("<") && !name.empty()) {
+      if (token.is("operator")) return {token.text};
+      if (token.is("(") || token.is("{")) break;
+      if (token.is("=")) skip_initializer();
+      if (index_ <= last_ && tokens_[index_].is(",")) names.emplace_back();
+      if (token.kind == TokenKind::identifier) names.back() = token.text;
+      if (token.is("<") && !names.back().empty()) {
         skip_angles();
       } else {
         ++index_;
       }
     }
-    return name;
+    return names;
+  }
+
+  void skip_initializer() {
+    while (index_ <= last_ && !tokens_[index_].is(",") && !tokens_[index_].is(";")) {
+      if (opens(tokens_[index_])) {
+        skip_brackets();
+      } else {
+        ++index_;
+      }
+    }
   }
 
   const std::vector<Token>& tokens_;
@@ -119,7 +137,7 @@ std::set<std::string, std::less<>> Translation::reached_by(const Kernel& kernel)
   std::multimap<std::string_view, std::size_t> by_name;
   for (std::size_t number = 0; number < declarations_.size(); ++number) {
     const auto& [first, last] = declarations_[number];
-    by_name.emplace(Head(stream_.tokens, first, last).name(), number);
+    for (const auto name : Head(stream_.tokens, first, last).names()) by_name.emplace(name, number);
   }
   std::set<std::string, std::less<>> reached;
   std::vector<std::string> open(kAlwaysReached.begin(), kAlwaysReached.end());
@@ -153,7 +171,7 @@ void Translation::keep_reached(const Kernel& kernel, Repairs& repairs) const {
   const auto reached = reached_by(kernel);
   std::erase_if(repairs.declarations, [&](std::size_t number) {
     const auto& [first, last] = declarations_[number];
-    if (!reached.contains(Head(stream_.tokens, first, last).name())) return false;
+    if (!Head(stream_.tokens, first, last).is_among(reached)) return false;
     std::erase_if(repairs.bodies,
                   [&, begin = first, end = last](std::size_t body) { return bodies_[body].first >= begin && bodies_[body].last <= end; });
     return true;
@@ -164,7 +182,7 @@ const Refusal* Translation::refusal_reached_by(const Kernel& kernel) const {
   if (std::all_of(refusals_.begin(), refusals_.end(), [](const Refusal& refusal) { return refusal.is_kernel; })) return nullptr;
   const auto reached = reached_by(kernel);
   const auto found = std::find_if(refusals_.begin(), refusals_.end(), [&](const Refusal& refusal) {
-    return !refusal.is_kernel && reached.contains(Head(stream_.tokens, refusal.first_token, refusal.last_token).name());
+    return !refusal.is_kernel && Head(stream_.tokens, refusal.first_token, refusal.last_token).is_among(reached);
   });
   return found == refusals_.end() ? nullptr : &*found;
 }
