@@ -159,6 +159,7 @@ std::vector<std::string> Compiler::language_flags() const {
                                     "clcpp",
                                     "-cl-std=CLC++2021",
                                     "-cl-no-stdinc",
+                                    fmt::format("-fplugin={}", lockstep_pass().string()),  // an attribute (pass/device_members.cpp)
                                     "-O2",
                                     "-g",
                                     "-fno-limit-debug-info",

@@ -15,21 +15,24 @@ struct array {
   constexpr size_t max_size() const { return N; }
   constexpr bool empty() const { return N == 0; }
   // Of each address space, for what is returned lies where the object lies; `generic` is of temporaries.
-#define ASSAY_ARRAY_ACCESS(value, qualifier)                                       \
-  constexpr value& operator[](size_t i) qualifier { return (value&)elements_[i]; } \
-  constexpr value& front() qualifier { return (value&)elements_[0]; }              \
-  constexpr value& back() qualifier { return (value&)elements_[N - 1]; }           \
-  constexpr value* data() qualifier { return (value*)elements_; }                  \
-  constexpr value* begin() qualifier { return (value*)elements_; }                 \
-  constexpr value* end() qualifier { return (value*)elements_ + N; }
-  ASSAY_ARRAY_ACCESS(T __generic, )
-  ASSAY_ARRAY_ACCESS(const T __generic, const)
-  ASSAY_ARRAY_ACCESS(__private T, __private)
-  ASSAY_ARRAY_ACCESS(const __private T, const __private)
-  ASSAY_ARRAY_ACCESS(__local T, __local)
-  ASSAY_ARRAY_ACCESS(const __local T, const __local)
-  ASSAY_ARRAY_ACCESS(__attribute__((opencl_global_device)) T, __global)
-  ASSAY_ARRAY_ACCESS(__global const T, const __global)
+#define ASSAY_ARRAY_ACCESS(mark, value, qualifier)                                      \
+  mark constexpr value& operator[](size_t i) qualifier { return (value&)elements_[i]; } \
+  mark constexpr value& front() qualifier { return (value&)elements_[0]; }              \
+  mark constexpr value& back() qualifier { return (value&)elements_[N - 1]; }           \
+  mark constexpr value* data() qualifier { return (value*)elements_; }                  \
+  mark constexpr value* begin() qualifier { return (value*)elements_; }                 \
+  mark constexpr value* end() qualifier { return (value*)elements_ + N; }
+#define ASSAY_DEVICE __attribute__((assay_device_member))
+  ASSAY_ARRAY_ACCESS(, T __generic, )
+  ASSAY_ARRAY_ACCESS(, const T __generic, const)
+  ASSAY_ARRAY_ACCESS(, __private T, __private)
+  ASSAY_ARRAY_ACCESS(, const __private T, const __private)
+  ASSAY_ARRAY_ACCESS(, __local T, __local)
+  ASSAY_ARRAY_ACCESS(, const __local T, const __local)
+  ASSAY_ARRAY_ACCESS(ASSAY_DEVICE, __attribute__((opencl_global_device)) T, __global)
+  ASSAY_ARRAY_ACCESS(ASSAY_DEVICE, const __attribute__((opencl_global_device)) T, const __global)
+  ASSAY_ARRAY_ACCESS(, __global const T, const __global)
+#undef ASSAY_DEVICE
 #undef ASSAY_ARRAY_ACCESS
   void fill(T value) {
     for (size_t i = 0; i < N; ++i) elements_[i] = value;

@@ -108,24 +108,6 @@ struct without_space<__global T> {
 template <typename T>
 using declared = typename without_space<T>::type;
 
-// What a member function of a device object returns or keeps, in the space that its object is really in.
-template <typename T>
-inline __attribute__((opencl_global_device)) T& device_reference(__global T& place) {
-  return *(__attribute__((opencl_global_device)) T*)&place;
-}
-template <typename T>
-inline __attribute__((opencl_global_device)) T& device_reference(__attribute__((opencl_global_device)) T& place) {
-  return place;
-}
-template <typename T>
-inline __attribute__((opencl_global_device)) T* device_pointer(__global T* place) {
-  return (__attribute__((opencl_global_device)) T*)place;
-}
-template <typename T>
-inline T device_pointer(T other) {
-  return other;
-}
-
 // Whether its components are properties: a vector of either kind, or a reference to one.
 template <typename T>
 struct vector_type {

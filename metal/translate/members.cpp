@@ -9,8 +9,8 @@
 
 namespace assay::metal::translate {
 
-// The qualifiers behind a member function's parameters: OpenCL knows only its own keywords there, and `device` and
-// `constant` become one, so one of two overloads that differ in nothing else goes.
+// The qualifiers behind a member function's parameters: OpenCL knows only its own keywords there. `constant` is `__global`, and so is
+// `device`, but that an attribute says which of the two it is (metal/pass/device_members.cpp).
 void Translator::rewrite_member_qualifiers(std::size_t close_parenthesis) {
   std::size_t end = close_parenthesis + 1;
   bool any = false;
@@ -24,26 +24,40 @@ void Translator::rewrite_member_qualifiers(std::size_t close_parenthesis) {
 
   bool is_const = false;
   bool is_constant = false;
-  std::string space;
+  bool is_device = false;
   for (std::size_t index = close_parenthesis + 1; index < end; ++index) {
     Token& token = tokens_[index];
     if (token.is("const")) is_const = true;
     if (!is_space_word(token)) continue;
     is_constant = is_constant || token.is("constant");
-    space = token.is("thread") ? "__private" : token.is("threadgroup") ? "__local" : "__global";
-    token.replacement = space;
+    is_device = is_device || token.is("device");
+    token.replacement = token.is("thread") ? "__private" : token.is("threadgroup") ? "__local" : "__global";
   }
   for (std::size_t index = close_parenthesis + 1; index < end; ++index) {
     if (tokens_[index].is("thread")) (is_const ? result_.const_thread_words_ : result_.thread_members_).push_back(index);
   }
-  if (is_constant && !is_const) tokens_[close_parenthesis].after += " const";
-  if (frames_.empty() || frames_.back().scope != Scope::type || space != "__global") return;
-  const std::string signature = signature_of(close_parenthesis) + (is_const || is_constant ? " const" : "");
-  if (!keep_one(signature, end, is_constant ? 0 : 1, false)) return;
-  if (is_constant || !next.is("{")) return;
-  place_returned_in_device(close_parenthesis, end);
-  place_members_in_device(close_parenthesis, end);
-  place_locals_in_device(end);
+  if (is_device) tokens_[behind_templates()].before += "__attribute__((assay_device_member)) ";
+  if (!is_constant) return;
+  if (!is_const) tokens_[close_parenthesis].after += " const";
+  // `f() constant` and `f() const constant` have become the same.
+  if (!frames_.empty() && frames_.back().scope == Scope::type)
+    keep_one(signature_of(close_parenthesis) + " constant", end, is_const ? 1 : 0, false);
+}
+
+// The first token of the statement that belongs to no `template <...>` and no attribute.
+std::size_t Translator::behind_templates() const {
+  std::size_t first = statement_;
+  while (true) {
+    if (attribute_end_.contains(first)) {
+      first = attribute_end_.at(first) + 1;
+    } else if (tokens_[first].is("template") && tokens_[first + 1].is("<")) {
+      const auto close = tokens_.closing_angle(first + 1);
+      if (!close) return first;
+      first = *close + 1;
+    } else {
+      return first;
+    }
+  }
 }
 
 // Constructors serve every address space in clang, and may not name one. Only objects of threads and constants are ever constructed.
@@ -59,17 +73,12 @@ void Translator::keep_one_constructor(std::size_t close_parenthesis, std::size_t
 // A member's template parameters, name and parameters: what overloads differ in.
 std::string Translator::signature_of(std::size_t close_parenthesis) const {
   std::size_t name = tokens_.opening(close_parenthesis).value_or(close_parenthesis);
-  std::size_t behind_templates = statement_;
-  while (tokens_[behind_templates].is("template") && tokens_[behind_templates + 1].is("<")) {
-    const auto close = tokens_.closing_angle(behind_templates + 1);
-    if (!close) break;
-    behind_templates = *close + 1;
-  }
-  std::size_t first = name > behind_templates ? name - 1 : name;
-  for (std::size_t index = behind_templates; index < name; ++index) {
+  const std::size_t head = behind_templates();
+  std::size_t first = name > head ? name - 1 : name;
+  for (std::size_t index = head; index < name; ++index) {
     if (tokens_[index].is("operator")) first = index;
   }
-  const std::string templates = tokens_.text(statement_, behind_templates);
+  const std::string templates = tokens_.text(statement_, head);
   return templates + (templates.empty() ? "" : " ") + tokens_.text(first, close_parenthesis + 1);
 }
 
@@ -88,7 +97,7 @@ bool Translator::keep_one(const std::string& signature, std::size_t end, int ran
   if (is_first) return true;
   Member& earlier = entry->second;
   if (!only_one_counts && earlier.text != text) {
-    tokens_.fail(statement_, fmt::format("'{}' of '{}' does something else in another address space, and the two cannot be told apart here",
+    tokens_.fail(statement_, fmt::format("two functions '{}' of '{}' do different things, and cannot be told apart here",
                                          signature, frames_.back().name));
   }
   if (earlier.rank >= rank) {
@@ -98,129 +107,6 @@ bool Translator::keep_one(const std::string& signature, std::size_t end, int ran
   drop(earlier.first, earlier.last);
   earlier = {text, rank, statement_, last};
   return true;
-}
-
-// In a `device` member function `this` points to the space that device and constant share; what it returns lies in device.
-void Translator::place_returned_in_device(std::size_t close_parenthesis, std::size_t brace) {
-  const auto open = tokens_.opening(close_parenthesis);
-  bool in_device = false;
-  std::string_view kind;
-  for (std::size_t index = statement_; open && index < *open; ++index) {
-    if (tokens_[index].is("device")) in_device = true;
-    if (in_device && (tokens_[index].is("&") || tokens_[index].is("*")) && !tokens_[index - 1].is("operator")) kind = tokens_[index].text;
-  }
-  if (kind.empty()) return;
-  const std::size_t last = tokens_.closing(brace);
-  for (std::size_t index = brace; index < last; ++index) {
-    if (!tokens_[index].is("return")) continue;
-    tokens_[index].after += fmt::format(" ::__assay::device_{}(", kind == "&" ? "reference" : "pointer");
-    tokens_[tokens_.semicolon(index) - 1].after += ")";
-  }
-}
-
-// The same for its data members, as far as its body names them: references in device stand before them, so that they can be handed on.
-void Translator::place_members_in_device(std::size_t close_parenthesis, std::size_t brace) {
-  const std::size_t last = tokens_.closing(brace);
-  for (std::size_t index = brace; index < last; ++index) {
-    if (tokens_[index].is("this") && !tokens_[index].replacement) tokens_[index].replacement = "::__assay::device_pointer(this)";
-  }
-  const std::size_t open = tokens_.opening(close_parenthesis).value_or(close_parenthesis);
-  for (const auto& name : data_members()) {
-    bool used = false;
-    bool hidden = false;
-    for (std::size_t index = open; index < close_parenthesis; ++index) hidden = hidden || tokens_[index].is(name);
-    for (std::size_t index = brace + 1; index < last && !hidden; ++index) {
-      if (!tokens_[index].is(name)) continue;
-      used = true;
-      hidden = may_declare(index);
-    }
-    if (used && !hidden) tokens_[brace].after += fmt::format(" auto&& {0} = ::__assay::device_reference(this->{0});", name);
-  }
-}
-
-// Whether a name in a body may be declared where it stands.
-bool Translator::may_declare(std::size_t name) const {
-  const Token& previous = tokens_[name - 1];
-  const Token& next = tokens_[name + 1];
-  if (previous.is("return") || previous.is("case") || previous.is("else")) return false;
-  const bool is_operator = previous.is("*") || previous.is("&");
-  const Token& word = is_operator ? tokens_[name - 2] : previous;
-  const bool follows_type = word.kind == TokenKind::identifier || word.is(">");
-  return follows_type && (next.is("=") || next.is(";") || next.is("[") || next.is("{") || next.is(",") || next.is(":"));
-}
-
-// Names of the data members of the type around, bit-fields apart.
-std::vector<std::string> Translator::data_members() {
-  Frame& frame = frames_.back();
-  if (frame.has_data_members) return frame.data_members;
-  frame.has_data_members = true;
-  const std::size_t last = tokens_.closing(frame.brace);
-  for (std::size_t index = frame.brace + 1; index < last; ++index) {
-    while (attribute_end_.contains(index)) index = attribute_end_.at(index) + 1;
-    if ((tokens_[index].is("public") || tokens_[index].is("private") || tokens_[index].is("protected")) && tokens_[index + 1].is(":")) {
-      ++index;
-      continue;
-    }
-    index = read_data_members(index, last, frame.data_members);
-  }
-  return frame.data_members;
-}
-
-// Reads the member that begins at `first`; its last token.
-std::size_t Translator::read_data_members(std::size_t first, std::size_t last, std::vector<std::string>& names) const {
-  static constexpr auto kOthers = std::to_array<std::string_view>(
-      {"static", "using", "typedef", "friend", "template", "struct", "class", "union", "enum", "static_assert", "constexpr"});
-  bool is_data = std::find(kOthers.begin(), kOthers.end(), tokens_[first].text) == kOthers.end();
-  std::vector<std::string> found;
-  std::string name;
-  for (std::size_t index = first; index < last; ++index) {
-    const Token& token = tokens_[index];
-    if (attribute_end_.contains(index)) {
-      index = attribute_end_.at(index);
-    } else if (token.is("alignas") || token.is("__attribute__") || token.is("decltype")) {
-      if (tokens_[index + 1].is("(")) index = tokens_.closing(index + 1);
-    } else if (token.is("(") || token.is(":")) {
-      is_data = false;  // a function, or a bit-field
-      if (token.is("(")) index = tokens_.closing(index);
-    } else if (token.is("[")) {
-      index = tokens_.closing(index);
-    } else if (token.is("<")) {
-      index = tokens_.closing_angle(index).value_or(index);
-    } else if (token.is("{")) {
-      index = tokens_.closing(index);
-      if (!is_data && !tokens_[index + 1].is(";") && !tokens_[index + 1].is(",")) return index;
-    } else if (token.is("=")) {
-      index = initializer_end(index);
-    } else if (token.is(",") || token.is(";")) {
-      if (!name.empty()) found.push_back(name);
-      if (!token.is(";")) continue;
-      if (is_data) names.insert(names.end(), found.begin(), found.end());
-      return index;
-    } else if (token.kind == TokenKind::identifier) {
-      name = token.text;
-    }
-  }
-  return last;
-}
-
-// The same for what it keeps: `device T* p = this;`, `const device T& r = member;`.
-void Translator::place_locals_in_device(std::size_t brace) {
-  const std::size_t last = tokens_.closing(brace);
-  for (std::size_t index = brace; index < last; ++index) {
-    if (!tokens_[index].is("device")) continue;
-    std::size_t kind = index + 1;
-    while (tokens_[kind].kind == TokenKind::identifier || tokens_[kind].is("::") || tokens_[kind].is("<"))
-      kind = tokens_[kind].is("<") ? tokens_.closing_angle(kind).value_or(kind) + 1 : kind + 1;
-    std::size_t equals = kind + 1;
-    while (tokens_[equals].kind == TokenKind::identifier) ++equals;
-    if (!(tokens_[kind].is("*") || tokens_[kind].is("&")) || !tokens_[equals].is("=") || tokens_[equals + 1].is("{")) continue;
-    std::size_t end = equals + 1;
-    while (!(tokens_[end].is(";") || tokens_[end].is(",") || tokens_[end].is(")")))
-      end = opens(tokens_[end]) ? tokens_.closing(end) + 1 : end + 1;
-    if (end == equals + 2 && (tokens_[equals + 1].kind == TokenKind::number || tokens_[equals + 1].is("nullptr"))) continue;
-    tokens_[equals].after += fmt::format(" ::__assay::device_{}(", tokens_[kind].is("&") ? "reference" : "pointer");
-    tokens_[end - 1].after += ")";
-  }
 }
 
 // Whether the parameter list that ends here is a constructor's of the type around it.

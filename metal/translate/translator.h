@@ -37,8 +37,6 @@ class Translator {
     std::size_t brace = 0;
     // Of a type, by the signature that it has once the address spaces constant and device are one.
     std::map<std::string, Member> members;
-    std::vector<std::string> data_members;
-    bool has_data_members = false;  // they were looked for
   };
   // A kernel function's definition or declaration; instantiations look their parameters' attributes up here.
   struct Primary {
@@ -106,15 +104,10 @@ class Translator {
   [[nodiscard]] bool names_constructor(std::size_t close_parenthesis) const;
   void keep_one_constructor(std::size_t close_parenthesis, std::size_t end);
   [[nodiscard]] std::string signature_of(std::size_t close_parenthesis) const;
+  [[nodiscard]] std::size_t behind_templates() const;
   bool keep_one(const std::string& signature, std::size_t end, int rank, bool only_one_counts);
   void drop_member(std::size_t last);
   [[nodiscard]] std::size_t member_end(std::size_t end) const;
-  void place_returned_in_device(std::size_t close_parenthesis, std::size_t brace);
-  void place_locals_in_device(std::size_t brace);
-  void place_members_in_device(std::size_t close_parenthesis, std::size_t brace);
-  [[nodiscard]] bool may_declare(std::size_t name) const;
-  [[nodiscard]] std::vector<std::string> data_members();
-  std::size_t read_data_members(std::size_t first, std::size_t last, std::vector<std::string>& names) const;
 
   // ---- function_constants.cpp
   // The token to go on with if the statement at `first` declares function constants, else `first`.

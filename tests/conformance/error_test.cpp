@@ -64,10 +64,10 @@ TEST(Refusal, NamesFileLineAndConstruct) {
       {"one threadgroup index twice",
        "kernel void test(device int* out, threadgroup int* a [[threadgroup(0)]], threadgroup float* c [[threadgroup(0)]]) { out[0] = 1; }",
        "test.metal:3: error:", "'a' and 'c' have the same index [[threadgroup(0)]]"},
-      {"members that differ between device and constant",
-       "struct A {\n  int v;\n  int f() const device { return v; }\n  int f() const constant { return v + 1; }\n};\n"
+      {"members that become one",
+       "struct A {\n  int v;\n  int f() constant { return v; }\n  int f() const constant { return v + 1; }\n};\n"
        "kernel void test(device int* out) { A a; out[0] = a.v; }",
-       "test.metal:6: error:", "'f() const' of 'A'"},
+       "test.metal:6: error:", "'f() constant' of 'A'"},
       {"double", "kernel void test(device int* out) {\n  double x = 1;\n  out[0] = x;\n}", "test.metal:4: error:", "'double'"},
       {"virtual", "struct A {\n  virtual int f() { return 1; }\n};\nkernel void test(device int* out) { A a; out[0] = a.f(); }",
        "test.metal:4: error:", "'virtual'"},

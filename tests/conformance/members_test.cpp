@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/conformance/execute.h"
+#include "tests/conformance/rows.h"
 
 namespace assay::conformance {
 namespace {
@@ -91,6 +92,76 @@ kernel void test(device int* out [[buffer(0)]], device Row* row [[buffer(1)]], c
   EXPECT_TRUE(outcome.hazards.empty());
   const std::vector<std::uint32_t> first(outcome.output.begin(), outcome.output.begin() + 5);
   EXPECT_EQ(first, (std::vector<std::uint32_t>{5 + 10 + 15 + 1, 6, ~0U, 10, 31}));
+}
+
+// Overloads for `device` and `constant` do different things, and hand on objects in different spaces.
+TEST(Members, OfDeviceAndOfConstantObjectsAreTwo) {
+  const auto outcome = execute({.source = with_library(R"(
+int tag(const device int*) { return 1; }
+int tag(constant int*) { return 2; }
+int tag(const thread int*) { return 3; }
+int tag(const threadgroup int*) { return 4; }
+struct Base { int b; };
+template <typename T>
+struct Cell : Base {
+  T a;
+  int same() const device { return tag(&a); }
+  int same() const constant { return tag(&a); }
+  int same() const thread { return tag(&a); }
+  int other() const device { return 10 + tag(&this->b); }
+  int other() const constant { return 20 + tag(&b); }
+  int outside() const device;
+  int outside() const constant;
+  template <int N> int times() const device { return N * tag(&a); }
+  template <int N> int times() const constant { return -N * tag(&a); }
+  int operator()(int x) const device { return x + tag(&a); }
+  int operator()(int x) const constant { return x - tag(&a); }
+  operator int() const device { return 300 + tag(&a); }
+  operator int() const constant { return 400 + tag(&a); }
+  auto trailing() const device -> int { return 500 + tag(&a); }
+  auto trailing() const constant -> int { return 600 + tag(&a); }
+  int changed() device { a += 1; return tag(&a); }
+  int changed() const device { return 70 + tag(&a); }
+  const device Cell* self() const device { return this; }
+  constant Cell* self() const constant { return this; }
+  [[nodiscard]] static int no_object() { return 7; }
+};
+template <typename T> int Cell<T>::outside() const device { return 30 + tag(&a); }
+template <typename T> int Cell<T>::outside() const constant { return 40 + tag(&a); }
+struct Only { int a; int get() const constant; int get() const device; };
+int Only::get() const constant { return 1000 + tag(&a); }
+int Only::get() const device { return 2000 + tag(&a); }
+template <typename P> int all(P p) { return p->self()->same(); }
+kernel void test(device int* out [[buffer(0)]], device Cell<int>* d [[buffer(1)]], constant Cell<int>& c [[buffer(2)]]) {
+  const device Cell<int>* r = d;
+  Cell<int> own = *d;
+  out[0] = d->same(); out[1] = c.same(); out[2] = own.same();
+  out[3] = d->other(); out[4] = c.other();
+  out[5] = d->outside(); out[6] = c.outside();
+  out[7] = d->times<5>(); out[8] = c.times<5>();
+  out[9] = (*d)(100); out[10] = c(100);
+  out[11] = int(*d); out[12] = c;
+  out[13] = d->trailing(); out[14] = c.trailing();
+  out[15] = d->changed(); out[16] = r->changed();
+  out[17] = all(d); out[18] = all(&c);
+  out[19] = ((device Only*)d)->get(); out[20] = ((constant Only&)c).get();
+  out[21] = d->a;
+})"),
+                                .inputs = {{1, 2}, {3, 4}},
+                                .threads = {1, 1, 1}});
+  EXPECT_TRUE(outcome.hazards.empty());
+  const std::vector<std::uint32_t> first(outcome.output.begin(), outcome.output.begin() + 22);
+  EXPECT_EQ(first, (std::vector<std::uint32_t>{1,   2, 3,  11, 22, 31,   42,   5, std::uint32_t(-10), 101, 98, 301, 402, 501,
+                                               602, 1, 71, 1,  2,  2001, 1002, 3}));
+}
+
+// What has a function for `device` alone is of no use in `constant`.
+TEST(Members, OfDeviceObjectsAloneAreNotForConstant) {
+  EXPECT_THAT(compile_error(R"(
+struct Cell { int a; int get() const device { return a; } };
+kernel void test(device int* out [[buffer(0)]], constant Cell& c [[buffer(1)]]) { out[0] = c.get(); })",
+                            "test"),
+              testing::HasSubstr(":3: error: "));
 }
 
 TEST(Members, ConstructorsOfEveryAddressSpaceAreOne) {

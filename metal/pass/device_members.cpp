@@ -1,0 +1,54 @@
+// Gives a member function that is marked `assay_device_member` an object in `device`.
+//
+// C++ for OpenCL writes only `__global` behind a member function, and `__global` is what `constant` is here: `device` is the subset of it
+// that clang calls opencl_global_device, for which there is no keyword. So `f() device` and `f() constant` would be one function. The
+// attribute says which of them is meant; from then on overloads, `this` and everything that follows from its type are clang's own business.
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/DeclCXX.h>
+#include <clang/Sema/ParsedAttr.h>
+#include <clang/Sema/Sema.h>
+
+#include <cstring>
+
+namespace {
+
+class DeviceMember : public clang::ParsedAttrInfo {
+ public:
+  DeviceMember() {
+    static constexpr Spelling kSpellings[] = {{clang::ParsedAttr::AS_GNU, "assay_device_member"}};
+    Spellings = kSpellings;
+  }
+
+  // Clang asks before it looks for an earlier declaration of the same function, so that type is the one that counts.
+  AttrHandling handleDeclAttribute(clang::Sema& sema, clang::Decl* declaration, const clang::ParsedAttr&) const override {
+    auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(declaration);
+    const auto* type = method == nullptr ? nullptr : method->getType()->getAs<clang::FunctionProtoType>();
+    if (type == nullptr || type->getMethodQuals().getAddressSpace() != clang::LangAS::opencl_global) return refuse(sema, *declaration);
+    auto& context = sema.getASTContext();
+    auto properties = type->getExtProtoInfo();
+    properties.TypeQuals.setAddressSpace(clang::LangAS::opencl_global_device);
+    const auto placed = context.getFunctionType(type->getReturnType(), type->getParamTypes(), properties);
+    // The type as written as well: templates are instantiated from it. The two have the same layout, as only a qualifier differs.
+    const auto written = method->getTypeSourceInfo()->getTypeLoc();
+    if (written.getAs<clang::FunctionProtoTypeLoc>().isNull() || written.getType()->getAs<clang::FunctionProtoType>() != type)
+      return refuse(sema, *declaration);
+    auto* source = context.CreateTypeSourceInfo(placed, written.getFullDataSize());
+    std::memcpy(source->getTypeLoc().getOpaqueData(), written.getOpaqueData(), written.getFullDataSize());
+    method->setType(placed);
+    method->setTypeSourceInfo(source);
+    return AttributeApplied;
+  }
+
+ private:
+  // A mark that went unnoticed would be a wrong number.
+  static AttrHandling refuse(clang::Sema& sema, const clang::Decl& declaration) {
+    sema.Diag(declaration.getLocation(),
+              sema.getDiagnostics().getCustomDiagID(clang::DiagnosticsEngine::Error,
+                                                    "no function of objects in 'device' can be declared like this"));
+    return AttributeApplied;
+  }
+};
+
+const clang::ParsedAttrInfoRegistry::Add<DeviceMember> kRegistration("assay_device_member", "a member function of objects in device");
+
+}  // namespace
