@@ -58,8 +58,9 @@ std::string check_plugin() {
     throw std::runtime_error(fmt::format("{} is not there; build again with ./assay", toolchain.pass.string()));
   }
   // An empty unit of C is enough for clang to load the plugin.
-  const auto result = metal::compile::run_process({toolchain.clang.string(), fmt::format("-fpass-plugin={}", toolchain.pass.string()), "-x",
-                                                   "c", "-c", "/dev/null", "-o", "/dev/null"});
+  const auto result = metal::compile::run_process({toolchain.clang.string(), fmt::format("-fplugin={}", toolchain.pass.string()),
+                                                   fmt::format("-fpass-plugin={}", toolchain.pass.string()), "-x", "c", "-c", "/dev/null",
+                                                   "-o", "/dev/null"});
   if (result.exit_code != 0) {
     throw std::runtime_error(
         fmt::format("clang cannot load {}: {}; build again with ./assay", toolchain.pass.string(), first_line(result.errors)));

@@ -206,6 +206,14 @@ std::filesystem::path Compiler::prelude() const {
   });
 }
 
+// Without clang, which would search for start files and libraries and take half as long as the compilation: a kernel calls nothing but
+// functions that every process of ours has (ours, and a few of the C library and the compiler's), and they are found when it is loaded.
+void Compiler::link(const std::filesystem::path& object, const std::filesystem::path& output) {
+  const auto result = run_process(
+      {ASSAY_LD, "-shared", "-z", "noexecstack", "-x", "--eh-frame-hdr", "--build-id=none", "-o", output.string(), object.string()});
+  if (result.exit_code != 0) throw EnvironmentError(fmt::format("{} cannot link a kernel:\n{}", ASSAY_LD, result.errors));
+}
+
 std::string Compiler::flags() const { return fmt::format("{}", fmt::join(language_flags(), " ")); }
 
 std::filesystem::path Compiler::shared_object(std::string_view source, std::string_view function) const {
@@ -215,9 +223,9 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
     std::vector<std::string> command = {clang_};
     const auto flags = language_flags();
     command.insert(command.end(), flags.begin(), flags.end());
-    command.insert(command.end(),
-                   {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()), input.path().string(),
-                    "-shared", "-nostdlib++", "-Wl,-z,noexecstack", "-Wl,-x", "-lm", "-o", output.string()});
+    const TemporaryFile object(cache_, "", ".o");
+    command.insert(command.end(), {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()), "-c",
+                                   input.path().string(), "-o", object.path().string()});
     const auto result = run_process(command, kCompiling, cache_.directory());
     if (result.is_cut || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
       throw CompileError(fmt::format("'{}' was not compiled: clang takes more than {} s or {} GiB for it", function,
@@ -226,6 +234,7 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
       throw CompileError(fmt::format("{}: clang crashed while it compiled '{}' (signal {}):\n{}", input.path().string(), function,
                                      result.exit_code - 128, result.errors));
     if (result.exit_code != 0) throw CompileError(explain_errors(result.errors));
+    link(object.path(), output);
   });
 }
 

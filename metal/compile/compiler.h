@@ -62,6 +62,7 @@ class Compiler {
 
  private:
   [[nodiscard]] std::filesystem::path prelude() const;
+  static void link(const std::filesystem::path& object, const std::filesystem::path& output);
   [[nodiscard]] std::vector<std::string> language_flags() const;
 
   CompileOptions options_;
