@@ -52,12 +52,11 @@ struct Package {
   std::string_view door;    // a folder, or a folder below one; empty: anywhere
   std::string_view second_door = {};
 };
-constexpr std::array<Package, 21> kPackages = {{
+constexpr std::array<Package, 20> kPackages = {{
     {"fmt/", ""},
     {"mpfr", "math"},
     {"gmp", "math"},
     {"llvm/", "metal/pass"},
-    {"clang/", "metal/pass"},
     {"llvm-c/", "metal/pass"},
     {"clang/", "metal/pass"},
     {"clang-c/", "metal/pass"},
