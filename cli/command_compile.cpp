@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/workspace.h"
+#include "families/registry.h"
 #include "harness/cases/selection.h"
 #include "harness/run/family_fit.h"
 #include "harness/run/inspection.h"
@@ -42,7 +43,7 @@ kernels::Variant subject_of(const CompileOptions& options) {
   if (!std::filesystem::exists(path, error)) throw std::invalid_argument(fmt::format("'{}': no such file", options.file));
   kernels::Variant subject;
   if (std::filesystem::is_directory(path, error) || path.extension() == ".toml") {
-    subject = kernels::variant_from_path(path, "");
+    subject = kernels::variant_from_path(path, "", families::contracts());
   } else {
     subject.name = path.filename().string();
     subject.source = path;

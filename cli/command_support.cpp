@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/workspace.h"
+#include "families/registry.h"
 #include "harness/cases/family.h"
 #include "harness/cases/suite.h"
 #include "harness/run/libraries.h"
@@ -45,7 +46,7 @@ std::string supported_values(const kernels::Variant& variant, const harness::Axi
 std::string entries_of(const kernels::Variant& variant, std::vector<std::string>& remarks) {
   harness::Libraries libraries(false);
   std::string text;
-  for (const kernels::EntryContract& entry : kernels::family_contract(variant.family).entries) {
+  for (const kernels::EntryContract& entry : families::contract(variant.family).entries) {
     const std::string function = variant.function(entry.key);
     const bool present = libraries.of(variant, variant.definitions_of(entry.key))->has_function(function);
     text += fmt::format("{}{}", text.empty() ? "" : " ", present ? std::string(entry.key) : fmt::format("[{}]", entry.key));

@@ -22,6 +22,7 @@
 #include "cli/run_reference.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
+#include "families/registry.h"
 #include "harness/ledger/ledger.h"
 #include "harness/run/runner.h"
 #include "harness/triage/triage.h"
@@ -134,7 +135,7 @@ std::vector<std::filesystem::path> relatives_of(const TriageCommand& command, co
     if (!std::filesystem::is_regular_file(file)) throw std::invalid_argument(fmt::format("--against {}: there is no such file", file));
     files.emplace_back(file);
   }
-  for (const kernels::Variant& variant : kernels::find_variants(kernels::default_variants_directory())) {
+  for (const kernels::Variant& variant : kernels::find_variants(kernels::default_variants_directory(), families::contracts())) {
     if (variant.family == family) files.push_back(variant.source);
   }
   return files;

@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "families/registry.h"
 #include "harness/cases/case.h"
 #include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
@@ -109,7 +110,7 @@ void take_lone_options(kernels::Variant& user, const Options& options) {
 // A lone file of which nobody says what it implements is told what it looks like.
 kernels::Variant user_kernel(const Options& options, const std::string& family, const kernels::CompileSettings& settings) {
   try {
-    return kernels::variant_from_path(options.kernel, family);
+    return kernels::variant_from_path(options.kernel, family, families::contracts());
   } catch (const kernels::FamilyUnknown& unknown) {
     kernels::Variant lone;
     lone.name = options.kernel;
@@ -162,8 +163,8 @@ Workspace open_workspace(const Options& options) {
   Workspace workspace;
   const kernels::CompileSettings settings = compile_settings(options);
   workspace.captured = fixture_cases(options);
-  workspace.catalogue =
-      kernels::find_variants(options.variants.empty() ? kernels::default_variants_directory() : std::filesystem::path(options.variants));
+  workspace.catalogue = kernels::find_variants(
+      options.variants.empty() ? kernels::default_variants_directory() : std::filesystem::path(options.variants), families::contracts());
   if (!options.kernel.empty()) {
     kernels::Variant user = user_kernel(options, kernel_family(options, workspace.captured), settings);
     take_lone_options(user, options);

@@ -3,7 +3,7 @@
 #   bin/assay            the command
 #   lib/assay            the compiler's plugin, loaded when a kernel is compiled
 #   share/assay          headers that kernels see, our variants, the corpus of fixtures
-#   lib/<arch>           libassay_metal.a, libassay_kernels.a, libassay_math.a: the encoder interface, the simulator, launch code, what they need
+#   lib/<arch>           libassay_metal.a, libassay_kernels.a, libassay_math.a: the encoder interface, the simulator, variants and their binding, what they need
 #   lib/<arch>/cmake     find_package(assay): assay::assay (the command), assay::metal, assay::kernels, assay_add_gate()
 #   share/doc/assay      what --help and messages refer to: README, docs with the report's schema, READMEs of metal and oracles; their links
 #                        lead to what is installed (install_documents.cmake)

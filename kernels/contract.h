@@ -1,7 +1,6 @@
 // What every variant of a family has in common as far as the host can see it: function names, arguments, struct fields.
 //
-// Launch code binds by these names, and variant.toml is checked against them. Adding a family adds one row to the table
-// in contract.cpp.
+// Launch code binds by these names, and variant.toml is checked against them. The contracts themselves belong to families/.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "metal/argument_layout.h"
 #include "metal/encoder.h"
@@ -68,13 +68,15 @@ struct FamilyContract {
   [[nodiscard]] const EntryContract* find_entry(std::string_view key) const;
 };
 
-// All families, in the order in which they are listed to people.
-[[nodiscard]] std::span<const FamilyContract> family_contracts();
+// The contracts that somebody knows, in the order in which they are listed to people; each name once.
+using Contracts = std::span<const FamilyContract>;
 
-// nullptr if there is no family of that name.
-[[nodiscard]] const FamilyContract* find_family_contract(std::string_view name);
+// nullptr if there is none of that name.
+[[nodiscard]] const FamilyContract* find_contract(Contracts contracts, std::string_view family);
 
-// As above, but throws std::invalid_argument that lists the families.
-[[nodiscard]] const FamilyContract& family_contract(std::string_view name);
+// As above, but throws std::invalid_argument that lists the names.
+[[nodiscard]] const FamilyContract& require_contract(Contracts contracts, std::string_view family);
+
+[[nodiscard]] std::vector<std::string_view> names_of(Contracts contracts);
 
 }  // namespace assay::kernels

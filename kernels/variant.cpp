@@ -31,7 +31,9 @@ bool is_name(std::string_view text) {
 // Reads one description; every complaint starts with `file:line:`.
 class Reader : private TomlReader {
  public:
-  Reader(std::string name, const fs::path& file) : TomlReader(file) { variant_.name = std::move(name); }
+  Reader(std::string name, const fs::path& file, Contracts contracts) : TomlReader(file), contracts_(contracts) {
+    variant_.name = std::move(name);
+  }
 
   Variant read(std::string_view text) {
     const toml::table root = parse_toml(text, file());
@@ -54,12 +56,9 @@ class Reader : private TomlReader {
   void read_top(const toml::table& root) {
     variant_.description = file();
     variant_.family = required_string(root, "family", "at the top level", 1);
-    contract_ = find_family_contract(variant_.family);
-    if (contract_ == nullptr) {
-      std::vector<std::string_view> names;
-      for (const FamilyContract& family : family_contracts()) names.push_back(family.name);
-      fail(*root.get("family"), fmt::format("unknown family '{}'; accepted: {}", variant_.family, fmt::join(names, ", ")));
-    }
+    variant_.contract = find_contract(contracts_, variant_.family);
+    if (variant_.contract == nullptr)
+      fail(*root.get("family"), fmt::format("unknown family '{}'; accepted: {}", variant_.family, fmt::join(names_of(contracts_), ", ")));
     read_source(root);
     if (const toml::node* node = root.get("about")) variant_.about = string_of(*node, "'about'");
     if (const toml::node* node = root.get("claims")) read_claims(*node);
@@ -125,8 +124,8 @@ class Reader : private TomlReader {
 
   void read_entry(const toml::table& table) {
     std::vector<std::string_view> keys;
-    for (const EntryContract& entry : contract_->entries) keys.push_back(entry.key);
-    accept_keys(table, fmt::format("in [entry] of family {}", contract_->name), keys);
+    for (const EntryContract& entry : variant_.contract->entries) keys.push_back(entry.key);
+    accept_keys(table, fmt::format("in [entry] of family {}", variant_.contract->name), keys);
     for (const auto& [key, value] : table) {
       const std::string what = fmt::format("[entry] {}", key.str());
       const toml::table* pipeline = value.as_table();
@@ -157,10 +156,10 @@ class Reader : private TomlReader {
 
   void read_fields(const toml::table& table) {
     for (const auto& [key, value] : table) {
-      if (contract_->find_field(key.str()) == nullptr) continue;
+      if (variant_.contract->find_field(key.str()) == nullptr) continue;
       fail(key.source().begin.line, fmt::format("[fields] {} is set by family {} itself; [fields] gives values to fields that the "
                                                 "family does not know",
-                                                key.str(), contract_->name));
+                                                key.str(), variant_.contract->name));
     }
     read_values(table, "[fields]", variant_.fields);
     for (const auto& [key, value] : table) variant_.field_lines.emplace(key.str(), key.source().begin.line);
@@ -183,8 +182,8 @@ class Reader : private TomlReader {
 
   void read_bind(const toml::table& table) {
     std::vector<std::string_view> keys;
-    for (const ArgumentContract& argument : contract_->arguments) keys.push_back(argument.name);
-    accept_keys(table, fmt::format("in [bind] of family {}", contract_->name), keys);
+    for (const ArgumentContract& argument : variant_.contract->arguments) keys.push_back(argument.name);
+    accept_keys(table, fmt::format("in [bind] of family {}", variant_.contract->name), keys);
     for (const auto& [key, value] : table) variant_.bind.emplace(key.str(), string_of(value, fmt::format("[bind] {}", key.str())));
   }
 
@@ -240,7 +239,7 @@ class Reader : private TomlReader {
   }
 
   Variant variant_;
-  const FamilyContract* contract_ = nullptr;
+  Contracts contracts_;
 };
 
 // A variant's name is the first word of its cases' names, so it must stay one word there and in a glob.
@@ -259,7 +258,7 @@ std::string text_of(const fs::path& file) {
 
 // `folder`: the variant's, absolute. A successor that is superseded itself, by this one perhaps, would leave neither with a gate of its
 // own.
-void check_successor(const Variant& variant, const fs::path& folder) {
+void check_successor(const Variant& variant, const fs::path& folder, Contracts contracts) {
   const auto& [name, line] = *variant.superseded_by;
   const auto refuse = [&](const std::string& what) {
     throw VariantError(fmt::format("{}:{}: 'superseded_by' is '{}', {}", variant.description.string(), line, name, what));
@@ -267,7 +266,7 @@ void check_successor(const Variant& variant, const fs::path& folder) {
   if (name == variant.name) refuse("the variant itself");
   const fs::path file = folder.parent_path() / name / "variant.toml";
   if (!fs::is_regular_file(file)) refuse(fmt::format("but there is no '{}'", file.string()));
-  const Variant successor = parse_variant(text_of(file), name, file);
+  const Variant successor = parse_variant(text_of(file), name, file, contracts);
   if (successor.family != variant.family) refuse(fmt::format("which is of family {}, not of {}", successor.family, variant.family));
   if (successor.superseded_by) refuse(fmt::format("which is superseded itself, by '{}'", successor.superseded_by->name));
 }
@@ -276,9 +275,9 @@ void check_successor(const Variant& variant, const fs::path& folder) {
 
 std::string Variant::function(std::string_view entry_key) const {
   if (const auto own = entry.find(entry_key); own != entry.end()) return own->second;
-  const EntryContract* contract = family_contract(family).find_entry(entry_key);
-  if (contract == nullptr) throw std::invalid_argument(fmt::format("family {} has no entry '{}'", family, entry_key));
-  return std::string(contract->function);
+  const EntryContract* known = contract->find_entry(entry_key);
+  if (known == nullptr) throw std::invalid_argument(fmt::format("family {} has no entry '{}'", family, entry_key));
+  return std::string(known->function);
 }
 
 std::vector<fs::path> Variant::translation_unit() const {
@@ -292,12 +291,14 @@ std::vector<std::string> Variant::definitions_of(std::string_view entry_key) con
   return own == entry_definitions.end() ? std::vector<std::string>() : own->second;
 }
 
-Variant parse_variant(std::string_view text, std::string name, const fs::path& file) { return Reader(std::move(name), file).read(text); }
+Variant parse_variant(std::string_view text, std::string name, const fs::path& file, Contracts contracts) {
+  return Reader(std::move(name), file, contracts).read(text);
+}
 
-Variant read_variant(const fs::path& file) {
+Variant read_variant(const fs::path& file, Contracts contracts) {
   const std::string text = text_of(file);
   const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
-  Variant variant = parse_variant(text, checked_name(folder.filename().string(), file), file);
+  Variant variant = parse_variant(text, checked_name(folder.filename().string(), file), file, contracts);
   for (const fs::path& source : variant.translation_unit()) {
     if (!fs::is_regular_file(source)) throw VariantError(fmt::format("{}: source '{}' is not a file", file.string(), source.string()));
   }
@@ -305,16 +306,16 @@ Variant read_variant(const fs::path& file) {
     if (!fs::is_directory(directory))
       throw VariantError(fmt::format("{}: [compile] include: '{}' is no folder", file.string(), directory.string()));
   }
-  if (variant.superseded_by) check_successor(variant, folder);
+  if (variant.superseded_by) check_successor(variant, folder, contracts);
   return variant;
 }
 
-std::vector<Variant> find_variants(const fs::path& directory) {
+std::vector<Variant> find_variants(const fs::path& directory, Contracts contracts) {
   std::error_code error;
   std::vector<Variant> variants;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const fs::path description = it->path() / "variant.toml";
-    if (fs::is_regular_file(description)) variants.push_back(read_variant(description));
+    if (fs::is_regular_file(description)) variants.push_back(read_variant(description, contracts));
   }
   if (error) throw VariantError(fmt::format("variants directory '{}' cannot be read: {}", directory.string(), error.message()));
   std::ranges::sort(variants, {}, &Variant::name);
@@ -326,7 +327,7 @@ fs::path default_variants_directory() {
   return metal::run_time_file("share/assay/variants", ASSAY_VARIANTS_DIR);
 }
 
-Variant variant_from_path(const fs::path& path, std::string_view family) {
+Variant variant_from_path(const fs::path& path, std::string_view family, Contracts contracts) {
   fs::path file = path;
   if (fs::is_directory(path)) file = path / "variant.toml";
   if (!fs::is_regular_file(file)) {
@@ -336,7 +337,7 @@ Variant variant_from_path(const fs::path& path, std::string_view family) {
             : fmt::format("no such kernel: '{}' is neither a .metal file nor a directory with a variant.toml", path.string()));
   }
   if (file.extension() == ".toml") {
-    Variant variant = read_variant(file);
+    Variant variant = read_variant(file, contracts);
     if (!family.empty() && family != variant.family) {
       throw VariantError(fmt::format("{}: describes family {}, but --family {} was given", file.string(), variant.family, family));
     }
@@ -344,18 +345,17 @@ Variant variant_from_path(const fs::path& path, std::string_view family) {
   }
   if (family.empty()) {
     if (const fs::path beside = file.parent_path() / "variant.toml"; fs::is_regular_file(beside)) {
-      Variant variant = read_variant(beside);
+      Variant variant = read_variant(beside, contracts);
       const std::vector<fs::path> sources = variant.translation_unit();
       if (std::ranges::any_of(sources, [&](const fs::path& source) { return fs::equivalent(source, file); })) return variant;
     }
-    std::vector<std::string_view> names;
-    for (const FamilyContract& contract : family_contracts()) names.push_back(contract.name);
     throw FamilyUnknown(
-        fmt::format("'{}' is a lone file: say what it implements with --family ({})", path.string(), fmt::join(names, ", ")));
+        fmt::format("'{}' is a lone file: say what it implements with --family ({})", path.string(), fmt::join(names_of(contracts), ", ")));
   }
   Variant variant;
   variant.name = checked_name(file.stem().string(), file);
-  variant.family = family_contract(family).name;
+  variant.contract = &require_contract(contracts, family);
+  variant.family = family;
   variant.source = file;
   variant.about = "a lone file";
   return variant;

@@ -76,6 +76,7 @@ struct Variant {
   std::string name;                   // the folder's name, or the stem of a lone .metal file
   std::filesystem::path description;  // the variant.toml; empty for a lone file
   std::string family;
+  const FamilyContract* contract = nullptr;            // of that family; outlives this
   std::filesystem::path source;                        // the first file, if there are several
   std::vector<std::filesystem::path> further_sources;  // the same translation unit goes on with them
   CompileSettings compile;
@@ -101,15 +102,17 @@ struct Variant {
   [[nodiscard]] std::vector<std::string> definitions_of(std::string_view entry_key) const;
 };
 
+// The following take the contracts of the families that a description may name; the variants point into them.
+//
 // Reads the text of a variant.toml. `file` stands in messages and is what `source` is relative to. Throws VariantError.
-[[nodiscard]] Variant parse_variant(std::string_view text, std::string name, const std::filesystem::path& file);
+[[nodiscard]] Variant parse_variant(std::string_view text, std::string name, const std::filesystem::path& file, Contracts contracts);
 
 // Reads `file`; the variant is named after its folder. What `superseded_by` names must stand beside that. Throws VariantError.
-[[nodiscard]] Variant read_variant(const std::filesystem::path& file);
+[[nodiscard]] Variant read_variant(const std::filesystem::path& file, Contracts contracts);
 
 // Every folder below `directory` that holds a variant.toml, sorted by name. Throws VariantError if the directory cannot
 // be read or a description is wrong.
-[[nodiscard]] std::vector<Variant> find_variants(const std::filesystem::path& directory);
+[[nodiscard]] std::vector<Variant> find_variants(const std::filesystem::path& directory, Contracts contracts);
 
 // Where this build's own variants are: $ASSAY_VARIANTS if set, else the folder in the source tree.
 [[nodiscard]] std::filesystem::path default_variants_directory();
@@ -117,7 +120,7 @@ struct Variant {
 // A user's kernel: a directory with a variant.toml, the variant.toml itself, a .metal file that the variant.toml beside it describes, or a
 // lone one; `family` makes any file a lone one and is required for that. A `family` that contradicts the description is refused. Throws
 // VariantError.
-[[nodiscard]] Variant variant_from_path(const std::filesystem::path& path, std::string_view family);
+[[nodiscard]] Variant variant_from_path(const std::filesystem::path& path, std::string_view family, Contracts contracts);
 
 // `axis=value` or `axis=value,value`, whole numbers: what [limits] says of a described variant. Throws VariantError.
 [[nodiscard]] AxisLimit parse_limit_assignment(std::string_view text);

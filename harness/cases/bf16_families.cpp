@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "families/registry.h"
 #include "harness/cases/family_rows.h"
 
 namespace assay::harness {
@@ -142,7 +143,7 @@ Family bf16_family(std::string_view name) {
     return [axis, &table](std::size_t level, std::span<const std::int64_t> v) { return v[axis] == table[level]; };
   };
   Family family;
-  family.contract = &kernels::family_contract(name);
+  family.contract = &families::contract(name);
   family.axes = {
       {"batches", 0, 64, 1},
       {"n_heads", 0, 4096, 1},

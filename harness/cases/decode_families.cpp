@@ -4,8 +4,9 @@
 #include <array>
 #include <bit>
 
+#include "families/registry.h"
+#include "families/shared/decode_launch.h"
 #include "harness/cases/family_rows.h"
-#include "kernels/launch/decode.h"
 
 namespace assay::harness {
 namespace {
@@ -218,7 +219,7 @@ Family decode_family(std::string_view name, std::span<const Norms> norms) {
   const auto number = [](std::int64_t value) { return fmt::format("{}", value); };
   const auto text = [](std::string_view value) { return std::string(value); };
   Family family;
-  family.contract = &kernels::family_contract(name);
+  family.contract = &families::contract(name);
   family.axes = {
       {.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
       {"n_heads", 0, 4096, 1},
@@ -342,7 +343,7 @@ Family tqhb_family() {
       "d512/b6/h2x2/kv65537c65537/ring0/nomask/nwg16/nsg2/sf16/needle/s3",
       "d512/b8/h1x1/kv65537c65537/ring32768/win65536/nwg3/nsg1/faint/s4", "d512/b5/h2x1/kv65537c65538/ring0/causal/nwg1/nsg1/cancel/s5"};
   family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
-    return {fmt::format("d{}", values[kHeadDim]), {{kernels::kCodebookConstant, values[kBits]}}};
+    return {fmt::format("d{}", values[kHeadDim]), {{families::kCodebookConstant, values[kBits]}}};
   };
   return family;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "families/registry.h"
 #include "harness/cases/family_rows.h"
 
 namespace assay::harness {
@@ -119,7 +120,7 @@ std::string position_label(const Position& position) { return std::string(positi
 Family quantize_family() {
   using namespace writing;
   Family family;
-  family.contract = &kernels::family_contract("quantize");
+  family.contract = &families::contract("quantize");
   family.about = "one token per key/value head, rotated, normalised, quantised and written into a cache";
   family.axes = {{.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
                  {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true},
@@ -168,7 +169,7 @@ Family quantize_family() {
 Family dequantize_family() {
   using namespace reading;
   Family family;
-  family.contract = &kernels::family_contract("dequantize");
+  family.contract = &families::contract("dequantize");
   family.about = "one position of a cache per key/value head as float, still rotated";
   family.axes = {{"head_dim", 256, 512, 256},       {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true},
                  {"num_kv_heads", 0, 65536, 1},     {"read_pos", 0, 0xffffffff, 0},

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "families/registry.h"
 #include "harness/cases/family_rows.h"
 
 namespace assay::harness {
@@ -42,7 +43,7 @@ std::int64_t no_work(std::span<const std::int64_t>) { return 0; }
 
 Family reduce_family() {
   Family family;
-  family.contract = &kernels::family_contract("reduce");
+  family.contract = &families::contract("reduce");
   family.about = "merge of the partial attention results of NWG workgroups";
   family.axes = {{.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
                  {"nrows", 0, 65536, 1},
@@ -65,7 +66,7 @@ Family reduce_family() {
 
 Family fwht_family() {
   Family family;
-  family.contract = &kernels::family_contract("fwht");
+  family.contract = &families::contract("fwht");
   family.about = "fast Walsh-Hadamard transform of every head's row in place, with the rotation's signs before, after or not at all";
   family.axes = {{.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
                  {"num_heads", 0, 65536, 1},

@@ -1,4 +1,5 @@
 #include "harness/run/discovery.h"
+#include "families/registry.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -39,7 +40,7 @@ std::string list_functions(const metal::Library& library) {
 class Finder {
  public:
   Finder(const kernels::Variant& variant, const metal::Library& library)
-      : variant_(variant), library_(library), contract_(kernels::family_contract(variant.family)) {}
+      : variant_(variant), library_(library), contract_(families::contract(variant.family)) {}
 
   Discovery find(const std::set<kernels::FunctionKey>& keys) {
     std::set<std::string> open;

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/binding.h"
 #include "kernels/contract.h"
-#include "kernels/launch/binding.h"
 #include "kernels/variant.h"
 #include "metal/library.h"
 

@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "families/bf16_prefill/launch.h"
+#include "families/bf16_vec/launch.h"
 #include "harness/run/attention_accuracy.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
 #include "harness/run/prefill_helpers.h"
 #include "harness/run/strided_buffer.h"
-#include "kernels/launch/bf16_prefill.h"
-#include "kernels/launch/bf16_vec.h"
 #include "oracles/dense_attention.h"
 
 namespace assay::harness {
@@ -31,8 +31,8 @@ constexpr std::uint64_t kGapBytes = 64;
 
 // Query rows behind each other, tokens between the heads, and gaps in either: by seed, each unlike the others as soon as there are two
 // rows.
-kernels::RowStrides query_strides(const Case& about, const kernels::Bf16Parameters& p, std::uint64_t row_bytes) {
-  if (is_dense(about)) return kernels::strides_of(row_bytes, p.queries, p.n_heads);
+families::RowStrides query_strides(const Case& about, const families::Bf16Parameters& p, std::uint64_t row_bytes) {
+  if (is_dense(about)) return families::strides_of(row_bytes, p.queries, p.n_heads);
   if (about.seed % 4 == 0) {
     const std::uint64_t token = row_bytes + kGapBytes;
     const std::uint64_t head = p.queries * token + kGapBytes;
@@ -45,32 +45,32 @@ kernels::RowStrides query_strides(const Case& about, const kernels::Bf16Paramete
 
 // Keys or values: rows without gaps, which `pad` copies nb11 bytes of, and so many rows between two heads or two batches behind the
 // room that the case gives each head. The room of the last head ends the buffer.
-kernels::RowStrides row_strides(const kernels::Bf16Parameters& p, std::uint64_t room, std::uint64_t head_gap, std::uint64_t batch_gap) {
-  const std::uint64_t head = kernels::kBf16RowBytes * (p.kv_len + room + head_gap);
-  return {kernels::kBf16RowBytes, head, p.n_kv_heads * head + kernels::kBf16RowBytes * batch_gap};
+families::RowStrides row_strides(const families::Bf16Parameters& p, std::uint64_t room, std::uint64_t head_gap, std::uint64_t batch_gap) {
+  const std::uint64_t head = families::kBf16RowBytes * (p.kv_len + room + head_gap);
+  return {families::kBf16RowBytes, head, p.n_kv_heads * head + families::kBf16RowBytes * batch_gap};
 }
 
 // Where bf16_vec_v1 reads on behind a row of the mask (docs/FINDINGS.md#5), what it declares depends on what the next row holds: there
 // only planes stand apart.
-kernels::RowStrides mask_strides(const Case& about, const kernels::Bf16Parameters& p) {
+families::RowStrides mask_strides(const Case& about, const families::Bf16Parameters& p) {
   const std::uint64_t row_bytes = 2 * std::uint64_t{p.kv_len};
-  if (is_dense(about)) return kernels::strides_of(row_bytes, p.queries, p.mask_heads);
+  if (is_dense(about)) return families::strides_of(row_bytes, p.queries, p.mask_heads);
   const bool rows_apart = about.family->name() == "bf16_prefill" || p.kv_len % 32 == 0;
   const std::uint64_t token = row_bytes + (rows_apart ? kGapBytes : 0);
   const std::uint64_t head = p.queries * token + kGapBytes;
   return {token, head, p.mask_heads * head + kGapBytes};
 }
 
-kernels::Bf16Parameters parameters_of(const Case& about, metal::ScalarType q_element) {
+families::Bf16Parameters parameters_of(const Case& about, metal::ScalarType q_element) {
   const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
-  kernels::Bf16Parameters p;
+  families::Bf16Parameters p;
   p.batches = value("batches");
   p.n_heads = value("n_heads");
   p.n_kv_heads = value("n_kv_heads");
   p.queries = value("queries");
   p.kv_len = value("kv_len");
   p.q_element = q_element;
-  p.q = query_strides(about, p, kernels::kBf16HeadDim * metal::size_of(q_element));
+  p.q = query_strides(about, p, families::kBf16HeadDim * metal::size_of(q_element));
   const std::uint64_t room = value("kv_room");
   // Values further apart than keys, so that the strides of one are wrong for the other.
   p.k = is_dense(about) ? row_strides(p, room, 0, 0) : row_strides(p, room, 0, 1);
@@ -84,8 +84,8 @@ kernels::Bf16Parameters parameters_of(const Case& about, metal::ScalarType q_ele
   return p;
 }
 
-kernels::Bf16Parameters prefill_parameters(const Case& about) { return parameters_of(about, metal::ScalarType::bfloat16); }
-kernels::Bf16VecParameters vec_parameters(const Case& about) {
+families::Bf16Parameters prefill_parameters(const Case& about) { return parameters_of(about, metal::ScalarType::bfloat16); }
+families::Bf16VecParameters vec_parameters(const Case& about) {
   return {parameters_of(about, metal::ScalarType::float32), static_cast<std::uint32_t>(about.at("nsg"))};
 }
 
@@ -107,7 +107,7 @@ std::vector<float> widened(std::span<const float> stored) {
 // The buffers of a case and what is expected of it; both families differ only in how they run.
 class Attention {
  public:
-  Attention(Execution& execution, const kernels::Bf16Parameters& p)
+  Attention(Execution& execution, const families::Bf16Parameters& p)
       : execution_(execution),
         request_(dense_request(execution.about)),
         data_(execution.kept.once([&] { return dense_data(execution.about, execution.shelf); })),
@@ -117,7 +117,7 @@ class Attention {
            {.batches = p.batches,
             .heads = p.n_heads,
             .rows = p.queries,
-            .row_bytes = kernels::kBf16HeadDim * metal::size_of(p.q_element),
+            .row_bytes = families::kBf16HeadDim * metal::size_of(p.q_element),
             .strides = p.q},
            "q"),
         k_(std::as_bytes(std::span(data_.inputs.k)), cache_layout(p, p.k), "k"),
@@ -134,8 +134,8 @@ class Attention {
 
   [[nodiscard]] const fixtures::DenseRequest& request() const { return request_; }
   [[nodiscard]] const fixtures::DenseInputs& inputs() const { return data_.inputs; }
-  [[nodiscard]] kernels::Bf16Tensors tensors() {
-    kernels::Bf16Tensors tensors = {{q_.get()}, {k_.get()}, {v_.get()}, {}, dst_.view()};
+  [[nodiscard]] families::Bf16Tensors tensors() {
+    families::Bf16Tensors tensors = {{q_.get()}, {k_.get()}, {v_.get()}, {}, dst_.view()};
     if (mask_) tensors.mask = {mask_->get()};
     return tensors;
   }
@@ -185,12 +185,12 @@ class Attention {
     return bits;
   }
   // Rows behind the last key come with the data, but for room that is too large for that.
-  [[nodiscard]] StridedLayout cache_layout(const kernels::Bf16Parameters& p, const kernels::RowStrides& strides) const {
+  [[nodiscard]] StridedLayout cache_layout(const families::Bf16Parameters& p, const families::RowStrides& strides) const {
     const std::size_t rows_behind = p.kv_len + static_cast<std::size_t>(execution_.about.at("kv_room")) - request_.shape.head_rows;
     return {.batches = p.batches,
             .heads = p.n_kv_heads,
             .rows = request_.shape.head_rows,
-            .row_bytes = kernels::kBf16RowBytes,
+            .row_bytes = families::kBf16RowBytes,
             .strides = strides,
             .rows_behind = rows_behind,
             .is_sparse = rows_behind != 0};
@@ -225,27 +225,27 @@ void settle_helper(Execution& execution, std::string_view family, const std::str
 
 }  // namespace
 
-void validate_bf16_prefill(const Case& about) { kernels::validate_bf16_prefill(prefill_parameters(about)); }
-void validate_bf16_vec(const Case& about) { kernels::validate_bf16_vec(vec_parameters(about)); }
+void validate_bf16_prefill(const Case& about) { families::validate_bf16_prefill(prefill_parameters(about)); }
+void validate_bf16_vec(const Case& about) { families::validate_bf16_vec(vec_parameters(about)); }
 
 std::int64_t simdgroups_of_bf16_prefill(const Case&) { return 8; }
 std::int64_t simdgroups_of_bf16_vec(const Case& about) { return about.at("nsg"); }
 
 void execute_bf16_prefill(Execution& execution) {
-  const kernels::Bf16Parameters parameters = prefill_parameters(execution.about);
+  const families::Bf16Parameters parameters = prefill_parameters(execution.about);
   Attention attention(execution, parameters);
-  metal::Buffer pad(kernels::is_ragged(parameters) ? kernels::bf16_pad_bytes(parameters) : 0, "pad");
-  metal::Buffer blk(parameters.has_mask() ? kernels::bf16_blk_bytes(parameters) : 0, "blk");
+  metal::Buffer pad(families::is_ragged(parameters) ? families::bf16_pad_bytes(parameters) : 0, "pad");
+  metal::Buffer blk(parameters.has_mask() ? families::bf16_blk_bytes(parameters) : 0, "blk");
 
-  const kernels::FunctionKey pad_key = {"pad", kernels::bf16_pad_constants(parameters.has_mask())};
-  const kernels::Bf16PrefillKernels kernels = {execution.kernel, execution.prepared.helper("bf16_pad", pad_key),
-                                               execution.prepared.helper("bf16_blk", {"blk"})};
+  const kernels::FunctionKey pad_key = {"pad", families::bf16_pad_constants(parameters.has_mask())};
+  const families::Bf16PrefillKernels kernels = {execution.kernel, execution.prepared.helper("bf16_pad", pad_key),
+                                                execution.prepared.helper("bf16_blk", {"blk"})};
   const auto encode = [&](metal::ComputeEncoder& encoder) {
-    kernels::encode_bf16_prefill(encoder, kernels, parameters, {attention.tensors(), {&pad}, {&blk}});
+    families::encode_bf16_prefill(encoder, kernels, parameters, {attention.tensors(), {&pad}, {&blk}});
   };
   if (!execution.launch(encode)) return;
 
-  if (kernels::is_ragged(parameters))
+  if (families::is_ragged(parameters))
     settle_helper(execution, "bf16_pad", find_pad_fault(attention.request(), attention.inputs(), pad.as<std::uint16_t>()));
   if (parameters.has_mask())
     settle_helper(execution, "bf16_blk", find_blk_fault(attention.request(), attention.inputs(), blk.as<std::uint8_t>()));
@@ -253,10 +253,10 @@ void execute_bf16_prefill(Execution& execution) {
 }
 
 void execute_bf16_vec(Execution& execution) {
-  const kernels::Bf16VecParameters parameters = vec_parameters(execution.about);
+  const families::Bf16VecParameters parameters = vec_parameters(execution.about);
   Attention attention(execution, parameters.attention);
   const auto encode = [&](metal::ComputeEncoder& encoder) {
-    kernels::encode_bf16_vec(encoder, execution.kernel, parameters, attention.tensors());
+    families::encode_bf16_vec(encoder, execution.kernel, parameters, attention.tensors());
   };
   if (!execution.launch(encode)) return;
   attention.judge_output();

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "families/shared/decode_launch.h"
 #include "harness/cases/file_case.h"
 #include "harness/run/attention_accuracy.h"
 #include "harness/run/cache_buffer.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
-#include "kernels/launch/decode.h"
 #include "oracles/attention.h"
 #include "oracles/partials.h"
 #include "oracles/reduce.h"
@@ -27,9 +27,9 @@ namespace {
 
 bool is_tqhb(const Case& about) { return about.family->name() == "tqhb"; }
 
-kernels::DecodeParameters parameters_of(const Case& about) {
+families::DecodeParameters parameters_of(const Case& about) {
   const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
-  kernels::DecodeParameters parameters;
+  families::DecodeParameters parameters;
   parameters.n_heads = value("n_heads");
   parameters.n_kv_heads = value("n_kv_heads");
   parameters.head_dim = value("head_dim");
@@ -100,13 +100,13 @@ std::string find_broken_promise(const oracles::PartialsShape& shape, std::span<c
 }  // namespace
 
 void validate_decode(const Case& about) {
-  const kernels::DecodeParameters parameters = parameters_of(about);
+  const families::DecodeParameters parameters = parameters_of(about);
   if (is_tqhb(about) && parameters.codebook_bits == 4) throw std::invalid_argument("codebook_bits = 4: accepted are 5, 6, 8");
-  kernels::validate(parameters);
+  families::validate(parameters);
 }
 
 std::string misfit_of_decode(const Case& about, const kernels::BoundKernel& kernel) {
-  return kernels::decode_misfit(kernel, parameters_of(about));
+  return families::decode_misfit(kernel, parameters_of(about));
 }
 
 // The reduce behind it has more, but family reduce judges that.
@@ -115,10 +115,10 @@ std::int64_t simdgroups_of_decode(const Case& about) { return is_tqhb(about) ? a
 void execute_decode(Execution& execution) {
   const Case& about = execution.about;
   Verdict& verdict = execution.verdict;
-  kernels::DecodeParameters parameters = parameters_of(about);
+  families::DecodeParameters parameters = parameters_of(about);
   parameters.offset_bits = execution.prepared.variant.offset_bits;
   const oracles::DecodeShape shape = decode_request(about).shape;
-  const auto [nwg, nsg] = kernels::decode_split(execution.kernel, parameters);
+  const auto [nwg, nsg] = families::decode_split(execution.kernel, parameters);
 
   const CaseData<fixtures::DecodeInputs>& data = execution.kept.once([&] { return decode_data(about, execution.shelf); });
   const fixtures::DecodeInputs& inputs = data.inputs;
@@ -137,7 +137,7 @@ void execute_decode(Execution& execution) {
   std::optional<GuardedBuffer> partials;
   if (nwg > 1) partials.emplace(partials_shape.size(), "partials");
 
-  kernels::DecodeBuffers buffers;
+  families::DecodeBuffers buffers;
   buffers.q = {q.get()};
   buffers.k_packed = {k_packed.get()};
   buffers.k_norms = {k_norms.get()};
@@ -147,7 +147,7 @@ void execute_decode(Execution& execution) {
   if (partials) buffers.partials = partials->view();
   const kernels::BoundKernel* reduce = execution.prepared.helper("reduce", {fmt::format("d{}", parameters.head_dim)});
   const auto encode = [&](metal::ComputeEncoder& encoder) {
-    kernels::encode_decode(encoder, execution.kernel, reduce, parameters, buffers);
+    families::encode_decode(encoder, execution.kernel, reduce, parameters, buffers);
   };
   if (!execution.launch(encode)) return;
 

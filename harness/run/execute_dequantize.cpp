@@ -2,17 +2,17 @@
 #include <cstdint>
 #include <span>
 
+#include "families/dequantize/launch.h"
 #include "harness/run/cache_buffer.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
-#include "kernels/launch/dequantize.h"
 #include "oracles/dequantize.h"
 
 namespace assay::harness {
 namespace {
 
-kernels::DequantizeParameters parameters_of(const Case& about) {
+families::DequantizeParameters parameters_of(const Case& about) {
   const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
   return {.head_dim = value("head_dim"),
           .num_kv_heads = value("num_kv_heads"),
@@ -24,14 +24,14 @@ kernels::DequantizeParameters parameters_of(const Case& about) {
 
 }  // namespace
 
-void validate_dequantize(const Case& about) { kernels::validate(parameters_of(about)); }
+void validate_dequantize(const Case& about) { families::validate(parameters_of(about)); }
 
 // All threads of a head are independent of each other, and yet several simdgroups take turns.
 std::int64_t simdgroups_of_dequantize(const Case& about) { return about.at("head_dim") / 32; }
 
 void execute_dequantize(Execution& execution) {
   Verdict& verdict = execution.verdict;
-  kernels::DequantizeParameters parameters = parameters_of(execution.about);
+  families::DequantizeParameters parameters = parameters_of(execution.about);
   parameters.offset_bits = execution.prepared.variant.offset_bits;
 
   const CaseData<fixtures::DequantizeInputs>& source =
@@ -51,7 +51,7 @@ void execute_dequantize(Execution& execution) {
   const auto norms = make_cache_buffer(norms_bytes, norms_layout, "norms");
   GuardedBuffer dst(std::size_t{parameters.num_kv_heads} * parameters.head_dim, "dst");
   const auto encode = [&](metal::ComputeEncoder& encoder) {
-    kernels::encode_dequantize(encoder, execution.kernel, parameters, {{packed.get()}, {norms.get()}, dst.view()});
+    families::encode_dequantize(encoder, execution.kernel, parameters, {{packed.get()}, {norms.get()}, dst.view()});
   };
   if (!execution.launch(encode)) return;
 

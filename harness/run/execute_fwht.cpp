@@ -6,17 +6,17 @@
 #include <span>
 #include <vector>
 
+#include "families/fwht/launch.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
-#include "kernels/launch/fwht.h"
 #include "metal/encoder.h"
 #include "oracles/fwht.h"
 
 namespace assay::harness {
 namespace {
 
-kernels::FwhtParameters parameters_of(const Case& about) {
+families::FwhtParameters parameters_of(const Case& about) {
   const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
   return {.head_dim = value("head_dim"), .num_heads = value("num_heads")};
 }
@@ -44,12 +44,12 @@ class GenerousEncoder final : public metal::ComputeEncoder {
 };
 
 // By the contract a threadgroup behind the last head returns; hosts that round their grid up rest on it.
-void find_broken_promise(Execution& execution, const kernels::FwhtParameters& parameters, std::span<const float> input) {
+void find_broken_promise(Execution& execution, const families::FwhtParameters& parameters, std::span<const float> input) {
   GuardedBuffer data(input.size(), "data");
   std::ranges::copy(input, data.values().begin());
   const auto encode = [&](metal::ComputeEncoder& encoder) {
     GenerousEncoder generous(encoder);
-    kernels::encode_fwht(generous, execution.kernel, parameters, data.view());
+    families::encode_fwht(generous, execution.kernel, parameters, data.view());
   };
   if (!execution.launch(encode)) return;
   const auto touched = [](std::span<const std::uint32_t> words) {
@@ -64,20 +64,20 @@ void find_broken_promise(Execution& execution, const kernels::FwhtParameters& pa
 
 }  // namespace
 
-void validate_fwht(const Case& about) { kernels::validate(parameters_of(about)); }
+void validate_fwht(const Case& about) { families::validate(parameters_of(about)); }
 
 std::int64_t simdgroups_of_fwht(const Case&) { return 1; }
 
 void execute_fwht(Execution& execution) {
   Verdict& verdict = execution.verdict;
-  const kernels::FwhtParameters parameters = parameters_of(execution.about);
+  const families::FwhtParameters parameters = parameters_of(execution.about);
 
   const CaseData<std::vector<float>>& source = execution.kept.once([&] { return fwht_data(execution.about, execution.shelf); });
   const std::vector<float>& input = source.inputs;
 
   GuardedBuffer data(input.size(), "data");
   std::ranges::copy(input, data.values().begin());
-  const auto encode = [&](metal::ComputeEncoder& encoder) { kernels::encode_fwht(encoder, execution.kernel, parameters, data.view()); };
+  const auto encode = [&](metal::ComputeEncoder& encoder) { families::encode_fwht(encoder, execution.kernel, parameters, data.view()); };
   if (!execution.launch(encode)) return;
 
   const oracles::Expected& expected =

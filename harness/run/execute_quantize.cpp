@@ -9,17 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "families/quantize/launch.h"
 #include "harness/judge/quantized_rows.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
-#include "kernels/launch/quantize.h"
 #include "oracles/quantize.h"
 
 namespace assay::harness {
 namespace {
 
-kernels::QuantizeParameters parameters_of(const Case& about) {
+families::QuantizeParameters parameters_of(const Case& about) {
   const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
   return {.head_dim = value("head_dim"),
           .num_kv_heads = value("num_kv_heads"),
@@ -36,7 +36,7 @@ struct CacheShape {
   std::size_t heads, capacity, slot, head_dim;
   int bits;
 
-  explicit CacheShape(const kernels::QuantizeParameters& p)
+  explicit CacheShape(const families::QuantizeParameters& p)
       : heads(p.num_kv_heads),
         capacity(p.cache_capacity),
         slot(p.is_sliding ? p.write_pos % p.cache_capacity : p.write_pos),
@@ -172,13 +172,13 @@ void add_reason(Verdict& verdict, const std::string& reason) {
 
 }  // namespace
 
-void validate_quantize(const Case& about) { kernels::validate(parameters_of(about)); }
+void validate_quantize(const Case& about) { families::validate(parameters_of(about)); }
 
 std::int64_t simdgroups_of_quantize(const Case&) { return 1; }
 
 void execute_quantize(Execution& execution) {
   Verdict& verdict = execution.verdict;
-  kernels::QuantizeParameters parameters = parameters_of(execution.about);
+  families::QuantizeParameters parameters = parameters_of(execution.about);
   parameters.offset_bits = execution.prepared.variant.offset_bits;
   const CacheShape shape(parameters);
   const QuantizedRows rows = quantized_rows(execution.about);
@@ -190,9 +190,9 @@ void execute_quantize(Execution& execution) {
   Dispatch first(shape, kFills[0]);
   Dispatch second(shape, kFills[1]);
   for (Dispatch* dispatch : {&first, &second}) {
-    kernels::QuantizeBuffers buffers{src.view(), dispatch->codes_view(), dispatch->norms.view(), {}};
+    families::QuantizeBuffers buffers{src.view(), dispatch->codes_view(), dispatch->norms.view(), {}};
     if (parameters.rms_probe_enabled) buffers.rms_scratch = dispatch->scratch.view();
-    const auto encode = [&](metal::ComputeEncoder& encoder) { kernels::encode_quantize(encoder, execution.kernel, parameters, buffers); };
+    const auto encode = [&](metal::ComputeEncoder& encoder) { families::encode_quantize(encoder, execution.kernel, parameters, buffers); };
     if (!execution.launch(encode)) return;
   }
 

@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "families/reduce/launch.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
-#include "kernels/launch/reduce.h"
 #include "oracles/reduce.h"
 
 namespace assay::harness {
@@ -15,20 +15,20 @@ namespace {
 
 constexpr std::size_t kMostWorkgroups = 32;
 
-kernels::ReduceParameters parameters_of(const Case& about) {
+families::ReduceParameters parameters_of(const Case& about) {
   const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
   return {.nrows = value("nrows"), .head_dim = value("head_dim"), .nwg = value("nwg")};
 }
 
 }  // namespace
 
-void validate_reduce(const Case& about) { kernels::validate(parameters_of(about)); }
+void validate_reduce(const Case& about) { families::validate(parameters_of(about)); }
 
 std::int64_t simdgroups_of_reduce(const Case& about) { return about.at("nwg"); }
 
 void execute_reduce(Execution& execution) {
   Verdict& verdict = execution.verdict;
-  const kernels::ReduceParameters parameters = parameters_of(execution.about);
+  const families::ReduceParameters parameters = parameters_of(execution.about);
   const oracles::PartialsShape shape{parameters.nrows, parameters.head_dim, parameters.nwg};
 
   const CaseData<std::vector<float>>& source = execution.kept.once([&] { return reduce_data(execution.about, execution.shelf); });
@@ -40,7 +40,7 @@ void execute_reduce(Execution& execution) {
   std::ranges::copy(raw, htmp.as<float>().begin());
   GuardedBuffer dst(std::size_t{parameters.nrows} * parameters.head_dim, "dst");
   const auto encode = [&](metal::ComputeEncoder& encoder) {
-    kernels::encode_reduce(encoder, execution.kernel, parameters, {{&htmp}, dst.view()});
+    families::encode_reduce(encoder, execution.kernel, parameters, {{&htmp}, dst.view()});
   };
   if (!execution.launch(encode)) return;
 

@@ -19,7 +19,7 @@
 #include "harness/run/execute.h"
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
-#include "kernels/launch/binding.h"
+#include "kernels/binding.h"
 #include "metal/buffer.h"
 #include "metal/encoder.h"
 #include "oracles/expected.h"

@@ -1,4 +1,5 @@
 #include "harness/run/family_fit.h"
+#include "families/registry.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +12,7 @@
 
 #include "harness/run/discovery.h"
 #include "harness/run/inspection.h"
-#include "kernels/launch/binding.h"
+#include "kernels/binding.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
@@ -165,13 +166,13 @@ const metal::FunctionDeclaration& nearest_function(const kernels::FamilyContract
 
 FamilyFits fit_families(const metal::Library& library) {
   FamilyFits result;
-  for (const kernels::FamilyContract& contract : kernels::family_contracts()) {
+  for (const kernels::FamilyContract& contract : families::contracts()) {
     if (auto found = fit(contract, library)) result.fits.push_back(std::move(*found));
   }
   if (!result.fits.empty() || library.functions().empty()) return result;
   const kernels::FamilyContract* nearest = nullptr;
   double most = 0;
-  for (const kernels::FamilyContract& contract : kernels::family_contracts()) {
+  for (const kernels::FamilyContract& contract : families::contracts()) {
     const metal::FunctionDeclaration& function = nearest_function(contract, library.functions());
     const double alike = likeness(contract, function);
     if (alike > most && common_names(contract, function) != 0) {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "families/shared/decode_launch.h"
 #include "harness/cases/suite.h"
 #include "harness/run/executors.h"
-#include "kernels/launch/decode.h"
 
 namespace assay::harness {
 namespace {
@@ -27,7 +27,7 @@ void require_known_codebook(const PreparedVariant& prepared, const Family& famil
     const kernels::FunctionKey key = family.function_key(value.values);
     const kernels::BoundKernel* kernel = prepared.kernel(key);
     if (kernel == nullptr || kernel->has_field("codebook_bits") ||
-        kernel->entry().pipeline.constants.contains(kernels::kCodebookConstant)) {
+        kernel->entry().pipeline.constants.contains(families::kCodebookConstant)) {
       continue;
     }
     widths[key.entry].insert(value.at(axis->name));
@@ -37,7 +37,7 @@ void require_known_codebook(const PreparedVariant& prepared, const Family& famil
     throw kernels::VariantError(fmt::format(
         "{}: its function for {} takes the bits of the codebook neither as a field codebook_bits nor as function constant {}, so "
         "which of {} it is for cannot be seen; say it with --limit {}={}",
-        prepared.variant.source.string(), entry, kernels::kCodebookConstant, fmt::join(asked, ", "), axis->name, *asked.rbegin()));
+        prepared.variant.source.string(), entry, families::kCodebookConstant, fmt::join(asked, ", "), axis->name, *asked.rbegin()));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "kernels/launch/bf16_attention.h"
+#include "families/shared/dense_launch.h"
 #include "metal/buffer.h"
 
 namespace assay::harness {
@@ -17,7 +17,7 @@ struct StridedLayout {
   std::size_t heads = 0;
   std::size_t rows = 0;
   std::size_t row_bytes = 0;
-  kernels::RowStrides strides;
+  families::RowStrides strides;
   std::size_t rows_behind = 0;  // behind the last row of every head, the very last included: more memory without data of its own
   bool is_sparse = false;       // what lies between and behind is zero and untouched, in place of poison
 

@@ -1,4 +1,5 @@
 #include "harness/run/workbench.h"
+#include "families/registry.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -121,7 +122,7 @@ class Preparation {
     prepared.variant = described;
     if (options_.user_variant.empty() || options_.user_variant == described.name) {
       for (const auto& [name, value] : options_.fields) {
-        if (kernels::family_contract(described.family).find_field(name) != nullptr) {
+        if (families::contract(described.family).find_field(name) != nullptr) {
           throw kernels::VariantError(fmt::format("--set {}: family {} sets this field itself", name, described.family));
         }
         prepared.variant.fields.insert_or_assign(name, value);
@@ -138,9 +139,9 @@ class Preparation {
 
     for (const std::string& note : merged_notes(prepared.kernels)) prepared.notes.push_back(fmt::format("{}: {}", variant.name, note));
     check_fields(prepared);
-    check_values(kernels::family_contract(variant.family), prepared.kernels);
+    check_values(families::contract(variant.family), prepared.kernels);
     for (const auto& [family, helpers] : prepared.helpers) {
-      if (helpers.owner == variant.name) check_values(kernels::family_contract(family), helpers.kernels);
+      if (helpers.owner == variant.name) check_values(families::contract(family), helpers.kernels);
     }
     return prepared;
   }
@@ -176,7 +177,7 @@ class Preparation {
   // From the variant's own file if that has all of them, else from the first variant of their family, else of the variant's family, that
   // has.
   void add_helpers(PreparedVariant& prepared, const std::string& family, const Keys& keys) {
-    const kernels::FamilyContract& contract = kernels::family_contract(family);
+    const kernels::FamilyContract& contract = families::contract(family);
     const std::string& name = prepared.variant.name;
     PreparedHelpers& helpers = prepared.helpers[family];
     const auto has_them = [&](const auto& library) { return has_functions(*library, contract, prepared.variant, keys); };

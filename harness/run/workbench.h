@@ -11,7 +11,7 @@
 
 #include "harness/cases/case.h"
 #include "harness/run/known_finding.h"
-#include "kernels/launch/binding.h"
+#include "kernels/binding.h"
 #include "kernels/variant.h"
 #include "metal/library.h"
 

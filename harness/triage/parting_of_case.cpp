@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "families/shared/dense_launch.h"
 #include "harness/triage/parting.h"
-#include "kernels/launch/bf16_attention.h"
 
 namespace assay::harness {
 namespace {
@@ -64,7 +64,7 @@ FollowedPlace place_in_keys(const Case& about, std::uint64_t offset) {
   constexpr std::uint64_t kDenseSeeds = 4;
   const std::uint64_t rows_of_head = axis(about, "kv_len") + axis(about, "kv_room");
   const std::uint64_t rows_of_batch = axis(about, "n_kv_heads") * rows_of_head + (about.seed % kDenseSeeds == kDenseSeeds - 1 ? 0 : 1);
-  const std::uint64_t row = offset / kernels::kBf16RowBytes;
+  const std::uint64_t row = offset / families::kBf16RowBytes;
   return key_place(row % rows_of_batch / rows_of_head, row % rows_of_batch % rows_of_head, "key");
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/registry.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/case.h"
 #include "harness/cases/selection.h"
@@ -32,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<kernels::Variant>& catalogue() {
-  static const std::vector<kernels::Variant> all = kernels::find_variants(kernels::default_variants_directory());
+  static const std::vector<kernels::Variant> all = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <vector>
 
+#include "families/registry.h"
 #include "harness/cases/selection.h"
 #include "harness/run/execute.h"
 #include "harness/run/runner.h"
@@ -79,7 +80,7 @@ TEST(Isolation, CostsASmallShareOfTheGate) {
 #ifndef __OPTIMIZE__
   GTEST_SKIP() << "the simulator's runtime is built without optimisation";
 #endif
-  const auto catalogue = kernels::find_variants(kernels::default_variants_directory());
+  const auto catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   harness::SelectionRequest request;
   request.words = {"gate"};
   request.shard = {.index = 0, .count = kEvery};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "families/registry.h"
 #include "harness/cases/case.h"
 #include "harness/cases/selection.h"
 #include "harness/run/execute.h"
@@ -29,7 +30,7 @@ TEST(PolicySpeed, EveryPolicyKeepsItsShareOfNative) {
 #ifndef __OPTIMIZE__
   GTEST_SKIP() << "the simulator's runtime is built without optimisation";
 #endif
-  const auto catalogue = kernels::find_variants(kernels::default_variants_directory());
+  const auto catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   harness::SelectionRequest request;
   request.words = family_cases();
   const std::vector<harness::Case> cases = harness::select_cases(request, catalogue).cases;

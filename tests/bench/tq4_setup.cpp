@@ -1,4 +1,5 @@
 #include "tests/bench/tq4_setup.h"
+#include "families/registry.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +13,8 @@
 namespace assay::bench {
 namespace {
 
-kernels::DecodeParameters parameters_of(const oracles::DecodeShape& shape) {
-  kernels::DecodeParameters parameters;
+families::DecodeParameters parameters_of(const oracles::DecodeShape& shape) {
+  families::DecodeParameters parameters;
   parameters.n_heads = static_cast<std::uint32_t>(shape.heads);
   parameters.n_kv_heads = static_cast<std::uint32_t>(shape.kv_heads);
   parameters.head_dim = static_cast<std::uint32_t>(shape.head_dim);
@@ -53,11 +54,12 @@ Tq4Setup::Tq4Setup(const oracles::DecodeShape& shape)
   std::ranges::transform(inputs_.q, half_q_.begin(),
                          [](float value) { return static_cast<float>(oracles::round_to_half(static_cast<double>(value))); });
 
-  const kernels::Variant variant = kernels::read_variant(kernels::default_variants_directory() / "tq4_v1" / "variant.toml");
+  const kernels::Variant variant =
+      kernels::read_variant(kernels::default_variants_directory() / "tq4_v1" / "variant.toml", families::contracts());
   if (variant.accuracy.dot_depth) accuracy_.dot_depth = *variant.accuracy.dot_depth;
   parameters_.offset_bits = variant.offset_bits;
   library_ = metal::Library::from_file(variant.source);
-  kernel_.emplace(harness::bind_function(kernels::family_contract(variant.family), variant, *library_,
+  kernel_.emplace(harness::bind_function(families::contract(variant.family), variant, *library_,
                                          {variant.function(shape.head_dim == 512 ? "d512" : "d256"), {}}));
 }
 
@@ -72,14 +74,14 @@ void Tq4Setup::run_simulator() {
   metal::SimulatorOptions options;
   options.threads = 1;
   metal::Simulator simulator({library_}, options);
-  kernels::DecodeBuffers buffers;
+  families::DecodeBuffers buffers;
   buffers.q = {q_.get()};
   buffers.k_packed = {k_packed_.get()};
   buffers.k_norms = {k_norms_.get()};
   buffers.v_packed = {v_packed_.get()};
   buffers.v_norms = {v_norms_.get()};
   buffers.dst = {dst_.get()};
-  kernels::encode_decode(simulator, *kernel_, nullptr, parameters_, buffers);
+  families::encode_decode(simulator, *kernel_, nullptr, parameters_, buffers);
   hazards_ = simulator.hazards();
   counters_ = simulator.counters();
 }

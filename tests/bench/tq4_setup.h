@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "families/shared/decode_launch.h"
 #include "fixtures/generators.h"
-#include "kernels/launch/binding.h"
-#include "kernels/launch/decode.h"
+#include "kernels/binding.h"
 #include "metal/buffer.h"
 #include "metal/library.h"
 #include "metal/simulator.h"
@@ -51,7 +51,7 @@ class Tq4Setup {
   oracles::Expected expected_;
   std::shared_ptr<metal::Library> library_;
   std::optional<kernels::BoundKernel> kernel_;
-  kernels::DecodeParameters parameters_;
+  families::DecodeParameters parameters_;
   std::unique_ptr<metal::Buffer> q_, k_packed_, k_norms_, v_packed_, v_norms_, dst_;
   std::vector<metal::Hazard> hazards_;
   metal::ExecutionCounters counters_;

@@ -1,4 +1,5 @@
 #include "tests/chain/chain.h"
+#include "families/registry.h"
 
 #include <fmt/format.h>
 
@@ -14,6 +15,9 @@
 #include <string_view>
 #include <utility>
 
+#include "families/quantize/launch.h"
+#include "families/reduce/launch.h"
+#include "families/shared/decode_launch.h"
 #include "fixtures/counter.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/quantized_rows.h"
@@ -23,9 +27,6 @@
 #include "harness/run/libraries.h"
 #include "harness/run/verdict.h"
 #include "kernels/contract.h"
-#include "kernels/launch/decode.h"
-#include "kernels/launch/quantize.h"
-#include "kernels/launch/reduce.h"
 #include "kernels/variant.h"
 #include "metal/library.h"
 #include "metal/simulator.h"
@@ -58,7 +59,8 @@ const Kernel& find_kernel(const std::string& variant_name, const std::string& en
                           const std::map<std::uint32_t, metal::FunctionConstant>& constants = {}) {
   static std::map<std::string, std::unique_ptr<Kernel>> kernels_by_name;
   static std::map<std::string, std::shared_ptr<metal::Library>> libraries;
-  static const std::vector<kernels::Variant> catalogue = kernels::find_variants(kernels::default_variants_directory());
+  static const std::vector<kernels::Variant> catalogue =
+      kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   auto& kernel = kernels_by_name[variant_name + "/" + to_string(kernels::FunctionKey{entry, constants})];
   if (kernel) return *kernel;
   const auto variant = std::ranges::find(catalogue, variant_name, &kernels::Variant::name);
@@ -66,7 +68,7 @@ const Kernel& find_kernel(const std::string& variant_name, const std::string& en
   auto& library = libraries[variant_name];
   if (!library) library = metal::Library::from_files(variant->translation_unit(), harness::compile_options(*variant));
   kernels::BoundKernel bound =
-      harness::bind_function(kernels::family_contract(variant->family), *variant, *library, {variant->function(entry), constants});
+      harness::bind_function(families::contract(variant->family), *variant, *library, {variant->function(entry), constants});
   kernel = std::make_unique<Kernel>(Kernel{*variant, library, std::move(bound)});
   return *kernel;
 }
@@ -164,15 +166,15 @@ class Chain {
 
   [[nodiscard]] const Kernel& quantizer() const {
     const auto bits = static_cast<std::uint32_t>(plan_.bits);
-    return find_kernel(plan_.bits == 4 ? "quantize4_v1" : "quantizehb_v1", kernels::quantize_entry_key(bits, dim()));
+    return find_kernel(plan_.bits == 4 ? "quantize4_v1" : "quantizehb_v1", families::quantize_entry_key(bits, dim()));
   }
   [[nodiscard]] const Kernel& attention() const {
     if (plan_.bits == 4) return find_kernel("tq4_v2", dim_key());
-    return find_kernel("tqhb_v2", dim_key(), {{kernels::kCodebookConstant, std::int64_t{attention_bits()}}});
+    return find_kernel("tqhb_v2", dim_key(), {{families::kCodebookConstant, std::int64_t{attention_bits()}}});
   }
   [[nodiscard]] const Kernel& reduction() const { return find_kernel("reduce_v1", dim_key()); }
-  [[nodiscard]] const Kernel& rotation() const { return find_kernel("fwht_v1", kernels::fwht_entry_key(mistakes_.rotation, dim())); }
-  [[nodiscard]] const Kernel& undoing() const { return find_kernel("fwht_v1", kernels::fwht_entry_key(mistakes_.undoing, dim())); }
+  [[nodiscard]] const Kernel& rotation() const { return find_kernel("fwht_v1", families::fwht_entry_key(mistakes_.rotation, dim())); }
+  [[nodiscard]] const Kernel& undoing() const { return find_kernel("fwht_v1", families::fwht_entry_key(mistakes_.undoing, dim())); }
 
   [[nodiscard]] oracles::DecodeShape shape() const {
     return {.heads = plan_.heads,
@@ -215,13 +217,13 @@ class Chain {
     const auto codes_before = copy_of<std::byte>(side.codes);
     const auto norms_before = copy_of<std::byte>(side.norms);
     std::ranges::copy(row, token_.as<float>().begin());
-    const kernels::QuantizeParameters parameters{.head_dim = dim(),
-                                                 .num_kv_heads = static_cast<std::uint32_t>(plan_.kv_heads),
-                                                 .write_pos = static_cast<std::uint32_t>(token + mistakes_.write_shift),
-                                                 .cache_capacity = static_cast<std::uint32_t>(plan_.capacity),
-                                                 .is_sliding = true,
-                                                 .codebook_bits = static_cast<std::uint32_t>(plan_.bits)};
-    kernels::encode_quantize(*simulator_, quantizer().bound, parameters, {{&token_}, {&side.codes}, {&side.norms}, {}});
+    const families::QuantizeParameters parameters{.head_dim = dim(),
+                                                  .num_kv_heads = static_cast<std::uint32_t>(plan_.kv_heads),
+                                                  .write_pos = static_cast<std::uint32_t>(token + mistakes_.write_shift),
+                                                  .cache_capacity = static_cast<std::uint32_t>(plan_.capacity),
+                                                  .is_sliding = true,
+                                                  .codebook_bits = static_cast<std::uint32_t>(plan_.bits)};
+    families::encode_quantize(*simulator_, quantizer().bound, parameters, {{&token_}, {&side.codes}, {&side.norms}, {}});
 
     const std::size_t slot = token % plan_.capacity;
     const std::size_t row_bytes = RingSide::row_bytes(plan_);
@@ -261,7 +263,8 @@ class Chain {
   std::vector<float> transform(std::string_view name, const Kernel& kernel, std::vector<float> rows, oracles::FwhtMode should_be) {
     GuardedBuffer& data = make_buffer(rows.size(), "data");
     std::ranges::copy(rows, data.values().begin());
-    kernels::encode_fwht(*simulator_, kernel.bound, {.head_dim = dim(), .num_heads = static_cast<std::uint32_t>(plan_.heads)}, data.view());
+    families::encode_fwht(*simulator_, kernel.bound, {.head_dim = dim(), .num_heads = static_cast<std::uint32_t>(plan_.heads)},
+                          data.view());
     conclude(name, harness::judge(data.values(), oracles::fwht(rows, plan_.head_dim, should_be), data.guards()));
     std::ranges::copy(data.values(), rows.begin());
     return rows;
@@ -283,7 +286,7 @@ class Chain {
     GuardedBuffer& dst = make_buffer(plan_.heads * plan_.head_dim, "dst");
     const oracles::PartialsShape partials_shape{plan_.heads, plan_.head_dim, plan_.nwg};
     GuardedBuffer& partials = make_buffer(partials_shape.size(), "partials");
-    kernels::DecodeParameters parameters;
+    families::DecodeParameters parameters;
     parameters.n_heads = static_cast<std::uint32_t>(plan_.heads);
     parameters.n_kv_heads = static_cast<std::uint32_t>(plan_.kv_heads);
     parameters.head_dim = dim();
@@ -298,8 +301,8 @@ class Chain {
     parameters.codebook_bits = static_cast<std::uint32_t>(attention_bits());
     parameters.scale_factor_d512 = 1.0F;
     parameters.fuse_fwht_pre = plan_.fused;
-    kernels::encode_decode(*simulator_, attention().bound, &reduction().bound, parameters,
-                           {q.view(), {&keys_.codes}, {&keys_.norms}, {&values_.codes}, {&values_.norms}, dst.view(), partials.view()});
+    families::encode_decode(*simulator_, attention().bound, &reduction().bound, parameters,
+                            {q.view(), {&keys_.codes}, {&keys_.norms}, {&values_.codes}, {&values_.norms}, dst.view(), partials.view()});
 
     const oracles::TurboQuantCache cache{plan_.bits, oracles::NormLayout::one_per_block, 1.0F, k_codes, v_codes, k_norms, v_norms};
     const oracles::AttentionAccuracy accuracy =

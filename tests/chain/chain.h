@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "families/fwht/launch.h"
 #include "harness/quality/quality.h"
-#include "kernels/launch/fwht.h"
 
 namespace assay::tests {
 
@@ -36,13 +36,13 @@ void PrintTo(const ChainPlan& plan, std::ostream* stream);
 
 // What the host gets wrong, between kernels that are right.
 struct ChainMistakes {
-  kernels::FwhtMode rotation = kernels::FwhtMode::premult;  // of the query
-  kernels::FwhtMode undoing = kernels::FwhtMode::undo;      // of the output
-  std::size_t write_shift = 0;                              // added to every write_pos
-  std::size_t ring_shift = 0;                               // added to ring_start
-  bool swaps_block_norms = false;                           // hands the two norms of a key to attention in the other order
-  std::optional<int> attention_bits = {};                   // the codebook that attention is told
-  bool values_are_late = false;                             // stores with a key the value of the token before
+  families::FwhtMode rotation = families::FwhtMode::premult;  // of the query
+  families::FwhtMode undoing = families::FwhtMode::undo;      // of the output
+  std::size_t write_shift = 0;                                // added to every write_pos
+  std::size_t ring_shift = 0;                                 // added to ring_start
+  bool swaps_block_norms = false;                             // hands the two norms of a key to attention in the other order
+  std::optional<int> attention_bits = {};                     // the codebook that attention is told
+  bool values_are_late = false;                               // stores with a key the value of the token before
 };
 
 // One stage, over all its dispatches.

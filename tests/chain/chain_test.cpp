@@ -65,7 +65,7 @@ TEST(FusedRotation, GivesTheBitsOfThePremultAndTheKernelWithoutIt) {
       {.bits = 8, .head_dim = 256, .tokens = 50, .nsg = 4, .seed = 6}, {.bits = 8, .head_dim = 512, .tokens = 50, .nsg = 2, .seed = 7}};
   for (ChainPlan plan : plans) {
     const std::vector<float> apart = run_chain(plan).attended;
-    const std::vector<float> unrotated = run_chain(plan, {.rotation = kernels::FwhtMode::standalone}).attended;
+    const std::vector<float> unrotated = run_chain(plan, {.rotation = families::FwhtMode::standalone}).attended;
     plan.fused = true;
     const std::vector<float> fused = run_chain(plan).attended;
     EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(fused)), std::as_bytes(std::span(apart)))) << testing::PrintToString(plan);
@@ -111,10 +111,10 @@ TEST_P(FaultyChains, AreCaughtWhereTheyShow) {
 
 INSTANTIATE_TEST_SUITE_P(
     Each, FaultyChains,
-    ::testing::Values(FaultyChain{"QueryRotatedBackwards", kFour, {.rotation = kernels::FwhtMode::undo}, {"rotate", "whole"}},
-                      FaultyChain{"QueryRotatedWithoutSigns", kSix, {.rotation = kernels::FwhtMode::standalone}, {"rotate", "whole"}},
-                      FaultyChain{"OutputRotatedForwards", kFour, {.undoing = kernels::FwhtMode::premult}, {"undo", "whole"}},
-                      FaultyChain{"OutputUndoneWithoutSigns", kEight, {.undoing = kernels::FwhtMode::standalone}, {"undo", "whole"}},
+    ::testing::Values(FaultyChain{"QueryRotatedBackwards", kFour, {.rotation = families::FwhtMode::undo}, {"rotate", "whole"}},
+                      FaultyChain{"QueryRotatedWithoutSigns", kSix, {.rotation = families::FwhtMode::standalone}, {"rotate", "whole"}},
+                      FaultyChain{"OutputRotatedForwards", kFour, {.undoing = families::FwhtMode::premult}, {"undo", "whole"}},
+                      FaultyChain{"OutputUndoneWithoutSigns", kEight, {.undoing = families::FwhtMode::standalone}, {"undo", "whole"}},
                       // One token more or less at the far end of a window can drown in what 4 bits cost; more bits show it.
                       FaultyChain{"WritePositionOneOff", kFour, {.write_shift = 1}, {"quantise"}},
                       FaultyChain{"WritePositionOneOffInWideCodes", kSix, {.write_shift = 1}, {"quantise", "whole"}},

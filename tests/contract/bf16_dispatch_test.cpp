@@ -4,15 +4,15 @@
 
 #include <functional>
 
-#include "kernels/launch/bf16_prefill.h"
-#include "kernels/launch/bf16_vec.h"
+#include "families/bf16_prefill/launch.h"
+#include "families/bf16_vec/launch.h"
 #include "tests/contract/recording_encoder.h"
 
 namespace assay::tests {
 namespace {
 
+using families::FunctionConstants;
 using kernels::BoundKernel;
-using kernels::FunctionConstants;
 using metal::Size3;
 using ::testing::_;
 using ::testing::HasSubstr;
@@ -32,7 +32,7 @@ FunctionConstants pad_constants(bool has_mask) { return {{100, has_mask}}; }
 // plane for each head.
 struct Scene {
   metal::Buffer q{73728}, k{524288}, v{532480}, mask{7200}, dst{73728}, pad{528896}, blk{16};
-  kernels::Bf16Parameters parameters;
+  families::Bf16Parameters parameters;
 
   Scene() {
     parameters.batches = 2;
@@ -49,8 +49,8 @@ struct Scene {
     parameters.q_element = metal::ScalarType::bfloat16;
     parameters.scale = 0.0625F;
   }
-  kernels::Bf16Tensors tensors() { return {{&q}, {&k}, {&v}, {&mask}, {&dst}}; }
-  kernels::Bf16PrefillBuffers buffers() { return {tensors(), {&pad}, {&blk}}; }
+  families::Bf16Tensors tensors() { return {{&q}, {&k}, {&v}, {&mask}, {&dst}}; }
+  families::Bf16PrefillBuffers buffers() { return {tensors(), {&pad}, {&blk}}; }
   void forget_mask() {
     parameters.mask_batches = parameters.mask_heads = 0;
     parameters.mask = {};
@@ -121,7 +121,7 @@ TEST(Bf16PrefillDispatch, MaskAndRaggedEndTakeBothHelpersAndOneBarrier) {
   EXPECT_CALL(encoder, set_threadgroup_memory_length(0, 28672));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{2, 4, 2}, Size3{32, 8, 1}));
 
-  kernels::encode_bf16_prefill(encoder, {attention, &pad, &blk}, scene.parameters, scene.buffers());
+  families::encode_bf16_prefill(encoder, {attention, &pad, &blk}, scene.parameters, scene.buffers());
 
   expect_arguments(args, true);
   EXPECT_EQ(long_at(args, 16), 1024U) << "nb01";
@@ -184,10 +184,10 @@ TEST(Bf16PrefillDispatch, WithoutMaskTheRaggedEndTakesPadAlone) {
   EXPECT_CALL(encoder, set_buffer(8, IsView(&scene.dst)));
   EXPECT_CALL(encoder, set_threadgroup_memory_length(0, 28672));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{2, 4, 2}, Size3{32, 8, 1}));
-  kernels::Bf16PrefillBuffers buffers = scene.buffers();
+  families::Bf16PrefillBuffers buffers = scene.buffers();
   buffers.tensors.mask = {};
   buffers.blk = {};
-  kernels::encode_bf16_prefill(encoder, {attention, &pad, nullptr}, scene.parameters, buffers);
+  families::encode_bf16_prefill(encoder, {attention, &pad, nullptr}, scene.parameters, buffers);
   expect_arguments(args, false);
   EXPECT_EQ(word_at(pad_args, 64), 0U) << "ne31";
   EXPECT_EQ(word_at(pad_args, 68), 1U) << "ne32";
@@ -201,7 +201,7 @@ TEST(Bf16PrefillDispatch, WholeTilesWithMaskTakeBlkAlone) {
   scene.parameters.mask_heads = 1;
   scene.parameters.mask = {256, 2304, 2304};
   metal::Buffer mask(4608);
-  kernels::Bf16PrefillBuffers buffers = scene.buffers();
+  families::Bf16PrefillBuffers buffers = scene.buffers();
   buffers.tensors.mask = {&mask};
   buffers.pad = {};
   const BoundKernel attention = bound("bf16_prefill", bf16_prefill_layout(), prefill_constants(true, false));
@@ -216,7 +216,7 @@ TEST(Bf16PrefillDispatch, WholeTilesWithMaskTakeBlkAlone) {
   EXPECT_CALL(encoder, set_buffer(5, IsView(&scene.q)));
   EXPECT_CALL(encoder, set_buffer(6, IsView(&scene.q)));  // a dummy
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{2, 4, 2}, Size3{32, 8, 1}));
-  kernels::encode_bf16_prefill(encoder, {attention, nullptr, &blk}, scene.parameters, buffers);
+  families::encode_bf16_prefill(encoder, {attention, nullptr, &blk}, scene.parameters, buffers);
 }
 
 TEST(Bf16PrefillDispatch, WholeTilesWithoutMaskTakeNeitherHelperNorBarrier) {
@@ -235,9 +235,9 @@ TEST(Bf16PrefillDispatch, WholeTilesWithoutMaskTakeNeitherHelperNorBarrier) {
   EXPECT_CALL(encoder, set_threadgroup_memory_length(0, 28672));
   EXPECT_CALL(encoder, memory_barrier()).Times(0);
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{2, 4, 1}, Size3{32, 8, 1}));
-  kernels::Bf16PrefillBuffers buffers = scene.buffers();
+  families::Bf16PrefillBuffers buffers = scene.buffers();
   buffers.pad = buffers.blk = {};
-  kernels::encode_bf16_prefill(encoder, {attention, nullptr, nullptr}, scene.parameters, buffers);
+  families::encode_bf16_prefill(encoder, {attention, nullptr, nullptr}, scene.parameters, buffers);
 }
 
 TEST(Bf16PrefillDispatch, MaskHeadsBeyondKeyHeadsWidenThePadGrid) {
@@ -249,7 +249,7 @@ TEST(Bf16PrefillDispatch, MaskHeadsBeyondKeyHeadsWidenThePadGrid) {
   NiceMock<MockEncoder> encoder;
   EXPECT_CALL(encoder, dispatch_threadgroups(_, _)).Times(2);
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{64, 4, 2}, Size3{32, 1, 1}));
-  kernels::encode_bf16_prefill(encoder, {attention, &pad, &blk}, scene.parameters, scene.buffers());
+  families::encode_bf16_prefill(encoder, {attention, &pad, &blk}, scene.parameters, scene.buffers());
 }
 
 class Bf16VecNsg : public ::testing::TestWithParam<std::pair<std::uint32_t, std::size_t>> {};
@@ -273,9 +273,9 @@ TEST_P(Bf16VecNsg, OneThreadgroupPerQueryAndHead) {
   EXPECT_CALL(encoder, set_buffer(8, IsView(&scene.dst)));
   EXPECT_CALL(encoder, set_threadgroup_memory_length(0, threadgroup_bytes));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{9, 4, 2}, (Size3{32, nsg, 1})));
-  kernels::Bf16Tensors tensors = scene.tensors();
+  families::Bf16Tensors tensors = scene.tensors();
   tensors.q = {&q};
-  kernels::encode_bf16_vec(encoder, kernel, {scene.parameters, nsg}, tensors);
+  families::encode_bf16_vec(encoder, kernel, {scene.parameters, nsg}, tensors);
   expect_arguments(args, true);
   EXPECT_EQ(long_at(args, 16), 2048U) << "nb01";
   EXPECT_EQ(long_at(args, 24), 18432U) << "nb02";
@@ -299,10 +299,10 @@ TEST(Bf16VecDispatch, WithoutMaskTheMaskIsTheVeryViewOfTheQueryAndFourSimdgroups
   EXPECT_CALL(encoder, set_buffer(1, metal::BufferView{&heap, 256}));
   EXPECT_CALL(encoder, set_buffer(4, metal::BufferView{&heap, 256}));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{9, 4, 2}, Size3{32, 4, 1}));
-  kernels::Bf16Tensors tensors = scene.tensors();
+  families::Bf16Tensors tensors = scene.tensors();
   tensors.q = {&heap, 256};
   tensors.mask = {};
-  kernels::encode_bf16_vec(encoder, kernel, {scene.parameters, {}}, tensors);
+  families::encode_bf16_vec(encoder, kernel, {scene.parameters, {}}, tensors);
   expect_arguments(args, false);
 }
 
@@ -310,12 +310,12 @@ TEST(Bf16VecDispatch, WithoutMaskTheMaskIsTheVeryViewOfTheQueryAndFourSimdgroups
 
 struct Refusal {
   const char* name;
-  void (*spoil)(Scene&, kernels::Bf16PrefillBuffers&);
+  void (*spoil)(Scene&, families::Bf16PrefillBuffers&);
   std::vector<std::string> words;
 };
 
 using S = Scene;
-using B = kernels::Bf16PrefillBuffers;
+using B = families::Bf16PrefillBuffers;
 
 // Refused by both families.
 const std::vector<Refusal>& common_refusals() {
@@ -362,7 +362,7 @@ TEST_P(Bf16PrefillRefusal, NamesFieldAndValues) {
   Scene scene;
   B buffers = scene.buffers();
   GetParam().spoil(scene, buffers);
-  expect_refusal([&](MockEncoder& encoder) { kernels::encode_bf16_prefill(encoder, {attention, &pad, &blk}, scene.parameters, buffers); },
+  expect_refusal([&](MockEncoder& encoder) { families::encode_bf16_prefill(encoder, {attention, &pad, &blk}, scene.parameters, buffers); },
                  GetParam().words);
 }
 
@@ -400,7 +400,7 @@ TEST_P(Bf16VecRefusal, NamesFieldAndValues) {
   B buffers = scene.buffers();
   buffers.tensors.q = {&q};
   GetParam().spoil(scene, buffers);
-  expect_refusal([&](MockEncoder& encoder) { kernels::encode_bf16_vec(encoder, kernel, {scene.parameters, 4}, buffers.tensors); },
+  expect_refusal([&](MockEncoder& encoder) { families::encode_bf16_vec(encoder, kernel, {scene.parameters, 4}, buffers.tensors); },
                  GetParam().words);
 }
 
@@ -420,7 +420,7 @@ TEST(Bf16VecDispatch, OtherNumbersOfSimdgroupsAreRefused) {
   scene.parameters.q_element = metal::ScalarType::float32;
   scene.parameters.q = {2048, 18432, 73728};
   for (const std::uint32_t nsg : {0U, 3U, 8U}) {
-    expect_refusal([&](MockEncoder& encoder) { kernels::encode_bf16_vec(encoder, kernel, {scene.parameters, nsg}, scene.tensors()); },
+    expect_refusal([&](MockEncoder& encoder) { families::encode_bf16_vec(encoder, kernel, {scene.parameters, nsg}, scene.tensors()); },
                    {"nsg", std::to_string(nsg), "1, 2, 4"});
   }
 }
@@ -435,7 +435,7 @@ TEST(Bf16PrefillDispatch, HelpersAreNeededAndKernelsMustBeCompiledForTheCase) {
   const BoundKernel blk = bound("bf16_blk", bf16_blk_layout());
   const auto launch = [&](const BoundKernel& kernel, const BoundKernel* pad_kernel, const BoundKernel* blk_kernel) {
     return [&, pad_kernel, blk_kernel](MockEncoder& encoder) {
-      kernels::encode_bf16_prefill(encoder, {kernel, pad_kernel, blk_kernel}, scene.parameters, scene.buffers());
+      families::encode_bf16_prefill(encoder, {kernel, pad_kernel, blk_kernel}, scene.parameters, scene.buffers());
     };
   };
   expect_refusal(launch(attention, nullptr, &blk), {"pad", "100", "64"});

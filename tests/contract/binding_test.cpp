@@ -4,7 +4,8 @@
 
 #include <functional>
 
-#include "kernels/launch/fwht.h"
+#include "families/fwht/launch.h"
+#include "families/registry.h"
 #include "metal/errors.h"
 #include "tests/contract/recording_encoder.h"
 
@@ -34,7 +35,7 @@ std::vector<std::byte> packed_fwht(const kernels::BoundKernel& kernel, std::uint
     bytes.assign(packed.begin(), packed.end());
   });
   EXPECT_CALL(encoder, set_buffer(data_index, _));
-  kernels::encode_fwht(encoder, kernel, {.head_dim = 256, .num_heads = 2}, {&data});
+  families::encode_fwht(encoder, kernel, {.head_dim = 256, .num_heads = 2}, {&data});
   return bytes;
 }
 
@@ -58,7 +59,7 @@ TEST(Binding, ReorderedAndAdditionalFieldsAreFilledByNameAndTold) {
   kernels::KernelEntry entry = entry_of(layout);
   entry.fields.emplace("gain", metal::FieldValue::of(std::int64_t{3}));
   entry.fields.emplace("flags", metal::FieldValue::of(std::uint64_t{0x100000002}));
-  const kernels::BoundKernel kernel(kernels::family_contract("fwht"), entry);
+  const kernels::BoundKernel kernel(families::contract("fwht"), entry);
   EXPECT_THAT(kernel.notes(), ::testing::Contains(HasSubstr("another order")));
   EXPECT_THAT(kernel.notes(), ::testing::Contains(HasSubstr("gain")));
 
@@ -80,7 +81,7 @@ TEST(Binding, BindTableOtherLettersAndIndexStandInForTheName) {
   layout.arguments[3].index = 12;
   kernels::KernelEntry entry = entry_of(layout);
   entry.bind.emplace("K_norms", "key_norm");
-  const kernels::BoundKernel kernel(kernels::family_contract("tq4"), entry);
+  const kernels::BoundKernel kernel(families::contract("tq4"), entry);
   EXPECT_THAT(kernel.notes(), ::testing::UnorderedElementsAre(HasSubstr("'q' taken as Q"), HasSubstr("'keys' taken as K_packed")));
 
   metal::Buffer norms(16);
@@ -204,7 +205,7 @@ TEST(AbiMismatchOfBindTable, NamesTheArgumentThatIsNotThere) {
   kernels::KernelEntry entry = entry_of(tq4_layout());
   entry.bind.emplace("dst", "output");
   try {
-    kernels::BoundKernel(kernels::family_contract("tq4"), entry);
+    kernels::BoundKernel(families::contract("tq4"), entry);
     ADD_FAILURE() << "nothing was refused";
   } catch (const metal::AbiMismatch& mismatch) {
     EXPECT_THAT(mismatch.what(), HasSubstr("[bind] dst = 'output'"));

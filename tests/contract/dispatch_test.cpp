@@ -4,9 +4,10 @@
 
 #include <functional>
 
-#include "kernels/launch/decode.h"
-#include "kernels/launch/fwht.h"
-#include "kernels/launch/reduce.h"
+#include "families/fwht/launch.h"
+#include "families/reduce/launch.h"
+#include "families/registry.h"
+#include "families/shared/decode_launch.h"
 #include "tests/contract/recording_encoder.h"
 
 namespace assay::tests {
@@ -24,7 +25,7 @@ using ::testing::StrictMock;
 struct Tq4Scene {
   metal::Buffer q{8 * 256 * 4}, k_packed{2 * 128 * 128}, k_norms{2 * 128 * 4}, v_packed{2 * 128 * 128}, v_norms{2 * 128 * 4},
       dst{8 * 256 * 4}, partials{33024};  // 8 heads * 4 workgroups * (256 + 2) floats * 4 bytes
-  kernels::DecodeParameters parameters;
+  families::DecodeParameters parameters;
 
   Tq4Scene() {
     parameters.n_heads = 8;
@@ -38,7 +39,7 @@ struct Tq4Scene {
     parameters.ring_start = 19;
     parameters.nwg = 4;
   }
-  kernels::DecodeBuffers buffers() { return {{&q}, {&k_packed}, {&k_norms}, {&v_packed}, {&v_norms}, {&dst}, {&partials}}; }
+  families::DecodeBuffers buffers() { return {{&q}, {&k_packed}, {&k_norms}, {&v_packed}, {&v_norms}, {&dst}, {&partials}}; }
 };
 
 TEST(Tq4Dispatch, SplitHeadRunsAttentionThenOneBarrierThenReduce) {
@@ -67,7 +68,7 @@ TEST(Tq4Dispatch, SplitHeadRunsAttentionThenOneBarrierThenReduce) {
   EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(nwg_param));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{8, 1, 1}, Size3{128, 1, 1}));
 
-  kernels::encode_decode(encoder, attention, &reduce, scene.parameters, scene.buffers());
+  families::encode_decode(encoder, attention, &reduce, scene.parameters, scene.buffers());
 
   ASSERT_EQ(params.size(), 44U);
   EXPECT_EQ(word_at(params, 0), 8U) << "n_heads";
@@ -112,8 +113,8 @@ TEST(Tq4Dispatch, EveryBindingKeepsItsOffset) {
   EXPECT_CALL(encoder, set_buffer(2, IsView(&heap, 76288U)));
   EXPECT_CALL(encoder, set_bytes(3, _));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{8, 1, 1}, Size3{128, 1, 1}));
-  kernels::encode_decode(encoder, attention, &reduce, scene.parameters,
-                         {{&heap, 256}, {&heap, 8448}, {&heap, 41216}, {&heap, 8448}, {&heap, 42240}, {&heap, 76288}, {&heap, 43264}});
+  families::encode_decode(encoder, attention, &reduce, scene.parameters,
+                          {{&heap, 256}, {&heap, 8448}, {&heap, 41216}, {&heap, 8448}, {&heap, 42240}, {&heap, 76288}, {&heap, 43264}});
 }
 
 TEST(Tq4Dispatch, OneWorkgroupWritesTheOutputItselfWithoutBarrierOrReduce) {
@@ -128,9 +129,9 @@ TEST(Tq4Dispatch, OneWorkgroupWritesTheOutputItselfWithoutBarrierOrReduce) {
   EXPECT_CALL(encoder, set_threadgroup_memory_length(0, 1792));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{1, 8, 1}, Size3{32, 1, 1}));
   EXPECT_CALL(encoder, memory_barrier()).Times(0);
-  kernels::DecodeBuffers buffers = scene.buffers();
+  families::DecodeBuffers buffers = scene.buffers();
   buffers.partials = {};
-  kernels::encode_decode(encoder, attention, nullptr, scene.parameters, buffers);
+  families::encode_decode(encoder, attention, nullptr, scene.parameters, buffers);
 }
 
 TEST(Tq4Dispatch, HeadDim512AsksForMoreThreadgroupMemory) {
@@ -145,14 +146,14 @@ TEST(Tq4Dispatch, HeadDim512AsksForMoreThreadgroupMemory) {
   ::testing::NiceMock<MockEncoder> encoder;
   EXPECT_CALL(encoder, set_threadgroup_memory_length(0, 3328));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{1, 2, 1}, Size3{32, 1, 1}));
-  kernels::encode_decode(encoder, attention, nullptr, scene.parameters, scene.buffers());
+  families::encode_decode(encoder, attention, nullptr, scene.parameters, scene.buffers());
 }
 
 TEST(Tq4Dispatch, SixteenWorkgroupsUnlessTold) {
   Tq4Scene scene;
   scene.parameters.nwg.reset();
   metal::Buffer partials(132096);  // 8 * 16 * 258 * 4
-  kernels::DecodeBuffers buffers = scene.buffers();
+  families::DecodeBuffers buffers = scene.buffers();
   buffers.partials = {&partials};
   const kernels::BoundKernel attention = bound("tq4", tq4_layout());
   const kernels::BoundKernel reduce = bound("reduce", reduce_layout());
@@ -165,7 +166,7 @@ TEST(Tq4Dispatch, SixteenWorkgroupsUnlessTold) {
   EXPECT_CALL(encoder, set_bytes(0, _));
   EXPECT_CALL(encoder, set_bytes(3, _));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{8, 1, 1}, Size3{512, 1, 1}));
-  kernels::encode_decode(encoder, attention, &reduce, scene.parameters, buffers);
+  families::encode_decode(encoder, attention, &reduce, scene.parameters, buffers);
   EXPECT_EQ(word_at(params, 36), 16U);
 }
 
@@ -181,7 +182,7 @@ TEST(ReduceDispatch, OneThreadgroupPerRowOneSimdgroupPerWorkgroup) {
   EXPECT_CALL(encoder, set_buffer(2, IsView(&dst)));
   EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(nwg_param));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{3, 1, 1}, Size3{512, 1, 1}));
-  kernels::encode_reduce(encoder, kernel, {.nrows = 3, .head_dim = 512, .nwg = 16}, {{&htmp}, {&dst}});
+  families::encode_reduce(encoder, kernel, {.nrows = 3, .head_dim = 512, .nwg = 16}, {{&htmp}, {&dst}});
   ASSERT_EQ(params.size(), 4U);
   EXPECT_EQ(word_at(params, 0), 3U);
   ASSERT_EQ(nwg_param.size(), 4U);
@@ -197,24 +198,24 @@ TEST(FwhtDispatch, OneSimdgroupPerHeadInPlace) {
   EXPECT_CALL(encoder, set_bytes(1, _)).WillOnce(save_to(params));
   EXPECT_CALL(encoder, set_buffer(0, IsView(&data, 512U)));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{5, 1, 1}, Size3{32, 1, 1}));
-  kernels::encode_fwht(encoder, kernel, {.head_dim = 256, .num_heads = 5}, {&data, 512});
+  families::encode_fwht(encoder, kernel, {.head_dim = 256, .num_heads = 5}, {&data, 512});
   ASSERT_EQ(params.size(), 8U);
   EXPECT_EQ(word_at(params, 0), 256U);
   EXPECT_EQ(word_at(params, 4), 5U);
 }
 
 TEST(FwhtDispatch, EntryKeysNameTheContractsFunctions) {
-  const kernels::FamilyContract& contract = kernels::family_contract("fwht");
-  EXPECT_EQ(contract.find_entry(kernels::fwht_entry_key(kernels::FwhtMode::standalone, 512))->function, "fwht_standalone_f32_d512");
-  EXPECT_EQ(contract.find_entry(kernels::fwht_entry_key(kernels::FwhtMode::premult, 256))->function, "fwht_sign_premult_f32_d256");
-  EXPECT_EQ(contract.find_entry(kernels::fwht_entry_key(kernels::FwhtMode::undo, 256))->function, "fwht_sign_undo_f32_d256");
+  const kernels::FamilyContract& contract = families::contract("fwht");
+  EXPECT_EQ(contract.find_entry(families::fwht_entry_key(families::FwhtMode::standalone, 512))->function, "fwht_standalone_f32_d512");
+  EXPECT_EQ(contract.find_entry(families::fwht_entry_key(families::FwhtMode::premult, 256))->function, "fwht_sign_premult_f32_d256");
+  EXPECT_EQ(contract.find_entry(families::fwht_entry_key(families::FwhtMode::undo, 256))->function, "fwht_sign_undo_f32_d256");
 }
 
 // --- refusals: nothing may be encoded, and the text holds the field and both values ---------------------------------------
 
 struct Refusal {
   const char* name;
-  void (*spoil)(Tq4Scene&, kernels::DecodeBuffers&);
+  void (*spoil)(Tq4Scene&, families::DecodeBuffers&);
   std::vector<std::string> words;
 };
 
@@ -224,14 +225,14 @@ TEST_P(Tq4Refusal, NamesFieldAndValues) {
   const kernels::BoundKernel attention = bound("tq4", tq4_layout());
   const kernels::BoundKernel reduce = bound("reduce", reduce_layout());
   Tq4Scene scene;
-  kernels::DecodeBuffers buffers = scene.buffers();
+  families::DecodeBuffers buffers = scene.buffers();
   GetParam().spoil(scene, buffers);
-  expect_refusal([&](MockEncoder& encoder) { kernels::encode_decode(encoder, attention, &reduce, scene.parameters, buffers); },
+  expect_refusal([&](MockEncoder& encoder) { families::encode_decode(encoder, attention, &reduce, scene.parameters, buffers); },
                  GetParam().words);
 }
 
 using S = Tq4Scene;
-using B = kernels::DecodeBuffers;
+using B = families::DecodeBuffers;
 INSTANTIATE_TEST_SUITE_P(
     All, Tq4Refusal,
     ::testing::Values(Refusal{"head_dim", [](S& s, B&) { s.parameters.head_dim = 128; }, {"head_dim", "128", "256", "512"}},
@@ -260,24 +261,24 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& parameter) { return parameter.param.name; });
 
 TEST(Tq4Offsets, ACacheBeyondFourGibibytesNeedsWideOffsets) {
-  kernels::DecodeParameters parameters = Tq4Scene().parameters;
+  families::DecodeParameters parameters = Tq4Scene().parameters;
   parameters.ring_start = 0;
   parameters.n_kv_heads = 8;
   parameters.kv_seq_len = 1;
   parameters.kv_capacity = 4194304;  // 8 * 4194304 * 128 bytes are exactly 2^32
-  EXPECT_NO_THROW(kernels::validate(parameters));
+  EXPECT_NO_THROW(families::validate(parameters));
   parameters.kv_capacity = 4194305;
-  expect_refusal([&](MockEncoder&) { kernels::validate(parameters); }, {"4294968320", "4294967296"});
+  expect_refusal([&](MockEncoder&) { families::validate(parameters); }, {"4294968320", "4294967296"});
   parameters.offset_bits = 64;
-  EXPECT_NO_THROW(kernels::validate(parameters));
+  EXPECT_NO_THROW(families::validate(parameters));
 }
 
 TEST(ReduceRefusal, NamesFieldAndValues) {
   const kernels::BoundKernel kernel = bound("reduce", reduce_layout());
   metal::Buffer htmp(33024), dst(8192);  // 8 rows, 4 workgroups, D = 256
-  const auto launch = [&](kernels::ReduceParameters parameters, std::size_t htmp_offset, std::size_t dst_offset) {
+  const auto launch = [&](families::ReduceParameters parameters, std::size_t htmp_offset, std::size_t dst_offset) {
     return [&, parameters, htmp_offset, dst_offset](MockEncoder& encoder) {
-      kernels::encode_reduce(encoder, kernel, parameters, {{&htmp, htmp_offset}, {&dst, dst_offset}});
+      families::encode_reduce(encoder, kernel, parameters, {{&htmp, htmp_offset}, {&dst, dst_offset}});
     };
   };
   expect_refusal(launch({8, 64, 4}, 0, 0), {"head_dim", "64"});
@@ -291,8 +292,8 @@ TEST(ReduceRefusal, NamesFieldAndValues) {
 TEST(FwhtRefusal, NamesFieldAndValues) {
   const kernels::BoundKernel kernel = bound("fwht", fwht_layout());
   metal::Buffer data(2048);
-  const auto launch = [&](kernels::FwhtParameters parameters) {
-    return [&, parameters](MockEncoder& encoder) { kernels::encode_fwht(encoder, kernel, parameters, {&data}); };
+  const auto launch = [&](families::FwhtParameters parameters) {
+    return [&, parameters](MockEncoder& encoder) { families::encode_fwht(encoder, kernel, parameters, {&data}); };
   };
   expect_refusal(launch({.head_dim = 128, .num_heads = 1}), {"head_dim", "128"});
   expect_refusal(launch({.head_dim = 256, .num_heads = 0}), {"num_heads", "0"});

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <functional>
 
-#include "kernels/launch/dequantize.h"
-#include "kernels/launch/quantize.h"
+#include "families/dequantize/launch.h"
+#include "families/quantize/launch.h"
+#include "families/registry.h"
 #include "tests/contract/recording_encoder.h"
 
 namespace assay::tests {
@@ -32,16 +33,16 @@ TEST(QuantizeDispatch, FourBitsOneSimdgroupPerHeadWithTheProbe) {
   EXPECT_CALL(encoder, set_buffer(2, IsView(&norms)));
   EXPECT_CALL(encoder, set_buffer(4, IsView(&rms)));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{3, 1, 1}, Size3{32, 1, 1}));
-  kernels::encode_quantize(encoder, kernel,
-                           {.head_dim = 256,
-                            .num_kv_heads = 3,
-                            .write_pos = 67,
-                            .cache_capacity = 20,
-                            .is_sliding = true,
-                            .scale_factor_d512 = 16.0F,
-                            .codebook_bits = 4,
-                            .rms_probe_enabled = true},
-                           {{&src}, {&packed}, {&norms}, {&rms}});
+  families::encode_quantize(encoder, kernel,
+                            {.head_dim = 256,
+                             .num_kv_heads = 3,
+                             .write_pos = 67,
+                             .cache_capacity = 20,
+                             .is_sliding = true,
+                             .scale_factor_d512 = 16.0F,
+                             .codebook_bits = 4,
+                             .rms_probe_enabled = true},
+                            {{&src}, {&packed}, {&norms}, {&rms}});
   ASSERT_EQ(params.size(), 28U);
   EXPECT_EQ(word_at(params, 0), 256U) << "head_dim";
   EXPECT_EQ(word_at(params, 4), 3U) << "num_kv_heads";
@@ -66,9 +67,9 @@ TEST(QuantizeDispatch, WithoutTheProbeNormsStandInForItsScratch) {
   EXPECT_CALL(encoder, set_buffer(2, IsView(&heap, 16384U)));
   EXPECT_CALL(encoder, set_buffer(4, IsView(&heap, 16384U)));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{2, 1, 1}, Size3{32, 1, 1}));
-  kernels::encode_quantize(encoder, kernel,
-                           {.head_dim = 512, .num_kv_heads = 2, .write_pos = 4, .cache_capacity = 5, .scale_factor_d512 = 22.5F},
-                           {{&heap, 256}, {&heap, 8192}, {&heap, 16384}, {}});
+  families::encode_quantize(encoder, kernel,
+                            {.head_dim = 512, .num_kv_heads = 2, .write_pos = 4, .cache_capacity = 5, .scale_factor_d512 = 22.5F},
+                            {{&heap, 256}, {&heap, 8192}, {&heap, 16384}, {}});
   ASSERT_EQ(params.size(), 28U);
   EXPECT_EQ(word_at(params, 0), 512U) << "head_dim";
   EXPECT_EQ(word_at(params, 4), 2U) << "num_kv_heads";
@@ -92,8 +93,8 @@ TEST(QuantizeDispatch, MoreBitsTakeTheBitsAndNoScratch) {
   EXPECT_CALL(encoder, set_buffer(1, IsView(&packed)));
   EXPECT_CALL(encoder, set_buffer(2, IsView(&norms)));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{8, 1, 1}, Size3{32, 1, 1}));
-  kernels::encode_quantize(encoder, kernel, {.head_dim = 512, .num_kv_heads = 8, .write_pos = 1, .cache_capacity = 2, .codebook_bits = 6},
-                           {{&src}, {&packed}, {&norms}, {}});
+  families::encode_quantize(encoder, kernel, {.head_dim = 512, .num_kv_heads = 8, .write_pos = 1, .cache_capacity = 2, .codebook_bits = 6},
+                            {{&src}, {&packed}, {&norms}, {}});
   ASSERT_EQ(params.size(), 28U);
   EXPECT_EQ(word_at(params, 0), 512U) << "head_dim";
   EXPECT_EQ(word_at(params, 4), 8U) << "num_kv_heads";
@@ -105,11 +106,11 @@ TEST(QuantizeDispatch, MoreBitsTakeTheBitsAndNoScratch) {
 }
 
 TEST(QuantizeDispatch, EntryKeysNameTheContractsFunctions) {
-  const kernels::FamilyContract& contract = kernels::family_contract("quantize");
-  EXPECT_EQ(contract.find_entry(kernels::quantize_entry_key(4, 256))->function, "hadamard_quantize_kv_fast_d256");
-  EXPECT_EQ(contract.find_entry(kernels::quantize_entry_key(4, 512))->function, "hadamard_quantize_kv_fast_d512");
-  EXPECT_EQ(contract.find_entry(kernels::quantize_entry_key(5, 256))->function, "hadamard_quantize_kv_hb_d256");
-  EXPECT_EQ(contract.find_entry(kernels::quantize_entry_key(8, 512))->function, "hadamard_quantize_kv_hb_d512");
+  const kernels::FamilyContract& contract = families::contract("quantize");
+  EXPECT_EQ(contract.find_entry(families::quantize_entry_key(4, 256))->function, "hadamard_quantize_kv_fast_d256");
+  EXPECT_EQ(contract.find_entry(families::quantize_entry_key(4, 512))->function, "hadamard_quantize_kv_fast_d512");
+  EXPECT_EQ(contract.find_entry(families::quantize_entry_key(5, 256))->function, "hadamard_quantize_kv_hb_d256");
+  EXPECT_EQ(contract.find_entry(families::quantize_entry_key(8, 512))->function, "hadamard_quantize_kv_hb_d512");
 }
 
 TEST(DequantizeDispatch, OneThreadPerCoordinate) {
@@ -125,9 +126,9 @@ TEST(DequantizeDispatch, OneThreadPerCoordinate) {
   EXPECT_CALL(encoder, set_buffer(1, IsView(&norms)));
   EXPECT_CALL(encoder, set_buffer(2, IsView(&dst)));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{4, 1, 1}, Size3{512, 1, 1}));
-  kernels::encode_dequantize(encoder, kernel,
-                             {.head_dim = 512, .num_kv_heads = 4, .read_pos = 6, .cache_capacity = 7, .scale_factor_d512 = 16.0F},
-                             {{&packed, 256}, {&norms}, {&dst}});
+  families::encode_dequantize(encoder, kernel,
+                              {.head_dim = 512, .num_kv_heads = 4, .read_pos = 6, .cache_capacity = 7, .scale_factor_d512 = 16.0F},
+                              {{&packed, 256}, {&norms}, {&dst}});
   ASSERT_EQ(params.size(), 24U);
   EXPECT_EQ(word_at(params, 0), 512U) << "head_dim";
   EXPECT_EQ(word_at(params, 4), 4U) << "num_kv_heads";
@@ -150,8 +151,8 @@ TEST(DequantizeDispatch, MoreBitsAtTheSmallHeadDimension) {
   EXPECT_CALL(encoder, set_buffer(1, IsView(&norms)));
   EXPECT_CALL(encoder, set_buffer(2, IsView(&dst)));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{1, 1, 1}, Size3{256, 1, 1}));
-  kernels::encode_dequantize(encoder, kernel, {.head_dim = 256, .num_kv_heads = 1, .read_pos = 2, .cache_capacity = 3, .codebook_bits = 5},
-                             {{&packed}, {&norms}, {&dst}});
+  families::encode_dequantize(encoder, kernel, {.head_dim = 256, .num_kv_heads = 1, .read_pos = 2, .cache_capacity = 3, .codebook_bits = 5},
+                              {{&packed}, {&norms}, {&dst}});
   ASSERT_EQ(params.size(), 28U);
   EXPECT_EQ(word_at(params, 0), 256U) << "head_dim";
   EXPECT_EQ(word_at(params, 4), 1U) << "num_kv_heads";
@@ -163,11 +164,11 @@ TEST(DequantizeDispatch, MoreBitsAtTheSmallHeadDimension) {
 }
 
 TEST(DequantizeDispatch, EntryKeysNameTheContractsFunctions) {
-  const kernels::FamilyContract& contract = kernels::family_contract("dequantize");
-  EXPECT_EQ(contract.find_entry(kernels::dequantize_entry_key(4))->function, "tq_dequantize_kv");
-  EXPECT_EQ(contract.find_entry(kernels::dequantize_entry_key(5))->function, "tq_dequantize_hb_kv");
-  EXPECT_EQ(contract.find_entry(kernels::dequantize_entry_key(6))->function, "tq_dequantize_hb_kv");
-  EXPECT_EQ(contract.find_entry(kernels::dequantize_entry_key(8))->function, "tq_dequantize_hb_kv");
+  const kernels::FamilyContract& contract = families::contract("dequantize");
+  EXPECT_EQ(contract.find_entry(families::dequantize_entry_key(4))->function, "tq_dequantize_kv");
+  EXPECT_EQ(contract.find_entry(families::dequantize_entry_key(5))->function, "tq_dequantize_hb_kv");
+  EXPECT_EQ(contract.find_entry(families::dequantize_entry_key(6))->function, "tq_dequantize_hb_kv");
+  EXPECT_EQ(contract.find_entry(families::dequantize_entry_key(8))->function, "tq_dequantize_hb_kv");
 }
 
 // --- refusals: nothing may be encoded, and the text holds the field and both values ---------------------------------------
@@ -175,14 +176,14 @@ TEST(DequantizeDispatch, EntryKeysNameTheContractsFunctions) {
 // G = 2, cap = 10, D = 512, 4 bits, with the probe.
 struct QuantizeScene {
   metal::Buffer src{4096}, packed{5120}, norms{160}, rms{4096};
-  kernels::QuantizeParameters parameters{.head_dim = 512,
-                                         .num_kv_heads = 2,
-                                         .write_pos = 9,
-                                         .cache_capacity = 10,
-                                         .scale_factor_d512 = 1.0F,
-                                         .codebook_bits = 4,
-                                         .rms_probe_enabled = true};
-  kernels::QuantizeBuffers buffers{{&src}, {&packed}, {&norms}, {&rms}};
+  families::QuantizeParameters parameters{.head_dim = 512,
+                                          .num_kv_heads = 2,
+                                          .write_pos = 9,
+                                          .cache_capacity = 10,
+                                          .scale_factor_d512 = 1.0F,
+                                          .codebook_bits = 4,
+                                          .rms_probe_enabled = true};
+  families::QuantizeBuffers buffers{{&src}, {&packed}, {&norms}, {&rms}};
 };
 
 struct QuantizeRefusalRow {
@@ -196,7 +197,7 @@ TEST_P(QuantizeRefusal, NamesFieldAndValues) {
   const kernels::BoundKernel kernel = bound("quantize", quantize4_layout("hadamard_quantize_kv_fast_d512"));
   QuantizeScene scene;
   GetParam().spoil(scene);
-  expect_refusal([&](MockEncoder& encoder) { kernels::encode_quantize(encoder, kernel, scene.parameters, scene.buffers); },
+  expect_refusal([&](MockEncoder& encoder) { families::encode_quantize(encoder, kernel, scene.parameters, scene.buffers); },
                  GetParam().words);
 }
 
@@ -228,20 +229,20 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& parameter) { return parameter.param.name; });
 
 TEST(QuantizeRefusal, WhatIsRefusedIsNarrow) {
-  kernels::QuantizeParameters parameters = QuantizeScene().parameters;
-  EXPECT_NO_THROW(kernels::validate(parameters));
+  families::QuantizeParameters parameters = QuantizeScene().parameters;
+  EXPECT_NO_THROW(families::validate(parameters));
   parameters.is_sliding = true;
   parameters.write_pos = 4000000000;
-  EXPECT_NO_THROW(kernels::validate(parameters)) << "a sliding position is taken modulo the capacity";
+  EXPECT_NO_THROW(families::validate(parameters)) << "a sliding position is taken modulo the capacity";
   parameters.head_dim = 256;
   parameters.scale_factor_d512 = 0.0F;
-  EXPECT_NO_THROW(kernels::validate(parameters)) << "the factor is of head_dim 512";
+  EXPECT_NO_THROW(families::validate(parameters)) << "the factor is of head_dim 512";
 }
 
 TEST(QuantizeRefusal, AProbeNeedsAnArgumentToWriteTo) {
   const kernels::BoundKernel kernel = bound("quantize", quantizehb_layout("hadamard_quantize_kv_fast_d512"));
   QuantizeScene scene;
-  expect_refusal([&](MockEncoder& encoder) { kernels::encode_quantize(encoder, kernel, scene.parameters, scene.buffers); },
+  expect_refusal([&](MockEncoder& encoder) { families::encode_quantize(encoder, kernel, scene.parameters, scene.buffers); },
                  {"rms_probe_enabled", "rms_scratch"});
 }
 
@@ -250,38 +251,38 @@ TEST(QuantizeRefusal, MoreBitsNeedAByteAnIndex) {
   QuantizeScene scene;
   scene.parameters.codebook_bits = 8;
   scene.parameters.rms_probe_enabled = false;
-  expect_refusal([&](MockEncoder& encoder) { kernels::encode_quantize(encoder, kernel, scene.parameters, scene.buffers); },
+  expect_refusal([&](MockEncoder& encoder) { families::encode_quantize(encoder, kernel, scene.parameters, scene.buffers); },
                  {"packed", "5120", "10240"});
 }
 
 TEST(QuantizeRefusal, ACacheBeyondFourGibibytesNeedsWideOffsets) {
-  kernels::QuantizeParameters parameters{.head_dim = 256, .num_kv_heads = 8, .cache_capacity = 4194304};  // 2^32 bytes at 4 bits
-  EXPECT_NO_THROW(kernels::validate(parameters));
+  families::QuantizeParameters parameters{.head_dim = 256, .num_kv_heads = 8, .cache_capacity = 4194304};  // 2^32 bytes at 4 bits
+  EXPECT_NO_THROW(families::validate(parameters));
   parameters.codebook_bits = 8;
   try {
-    kernels::validate(parameters);
+    families::validate(parameters);
     ADD_FAILURE() << "nothing was refused";
   } catch (const std::invalid_argument& refusal) {
     EXPECT_THAT(refusal.what(), HasSubstr("8589934592"));
     EXPECT_THAT(refusal.what(), HasSubstr("4294967296"));
   }
   parameters.offset_bits = 64;
-  EXPECT_NO_THROW(kernels::validate(parameters));
+  EXPECT_NO_THROW(families::validate(parameters));
 }
 
 TEST(DequantizeRefusal, NamesFieldAndValues) {
   // G = 2, cap = 10, D = 512, 8 bits
   metal::Buffer packed(10240), norms(160), dst(4096);
   const kernels::BoundKernel kernel = bound("dequantize", dequantize_layout("tq_dequantize_hb_kv", false));
-  const kernels::DequantizeParameters right{
+  const families::DequantizeParameters right{
       .head_dim = 512, .num_kv_heads = 2, .read_pos = 9, .cache_capacity = 10, .scale_factor_d512 = 1.0F, .codebook_bits = 8};
-  const kernels::DequantizeBuffers all{{&packed}, {&norms}, {&dst}};
-  const auto launch = [&](const std::function<void(kernels::DequantizeParameters&, kernels::DequantizeBuffers&)>& spoil) {
+  const families::DequantizeBuffers all{{&packed}, {&norms}, {&dst}};
+  const auto launch = [&](const std::function<void(families::DequantizeParameters&, families::DequantizeBuffers&)>& spoil) {
     return [&, spoil](MockEncoder& encoder) {
-      kernels::DequantizeParameters parameters = right;
-      kernels::DequantizeBuffers buffers = all;
+      families::DequantizeParameters parameters = right;
+      families::DequantizeBuffers buffers = all;
       spoil(parameters, buffers);
-      kernels::encode_dequantize(encoder, kernel, parameters, buffers);
+      families::encode_dequantize(encoder, kernel, parameters, buffers);
     };
   };
   expect_refusal(launch([](auto& p, auto&) { p.head_dim = 64; }), {"head_dim", "64"});
@@ -293,7 +294,7 @@ TEST(DequantizeRefusal, NamesFieldAndValues) {
   expect_refusal(launch([](auto&, auto& b) { b.packed.offset = 4; }), {"packed", "10236", "10240"});
   expect_refusal(launch([](auto&, auto& b) { b.norms.offset = 4; }), {"norms", "156", "160"});
   expect_refusal(launch([](auto&, auto& b) { b.dst.offset = 4; }), {"dst", "4092", "4096"});
-  EXPECT_NO_THROW(kernels::validate(right));
+  EXPECT_NO_THROW(families::validate(right));
   expect_refusal(launch([](auto& p, auto&) { p.cache_capacity = 5000000; }), {"5120000000", "4294967296"});
 }
 

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/launch/binding.h"
+#include "families/registry.h"
+#include "kernels/binding.h"
 #include "metal/argument_layout.h"
 #include "metal/encoder.h"
 
@@ -148,7 +149,7 @@ inline kernels::BoundKernel bound(std::string_view family, metal::ArgumentLayout
                                   const std::map<std::uint32_t, metal::FunctionConstant>& constants = {}) {
   kernels::KernelEntry entry = entry_of(std::move(layout));
   entry.pipeline.constants = constants;
-  return {kernels::family_contract(family), std::move(entry)};
+  return {families::contract(family), std::move(entry)};
 }
 
 }  // namespace assay::tests

@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "kernels/launch/decode.h"
+#include "families/shared/decode_launch.h"
 #include "tests/contract/recording_encoder.h"
 
 namespace assay::tests {
@@ -25,7 +25,7 @@ using Constants = std::map<std::uint32_t, FunctionConstant>;
 // Room for H = 6, G = 3, cap = 2000, D = 512, two norms per position, NWG = 32.
 struct Scene {
   metal::Buffer q{12288}, k_packed{3072000}, k_norms{48000}, v_packed{3072000}, v_norms{48000}, dst{12288}, partials{394752};
-  kernels::DecodeParameters parameters;
+  families::DecodeParameters parameters;
 
   Scene() {
     parameters.n_heads = 6;
@@ -41,7 +41,7 @@ struct Scene {
     parameters.nwg = 3;
     parameters.nsg = 2;
   }
-  kernels::DecodeBuffers buffers() { return {{&q}, {&k_packed}, {&k_norms}, {&v_packed}, {&v_norms}, {&dst}, {&partials}}; }
+  families::DecodeBuffers buffers() { return {{&q}, {&k_packed}, {&k_norms}, {&v_packed}, {&v_norms}, {&dst}, {&partials}}; }
 };
 
 TEST(TqhbDispatch, BanksOfTwoSimdgroupsThenOneBarrierThenReduce) {
@@ -71,7 +71,7 @@ TEST(TqhbDispatch, BanksOfTwoSimdgroupsThenOneBarrierThenReduce) {
   EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(nwg_param));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{6, 1, 1}, Size3{96, 1, 1}));
 
-  kernels::encode_decode(encoder, attention, &reduce, scene.parameters, scene.buffers());
+  families::encode_decode(encoder, attention, &reduce, scene.parameters, scene.buffers());
 
   ASSERT_EQ(params.size(), 60U);
   EXPECT_EQ(word_at(params, 0), 6U) << "n_heads";
@@ -117,7 +117,7 @@ TEST_P(TqhbBanks, TakeThreadsAndThreadgroupMemoryOfTheContract) {
   EXPECT_CALL(encoder, set_threadgroup_memory_length(0, GetParam().threadgroup_bytes));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{1, 6, 1}, Size3{32, GetParam().nsg, 1}));
   EXPECT_CALL(encoder, memory_barrier()).Times(0);
-  kernels::encode_decode(encoder, attention, nullptr, scene.parameters, scene.buffers());
+  families::encode_decode(encoder, attention, nullptr, scene.parameters, scene.buffers());
   EXPECT_EQ(word_at(params, 56), GetParam().nsg);
 }
 
@@ -143,7 +143,7 @@ TEST_P(TqhbDefaults, AreTheContracts) {
   NiceMock<MockEncoder> encoder;
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{1, 6, GetParam().nwg}, Size3{32, GetParam().nsg, 1}));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{6, 1, 1}, Size3{32 * GetParam().nwg, 1, 1}));
-  kernels::encode_decode(encoder, attention, &reduce, scene.parameters, scene.buffers());
+  families::encode_decode(encoder, attention, &reduce, scene.parameters, scene.buffers());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TqhbDefaults,
@@ -168,7 +168,7 @@ TEST(TqhbDispatch, WithoutBanksSixteenWorkgroupsOfOneSimdgroupAtAnyLength) {
   EXPECT_CALL(encoder, set_bytes(0, _));
   EXPECT_CALL(encoder, set_bytes(3, _));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{6, 1, 1}, Size3{512, 1, 1}));
-  kernels::encode_decode(encoder, attention, &reduce, scene.parameters, scene.buffers());
+  families::encode_decode(encoder, attention, &reduce, scene.parameters, scene.buffers());
   ASSERT_EQ(params.size(), 52U);
   EXPECT_EQ(word_at(params, 36), 16U) << "nwg";
   EXPECT_EQ(float_at(params, 44), 16.0F) << "scale_factor_d512";
@@ -187,14 +187,14 @@ TEST(Tq4BlocksDispatch, CarriesTheScaleFactorBehindTheFieldsOfTheFirstVariant) {
   EXPECT_CALL(encoder, set_bytes(0, _)).WillOnce(save_to(params));
   EXPECT_CALL(encoder, set_threadgroup_memory_length(0, 3328));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{1, 6, 1}, Size3{32, 1, 1}));
-  kernels::encode_decode(encoder, attention, nullptr, scene.parameters, scene.buffers());
+  families::encode_decode(encoder, attention, nullptr, scene.parameters, scene.buffers());
   ASSERT_EQ(params.size(), 48U);
   EXPECT_EQ(float_at(params, 44), 22.625F) << "scale_factor_d512";
 }
 
 struct Refusal {
   const char* name;
-  void (*spoil)(Scene&, kernels::DecodeBuffers&);
+  void (*spoil)(Scene&, families::DecodeBuffers&);
   std::vector<std::string> words;
 };
 
@@ -204,14 +204,14 @@ TEST_P(TqhbRefusal, NamesFieldAndValuesBeforeAnythingIsEncoded) {
   const kernels::BoundKernel attention = bound("tqhb", tqhb_banks_layout("flash_attn_vec_tq_hb_dk512"), {{50, std::int64_t{5}}});
   const kernels::BoundKernel reduce = bound("reduce", reduce_layout("flash_attn_vec_reduce_dk512"));
   Scene scene;
-  kernels::DecodeBuffers buffers = scene.buffers();
+  families::DecodeBuffers buffers = scene.buffers();
   GetParam().spoil(scene, buffers);
-  expect_refusal([&](MockEncoder& encoder) { kernels::encode_decode(encoder, attention, &reduce, scene.parameters, buffers); },
+  expect_refusal([&](MockEncoder& encoder) { families::encode_decode(encoder, attention, &reduce, scene.parameters, buffers); },
                  GetParam().words);
 }
 
 using S = Scene;
-using B = kernels::DecodeBuffers;
+using B = families::DecodeBuffers;
 INSTANTIATE_TEST_SUITE_P(
     All, TqhbRefusal,
     ::testing::Values(
@@ -233,21 +233,21 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(TqhbRefusal, AKernelWithoutTheFieldCannotBeAskedForIt) {
   const kernels::BoundKernel plain = bound("tqhb", tqhb_layout("flash_attn_vec_tq_hb_dk512"));
-  kernels::DecodeParameters parameters = Scene().parameters;
-  EXPECT_THAT(kernels::decode_misfit(plain, parameters), HasSubstr("nsg = 2"));
+  families::DecodeParameters parameters = Scene().parameters;
+  EXPECT_THAT(families::decode_misfit(plain, parameters), HasSubstr("nsg = 2"));
   parameters.nsg = 1;
-  EXPECT_EQ(kernels::decode_misfit(plain, parameters), "");
+  EXPECT_EQ(families::decode_misfit(plain, parameters), "");
   parameters.fuse_fwht_pre = true;
-  EXPECT_THAT(kernels::decode_misfit(plain, parameters), HasSubstr("fuse_fwht_pre = 1"));
+  EXPECT_THAT(families::decode_misfit(plain, parameters), HasSubstr("fuse_fwht_pre = 1"));
 
-  kernels::DecodeParameters blocks = Scene().parameters;
+  families::DecodeParameters blocks = Scene().parameters;
   blocks.codebook_bits = 4;
   blocks.nsg.reset();
-  EXPECT_THAT(kernels::decode_misfit(bound("tq4", tq4_layout()), blocks), HasSubstr("one norm per position"));
-  EXPECT_EQ(kernels::decode_misfit(bound("tq4", tq4_blocks_layout("flash_attn_vec_tq_dk512")), blocks), "");
+  EXPECT_THAT(families::decode_misfit(bound("tq4", tq4_layout()), blocks), HasSubstr("one norm per position"));
+  EXPECT_EQ(families::decode_misfit(bound("tq4", tq4_blocks_layout("flash_attn_vec_tq_dk512")), blocks), "");
   blocks.scale_factor_d512.reset();
-  EXPECT_EQ(kernels::decode_misfit(bound("tq4", tq4_layout()), blocks), "");
-  EXPECT_THAT(kernels::decode_misfit(bound("tq4", tq4_blocks_layout("flash_attn_vec_tq_dk512")), blocks), HasSubstr("one norm per block"));
+  EXPECT_EQ(families::decode_misfit(bound("tq4", tq4_layout()), blocks), "");
+  EXPECT_THAT(families::decode_misfit(bound("tq4", tq4_blocks_layout("flash_attn_vec_tq_dk512")), blocks), HasSubstr("one norm per block"));
 }
 
 }  // namespace

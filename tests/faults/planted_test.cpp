@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "families/registry.h"
 #include "harness/triage/minimise.h"
 #include "harness/triage/triage.h"
 #include "tests/faults/twin_variant.h"
@@ -61,7 +62,7 @@ Hit try_one(const std::string& set, const json& row) {
   const harness::Verdict failure = laboratory.verdict(given);
   EXPECT_FALSE(is_success(failure.status)) << format_case(given);
   harness::TriageOptions options;
-  const std::vector<kernels::Variant> ours = kernels::find_variants(kernels::default_variants_directory());
+  const std::vector<kernels::Variant> ours = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   const std::string& family = std::ranges::find(ours, base, &kernels::Variant::name)->family;
   for (const kernels::Variant& relative : ours) {
     if (relative.family == family) options.relatives.push_back(relative.source);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "families/registry.h"
 #include "harness/triage/minimise.h"
 #include "harness/triage/triage.h"
 #include "tests/faults/twin_variant.h"
@@ -64,7 +65,7 @@ TEST_P(Triage, NamesClassSmallestCaseAndLine) {
   const harness::Verdict failure = laboratory.verdict(given);
   ASSERT_FALSE(is_success(failure.status));
 
-  const std::vector<kernels::Variant> ours = kernels::find_variants(kernels::default_variants_directory());
+  const std::vector<kernels::Variant> ours = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   const kernels::Variant& original = *std::ranges::find(ours, row.variant, &kernels::Variant::name);
   harness::TriageOptions options;
   options.relatives = {original.source};

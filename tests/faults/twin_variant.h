@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/registry.h"
 #include "harness/cases/case.h"
 #include "harness/run/workbench.h"
 #include "kernels/variant.h"
@@ -48,7 +49,8 @@ class TwinVariant {
   [[nodiscard]] harness::Workbench prepare(const std::vector<harness::Case>& cases) const { return {catalogue_, cases, {}}; }
 
  private:
-  explicit TwinVariant(std::string_view name) : catalogue_(kernels::find_variants(kernels::default_variants_directory())) {
+  explicit TwinVariant(std::string_view name)
+      : catalogue_(kernels::find_variants(kernels::default_variants_directory(), families::contracts())) {
     variant_ = &*std::ranges::find(catalogue_, name, &kernels::Variant::name);
   }
 

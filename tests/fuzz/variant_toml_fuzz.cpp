@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "families/registry.h"
 #include "harness/cases/case.h"
 #include "harness/run/known_finding.h"
 #include "kernels/equivalent_mutants.h"
@@ -38,7 +39,7 @@ const harness::Case& case_of(std::string_view family) {
 bool is_format(const std::string& text) { return text == "float" || text == "half" || text == "bf16"; }
 
 void check_values(const kernels::Variant& variant) {
-  const kernels::FamilyContract& contract = kernels::family_contract(variant.family);
+  const kernels::FamilyContract& contract = families::contract(variant.family);
   require(variant.offset_bits == 32 || variant.offset_bits == 64, "offsets have 32 or 64 bits");
   require(!variant.source.empty(), "there is a source");
   for (const kernels::EntryContract& entry : contract.entries) require(!variant.function(entry.key).empty(), "an entry names a function");
@@ -55,7 +56,7 @@ void check_values(const kernels::Variant& variant) {
 }
 
 void check(std::string_view text) {
-  const kernels::Variant variant = kernels::parse_variant(text, "mine", "dir/variant.toml");
+  const kernels::Variant variant = kernels::parse_variant(text, "mine", "dir/variant.toml", families::contracts());
   check_values(variant);
   note_outcome(variant.family);
   for (const auto& [what, is_there] : {std::pair{"limits", !variant.limits.empty()}, std::pair{"claims", !variant.claims.empty()},

@@ -16,8 +16,8 @@ namespace {
 
 using Names = std::span<const std::string_view>;
 
-constexpr std::array<std::string_view, 9> kFolders = {"math",    "metal",   "kernels", "oracles", "fixtures",
-                                                      "harness", "reports", "cli",     "tests"};
+constexpr std::array<std::string_view, 10> kFolders = {"math",     "metal",   "kernels", "oracles", "fixtures",
+                                                       "families", "harness", "reports", "cli",     "tests"};
 
 struct FolderRule {
   std::string_view folder;
@@ -31,9 +31,10 @@ const std::vector<FolderRule>& folder_rules() {
       {"kernels", {"metal"}},
       {"oracles", {"math"}},
       {"fixtures", {"oracles"}},
-      {"harness", {"math", "metal", "kernels", "oracles", "fixtures"}},
+      {"families", {"math", "metal", "kernels", "oracles", "fixtures"}},
+      {"harness", {"math", "metal", "kernels", "oracles", "fixtures", "families"}},
       {"reports", {"harness"}},
-      {"cli", {"metal", "kernels", "oracles", "fixtures", "harness", "reports"}},
+      {"cli", {"metal", "kernels", "oracles", "fixtures", "families", "harness", "reports"}},
       {"tests", {kFolders.begin(), kFolders.end()}},
   };
   return rules;
@@ -86,6 +87,11 @@ bool is_system_header(std::string_view target) {
 }
 
 bool contains(Names names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+bool is_launch_code(std::string_view path) {
+  const std::string_view stem = path.substr(0, path.rfind('.'));
+  return path.starts_with("families/") && (stem.ends_with("/launch") || stem.ends_with("_launch"));
+}
 
 bool is_below(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
@@ -198,7 +204,7 @@ class SourceCheck {
       report(include.line, fmt::format("{}/ must not include \"{}\"; it may include: {}", folder_, target,
                                        rule->may_include.empty() ? "nothing" : fmt::format("{}", fmt::join(rule->may_include, ", "))));
     }
-    if (is_below(path_, "kernels/launch") && room == "metal" && !contains(kSeenByLaunchCode, target)) {
+    if (is_launch_code(path_) && room == "metal" && !contains(kSeenByLaunchCode, target)) {
       report(include.line,
              fmt::format("launch code must not include \"{}\"; of metal/ it sees: {}", target, fmt::join(kSeenByLaunchCode, ", ")));
     } else if (folder_ == "kernels" && target == "metal/simulator.h") {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/registry.h"
 #include "kernels/variant.h"
 #include "tests/unit/cli_command.h"
 
@@ -194,7 +195,8 @@ TEST_F(CliLone, FunctionConstantsThatTheFamilyDoesNotSetAreGivenValues) {
   EXPECT_THAT(run_assay(one + "--constant kNsg=2 --kernel " + folder_.string()).output, HasSubstr("in [constants]"));
   write("family = \"tqhb\"\nsource = \"kernel.metal\"\n[constants]\n50 = 8\n", "variant.toml");
   EXPECT_THAT(run_assay(one + "--kernel " + folder_.string()).output, HasSubstr("[constants] 50: family tqhb sets"));
-  EXPECT_THROW(static_cast<void>(kernels::parse_variant("family = \"fwht\"\nsource = \"a\"\n[constants]\nk = \"1\"\n", "a", "a.toml")),
+  EXPECT_THROW(static_cast<void>(kernels::parse_variant("family = \"fwht\"\nsource = \"a\"\n[constants]\nk = \"1\"\n", "a", "a.toml",
+                                                        families::contracts())),
                kernels::VariantError);
 }
 

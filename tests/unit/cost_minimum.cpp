@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "families/registry.h"
 #include "harness/cases/case.h"
 #include "harness/cases/selection.h"
 #include "harness/run/cost.h"
@@ -79,7 +80,7 @@ TEST(MinimumOf, OfAMaskFromChanceIsWhatItLetsThrough) {
 
 // A kernel that touches less than any kernel needs would be a wrong minimum.
 TEST(CaseCosts, NoVariantTouchesLessThanTheMinimumAndAllCountAlikeTwice) {
-  const auto catalogue = kernels::find_variants(kernels::default_variants_directory());
+  const auto catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   std::map<std::string, std::vector<Case>> by_variant;
   SelectionRequest request;
   request.words = {"smoke"};

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "families/registry.h"
 #include "harness/dispatch/check.h"
 #include "harness/run/workbench.h"
 #include "kernels/variant.h"
@@ -113,7 +114,7 @@ TEST(DispatchDocument, ItsExampleIsTheRecordedLaunch) {
   const harness::Trace example = reports::parse_trace(json, "DISPATCH.md");
   EXPECT_EQ(example.case_name, kCase);
 
-  const auto catalogue = kernels::find_variants(kernels::default_variants_directory());
+  const auto catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   const std::vector<harness::Case> cases = {parse_case(kCase, harness::find_family("tq4"))};
   const harness::Workbench workbench(catalogue, cases, {});
   const harness::PreparedVariant& prepared = workbench.find("tq4_v1");
@@ -208,7 +209,7 @@ TEST(DispatchHostileFile, OnlyBarriersOrTooManyAreRefused) {
 // One character replaced, everywhere: either that is a trace as well, or it is told what is wrong with it.
 TEST(DispatchHostileFile, AnyOneCharacterWrongIsAnErrorOrATrace) {
   const std::string whole = read_file(kGolden / "tq4.json");
-  const auto catalogue = kernels::find_variants(kernels::default_variants_directory());
+  const auto catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   const std::vector<harness::Case> cases = {parse_case(kCase, harness::find_family("tq4"))};
   const harness::Workbench workbench(catalogue, cases, {});
   const harness::PreparedVariant& prepared = workbench.find("tq4_v1");

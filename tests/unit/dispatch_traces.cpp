@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "families/registry.h"
 #include "harness/cases/case.h"
 #include "harness/dispatch/check.h"
 #include "harness/dispatch/recorder.h"
@@ -57,7 +58,7 @@ struct Bench {
   std::unique_ptr<harness::Workbench> workbench;
 
   Bench() {
-    const auto catalogue = kernels::find_variants(kernels::default_variants_directory());
+    const auto catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
     std::vector<harness::Case> all;
     for (const auto& [family, name] : kCases) all.push_back(cases[family] = parse_case(name, harness::find_family(family)));
     workbench = std::make_unique<harness::Workbench>(catalogue, all, harness::WorkbenchOptions{});
@@ -257,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // The contract has 8 where the constant is not set; at 6 bits the same omission is a difference (unset_constant above).
 TEST(DispatchCheck, AConstantMayBeLeftToADefaultThatComesToTheSame) {
-  const auto catalogue = kernels::find_variants(kernels::default_variants_directory());
+  const auto catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   const std::vector<harness::Case> cases = {
       parse_case("tqhb_v2/d256/b8/h8x2/kv65c65/ring30/win33/nwg2/nsg2/gauss/s7", harness::find_family("tqhb"))};
   const harness::Workbench workbench(catalogue, cases, {});

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "families/registry.h"
 #include "harness/cases/suite.h"
 #include "harness/mutate/killer.h"
 #include "harness/mutate/trial.h"
@@ -44,7 +45,7 @@ class Trials : public ::testing::Test {
   static Trial trial(const std::string& judge_version, std::vector<metal::Policy> policies = {metal::Policy::native},
                      const std::string& name = "reduce_v1", std::size_t cases = kCases) {
     TrialSubject subject;
-    subject.catalogue = kernels::find_variants(kernels::default_variants_directory());
+    subject.catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
     subject.variant = name;
     const auto variant = std::ranges::find(subject.catalogue, subject.variant, &kernels::Variant::name);
     subject.cases = suite_cases(Suite::smoke, *variant, 0);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/registry.h"
 #include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
 #include "harness/run/execute.h"
@@ -65,7 +66,7 @@ std::vector<std::string> try_claim(const kernels::Claim& claim, const kernels::V
 }
 
 TEST(VariantClaims, OfOurVariantsHold) {
-  const std::vector<kernels::Variant> all = kernels::find_variants(kernels::default_variants_directory());
+  const std::vector<kernels::Variant> all = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   for (const kernels::Variant& variant : all) {
     check_axis_names(variant);
     for (const kernels::Claim& claim : variant.claims) EXPECT_THAT(try_claim(claim, variant, all), IsEmpty()) << claim.text;
@@ -88,7 +89,7 @@ class PlantedClaims : public ::testing::Test {
         text.replace(at, from.size(), to);
     }
     plant("twin", text, fmt::format("claims = [\"{}\"]\n", claim));
-    const std::vector<kernels::Variant> all = kernels::find_variants(folder_.path());
+    const std::vector<kernels::Variant> all = kernels::find_variants(folder_.path(), families::contracts());
     const auto twin = std::ranges::find(all, "twin", &kernels::Variant::name);
     check_axis_names(*twin);
     return try_claim(twin->claims.front(), *twin, all);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "families/registry.h"
 #include "kernels/contract.h"
 #include "tests/unit/cli_command.h"
 
@@ -59,8 +60,8 @@ std::string fields_of(const FamilyContract& family, bool optional) {
 
 TEST(VariantDocument, HasEveryEntryArgumentAndField) {
   const std::string document = read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "docs/VARIANT.md");
-  ASSERT_FALSE(family_contracts().empty());
-  for (const FamilyContract& family : family_contracts()) {
+  ASSERT_FALSE(families::contracts().empty());
+  for (const FamilyContract& family : families::contracts()) {
     EXPECT_THAT(document, HasSubstr(row(family.name, {entries_of(family)})));
     EXPECT_THAT(document, HasSubstr(row(family.name, {arguments_of(family)})));
     EXPECT_THAT(document, HasSubstr(row(family.name, {fields_of(family, false), fields_of(family, true)})));

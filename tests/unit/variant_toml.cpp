@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/registry.h"
 #include "kernels/variant.h"
 
 namespace assay::kernels {
@@ -19,7 +20,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Variant parse(std::string_view text) { return parse_variant(text, "mine", "dir/variant.toml"); }
+Variant parse(std::string_view text) { return parse_variant(text, "mine", "dir/variant.toml", families::contracts()); }
 
 TEST(VariantToml, EveryTableIsRead) {
   const Variant variant = parse(R"(
@@ -196,7 +197,7 @@ TEST(VariantToml, FamilyAndSourceAreRequired) {
 }
 
 TEST(VariantFolders, OursAreFoundAndComplete) {
-  const std::vector<Variant> variants = find_variants(std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants");
+  const std::vector<Variant> variants = find_variants(std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants", families::contracts());
   std::vector<std::string> names;
   for (const Variant& variant : variants) {
     names.push_back(variant.name);
@@ -222,22 +223,26 @@ class TemporaryFolder {
 TEST(VariantFolders, AUsersKernelIsAFileADescriptionOrItsFolder) {
   const TemporaryFolder folder;
   folder.write("k/a.metal", "");
-  EXPECT_EQ(variant_from_path(folder / "k/a.metal", "fwht").name, "a");
-  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/a.metal", "")), VariantError) << "a lone file says not what it is";
-  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "fwht")), VariantError) << "no description";
-  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/b.metal", "fwht")), VariantError) << "no such file";
+  EXPECT_EQ(variant_from_path(folder / "k/a.metal", "fwht", families::contracts()).name, "a");
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/a.metal", "", families::contracts())), VariantError)
+      << "a lone file says not what it is";
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "fwht", families::contracts())), VariantError) << "no description";
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/b.metal", "fwht", families::contracts())), VariantError) << "no such file";
   folder.write("k/variant.toml", "family = \"fwht\"\nsource = \"a.metal\"\n");
-  EXPECT_EQ(variant_from_path(folder / "k", "").name, "k");
-  EXPECT_EQ(variant_from_path(folder / "k/variant.toml", "fwht").family, "fwht");
-  EXPECT_EQ(variant_from_path(folder / "k/a.metal", "").name, "k") << "described by what stands beside it";
-  EXPECT_EQ(variant_from_path(folder / "k/a.metal", "fwht").name, "a") << "asked for as a lone file";
+  EXPECT_EQ(variant_from_path(folder / "k", "", families::contracts()).name, "k");
+  EXPECT_EQ(variant_from_path(folder / "k/variant.toml", "fwht", families::contracts()).family, "fwht");
+  EXPECT_EQ(variant_from_path(folder / "k/a.metal", "", families::contracts()).name, "k") << "described by what stands beside it";
+  EXPECT_EQ(variant_from_path(folder / "k/a.metal", "fwht", families::contracts()).name, "a") << "asked for as a lone file";
   folder.write("k/b.metal", "");
-  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/b.metal", "")), VariantError) << "another file is described";
-  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "tq4")), VariantError) << "the description says otherwise";
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/b.metal", "", families::contracts())), VariantError)
+      << "another file is described";
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "tq4", families::contracts())), VariantError)
+      << "the description says otherwise";
   folder.write("k/variant.toml", "family = \"fwht\"\nsource = \"missing.metal\"\n");
-  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "")), VariantError);
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "", families::contracts())), VariantError);
   folder.write("k/spaced name.metal", "");
-  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/spaced name.metal", "fwht")), VariantError) << "not one word of a case name";
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k/spaced name.metal", "fwht", families::contracts())), VariantError)
+      << "not one word of a case name";
 }
 
 // What stands beside it: the successor, if there is one, of which family, and superseded by whom.
@@ -253,14 +258,14 @@ TEST(VariantFolders, ASuccessorStandsBesideItDoesTheSameJobAndIsNotSupersededIts
     folder.write("next/variant.toml", ("family = \"fwht\"\n" + tail + next).c_str());
     folder.write("other/variant.toml", ("family = \"reduce\"\n" + tail).c_str());
     try {
-      static_cast<void>(variant_from_path(folder / "mine", ""));
+      static_cast<void>(variant_from_path(folder / "mine", "", families::contracts()));
     } catch (const VariantError& error) {
       return std::string(error.what());
     }
     return std::string("accepted");
   };
   EXPECT_EQ(read_after("next", ""), "accepted");
-  EXPECT_EQ(find_variants(folder / "").size(), 3U);
+  EXPECT_EQ(find_variants(folder / "", families::contracts()).size(), 3U);
   EXPECT_THAT(read_after("nobody", ""), AllOf(HasSubstr("mine/variant.toml:3: "), HasSubstr("'nobody'"), HasSubstr("there is no ")));
   EXPECT_THAT(read_after("mine", ""), AllOf(HasSubstr("mine/variant.toml:3: "), HasSubstr("the variant itself")));
   EXPECT_THAT(read_after("other", ""), AllOf(HasSubstr("mine/variant.toml:3: "), HasSubstr("of family reduce, not of fwht")));

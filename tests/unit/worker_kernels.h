@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "families/registry.h"
 #include "harness/cases/case.h"
 #include "harness/run/runner.h"
 #include "harness/run/workbench.h"
@@ -56,7 +57,7 @@ class WorkerKernel : public ::testing::Test {
     text.insert(0, "extern \"C\" void abort();\n");  // what no kernel's stray does: end the process
     const std::filesystem::path file = folder_ / (name + ".metal");
     std::ofstream(file) << text;
-    return kernels::variant_from_path(file, "tq4");
+    return kernels::variant_from_path(file, "tq4", families::contracts());
   }
 
   static harness::Case tq4(const std::string& words, const std::string& variant = "kernel") {
@@ -72,7 +73,8 @@ class WorkerKernel : public ::testing::Test {
 
   // Our own variants are there to borrow from.
   static std::vector<kernels::Variant> catalogue(std::vector<kernels::Variant> own) {
-    for (kernels::Variant& variant : kernels::find_variants(kernels::default_variants_directory())) own.push_back(std::move(variant));
+    for (kernels::Variant& variant : kernels::find_variants(kernels::default_variants_directory(), families::contracts()))
+      own.push_back(std::move(variant));
     return own;
   }
 

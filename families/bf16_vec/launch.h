@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "kernels/launch/bf16_attention.h"
-#include "kernels/launch/binding.h"
+#include "families/shared/dense_launch.h"
+#include "kernels/binding.h"
 #include "metal/encoder.h"
 
-namespace assay::kernels {
+namespace assay::families {
 
 inline constexpr std::uint32_t kBf16VecDefaultNsg = 4;
 
@@ -25,7 +25,7 @@ void validate_bf16_vec(const Bf16VecParameters& parameters);
 // Encodes the one dispatch. Without a mask the mask argument gets the very view of q, by which the kernel knows. Throws
 // std::invalid_argument, before anything is encoded, as validate_bf16_vec(), for a tensor that is too small, and for a mask
 // that is bound where q is.
-void encode_bf16_vec(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const Bf16VecParameters& parameters,
+void encode_bf16_vec(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const Bf16VecParameters& parameters,
                      const Bf16Tensors& tensors);
 
-}  // namespace assay::kernels
+}  // namespace assay::families

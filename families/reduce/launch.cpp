@@ -1,8 +1,8 @@
-#include "kernels/launch/reduce.h"
+#include "families/reduce/launch.h"
 
-#include "kernels/launch/refusal.h"
+#include "families/shared/refusal.h"
 
-namespace assay::kernels {
+namespace assay::families {
 
 void validate(const ReduceParameters& parameters) {
   require_head_dim(parameters.head_dim);
@@ -10,7 +10,7 @@ void validate(const ReduceParameters& parameters) {
   require_nwg(parameters.nwg);
 }
 
-void encode_reduce(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const ReduceParameters& parameters,
+void encode_reduce(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const ReduceParameters& parameters,
                    const ReduceBuffers& buffers) {
   validate(parameters);
   const std::uint64_t row_bytes = std::uint64_t{parameters.nrows} * 4;
@@ -27,4 +27,4 @@ void encode_reduce(metal::ComputeEncoder& encoder, const BoundKernel& kernel, co
   encoder.dispatch_threadgroups({parameters.nrows, 1, 1}, {32 * parameters.nwg, 1, 1});
 }
 
-}  // namespace assay::kernels
+}  // namespace assay::families

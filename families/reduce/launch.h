@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "kernels/launch/binding.h"
+#include "kernels/binding.h"
 #include "metal/buffer.h"
 #include "metal/encoder.h"
 
-namespace assay::kernels {
+namespace assay::families {
 
 struct ReduceParameters {
   std::uint32_t nrows = 0;     // heads times queries
@@ -25,7 +25,7 @@ void validate(const ReduceParameters& parameters);
 
 // One threadgroup of NWG simdgroups per row. The caller orders it behind whatever wrote htmp. Throws
 // std::invalid_argument naming the field and both values before anything is encoded.
-void encode_reduce(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const ReduceParameters& parameters,
+void encode_reduce(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const ReduceParameters& parameters,
                    const ReduceBuffers& buffers);
 
-}  // namespace assay::kernels
+}  // namespace assay::families

@@ -6,7 +6,7 @@
 
 #include "metal/buffer.h"
 
-namespace assay::kernels {
+namespace assay::families {
 
 void require_head_dim(std::uint64_t head_dim);                       // 256 or 512
 void require_positive(std::string_view field, std::uint64_t value);  // >= 1
@@ -29,4 +29,4 @@ void require_reachable(std::string_view what, std::uint64_t bytes, std::uint32_t
 // Bytes of one position of one head in a TurboQuant cache: two indices a byte with 4 bits, one with more.
 [[nodiscard]] std::uint64_t cache_row_bytes(std::uint64_t codebook_bits, std::uint64_t head_dim);
 
-}  // namespace assay::kernels
+}  // namespace assay::families

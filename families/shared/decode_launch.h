@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "kernels/launch/binding.h"
+#include "kernels/binding.h"
 #include "metal/buffer.h"
 #include "metal/encoder.h"
 
-namespace assay::kernels {
+namespace assay::families {
 
 // Function constant of `tqhb`: codebook_bits.
 inline constexpr std::uint32_t kCodebookConstant = 50;
@@ -53,7 +53,7 @@ struct DecodeSplit {
 
 // What the parameters say; where they leave it open, NWG = 16 and NSG = 1, or, for a kernel with banks (field `nsg`), NWG = 32 from 513
 // positions on and NSG = 4 from 1025 on.
-[[nodiscard]] DecodeSplit decode_split(const BoundKernel& attention, const DecodeParameters& parameters);
+[[nodiscard]] DecodeSplit decode_split(const kernels::BoundKernel& attention, const DecodeParameters& parameters);
 
 // Bytes of the partials of H heads.
 [[nodiscard]] std::uint64_t decode_partials_bytes(std::uint64_t n_heads, std::uint64_t head_dim, std::uint64_t nwg);
@@ -63,11 +63,11 @@ struct DecodeSplit {
 void validate(const DecodeParameters& parameters);
 
 // Why this kernel cannot do what the parameters ask for: it lacks a field for it, or was specialised for another codebook. Empty if it can.
-[[nodiscard]] std::string decode_misfit(const BoundKernel& attention, const DecodeParameters& parameters);
+[[nodiscard]] std::string decode_misfit(const kernels::BoundKernel& attention, const DecodeParameters& parameters);
 
 // Encodes the attention dispatch and, with NWG > 1, a memory barrier and the reduce dispatch that writes dst. `reduce` may
 // be null with NWG == 1. Throws std::invalid_argument naming the field and both values before anything is encoded.
-void encode_decode(metal::ComputeEncoder& encoder, const BoundKernel& attention, const BoundKernel* reduce,
+void encode_decode(metal::ComputeEncoder& encoder, const kernels::BoundKernel& attention, const kernels::BoundKernel* reduce,
                    const DecodeParameters& parameters, const DecodeBuffers& buffers);
 
-}  // namespace assay::kernels
+}  // namespace assay::families

@@ -1,4 +1,4 @@
-#include "kernels/launch/bf16_attention.h"
+#include "families/shared/dense_launch.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <limits>
 #include <stdexcept>
 
-#include "kernels/launch/refusal.h"
+#include "families/shared/refusal.h"
 
-namespace assay::kernels {
+namespace assay::families {
 namespace {
 
 using metal::FieldValue;
@@ -124,7 +124,7 @@ Bf16Tensors require_bf16_tensors(const Bf16Parameters& p, Bf16Tensors tensors) {
   return tensors;
 }
 
-FieldValues bf16_fields(const Bf16Parameters& p) {
+kernels::FieldValues bf16_fields(const Bf16Parameters& p) {
   // Without a mask one head and one batch of nothing: what an index is taken modulo must not be 0.
   const bool masked = p.has_mask();
   const RowStrides mask = masked ? p.mask : RowStrides{};
@@ -164,4 +164,4 @@ FieldValues bf16_fields(const Bf16Parameters& p) {
   };
 }
 
-}  // namespace assay::kernels
+}  // namespace assay::families

@@ -1,12 +1,12 @@
-#include "kernels/launch/quantize.h"
+#include "families/quantize/launch.h"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 
-#include "kernels/launch/refusal.h"
+#include "families/shared/refusal.h"
 
-namespace assay::kernels {
+namespace assay::families {
 namespace {
 
 // With the bytes that are needed of each.
@@ -47,7 +47,7 @@ void validate(const QuantizeParameters& p) {
                     std::uint64_t{p.num_kv_heads} * p.cache_capacity * cache_row_bytes(p.codebook_bits, p.head_dim), p.offset_bits);
 }
 
-void encode_quantize(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const QuantizeParameters& parameters,
+void encode_quantize(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const QuantizeParameters& parameters,
                      const QuantizeBuffers& given) {
   validate(parameters);
   const QuantizeBuffers buffers = require_buffers(parameters, given);
@@ -75,4 +75,4 @@ void encode_quantize(metal::ComputeEncoder& encoder, const BoundKernel& kernel, 
   encoder.dispatch_threadgroups({parameters.num_kv_heads, 1, 1}, {32, 1, 1});
 }
 
-}  // namespace assay::kernels
+}  // namespace assay::families

@@ -1,4 +1,4 @@
-#include "kernels/launch/decode.h"
+#include "families/shared/decode_launch.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <string>
 #include <variant>
 
-#include "kernels/launch/reduce.h"
-#include "kernels/launch/refusal.h"
+#include "families/reduce/launch.h"
+#include "families/shared/refusal.h"
 
-namespace assay::kernels {
+namespace assay::families {
 namespace {
 
 constexpr std::uint32_t kBlock = 256;               // coordinates that share a norm
@@ -21,7 +21,9 @@ std::uint64_t code_bytes(const DecodeParameters& p) { return p.codebook_bits == 
 std::uint64_t norms_per_position(const DecodeParameters& p) { return p.scale_factor_d512 ? p.head_dim / kBlock : 1; }
 
 // Whether a launch of several simdgroups per workgroup can reach the kernel: it is told how many, or sees it.
-bool takes_simdgroups(const BoundKernel& attention) { return attention.has_field("nsg") || attention.entry().reads_threadgroup_size; }
+bool takes_simdgroups(const kernels::BoundKernel& attention) {
+  return attention.has_field("nsg") || attention.entry().reads_threadgroup_size;
+}
 
 // With the bytes that are needed of each.
 DecodeBuffers require_buffers(const DecodeParameters& p, DecodeBuffers buffers, std::uint32_t nwg) {
@@ -43,7 +45,7 @@ DecodeBuffers require_buffers(const DecodeParameters& p, DecodeBuffers buffers, 
 }
 
 // Two indices to a byte, or one: the family decides.
-void require_codebook(const BoundKernel& attention, std::uint32_t bits) {
+void require_codebook(const kernels::BoundKernel& attention, std::uint32_t bits) {
   const bool is_tq4 = attention.contract().name == "tq4";
   if (is_tq4 != (bits == 4))
     throw std::invalid_argument(
@@ -95,7 +97,7 @@ void validate(const DecodeParameters& p) {
   }
 }
 
-DecodeSplit decode_split(const BoundKernel& attention, const DecodeParameters& parameters) {
+DecodeSplit decode_split(const kernels::BoundKernel& attention, const DecodeParameters& parameters) {
   DecodeSplit split{16, 1};
   if (attention.has_field("nsg")) {
     split.nwg = parameters.kv_seq_len > kManyPositions ? 32 : 16;
@@ -108,7 +110,7 @@ std::uint64_t decode_partials_bytes(std::uint64_t n_heads, std::uint64_t head_di
   return n_heads * nwg * (head_dim + 2) * 4;
 }
 
-std::string decode_misfit(const BoundKernel& attention, const DecodeParameters& parameters) {
+std::string decode_misfit(const kernels::BoundKernel& attention, const DecodeParameters& parameters) {
   if (parameters.nsg.value_or(1) > 1 && !takes_simdgroups(attention)) {
     return fmt::format(
         "nsg = {}, but the kernel has no field nsg and no argument for the size of its threadgroup: one simdgroup per workgroup",
@@ -131,7 +133,7 @@ std::string decode_misfit(const BoundKernel& attention, const DecodeParameters& 
   return {};
 }
 
-void encode_decode(metal::ComputeEncoder& encoder, const BoundKernel& attention, const BoundKernel* reduce,
+void encode_decode(metal::ComputeEncoder& encoder, const kernels::BoundKernel& attention, const kernels::BoundKernel* reduce,
                    const DecodeParameters& parameters, const DecodeBuffers& given) {
   validate(parameters);
   require_codebook(attention, parameters.codebook_bits);
@@ -141,7 +143,7 @@ void encode_decode(metal::ComputeEncoder& encoder, const BoundKernel& attention,
   if (nwg > 1 && reduce == nullptr) throw std::invalid_argument(fmt::format("nwg = {} needs a reduce kernel, and none was given", nwg));
 
   using metal::FieldValue;
-  const FieldValues values = {
+  const kernels::FieldValues values = {
       {"n_heads", FieldValue::of(parameters.n_heads)},
       {"n_kv_heads", FieldValue::of(parameters.n_kv_heads)},
       {"head_dim", FieldValue::of(parameters.head_dim)},
@@ -180,4 +182,4 @@ void encode_decode(metal::ComputeEncoder& encoder, const BoundKernel& attention,
   }
 }
 
-}  // namespace assay::kernels
+}  // namespace assay::families

@@ -1,4 +1,4 @@
-#include "kernels/launch/binding.h"
+#include "kernels/binding.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -11,7 +11,7 @@
 #include "metal/argument_layout.h"
 #include "metal/buffer.h"
 
-namespace assay::kernels {
+namespace assay::families {
 
 inline constexpr std::uint64_t kBf16HeadDim = 512;
 inline constexpr std::uint64_t kBf16RowBytes = kBf16HeadDim * 2;  // of one key, value or output row
@@ -59,6 +59,6 @@ void require_bf16_shape(const Bf16Parameters& parameters, metal::ScalarType q_el
 [[nodiscard]] Bf16Tensors require_bf16_tensors(const Bf16Parameters& parameters, Bf16Tensors tensors);
 
 // Every field of the 192 bytes that both families' kernels take.
-[[nodiscard]] FieldValues bf16_fields(const Bf16Parameters& parameters);
+[[nodiscard]] kernels::FieldValues bf16_fields(const Bf16Parameters& parameters);
 
-}  // namespace assay::kernels
+}  // namespace assay::families

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/launch/binding.h"
+#include "kernels/binding.h"
 #include "metal/buffer.h"
 #include "metal/encoder.h"
 
-namespace assay::kernels {
+namespace assay::families {
 
 // Names as in the kernels' structs; norms_per_pos follows from head_dim.
 struct DequantizeParameters {
@@ -35,7 +35,7 @@ struct DequantizeBuffers {
 void validate(const DequantizeParameters& parameters);
 
 // One threadgroup of D threads per head. Throws std::invalid_argument naming the field and both values before anything is encoded.
-void encode_dequantize(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const DequantizeParameters& parameters,
+void encode_dequantize(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const DequantizeParameters& parameters,
                        const DequantizeBuffers& buffers);
 
-}  // namespace assay::kernels
+}  // namespace assay::families

@@ -1,4 +1,4 @@
-#include "kernels/launch/bf16_prefill.h"
+#include "families/bf16_prefill/launch.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,10 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "kernels/launch/refusal.h"
+#include "families/bf16_prefill/contract.h"
+#include "families/shared/refusal.h"
 
-namespace assay::kernels {
+namespace assay::families {
 namespace {
 
 using metal::FieldValue;
@@ -16,7 +17,7 @@ using metal::FieldValue;
 std::uint32_t tiles(std::uint32_t count, std::uint32_t tile) { return count / tile + (count % tile == 0 ? 0 : 1); }
 
 // A kernel that declares a constant was compiled with a value for it.
-void require_constants(const BoundKernel& kernel, const FunctionConstants& wanted) {
+void require_constants(const kernels::BoundKernel& kernel, const FunctionConstants& wanted) {
   for (const auto& [index, value] : wanted) {
     const auto found = kernel.entry().pipeline.constants.find(index);
     if (found == kernel.entry().pipeline.constants.end() || found->second == value) continue;
@@ -25,13 +26,14 @@ void require_constants(const BoundKernel& kernel, const FunctionConstants& wante
   }
 }
 
-void require_helper(const BoundKernel* kernel, std::string_view what, std::string_view why) {
+void require_helper(const kernels::BoundKernel* kernel, std::string_view what, std::string_view why) {
   if (kernel == nullptr) throw std::invalid_argument(fmt::format("{} needs a {} kernel, and none was given", why, what));
 }
 
-void encode_pad(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const Bf16Parameters& p, const Bf16PrefillBuffers& buffers) {
-  FieldValues values = bf16_fields(p);
-  std::erase_if(values, [](const auto& field) { return family_contract("bf16_pad").find_field(field.first) == nullptr; });
+void encode_pad(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const Bf16Parameters& p,
+                const Bf16PrefillBuffers& buffers) {
+  kernels::FieldValues values = bf16_fields(p);
+  std::erase_if(values, [](const auto& field) { return kBf16PadContract.find_field(field.first) == nullptr; });
   kernel.set_pipeline(encoder);
   kernel.set_parameters(encoder, values);
   kernel.set_buffer(encoder, "k", buffers.tensors.k);
@@ -41,7 +43,8 @@ void encode_pad(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const
   encoder.dispatch_threadgroups({kBf16TileKeys, std::max(p.n_kv_heads, p.mask_heads), std::max(p.batches, p.mask_batches)}, {32, 1, 1});
 }
 
-void encode_blk(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const Bf16Parameters& p, const Bf16PrefillBuffers& buffers) {
+void encode_blk(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const Bf16Parameters& p,
+                const Bf16PrefillBuffers& buffers) {
   kernel.set_pipeline(encoder);
   kernel.set_parameters(encoder, {{"ne01", FieldValue::of(p.queries)},
                                   {"ne30", FieldValue::of(p.kv_len)},
@@ -108,7 +111,7 @@ void encode_bf16_prefill(metal::ComputeEncoder& encoder, const Bf16PrefillKernel
   if (is_ragged(p) || p.has_mask()) encoder.memory_barrier();
 
   const metal::BufferView dummy = placeholder(buffers.tensors.q);
-  const BoundKernel& attention = kernels.attention;
+  const kernels::BoundKernel& attention = kernels.attention;
   attention.set_pipeline(encoder);
   attention.set_parameters(encoder, bf16_fields(p));
   attention.set_buffer(encoder, "q", buffers.tensors.q);
@@ -124,4 +127,4 @@ void encode_bf16_prefill(metal::ComputeEncoder& encoder, const Bf16PrefillKernel
   encoder.dispatch_threadgroups({tiles(p.queries, kBf16TileQueries), p.n_heads, p.batches}, {32, 8, 1});
 }
 
-}  // namespace assay::kernels
+}  // namespace assay::families

@@ -1,12 +1,12 @@
-#include "kernels/launch/bf16_vec.h"
+#include "families/bf16_vec/launch.h"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 
-#include "kernels/launch/refusal.h"
+#include "families/shared/refusal.h"
 
-namespace assay::kernels {
+namespace assay::families {
 
 std::uint32_t bf16_vec_nsg(const Bf16VecParameters& parameters) { return parameters.nsg.value_or(kBf16VecDefaultNsg); }
 
@@ -16,7 +16,7 @@ void validate_bf16_vec(const Bf16VecParameters& parameters) {
   if (nsg != 1 && nsg != 2 && nsg != 4) throw std::invalid_argument(fmt::format("nsg = {}: accepted are 1, 2, 4", nsg));
 }
 
-void encode_bf16_vec(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const Bf16VecParameters& parameters,
+void encode_bf16_vec(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const Bf16VecParameters& parameters,
                      const Bf16Tensors& given) {
   validate_bf16_vec(parameters);
   const Bf16Parameters& p = parameters.attention;
@@ -39,4 +39,4 @@ void encode_bf16_vec(metal::ComputeEncoder& encoder, const BoundKernel& kernel, 
   encoder.dispatch_threadgroups({p.queries, p.n_heads, p.batches}, {32, nsg, 1});
 }
 
-}  // namespace assay::kernels
+}  // namespace assay::families

@@ -1,8 +1,8 @@
-#include "kernels/launch/dequantize.h"
+#include "families/dequantize/launch.h"
 
-#include "kernels/launch/refusal.h"
+#include "families/shared/refusal.h"
 
-namespace assay::kernels {
+namespace assay::families {
 
 std::string dequantize_entry_key(std::uint32_t codebook_bits) {
   require_codebook_bits(codebook_bits);
@@ -20,7 +20,7 @@ void validate(const DequantizeParameters& p) {
                     std::uint64_t{p.num_kv_heads} * p.cache_capacity * cache_row_bytes(p.codebook_bits, p.head_dim), p.offset_bits);
 }
 
-void encode_dequantize(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const DequantizeParameters& parameters,
+void encode_dequantize(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const DequantizeParameters& parameters,
                        const DequantizeBuffers& buffers) {
   validate(parameters);
   const std::uint64_t slots = std::uint64_t{parameters.num_kv_heads} * parameters.cache_capacity;
@@ -51,4 +51,4 @@ void encode_dequantize(metal::ComputeEncoder& encoder, const BoundKernel& kernel
   encoder.dispatch_threadgroups({parameters.num_kv_heads, 1, 1}, {parameters.head_dim, 1, 1});
 }
 
-}  // namespace assay::kernels
+}  // namespace assay::families

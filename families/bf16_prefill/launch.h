@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <map>
 
-#include "kernels/launch/bf16_attention.h"
-#include "kernels/launch/binding.h"
+#include "families/shared/dense_launch.h"
+#include "kernels/binding.h"
 #include "metal/buffer.h"
 #include "metal/encoder.h"
 
-namespace assay::kernels {
+namespace assay::families {
 
 inline constexpr std::uint32_t kBf16TileQueries = 8;
 inline constexpr std::uint32_t kBf16TileKeys = 64;
@@ -23,9 +23,9 @@ using FunctionConstants = std::map<std::uint32_t, metal::FunctionConstant>;
 [[nodiscard]] FunctionConstants bf16_pad_constants(bool has_mask);
 
 struct Bf16PrefillKernels {
-  const BoundKernel& attention;
-  const BoundKernel* pad = nullptr;  // needed if n is no multiple of 64
-  const BoundKernel* blk = nullptr;  // needed with a mask
+  const kernels::BoundKernel& attention;
+  const kernels::BoundKernel* pad = nullptr;  // needed if n is no multiple of 64
+  const kernels::BoundKernel* blk = nullptr;  // needed with a mask
 };
 
 struct Bf16PrefillBuffers {
@@ -50,4 +50,4 @@ void validate_bf16_prefill(const Bf16Parameters& parameters);
 void encode_bf16_prefill(metal::ComputeEncoder& encoder, const Bf16PrefillKernels& kernels, const Bf16Parameters& parameters,
                          const Bf16PrefillBuffers& buffers);
 
-}  // namespace assay::kernels
+}  // namespace assay::families

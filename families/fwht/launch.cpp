@@ -1,13 +1,13 @@
-#include "kernels/launch/fwht.h"
+#include "families/fwht/launch.h"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 #include <string_view>
 
-#include "kernels/launch/refusal.h"
+#include "families/shared/refusal.h"
 
-namespace assay::kernels {
+namespace assay::families {
 namespace {
 
 std::string_view mode_name(FwhtMode mode) {
@@ -35,7 +35,8 @@ void validate(const FwhtParameters& parameters) {
   require_positive("num_heads", parameters.num_heads);
 }
 
-void encode_fwht(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const FwhtParameters& parameters, metal::BufferView data) {
+void encode_fwht(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const FwhtParameters& parameters,
+                 metal::BufferView data) {
   validate(parameters);
   data = require_size("data", data, std::uint64_t{parameters.num_heads} * parameters.head_dim * 4, "f32 [num_heads, head_dim]");
 
@@ -47,4 +48,4 @@ void encode_fwht(metal::ComputeEncoder& encoder, const BoundKernel& kernel, cons
   encoder.dispatch_threadgroups({parameters.num_heads, 1, 1}, {32, 1, 1});
 }
 
-}  // namespace assay::kernels
+}  // namespace assay::families

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/launch/binding.h"
+#include "kernels/binding.h"
 #include "metal/buffer.h"
 #include "metal/encoder.h"
 
-namespace assay::kernels {
+namespace assay::families {
 
 // Which of the family's functions a launch means; the values are those of the case axis.
 enum class FwhtMode : std::uint32_t { standalone = 0, premult = 1, undo = 2 };
@@ -27,6 +27,7 @@ void validate(const FwhtParameters& parameters);
 
 // One threadgroup of 32 threads per head over `data` f32 [num_heads, D]. `kernel` is the function of the wanted mode. Throws
 // std::invalid_argument naming the field and both values before anything is encoded.
-void encode_fwht(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const FwhtParameters& parameters, metal::BufferView data);
+void encode_fwht(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const FwhtParameters& parameters,
+                 metal::BufferView data);
 
-}  // namespace assay::kernels
+}  // namespace assay::families

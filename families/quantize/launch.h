@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/launch/binding.h"
+#include "kernels/binding.h"
 #include "metal/buffer.h"
 #include "metal/encoder.h"
 
-namespace assay::kernels {
+namespace assay::families {
 
 // Names as in the kernels' structs.
 struct QuantizeParameters {
@@ -40,7 +40,7 @@ void validate(const QuantizeParameters& parameters);
 
 // One threadgroup of 32 threads per head. Without the probe `norms` is bound in the place of rms_scratch, which the 4-bit kernel
 // declares but then does not touch. Throws std::invalid_argument naming the field and both values before anything is encoded.
-void encode_quantize(metal::ComputeEncoder& encoder, const BoundKernel& kernel, const QuantizeParameters& parameters,
+void encode_quantize(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const QuantizeParameters& parameters,
                      const QuantizeBuffers& buffers);
 
-}  // namespace assay::kernels
+}  // namespace assay::families

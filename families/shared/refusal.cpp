@@ -1,11 +1,11 @@
-#include "kernels/launch/refusal.h"
+#include "families/shared/refusal.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <stdexcept>
 
-namespace assay::kernels {
+namespace assay::families {
 
 void require_head_dim(std::uint64_t head_dim) {
   if (head_dim != 256 && head_dim != 512) {
@@ -58,4 +58,4 @@ metal::BufferView require_size(std::string_view argument, metal::BufferView view
   return view;
 }
 
-}  // namespace assay::kernels
+}  // namespace assay::families

@@ -1,0 +1,16 @@
+// The families: one line each in registry.cpp.
+#pragma once
+
+#include <string_view>
+
+#include "kernels/contract.h"
+
+namespace assay::families {
+
+// Of every family and of the helper functions that some of them need, in the order in which they are listed to people.
+[[nodiscard]] kernels::Contracts contracts();
+
+// Throws std::invalid_argument that lists the names.
+[[nodiscard]] const kernels::FamilyContract& contract(std::string_view name);
+
+}  // namespace assay::families
