@@ -29,21 +29,21 @@ struct FixtureOptions {
 // A case named with a family or with one of its variants in front: what is made is the same.
 harness::Case parse_named(const std::string& word, std::span<const kernels::Variant> catalogue) {
   const std::string_view first = harness::variant_of(word);
-  const auto families = harness::all_families();
-  if (const auto family = std::ranges::find(families, first, [](const harness::Family& one) { return one.name(); });
+  const auto families = families::all_families();
+  if (const auto family = std::ranges::find(families, first, [](const families::Family& one) { return one.name(); });
       family != families.end())
     return harness::parse_case(word, *family);
   if (const auto variant = std::ranges::find(catalogue, first, &kernels::Variant::name); variant != catalogue.end())
-    return harness::parse_case(word, harness::find_family(variant->family));
+    return harness::parse_case(word, families::find_family(variant->family));
   std::vector<std::string_view> names;
-  for (const harness::Family& family : families) names.push_back(family.name());
+  for (const families::Family& family : families) names.push_back(family.name());
   throw std::invalid_argument(fmt::format("'{}': '{}' is neither a family ({}) nor a variant", word, first, fmt::join(names, ", ")));
 }
 
 // What a file is called that nobody named: the case, without its slashes.
 std::string file_name(harness::Case value) {
   value.variant = value.family->name();
-  std::string name = format_case(value);
+  std::string name = harness::format_case(value);
   std::ranges::replace(name, '/', '-');
   return name + ".h5";
 }

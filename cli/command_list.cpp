@@ -56,7 +56,7 @@ void print_suites(const Workspace& workspace, const Options& options) {
   }
 }
 
-std::string describe_levels(const harness::Factor& factor) {
+std::string describe_levels(const families::Factor& factor) {
   const auto everyday = factor.levels.begin() + static_cast<std::ptrdiff_t>(factor.everyday);
   std::string text = fmt::format("{}", fmt::join(factor.levels.begin(), everyday, " "));
   if (everyday != factor.levels.end()) text += fmt::format(", longer suites also {}", fmt::join(everyday, factor.levels.end(), " "));
@@ -65,10 +65,10 @@ std::string describe_levels(const harness::Factor& factor) {
 
 void print_families(const Options& options) {
   fmt::print("families\n");
-  for (const harness::Family& family : harness::all_families()) {
+  for (const families::Family& family : families::all_families()) {
     if (!options.family.empty() && family.name() != options.family) continue;
     fmt::print("  {}: {}\n    case name: {}\n", family.name(), family.about, harness::name_grammar(family));
-    for (const harness::Factor& factor : family.factors) fmt::print("    {:<11} {}\n", factor.name, describe_levels(factor));
+    for (const families::Factor& factor : family.factors) fmt::print("    {:<11} {}\n", factor.name, describe_levels(factor));
     fmt::print("    {:<11} {}\n", "fixture", fmt::join(harness::fixtures_of(family), " "));
   }
 }
@@ -76,7 +76,7 @@ void print_families(const Options& options) {
 void print_fixtures(const Options& options) {
   fmt::print("fixtures\n");
   for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
-    if (options.family.empty() || harness::find_family(options.family).has_fixture(fixture)) {
+    if (options.family.empty() || families::find_family(options.family).has_fixture(fixture)) {
       fmt::print("  {:<17} {}\n", fixture.name, fixture.catches);
     }
   }
@@ -108,7 +108,7 @@ int list(const ListOptions& options) {
     for (const harness::Case& value : workspace.selection.cases) fmt::print("{}\n", harness::format_case(value));
     return kExitPassed;
   }
-  if (!options.family.empty()) static_cast<void>(harness::find_family(options.family));
+  if (!options.family.empty()) static_cast<void>(families::find_family(options.family));
   find_limits(workspace, options);
   print_notes(workspace);
   print_variants(workspace, options);

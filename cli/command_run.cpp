@@ -112,7 +112,8 @@ bool compare_digests(const Options& options, const harness::Selection& selection
   std::map<std::string, std::uint64_t> digest_of;
   for (const harness::CaseRecord& record : records) digest_of.emplace(record.name, record.digest);
   std::vector<harness::CaseDigest> cases;
-  for (const harness::Case& about : selection.cases) cases.push_back({format_case(about), digest_of.at(format_case(about))});
+  for (const harness::Case& about : selection.cases)
+    cases.push_back({harness::format_case(about), digest_of.at(harness::format_case(about))});
   const harness::DigestTable found = harness::digests_of(cases, selection.shard);
   if (!options.recorded_digests.empty()) {
     std::ofstream file(options.recorded_digests);

@@ -11,8 +11,8 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/workspace.h"
+#include "families/family.h"
 #include "families/registry.h"
-#include "harness/cases/family.h"
 #include "harness/cases/suite.h"
 #include "harness/run/libraries.h"
 #include "kernels/contract.h"
@@ -37,7 +37,7 @@ std::string table(const std::vector<TableRow>& rows) {
   return text;
 }
 
-std::string supported_values(const kernels::Variant& variant, const harness::Axis& axis) {
+std::string supported_values(const kernels::Variant& variant, const families::Axis& axis) {
   const auto limit = std::ranges::find(variant.limits, axis.name, &kernels::AxisLimit::axis);
   return limit == variant.limits.end() ? "*" : fmt::format("{}", fmt::join(limit->values, ","));
 }
@@ -58,12 +58,12 @@ std::string entries_of(const kernels::Variant& variant, std::vector<std::string>
   return text;
 }
 
-void print_family(const harness::Family& family, const std::vector<const kernels::Variant*>& variants) {
+void print_family(const families::Family& family, const std::vector<const kernels::Variant*>& variants) {
   std::vector<TableRow> rows = {{"variant"}, {"(range)"}, {"(default)"}};
-  for (const harness::Axis& axis : family.axes) {
+  for (const families::Axis& axis : family.axes) {
     rows[0].emplace_back(axis.name);
     rows[1].push_back(fmt::format("{}..{}", axis.minimum, axis.maximum));
-    const bool may_be_left_out = std::ranges::any_of(family.words, [&](const harness::Word& word) {
+    const bool may_be_left_out = std::ranges::any_of(family.words, [&](const families::Word& word) {
       return word.optional && word.forms.front().pattern.find(axis.name) != std::string_view::npos;
     });
     rows[2].push_back(may_be_left_out ? fmt::format("{}", axis.initial) : std::string("-"));
@@ -77,7 +77,7 @@ void print_family(const harness::Family& family, const std::vector<const kernels
     harness::check_axis_names(*variant);
     TableRow& row = rows.emplace_back();
     row.push_back(variant->name);
-    for (const harness::Axis& axis : family.axes) row.push_back(supported_values(*variant, axis));
+    for (const families::Axis& axis : family.axes) row.push_back(supported_values(*variant, axis));
     row.push_back(entries_of(*variant, remarks));
   }
   fmt::print("{}\n{}", family.name(), table(rows));
@@ -87,9 +87,9 @@ void print_family(const harness::Family& family, const std::vector<const kernels
 int support(const Options& options) {
   Workspace workspace = open_workspace(options);
   find_limits(workspace, options);
-  if (!options.family.empty()) static_cast<void>(harness::find_family(options.family));
+  if (!options.family.empty()) static_cast<void>(families::find_family(options.family));
   for (const std::string& note : workspace.notes) fmt::print("note: {}\n", note);
-  for (const harness::Family& family : harness::all_families()) {
+  for (const families::Family& family : families::all_families()) {
     if (!options.family.empty() && options.family != family.name()) continue;
     std::vector<const kernels::Variant*> variants;
     for (const kernels::Variant& variant : workspace.catalogue) {

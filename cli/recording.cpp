@@ -138,7 +138,7 @@ Recording::Recording(const Options& options, const harness::Selection& selection
 std::vector<harness::Case> Recording::missing(std::span<const harness::Case> cases) const {
   std::vector<harness::Case> missing;
   std::ranges::copy_if(cases, std::back_inserter(missing),
-                       [&](const harness::Case& about) { return !recorded_.contains(format_case(about)); });
+                       [&](const harness::Case& about) { return !recorded_.contains(harness::format_case(about)); });
   return missing;
 }
 

@@ -57,7 +57,7 @@ std::vector<std::string> words_for(const std::vector<harness::Case>& captured, s
     for (const kernels::Variant& variant : variants) {
       if (variant.family != value.family->name()) continue;
       value.variant = variant.name;
-      (harness::within_limits(variant, value) ? words : outside).push_back(format_case(value));
+      (harness::within_limits(variant, value) ? words : outside).push_back(harness::format_case(value));
     }
   }
   if (words.empty()) words = std::move(outside);

@@ -1,27 +1,55 @@
 // The table of families.
 #include "families/registry.h"
 
-#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "families/bf16_prefill/contract.h"
-#include "families/bf16_vec/contract.h"
-#include "families/dequantize/contract.h"
-#include "families/fwht/contract.h"
-#include "families/quantize/contract.h"
-#include "families/reduce/contract.h"
-#include "families/tq4/contract.h"
-#include "families/tqhb/contract.h"
+#include <stdexcept>
+#include <vector>
+
+// One line a family: the function of families/<name>/family.cpp that makes its descriptor.
+#define ASSAY_FAMILIES(ROW) \
+  ROW(tq4_family)           \
+  ROW(tqhb_family)          \
+  ROW(reduce_family)        \
+  ROW(fwht_family)          \
+  ROW(quantize_family)      \
+  ROW(dequantize_family)    \
+  ROW(bf16_prefill_family)  \
+  ROW(bf16_vec_family)
 
 namespace assay::families {
-namespace {
 
-constexpr std::array kContracts = {kTq4Contract,        kTqhbContract,        kReduceContract,  kFwhtContract,    kQuantizeContract,
-                                   kDequantizeContract, kBf16PrefillContract, kBf16VecContract, kBf16PadContract, kBf16BlkContract};
+#define ASSAY_DECLARE(make) Family make();
+ASSAY_FAMILIES(ASSAY_DECLARE)
+#undef ASSAY_DECLARE
 
-}  // namespace
+std::span<const Family> all_families() {
+#define ASSAY_MAKE(make) make(),
+  static const std::vector<Family> families = {ASSAY_FAMILIES(ASSAY_MAKE)};
+#undef ASSAY_MAKE
+  return families;
+}
 
-kernels::Contracts contracts() { return kContracts; }
+const Family& find_family(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Family& family : all_families()) {
+    if (family.name() == name) return family;
+    names.push_back(family.name());
+  }
+  throw std::invalid_argument(fmt::format("unknown family '{}'; the families are {}", name, fmt::join(names, ", ")));
+}
 
-const kernels::FamilyContract& contract(std::string_view name) { return kernels::require_contract(kContracts, name); }
+kernels::Contracts contracts() {
+  static const std::vector<kernels::FamilyContract> contracts = [] {
+    std::vector<kernels::FamilyContract> all;
+    for (const Family& family : all_families()) all.push_back(*family.contract);
+    for (const Family& family : all_families()) all.insert(all.end(), family.helper_contracts.begin(), family.helper_contracts.end());
+    return all;
+  }();
+  return contracts;
+}
+
+const kernels::FamilyContract& contract(std::string_view name) { return kernels::require_contract(contracts(), name); }
 
 }  // namespace assay::families

@@ -1,11 +1,17 @@
 // The families: one line each in registry.cpp.
 #pragma once
 
+#include <span>
 #include <string_view>
 
+#include "families/family.h"
 #include "kernels/contract.h"
 
 namespace assay::families {
+
+[[nodiscard]] std::span<const Family> all_families();
+// Throws std::invalid_argument that lists the families.
+[[nodiscard]] const Family& find_family(std::string_view name);
 
 // Of every family and of the helper functions that some of them need, in the order in which they are listed to people.
 [[nodiscard]] kernels::Contracts contracts();

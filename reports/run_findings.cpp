@@ -53,7 +53,7 @@ Key key_of(const CaseRecord& record) {
 
 double size_of(const CaseRecord& record) {
   try {
-    return harness::size_of(harness::parse_case(record.name, harness::find_family(record.family)));
+    return harness::size_of(harness::parse_case(record.name, families::find_family(record.family)));
   } catch (const std::invalid_argument&) {
     return std::numeric_limits<double>::infinity();  // a name of another version of assay
   }

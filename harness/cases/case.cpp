@@ -43,7 +43,7 @@ bool walk(std::string_view pattern, const OnText& on_text, const OnAxis& on_axis
   return true;
 }
 
-std::vector<std::size_t> axes_of(const Family& family, const WordForm& form) {
+std::vector<std::size_t> axes_of(const Family& family, const families::WordForm& form) {
   std::vector<std::size_t> axes;
   for (const auto& [axis, value] : form.fixed) axes.push_back(family.axis_index(axis));
   walk(
@@ -55,11 +55,11 @@ std::vector<std::size_t> axes_of(const Family& family, const WordForm& form) {
   return axes;
 }
 
-bool fits(const Family& family, const WordForm& form, std::span<const std::int64_t> values) {
+bool fits(const Family& family, const families::WordForm& form, std::span<const std::int64_t> values) {
   return std::ranges::all_of(form.fixed, [&](const auto& setting) { return values[family.axis_index(setting.first)] == setting.second; });
 }
 
-std::string print(const Family& family, const WordForm& form, std::span<const std::int64_t> values) {
+std::string print(const Family& family, const families::WordForm& form, std::span<const std::int64_t> values) {
   std::string text;
   walk(
       form.pattern,
@@ -75,7 +75,7 @@ std::string print(const Family& family, const WordForm& form, std::span<const st
 }
 
 // Reads `word` by one form into `values`; false if it is not of that form. A number outside of its axis is an error.
-bool read(const Family& family, const WordForm& form, std::string_view word, std::span<std::int64_t> values) {
+bool read(const Family& family, const families::WordForm& form, std::string_view word, std::span<std::int64_t> values) {
   std::vector<std::pair<const Axis*, std::uint64_t>> numbers;
   std::string_view rest = word;
   const bool matched = walk(
@@ -97,9 +97,9 @@ bool read(const Family& family, const WordForm& form, std::string_view word, std
 }
 
 // What stands for a word in messages: "d<head_dim>", "nomask | causal | ...".
-std::string describe(const Word& word) {
+std::string describe(const families::Word& word) {
   std::vector<std::string> forms;
-  for (const WordForm& form : word.forms) {
+  for (const families::WordForm& form : word.forms) {
     std::string text(form.pattern);
     std::ranges::replace(text, '{', '<');
     std::ranges::replace(text, '}', '>');
@@ -110,7 +110,7 @@ std::string describe(const Word& word) {
 
 std::string accepted(const Family& family) {
   std::string text;
-  for (const Word& word : family.words) text += describe(word) + ", ";
+  for (const families::Word& word : family.words) text += describe(word) + ", ";
   std::vector<std::string_view> names;
   for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
     if (family.has_fixture(fixture)) names.push_back(fixture.name);
@@ -128,7 +128,7 @@ bool is_fixture(const Family& family, std::string_view word) {
 
 std::string name_grammar(const Family& family) {
   std::string text = "VARIANT";
-  for (const Word& word : family.words) {
+  for (const families::Word& word : family.words) {
     const std::string forms = word.forms.size() == 1 ? describe(word) : fmt::format("({})", describe(word));
     text += word.optional ? fmt::format("[/{}]", forms) : fmt::format("/{}", forms);
   }
@@ -140,10 +140,11 @@ std::string_view variant_of(std::string_view name) { return name.substr(0, name.
 std::string format_case(const Case& value) {
   const Family& family = *value.family;
   std::string name = value.variant;
-  for (const Word& word : family.words) {
+  for (const families::Word& word : family.words) {
     const auto initial = [&](std::size_t axis) { return value.values[axis] == family.axes[axis].initial; };
     if (word.optional && std::ranges::all_of(axes_of(family, word.forms.front()), initial)) continue;
-    const auto form = std::ranges::find_if(word.forms, [&](const WordForm& candidate) { return fits(family, candidate, value.values); });
+    const auto form =
+        std::ranges::find_if(word.forms, [&](const families::WordForm& candidate) { return fits(family, candidate, value.values); });
     if (form == word.forms.end()) throw std::invalid_argument(fmt::format("no word of family {} names these axis values", family.name()));
     name += '/' + print(family, *form, value.values);
   }
@@ -189,7 +190,7 @@ Case parse_case(std::string_view name, const Family& family) {
     }
     bool understood = false;
     for (std::size_t i = 0; i < family.words.size() && !understood; ++i) {
-      for (const WordForm& form : family.words[i].forms) {
+      for (const families::WordForm& form : family.words[i].forms) {
         try {
           understood = read(family, form, word, result.values);
         } catch (const std::invalid_argument& error) {

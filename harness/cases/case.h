@@ -1,6 +1,6 @@
 // A case: one variant at one point of its family's axes, with one fixture and one seed; and the name that replays it.
 //
-// Grammar of a name: words joined by '/'. The first is the variant; the others are the family's words (family.h), a
+// Grammar of a name: words joined by '/'. The first is the variant; the others are the family's words (families/family.h), a
 // fixture's name and `s<seed>`, in any order and each once. format_case() writes them in the family's order, followed by
 // fixture and seed:
 //
@@ -31,21 +31,16 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/cases/family.h"
+#include "families/family.h"
+#include "families/registry.h"
 
 namespace assay::harness {
 
-struct Case {
-  std::string variant;
-  const Family* family = nullptr;
-  std::vector<std::int64_t> values;  // one per axis of the family
-  std::string fixture;
-  std::uint64_t seed = 0;
-
-  // Value of an axis; throws std::invalid_argument if the family has none of that name.
-  [[nodiscard]] std::int64_t at(std::string_view axis) const { return values[family->axis_index(axis)]; }
-  friend bool operator==(const Case&, const Case&) = default;
-};
+using families::all_families;
+using families::Axis;
+using families::Case;
+using families::Family;
+using families::find_family;
 
 [[nodiscard]] std::string format_case(const Case& value);
 

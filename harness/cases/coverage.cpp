@@ -7,8 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "families/family.h"
 #include "harness/cases/covering.h"
-#include "harness/cases/family.h"
 
 namespace assay::harness {
 namespace {
@@ -91,7 +91,7 @@ Coverage measure_coverage(Suite suite, const kernels::Variant& variant, std::spa
     add_levels(row, coverage.strength, levels);
 
     std::vector<int> classes;
-    for (const Classifier& classifier : family.classifiers) classes.push_back(classifier.classify(value.values));
+    for (const families::Classifier& classifier : family.classifiers) classes.push_back(classifier.classify(value.values));
     classes.push_back(fixture);
     add_triples(design, classes, triples);
 

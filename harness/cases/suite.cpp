@@ -104,7 +104,7 @@ const std::vector<Row>& common_rows(const SuitePlan& plan, const Family& family)
 bool admitted(std::span<const std::pair<std::size_t, const kernels::AxisLimit*>> limits, std::span<const std::int64_t> values) {
   return std::ranges::all_of(limits, [&](const auto& limit) {
     const std::int64_t value = values[limit.first];
-    return value == kOpen || std::ranges::find(limit.second->values, value) != limit.second->values.end();
+    return value == families::kOpen || std::ranges::find(limit.second->values, value) != limit.second->values.end();
   });
 }
 
@@ -144,7 +144,7 @@ CoveringDesign suite_design(const SuitePlan& plan, const Family& family, std::sp
   if (family.axes.size() > kMostAxes) throw std::logic_error(fmt::format("family {} has more than {} axes", family.name(), kMostAxes));
   CoveringDesign design;
   design.strength = family.gate_strength + plan.further_strength;
-  for (const Factor& factor : family.factors) {
+  for (const families::Factor& factor : family.factors) {
     design.levels.push_back(static_cast<int>(plan.long_levels ? factor.levels.size() : factor.everyday));
   }
   design.levels.push_back(static_cast<int>(fixtures_of(family).size()));
@@ -172,7 +172,7 @@ CoveringDesign suite_design(const SuitePlan& plan, const Family& family, std::sp
     const std::span values = std::span(storage).first(family.axes.size());
     family.realise(row.first(factors), values);
     std::vector<int> classes;
-    for (const Classifier& classifier : family.classifiers) classes.push_back(classifier.classify(values));
+    for (const families::Classifier& classifier : family.classifiers) classes.push_back(classifier.classify(values));
     return classes;
   };
   design.class_factors = family.class_factors;

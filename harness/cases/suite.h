@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "families/family.h"
 #include "harness/cases/case.h"
 #include "harness/cases/covering.h"
-#include "harness/cases/family.h"
 #include "kernels/variant.h"
 
 namespace assay::harness {

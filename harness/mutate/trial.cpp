@@ -193,7 +193,7 @@ Trial::Trial(TrialSubject subject) : subject_(std::move(subject)) {
 
   for (const Case& value : subject_.cases) {
     if (!value.family->helpers) continue;
-    for (const HelperKey& helper : value.family->helpers(value.values)) helper_families_.emplace(helper.family);
+    for (const families::HelperKey& helper : value.family->helpers(value.values)) helper_families_.emplace(helper.family);
   }
   TextLibraries libraries(original_, *found);
   for (const metal::PipelineDescriptor& function : own_functions()) {

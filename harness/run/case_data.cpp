@@ -43,15 +43,15 @@ std::size_t size_at(const Case& about, std::string_view axis) { return static_ca
 
 float score_scale(const Case& about) {
   const std::int64_t scale = about.at("scale");
-  if (scale == kScaleOne) return 1.0F;
-  if (scale == kScaleInverseRoot) return static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim_of(about))));
+  if (scale == families::kScaleOne) return 1.0F;
+  if (scale == families::kScaleInverseRoot) return static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim_of(about))));
   return std::bit_cast<float>(static_cast<std::uint32_t>(scale));
 }
 
 float scale_factor_d512(const Case& about) {
   const std::int64_t factor = about.at("scale_factor_d512");
-  if (factor == kScaleFactorRoot) return static_cast<float>(std::sqrt(512.0));
-  if (factor <= kScaleFactorWhole) return static_cast<float>(factor);
+  if (factor == families::kScaleFactorRoot) return static_cast<float>(std::sqrt(512.0));
+  if (factor <= families::kScaleFactorWhole) return static_cast<float>(factor);
   return std::bit_cast<float>(static_cast<std::uint32_t>(factor));
 }
 

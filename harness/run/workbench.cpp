@@ -319,7 +319,7 @@ Workbench::Workbench(std::span<const kernels::Variant> catalogue, std::span<cons
     if (value.family->contract->find_entry(key.entry) == nullptr) continue;
     demand.functions.insert(std::move(key));
     if (!value.family->helpers) continue;
-    for (HelperKey& helper : value.family->helpers(value.values))
+    for (families::HelperKey& helper : value.family->helpers(value.values))
       demand.helpers[std::string(helper.family)].insert(std::move(helper.function));
   }
 

@@ -26,7 +26,7 @@ class VerdictCollector final : public RunListener {
 std::string functions_of(const Case& about) {
   std::string key = kernels::to_string(about.family->function_key(about.values));
   if (about.family->helpers) {
-    for (const HelperKey& helper : about.family->helpers(about.values))
+    for (const families::HelperKey& helper : about.family->helpers(about.values))
       key += fmt::format(" {} {}", helper.family, kernels::to_string(helper.function));
   }
   return key;

@@ -54,9 +54,9 @@ TEST(PolicySpeed, EveryPolicyKeepsItsShareOfNative) {
       const Interleaved measured = measure_calmly(contenders, kRounds);
       for (const PolicyRow& row : kPolicies) {
         const double ratio = measured.ratio(row.name, "native");
-        fmt::print("{}: {} / native = {:.2f} (at most {}), native {:.2f} ms\n", format_case(about), row.name, ratio, row.at_most,
+        fmt::print("{}: {} / native = {:.2f} (at most {}), native {:.2f} ms\n", harness::format_case(about), row.name, ratio, row.at_most,
                    1e3 * measured.timing("native").median);
-        EXPECT_LE(ratio, row.at_most) << format_case(about);
+        EXPECT_LE(ratio, row.at_most) << harness::format_case(about);
       }
       encode(judged);
     };

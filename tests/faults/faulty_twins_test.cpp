@@ -141,7 +141,7 @@ TEST_P(HealthyTwin, PassesEveryCaseOfTheTwins) {
   const harness::Workbench workbench = variant.prepare(cases);
   for (const harness::Case& about : cases) {
     const Verdict verdict = execute(workbench, about, "");
-    EXPECT_EQ(to_string(verdict.status), "passed") << format_case(about) << ": " << verdict.reason;
+    EXPECT_EQ(to_string(verdict.status), "passed") << harness::format_case(about) << ": " << verdict.reason;
   }
 }
 

@@ -60,7 +60,7 @@ Hit try_one(const std::string& set, const json& row) {
   const harness::Case given = variant.parse(row.at("case").get<std::string>(), "");
   harness::Laboratory laboratory({.catalogue = variant.catalogue(), .variant = base, .workbench = {}, .run = {}});
   const harness::Verdict failure = laboratory.verdict(given);
-  EXPECT_FALSE(is_success(failure.status)) << format_case(given);
+  EXPECT_FALSE(is_success(failure.status)) << harness::format_case(given);
   harness::TriageOptions options;
   const std::vector<kernels::Variant> ours = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   const std::string& family = std::ranges::find(ours, base, &kernels::Variant::name)->family;
@@ -79,11 +79,11 @@ Hit try_one(const std::string& set, const json& row) {
   for (const auto& [first, last] : right_lines) hit.line = hit.line || (first <= line && line <= last);
   if (row.contains("smallest")) {
     const harness::Case smallest = variant.parse(row.at("smallest").get<std::string>(), "");
-    hit.smallest = size_of(finding.minimal.about) <= 2 * size_of(smallest);
+    hit.smallest = harness::size_of(finding.minimal.about) <= 2 * harness::size_of(smallest);
   }
   fmt::print("{} {}  {:<22} {:<22}{} line {:>3}{} smallest {}{}  {}\n", set, row.at("name").get<std::string>(),
              row.at("class").get<std::string>(), finding.classification.kind, hit.kind ? "     " : " MISS", line,
-             hit.line ? "     " : " MISS", format_case(finding.minimal.about), hit.smallest ? "" : " MISS",
+             hit.line ? "     " : " MISS", harness::format_case(finding.minimal.about), hit.smallest ? "" : " MISS",
              row.at("restyled").get<bool>() ? "restyled" : "");
   return hit;
 }

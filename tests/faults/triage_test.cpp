@@ -73,8 +73,9 @@ TEST_P(Triage, NamesClassSmallestCaseAndLine) {
   ASSERT_THAT(findings, SizeIs(1));
   const Finding& finding = findings.front();
   EXPECT_EQ(finding.classification.kind, row.kind) << finding.classification.says << " " << finding.classification.decided;
-  if (!row.smallest.empty()) EXPECT_EQ(format_case(finding.minimal.about), std::string(row.variant) + "/" + std::string(row.smallest));
-  EXPECT_LE(size_of(finding.minimal.about), size_of(given));
+  if (!row.smallest.empty())
+    EXPECT_EQ(harness::format_case(finding.minimal.about), std::string(row.variant) + "/" + std::string(row.smallest));
+  EXPECT_LE(harness::size_of(finding.minimal.about), harness::size_of(given));
   ASSERT_FALSE(finding.suspects.empty());
   const std::size_t first = line_of(variant.text(), twin->to);
   const auto last = first + static_cast<std::size_t>(std::ranges::count(twin->to, '\n'));

@@ -13,10 +13,10 @@
 namespace assay::tests {
 namespace {
 
-const harness::Family& family_of(std::string_view variant) {
-  const harness::Family* longest = &harness::find_family("tq4");
+const families::Family& family_of(std::string_view variant) {
+  const families::Family* longest = &families::find_family("tq4");
   std::size_t length = 0;
-  for (const harness::Family& family : harness::all_families()) {
+  for (const families::Family& family : families::all_families()) {
     if (!variant.starts_with(family.name()) || family.name().size() <= length) continue;
     longest = &family;
     length = family.name().size();
@@ -25,7 +25,7 @@ const harness::Family& family_of(std::string_view variant) {
 }
 
 void check(std::string_view name) {
-  const harness::Family& family = family_of(harness::variant_of(name));
+  const families::Family& family = family_of(harness::variant_of(name));
   const harness::Case about = harness::parse_case(name, family);
   const std::string printed = harness::format_case(about);
   require(harness::parse_case(printed, family) == about, "a printed name reads back as the same case");

@@ -28,7 +28,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCases = 
 const harness::Case& case_of(std::string_view family) {
   static const std::vector<harness::Case> cases = [] {
     std::vector<harness::Case> made;
-    for (const auto& [name, text] : kCases) made.push_back(harness::parse_case(text, harness::find_family(name)));
+    for (const auto& [name, text] : kCases) made.push_back(harness::parse_case(text, families::find_family(name)));
     return made;
   }();
   const auto found = std::ranges::find_if(cases, [&](const harness::Case& one) { return one.family->name() == family; });

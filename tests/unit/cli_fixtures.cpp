@@ -25,7 +25,7 @@ class CliFixture : public Cli {
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   // The inputs of kCase as an application would dump them, and a manifest with `text` in place of `from`.
   std::string manifest(const std::string& from = {}, const std::string& text = {}) const {
-    const harness::FileContents contents = harness::contents_of(parse_case(kCase, harness::find_family("tq4")));
+    const harness::FileContents contents = harness::contents_of(harness::parse_case(kCase, families::find_family("tq4")));
     for (std::size_t i = 0; i < 5; ++i) {
       const fixtures::Tensor& tensor = contents.tensors[i];
       std::ofstream(folder_ / (tensor.spec.path.substr(7) + ".bin"), std::ios::binary)
@@ -175,7 +175,7 @@ TEST_F(CliFixture, AFileWhoseNameCannotStandInACaseIsToldByItsName) {
 }
 
 TEST_F(CliFixture, AStoredExpectationCountsAsWell) {
-  harness::FileContents contents = harness::contents_of(parse_case(kCase, harness::find_family("tq4")));
+  harness::FileContents contents = harness::contents_of(harness::parse_case(kCase, families::find_family("tq4")));
   const std::string file = path("stored.h5");
   const auto run_with = [&](double shift, double factor) {
     std::vector<fixtures::Tensor> tensors = contents.tensors;

@@ -40,7 +40,7 @@ TEST_F(CliReports, FailuresThatLookAlikeAreToldOnce) {
     const harness::RunId run = ledger.begin(description);
     for (const int rows : {9, 2, 5}) {
       harness::Verdict verdict;
-      verdict.about = harness::parse_case(fmt::format("k/d256/rows{}/nwg4/gauss/s7", rows), harness::find_family("reduce"));
+      verdict.about = harness::parse_case(fmt::format("k/d256/rows{}/nwg4/gauss/s7", rows), families::find_family("reduce"));
       verdict.status = harness::Status::failed;
       verdict.reason = fmt::format("{} never written", 256 * rows);
       verdict.judgement.not_written = 256 * static_cast<std::size_t>(rows);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cases/family.h"
+#include "families/family.h"
 #include "harness/triage/parting.h"
 
 namespace assay::harness {

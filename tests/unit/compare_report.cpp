@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "harness/cases/family.h"
+#include "families/family.h"
 #include "reports/comparison.h"
 
 namespace assay::reports {
@@ -20,7 +20,7 @@ using ::testing::Not;
 
 CaseComparison compared(const std::string& words, bool is_same) {
   CaseComparison one;
-  one.pair.old_case = harness::parse_case("tq4_v1" + words, harness::find_family("tq4"));
+  one.pair.old_case = harness::parse_case("tq4_v1" + words, families::find_family("tq4"));
   one.pair.old_case.variant = "tq4_v1";
   one.pair.new_case = one.pair.old_case;
   one.pair.new_case.variant = "mine";

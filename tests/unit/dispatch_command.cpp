@@ -115,7 +115,7 @@ TEST(DispatchDocument, ItsExampleIsTheRecordedLaunch) {
   EXPECT_EQ(example.case_name, kCase);
 
   const auto catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
-  const std::vector<harness::Case> cases = {parse_case(kCase, harness::find_family("tq4"))};
+  const std::vector<harness::Case> cases = {harness::parse_case(kCase, families::find_family("tq4"))};
   const harness::Workbench workbench(catalogue, cases, {});
   const harness::PreparedVariant& prepared = workbench.find("tq4_v1");
   const auto contract = record_case(prepared, cases.front(), {});
@@ -210,7 +210,7 @@ TEST(DispatchHostileFile, OnlyBarriersOrTooManyAreRefused) {
 TEST(DispatchHostileFile, AnyOneCharacterWrongIsAnErrorOrATrace) {
   const std::string whole = read_file(kGolden / "tq4.json");
   const auto catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
-  const std::vector<harness::Case> cases = {parse_case(kCase, harness::find_family("tq4"))};
+  const std::vector<harness::Case> cases = {harness::parse_case(kCase, families::find_family("tq4"))};
   const harness::Workbench workbench(catalogue, cases, {});
   const harness::PreparedVariant& prepared = workbench.find("tq4_v1");
   const auto contract = record_case(prepared, cases.front(), {});

@@ -60,7 +60,7 @@ struct Bench {
   Bench() {
     const auto catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
     std::vector<harness::Case> all;
-    for (const auto& [family, name] : kCases) all.push_back(cases[family] = parse_case(name, harness::find_family(family)));
+    for (const auto& [family, name] : kCases) all.push_back(cases[family] = harness::parse_case(name, families::find_family(family)));
     workbench = std::make_unique<harness::Workbench>(catalogue, all, harness::WorkbenchOptions{});
   }
 };
@@ -260,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(DispatchCheck, AConstantMayBeLeftToADefaultThatComesToTheSame) {
   const auto catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   const std::vector<harness::Case> cases = {
-      parse_case("tqhb_v2/d256/b8/h8x2/kv65c65/ring30/win33/nwg2/nsg2/gauss/s7", harness::find_family("tqhb"))};
+      harness::parse_case("tqhb_v2/d256/b8/h8x2/kv65c65/ring30/win33/nwg2/nsg2/gauss/s7", families::find_family("tqhb"))};
   const harness::Workbench workbench(catalogue, cases, {});
   const harness::PreparedVariant& eight = workbench.find("tqhb_v2");
   const auto dispatches = record_case(eight, cases.front(), {});

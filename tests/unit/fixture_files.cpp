@@ -62,16 +62,16 @@ TEST(CorpusCases, EveryFamilyHasSomeInItsGateAndTheyReplay) {
   std::uintmax_t bytes = 0;
   for (const std::string& file : corpus()) bytes += std::filesystem::file_size(file);
   EXPECT_LT(bytes, 3U << 20);
-  for (const harness::Family& family : harness::all_families()) {
+  for (const families::Family& family : families::all_families()) {
     kernels::Variant variant;
     variant.name = "some_v1";
     variant.family = family.name();
     const std::vector<Case> gate = suite_cases(harness::Suite::gate, variant, 5);
-    const std::vector<Case> files = corpus_cases(family, variant.name);
+    const std::vector<Case> files = harness::corpus_cases(family, variant.name);
     EXPECT_GE(files.size(), 4U) << family.name();
     for (const Case& value : files) {
-      EXPECT_NE(std::ranges::find(gate, value), gate.end()) << format_case(value);
-      EXPECT_EQ(parse_case(format_case(value), family), value);
+      EXPECT_NE(std::ranges::find(gate, value), gate.end()) << harness::format_case(value);
+      EXPECT_EQ(harness::parse_case(harness::format_case(value), family), value);
     }
   }
 }
@@ -99,7 +99,7 @@ class FixtureFile : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   static FileContents contents(const std::string& name) {
-    return harness::contents_of(parse_case(name, harness::find_family(harness::variant_of(name))));
+    return harness::contents_of(harness::parse_case(name, families::find_family(harness::variant_of(name))));
   }
   // Window and length end inside a chunk; chunk 0 (slots 0..31) is wholly masked, slots 70.. are behind the end.
   static FileContents decode() { return contents("tq4/d256/h2x1/kv70c96/ring0/win20/nwg2/gauss/s3"); }
@@ -148,7 +148,7 @@ TEST_F(FixtureFile, CapturedInputsNeedNoNameAndNoExpectation) {
   const LoadedFile loaded = harness::load_file(path_);
   Case value = loaded.about.value;
   value.variant = "mine";
-  EXPECT_EQ(format_case(value), "mine/d256/h2x1/kv70c96/ring0/win20/nwg16/h5-mine/s0");
+  EXPECT_EQ(harness::format_case(value), "mine/d256/h2x1/kv70c96/ring0/win20/nwg16/h5-mine/s0");
   EXPECT_EQ(loaded.about.generator, "");
   EXPECT_THAT(loaded.expectation, IsEmpty());
   EXPECT_THAT(harness::verify_file(path_, loaded), IsEmpty());
@@ -314,7 +314,7 @@ TEST_F(FixtureFile, AFileFitsItsOwnCaseAndOtherWorkgroups) {
   const harness::FileCase of_file = harness::load_file(path_).about;
   const auto agrees = [&](const std::string& name) -> std::string {
     try {
-      require_agreement(parse_case(name, harness::find_family("tq4")), path_, of_file);
+      require_agreement(harness::parse_case(name, families::find_family("tq4")), path_, of_file);
       return "agrees";
     } catch (const FileError& error) {
       return error.what();

@@ -43,7 +43,7 @@ class Digest {
 };
 
 // Every 40th case of a family's gate, twelve at most.
-std::vector<harness::Case> spread_of(const harness::Family& family) {
+std::vector<harness::Case> spread_of(const families::Family& family) {
   kernels::Variant variant;
   variant.name = "some_v1";
   variant.family = family.name();
@@ -81,7 +81,7 @@ void add_quality(Digests& digests) {
 
 Digests computed() {
   Digests digests;
-  for (const harness::Family& family : harness::all_families()) {
+  for (const families::Family& family : families::all_families()) {
     Digest inputs, truth;
     for (const harness::Case& about : spread_of(family)) {
       for (const fixtures::Tensor& tensor : harness::contents_of(about).tensors) {
@@ -97,8 +97,9 @@ Digests computed() {
 
 // The bytes of a whole file: what deflate made of it is the same on one machine only.
 std::string file_digest() {
-  const auto& family = harness::find_family("tq4");
-  const harness::FileContents contents = harness::contents_of(parse_case("tq4/d256/h8x2/kv300c300/ring37/win100/nwg16/gauss/s7", family));
+  const auto& family = families::find_family("tq4");
+  const harness::FileContents contents =
+      harness::contents_of(harness::parse_case("tq4/d256/h8x2/kv300c300/ring37/win100/nwg16/gauss/s7", family));
   const std::filesystem::path file = std::filesystem::temp_directory_path() / fmt::format("assay_same_bits_{}.h5", getpid());
   fixtures::write_file(file, contents.format, contents.tensors);
   const std::string bytes = read_file(file);
@@ -160,7 +161,7 @@ const Digests& here() {
 }
 
 void expect_same(const Digests& others, const char* depends) {
-  EXPECT_GT(others.size(), 2 * harness::all_families().size());
+  EXPECT_GT(others.size(), 2 * families::all_families().size());
   for (const auto& [name, digest] : here()) {
     if (name != depends) EXPECT_EQ(others.contains(name) ? others.at(name) : "none", digest) << name;
   }

@@ -61,7 +61,7 @@ class WorkerKernel : public ::testing::Test {
   }
 
   static harness::Case tq4(const std::string& words, const std::string& variant = "kernel") {
-    return harness::parse_case(variant + "/" + words, harness::find_family("tq4"));
+    return harness::parse_case(variant + "/" + words, families::find_family("tq4"));
   }
 
   static harness::WorkbenchOptions settings() {

@@ -43,7 +43,7 @@ using Clock = std::chrono::steady_clock;
 std::vector<Case> some_cases(std::size_t count) {
   std::vector<Case> cases;
   for (std::size_t seed = 0; seed < count; ++seed)
-    cases.push_back(harness::parse_case("any/d256/rows2/nwg4/gauss/s" + std::to_string(seed), harness::find_family("reduce")));
+    cases.push_back(harness::parse_case("any/d256/rows2/nwg4/gauss/s" + std::to_string(seed), families::find_family("reduce")));
   return cases;
 }
 

@@ -99,7 +99,7 @@ TEST_F(WorkerVerdicts, AreThoseOfExecutionInThisProcess) {
   for (const std::string& words : kNeighbours) cases.push_back(tq4(words));
   cases.push_back(tq4("d384/h2x2/kv33c33/ring0/nomask/nwg4/gauss/s1"));  // refused by the launch code
   for (const char* name : {"reduce_v1/d256/rows2/nwg4/gauss/s1", "reduce_v1/d512/rows8/nwg32/gauss/s2", "fwht_v1/d512/h8/premult/gauss/s7"})
-    cases.push_back(harness::parse_case(name, harness::find_family(std::string(name).substr(0, std::string(name).find('_')))));
+    cases.push_back(harness::parse_case(name, families::find_family(std::string(name).substr(0, std::string(name).find('_')))));
   const harness::Workbench workbench(variants, cases, settings());
   const auto without_times = [](harness::Verdict verdict) {
     verdict.oracle_seconds = verdict.simulator_seconds = 0;

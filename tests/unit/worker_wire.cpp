@@ -20,7 +20,7 @@ using harness::Status;
 using harness::Verdict;
 using Bytes = std::vector<std::byte>;
 
-harness::Case some_case() { return harness::parse_case("reduce_v1/d256/rows2/nwg4/gauss/s1", harness::find_family("reduce")); }
+harness::Case some_case() { return harness::parse_case("reduce_v1/d256/rows2/nwg4/gauss/s1", families::find_family("reduce")); }
 
 // Every member differs from its default, so that one left behind is missed.
 harness::Judgement full_judgement() {

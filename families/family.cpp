@@ -1,4 +1,5 @@
-#include "harness/cases/family.h"
+// What every family can be asked about its axes.
+#include "families/family.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,9 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "harness/cases/family_rows.h"
-
-namespace assay::harness {
+namespace assay::families {
 
 bool Axis::holds(std::int64_t value) const {
   if (value < minimum || value > maximum) return false;
@@ -32,19 +31,4 @@ std::size_t Family::axis_index(std::string_view axis) const {
   return static_cast<std::size_t>(found - axes.begin());
 }
 
-std::span<const Family> all_families() {
-  static const std::vector<Family> families = {tq4_family(),      tqhb_family(),       reduce_family(),       fwht_family(),
-                                               quantize_family(), dequantize_family(), bf16_prefill_family(), bf16_vec_family()};
-  return families;
-}
-
-const Family& find_family(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Family& family : all_families()) {
-    if (family.name() == name) return family;
-    names.push_back(family.name());
-  }
-  throw std::invalid_argument(fmt::format("unknown family '{}'; the families are {}", name, fmt::join(names, ", ")));
-}
-
-}  // namespace assay::harness
+}  // namespace assay::families

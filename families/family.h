@@ -1,8 +1,4 @@
-// A family as the harness sees it: its axes, how a case is named, which levels a suite combines.
-//
-// Everything that the cases room knows about a family stands in its one row of all_families(): the contract it shares with
-// the launch code (function names, arguments, fields), its axes, the words of a case name, the levels of its covering
-// design and the classes whose triples the gate must meet.
+// What a family is: the one descriptor through which everything above this folder knows it.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +14,7 @@
 #include "fixtures/generators.h"
 #include "kernels/contract.h"
 
-namespace assay::harness {
+namespace assay::families {
 
 // One integer coordinate of a case. The range is what a name may say; whether a kernel accepts the value is for the
 // launch code to decide, so that a refusal can be a case too.
@@ -86,6 +82,7 @@ struct HelperKey {
 
 struct Family {
   const kernels::FamilyContract* contract = nullptr;
+  std::vector<kernels::FamilyContract> helper_contracts;  // of functions that its launch needs and no family has
   std::string_view about;
   std::vector<Axis> axes;
   std::vector<Word> words;
@@ -126,9 +123,18 @@ struct Family {
   [[nodiscard]] bool has_axis(std::string_view axis) const;
 };
 
-[[nodiscard]] std::span<const Family> all_families();
-// Throws std::invalid_argument that lists the families.
-[[nodiscard]] const Family& find_family(std::string_view name);
+// One variant at one point of its family's axes, with one fixture and one seed.
+struct Case {
+  std::string variant;
+  const Family* family = nullptr;
+  std::vector<std::int64_t> values;  // one per axis of the family
+  std::string fixture;
+  std::uint64_t seed = 0;
+
+  // Value of an axis; throws std::invalid_argument if the family has none of that name.
+  [[nodiscard]] std::int64_t at(std::string_view axis) const { return values[family->axis_index(axis)]; }
+  friend bool operator==(const Case&, const Case&) = default;
+};
 
 // The scale axis of decode attention.
 inline constexpr std::int64_t kScaleInverseRoot = 0;  // 1 / sqrt(D), rounded to float
@@ -143,4 +149,4 @@ inline constexpr std::int64_t kSmallestFloatBits = 0x00800000;
 inline constexpr std::int64_t kScaleFactorRoot = 0;
 inline constexpr std::int64_t kScaleFactorWhole = 65536;
 
-}  // namespace assay::harness
+}  // namespace assay::families

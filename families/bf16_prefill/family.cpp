@@ -1,0 +1,67 @@
+// Family `bf16_prefill`: attention over bfloat keys and values.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "families/bf16_prefill/contract.h"
+#include "families/shared/dense_cases.h"
+#include "families/shared/levels.h"
+
+namespace assay::families {
+namespace {
+
+using namespace dense;
+
+std::int64_t prefill_work(std::span<const std::int64_t> v) {
+  const std::int64_t tiles = query_rows(v) * round_up(at_least(v, kQueries, 1), kTileQueries) * round_up(at_least(v, kKvLen, 1), kTileKeys);
+  return kHeadDim * (tiles + 2 * key_rows(v));
+}
+
+}  // namespace
+
+Family bf16_prefill_family() {
+  Family family = dense_family(kBf16PrefillContract);
+  family.about = "attention of many queries over bfloat keys and values with head dimension 512, in tiles, with pad and blk";
+  family.helper_contracts = {kBf16PadContract, kBf16BlkContract};
+  family.work = prefill_work;
+  // Sums beyond half, which the pairs of the design bring together with rows of fewer than eight queries only.
+  family.own_cases = {"b1/h1x1/q8/kv190r0/nomask/broad/s1", "b1/h2x1/q16/kv257r7/causal1x1/broad/s2",
+                      // Heads and batches of keys and values on both sides of bytes 2^31 and 2^32.
+                      "b2/h4x4/q8/kv40r1048536/nomask/huge/s1", "b1/h6x6/q16/kv128r1048448/causal1x6/huge/s2",
+                      // Tiles with one key to see, at any column: who looks for visible tiles must look at all of them.
+                      "b1/h4x4/q8/kv512r0/single1x4/gauss/s1", "b2/h2x2/q9/kv321r7/single2x2/low/uniform/s2",
+                      // Each number that hides, in rows of which it hides all, and each way to be added.
+                      "b1/h4x2/q9/kv65r0/row1x4/bias/s1", "b1/h2x1/q17/kv130r7/row1x2/bias/s2", "b2/h2x2/q8/kv129r0/random2x2/bias/s3",
+                      "b1/h4x2/q9/kv64r0/causal1x1/bias/s4", "b1/h2x1/q64/kv96r0/zero1x1/bias/s5"};
+  // And many heads over many keys, the pairs that cost the gate too much.
+  family.long_cases = {"b1/h1x1/q1/kv36864r0/nomask/drift/s1",       "b1/h1x1/q8/kv36864r0/causal1x1/drift/s2",
+                       "b1/h1x1/q1/kv65537r0/nomask/drift/s3",       "b1/h1x1/q8/kv32768r7/causal1x1/needle/s4",
+                       "b1/h32x8/q9/kv1025r0/nomask/gauss/s5",       "b1/h32x4/q1/kv4096r7/nomask/uniform/s6",
+                       "b1/h16x2/q1/kv4096r0/nomask/needle/s7",      "b1/h32x8/q8/kv777r0/causal1x1/gauss/s8",
+                       "b1/h32x4/q1/kv777r7/nomask/heavy/s9",        "b1/h32x8/q1/kv1023r0/nomask/outlier/s10",
+                       "b1/h32x4/q8/kv1023r0/random1x32/gauss/s11",  "b1/h32x8/q8/kv1024r64/win33m1x1/gauss/s12",
+                       "b1/h32x4/q2/kv1024r0/nomask/cancel/s13",     "b1/h32x4/q8/kv1025r0/zero1x32/poisoned/s14",
+                       "b1/h32x8/q8/kv2048r0/causal1x32/needle/s15", "b1/h32x4/q7/kv2048r0/nomask/gauss/s16",
+                       "b1/h32x8/q8/kv4096r0/causal1x1/gauss/s17",   "b1/h16x2/q8/kv2048r7/row1x16/gauss/s18",
+                       "b1/h8x8/q8/kv4096r0/random1x8/heavy/s19",    "b1/h8x2/q1/kv4096r0/nomask/large/s20",
+                       "b1/h8x1/q8/kv4096r64/causal1x1/uniform/s21"};
+  family.function_key = [](std::span<const std::int64_t> v) -> kernels::FunctionKey {
+    return {"d512", {{300, v[kMaskType] != kNoMask}, {304, v[kKvLen] % kTileKeys != 0}}};
+  };
+  family.helpers = [](std::span<const std::int64_t> v) {
+    std::vector<HelperKey> helpers;
+    const bool has_mask = v[kMaskType] != kNoMask;
+    if (v[kKvLen] % kTileKeys != 0) helpers.push_back({"bf16_pad", {"pad", {{100, has_mask}}}});
+    if (has_mask) helpers.push_back({"bf16_blk", {"blk"}});
+    return helpers;
+  };
+  return family;
+}
+
+}  // namespace assay::families

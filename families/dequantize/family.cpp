@@ -1,0 +1,71 @@
+// Family `dequantize`: one position of a cache per key/value head as float.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "families/dequantize/contract.h"
+#include "families/shared/cache_slots.h"
+#include "families/shared/levels.h"
+
+namespace assay::families {
+namespace {
+
+using namespace slots;
+
+enum AxisIndex : std::size_t { kHeadDim, kBitsAxis, kKvHeads, kReadPos, kCapacity, kScaleFactor };
+enum FactorIndex : std::size_t { kFactorD, kFactorBits, kFactorHeads, kFactorCapacity, kFactorPosition, kFactorScale };
+
+bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
+  set(values[kHeadDim], kHeadDims, levels[kFactorD]);
+  set(values[kBitsAxis], kBits, levels[kFactorBits]);
+  set(values[kKvHeads], kHeads, levels[kFactorHeads]);
+  set(values[kCapacity], kCapacities, levels[kFactorCapacity]);
+  set(values[kScaleFactor], kScaleFactors, levels[kFactorScale]);
+  values[kReadPos] = kOpen;
+  if (levels[kFactorPosition] < 0 || values[kCapacity] == kOpen) return true;
+  values[kReadPos] = position_of(kReads[static_cast<std::size_t>(levels[kFactorPosition])], values[kCapacity]);
+  return values[kReadPos] < values[kCapacity];
+}
+
+}  // namespace
+
+Family dequantize_family() {
+  Family family;
+  family.contract = &kDequantizeContract;
+  family.about = "one position of a cache per key/value head as float, still rotated";
+  family.axes = {{"head_dim", 256, 512, 256},       {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true},
+                 {"num_kv_heads", 0, 65536, 1},     {"read_pos", 0, 0xffffffff, 0},
+                 {"cache_capacity", 0, 1 << 26, 1}, float_axis("scale_factor_d512", 1, kScaleFactorWhole)};
+  family.words = {{{{"d{head_dim}", {}}}},
+                  {{{"b{bits}", {}}}},
+                  {{{"g{num_kv_heads}", {}}}},
+                  {{{"pos{read_pos}c{cache_capacity}", {}}}},
+                  scale_factor_word()};
+  family.factors = {
+      factor_of("head_dim", kHeadDim, kHeadDims),
+      factor_of("bits", kBitsAxis, kBits),
+      factor_of("num_kv_heads", kKvHeads, kHeads, kEverydayHeads),
+      factor_of("cache_capacity", kCapacity, kCapacities, kEverydayCapacities),
+      {"read_pos", labels(kReads, position_label), kReads.size(),
+       [](std::size_t level, std::span<const std::int64_t> v) { return v[kReadPos] == position_of(kReads[level], v[kCapacity]); }},
+      scale_factor_factor(kScaleFactor)};
+  family.realise = realise;
+  // Caches of exactly 2^32 bytes and of just under, with the slot of the last head behind byte 2^31.
+  family.own_cases = {"d256/b4/g2/pos5c16777216/huge/s1", "d512/b8/g5/pos3c1677721/sf16/huge/s2", "d256/b5/g32/pos40c524288/huge/s3",
+                      // Slots that 16 bits do not hold.
+                      "d256/b4/g1/pos65541c65600/gauss/s4", "d512/b6/g2/pos70000c70001/gauss/s5"};
+  family.work = no_work;
+  family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dequantize != nullptr; };
+  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
+    return {values[kBitsAxis] == 4 ? "4bit" : "hb"};
+  };
+  return family;
+}
+
+}  // namespace assay::families

@@ -1,0 +1,55 @@
+// Family `fwht`: the fast Walsh-Hadamard transform of rows in place.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "families/fwht/contract.h"
+#include "families/shared/levels.h"
+
+namespace assay::families {
+namespace {
+
+constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
+constexpr std::array<std::int64_t, 8> kHeads = {1, 2, 3, 5, 8, 33, 64, 257};
+constexpr std::size_t kEverydayHeads = 6;
+constexpr std::array<std::string_view, 3> kModes = {"standalone", "premult", "undo"};
+
+}  // namespace
+
+Family fwht_family() {
+  Family family;
+  family.contract = &kFwhtContract;
+  family.about = "fast Walsh-Hadamard transform of every head's row in place, with the rotation's signs before, after or not at all";
+  family.axes = {{.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
+                 {"num_heads", 0, 65536, 1},
+                 {.name = "mode", .minimum = 0, .maximum = 2, .initial = 0, .is_capability = true}};
+  family.words = {{{{"d{head_dim}", {}}}},
+                  {{{"h{num_heads}", {}}}},
+                  {{{"standalone", {{"mode", 0}}}, {"premult", {{"mode", 1}}}, {"undo", {{"mode", 2}}}}}};
+  family.factors = {factor_of("head_dim", 0, kHeadDims),
+                    factor_of("num_heads", 1, kHeads, kEverydayHeads),
+                    {"mode", {kModes.begin(), kModes.end()}, kModes.size(), [](std::size_t level, std::span<const std::int64_t> values) {
+                       return values[2] == static_cast<std::int64_t>(level);
+                     }}};
+  family.gate_strength = 3;
+  family.realise = [](std::span<const int> levels, std::span<std::int64_t> values) {
+    set(values[0], kHeadDims, levels[0]);
+    set(values[1], kHeads, levels[1]);
+    values[2] = levels[2] < 0 ? kOpen : levels[2];
+    return true;
+  };
+  family.work = no_work;
+  family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; };
+  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
+    return {fmt::format("{}_d{}", kModes.at(static_cast<std::size_t>(values[2])), values[0])};
+  };
+  return family;
+}
+
+}  // namespace assay::families

@@ -1,0 +1,51 @@
+// Family `reduce`: the merge of the partial attention results of NWG workgroups.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "families/reduce/contract.h"
+#include "families/shared/levels.h"
+
+namespace assay::families {
+namespace {
+
+constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
+constexpr std::array<std::int64_t, 6> kRows = {1, 2, 5, 8, 32, 33};
+constexpr std::size_t kEverydayRows = 5;
+// Few, powers of two and their neighbours; then all the others up to the most that 1,024 threads can merge.
+constexpr std::array<std::int64_t, 32> kWorkgroups = {1,  2,  3,  4,  7,  8,  15, 16, 31, 32, 5,  6,  9,  10, 11, 12,
+                                                      13, 14, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
+constexpr std::size_t kEverydayWorkgroups = 10;
+
+}  // namespace
+
+Family reduce_family() {
+  Family family;
+  family.contract = &kReduceContract;
+  family.about = "merge of the partial attention results of NWG workgroups";
+  family.axes = {{.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
+                 {"nrows", 0, 65536, 1},
+                 {"nwg", 0, 1024, 16}};
+  family.words = {{{{"d{head_dim}", {}}}}, {{{"rows{nrows}", {}}}}, {{{"nwg{nwg}", {}}}}};
+  family.factors = {factor_of("head_dim", 0, kHeadDims), factor_of("nrows", 1, kRows, kEverydayRows),
+                    factor_of("nwg", 2, kWorkgroups, kEverydayWorkgroups)};
+  family.gate_strength = 3;
+  family.realise = [](std::span<const int> levels, std::span<std::int64_t> values) {
+    set(values[0], kHeadDims, levels[0]);
+    set(values[1], kRows, levels[1]);
+    set(values[2], kWorkgroups, levels[2]);
+    return true;
+  };
+  family.work = no_work;
+  family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.reduce != nullptr; };
+  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[0])}; };
+  return family;
+}
+
+}  // namespace assay::families

@@ -1,0 +1,61 @@
+// The levels and words of families that write or read one position of a cache.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "families/family.h"
+#include "families/shared/levels.h"
+
+namespace assay::families::slots {
+
+inline constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
+inline constexpr std::array<std::int64_t, 4> kBits = {4, 5, 6, 8};
+inline constexpr std::array<std::int64_t, 7> kHeads = {1, 2, 4, 8, 3, 16, 33};
+inline constexpr std::size_t kEverydayHeads = 4;
+inline constexpr std::array<std::int64_t, 7> kCapacities = {1, 2, 32, 33, 100, 31, 1024};
+inline constexpr std::size_t kEverydayCapacities = 5;
+inline constexpr std::array<std::int64_t, 3> kScaleFactors = {1, 16, kScaleFactorRoot};
+
+struct Position {
+  std::string_view label;
+  std::int64_t of_capacity;  // the position is of_capacity * cap + offset
+  std::int64_t offset;
+  bool is_sliding;
+};
+// A position below the capacity is its own slot, sliding or not; one above is only there with a ring.
+inline constexpr std::array<Position, 10> kWrites = {{{"0", 0, 0, false},
+                                                      {"1", 0, 1, false},
+                                                      {"31", 0, 31, false},
+                                                      {"32", 0, 32, false},
+                                                      {"cap-1", 1, -1, false},
+                                                      {"sliding 0", 0, 0, true},
+                                                      {"sliding cap-1", 1, -1, true},
+                                                      {"sliding cap", 1, 0, true},
+                                                      {"sliding cap+1", 1, 1, true},
+                                                      {"sliding 3cap+7", 3, 7, true}}};
+inline constexpr std::span<const Position> kReads = std::span(kWrites).first(5);
+
+[[nodiscard]] inline std::int64_t position_of(const Position& position, std::int64_t capacity) {
+  return position.of_capacity * capacity + position.offset;
+}
+
+[[nodiscard]] inline std::string position_label(const Position& position) { return std::string(position.label); }
+
+[[nodiscard]] inline Factor scale_factor_factor(std::size_t axis) {
+  Factor factor = factor_of("scale_factor_d512", axis, kScaleFactors);
+  factor.levels = labels(kScaleFactors, [](std::int64_t value) { return value == kScaleFactorRoot ? "sqrt(512)" : number_label(value); });
+  return factor;
+}
+
+[[nodiscard]] inline Word scale_factor_word() {
+  return {{{"sfroot512", {{"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {}}}, true};
+}
+
+}  // namespace assay::families::slots

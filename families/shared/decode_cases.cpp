@@ -1,0 +1,227 @@
+// The axes and cases of decode attention.
+#include "families/shared/decode_cases.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "families/shared/levels.h"
+
+namespace assay::families::decode {
+namespace {
+
+constexpr std::int64_t kChunk = 32;  // slots that a workgroup visits together
+
+constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
+constexpr std::array<std::pair<std::int64_t, std::int64_t>, 11> kHeadCounts = {
+    {{1, 1}, {2, 1}, {4, 4}, {8, 8}, {8, 2}, {8, 1}, {16, 2}, {32, 4}, {32, 8}, {6, 3}, {5, 1}}};
+// Both sides of every edge: one key, one chunk, two chunks, powers of two, and a length with no structure. Behind them the
+// lengths of long conversations, where sums of many terms show; few heads do for those.
+constexpr std::array<std::int64_t, 25> kLengths = {1,   2,   31,  32,  33,   63,   64,   65,   127,  128,  255,   256,  257,
+                                                   511, 512, 513, 777, 1023, 1024, 1025, 2048, 4096, 8192, 32768, 65537};
+constexpr std::size_t kEverydayLengths = 22;
+constexpr std::int64_t kLongLength = 8192;
+constexpr std::int64_t kHeadsOfLongLengths = 2;
+constexpr std::array<std::int64_t, 8> kWorkgroups = {1, 2, 3, 4, 8, 16, 31, 32};
+
+constexpr std::array<std::string_view, 4> kCapacities = {"n", "n+1", "pow2", "4n"};
+constexpr std::array<std::string_view, 6> kRings = {"0", "1", "31", "32", "cap/2", "cap-1"};
+
+struct Mask {
+  std::string_view label;
+  std::int64_t mask_type;
+  std::int64_t of_length;  // 1: the window is n + offset
+  std::int64_t offset;
+};
+// A window with another mask type, and a window of 0, must do nothing at all.
+constexpr std::array<Mask, 13> kMasks = {{{"none", 0, 0, 0},
+                                          {"causal", 1, 0, 0},
+                                          {"none,w33", 0, 0, 33},
+                                          {"causal,w33", 1, 0, 33},
+                                          {"win0", 2, 0, 0},
+                                          {"win1", 2, 0, 1},
+                                          {"win31", 2, 0, 31},
+                                          {"win32", 2, 0, 32},
+                                          {"win33", 2, 0, 33},
+                                          {"win512", 2, 0, 512},
+                                          {"win(n-1)", 2, 1, -1},
+                                          {"win(n)", 2, 1, 0},
+                                          {"win(n+1)", 2, 1, 1}}};
+
+std::int64_t capacity_of(int level, std::int64_t n) {
+  switch (level) {
+    case 0:
+      return n;
+    case 1:
+      return n + 1;
+    case 2:
+      return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
+    default:
+      return 4 * n;
+  }
+}
+
+std::int64_t window_of(const Mask& mask, std::int64_t n) { return mask.of_length * n + mask.offset; }
+
+std::int64_t ring_of(int level, std::int64_t capacity) {
+  constexpr std::array<std::int64_t, 4> fixed = {0, 1, 31, 32};
+  if (level < 4) return fixed[static_cast<std::size_t>(level)];
+  return level == 4 ? capacity / 2 : capacity - 1;
+}
+
+// The axes up to kNormFactor.
+bool realise(std::span<const Norms> norms, std::span<const int> levels, std::span<std::int64_t> values) {
+  const auto level = [&](FactorIndex factor) { return levels[factor]; };
+  const auto known = [&](FactorIndex factor) { return levels[factor] >= 0; };
+  const auto of = [&](FactorIndex factor, const auto& table) { return table[static_cast<std::size_t>(levels[factor])]; };
+  std::ranges::fill(values, kOpen);
+
+  if (known(kFactorD)) values[kHeadDim] = of(kFactorD, kHeadDims);
+  if (known(kFactorHeads)) {
+    values[kHeads] = of(kFactorHeads, kHeadCounts).first;
+    values[kKvHeads] = of(kFactorHeads, kHeadCounts).second;
+  }
+  if (known(kFactorLength)) values[kKvLen] = of(kFactorLength, kLengths);
+  if (known(kFactorNwg)) values[kNwg] = of(kFactorNwg, kWorkgroups);
+  if (known(kFactorScale)) values[kScale] = level(kFactorScale);
+  if (known(kFactorNorm)) values[kNormFactor] = of(kFactorNorm, norms).factor;
+  if (known(kFactorMask)) values[kMaskType] = of(kFactorMask, kMasks).mask_type;
+  if (!known(kFactorLength)) return true;
+  const std::int64_t n = values[kKvLen];
+  if (n >= kLongLength && values[kHeads] > kHeadsOfLongLengths) return false;
+  if (known(kFactorMask)) values[kWindow] = window_of(of(kFactorMask, kMasks), n);
+
+  const bool ring_turns = known(kFactorRing) && level(kFactorRing) != 0;
+  if (!known(kFactorCapacity)) return !ring_turns || ring_of(level(kFactorRing), n) < n;
+  const std::int64_t capacity = values[kKvCapacity] = capacity_of(level(kFactorCapacity), n);
+  if (!known(kFactorRing)) return true;
+  values[kRingStart] = ring_of(level(kFactorRing), capacity);
+  // A ring turns only once it is full; the launch code refuses anything else.
+  if (ring_turns && capacity != n) return false;
+  return values[kRingStart] < capacity;
+}
+
+// A coordinate of the cache takes about as long to make up, whether the kernel reads it or not, as two products of a dot product.
+std::int64_t work(std::span<const std::int64_t> values) {
+  const auto at_least = [&](AxisIndex axis, std::int64_t least) { return values[axis] == kOpen ? least : values[axis]; };
+  const std::int64_t n = at_least(kKvLen, 1);
+  const std::int64_t row = at_least(kHeadDim, kHeadDims.front());
+  return std::max(at_least(kHeads, 1) * n * row, 2 * at_least(kKvHeads, 1) * at_least(kKvCapacity, n) * row);
+}
+
+std::vector<Classifier> structural_classifiers(const std::function<std::int64_t(std::span<const std::int64_t>)>& simdgroups) {
+  const auto banks = [simdgroups](Values v) { return v[kNwg] * simdgroups(v); };
+  const auto chunks = [](Values v) { return (v[kKvLen] + kChunk - 1) / kChunk; };
+  return {
+      {"n mod 32",
+       {"0", "1", "31", "other"},
+       [](Values v) {
+         const std::int64_t rest = v[kKvLen] % kChunk;
+         return rest == 0 ? 0 : rest == 1 ? 1 : rest == 31 ? 2 : 3;
+       }},
+      {"chunks against simdgroups",
+       {"fewer", "equal", "more"},
+       [chunks, banks](Values v) { return chunks(v) < banks(v)    ? 0
+                                          : chunks(v) == banks(v) ? 1
+                                                                  : 2; }},
+      {"ring_start",
+       {"0", "inside a chunk", "on a chunk edge"},
+       [](Values v) { return v[kRingStart] == 0            ? 0
+                             : v[kRingStart] % kChunk != 0 ? 1
+                                                           : 2; }},
+      {"window",
+       {"off", "inside a chunk", "crossing chunks", ">= n"},
+       [](Values v) {
+         if (v[kMaskType] != 2 || v[kWindow] == 0) return 0;
+         if (v[kWindow] >= v[kKvLen]) return 3;
+         // The oldest and the newest visible slot, in memory.
+         const std::int64_t oldest = (v[kRingStart] + v[kKvLen] - v[kWindow]) % v[kKvCapacity];
+         const std::int64_t newest = (v[kRingStart] + v[kKvLen] - 1) % v[kKvCapacity];
+         return v[kWindow] <= kChunk && oldest / kChunk == newest / kChunk ? 1 : 2;
+       }},
+  };
+}
+
+}  // namespace
+
+Classifier class_of(std::size_t axis, std::string_view name, std::span<const std::int64_t> table) {
+  return {name, labels(table, [](std::int64_t value) { return fmt::format("{}", value); }), [axis, table](Values v) {
+            const auto found = std::ranges::find(table, v[axis]);
+            return found == table.end() ? -1 : static_cast<int>(found - table.begin());
+          }};
+}
+
+Family decode_family(const DecodeKind& kind) {
+  const std::span<const Norms> norms = kind.norms;
+  Family family;
+  family.contract = kind.contract;
+  family.axes = {
+      {.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
+      {"n_heads", 0, 4096, 1},
+      {"n_kv_heads", 0, 4096, 1},
+      {"kv_len", 0, 1 << 20, 1},
+      {"kv_capacity", 0, 1 << 26, 1},
+      {"ring_start", 0, 1 << 20, 0},
+      {"mask_type", 0, 2, 0},
+      {"sliding_window", 0, 1 << 21, 0},
+      {"nwg", 0, 1024, 16, true},
+      float_axis("scale", kScaleInverseRoot, kScaleOne),
+      float_axis("scale_factor_d512", 1, kScaleFactorWhole),
+  };
+  family.words = {
+      {{{"d{head_dim}", {}}}},
+      {{{"h{n_heads}x{n_kv_heads}", {}}}},
+      {{{"kv{kv_len}c{kv_capacity}", {}}}},
+      {{{"ring{ring_start}", {}}}},
+      {{{"nomask", {{"mask_type", 0}, {"sliding_window", 0}}},
+        {"causal", {{"mask_type", 1}, {"sliding_window", 0}}},
+        {"win{sliding_window}", {{"mask_type", 2}}},
+        {"nomaskwin{sliding_window}", {{"mask_type", 0}}},
+        {"causalwin{sliding_window}", {{"mask_type", 1}}}}},
+      {{{"nwg{nwg}", {}}}},
+      {{{"scale{scale}", {}}}, true},
+      {{{"sfroot512", {{"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {}}}, true},
+  };
+  family.factors = {
+      {"head_dim", labels(kHeadDims, number_label), kHeadDims.size(), equal_to(kHeadDim, kHeadDims)},
+      {"heads", labels(kHeadCounts, [](const auto& heads) { return fmt::format("{}x{}", heads.first, heads.second); }), kHeadCounts.size(),
+       [](std::size_t level, Values v) { return std::pair(v[kHeads], v[kKvHeads]) == kHeadCounts[level]; }},
+      {"n", labels(kLengths, number_label), kEverydayLengths, equal_to(kKvLen, kLengths)},
+      {"cap", labels(kCapacities, text_label), kCapacities.size(),
+       [](std::size_t level, Values v) { return v[kKvCapacity] == capacity_of(static_cast<int>(level), v[kKvLen]); }},
+      {"ring_start", labels(kRings, text_label), kRings.size(),
+       [](std::size_t level, Values v) { return v[kRingStart] == ring_of(static_cast<int>(level), v[kKvCapacity]); }},
+      {"mask", labels(kMasks, [](const Mask& mask) { return std::string(mask.label); }), kMasks.size(),
+       [](std::size_t level, Values v) {
+         return v[kMaskType] == kMasks[level].mask_type && v[kWindow] == window_of(kMasks[level], v[kKvLen]);
+       }},
+      {"nwg", labels(kWorkgroups, number_label), kWorkgroups.size(), equal_to(kNwg, kWorkgroups)},
+      {"scale",
+       {"1/sqrt(D)", "1"},
+       2,
+       [](std::size_t level, Values v) { return v[kScale] == (level == 0 ? kScaleInverseRoot : kScaleOne); }},
+      {"norms", labels(norms, [](const Norms& norm) { return std::string(norm.label); }), norms.size(),
+       [norms, has_norms = kind.has_norms](std::size_t level, Values v) {
+         return v[kNormFactor] == norms[level].factor && (!has_norms || has_norms(norms[level], v));
+       }},
+  };
+  family.realise = [norms, realise_rest = kind.realise_rest](std::span<const int> levels, std::span<std::int64_t> values) {
+    const bool is_sensible = realise(norms, levels, values);
+    realise_rest(levels, values);
+    return is_sensible;
+  };
+  family.work = work;
+  family.class_factors = {kFactorLength, kFactorCapacity, kFactorRing, kFactorMask, kFactorNwg};
+  family.classifiers = structural_classifiers(kind.simdgroups);
+  family.structural_classifiers = family.classifiers.size();
+  family.classifiers.push_back(class_of(kNwg, "nwg", kWorkgroups));
+  family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.decode != nullptr; };
+  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[kHeadDim])}; };
+  family.helpers = [](std::span<const std::int64_t> values) -> std::vector<HelperKey> {
+    if (values[kNwg] <= 1) return {};
+    return {{"reduce", {fmt::format("d{}", values[kHeadDim])}}};
+  };
+  return family;
+}
+
+}  // namespace assay::families::decode

@@ -1,0 +1,60 @@
+// The axes and cases of attention over bfloat keys and values with head dimension 512: what bf16_prefill and bf16_vec have in common.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "families/family.h"
+
+namespace assay::families::dense {
+
+// Behind kScale a family may have axes of its own.
+enum AxisIndex : std::size_t {
+  kBatches,
+  kHeads,
+  kKvHeads,
+  kQueries,
+  kKvLen,
+  kRoom,
+  kMaskType,
+  kWindow,
+  kMaskBatches,
+  kMaskHeads,
+  kHidesLowest,
+  kScale,
+  kOwnAxis
+};
+
+enum FactorIndex : std::size_t {
+  kFactorBatches,
+  kFactorHeads,
+  kFactorQueries,
+  kFactorLength,
+  kFactorRoom,
+  kFactorMask,
+  kFactorSpread,
+  kFactorScale,
+  kOwnFactor
+};
+
+// The values of axis mask_type, as fixtures::DenseMask counts them.
+enum MaskType : std::int64_t { kNoMask, kZeroMask, kCausal, kWindowed, kRandom, kOneRow, kSingle };
+
+inline constexpr std::int64_t kHeadDim = 512;
+inline constexpr std::int64_t kTileQueries = 8;
+inline constexpr std::int64_t kTileKeys = 64;
+
+using Values = std::span<const std::int64_t>;
+
+// The value of an axis, `least` if it is open.
+[[nodiscard]] std::int64_t at_least(Values values, AxisIndex axis, std::int64_t least);
+[[nodiscard]] inline std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
+// Of keys, the room behind them included; and of queries, in all batches and heads. At least.
+[[nodiscard]] std::int64_t key_rows(Values values);
+[[nodiscard]] std::int64_t query_rows(Values values);
+
+// All but what a case costs, its function and cases of a family's own.
+[[nodiscard]] Family dense_family(const kernels::FamilyContract& contract);
+
+}  // namespace assay::families::dense

@@ -1,0 +1,53 @@
+// How families write down the levels of their factors.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "families/family.h"
+
+namespace assay::families {
+
+// An axis that is a positive float, of which the numbers up to `largest_whole` say something else or themselves.
+[[nodiscard]] inline Axis float_axis(std::string_view name, std::int64_t initial, std::int64_t largest_whole) {
+  return {.name = name, .minimum = 0, .maximum = kScaleLargest, .initial = initial, .largest_whole = largest_whole};
+}
+
+template <typename Table, typename Label>
+[[nodiscard]] std::vector<std::string> labels(const Table& table, const Label& label) {
+  std::vector<std::string> result;
+  for (const auto& row : table) result.push_back(label(row));
+  return result;
+}
+[[nodiscard]] inline std::string number_label(std::int64_t value) { return fmt::format("{}", value); }
+[[nodiscard]] inline std::string text_label(std::string_view value) { return std::string(value); }
+
+// Whether one axis has a level's value; the table outlives the result.
+[[nodiscard]] inline auto equal_to(std::size_t axis, std::span<const std::int64_t> table) {
+  return [axis, table](std::size_t level, std::span<const std::int64_t> values) { return values[axis] == table[level]; };
+}
+
+// A factor that is one axis, with a table of its values, of which the first `everyday` are for smoke and gate.
+[[nodiscard]] inline Factor factor_of(std::string_view name, std::size_t axis, std::span<const std::int64_t> table, std::size_t everyday) {
+  return {name, labels(table, number_label), everyday, equal_to(axis, table)};
+}
+[[nodiscard]] inline Factor factor_of(std::string_view name, std::size_t axis, std::span<const std::int64_t> table) {
+  return factor_of(name, axis, table, table.size());
+}
+
+// The value of a level, kOpen of none.
+inline void set(std::int64_t& value, std::span<const std::int64_t> table, int level) {
+  value = level < 0 ? kOpen : table[static_cast<std::size_t>(level)];
+}
+
+// Of families whose most expensive case takes milliseconds.
+[[nodiscard]] inline std::int64_t no_work(std::span<const std::int64_t>) { return 0; }
+
+}  // namespace assay::families

@@ -1,0 +1,56 @@
+// Family `tq4`: decode attention over a 4-bit TurboQuant cache.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "families/shared/decode_cases.h"
+#include "families/shared/levels.h"
+#include "families/tq4/contract.h"
+
+namespace assay::families {
+namespace {
+
+using namespace decode;
+
+constexpr std::size_t kBlockNorms = kOwnAxis;
+
+}  // namespace
+
+Family tq4_family() {
+  Family family = decode_family({.contract = &kTq4Contract,
+                                 .norms = kNorms,
+                                 .has_norms = [](const Norms& norms, Values v) { return (v[kBlockNorms] != 0) == norms.per_block; },
+                                 .realise_rest =
+                                     [](std::span<const int> levels, std::span<std::int64_t> values) {
+                                       const int norms = levels[kFactorNorm];
+                                       values[kBlockNorms] = norms < 0 ? kOpen : kNorms[static_cast<std::size_t>(norms)].per_block ? 1 : 0;
+                                     },
+                                 .simdgroups = [](Values) { return std::int64_t{1}; }});
+  family.axes[kNormFactor].may_be_absent = true;
+  family.axes[kNormFactor].needed_by = "block_norms";
+  family.axes.push_back({.name = "block_norms", .minimum = 0, .maximum = 1, .initial = 0, .is_capability = true, .may_be_absent = true});
+  // Whoever gives a factor means norms of blocks.
+  family.words.back() = {
+      {{"sfroot512", {{"block_norms", 1}, {"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {{"block_norms", 1}}}},
+      true};
+  family.about = "decode attention over a 4-bit TurboQuant cache, one query token per head";
+  // Caches of just under 2^32 and of exactly 2^32 bytes, and heads on both sides of byte 2^31.
+  family.own_cases = {"d256/h32x32/kv40c1048576/ring0/nomask/nwg1/huge/s1", "d256/h2x2/kv65c16777216/ring0/win33/nwg2/huge/s2",
+                      "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/huge/s3", "d512/h5x5/kv100c3355443/ring0/causal/nwg1/scale1/huge/s4",
+                      "d256/h32x32/kv40c1048576/ring0/nomask/nwg1/sf1/huge/s5", "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/sf16/huge/s6",
+                      // Queries that round to even.
+                      "d256/h4x2/kv33c33/ring0/nomask/nwg1/query_ties/s1", "d512/h2x1/kv65c65/ring3/nomask/nwg2/query_ties/s2",
+                      "d512/h2x2/kv33c64/ring0/nomask/nwg1/sf16/query_ties/s3"};
+  family.long_cases = {"d256/h1x1/kv65537c65537/ring32/nomask/nwg32/drift/s1", "d256/h2x1/kv65537c65537/ring65536/win512/nwg31/gauss/s2",
+                       "d512/h2x2/kv65537c65537/ring0/nomask/nwg16/sf16/needle/s3",
+                       "d512/h1x1/kv65537c65537/ring32768/win65536/nwg3/faint/s4", "d512/h2x1/kv65537c65538/ring0/causal/nwg1/cancel/s5"};
+  return family;
+}
+
+}  // namespace assay::families

@@ -1,0 +1,74 @@
+// Family `tqhb`: decode attention over a 5-, 6- or 8-bit TurboQuant cache.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "families/shared/decode_cases.h"
+#include "families/shared/decode_launch.h"
+#include "families/shared/levels.h"
+#include "families/tqhb/contract.h"
+
+namespace assay::families {
+namespace {
+
+using namespace decode;
+
+enum OwnAxis : std::size_t { kBits = kOwnAxis, kNsg, kFuse };
+enum OwnFactor : std::size_t { kFactorBits = kOwnFactor, kFactorNsg, kFactorFuse };
+
+constexpr std::array<std::int64_t, 3> kSimdgroups = {1, 2, 4};
+constexpr std::array<std::int64_t, 3> kCodebookBits = {5, 6, 8};
+constexpr std::array<std::int64_t, 2> kFused = {0, 1};
+
+}  // namespace
+
+Family tqhb_family() {
+  // Norms of blocks only.
+  Family family = decode_family({.contract = &kTqhbContract,
+                                 .norms = std::span(kNorms).subspan(1),
+                                 .has_norms = {},
+                                 .realise_rest =
+                                     [](std::span<const int> levels, std::span<std::int64_t> values) {
+                                       set(values[kBits], kCodebookBits, levels[kFactorBits]);
+                                       set(values[kNsg], kSimdgroups, levels[kFactorNsg]);
+                                       set(values[kFuse], kFused, levels[kFactorFuse]);
+                                     },
+                                 .simdgroups = [](Values v) { return v[kNsg]; }});
+  family.about = "decode attention over a 5-, 6- or 8-bit TurboQuant cache, one query token per head";
+  family.axes.insert(family.axes.end(),
+                     {{.name = "codebook_bits", .minimum = 0, .maximum = 16, .initial = 8, .is_capability = true},
+                      {.name = "nsg", .minimum = 0, .maximum = 1024, .initial = 1, .is_launch_choice = true, .is_capability = true},
+                      {.name = "fuse_fwht_pre", .minimum = 0, .maximum = 1, .initial = 0, .is_capability = true, .may_be_absent = true}});
+  family.words.insert(family.words.begin() + 1, Word{{{"b{codebook_bits}", {}}}});
+  const auto nwg = std::ranges::find_if(family.words, [](const Word& word) { return word.forms.front().pattern.starts_with("nwg"); });
+  family.words.insert(nwg + 1, {Word{{{"nsg{nsg}", {}}}}, Word{{{"fuse", {{"fuse_fwht_pre", 1}}}}, true}});
+  family.factors.push_back({"codebook_bits", labels(kCodebookBits, number_label), kCodebookBits.size(), equal_to(kBits, kCodebookBits)});
+  family.factors.push_back({"nsg", labels(kSimdgroups, number_label), kSimdgroups.size(), equal_to(kNsg, kSimdgroups)});
+  family.factors.push_back({"fuse_fwht_pre", labels(kFused, number_label), kFused.size(), equal_to(kFuse, kFused)});
+  family.class_factors.push_back(kFactorNsg);
+  family.classifiers.push_back(class_of(kNsg, "nsg", kSimdgroups));
+  // And indices of fewer bits than their byte, with something in the others.
+  family.own_cases = {
+      "d256/b8/h2x2/kv65c8388608/ring0/win33/nwg2/nsg2/huge/s2", "d512/b5/h5x5/kv100c1677721/ring0/causal/nwg1/nsg1/huge/s4",
+      "d512/b8/h3x3/kv33c2097152/ring0/nomask/nwg2/nsg1/huge/s5", "d256/b6/h2x2/kv40c8388608/ring0/nomask/nwg1/nsg1/huge/s6",
+      "d256/b5/h2x1/kv65c65/ring0/nomask/nwg2/nsg1/stray_bits/s1", "d512/b5/h2x1/kv33c64/ring0/win31/nwg1/nsg2/stray_bits/s2",
+      "d256/b6/h4x4/kv33c33/ring1/causal/nwg1/nsg4/stray_bits/s3", "d512/b6/h2x1/kv65c65/ring32/nomask/nwg3/nsg1/stray_bits/s4",
+      // Queries that round to even.
+      "d256/b8/h4x2/kv33c33/ring0/nomask/nwg1/nsg1/query_ties/s1", "d512/b5/h2x1/kv65c65/ring3/nomask/nwg2/nsg2/query_ties/s2"};
+  family.long_cases = {
+      "d256/b8/h1x1/kv65537c65537/ring32/nomask/nwg32/nsg4/drift/s1", "d256/b5/h2x1/kv65537c65537/ring65536/win512/nwg31/nsg1/gauss/s2",
+      "d512/b6/h2x2/kv65537c65537/ring0/nomask/nwg16/nsg2/sf16/needle/s3",
+      "d512/b8/h1x1/kv65537c65537/ring32768/win65536/nwg3/nsg1/faint/s4", "d512/b5/h2x1/kv65537c65538/ring0/causal/nwg1/nsg1/cancel/s5"};
+  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
+    return {fmt::format("d{}", values[kHeadDim]), {{kCodebookConstant, values[kBits]}}};
+  };
+  return family;
+}
+
+}  // namespace assay::families
