@@ -92,6 +92,44 @@ inline T builtin(unsigned int which) {
   return builtin_value<T>::get(which);
 }
 
+// What a function constant's type holds, for metal/function_constant.h: four times its components, and 0 of bool, 1 of integers, 2 of
+// floating-point numbers. 0 of a type that no constant can have.
+template <typename T>
+constexpr long scalar_shape() {
+  if constexpr (metal::is_same<T, bool>::value) return 4;
+  if constexpr (metal::is_integral<T>::value || __is_enum(T)) return 5;
+  if constexpr (metal::is_floating_point<T>::value) return 6;
+  return 0;
+}
+template <typename T>
+struct shape_of {
+  static constexpr long value = scalar_shape<T>();
+};
+template <typename T, int N>
+struct shape_of<metal::vec<T, N>> {
+  static constexpr long value = scalar_shape<T>() % 4 + 4 * N;
+};
+template <typename T, int N>
+struct shape_of<metal::packed_vec<T, N>> : shape_of<metal::vec<T, N>> {};
+template <typename T>
+__global constexpr const long constant_shape = shape_of<metal::remove_cv_t<T>>::value;
+
+// A vector of numbers that each become its component's type.
+template <typename T>
+struct component_of;
+template <typename T, int N>
+struct component_of<metal::vec<T, N>> {
+  using type = T;
+};
+template <typename T, int N>
+struct component_of<metal::packed_vec<T, N>> {
+  using type = T;
+};
+template <typename T, typename... Numbers>
+constexpr T constant_vector(Numbers... numbers) {
+  return T((typename component_of<metal::remove_cv_t<T>>::type)numbers...);
+}
+
 // The type of a variable without the address space that it lies in.
 template <typename T>
 struct without_space {

@@ -55,6 +55,7 @@ struct Kernel {
 struct FunctionConstantUse {
   std::string name;
   std::string type;
+  FunctionConstantType shape;
   std::uint32_t index = 0;
   std::string file;
   std::uint32_t line = 0;

@@ -119,6 +119,7 @@ class Translator {
   // ---- function_constants.cpp
   // The token to go on with if the statement at `first` declares function constants, else `first`.
   std::size_t function_constant(std::size_t first);
+  [[nodiscard]] FunctionConstantType shape_of_constant(std::size_t name, const std::string& type) const;
   void defined_query(std::size_t index);
 
   // ---- kernels.cpp: entry points

@@ -107,6 +107,29 @@ TEST_F(CliCompile, NeededConstantsAreNamedAndOthersAreNot) {
   }
 }
 
+TEST_F(CliCompile, ConstantsThatAreVectorsAreGivenByCommas) {
+  const std::string file = write(std::string(kStart) +
+                                 "constant uint2 TILE [[function_constant(1)]];\nconstant float3 SCALE [[function_constant(2)]];\n"
+                                 "kernel void needs(device float* x [[buffer(0)]]) { threadgroup float t[TILE.x * TILE.y]; t[0] = SCALE.z; "
+                                 "x[0] = t[0]; }\n");
+  const Json unset = json_of("", 0)["libraries"][0];
+  EXPECT_EQ(unset["constants"][0]["type"], "uint2");
+  EXPECT_EQ(unset["functions"][0]["needs_constants"].size(), 2U);
+  const Json given = json_of("--constant TILE=4,8 --constant 2=1,2.5,-3", 0)["libraries"][0];
+  EXPECT_EQ(given["functions"][0]["needs_constants"].size(), 0U);
+  EXPECT_EQ(given["functions"][0]["threadgroup_bytes"], 128);
+  EXPECT_THAT(run_assay("compile " + file + " --listing").output, HasSubstr("1  TILE   uint2"));
+  for (const auto& [wrong, says] :
+       {std::pair("TILE=4", "1 value is given (4), and its type, uint2, has 2"),
+        std::pair("TILE=4,5,6", "3 values are given (4, 5, 6), and its type, uint2, has 2"),
+        std::pair("TILE=4,0.5", "does not fit its type, uint2: 0.5"), std::pair("TILE=4,", "'' in the value of 'TILE=4,' is not a number"),
+        std::pair("TILE=4,x", "'x' in the value of 'TILE=4,x' is not a number")}) {
+    const Outcome refused = run_assay("compile " + file + " --constant " + wrong);
+    EXPECT_EQ(refused.status, 2) << wrong;
+    EXPECT_THAT(refused.output, HasSubstr(says));
+  }
+}
+
 TEST_F(CliCompile, InstantiationsOfOneTemplateShareATable) {
   std::string text =
       std::string(kStart) +
