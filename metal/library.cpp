@@ -68,10 +68,12 @@ struct Library::Impl {
     const std::string preprocessed = compiler.preprocess(sources);
     source_digest = digest_of_source(preprocessed);
     translate::ConstantQuestions questions;
-    auto result = translate::Translation::of(preprocessed, name, &questions);
-    if (questions.open.empty()) return result;
-    compile::answer(compiler, result, questions);
-    return translate::Translation::of(preprocessed, name, &questions);
+    // Answers may bring up further questions, of what was refused without them.
+    for (;;) {
+      auto result = translate::Translation::of(preprocessed, name, &questions);
+      if (questions.open.empty()) return result;
+      compile::answer(compiler, result, questions);
+    }
   }
 
   std::shared_ptr<const Pipeline> compile(const PipelineDescriptor& descriptor, Instrumentation instrumentation) const {

@@ -92,6 +92,26 @@ inline T builtin(unsigned int which) {
   return builtin_value<T>::get(which);
 }
 
+// What the parameters of a kernel template make of the indices of its arguments: a function of the same parameters returns it, and
+// `index_of` takes a call of that function, or its type.
+template <long... Index>
+struct indices {};
+template <int Number, typename T>
+struct index_at;
+template <int Number, long First, long... Rest>
+struct index_at<Number, indices<First, Rest...>> : index_at<Number - 1, indices<Rest...>> {};
+template <long First, long... Rest>
+struct index_at<0, indices<First, Rest...>> {
+  static constexpr long value = First;
+};
+template <int Number, typename R, typename... A>
+struct index_at<Number, R(A...)> : index_at<Number, R> {};
+template <int Number, typename T>
+__global constexpr const long index_of = index_at<Number, T>::value;
+// Of any type, for what is not evaluated.
+template <typename T>
+T made();
+
 // What a function constant's type holds, for metal/function_constant.h: four times its components, and 0 of bool, 1 of integers, 2 of
 // floating-point numbers. 0 of a type that no constant can have.
 template <typename T>

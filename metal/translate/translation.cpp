@@ -10,9 +10,6 @@
 
 namespace assay::metal::translate {
 
-namespace {
-
-// Text that was taken out of the source before its words were replaced.
 std::string translated(std::string_view text) {
   auto stream = tokenize(std::string(text), "");
   std::string result;
@@ -34,6 +31,8 @@ std::string translated(std::string_view text) {
   }
   return result;
 }
+
+namespace {
 
 std::string argument(const Parameter& parameter, bool typed) {
   std::string value;

@@ -45,6 +45,8 @@ class Translator {
     std::string name;
     std::vector<Parameter> parameters;
     std::uint32_t max_total_threads = 1024;
+    bool is_specialization = false;
+    std::string index_function;  // of a template whose parameters decide indices: declared beside it, to ask the compiler for them
   };
 
   // ---- translator.cpp: scopes, statements, words
@@ -137,6 +139,8 @@ class Translator {
   void add_kernel(Kernel kernel);
   [[nodiscard]] std::string qualified(std::string_view name) const;
   [[nodiscard]] static std::string_view unqualified(std::string_view callee);
+  void declare_indices(Primary& primary, std::size_t first, std::size_t header, std::size_t end);
+  void resolve_indices(Kernel& kernel, const Primary& primary, const std::vector<Parameter>* signature, std::size_t first) const;
   [[nodiscard]] const Primary* primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const;
 
   // ---- arguments.cpp: what entry points take
@@ -144,6 +148,8 @@ class Translator {
   enum class Signature { of_kernel, of_instantiation };
   [[nodiscard]] std::vector<Parameter> parameters(std::size_t first, std::size_t last, Signature signature);
   [[nodiscard]] Parameter parameter(std::size_t first, std::size_t last, Signature signature);
+  [[nodiscard]] std::uint32_t checked_index(std::size_t place, std::string_view label, std::string_view written,
+                                            std::optional<std::int64_t> index) const;
   [[nodiscard]] std::size_t parameter_name(std::size_t first, std::size_t last) const;
   void assign_indices(std::vector<Parameter>& parameters, std::size_t first) const;
 
@@ -161,6 +167,8 @@ class Translator {
   std::size_t declaration_ = 0;                        // first token of the current declaration of a namespace
   bool declaration_is_open_ = false;
   std::vector<std::pair<std::size_t, std::size_t>> dropped_;  // first and last tokens
+  std::set<std::string_view> template_words_;  // of the kernel template whose arguments are read: its parameters, among others
+  unsigned index_functions_ = 0;
   unsigned threadgroup_variables_ = 0;
   unsigned texts_ = 0;
 };
