@@ -90,6 +90,12 @@ class Translator {
 
   // ---- texts.cpp
   void place_text(std::size_t first);
+  [[nodiscard]] std::string table_of(std::string_view literal);
+  [[nodiscard]] bool ends_in_suffix(std::size_t literal) const;
+
+  // ---- literal_operators.cpp
+  void collect_literal_operators();
+  void place_digits(std::size_t number);
   [[nodiscard]] bool may_be_placed(std::size_t literal) const;
   [[nodiscard]] bool declares_pointers(std::size_t index) const;
 
@@ -169,6 +175,14 @@ class Translator {
   std::vector<std::pair<std::size_t, std::size_t>> dropped_;  // first and last tokens
   std::set<std::string_view> template_words_;  // of the kernel template whose arguments are read: its parameters, among others
   unsigned index_functions_ = 0;
+  // What the parameters of the file's literal operators are, by suffix.
+  struct LiteralOperators {
+    bool cooked_integer = false;
+    bool cooked_floating = false;
+    bool raw = false;
+  };
+  std::map<std::string_view, LiteralOperators> literal_operators_;
+  std::set<std::size_t> literal_doubles_;  // the `double` of a literal operator's `long double`
   unsigned threadgroup_variables_ = 0;
   unsigned texts_ = 0;
 };
