@@ -108,6 +108,9 @@ template <int Number, typename R, typename... A>
 struct index_at<Number, R(A...)> : index_at<Number, R> {};
 template <int Number, typename T>
 __global constexpr const long index_of = index_at<Number, T>::value;
+// For the translator, which asks whether a kernel returns something.
+template <typename T>
+__global constexpr const bool is_nothing = metal::is_void<T>::value;
 // Of any type, for what is not evaluated.
 template <typename T>
 T made();
@@ -151,17 +154,26 @@ constexpr T constant_vector(Numbers... numbers) {
 }
 
 // The type of a variable without the address space that it lies in.
-template <typename T>
+template <typename T, bool Left = __is_lvalue_reference(T), bool Right = __is_rvalue_reference(T)>
 struct without_space {
   using type = T;
 };
 template <typename T>
-struct without_space<__private T> {
+struct without_space<__private T, false, false> {
   using type = T;
 };
 template <typename T>
-struct without_space<__global T> {
+struct without_space<__global T, false, false> {
   using type = T;
+};
+// A reference has a space of its own too, beside that of what it refers to.
+template <typename T>
+struct without_space<T, true, false> {
+  using type = __remove_reference_t(T)&;
+};
+template <typename T>
+struct without_space<T, false, true> {
+  using type = __remove_reference_t(T)&&;
 };
 template <typename T>
 using declared = typename without_space<T>::type;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "metal/errors.h"
 #include "metal/limits.h"
@@ -153,6 +154,35 @@ const Translator::Primary* Translator::primary_of(std::string_view callee, std::
   return found;
 }
 
+// A kernel returns nothing. `first` is the first token of its declaration behind template parameters.
+void Translator::require_void(std::size_t first, std::size_t name) const {
+  static constexpr auto kSpecifiers =
+      std::to_array<std::string_view>({"kernel", "inline", "static", "extern", "constexpr", "const", "METAL_FUNC"});
+  std::size_t behind = name;  // of a qualified name the first token
+  while (behind > first + 1 && tokens_[behind - 1].is("::") && tokens_[behind - 2].kind == TokenKind::identifier) behind -= 2;
+  std::string type;
+  bool has_template_word = false;
+  for (std::size_t index = first; index < behind; ++index) {
+    const Token& token = tokens_[index];
+    if (attribute_end_.contains(index)) {
+      index = attribute_end_.at(index);
+    } else if (token.is("__attribute__") || token.is("alignas")) {
+      index = tokens_.closing(index + 1);
+    } else if (std::find(kSpecifiers.begin(), kSpecifiers.end(), token.text) == kSpecifiers.end() && token.kind != TokenKind::string) {
+      type += (type.empty() || token.leading.empty() ? "" : " ") + std::string(token.text);
+      has_template_word = has_template_word || template_words_.contains(token.text);
+    }
+  }
+  if (type.empty() || type == "void" || type == "auto") return;
+  bool is_void = false;
+  if (!function_constant_type(type)) {
+    if (has_template_word) return;  // what a template's parameters decide shows when it is instantiated
+    const auto answer = constants_.ask(fmt::format("::__assay::is_nothing<{}>", type), qualified(""));
+    is_void = constants_.is_asking() || !answer || *answer != 0;
+  }
+  if (!is_void) tokens_.fail(name, fmt::format("kernel '{}' returns '{}': a kernel returns void", tokens_[name].text, type));
+}
+
 // Beside a template whose parameters decide the indices of its arguments, a function template of the same parameters is declared that
 // returns them as a type: what the compiler finds for an instantiation's arguments is right by its own rules, deduction included.
 void Translator::declare_indices(Primary& primary, std::size_t first, std::size_t header, std::size_t end) {
@@ -255,12 +285,13 @@ std::size_t Translator::kernel_function(std::size_t first) {
     if (!angle) tokens_.fail(name, "a kernel's template arguments that cannot be read");
     name = *angle - 1;
   }
-  if (!attributes.max_total_threads_expression.empty() && tokens_[body].is("{"))
-    tokens_[body].after += fmt::format(" __assay_max_total_threads({});", attributes.max_total_threads_expression);
   template_words_.clear();
   for (std::size_t index = first; is_template && index < header; ++index) {
     if (tokens_[index].kind == TokenKind::identifier) template_words_.insert(tokens_[index].text);
   }
+  require_void(header, name);
+  if (!attributes.max_total_threads_expression.empty() && tokens_[body].is("{"))
+    tokens_[body].after += fmt::format(" __assay_max_total_threads({});", attributes.max_total_threads_expression);
   Primary primary{std::string(tokens_[name].text),
                   parameters(open + 1, close, Signature::of_kernel),
                   attributes.max_total_threads,

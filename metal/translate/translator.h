@@ -145,6 +145,7 @@ class Translator {
   void add_kernel(Kernel kernel);
   [[nodiscard]] std::string qualified(std::string_view name) const;
   [[nodiscard]] static std::string_view unqualified(std::string_view callee);
+  void require_void(std::size_t first, std::size_t name) const;
   void declare_indices(Primary& primary, std::size_t first, std::size_t header, std::size_t end);
   void resolve_indices(Kernel& kernel, const Primary& primary, const std::vector<Parameter>* signature, std::size_t first) const;
   [[nodiscard]] const Primary* primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const;
@@ -173,7 +174,7 @@ class Translator {
   std::size_t declaration_ = 0;                        // first token of the current declaration of a namespace
   bool declaration_is_open_ = false;
   std::vector<std::pair<std::size_t, std::size_t>> dropped_;  // first and last tokens
-  std::set<std::string_view> template_words_;  // of the kernel template whose arguments are read: its parameters, among others
+  std::set<std::string_view> template_words_;    // of the kernel template whose arguments are read: its parameters, among others
   unsigned index_functions_ = 0;
   // What the parameters of the file's literal operators are, by suffix.
   struct LiteralOperators {

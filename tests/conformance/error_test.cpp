@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -222,6 +223,36 @@ TEST(FunctionConstants, UsedButWithoutAValueIsAnErrorThatNamesThem) {
   EXPECT_THAT(fails("as_size"), AllOf(HasSubstr("'width'"), HasSubstr("index 7"), HasSubstr("no value")));
   EXPECT_THAT(fails("floating", {{21, true}}), AllOf(HasSubstr("'gain'"), HasSubstr("float"), HasSubstr("bool")));
   EXPECT_THAT(fails("uses", {{7, 1.5}}), AllOf(HasSubstr("'width'"), HasSubstr("int")));
+}
+
+TEST(Refusal, OfAKernelThatReturnsSomething) {
+  for (const char* type :
+       {"int", "float4", "device int*", "constant float&", "unsigned int", "S", "Number", "metal::vec<half, 2>", "inner::Number"}) {
+    EXPECT_THAT(
+        failure({.source = with_library(
+                     "struct S { int a; };\nusing Number = int;\nnamespace inner { using Number = float; }\n[[maybe_unused]]\nkernel " +
+                     std::string(type) + " test(device int* out) { out[0] = 1; }")}),
+        AllOf(StartsWith("test.metal:7: error:"), HasSubstr("'test'"), HasSubstr(type), HasSubstr("returns void")))
+        << type;
+  }
+  EXPECT_THAT(failure({.source = with_library("template <int N> [[kernel]] int f(device int* out) { return out[0] = N; }\n"
+                                              "template [[host_name(\"test\")]] [[kernel]] int f<1>(device int* out);")}),
+              AllOf(StartsWith("test.metal:3: error:"), HasSubstr("'f' returns 'int'")));
+  // Of several only that one.
+  const auto library = metal::Library::from_source(
+      with_library("kernel int a(device int* out) { return 1; }\nkernel void b(device int* out) { out[0] = 1; }"), "test.metal");
+  ASSERT_EQ(library->refused().size(), 1U);
+  EXPECT_EQ(library->refused()[0].name, "a");
+  EXPECT_TRUE(library->has_function("b"));
+  for (const char* head : {"kernel void test", "[[kernel]] void test", "static kernel void test", "kernel Nothing test",
+                           "kernel [[max_total_threads_per_threadgroup(64)]] void test", "using namespace metal; kernel auto test",
+                           "inline [[kernel]] __attribute__((noinline)) void test"}) {
+    const std::string trailing = std::string(head).find("auto") == std::string::npos ? "" : " -> void";
+    EXPECT_EQ(failure({.source = with_library("using Nothing = void;\n" + std::string(head) + "(device int* out)" + trailing +
+                                              " { out[0] = 1; }")}),
+              "")
+        << head;
+  }
 }
 
 // ---- kernels that fault
