@@ -34,6 +34,7 @@ Translator::Translator(TokenStream stream, ConstantQuestions* questions) : token
 
 Translation Translator::run() {
   tokens_.require_shallow();
+  close_unclosed();
   strip_attributes();
   collect_callable_names();
   collect_literal_operators();
@@ -96,6 +97,7 @@ void Translator::walk() {
       declaration_is_open_ = true;
     }
     try {
+      if (at_start && declaration_is_open_ && declaration_ == index) require_closed(index);
       index = step(index, at_start);
     } catch (const CompileError& error) {
       index = refuse_declaration(error);

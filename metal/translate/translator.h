@@ -49,6 +49,14 @@ class Translator {
     std::string index_function;  // of a template whose parameters decide indices: declared beside it, to ask the compiler for them
   };
 
+  // ---- unclosed.cpp
+  void close_unclosed();
+  [[nodiscard]] bool begins_outside(std::size_t first, bool in_type) const;
+  [[nodiscard]] bool begins_namespace(std::size_t first, std::size_t brace) const;
+  [[nodiscard]] bool is_type(std::size_t first, std::size_t brace) const;
+  std::size_t insert_closing(std::size_t index, const std::vector<std::size_t>& open);
+  void require_closed(std::size_t first) const;
+
   // ---- translator.cpp: scopes, statements, words
   void strip_attributes();
   [[nodiscard]] std::optional<std::size_t> coherence_end(std::size_t index) const;
@@ -175,6 +183,7 @@ class Translator {
   bool declaration_is_open_ = false;
   std::vector<std::pair<std::size_t, std::size_t>> dropped_;  // first and last tokens
   std::set<std::string_view> template_words_;    // of the kernel template whose arguments are read: its parameters, among others
+  std::map<std::size_t, std::size_t> unclosed_;  // the bracket that is never closed, by its declaration's first token
   unsigned index_functions_ = 0;
   // What the parameters of the file's literal operators are, by suffix.
   struct LiteralOperators {

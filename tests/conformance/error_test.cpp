@@ -255,6 +255,45 @@ TEST(Refusal, OfAKernelThatReturnsSomething) {
   }
 }
 
+TEST(Refusal, AnUnclosedBracketCostsItsDeclarationOnly) {
+  const std::string before =
+      "namespace a { inline namespace b {\nstruct S { int x[2]; } s;\nkernel void first(device int* out) { out[0] = 41; }\n";
+  const auto library = [](const std::string& source) { return metal::Library::from_source(with_library(source), "test.metal"); };
+  for (const auto& [broken, says] : std::vector<std::pair<std::string, std::string>>{
+           {"inline int helper(int x) {\n  if (x > 1) {\n  return 2;\n}", "'{' of 'helper'"},
+           {"[[kernel]] void helper(device int* out [[buffer(0)]]) {\n  out[0] = (1;\n}", "'{' of 'helper'"},
+           {"inline int helper(int x, int y\n{ return x; }", "'(' of 'helper'"},
+           {"struct helper {\n int f() const { return 1; }\n", "'{' of 'helper'"},
+           {"constant int helper[] = {1, 2,\n;", "'{' of 'helper'"}}) {
+    SCOPED_TRACE(broken);
+    const auto it = library(before + broken +
+                            "\ntemplate <int N> kernel void last(device int* out) { out[0] = N; }\n"
+                            "template [[host_name(\"last_1\")]] kernel void last<1>(device int*);\n"
+                            "kernel void needs(device int* out) { out[0] = sizeof(helper); }\n}}\n");
+    for (const char* right : {"a::b::first", "last_1"}) EXPECT_NO_THROW(static_cast<void>(it->pipeline({right, {}}))) << right;
+    try {
+      static_cast<void>(it->pipeline({"a::b::needs", {}}));
+      FAIL() << "compiled";
+    } catch (const metal::Error& error) {
+      EXPECT_THAT(error.what(),
+                  testing::AnyOf(AllOf(StartsWith("test.metal:6: error:"), HasSubstr(says + " is never closed")), HasSubstr("'helper'")));
+    }
+  }
+  // A kernel function of its own is listed with the reason.
+  const auto it = library(
+      "kernel void whole(device int* out) { out[0] = 1; }\nkernel void half_done(device int* out) {\n  for (;;) {\n  out[0] = 1;\n}\n");
+  EXPECT_TRUE(it->has_function("whole"));
+  ASSERT_EQ(it->refused().size(), 1U);
+  EXPECT_EQ(it->refused()[0].name, "half_done");
+  EXPECT_THAT(it->refused()[0].reason, AllOf(StartsWith("test.metal:4: error:"), HasSubstr("'{' of 'half_done' is never closed")));
+  EXPECT_TRUE(library(before + "}}\n")->refused().empty());
+  // Nothing stands before it: the whole file is refused, as one whose namespace has no end.
+  EXPECT_THAT(failure({.source = with_library("kernel void test(device int* out) {\n  out[0] = 1;\n")}),
+              AllOf(StartsWith("test.metal:3: error:"), HasSubstr("'{' of 'test' is never closed")));
+  EXPECT_THAT(failure({.source = with_library("namespace a {\nkernel void test(device int* out) { out[0] = 1; }\n")}),
+              HasSubstr("never closed"));
+}
+
 // ---- kernels that fault
 
 TEST(InvalidAccess, IsAHazardWithItsLineAndTheKernelGoesOn) {
