@@ -131,7 +131,7 @@ void add_compile(CLI::App& app, Action& action) {
   command
       ->add_option("--constant", options->common.constants,
                    "Value of a function constant, by name or index; may be repeated. What is needed and not given gets a made-up value")
-      ->type_name("NAME|INDEX=VALUE")
+      ->type_name("NAME|INDEX=VALUE[,VALUE...]")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);

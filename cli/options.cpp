@@ -55,7 +55,7 @@ void add_lone(CLI::App& command, Options& options) {
   command
       .add_option("--constant", options.constants,
                   "Value of a function constant of a lone --kernel file that the family does not set; may be repeated")
-      ->type_name("NAME|INDEX=VALUE")
+      ->type_name("NAME|INDEX=VALUE[,VALUE...]")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);

@@ -27,7 +27,7 @@ struct Options {
   std::string variants;                // directory to look for variants in; empty: the default
   std::vector<std::string> fields;     // --set name=value
   std::vector<std::string> limits;     // --limit axis=value,value
-  std::vector<std::string> constants;  // --constant name=value
+  std::vector<std::string> constants;  // --constant name=value, name=value,value of a vector
   std::vector<std::string> includes;   // --include folder
   std::vector<std::string> defines;    // --define NAME[=VALUE]
   std::string metal_version;           // "3.1" or "310"; empty: as the kernel is described, or the default

@@ -101,8 +101,8 @@ void take_lone_options(kernels::Variant& user, const Options& options) {
   }
   harness::check_axis_names(user);
   for (const std::string& assignment : options.constants) {
-    auto [name, value] = kernels::parse_field_assignment(assignment);
-    if (!user.constants.emplace(name, value).second)
+    auto [name, values] = kernels::parse_constant_assignment(assignment);
+    if (!user.constants.emplace(name, std::move(values)).second)
       throw std::invalid_argument(fmt::format("--constant {}: '{}' is set twice", assignment, name));
   }
 }

@@ -5,22 +5,13 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <variant>
 #include <vector>
 
 namespace assay::kernels {
-namespace {
-
-std::string to_string(const metal::FunctionConstant& value) {
-  return std::visit([](auto number) { return fmt::format("{}", number); }, value);
-}
-
-}  // namespace
-
 std::string to_string(const FunctionKey& key) {
   if (key.constants.empty()) return key.entry;
   std::vector<std::string> values;
-  for (const auto& [index, value] : key.constants) values.push_back(fmt::format("{} = {}", index, to_string(value)));
+  for (const auto& [index, value] : key.constants) values.push_back(fmt::format("{} = {}", index, metal::to_string(value)));
   return fmt::format("{} with function constant{} {}", key.entry, values.size() == 1 ? "" : "s", fmt::join(values, ", "));
 }
 

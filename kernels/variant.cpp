@@ -45,7 +45,7 @@ class Reader : private TomlReader {
     if (const toml::table* table = subtable(root, "entry")) read_entry(*table);
     if (const toml::table* table = subtable(root, "limits")) read_limits(*table);
     if (const toml::table* table = subtable(root, "fields")) read_fields(*table);
-    if (const toml::table* table = subtable(root, "constants")) read_values(*table, "[constants]", variant_.constants);
+    if (const toml::table* table = subtable(root, "constants")) read_constants(*table);
     if (const toml::table* table = subtable(root, "bind")) read_bind(*table);
     if (const toml::table* table = subtable(root, "accuracy")) read_accuracy(*table);
     if (const toml::node* node = root.get("known_finding")) read_known_findings(*node);
@@ -161,22 +161,31 @@ class Reader : private TomlReader {
                                                 "family does not know",
                                                 key.str(), variant_.contract->name));
     }
-    read_values(table, "[fields]", variant_.fields);
+    for (const auto& [key, value] : table) variant_.fields.emplace(key.str(), value_of(value, fmt::format("[fields] {}", key.str())));
     for (const auto& [key, value] : table) variant_.field_lines.emplace(key.str(), key.source().begin.line);
   }
 
-  void read_values(const toml::table& table, std::string_view where, FieldValues& values) const {
-    for (const auto& [key, value] : table) {
-      if (const auto integer = value.value_exact<std::int64_t>()) {
-        values.emplace(key.str(), metal::FieldValue::of(*integer));
-      } else if (const auto floating = value.value_exact<double>()) {
-        values.emplace(key.str(), metal::FieldValue::of(*floating));
-      } else if (const auto boolean = value.value_exact<bool>()) {
-        values.emplace(key.str(), metal::FieldValue::of(*boolean));
+  // A number or a boolean; `more` is what else may stand there.
+  [[nodiscard]] metal::FieldValue value_of(const toml::node& node, const std::string& what, std::string_view more = "") const {
+    if (const auto integer = node.value_exact<std::int64_t>()) return metal::FieldValue::of(*integer);
+    if (const auto floating = node.value_exact<double>()) return metal::FieldValue::of(*floating);
+    if (const auto boolean = node.value_exact<bool>()) return metal::FieldValue::of(*boolean);
+    fail(node, fmt::format("{} must be an integer, a floating-point number or a boolean{}, but is {}", what, more, type_name(node)));
+  }
+
+  // A number, or a list of the components of a vector.
+  void read_constants(const toml::table& table) {
+    for (const auto& [key, node] : table) {
+      const std::string what = fmt::format("[constants] {}", key.str());
+      std::vector<metal::FieldValue> values;
+      if (const toml::array* list = node.as_array()) {
+        for (const toml::node& component : *list) values.push_back(value_of(component, fmt::format("a component of {}", what)));
+        if (values.size() < 2 || values.size() > 4)
+          fail(node, fmt::format("{} has {} components; a vector has 2 to 4", what, values.size()));
       } else {
-        fail(value,
-             fmt::format("{} {} must be an integer, a floating-point number or a boolean, but is {}", where, key.str(), type_name(value)));
+        values.push_back(value_of(node, what, " (of a vector a list of them)"));
       }
+      variant_.constants.emplace(key.str(), std::move(values));
     }
   }
 

@@ -71,6 +71,8 @@ struct KnownFinding {
 };
 
 using FieldValues = std::map<std::string, metal::FieldValue, std::less<>>;
+// Of function constants, by name or index: a number, or the components of a vector.
+using ConstantAssignments = std::map<std::string, std::vector<metal::FieldValue>, std::less<>>;
 
 struct Variant {
   std::string name;                   // the folder's name, or the stem of a lone .metal file
@@ -89,8 +91,8 @@ struct Variant {
   std::vector<AxisLimit> limits;
   FieldValues fields;
   std::map<std::string, std::uint32_t, std::less<>> field_lines;  // where [fields] says them; none of --set
-  FieldValues constants;                                 // values of function constants that the family does not set, by name or index
-  std::map<std::string, std::string, std::less<>> bind;  // the family's argument name -> the kernel's
+  ConstantAssignments constants;                                  // function constants that the family does not set
+  std::map<std::string, std::string, std::less<>> bind;           // the family's argument name -> the kernel's
   Accuracy accuracy;
   std::vector<KnownFinding> known_findings;
 
@@ -127,5 +129,8 @@ struct Variant {
 
 // `name=value`, value an integer, a floating-point number, true or false. Throws VariantError.
 [[nodiscard]] std::pair<std::string, metal::FieldValue> parse_field_assignment(std::string_view text);
+
+// The same of a function constant, which may be a vector: `name=value` or `name=value,value`. Throws VariantError.
+[[nodiscard]] std::pair<std::string, std::vector<metal::FieldValue>> parse_constant_assignment(std::string_view text);
 
 }  // namespace assay::kernels

@@ -1,12 +1,15 @@
 // What a command line says of a kernel: `axis=value` of --limit, `name=value` of --set and --constant.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "kernels/variant.h"
 
@@ -30,24 +33,54 @@ AxisLimit parse_limit_assignment(std::string_view text) {
   return limit;
 }
 
-std::pair<std::string, metal::FieldValue> parse_field_assignment(std::string_view text) {
+namespace {
+
+// Nothing if it is no number.
+std::optional<metal::FieldValue> value_of(std::string_view text) {
+  const auto whole = [&](auto result) { return result.ec == std::errc{} && result.ptr == text.data() + text.size() && !text.empty(); };
+  if (text == "true" || text == "false") return metal::FieldValue::of(text == "true");
+  std::int64_t integer = 0;
+  if (whole(std::from_chars(text.data(), text.data() + text.size(), integer))) return metal::FieldValue::of(integer);
+  std::uint64_t large = 0;
+  if (whole(std::from_chars(text.data(), text.data() + text.size(), large))) return metal::FieldValue::of(large);
+  double floating = 0;
+  if (whole(std::from_chars(text.data(), text.data() + text.size(), floating))) return metal::FieldValue::of(floating);
+  return std::nullopt;
+}
+
+// The name and the text behind its `=`.
+std::pair<std::string, std::string_view> split_assignment(std::string_view text, std::string_view form) {
   const std::size_t equals = text.find('=');
   const std::string_view name = text.substr(0, equals);
-  if (equals == std::string_view::npos || name.empty()) {
-    throw VariantError(fmt::format("'{}' is not an assignment; write name=value", text));
+  if (equals == std::string_view::npos || name.empty()) throw VariantError(fmt::format("'{}' is not an assignment; write {}", text, form));
+  return {std::string(name), text.substr(equals + 1)};
+}
+
+}  // namespace
+
+std::pair<std::string, metal::FieldValue> parse_field_assignment(std::string_view text) {
+  auto [name, number] = split_assignment(text, "name=value");
+  const auto value = value_of(number);
+  if (!value)
+    throw VariantError(fmt::format("the value of '{}' is not a number; accepted: an integer, a floating-point number, true, false", text));
+  return {std::move(name), *value};
+}
+
+std::pair<std::string, std::vector<metal::FieldValue>> parse_constant_assignment(std::string_view text) {
+  auto [name, numbers] = split_assignment(text, "name=value, or name=value,value for a vector");
+  std::vector<metal::FieldValue> values;
+  for (std::size_t start = 0; start <= numbers.size();) {
+    const std::size_t end = std::min(numbers.find(',', start), numbers.size());
+    const std::string_view number = numbers.substr(start, end - start);
+    const auto value = value_of(number);
+    if (!value) {
+      throw VariantError(fmt::format(
+          "'{}' in the value of '{}' is not a number; accepted: an integer, a floating-point number, true, false", number, text));
+    }
+    values.push_back(*value);
+    start = end + 1;
   }
-  const std::string_view value = text.substr(equals + 1);
-  const auto whole = [&](auto result) { return result.ec == std::errc{} && result.ptr == value.data() + value.size() && !value.empty(); };
-  if (value == "true" || value == "false") return {std::string(name), metal::FieldValue::of(value == "true")};
-  std::int64_t integer = 0;
-  if (whole(std::from_chars(value.data(), value.data() + value.size(), integer)))
-    return {std::string(name), metal::FieldValue::of(integer)};
-  std::uint64_t large = 0;
-  if (whole(std::from_chars(value.data(), value.data() + value.size(), large))) return {std::string(name), metal::FieldValue::of(large)};
-  double floating = 0;
-  if (whole(std::from_chars(value.data(), value.data() + value.size(), floating)))
-    return {std::string(name), metal::FieldValue::of(floating)};
-  throw VariantError(fmt::format("the value of '{}' is not a number; accepted: an integer, a floating-point number, true, false", text));
+  return {std::move(name), std::move(values)};
 }
 
 }  // namespace assay::kernels

@@ -1,11 +1,43 @@
 #include "metal/buffer.h"
 
+#include <mutex>
+#include <set>
+
 namespace assay::metal {
+
+namespace {
+
+std::mutex living_mutex;
+// The ids of all that there are.
+std::set<std::uint64_t>& living() {
+  // Buffers of static duration may outlive any other such object.
+  static auto& all = *new std::set<std::uint64_t>();
+  return all;
+}
+
+}  // namespace
 
 Buffer::Buffer(std::size_t size, std::string label) : size_(size), label_(std::move(label)), memory_(size) { poison(); }
 
 Buffer::Buffer(Unfilled, std::size_t size, std::string label)
     : size_(size), label_(std::move(label)), memory_(size), host_has_written_(true) {}
+
+Buffer::~Buffer() {
+  const std::lock_guard lock(living_mutex);
+  living().erase(id_);
+}
+
+std::uint64_t Buffer::enter() {
+  static std::uint64_t last = 0;
+  const std::lock_guard lock(living_mutex);
+  living().insert(++last);
+  return last;
+}
+
+bool Buffer::exists(std::uint64_t id) {
+  const std::lock_guard lock(living_mutex);
+  return living().contains(id);
+}
 
 std::unique_ptr<Buffer> Buffer::sparse(std::size_t size, std::string label) {
   return std::unique_ptr<Buffer>(new Buffer(Unfilled{}, size, std::move(label)));

@@ -35,6 +35,11 @@ class Buffer {
     return buffer;
   }
 
+  ~Buffer();
+  // Whether the buffer of that id() has not been destroyed.
+  [[nodiscard]] static bool exists(std::uint64_t id);
+  // No other buffer of this process has it, whenever that is made: who remembers a buffer for longer than it may live remembers this.
+  [[nodiscard]] std::uint64_t id() const { return id_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const std::string& label() const { return label_; }
   [[nodiscard]] std::span<std::byte> bytes() {
@@ -71,6 +76,9 @@ class Buffer {
   struct Unfilled {};
   Buffer(Unfilled, std::size_t size, std::string label);
 
+  [[nodiscard]] static std::uint64_t enter();
+
+  std::uint64_t id_ = enter();
   std::size_t size_;
   std::string label_;
   GuardedMemory memory_;

@@ -9,10 +9,10 @@
 #include <map>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "metal/buffer.h"
+#include "metal/function_constant.h"
 
 namespace assay::metal {
 
@@ -25,9 +25,6 @@ struct Size3 {
   [[nodiscard]] std::uint64_t count() const { return std::uint64_t{x} * y * z; }
   friend bool operator==(const Size3&, const Size3&) = default;
 };
-
-// The value of one `[[function_constant(n)]]`; converted to the constant's declared type when the pipeline is made.
-using FunctionConstant = std::variant<bool, std::int64_t, double>;
 
 // What `newComputePipelineState` needs: a function's host name and the constants that specialise it, by index; and of which library it is
 // where a host builds several from one source, each with other preprocessor macros.

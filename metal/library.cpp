@@ -57,7 +57,7 @@ struct Library::Impl {
     for (const auto& kernel : translation.kernels())
       functions.push_back({kernel.host_name, kernel.file, kernel.line, reads_threadgroup_size(kernel), arguments_of(kernel)});
     for (const auto& constant : translation.function_constants())
-      constants.push_back({constant.name, constant.type, constant.index, constant.line});
+      constants.push_back({constant.name, constant.type, constant.index, constant.line, constant.shape});
     for (const auto& refusal : translation.refusals()) {
       if (refusal.is_kernel) refused.push_back({refusal.name, refusal.file, refusal.line, refusal.reason});
     }
@@ -68,10 +68,12 @@ struct Library::Impl {
     const std::string preprocessed = compiler.preprocess(sources);
     source_digest = digest_of_source(preprocessed);
     translate::ConstantQuestions questions;
-    auto result = translate::Translation::of(preprocessed, name, &questions);
-    if (questions.open.empty()) return result;
-    compile::answer(compiler, result, questions);
-    return translate::Translation::of(preprocessed, name, &questions);
+    // Answers may bring up further questions, of what was refused without them.
+    for (;;) {
+      auto result = translate::Translation::of(preprocessed, name, &questions);
+      if (questions.open.empty()) return result;
+      compile::answer(compiler, result, questions);
+    }
   }
 
   std::shared_ptr<const Pipeline> compile(const PipelineDescriptor& descriptor, Instrumentation instrumentation) const {
@@ -105,13 +107,30 @@ struct Library::Impl {
       const std::string text = error.what();
       for (const auto& constant : constants) {
         if (descriptor.constants.contains(constant.index) || text.find("function constant '") != std::string::npos) continue;
-        if (text.find("'" + constant.name + "'") != std::string::npos || is_missed_behind(text, constant.name)) {
+        if (text.find("'" + constant.name + "'") != std::string::npos || is_missed_in_call(text, constant.name) ||
+            is_missed_behind(text, constant.name)) {
           throw PipelineError(fmt::format("{}:{}: error: function constant '{}' (index {}) is used by '{}' but has no value\n{}", name,
                                           constant.line, constant.name, constant.index, kernel.host_name, text));
         }
       }
       throw;
     }
+  }
+
+  // Whether the compiler misses the value of a vector where it evaluates a component or an operator: `in call to 'size.get_x()'`.
+  static bool is_missed_in_call(std::string_view text, const std::string& constant) {
+    constexpr std::string_view kBefore = "in call to '";
+    const auto is_part_of_name = [](char c) {
+      return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    };
+    for (auto at = text.find(kBefore); at != std::string_view::npos; at = text.find(kBefore, at + 1)) {
+      const auto call = text.substr(at, text.find('\n', at) - at);
+      for (auto name = call.find(constant, kBefore.size()); name != std::string_view::npos; name = call.find(constant, name + 1)) {
+        const auto end = name + constant.size();
+        if (!is_part_of_name(call[name - 1]) && (end == call.size() || !is_part_of_name(call[end]))) return true;
+      }
+    }
+    return false;
   }
 
   // Whether the compiler misses the value of something that is computed from the constant.
@@ -179,17 +198,18 @@ struct Library::Impl {
   void check_constant(std::uint32_t index, const FunctionConstant& value, const std::string& function) const {
     const auto declared = std::find_if(constants.begin(), constants.end(), [&](const auto& constant) { return constant.index == index; });
     if (declared == constants.end()) return;
-    const bool wants_bool = declared->type_name == "bool";
-    const bool wants_floating = declared->type_name == "float" || declared->type_name == "half" || declared->type_name == "bfloat";
-    const bool fits = wants_bool       ? std::holds_alternative<bool>(value)
-                      : wants_floating ? !std::holds_alternative<bool>(value)
-                                       : std::holds_alternative<std::int64_t>(value);
-    if (fits) return;
-    const std::string given = std::holds_alternative<bool>(value)     ? "a bool"
+    const FunctionConstantType& type = declared->type;
+    const auto components = components_of(value);
+    const bool is_vector = std::holds_alternative<ConstantVector>(value);
+    if (is_vector == (type.components > 1) && components.size() == type.components &&
+        std::ranges::all_of(components, [&](const ConstantScalar& component) { return type.takes(component); }))
+      return;
+    const std::string given = is_vector                               ? fmt::format("a vector of {}", components.size())
+                              : std::holds_alternative<bool>(value)   ? "a bool"
                               : std::holds_alternative<double>(value) ? "a floating value"
                                                                       : "an integer";
-    throw PipelineError(fmt::format("'{}': function constant '{}' (index {}) is of type {}, but {} was given", function, declared->name,
-                                    index, declared->type_name, given));
+    throw PipelineError(fmt::format("'{}': function constant '{}' (index {}) is of type {}, but {} was given: {}", function, declared->name,
+                                    index, declared->type_name, given, to_string(value)));
   }
 
   compile::Compiler compiler;

@@ -31,6 +31,7 @@ struct FunctionConstantDeclaration {
   std::string type_name;
   std::uint32_t index = 0;
   std::uint32_t line = 0;
+  FunctionConstantType type = {};
 };
 
 // An argument that the host binds, as it is declared. ArgumentLayout (argument_layout.h) says more, of a compiled function.

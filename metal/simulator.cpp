@@ -93,8 +93,10 @@ bool is_defect(HazardKind kind) {
 struct Simulator::Impl {
   struct Binding {
     BufferView view;
+    std::uint64_t buffer_id = 0;
     std::unique_ptr<GuardedMemory> bytes;  // of set_bytes: between guards, so that nothing else of this process is taken for them
-    bool bound = false;
+    bool is_set = false;
+    bool bound = false;  // set, and taken by the present dispatch's kernel
     bool is_bytes = false;
 
     [[nodiscard]] std::byte* data() { return is_bytes ? bytes->data() : view.buffer->device_address() + view.offset; }
@@ -105,6 +107,18 @@ struct Simulator::Impl {
     return fmt::format("'{}': argument '{}' ({} index {}, {}:{})", pipeline->layout().function, argument.name,
                        argument.space == AddressSpace::threadgroup ? "threadgroup" : "buffer", argument.index, pipeline->layout().file,
                        pipeline->layout().line);
+  }
+
+  // Only what the kernel takes is looked at: a buffer that is still set for earlier dispatches may be gone.
+  void choose_bindings() {
+    for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
+      const BoundArgument* argument = pipeline->layout().find(AddressSpace::device, index);
+      if (argument == nullptr) argument = pipeline->layout().find(AddressSpace::constant, index);
+      Binding& binding = bindings[index];
+      binding.bound = binding.is_set && argument != nullptr;
+      if (binding.bound && !binding.is_bytes && !Buffer::exists(binding.buffer_id))
+        throw EncodeError(fmt::format("{}: the buffer that was bound there does not exist any more", name_of(*argument)));
+    }
   }
 
   void check_bindings() {
@@ -179,6 +193,7 @@ struct Simulator::Impl {
   void dispatch(Size3 grid, Size3 threads, Size3 total) {
     if (pipeline == nullptr) throw EncodeError("dispatch without a pipeline: set_pipeline was not called");
     check_size(grid, threads);
+    choose_bindings();
     check_bindings();
     std::array<std::uint32_t, abi::kMaxBuffers> offsets{};
     std::array<void*, abi::kMaxBuffers> buffers{};
@@ -336,8 +351,7 @@ struct Simulator::Impl {
           "{}:{}: dispatch hazard: dispatch {} ('{}') {} bytes {}..{} of buffer '{}', which dispatch {} ('{}') {}, and no memory_barrier() "
           "stands between them",
           layout.file, layout.line, dispatches, layout.function, conflict->later_writes ? "writes" : "reads", conflict->first_byte,
-          conflict->last_byte, conflict->buffer->label(), earlier.number, earlier.layout.function,
-          conflict->earlier_writes ? "writes" : "reads");
+          conflict->last_byte, conflict->buffer, earlier.number, earlier.layout.function, conflict->earlier_writes ? "writes" : "reads");
       execute::merge(hazards, std::move(hazard));
     }
     unordered.push_back({dispatches, layout, std::move(log)});
@@ -425,7 +439,8 @@ void Simulator::set_buffer(std::uint32_t index, BufferView view) {
   Impl::Binding& binding = impl_->bindings[index];
   binding = {};
   binding.view = view;
-  binding.bound = true;
+  binding.buffer_id = view.buffer->id();
+  binding.is_set = true;
 }
 
 void Simulator::set_bytes(std::uint32_t index, std::span<const std::byte> bytes) {
@@ -438,7 +453,7 @@ void Simulator::set_bytes(std::uint32_t index, std::span<const std::byte> bytes)
   std::ranges::copy(bytes, memory->data());
   binding = {};
   binding.bytes = std::move(memory);
-  binding.bound = true;
+  binding.is_set = true;
   binding.is_bytes = true;
 }
 
@@ -487,8 +502,13 @@ std::vector<double> Simulator::shadows(const Buffer& buffer, std::size_t first, 
         fmt::format("shadows: {} numbers of {} bytes from byte {} on are not in a buffer of {} bytes", count, bytes, first, buffer.size()));
   std::vector<double> result(count);
   const std::byte* data = buffer.bytes().data() + first;
+  // What another buffer had at these addresses is not its own.
+  const bool is_known = impl_->shadow_buffers.knows(buffer);
   const auto& cells = execute::ShadowCells::instance();
-  for (std::size_t index = 0; index < count; ++index) result[index] = cells.read(data + index * bytes, kind);
+  for (std::size_t index = 0; index < count; ++index) {
+    const std::byte* number = data + index * bytes;
+    result[index] = is_known ? cells.read(number, kind) : execute::number_at(number, kind);
+  }
   return result;
 }
 

@@ -224,7 +224,7 @@ std::vector<DeclaredRow> declared_rows(const kernels::Variant& old_variant, cons
       return limit == variant.limits.end() ? std::string("all") : fmt::format("{}", fmt::join(limit->values, " "));
     });
   }
-  const auto add_fields = [&](const char* table, kernels::FieldValues kernels::Variant::* which) {
+  const auto add_values = [&](const char* table, auto which, const auto& text_of) {
     std::vector<std::string> names;
     for (const kernels::Variant* variant : {&old_variant, &new_variant}) {
       for (const auto& [name, value] : variant->*which) {
@@ -234,12 +234,16 @@ std::vector<DeclaredRow> declared_rows(const kernels::Variant& old_variant, cons
     for (const std::string& name : names) {
       add(fmt::format("{}: {}", table, name), [&](const kernels::Variant& variant) {
         const auto found = (variant.*which).find(name);
-        return found == (variant.*which).end() ? std::string() : field_text(found->second);
+        return found == (variant.*which).end() ? std::string() : text_of(found->second);
       });
     }
   };
-  add_fields("fields", &kernels::Variant::fields);
-  add_fields("constants", &kernels::Variant::constants);
+  add_values("fields", &kernels::Variant::fields, field_text);
+  add_values("constants", &kernels::Variant::constants, [](const std::vector<metal::FieldValue>& components) {
+    std::vector<std::string> texts;
+    for (const metal::FieldValue& component : components) texts.push_back(field_text(component));
+    return fmt::format("{}", fmt::join(texts, " "));
+  });
   add("known findings", [](const kernels::Variant& variant) {
     return variant.known_findings.empty() ? std::string() : fmt::format("{}", variant.known_findings.size());
   });

@@ -31,6 +31,14 @@ Json json_of(const harness::TraceNumber& value) {
   return std::visit([](auto number) { return Json(number); }, value);
 }
 
+// A number, and of a vector the list of its components.
+Json json_of(const metal::FunctionConstant& value) {
+  Json list = Json::array();
+  for (const metal::ConstantScalar& component : metal::components_of(value))
+    list.push_back(std::visit([](auto number) { return Json(number); }, component));
+  return std::holds_alternative<metal::ConstantVector>(value) ? list : list.front();
+}
+
 Json json_of(const std::uint32_t index, const TraceBinding& binding, const metal::BoundArgument& argument) {
   Json json = {{"index", index}, {"argument", binding.argument}};
   if (binding.buffer) {
@@ -54,7 +62,7 @@ Json json_of(const ContractDispatch& dispatch) {
   Json json = {{"command", "dispatch"}, {"function", trace.function}};
   json["constants"] = Json::array();
   for (const auto& [index, constant] : trace.constants) {
-    Json value = std::visit([](auto number) { return Json(number); }, constant.value);
+    Json value = json_of(constant.value);
     json["constants"].push_back({{"index", index}, {"type", constant.type}, {"value", std::move(value)}});
   }
   json["bindings"] = Json::array();
@@ -95,8 +103,7 @@ std::string dispatch_text(const std::string& case_name, std::span<const Contract
     if (trace.after_barrier) text += "memory barrier\n";
     text += fmt::format("dispatch {} '{}' ({}:{})\n", i, trace.function, dispatches[i].layout.file, dispatches[i].layout.line);
     for (const auto& [index, constant] : trace.constants) {
-      text += fmt::format("  function constant {} ({}) = {}\n", index, constant.type,
-                          std::visit([](auto number) { return fmt::format("{}", number); }, constant.value));
+      text += fmt::format("  function constant {} ({}) = {}\n", index, constant.type, metal::to_string(constant.value));
     }
     text += bindings_text(dispatches[i]);
     for (const auto& [index, length] : trace.threadgroup_memory)

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <span>
 
 #include <algorithm>
 #include <cctype>
@@ -155,16 +156,26 @@ class Reader {
       std::ranges::transform(constant.type, constant.type.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     }
     const Json& value = member(object, place, "value");
-    if (value.is_boolean()) {
-      constant.value = value.get<bool>();
-    } else if (value.is_number_float()) {
-      constant.value = value.get<double>();
-    } else if (value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX)) {
-      constant.value = value.get<std::int64_t>();
-    } else {
-      fail(below(place, "value"), fmt::format("must be a number or true or false, not {}", value.type_name()));
+    if (!value.is_array()) {
+      const auto scalar = constant_scalar(value, below(place, "value"), "a number or true or false, or of a vector a list of them");
+      constant.value = metal::constant_of_components(std::span(&scalar, 1));
+      return constant;
     }
+    if (value.size() < 2 || value.size() > 4)
+      fail(below(place, "value"), fmt::format("has {} components; a vector has 2 to 4", value.size()));
+    metal::ConstantVector vector;
+    for (std::size_t i = 0; i < value.size(); ++i)
+      vector.components.push_back(constant_scalar(value[i], fmt::format("{}[{}]", below(place, "value"), i), "a number or true or false"));
+    constant.value = std::move(vector);
     return constant;
+  }
+
+  [[nodiscard]] metal::ConstantScalar constant_scalar(const Json& value, const std::string& place, std::string_view accepted) const {
+    if (value.is_boolean()) return value.get<bool>();
+    if (value.is_number_float()) return value.get<double>();
+    if (value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX))
+      return value.get<std::int64_t>();
+    fail(place, fmt::format("must be {}, not {}", accepted, value.type_name()));
   }
 
   [[nodiscard]] std::vector<std::byte> bytes_at(const Json& object, const std::string& place) const {

@@ -21,12 +21,14 @@ const metal::Library* library_of(const PreparedVariant& prepared, const metal::P
   return found == prepared.libraries.end() ? nullptr : found->get();
 }
 
-std::string text_of(const metal::FunctionConstant& value) {
-  return std::visit([](auto number) { return fmt::format("{}", number); }, value);
-}
+std::string text_of(const metal::FunctionConstant& value) { return metal::to_string(value); }
 
-double number_of(const metal::FunctionConstant& value) {
-  return std::visit([](auto number) { return static_cast<double>(number); }, value);
+// JSON's numbers are of no type: 1 is true, and 2 is 2.0.
+std::vector<double> numbers_of(const metal::FunctionConstant& value) {
+  std::vector<double> numbers;
+  for (const metal::ConstantScalar& component : metal::components_of(value))
+    numbers.push_back(std::visit([](auto number) { return static_cast<double>(number); }, component));
+  return numbers;
 }
 
 std::string text_of(const metal::Size3& size) { return fmt::format("{} x {} x {}", size.x, size.y, size.z); }
@@ -130,7 +132,7 @@ class Check {
         is_unset = true;
         continue;
       }
-      if (number_of(found->second.value) != number_of(wanted.value)) {
+      if (numbers_of(found->second.value) != numbers_of(wanted.value)) {
         differ("function constant {}: the trace sets {}, the contract {}", index, text_of(found->second.value), text_of(wanted.value));
       } else if (!found->second.type.empty() && !wanted.type.empty() && found->second.type != wanted.type) {
         differ("function constant {}: the trace sets it as {}, the kernel declares {}", index, found->second.type, wanted.type);

@@ -284,8 +284,10 @@ std::string Trial::cache_key(const std::string& mutated, metal::Policy policy) c
     }
   }
   for (const auto& [name, value] : subject_.fields) hash.add(fmt::format("{}={}:{}", name, static_cast<int>(value.kind), value.bits));
-  for (const auto& [name, value] : variant().constants)
-    hash.add(fmt::format("constant {}={}:{}", name, static_cast<int>(value.kind), value.bits));
+  for (const auto& [name, values] : variant().constants) {
+    for (const metal::FieldValue& value : values)
+      hash.add(fmt::format("constant {}={}:{}", name, static_cast<int>(value.kind), value.bits));
+  }
   // Of the described ones these stand in the description, but the command line may add to them.
   for (const std::string& definition : variant().compile.definitions) hash.add(definition);
   if (variant().compile.metal_version) hash.add(fmt::format("metal {}", *variant().compile.metal_version));

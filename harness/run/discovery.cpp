@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 
 #include "harness/run/family_fit.h"
@@ -197,24 +198,54 @@ std::optional<std::size_t> speaks_for(std::string_view function, std::string_vie
   return count;
 }
 
-std::optional<metal::FunctionConstant> constant_of(const metal::FieldValue& value, std::string_view type) {
+namespace {
+
+using ConstantKind = metal::FunctionConstantType::Scalar;
+
+std::string text_of(const metal::FieldValue& value) {
+  if (value.kind == metal::FieldValue::Kind::floating) return fmt::format("{}", std::bit_cast<double>(value.bits));
+  return value.kind == metal::FieldValue::Kind::unsigned_integer ? fmt::format("{}", value.bits)
+                                                                 : fmt::format("{}", std::bit_cast<std::int64_t>(value.bits));
+}
+
+// Nothing if a number of that kind cannot hold it.
+std::optional<metal::ConstantScalar> scalar_of(const metal::FieldValue& value, ConstantKind kind) {
   const bool is_floating = value.kind == metal::FieldValue::Kind::floating;
   const bool is_unsigned = value.kind == metal::FieldValue::Kind::unsigned_integer;
   const auto integer = std::bit_cast<std::int64_t>(value.bits);
-  if (type == "float" || type == "half" || type == "bfloat") {
+  if (kind == ConstantKind::floating) {
     if (is_floating) return std::bit_cast<double>(value.bits);
     return is_unsigned ? static_cast<double>(value.bits) : static_cast<double>(integer);
   }
   if (is_floating || (is_unsigned && integer < 0)) return std::nullopt;
-  if (type != "bool") return integer;
+  if (kind != ConstantKind::boolean) return integer;
   if (integer != 0 && integer != 1) return std::nullopt;
   return integer == 1;
+}
+
+}  // namespace
+
+metal::FunctionConstant constant_of(std::span<const metal::FieldValue> values, const metal::FunctionConstantDeclaration& declared) {
+  if (values.size() != declared.type.components) {
+    std::vector<std::string> texts;
+    for (const metal::FieldValue& value : values) texts.push_back(text_of(value));
+    throw std::invalid_argument(fmt::format("{} {} given ({}), and its type, {}, has {}", values.size(),
+                                            values.size() == 1 ? "value is" : "values are", fmt::join(texts, ", "), declared.type_name,
+                                            declared.type.components));
+  }
+  std::vector<metal::ConstantScalar> components;
+  for (const metal::FieldValue& value : values) {
+    const auto component = scalar_of(value, declared.type.scalar);
+    if (!component) throw std::invalid_argument(fmt::format("the value does not fit its type, {}: {}", declared.type_name, text_of(value)));
+    components.push_back(*component);
+  }
+  return metal::constant_of_components(components);
 }
 
 void add_constants(const kernels::FamilyContract& contract, const kernels::Variant& variant, const metal::Library& library,
                    metal::PipelineDescriptor& function) {
   std::set<std::uint32_t> set;
-  for (const auto& [name, value] : variant.constants) {
+  for (const auto& [name, values] : variant.constants) {
     const auto refuse = [&](const std::string& what) {
       throw kernels::VariantError(fmt::format("{}: {} {}: {}",
                                               (variant.description.empty() ? variant.source : variant.description).string(),
@@ -234,9 +265,11 @@ void add_constants(const kernels::FamilyContract& contract, const kernels::Varia
         refuse(fmt::format("family {} sets function constant {} itself: {} of each case", own.family, own.index, own.meaning));
     }
     if (!set.insert(declared->index).second) refuse("set twice, by name and by index");
-    const auto constant = constant_of(value, declared->type_name);
-    if (!constant) refuse(fmt::format("the value does not fit its type, {}", declared->type_name));
-    function.constants.insert_or_assign(declared->index, *constant);
+    try {
+      function.constants.insert_or_assign(declared->index, constant_of(values, *declared));
+    } catch (const std::invalid_argument& error) {
+      refuse(error.what());
+    }
   }
 }
 

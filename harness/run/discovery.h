@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,10 @@ struct Discovery {
 [[nodiscard]] std::optional<std::size_t> speaks_for(std::string_view function, std::string_view key,
                                                     const kernels::FamilyContract& contract);
 
-// `value` as a function constant of a declared type; nullopt if that cannot hold it.
-[[nodiscard]] std::optional<metal::FunctionConstant> constant_of(const metal::FieldValue& value, std::string_view type);
+// The values as a function constant of the declared type: one, or the components of a vector. Throws std::invalid_argument if that cannot
+// hold them.
+[[nodiscard]] metal::FunctionConstant constant_of(std::span<const metal::FieldValue> values,
+                                                  const metal::FunctionConstantDeclaration& declared);
 
 // Adds the values of the variant's [constants] to those that the family sets. Throws kernels::VariantError for one that the file does not
 // declare, that the family sets itself, or whose type it does not fit.

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -22,9 +23,11 @@ namespace {
 constexpr std::array<std::int64_t, 5> kSizes = {1, 64, 32, 128, 8};
 
 metal::FunctionConstant made_up(const metal::FunctionConstantDeclaration& constant, std::int64_t size) {
-  if (constant.type_name == "bool") return true;
-  if (constant.type_name == "float" || constant.type_name == "half" || constant.type_name == "bfloat") return static_cast<double>(size);
-  return size;
+  const auto component = constant.type.scalar == metal::FunctionConstantType::Scalar::boolean ? metal::ConstantScalar(true)
+                         : constant.type.scalar == metal::FunctionConstantType::Scalar::floating
+                             ? metal::ConstantScalar(static_cast<double>(size))
+                             : metal::ConstantScalar(size);
+  return metal::constant_of_components(std::vector(constant.type.components, component));
 }
 
 // The constants that a message says have no value and are used.
@@ -102,7 +105,7 @@ ConstantValues constants_of(const metal::Library& library, const std::vector<std
   ConstantValues values;
   const auto& all = library.function_constants();
   for (const std::string& assignment : assignments) {
-    const auto [name, value] = kernels::parse_field_assignment(assignment);
+    const auto [name, given] = kernels::parse_constant_assignment(assignment);
     const auto declared = std::ranges::find_if(
         all, [&](const metal::FunctionConstantDeclaration& one) { return one.name == name || std::to_string(one.index) == name; });
     if (declared == all.end()) {
@@ -111,9 +114,12 @@ ConstantValues constants_of(const metal::Library& library, const std::vector<std
       throw std::invalid_argument(fmt::format("--constant {}: the file has no such function constant; it has {}", assignment,
                                               known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
     }
-    const auto constant = constant_of(value, declared->type_name);
-    if (!constant)
-      throw std::invalid_argument(fmt::format("--constant {}: the value does not fit its type, {}", assignment, declared->type_name));
+    std::optional<metal::FunctionConstant> constant;
+    try {
+      constant = constant_of(given, *declared);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(fmt::format("--constant {}: {}", assignment, error.what()));
+    }
     if (!values.emplace(declared->index, *constant).second)
       throw std::invalid_argument(fmt::format("--constant {}: set twice", assignment));
   }

@@ -170,6 +170,7 @@ std::vector<std::string> Compiler::language_flags() const {
                                     "-cl-single-precision-constant",
                                     "-fno-finite-loops",  // a kernel that never ends is to be seen, not tidied away
                                     "-fno-strict-float-cast-overflow",
+                                    "-fno-delete-null-pointer-checks",  // an access through a null pointer happens, and is told
                                     "-fstack-clash-protection",
                                     "-Xclang",
                                     "-ffloat16-excess-precision=none",

@@ -5,17 +5,18 @@
 namespace assay::metal::execute {
 
 void AccessLog::watch(const Buffer& buffer) {
-  Touched& touched = buffers_[&buffer];
+  Touched& touched = buffers_[buffer.id()];
+  touched.first = buffer.bytes().data();
+  touched.label = buffer.label();
   touched.read.resize(buffer.size());
   touched.written.resize(buffer.size());
 }
 
 void AccessLog::record(const void* address, std::size_t bytes, bool is_write) {
   const auto* first = static_cast<const std::byte*>(address);
-  for (auto& [buffer, touched] : buffers_) {
-    const auto all = buffer->bytes();
-    if (first < all.data() || first >= all.data() + all.size()) continue;
-    const auto offset = static_cast<std::size_t>(first - all.data());
+  for (auto& [id, touched] : buffers_) {
+    if (first < touched.first || first >= touched.first + touched.read.size()) continue;
+    const auto offset = static_cast<std::size_t>(first - touched.first);
     auto& bits = is_write ? touched.written : touched.read;
     for (std::size_t byte = offset; byte < std::min(offset + bytes, bits.size()); ++byte) bits[byte] = true;
     return;
@@ -23,8 +24,8 @@ void AccessLog::record(const void* address, std::size_t bytes, bool is_write) {
 }
 
 std::optional<AccessLog::Conflict> AccessLog::conflict(const AccessLog& earlier, const AccessLog& later) {
-  for (const auto& [buffer, before] : earlier.buffers_) {
-    const auto found = later.buffers_.find(buffer);
+  for (const auto& [id, before] : earlier.buffers_) {
+    const auto found = later.buffers_.find(id);
     if (found == later.buffers_.end()) continue;
     const Touched& after = found->second;
     std::optional<Conflict> conflict;
@@ -32,7 +33,7 @@ std::optional<AccessLog::Conflict> AccessLog::conflict(const AccessLog& earlier,
       const bool clash = (before.written[byte] && (after.read[byte] || after.written[byte])) || (before.read[byte] && after.written[byte]);
       if (!clash && conflict) return conflict;
       if (!clash) continue;
-      if (!conflict) conflict = Conflict{buffer, byte, byte, before.written[byte], after.written[byte]};
+      if (!conflict) conflict = Conflict{after.label, byte, byte, before.written[byte], after.written[byte]};
       conflict->last_byte = byte;
     }
     if (conflict) return conflict;

@@ -80,7 +80,7 @@ void Checker::bind(const ArgumentLayout& layout, std::span<const Binding> bindin
     if (binding.buffer == nullptr) continue;
     object.buffer = binding.buffer;
     object.first = static_cast<std::size_t>(binding.data - binding.buffer->device_address());
-    if (!binding.buffer->host_has_written()) object.written = &written[binding.buffer];
+    if (!binding.buffer->host_has_written()) object.written = &written[binding.buffer->id()];
     if ((module_.written_buffers >> index & 1U) != 0) device_cells_[binding.buffer];
   }
   // A buffer may be bound at several indices, of which one is written.

@@ -33,7 +33,8 @@ namespace assay::metal::execute {
 struct Lane;
 
 // Which bytes of a buffer anybody has written: nothing is kept of one that the host has.
-using WrittenBytes = std::map<const Buffer*, ByteSet>;
+// By Buffer::id(), since it may outlive the buffers.
+using WrittenBytes = std::map<std::uint64_t, ByteSet>;
 
 class Checker {
  public:

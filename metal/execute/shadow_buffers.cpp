@@ -9,15 +9,15 @@ namespace assay::metal::execute {
 std::uint32_t ShadowBuffers::begin(const abi::Module& module, std::span<const Buffer* const> buffers) {
   // What was at these addresses before this simulator must not come back.
   for (const Buffer* buffer : buffers) {
-    if (buffer != nullptr && seen_.insert(buffer).second) ShadowCells::instance().forget(buffer->bytes().data(), buffer->size());
+    if (buffer != nullptr && seen_.insert(buffer->id()).second) ShadowCells::instance().forget(buffer->bytes().data(), buffer->size());
   }
   std::uint32_t result = 0;
   for (std::uint32_t index = 0; index < buffers.size(); ++index) {
     if (buffers[index] == nullptr) continue;
-    if ((module.written_buffers >> index & 1u) != 0) written_.insert(buffers[index]);
+    if ((module.written_buffers >> index & 1u) != 0) written_.insert(buffers[index]->id());
   }
   for (std::uint32_t index = 0; index < buffers.size(); ++index) {
-    if (buffers[index] != nullptr && written_.contains(buffers[index])) result |= 1u << index;
+    if (buffers[index] != nullptr && written_.contains(buffers[index]->id())) result |= 1u << index;
   }
   if (modules_.insert(&module).second) {
     for (const abi::Lost& place : std::span(module.lost, module.lost_count)) {

@@ -4,6 +4,8 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <utility>
+
 namespace assay::metal::pass {
 namespace {
 
@@ -88,6 +90,45 @@ Scalars scalars_of(const llvm::DIType* type) {
   return {};
 }
 
+// The classes behind Metal's own names, as Metal writes them: `matrix<float, 4, 4>` is float4x4, `_atomic<unsigned int>` is atomic_uint.
+std::string in_metal_words(llvm::StringRef name) {
+  if (name.consume_front("metal_atomic_")) return "atomic_" + name.str();
+  const auto shape = [](llvm::StringRef list) {
+    auto [element, counts] = list.drop_back().split(',');
+    const auto [columns, rows] = counts.split(',');
+    std::string text = element.trim().str() == "__bf16" ? "bfloat" : element.trim().str();
+    for (const auto& [c, metal] : {std::pair("unsigned int", "uint"), std::pair("unsigned char", "uchar"),
+                                   std::pair("unsigned short", "ushort"), std::pair("unsigned long", "ulong")}) {
+      if (text == c) text = metal;
+    }
+    text += columns.trim();
+    return rows.empty() ? text : text + "x" + rows.trim().str();
+  };
+  llvm::StringRef list = name;
+  if (list.consume_front("matrix<") || list.consume_front("vec<")) return shape(list);
+  if (list.consume_front("packed_vec<")) return "packed_" + shape(list);
+  if (list.consume_front("_atomic<")) return "atomic_" + shape(list);
+  return name.str();
+}
+
+// Classes of the library that stand for one of Metal's types: what they are made of is nothing of the host's.
+bool is_of_library(const llvm::DICompositeType& type) {
+  const auto name = type.getName();
+  return name.starts_with("matrix<") || name.starts_with("_atomic<");
+}
+
+// How many elements an array has; 0 if it is none.
+std::uint64_t elements_of(const llvm::DICompositeType& type) {
+  if (type.getTag() != llvm::dwarf::DW_TAG_array_type) return 0;
+  std::uint64_t count = 1;
+  for (const auto* element : type.getElements()) {
+    const auto* range = llvm::dyn_cast<llvm::DISubrange>(element);
+    if (range == nullptr) continue;
+    if (const auto* number = llvm::dyn_cast_if_present<llvm::ConstantInt*>(range->getCount())) count *= number->getZExtValue();
+  }
+  return count;
+}
+
 std::string name_of(const llvm::DIType* type) {
   if (type == nullptr) return "void";
   if (const auto* derived = llvm::dyn_cast<llvm::DIDerivedType>(type)) {
@@ -103,10 +144,18 @@ std::string name_of(const llvm::DIType* type) {
   }
   if (const auto* composite = llvm::dyn_cast<llvm::DICompositeType>(type);
       composite != nullptr && composite->getTag() == llvm::dwarf::DW_TAG_array_type) {
-    return name_of(composite->getBaseType()) + "[" +
-           std::to_string(scalars_of(type).count / std::max<std::uint64_t>(1, scalars_of(composite->getBaseType()).count)) + "]";
+    return name_of(composite->getBaseType()) + "[" + std::to_string(elements_of(*composite)) + "]";
   }
-  return type->getName().empty() ? "unnamed" : type->getName().str();
+  if (!type->getName().empty()) return in_metal_words(type->getName());
+  return type->getTag() == llvm::dwarf::DW_TAG_union_type       ? "union"
+         : type->getTag() == llvm::dwarf::DW_TAG_structure_type ? "struct"
+                                                                : "unnamed";
+}
+
+// Whether the type of a member is written in the member's own declaration, so that no other place tells of its fields.
+bool is_unnamed(const llvm::DIType* type, const llvm::DICompositeType& composite) {
+  return type == &composite && composite.getName().empty() &&
+         (composite.getTag() == llvm::dwarf::DW_TAG_structure_type || composite.getTag() == llvm::dwarf::DW_TAG_union_type);
 }
 
 std::uint64_t bytes_of(const llvm::DIType* type) {
@@ -114,7 +163,8 @@ std::uint64_t bytes_of(const llvm::DIType* type) {
   return stripped == nullptr ? 0 : stripped->getSizeInBits() / 8;
 }
 
-void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std::uint64_t base) {
+// `prefix` is how the host reaches them: `inner.`, and `either[0].` of an array, whose other elements follow at its element's size.
+void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std::uint64_t base, const std::string& prefix) {
   for (const auto* element : type.getElements()) {
     const auto* member = llvm::dyn_cast<llvm::DIDerivedType>(element);
     if (member == nullptr || member->isStaticMember()) continue;
@@ -122,14 +172,21 @@ void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std
     const auto* composite = llvm::dyn_cast_or_null<llvm::DICompositeType>(strip(member->getBaseType()));
     // Fields of a base class or of an anonymous member are reached by their own names.
     if (composite != nullptr && (member->getTag() == llvm::dwarf::DW_TAG_inheritance || member->getName().empty())) {
-      write_fields(out, *composite, offset);
+      write_fields(out, *composite, offset, prefix);
       continue;
     }
     if (member->getTag() != llvm::dwarf::DW_TAG_member) continue;
     // A bit-field shares its bytes with others: whoever fills structs by name must not take it for a scalar of its own.
     const auto scalars = member->isBitField() ? Scalars{} : scalars_of(member->getBaseType());
-    out << "field " << offset << ' ' << bytes_of(member->getBaseType()) << ' ' << scalars.scalar << ' ' << scalars.count << ' '
+    out << "field " << offset << ' ' << bytes_of(member->getBaseType()) << ' ' << scalars.scalar << ' ' << scalars.count << ' ' << prefix
         << member->getName() << ' ' << name_of(member->getBaseType()) << '\n';
+    if (composite == nullptr) continue;
+    const llvm::DIType* written = member->getBaseType();
+    const bool is_array = elements_of(*composite) != 0;
+    if (is_array) written = composite->getBaseType();
+    const auto* inner = llvm::dyn_cast_or_null<llvm::DICompositeType>(written);
+    if (inner != nullptr && is_unnamed(written, *inner))
+      write_fields(out, *inner, offset, prefix + member->getName().str() + (is_array ? "[0]." : "."));
   }
 }
 
@@ -150,12 +207,12 @@ std::string reflect(const llvm::DISubprogram& kernel) {
     out << "argument " << position - 1 << ' ' << (is_const ? 1 : 0) << ' ' << bytes_of(pointee) << ' ' << scalars.scalar << ' '
         << scalars.count << ' ' << name_of(pointer->getBaseType()) << '\n';
     const auto* composite = llvm::dyn_cast_or_null<llvm::DICompositeType>(pointee);
-    if (composite != nullptr && scalars.scalar == "other" &&
+    if (composite != nullptr && scalars.scalar == "other" && !is_of_library(*composite) &&
         (composite->getTag() == llvm::dwarf::DW_TAG_structure_type || composite->getTag() == llvm::dwarf::DW_TAG_class_type)) {
       // `typedef struct {...} name;` has a name only as a typedef.
       out << "struct " << bytes_of(composite) << ' '
           << (composite->getName().empty() ? name_of(pointer->getBaseType()) : name_of(composite)) << '\n';
-      write_fields(out, *composite, 0);
+      write_fields(out, *composite, 0, "");
     }
   }
   return text;

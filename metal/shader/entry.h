@@ -92,18 +92,88 @@ inline T builtin(unsigned int which) {
   return builtin_value<T>::get(which);
 }
 
-// The type of a variable without the address space that it lies in.
+// What the parameters of a kernel template make of the indices of its arguments: a function of the same parameters returns it, and
+// `index_of` takes a call of that function, or its type.
+template <long... Index>
+struct indices {};
+template <int Number, typename T>
+struct index_at;
+template <int Number, long First, long... Rest>
+struct index_at<Number, indices<First, Rest...>> : index_at<Number - 1, indices<Rest...>> {};
+template <long First, long... Rest>
+struct index_at<0, indices<First, Rest...>> {
+  static constexpr long value = First;
+};
+template <int Number, typename R, typename... A>
+struct index_at<Number, R(A...)> : index_at<Number, R> {};
+template <int Number, typename T>
+__global constexpr const long index_of = index_at<Number, T>::value;
+// For the translator, which asks whether a kernel returns something.
 template <typename T>
+__global constexpr const bool is_nothing = metal::is_void<T>::value;
+// Of any type, for what is not evaluated.
+template <typename T>
+T made();
+
+// What a function constant's type holds, for metal/function_constant.h: four times its components, and 0 of bool, 1 of integers, 2 of
+// floating-point numbers. 0 of a type that no constant can have.
+template <typename T>
+constexpr long scalar_shape() {
+  if constexpr (metal::is_same<T, bool>::value) return 4;
+  if constexpr (metal::is_integral<T>::value || __is_enum(T)) return 5;
+  if constexpr (metal::is_floating_point<T>::value) return 6;
+  return 0;
+}
+template <typename T>
+struct shape_of {
+  static constexpr long value = scalar_shape<T>();
+};
+template <typename T, int N>
+struct shape_of<metal::vec<T, N>> {
+  static constexpr long value = scalar_shape<T>() % 4 + 4 * N;
+};
+template <typename T, int N>
+struct shape_of<metal::packed_vec<T, N>> : shape_of<metal::vec<T, N>> {};
+template <typename T>
+__global constexpr const long constant_shape = shape_of<metal::remove_cv_t<T>>::value;
+
+// A vector of numbers that each become its component's type.
+template <typename T>
+struct component_of;
+template <typename T, int N>
+struct component_of<metal::vec<T, N>> {
+  using type = T;
+};
+template <typename T, int N>
+struct component_of<metal::packed_vec<T, N>> {
+  using type = T;
+};
+template <typename T, typename... Numbers>
+constexpr T constant_vector(Numbers... numbers) {
+  return T((typename component_of<metal::remove_cv_t<T>>::type)numbers...);
+}
+
+// The type of a variable without the address space that it lies in.
+template <typename T, bool Left = __is_lvalue_reference(T), bool Right = __is_rvalue_reference(T)>
 struct without_space {
   using type = T;
 };
 template <typename T>
-struct without_space<__private T> {
+struct without_space<__private T, false, false> {
   using type = T;
 };
 template <typename T>
-struct without_space<__global T> {
+struct without_space<__global T, false, false> {
   using type = T;
+};
+// A reference has a space of its own too, beside that of what it refers to.
+template <typename T>
+struct without_space<T, true, false> {
+  using type = __remove_reference_t(T)&;
+};
+template <typename T>
+struct without_space<T, false, true> {
+  using type = __remove_reference_t(T)&&;
 };
 template <typename T>
 using declared = typename without_space<T>::type;

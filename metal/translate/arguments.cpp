@@ -88,7 +88,8 @@ std::vector<Parameter> Translator::parameters(std::size_t first, std::size_t las
       start = index + 1;
     }
   }
-  if (signature == Signature::of_kernel) assign_indices(result, first);
+  const bool is_open = std::any_of(result.begin(), result.end(), [](const Parameter& p) { return !p.dependent_index.empty(); });
+  if (signature == Signature::of_kernel && !is_open) assign_indices(result, first);
   return result;
 }
 
@@ -153,15 +154,23 @@ Parameter Translator::parameter(std::size_t first, std::size_t last, Signature s
   // What an instantiation repeats of the kernel's attributes says nothing new.
   if (signature == Signature::of_instantiation) return result;
   bool is_builtin = false;
+  // The words of a template's head are its parameters, and what they are made of: the compiler knows both.
+  const auto names_template_word = [&](const Attribute& attribute) {
+    for (std::size_t index = attribute.first_argument; index < attribute.last_argument; ++index) {
+      if (tokens_[index].kind == TokenKind::identifier && template_words_.contains(tokens_[index].text)) return true;
+    }
+    return false;
+  };
   for (const auto* list : lists) {
     for (const auto& attribute : list->attributes) {
       if (attribute.name == "buffer" || attribute.name == "threadgroup") {
+        if (names_template_word(attribute)) {
+          result.dependent_index = tokens_.text(attribute.first_argument, attribute.last_argument);
+          continue;
+        }
         const auto index = constants_.value(attribute.first_argument, attribute.last_argument, qualified(""));
         const auto written = fmt::format("[[{}({})]]", attribute.name, tokens_.brief(attribute.first_argument, attribute.last_argument));
-        if (!index) tokens_.fail(first, fmt::format("argument '{}': the index {} is not known: {}", label, written, kAcceptedConstants));
-        if (*index < 0 || *index > kMaxBufferIndex)
-          tokens_.fail(first, fmt::format("argument '{}': {} is not an index from 0 to {}", label, written, kMaxBufferIndex));
-        result.index = static_cast<std::uint32_t>(*index);
+        result.index = checked_index(first, label, written, index);
       } else if (attribute.name == "function_constant") {
         result.condition = tokens_.text(attribute.first_argument, attribute.last_argument);
       } else if (const auto builtin = builtin_named(attribute.name)) {
@@ -181,6 +190,14 @@ Parameter Translator::parameter(std::size_t first, std::size_t last, Signature s
         first, fmt::format("argument '{}' is neither a device, constant or threadgroup pointer or reference nor has an attribute", label));
   }
   return result;
+}
+
+std::uint32_t Translator::checked_index(std::size_t place, std::string_view label, std::string_view written,
+                                        std::optional<std::int64_t> index) const {
+  if (!index) tokens_.fail(place, fmt::format("argument '{}': the index {} is not known: {}", label, written, kAcceptedConstants));
+  if (*index < 0 || *index > kMaxBufferIndex)
+    tokens_.fail(place, fmt::format("argument '{}': {} is not an index from 0 to {}", label, written, kMaxBufferIndex));
+  return static_cast<std::uint32_t>(*index);
 }
 
 // The token that names a parameter, or `last` if it has only a type: the last identifier that another one of the type precedes.
@@ -216,6 +233,7 @@ std::size_t Translator::parameter_name(std::size_t first, std::size_t last) cons
 
 // As in Metal: an argument without an index gets the next one that is free.
 void Translator::assign_indices(std::vector<Parameter>& parameters, std::size_t first) const {
+  if (constants_.is_asking()) return;  // what is not known yet is 0
   for (const auto role : {Role::buffer, Role::threadgroup}) {
     std::map<std::uint32_t, const Parameter*> taken;
     for (const auto& parameter : parameters) {

@@ -24,6 +24,8 @@ std::size_t Translator::function_constant(std::size_t first) {
                                          [](const AttributeList& l, std::size_t at) { return l.first < at; });
       if (const auto* attribute = list->find("function_constant")) declarators.back().attribute = attribute;
       end = range->second;
+    } else if (token.is("<") && end > first && tokens_[end - 1].kind == TokenKind::identifier) {
+      end = tokens_.closing_angle(end).value_or(end);  // `vec<float, 4>`
     } else if (token.is(",")) {
       declarators.emplace_back();
     } else if (token.kind == TokenKind::identifier) {
@@ -40,6 +42,7 @@ std::size_t Translator::function_constant(std::size_t first) {
     if (!type.empty()) type += ' ';
     type += token.text;
   }
+  const FunctionConstantType shape = shape_of_constant(declarators.front().name, type);
   for (const auto& declarator : declarators) {
     const auto name = tokens_[declarator.name].text;
     if (declarator.attribute == nullptr)
@@ -55,6 +58,7 @@ std::size_t Translator::function_constant(std::size_t first) {
     FunctionConstantUse constant;
     constant.name = name;
     constant.type = type;
+    constant.shape = shape;
     constant.index = static_cast<std::uint32_t>(*value);
     constant.file = tokens_.file(declarator.name);
     constant.line = tokens_[declarator.name].line;
@@ -63,6 +67,17 @@ std::size_t Translator::function_constant(std::size_t first) {
   }
   tokens_.remove(first, end);
   return end + 1;
+}
+
+// A name that the source has made itself is the compiler's to look up.
+FunctionConstantType Translator::shape_of_constant(std::size_t name, const std::string& type) const {
+  if (const auto known = function_constant_type(type)) return *known;
+  const auto shape = constants_.ask(fmt::format("::__assay::constant_shape<{}>", type), qualified(""));
+  if (constants_.is_asking() || !shape) return {};
+  // As metal/shader/entry.h has it.
+  if (*shape == 0)
+    tokens_.fail(name, fmt::format("function constant '{}': its type '{}' is neither a scalar nor a vector", tokens_[name].text, type));
+  return {static_cast<FunctionConstantType::Scalar>(*shape % 4), static_cast<std::uint32_t>(*shape / 4)};
 }
 
 void Translator::defined_query(std::size_t index) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "metal/errors.h"
 #include "metal/limits.h"
@@ -122,6 +123,7 @@ std::size_t Translator::explicit_instantiation(std::size_t first) {
     kernel.typed_arguments = true;
     for (std::size_t index = 0; index < signature.size(); ++index) kernel.parameters[index].type = signature[index].type;
   }
+  if (!primary->index_function.empty()) resolve_indices(kernel, *primary, has_signature ? &signature : nullptr, first);
   kernel.host_name = attributes.host_name.empty() ? qualified(kernel.callee) : attributes.host_name;
   kernel.file = tokens_.file(first);
   kernel.line = tokens_[first].line;
@@ -142,11 +144,90 @@ void Translator::add_kernel(Kernel kernel) {
 
 const Translator::Primary* Translator::primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const {
   const auto name = unqualified(callee);
+  const Primary* found = nullptr;
   for (auto primary = primaries_.rbegin(); primary != primaries_.rend(); ++primary) {
     tokens_.spend(statement_, 1);
-    if (primary->name == name && (!count_known || primary->parameters.size() == parameter_count)) return &*primary;
+    if (primary->name != name || (count_known && primary->parameters.size() != parameter_count)) continue;
+    if (!primary->is_specialization) return &*primary;
+    if (found == nullptr) found = &*primary;
   }
-  return nullptr;
+  return found;
+}
+
+// A kernel returns nothing. `first` is the first token of its declaration behind template parameters.
+void Translator::require_void(std::size_t first, std::size_t name) const {
+  static constexpr auto kSpecifiers =
+      std::to_array<std::string_view>({"kernel", "inline", "static", "extern", "constexpr", "const", "METAL_FUNC"});
+  std::size_t behind = name;  // of a qualified name the first token
+  while (behind > first + 1 && tokens_[behind - 1].is("::") && tokens_[behind - 2].kind == TokenKind::identifier) behind -= 2;
+  std::string type;
+  bool has_template_word = false;
+  for (std::size_t index = first; index < behind; ++index) {
+    const Token& token = tokens_[index];
+    if (attribute_end_.contains(index)) {
+      index = attribute_end_.at(index);
+    } else if (token.is("__attribute__") || token.is("alignas")) {
+      index = tokens_.closing(index + 1);
+    } else if (std::find(kSpecifiers.begin(), kSpecifiers.end(), token.text) == kSpecifiers.end() && token.kind != TokenKind::string) {
+      type += (type.empty() || token.leading.empty() ? "" : " ") + std::string(token.text);
+      has_template_word = has_template_word || template_words_.contains(token.text);
+    }
+  }
+  if (type.empty() || type == "void" || type == "auto") return;
+  bool is_void = false;
+  if (!function_constant_type(type)) {
+    if (has_template_word) return;  // what a template's parameters decide shows when it is instantiated
+    const auto answer = constants_.ask(fmt::format("::__assay::is_nothing<{}>", type), qualified(""));
+    is_void = constants_.is_asking() || !answer || *answer != 0;
+  }
+  if (!is_void) tokens_.fail(name, fmt::format("kernel '{}' returns '{}': a kernel returns void", tokens_[name].text, type));
+}
+
+// Beside a template whose parameters decide the indices of its arguments, a function template of the same parameters is declared that
+// returns them as a type: what the compiler finds for an instantiation's arguments is right by its own rules, deduction included.
+void Translator::declare_indices(Primary& primary, std::size_t first, std::size_t header, std::size_t end) {
+  std::string head;
+  for (std::size_t index = first; index < header; ++index) {
+    const Token& token = tokens_[index];
+    head += token.before;
+    if (!head.empty() && !token.leading.empty()) head += ' ';
+    head += token.replacement ? std::string_view(*token.replacement) : token.text;
+    head += token.after;
+  }
+  std::string indices;
+  std::string types;
+  for (const Parameter& parameter : primary.parameters) {
+    types += (types.empty() ? "" : ", ") + parameter.type;
+    if (!parameter.dependent_index.empty()) indices += fmt::format("{}(long)({})", indices.empty() ? "" : ", ", parameter.dependent_index);
+  }
+  primary.index_function = fmt::format("__assay_indices_{}", index_functions_++);
+  const std::string declaration = fmt::format(" {} ::__assay::indices<{}> {}({});", head, indices, primary.index_function, types);
+  tokens_.spend(first, declaration.size());
+  tokens_[end].after += translated(declaration);
+}
+
+// The indices of one instantiation. `signature`: the types that it says, if it does.
+void Translator::resolve_indices(Kernel& kernel, const Primary& primary, const std::vector<Parameter>* signature, std::size_t first) const {
+  std::string function = kernel.callee;
+  const auto name = unqualified(kernel.callee);
+  function.replace(static_cast<std::size_t>(name.data() - kernel.callee.data()), name.size(), primary.index_function);
+  if (signature != nullptr) {
+    std::string arguments;
+    for (const Parameter& parameter : *signature)
+      arguments += fmt::format("{}::__assay::made<{}>()", arguments.empty() ? "" : ", ", parameter.type);
+    function += fmt::format("({})", arguments);
+  }
+  std::size_t number = 0;
+  for (Parameter& parameter : kernel.parameters) {
+    if (parameter.dependent_index.empty()) continue;
+    const auto index = constants_.ask(fmt::format("::__assay::index_of<{}, decltype({})>", number++, function), qualified(""));
+    const std::string written =
+        fmt::format("[[{}({})]]{}", parameter.role == Role::threadgroup ? "threadgroup" : "buffer", parameter.dependent_index,
+                    index ? fmt::format(", which is {} in '{}',", *index, kernel.callee) : fmt::format(" of '{}'", kernel.callee));
+    parameter.index = checked_index(first, parameter.name.empty() ? parameter.type : parameter.name, written, index);
+    parameter.dependent_index.clear();
+  }
+  assign_indices(kernel.parameters, first);
 }
 
 // A kernel's declaration or definition. Its tokens stay (it becomes an ordinary function); only graphics functions go.
@@ -204,9 +285,22 @@ std::size_t Translator::kernel_function(std::size_t first) {
     if (!angle) tokens_.fail(name, "a kernel's template arguments that cannot be read");
     name = *angle - 1;
   }
+  template_words_.clear();
+  for (std::size_t index = first; is_template && index < header; ++index) {
+    if (tokens_[index].kind == TokenKind::identifier) template_words_.insert(tokens_[index].text);
+  }
+  require_void(header, name);
   if (!attributes.max_total_threads_expression.empty() && tokens_[body].is("{"))
     tokens_[body].after += fmt::format(" __assay_max_total_threads({});", attributes.max_total_threads_expression);
-  Primary primary{std::string(tokens_[name].text), parameters(open + 1, close, Signature::of_kernel), attributes.max_total_threads};
+  Primary primary{std::string(tokens_[name].text),
+                  parameters(open + 1, close, Signature::of_kernel),
+                  attributes.max_total_threads,
+                  is_specialization,
+                  {}};
+  template_words_.clear();
+  const bool is_dependent = std::any_of(primary.parameters.begin(), primary.parameters.end(),
+                                        [](const Parameter& parameter) { return !parameter.dependent_index.empty(); });
+  if (is_dependent) declare_indices(primary, first, header, tokens_[body].is("{") ? tokens_.closing(body) : body);
   if (!is_template && tokens_[body].is("{")) {
     Kernel kernel;
     const std::string function = tokens_.text(name, name_end);

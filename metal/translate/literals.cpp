@@ -8,12 +8,14 @@
 
 namespace assay::metal::translate {
 
-namespace {
-
 bool is_floating(std::string_view text) {
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   return text.find_first_of(hexadecimal ? "pP" : ".eE") != std::string_view::npos;
 }
+
+std::size_t suffix_of(std::string_view text) { return std::min(text.find('_'), text.size()); }
+
+namespace {
 
 // `value`, from decimal or hexadecimal digits, rounded to the 8 bits of a bfloat's significand. Its subnormals end at 2^-133.
 double to_bfloat(long double value) {
@@ -27,7 +29,7 @@ double to_bfloat(long double value) {
 }  // namespace
 
 std::optional<std::string> literal_for_opencl(std::string_view text) {
-  if (!is_floating(text)) return std::nullopt;
+  if (suffix_of(text) != text.size() || !is_floating(text)) return std::nullopt;
   std::string digits(text);
   std::erase(digits, '\'');
   if (digits.ends_with("bf") || digits.ends_with("BF")) {

@@ -1,6 +1,7 @@
 // Number literals as Metal reads them, spelled for C++ for OpenCL.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,5 +14,10 @@ namespace assay::metal::translate {
 // where a template is instantiated. `bf` makes a bfloat of the value rounded once, to nearest even, which is written as a
 // hexadecimal literal.
 [[nodiscard]] std::optional<std::string> literal_for_opencl(std::string_view text);
+
+// Where the suffix of a user-defined literal begins, or its length: no other part of a number holds an underscore.
+[[nodiscard]] std::size_t suffix_of(std::string_view number);
+// Whether a number without such a suffix is a floating-point one.
+[[nodiscard]] bool is_floating(std::string_view number);
 
 }  // namespace assay::metal::translate

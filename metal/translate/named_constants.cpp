@@ -30,13 +30,14 @@ void NamedConstants::collect() { read_scope(0, tokens_.size(), ""); }
 
 std::optional<std::int64_t> NamedConstants::value(std::size_t first, std::size_t last, const std::string& scope) const {
   const auto result = evaluate(tokens_, first, last, names_in(scope));
-  return result ? std::optional(result->value) : asked(first, last, scope);
+  if (result) return result->value;
+  if (questions_ == nullptr || first == last || last - first > kMostQuestionTokens) return std::nullopt;
+  return ask(tokens_.text(first, last), scope);
 }
 
-// What the compiler said, or 0 until it is asked.
-std::optional<std::int64_t> NamedConstants::asked(std::size_t first, std::size_t last, const std::string& scope) const {
-  if (questions_ == nullptr || first == last || last - first > kMostQuestionTokens) return std::nullopt;
-  ConstantQuestions::Question question{scope, tokens_.text(first, last)};
+std::optional<std::int64_t> NamedConstants::ask(std::string expression, const std::string& scope) const {
+  if (questions_ == nullptr) return std::nullopt;
+  ConstantQuestions::Question question{scope, std::move(expression)};
   if (const auto answer = questions_->answers.find(question); answer != questions_->answers.end()) return answer->second;
   if (questions_->open.size() >= kMostQuestions) return std::nullopt;
   questions_->open.push_back(std::move(question));

@@ -45,6 +45,9 @@ class NamedConstants {
   // The value of the tokens [first, last) in `scope`, which is empty or ends in `::`.
   [[nodiscard]] std::optional<std::int64_t> value(std::size_t first, std::size_t last, const std::string& scope) const;
 
+  // What the compiler says of an expression in `scope`; 0 until it is asked, and nothing if nobody can be asked or it has no value.
+  [[nodiscard]] std::optional<std::int64_t> ask(std::string expression, const std::string& scope) const;
+
  private:
   [[nodiscard]] ConstantNames names_in(const std::string& scope) const;
   template <typename Entry>
@@ -66,8 +69,6 @@ class NamedConstants {
   void require_short(std::size_t index, std::size_t characters) const;
   [[nodiscard]] std::size_t past_attributes(std::size_t index) const;
   [[nodiscard]] std::size_t next_of(std::size_t first, std::size_t last, std::string_view one, std::string_view other) const;
-
-  [[nodiscard]] std::optional<std::int64_t> asked(std::size_t first, std::size_t last, const std::string& scope) const;
 
   const Cursor& tokens_;
   ConstantQuestions* questions_;

@@ -9,16 +9,37 @@ namespace assay::metal::translate {
 // becomes a table beside the declaration that it stands in.
 void Translator::place_text(std::size_t first) {
   if (!tokens_[first].text.ends_with('"') || first == 0) return;
-  if (first > 0 && tokens_[first - 1].kind == TokenKind::string) return;  // goes with the one before it
-  if (!may_be_placed(first)) return;
-  const std::string name = fmt::format("__assay_text_{}", texts_++);
+  if (tokens_[first - 1].kind == TokenKind::string) return;  // goes with the one before it
+  if (first > 1 && tokens_[first - 2].kind == TokenKind::string && ends_in_suffix(first - 2)) return;
+  if (tokens_[first - 1].is("operator")) return;  // the empty one of a literal operator's name
+  // A suffix may stand behind any of several, and is that of the whole.
   std::string literal;
-  for (std::size_t index = first; tokens_[index].kind == TokenKind::string; ++index) {
-    literal += fmt::format("{}{}", literal.empty() ? "" : " ", tokens_[index].text);
-    tokens_[index].replacement = index == first ? name : "";
-    tokens_.spend(index, tokens_[index].text.size());
+  std::string_view suffix;
+  std::size_t end = first;  // behind the last
+  while (tokens_[end].kind == TokenKind::string) {
+    literal += fmt::format("{}{}", literal.empty() ? "" : " ", tokens_[end].text);
+    tokens_.spend(end, tokens_[end].text.size());
+    if (ends_in_suffix(end)) suffix = tokens_[++end].text;
+    ++end;
   }
+  if (suffix.empty() && !may_be_placed(first)) return;
+  const std::string name = table_of(literal);
+  for (std::size_t index = first; index < end; ++index) tokens_[index].replacement = "";
+  // With a suffix it is by definition a call.
+  tokens_[first].replacement = suffix.empty() ? name : fmt::format("operator\"\"{0}({1}, sizeof({1}) - 1)", suffix, name);
+}
+
+// The name of an array that holds the literal's characters.
+std::string Translator::table_of(std::string_view literal) {
+  std::string name = fmt::format("__assay_text_{}", texts_++);
   tokens_[declaration_].before += fmt::format(" static __global constexpr const char {}[] = {};", name, literal);
+  return name;
+}
+
+// `"text"_suffix`
+bool Translator::ends_in_suffix(std::size_t literal) const {
+  const Token& next = tokens_[literal + 1];
+  return next.kind == TokenKind::identifier && next.leading.empty() && next.text.starts_with('_');
 }
 
 bool Translator::may_be_placed(std::size_t literal) const {

@@ -1,6 +1,7 @@
 #include "metal/translate/translation.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -9,9 +10,6 @@
 
 namespace assay::metal::translate {
 
-namespace {
-
-// Text that was taken out of the source before its words were replaced.
 std::string translated(std::string_view text) {
   auto stream = tokenize(std::string(text), "");
   std::string result;
@@ -33,6 +31,8 @@ std::string translated(std::string_view text) {
   }
   return result;
 }
+
+namespace {
 
 std::string argument(const Parameter& parameter, bool typed) {
   std::string value;
@@ -60,7 +60,7 @@ std::string entry_point(const Kernel& kernel) {
   return fmt::format(" extern \"C\" void __assay_entry(__generic void*) {{ {}({}); }}", translated(kernel.callee), arguments);
 }
 
-std::string literal(const FunctionConstant& value) {
+std::string literal(const ConstantScalar& value) {
   if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}l", *integer);
   return fmt::format("{:a}", std::get<double>(value));
@@ -72,7 +72,13 @@ std::string declaration(const FunctionConstantUse& constant, const std::map<std:
     return fmt::format(" extern __global const {} {} __asm__(\"__assay_unset_function_constant.{}.{}\");", constant.type, constant.name,
                        constant.index, constant.name);
   }
-  return fmt::format(" __global constexpr {} {} = ({})({});", constant.type, constant.name, constant.type, literal(value->second));
+  const auto components = components_of(value->second);
+  if (components.size() == 1)
+    return fmt::format(" __global constexpr {} {} = ({})({});", constant.type, constant.name, constant.type, literal(components.front()));
+  std::vector<std::string> literals;
+  for (const auto& component : components) literals.push_back(literal(component));
+  return fmt::format(" __global constexpr {0} {1} = ::__assay::constant_vector<{0}>({2});", constant.type, constant.name,
+                     fmt::join(literals, ", "));
 }
 
 }  // namespace

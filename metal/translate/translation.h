@@ -34,7 +34,8 @@ struct Parameter {
   std::uint32_t index = 0;                    // of a buffer or threadgroup argument
   bool is_reference = false;
   abi::Builtin builtin = abi::kBuiltinCount;
-  std::string condition;  // expression of a second attribute function_constant(...): exists only if true
+  std::string dependent_index;  // of a template: the index, as far as its parameters decide it
+  std::string condition;        // expression of a second attribute function_constant(...): exists only if true
   std::uint32_t line = 0;
 };
 
@@ -55,6 +56,7 @@ struct Kernel {
 struct FunctionConstantUse {
   std::string name;
   std::string type;
+  FunctionConstantType shape;
   std::uint32_t index = 0;
   std::string file;
   std::uint32_t line = 0;
@@ -89,6 +91,9 @@ struct Repairs {
   // What a function of metal/shader/entry.h is wrapped around: expressions, by their first and last tokens.
   std::map<std::pair<std::size_t, std::size_t>, std::string> wrapped;
 };
+
+// Text that was taken out of the source before its words were replaced.
+[[nodiscard]] std::string translated(std::string_view text);
 
 class Translation {
  public:

@@ -34,8 +34,10 @@ Translator::Translator(TokenStream stream, ConstantQuestions* questions) : token
 
 Translation Translator::run() {
   tokens_.require_shallow();
+  close_unclosed();
   strip_attributes();
   collect_callable_names();
+  collect_literal_operators();
   constants_.collect();
   walk();
   if (result_.kernels_.empty() && !result_.refusals_.empty() && !constants_.is_asking()) throw CompileError(first_refusal().reason);
@@ -95,6 +97,7 @@ void Translator::walk() {
       declaration_is_open_ = true;
     }
     try {
+      if (at_start && declaration_is_open_ && declaration_ == index) require_closed(index);
       index = step(index, at_start);
     } catch (const CompileError& error) {
       index = refuse_declaration(error);
@@ -145,6 +148,10 @@ std::size_t Translator::step(std::size_t index, bool& at_start) {
     rewrite_conditional(index);
   } else if (token.kind == TokenKind::string) {
     place_text(index);
+  } else if (token.kind == TokenKind::number) {
+    place_digits(index);
+  } else if (literal_doubles_.contains(index)) {
+    return index;
   } else if (std::find(kRefused.begin(), kRefused.end(), token.text) != kRefused.end() && token.kind == TokenKind::identifier) {
     tokens_.fail(index, fmt::format("Metal does not have '{}'", token.text));
   } else if (token.is("decltype") && tokens_[index + 1].is("(") && !tokens_[index + 2].is("auto")) {

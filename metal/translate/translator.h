@@ -43,7 +43,17 @@ class Translator {
     std::string name;
     std::vector<Parameter> parameters;
     std::uint32_t max_total_threads = 1024;
+    bool is_specialization = false;
+    std::string index_function;  // of a template whose parameters decide indices: declared beside it, to ask the compiler for them
   };
+
+  // ---- unclosed.cpp
+  void close_unclosed();
+  [[nodiscard]] bool begins_outside(std::size_t first, bool in_type) const;
+  [[nodiscard]] bool begins_namespace(std::size_t first, std::size_t brace) const;
+  [[nodiscard]] bool is_type(std::size_t first, std::size_t brace) const;
+  std::size_t insert_closing(std::size_t index, const std::vector<std::size_t>& open);
+  void require_closed(std::size_t first) const;
 
   // ---- translator.cpp: scopes, statements, words
   void strip_attributes();
@@ -86,6 +96,12 @@ class Translator {
 
   // ---- texts.cpp
   void place_text(std::size_t first);
+  [[nodiscard]] std::string table_of(std::string_view literal);
+  [[nodiscard]] bool ends_in_suffix(std::size_t literal) const;
+
+  // ---- literal_operators.cpp
+  void collect_literal_operators();
+  void place_digits(std::size_t number);
   [[nodiscard]] bool may_be_placed(std::size_t literal) const;
   [[nodiscard]] bool declares_pointers(std::size_t index) const;
 
@@ -112,6 +128,7 @@ class Translator {
   // ---- function_constants.cpp
   // The token to go on with if the statement at `first` declares function constants, else `first`.
   std::size_t function_constant(std::size_t first);
+  [[nodiscard]] FunctionConstantType shape_of_constant(std::size_t name, const std::string& type) const;
   void defined_query(std::size_t index);
 
   // ---- kernels.cpp: entry points
@@ -129,6 +146,9 @@ class Translator {
   void add_kernel(Kernel kernel);
   [[nodiscard]] std::string qualified(std::string_view name) const;
   [[nodiscard]] static std::string_view unqualified(std::string_view callee);
+  void require_void(std::size_t first, std::size_t name) const;
+  void declare_indices(Primary& primary, std::size_t first, std::size_t header, std::size_t end);
+  void resolve_indices(Kernel& kernel, const Primary& primary, const std::vector<Parameter>* signature, std::size_t first) const;
   [[nodiscard]] const Primary* primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const;
 
   // ---- arguments.cpp: what entry points take
@@ -136,6 +156,8 @@ class Translator {
   enum class Signature { of_kernel, of_instantiation };
   [[nodiscard]] std::vector<Parameter> parameters(std::size_t first, std::size_t last, Signature signature);
   [[nodiscard]] Parameter parameter(std::size_t first, std::size_t last, Signature signature);
+  [[nodiscard]] std::uint32_t checked_index(std::size_t place, std::string_view label, std::string_view written,
+                                            std::optional<std::int64_t> index) const;
   [[nodiscard]] std::size_t parameter_name(std::size_t first, std::size_t last) const;
   void assign_indices(std::vector<Parameter>& parameters, std::size_t first) const;
 
@@ -153,6 +175,17 @@ class Translator {
   std::size_t declaration_ = 0;                        // first token of the current declaration of a namespace
   bool declaration_is_open_ = false;
   std::vector<std::pair<std::size_t, std::size_t>> dropped_;  // first and last tokens
+  std::set<std::string_view> template_words_;    // of the kernel template whose arguments are read: its parameters, among others
+  std::map<std::size_t, std::size_t> unclosed_;  // the bracket that is never closed, by its declaration's first token
+  unsigned index_functions_ = 0;
+  // What the parameters of the file's literal operators are, by suffix.
+  struct LiteralOperators {
+    bool cooked_integer = false;
+    bool cooked_floating = false;
+    bool raw = false;
+  };
+  std::map<std::string_view, LiteralOperators> literal_operators_;
+  std::set<std::size_t> literal_doubles_;  // the `double` of a literal operator's `long double`
   unsigned threadgroup_variables_ = 0;
   unsigned texts_ = 0;
 };

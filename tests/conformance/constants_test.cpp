@@ -177,6 +177,103 @@ kernel void test(device int* out, device const int* extra [[buffer(1), function_
       AllOf(StartsWith("test.metal:3: error:"), HasSubstr("'b'"), HasSubstr("is none")));
 }
 
+// ---- function constants that are vectors
+
+constexpr std::string_view kVectors = R"(
+using Extent = uint2;
+typedef vec<half, 3> Weights;
+namespace tile { enum class Order : int { rows, columns }; }
+constant uint2 tile_size [[function_constant(1)]];
+constant metal::short3 offset [[function_constant(2)]], other [[function_constant(3)]];
+constant vec<float, 4> scale [[function_constant(4)]];
+constant bool2 flags [[function_constant(5)]];
+constant Extent extent [[function_constant(6)]];
+constant Weights weights [[function_constant(7)]];
+constant packed_float3 packed [[function_constant(8)]];
+constant tile::Order order [[function_constant(9)]];
+constant bfloat2 brain [[function_constant(10)]];
+constant long2 wide [[function_constant(11)]];
+constant uint area = tile_size.x * tile_size.y;
+kernel void integers(device int* out) { out[0] = tile_size.x; out[1] = tile_size.y; out[2] = area; }
+kernel void sized(device int* out) { threadgroup int store[tile_size.y + area]; store[0] = sizeof(store) / 4; out[0] = store[0]; }
+kernel void several(device int* out) { for (int i = 0; i < 3; ++i) { out[i] = offset[i]; out[3 + i] = other[i]; } }
+kernel void floating(device float* out) { for (int i = 0; i < 4; ++i) out[i] = scale[i]; }
+kernel void flagged(device int* out) { out[0] = flags.x ? 1 : 2; out[1] = flags.y ? 1 : 2; }
+kernel void aliased(device float* out) { out[0] = extent.x; out[1] = extent.y; out[2] = weights.x; out[3] = weights.y; out[4] = weights.z; }
+kernel void small(device float* out) { out[0] = packed.x; out[1] = packed.z; out[2] = float(brain.x); out[3] = float(brain.y); }
+kernel void long_ones(device ulong* out) { out[0] = wide.x; out[1] = wide.y; }
+kernel void chosen(device int* out) { out[0] = order == tile::Order::columns ? 5 : 6; }
+kernel void defaulted(device int* out) { uint2 size = is_function_constant_defined(tile_size) ? tile_size : uint2(8, 9); out[0] = size.x; out[1] = size.y; }
+)";
+
+metal::FunctionConstant vector_of(std::vector<metal::ConstantScalar> components) { return metal::ConstantVector{std::move(components)}; }
+
+TEST(VectorConstants, HaveTheirValues) {
+  using Constants = std::map<std::uint32_t, metal::FunctionConstant>;
+  const auto run = [](std::string kernel, Constants constants) {
+    return execute({.source = with_library(kVectors), .kernel = std::move(kernel), .threads = {1, 1, 1}, .constants = std::move(constants)})
+        .output;
+  };
+  const auto words = [](const std::vector<std::uint32_t>& output, std::size_t count) {
+    return std::vector<int>(output.begin(), output.begin() + static_cast<std::ptrdiff_t>(count));
+  };
+  const auto floats = [](const std::vector<std::uint32_t>& output, std::size_t count) {
+    std::vector<float> result;
+    for (std::size_t i = 0; i < count; ++i) result.push_back(std::bit_cast<float>(output[i]));
+    return result;
+  };
+  const auto integer = [](std::int64_t value) { return metal::ConstantScalar(value); };
+  const metal::FunctionConstant size = vector_of({integer(16), integer(3)});
+  EXPECT_THAT(words(run("integers", {{1, size}}), 3), testing::ElementsAre(16, 3, 48));
+  EXPECT_THAT(words(run("sized", {{1, size}}), 1), testing::ElementsAre(51));
+  EXPECT_THAT(words(run("several",
+                        {{2, vector_of({integer(-1), integer(2), integer(-300)})}, {3, vector_of({integer(4), integer(5), integer(6)})}}),
+                    6),
+              testing::ElementsAre(-1, 2, -300, 4, 5, 6));
+  EXPECT_THAT(floats(run("floating", {{4, vector_of({0.1, integer(2), -3.5, 1e10})}}), 4), testing::ElementsAre(0.1F, 2.0F, -3.5F, 1e10F));
+  EXPECT_THAT(words(run("flagged", {{5, vector_of({false, true})}}), 2), testing::ElementsAre(2, 1));
+  EXPECT_THAT(floats(run("aliased", {{6, size}, {7, vector_of({0.5, 0.25, 2.0})}}), 5), testing::ElementsAre(16, 3, 0.5F, 0.25F, 2.0F));
+  EXPECT_THAT(floats(run("small", {{8, vector_of({1.5, 2.5, 3.5})}, {10, vector_of({0.5, integer(3)})}}), 4),
+              testing::ElementsAre(1.5F, 3.5F, 0.5F, 3.0F));
+  EXPECT_THAT(words(run("long_ones", {{11, vector_of({integer(1), integer(-2)})}}), 4), testing::ElementsAre(1, 0, -2, -1));
+  EXPECT_THAT(words(run("chosen", {{9, std::int64_t{1}}}), 1), testing::ElementsAre(5));
+  EXPECT_THAT(words(run("defaulted", {}), 2), testing::ElementsAre(8, 9));
+  EXPECT_THAT(words(run("defaulted", {{1, size}}), 2), testing::ElementsAre(16, 3));
+}
+
+TEST(VectorConstants, AreRefusedWithTheirValuesWhereTheyDoNotFit) {
+  const auto refusal = [](std::string kernel, std::map<std::uint32_t, metal::FunctionConstant> constants) {
+    return failure({.source = with_library(kVectors), .kernel = std::move(kernel), .constants = std::move(constants)});
+  };
+  const metal::ConstantScalar one = std::int64_t{1};
+  const auto of_tile = AllOf(HasSubstr("'tile_size'"), HasSubstr("index 1"), HasSubstr("uint2"));
+  EXPECT_THAT(refusal("integers", {{1, vector_of({one, one, std::int64_t{7}})}}),
+              AllOf(of_tile, HasSubstr("a vector of 3 was given: (1, 1, 7)")));
+  EXPECT_THAT(refusal("integers", {{1, vector_of({one, 1.5})}}), AllOf(of_tile, HasSubstr("(1, 1.5)")));
+  EXPECT_THAT(refusal("integers", {{1, vector_of({true, one})}}), AllOf(of_tile, HasSubstr("(true, 1)")));
+  EXPECT_THAT(refusal("integers", {{1, std::int64_t{12}}}), AllOf(of_tile, HasSubstr("an integer was given: 12")));
+  EXPECT_THAT(refusal("flagged", {{5, vector_of({one, one})}}), AllOf(HasSubstr("'flags'"), HasSubstr("bool2"), HasSubstr("(1, 1)")));
+  EXPECT_THAT(refusal("aliased", {{6, vector_of({0.5, one})}}), AllOf(HasSubstr("'extent'"), HasSubstr("Extent"), HasSubstr("(0.5, 1)")));
+  EXPECT_THAT(refusal("chosen", {{9, vector_of({one, one})}}), AllOf(HasSubstr("'order'"), HasSubstr("(1, 1)")));
+  EXPECT_THAT(refusal("integers", {}), AllOf(HasSubstr("'tile_size'"), HasSubstr("index 1"), HasSubstr("no value")));
+  EXPECT_THAT(failure({.source = with_library("struct S { int a; };\nconstant S s [[function_constant(0)]];\n"
+                                              "kernel void test(device int* out) { out[0] = s.a; }")}),
+              AllOf(StartsWith("test.metal:4: error:"), HasSubstr("'s'"), HasSubstr("neither a scalar nor a vector")));
+}
+
+TEST(VectorConstants, AreDeclaredWithWhatTheyHold) {
+  const auto library = metal::Library::from_source(with_library(kVectors), "test.metal");
+  std::map<std::string, metal::FunctionConstantType> types;
+  for (const auto& constant : library->function_constants()) types[constant.name] = constant.type;
+  using Type = metal::FunctionConstantType;
+  EXPECT_EQ(types.at("tile_size"), (Type{Type::Scalar::integer, 2}));
+  EXPECT_EQ(types.at("other"), (Type{Type::Scalar::integer, 3}));
+  EXPECT_EQ(types.at("scale"), (Type{Type::Scalar::floating, 4}));
+  EXPECT_EQ(types.at("flags"), (Type{Type::Scalar::boolean, 2}));
+  EXPECT_EQ(types.at("weights"), (Type{Type::Scalar::floating, 3}));
+  EXPECT_EQ(types.at("order"), (Type{Type::Scalar::integer, 1}));
+}
+
 // ---- constexpr functions that call themselves
 
 constexpr std::string_view kRecursive = R"(

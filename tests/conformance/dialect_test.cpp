@@ -4,6 +4,7 @@
 #include "metal/errors.h"
 #include "metal/library.h"
 #include "metal/pipeline.h"
+#include "tests/conformance/execute.h"
 #include "tests/conformance/rows.h"
 
 namespace assay::conformance {
@@ -112,6 +113,48 @@ enum class Kind : ushort { a };
 struct Plain { int x; };
 struct Own { int x; Own(int y) : x(y) {} };
 )msl");
+}
+
+// The type of a variable is that of its declaration: where the variable lies is no part of it.
+TEST(Dialect, DecltypeOfReferencesAndPointers) {
+  const std::string source = R"msl(#include <metal_stdlib>
+using namespace metal;
+struct S { float v; };
+template <typename T> T twice(T x) { decltype(x) y = x; return y + x; }
+template <typename T> void store(T to, float value) { decltype(to) other = to; other[0] = value; }
+kernel void test(device float* out, constant S& s [[buffer(1)]]) {
+  device float& r = out[0];
+  const device float& c = out[1];
+  threadgroup float shared[2];
+  threadgroup float& t = shared[1];
+  float own = 2;
+  thread float& o = own;
+  auto&& forwarded = out[2];
+  static_assert(is_same_v<decltype(r), device float&>, "");
+  static_assert(is_same_v<decltype(c), const device float&>, "");
+  static_assert(is_same_v<decltype(t), threadgroup float&>, "");
+  static_assert(is_same_v<decltype(o), thread float&>, "");
+  static_assert(is_same_v<decltype(s), constant S&>, "");
+  static_assert(is_same_v<decltype(forwarded), device float&>, "");
+  static_assert(is_same_v<decltype((r)), device float&>, "");
+  static_assert(is_same_v<decltype(own), float>, "");
+  static_assert(is_same_v<decltype(out), device float*>, "");
+  static_assert(is_same_v<remove_reference_t<decltype(o)>, thread float>, "");
+  decltype(r) again = r;
+  decltype(t) mine = t;
+  decltype(own) copy = own;
+  again = 5;
+  mine = 7;
+  decltype(forwarded) last = out[3];
+  last = twice(copy) + shared[1] + s.v;
+  store(&out[2], 9);
+  out[1] = r;
+})msl";
+  const auto outcome = execute({.source = source, .inputs = {{f(100)}}, .threads = {1, 1, 1}});
+  EXPECT_EQ(outcome.output[0], f(5));
+  EXPECT_EQ(outcome.output[1], f(5));
+  EXPECT_EQ(outcome.output[2], f(9));
+  EXPECT_EQ(outcome.output[3], f(111));  // 2 * 2 + 7 + 100
 }
 
 }  // namespace

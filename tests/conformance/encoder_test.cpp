@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "metal/errors.h"
 #include "tests/conformance/execute.h"
@@ -241,6 +244,162 @@ TEST_F(Concurrent, ASerialEncoderOrdersByItself) {
   produce(simulator, a_, 0);
   consume(simulator, a_, b_, 0);
   EXPECT_TRUE(simulator.hazards().empty());
+}
+
+// ---- buffers that end before the simulator does: their memory is unmapped, so that looking at it faults
+
+constexpr std::string_view kShortLived = R"(#include <metal_stdlib>
+using namespace metal;
+kernel void fill(device float* out [[buffer(0)]], device float* scratch [[buffer(1)]], uint t [[thread_index_in_threadgroup]]) { scratch[t] = t * 0.1f; out[t] = scratch[t] + 1; }
+kernel void copy(device float* out [[buffer(0)]], device const float* in [[buffer(2)]], uint t [[thread_index_in_threadgroup]]) { out[t] = in[t]; }
+)";
+
+metal::SimulatorOptions options_of(metal::Policy policy, bool concurrent = false) {
+  metal::SimulatorOptions options;
+  options.policy = policy;
+  options.concurrent = concurrent;
+  return options;
+}
+
+class ShortLivedBuffers : public testing::TestWithParam<metal::SimulatorOptions> {
+ protected:
+  ShortLivedBuffers() : simulator_({metal::Library::from_source(kShortLived, "short.metal")}, GetParam()) {}
+
+  void run(const char* function) {
+    simulator_.set_pipeline({function, {}});
+    simulator_.dispatch_threadgroups({1, 1, 1}, {32, 1, 1});
+  }
+
+  metal::Simulator simulator_;
+};
+
+TEST_P(ShortLivedBuffers, MayEndWhenTheirDispatchIsOver) {
+  auto out = std::make_unique<metal::Buffer>(128, "out");
+  auto scratch = std::make_unique<metal::Buffer>(128, "scratch");
+  simulator_.set_buffer(0, {out.get(), 0});
+  simulator_.set_buffer(1, {scratch.get(), 0});
+  run("fill");
+  EXPECT_FLOAT_EQ(out->as<float>()[10], 2.0F);
+  scratch.reset();
+  // It is still set at an index that this kernel does not take.
+  const auto in = metal::Buffer::of<float>(std::vector<float>(32, 7.0F), "in");
+  simulator_.set_buffer(2, {in.get(), 0});
+  simulator_.memory_barrier();
+  run("copy");
+  EXPECT_EQ(out->as<float>()[31], 7.0F);
+  out.reset();
+  EXPECT_TRUE(simulator_.hazards().empty());
+}
+
+TEST_P(ShortLivedBuffers, WhatAKernelTakesMustBeThere) {
+  auto out = std::make_unique<metal::Buffer>(128, "out");
+  auto in = metal::Buffer::of<float>(std::vector<float>(32, 7.0F), "in");
+  simulator_.set_buffer(0, {out.get(), 0});
+  simulator_.set_buffer(2, {in.get(), 0});
+  run("copy");
+  in.reset();
+  // Another buffer, which may well lie at the same address, is not the one that was bound.
+  in = metal::Buffer::of<float>(std::vector<float>(32, 8.0F), "in");
+  try {
+    run("copy");
+    FAIL() << "a buffer that is gone was read";
+  } catch (const metal::EncodeError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("'in' (buffer index 2"), HasSubstr("does not exist any more")));
+  }
+  EXPECT_EQ(out->as<float>()[31], 7.0F);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, ShortLivedBuffers,
+                         testing::Values(options_of(metal::Policy::native), options_of(metal::Policy::native, true),
+                                         options_of(metal::Policy::checked), options_of(metal::Policy::shadow)));
+
+// A buffer where another one was, object and memory alike. Of some hundred one is: the allocator takes what was freed last.
+struct Reused {
+  std::unique_ptr<metal::Buffer> buffer;
+  bool is_reused = false;
+};
+Reused remake(std::unique_ptr<metal::Buffer> old) {
+  const void* const object = old.get();
+  const void* const memory = std::as_const(*old).bytes().data();
+  const std::size_t size = old->size();
+  old.reset();
+  std::vector<std::unique_ptr<metal::Buffer>> others;
+  for (int i = 0; i < 200; ++i) {
+    auto buffer = std::make_unique<metal::Buffer>(size, "new");
+    if (buffer.get() == object && std::as_const(*buffer).bytes().data() == memory) return {std::move(buffer), true};
+    others.push_back(std::move(buffer));
+  }
+  return {std::move(others.back()), false};
+}
+
+TEST(BuffersAtOneAddress, AreNotMistakenForEachOther) {
+  const auto library = metal::Library::from_source(kShortLived, "short.metal");
+  const auto run = [&](metal::Simulator& simulator, const char* function) {
+    simulator.set_pipeline({function, {}});
+    simulator.dispatch_threadgroups({1, 1, 1}, {32, 1, 1});
+  };
+  metal::Buffer out(128, "out");
+  metal::Buffer other(128, "other");
+  {
+    // Without a barrier a read of what another dispatch has written is a hazard; of a buffer of its own it is none.
+    for (const bool same : {true, false}) {
+      metal::Simulator simulator({library}, options_of(metal::Policy::native, true));
+      auto scratch = std::make_unique<metal::Buffer>(128, "scratch");
+      simulator.set_buffer(0, {&out, 0});
+      simulator.set_buffer(1, {scratch.get(), 0});
+      run(simulator, "fill");
+      if (!same) {
+        Reused reused = remake(std::move(scratch));
+        ASSERT_TRUE(reused.is_reused);
+        scratch = std::move(reused.buffer);
+      }
+      scratch->as<float>()[0] = 3;
+      simulator.set_buffer(0, {&other, 0});
+      simulator.set_buffer(2, {scratch.get(), 0});
+      run(simulator, "copy");
+      ASSERT_EQ(simulator.hazards().size(), same ? 1U : 0U);
+      if (same) EXPECT_THAT(simulator.hazards()[0].message, HasSubstr("reads bytes 0..127 of buffer 'scratch'"));
+    }
+  }
+  {
+    // Nobody has written the new one, whoever wrote the old.
+    for (const bool same : {true, false}) {
+      metal::Simulator simulator({library}, options_of(metal::Policy::checked));
+      auto scratch = std::make_unique<metal::Buffer>(128, "scratch");
+      simulator.set_buffer(0, {&out, 0});
+      simulator.set_buffer(1, {scratch.get(), 0});
+      run(simulator, "fill");
+      if (!same) {
+        Reused reused = remake(std::move(scratch));
+        ASSERT_TRUE(reused.is_reused);
+        scratch = std::move(reused.buffer);
+      }
+      simulator.set_buffer(2, {scratch.get(), 0});
+      run(simulator, "copy");
+      ASSERT_EQ(simulator.hazards().size(), same ? 0U : 1U);
+      if (!same) EXPECT_EQ(simulator.hazards()[0].kind, metal::HazardKind::uninitialised_read);
+    }
+  }
+  {
+    // The same bits at the same address have the shadow of a kernel that computed them, and only then.
+    metal::Simulator simulator({library}, options_of(metal::Policy::shadow));
+    auto scratch = std::make_unique<metal::Buffer>(128, "scratch");
+    simulator.set_buffer(0, {&out, 0});
+    simulator.set_buffer(1, {scratch.get(), 0});
+    run(simulator, "fill");
+    const float number = scratch->as<float>()[7];
+    const double shadow = simulator.shadows(*scratch, 28, 1, metal::FloatType::float32)[0];
+    EXPECT_NE(shadow, number);
+    Reused reused = remake(std::move(scratch));
+    ASSERT_TRUE(reused.is_reused);
+    reused.buffer->as<float>()[7] = number;
+    EXPECT_EQ(simulator.shadows(*reused.buffer, 28, 1, metal::FloatType::float32)[0], number);
+    simulator.set_buffer(0, {&other, 0});
+    simulator.set_buffer(2, {reused.buffer.get(), 0});
+    run(simulator, "copy");
+    EXPECT_EQ(simulator.shadows(other, 28, 1, metal::FloatType::float32)[0], number);
+    EXPECT_EQ(simulator.shadows(*reused.buffer, 28, 1, metal::FloatType::float32)[0], number);
+  }
 }
 
 }  // namespace

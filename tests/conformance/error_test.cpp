@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -222,6 +223,75 @@ TEST(FunctionConstants, UsedButWithoutAValueIsAnErrorThatNamesThem) {
   EXPECT_THAT(fails("as_size"), AllOf(HasSubstr("'width'"), HasSubstr("index 7"), HasSubstr("no value")));
   EXPECT_THAT(fails("floating", {{21, true}}), AllOf(HasSubstr("'gain'"), HasSubstr("float"), HasSubstr("bool")));
   EXPECT_THAT(fails("uses", {{7, 1.5}}), AllOf(HasSubstr("'width'"), HasSubstr("int")));
+}
+
+TEST(Refusal, OfAKernelThatReturnsSomething) {
+  for (const char* type :
+       {"int", "float4", "device int*", "constant float&", "unsigned int", "S", "Number", "metal::vec<half, 2>", "inner::Number"}) {
+    EXPECT_THAT(
+        failure({.source = with_library(
+                     "struct S { int a; };\nusing Number = int;\nnamespace inner { using Number = float; }\n[[maybe_unused]]\nkernel " +
+                     std::string(type) + " test(device int* out) { out[0] = 1; }")}),
+        AllOf(StartsWith("test.metal:7: error:"), HasSubstr("'test'"), HasSubstr(type), HasSubstr("returns void")))
+        << type;
+  }
+  EXPECT_THAT(failure({.source = with_library("template <int N> [[kernel]] int f(device int* out) { return out[0] = N; }\n"
+                                              "template [[host_name(\"test\")]] [[kernel]] int f<1>(device int* out);")}),
+              AllOf(StartsWith("test.metal:3: error:"), HasSubstr("'f' returns 'int'")));
+  // Of several only that one.
+  const auto library = metal::Library::from_source(
+      with_library("kernel int a(device int* out) { return 1; }\nkernel void b(device int* out) { out[0] = 1; }"), "test.metal");
+  ASSERT_EQ(library->refused().size(), 1U);
+  EXPECT_EQ(library->refused()[0].name, "a");
+  EXPECT_TRUE(library->has_function("b"));
+  for (const char* head : {"kernel void test", "[[kernel]] void test", "static kernel void test", "kernel Nothing test",
+                           "kernel [[max_total_threads_per_threadgroup(64)]] void test", "using namespace metal; kernel auto test",
+                           "inline [[kernel]] __attribute__((noinline)) void test"}) {
+    const std::string trailing = std::string(head).find("auto") == std::string::npos ? "" : " -> void";
+    EXPECT_EQ(failure({.source = with_library("using Nothing = void;\n" + std::string(head) + "(device int* out)" + trailing +
+                                              " { out[0] = 1; }")}),
+              "")
+        << head;
+  }
+}
+
+TEST(Refusal, AnUnclosedBracketCostsItsDeclarationOnly) {
+  const std::string before =
+      "namespace a { inline namespace b {\nstruct S { int x[2]; } s;\nkernel void first(device int* out) { out[0] = 41; }\n";
+  const auto library = [](const std::string& source) { return metal::Library::from_source(with_library(source), "test.metal"); };
+  for (const auto& [broken, says] : std::vector<std::pair<std::string, std::string>>{
+           {"inline int helper(int x) {\n  if (x > 1) {\n  return 2;\n}", "'{' of 'helper'"},
+           {"[[kernel]] void helper(device int* out [[buffer(0)]]) {\n  out[0] = (1;\n}", "'{' of 'helper'"},
+           {"inline int helper(int x, int y\n{ return x; }", "'(' of 'helper'"},
+           {"struct helper {\n int f() const { return 1; }\n", "'{' of 'helper'"},
+           {"constant int helper[] = {1, 2,\n;", "'{' of 'helper'"}}) {
+    SCOPED_TRACE(broken);
+    const auto it = library(before + broken +
+                            "\ntemplate <int N> kernel void last(device int* out) { out[0] = N; }\n"
+                            "template [[host_name(\"last_1\")]] kernel void last<1>(device int*);\n"
+                            "kernel void needs(device int* out) { out[0] = sizeof(helper); }\n}}\n");
+    for (const char* right : {"a::b::first", "last_1"}) EXPECT_NO_THROW(static_cast<void>(it->pipeline({right, {}}))) << right;
+    try {
+      static_cast<void>(it->pipeline({"a::b::needs", {}}));
+      FAIL() << "compiled";
+    } catch (const metal::Error& error) {
+      EXPECT_THAT(error.what(),
+                  testing::AnyOf(AllOf(StartsWith("test.metal:6: error:"), HasSubstr(says + " is never closed")), HasSubstr("'helper'")));
+    }
+  }
+  // A kernel function of its own is listed with the reason.
+  const auto it = library(
+      "kernel void whole(device int* out) { out[0] = 1; }\nkernel void half_done(device int* out) {\n  for (;;) {\n  out[0] = 1;\n}\n");
+  EXPECT_TRUE(it->has_function("whole"));
+  ASSERT_EQ(it->refused().size(), 1U);
+  EXPECT_EQ(it->refused()[0].name, "half_done");
+  EXPECT_THAT(it->refused()[0].reason, AllOf(StartsWith("test.metal:4: error:"), HasSubstr("'{' of 'half_done' is never closed")));
+  EXPECT_TRUE(library(before + "}}\n")->refused().empty());
+  // Nothing stands before it: the whole file is refused, as one whose namespace has no end.
+  EXPECT_THAT(failure({.source = with_library("kernel void test(device int* out) {\n  out[0] = 1;\n")}),
+              AllOf(StartsWith("test.metal:3: error:"), HasSubstr("'{' of 'test' is never closed")));
+  EXPECT_THAT(failure({.source = with_library("namespace a {\nkernel void test(device int* out) { out[0] = 1; }\n")}),
+              HasSubstr("never closed"));
 }
 
 // ---- kernels that fault

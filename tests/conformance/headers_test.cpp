@@ -34,9 +34,27 @@ std::string failure_of(const std::string& source, const std::string& function = 
 
 TEST(Headers, OfWhatIsLeftOutMayStandUnused) {
   std::string source;
-  for (const char* header : {"stdlib", "texture", "texture_pub", "graphics", "sampler", "depth", "imageblocks", "coordinate", "interpolate",
-                             "mesh", "tessellation", "command_buffer", "function_pointers", "visible_function_table", "stitching",
-                             "raytracing", "compute", "simdgroup", "atomic"}) {
+  for (const char* header : {"stdlib",
+                             "texture",
+                             "texture_pub",
+                             "graphics",
+                             "sampler",
+                             "depth",
+                             "imageblocks",
+                             "coordinate",
+                             "interpolate",
+                             "mesh",
+                             "tessellation",
+                             "command_buffer",
+                             "function_pointers",
+                             "visible_function_table",
+                             "stitching",
+                             "raytracing",
+                             "curves",
+                             "compute",
+                             "simdgroup",
+                             "atomic",
+                             "initializer_list"}) {
     source += "#if !__has_include(<metal_" + std::string(header) + ">)\n#error not there\n#endif\n";
     source += "#include <metal_" + std::string(header) + ">\n";
   }
@@ -90,6 +108,34 @@ TEST(Headers, WhatTheyWouldDeclareIsRefusedByNameWhereItIsUsed) {
   EXPECT_THAT(using_it("int f() { return textural; }", "f()"), AllOf(HasSubstr("'textural'"), Not(HasSubstr("scope"))));
   EXPECT_EQ(failure_of(start + "float4 read(texture2d<float> t);\nconstexpr sampler s;\n" + kKernel), "compiled") << "nobody needs them";
   EXPECT_EQ(failure_of(start + "struct sampler { int n; };\n" + kKernel), "compiled");
+}
+
+TEST(Headers, OfTheSimdLibraryHaveItsTypes) {
+  for (const char* part : {"simd", "types", "base", "vector_types", "matrix_types", "matrix", "vector", "vector_make", "common", "math",
+                           "geometry", "logic", "conversion", "packed", "extern", "quaternion"}) {
+    const std::string start = "#include <simd/" + std::string(part) + ".h>\n";
+    EXPECT_EQ(
+        failure_of(
+            start +
+            "kernel void test(device simd_float4x4* m [[buffer(0)]], device simd::float3* v [[buffer(1)]]) { v[0] = m[0][0].xyz; }\n"),
+        "compiled")
+        << part;
+  }
+  EXPECT_THAT(
+      failure_of(std::string("#include <simd/quaternion.h>\n") + "kernel void test(device int* out) { simd_quatf q; out[0] = 1; }\n"),
+      AllOf(StartsWith("test.metal:2: error:"), HasSubstr("simd_quatf")));
+}
+
+TEST(Headers, OfCThatFilesShareWithTheirHostMayBeIncluded) {
+  std::string source;
+  for (const char* header : {"stdint.h", "inttypes.h", "stddef.h", "stdbool.h", "limits.h", "float.h", "math.h", "assert.h", "string.h",
+                             "stdlib.h", "cstdint", "cinttypes", "cstring", "cstdlib", "utility", "initializer_list"})
+    source += "#include <" + std::string(header) + ">\n";
+  EXPECT_EQ(failure_of(source + "kernel void test(device uint64_t* out) { std::int8_t n = INT8_MAX; out[0] = n; }\n"), "compiled");
+  EXPECT_THAT(failure_of("#include <string.h>\nkernel void test(device int* out, device int* in) {\n  memcpy(out, in, 4);\n}\n"),
+              AllOf(StartsWith("test.metal:3: error:"), HasSubstr("'memcpy'")));
+  EXPECT_EQ(failure_of("#include <stdio.h>\n" + std::string(kKernel)), "test.metal:1: fatal error: 'stdio.h' file not found");
+  EXPECT_EQ(failure_of("#ifndef __METAL_VERSION__\n#include <stdio.h>\n#endif\n" + std::string(kKernel)), "compiled");
 }
 
 }  // namespace

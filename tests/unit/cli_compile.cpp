@@ -107,6 +107,67 @@ TEST_F(CliCompile, NeededConstantsAreNamedAndOthersAreNot) {
   }
 }
 
+TEST_F(CliCompile, StructsAreToldWithAllThatTheyHold) {
+  const std::string file = write(
+      std::string(kStart) +
+      "struct P { int n; union { struct { float a; float b; }; float2 v; }; struct { short x; struct { char c; float d; } deep; } inner;\n"
+      "  union { int i; float f; } either[3]; atomic_uint count; float4x4 m; half2x3 h; int grid[2][3]; };\n"
+      "kernel void f(constant P& p [[buffer(0)]], device atomic_uint* a [[buffer(1)]], device atomic<float>& b [[buffer(2)]],\n"
+      "              device float4x4* m [[buffer(3)]], device matrix<half, 2, 3>* h [[buffer(4)]], device int* out [[buffer(5)]]) { out[0] "
+      "= p.n; }\n");
+  const Json arguments = json_of("", 0)["libraries"][0]["functions"][0]["arguments"];
+  std::map<std::string, std::pair<std::string, std::size_t>> fields;
+  for (const Json& field : arguments[0]["struct"]["fields"]) fields[field["name"]] = {field["type"], field["offset"]};
+  using Fields = std::map<std::string, std::pair<std::string, std::size_t>>;
+  EXPECT_EQ(fields, (Fields{{"n", {"int", 0}},
+                            {"a", {"float", 8}},
+                            {"b", {"float", 12}},
+                            {"v", {"float2", 8}},
+                            {"inner", {"struct", 16}},
+                            {"inner.x", {"short", 16}},
+                            {"inner.deep", {"struct", 20}},
+                            {"inner.deep.c", {"char", 20}},
+                            {"inner.deep.d", {"float", 24}},
+                            {"either", {"union[3]", 28}},
+                            {"either[0].i", {"int", 28}},
+                            {"either[0].f", {"float", 28}},
+                            {"count", {"atomic_uint", 40}},
+                            {"m", {"float4x4", 48}},
+                            {"h", {"half2x3", 112}},
+                            {"grid", {"int[6]", 128}}}));
+  const auto type = [&](std::size_t index) { return arguments[index]["type"].get<std::string>(); };
+  EXPECT_EQ(type(1), "atomic_uint");
+  EXPECT_EQ(type(2), "atomic<float>");  // as it is written
+  EXPECT_EQ(type(3), "float4x4");
+  EXPECT_EQ(type(4), "half2x3");
+  for (std::size_t index = 1; index < 5; ++index) EXPECT_TRUE(arguments[index]["struct"].is_null()) << index;
+  EXPECT_THAT(run_assay("compile " + file).output,
+              AllOf(HasSubstr("28  either[0].f   float"), HasSubstr("device atomic_uint*"), Not(HasSubstr("value_"))));
+}
+
+TEST_F(CliCompile, ConstantsThatAreVectorsAreGivenByCommas) {
+  const std::string file = write(std::string(kStart) +
+                                 "constant uint2 TILE [[function_constant(1)]];\nconstant float3 SCALE [[function_constant(2)]];\n"
+                                 "kernel void needs(device float* x [[buffer(0)]]) { threadgroup float t[TILE.x * TILE.y]; t[0] = SCALE.z; "
+                                 "x[0] = t[0]; }\n");
+  const Json unset = json_of("", 0)["libraries"][0];
+  EXPECT_EQ(unset["constants"][0]["type"], "uint2");
+  EXPECT_EQ(unset["functions"][0]["needs_constants"].size(), 2U);
+  const Json given = json_of("--constant TILE=4,8 --constant 2=1,2.5,-3", 0)["libraries"][0];
+  EXPECT_EQ(given["functions"][0]["needs_constants"].size(), 0U);
+  EXPECT_EQ(given["functions"][0]["threadgroup_bytes"], 128);
+  EXPECT_THAT(run_assay("compile " + file + " --listing").output, HasSubstr("1  TILE   uint2"));
+  for (const auto& [wrong, says] :
+       {std::pair("TILE=4", "1 value is given (4), and its type, uint2, has 2"),
+        std::pair("TILE=4,5,6", "3 values are given (4, 5, 6), and its type, uint2, has 2"),
+        std::pair("TILE=4,0.5", "does not fit its type, uint2: 0.5"), std::pair("TILE=4,", "'' in the value of 'TILE=4,' is not a number"),
+        std::pair("TILE=4,x", "'x' in the value of 'TILE=4,x' is not a number")}) {
+    const Outcome refused = run_assay("compile " + file + " --constant " + wrong);
+    EXPECT_EQ(refused.status, 2) << wrong;
+    EXPECT_THAT(refused.output, HasSubstr(says));
+  }
+}
+
 TEST_F(CliCompile, InstantiationsOfOneTemplateShareATable) {
   std::string text =
       std::string(kStart) +

@@ -188,6 +188,23 @@ TEST_F(CliLone, FunctionConstantsThatTheFamilyDoesNotSetAreGivenValues) {
     EXPECT_THAT(outcome.output, HasSubstr(word)) << option;
   }
 
+  // The same as a component of a vector.
+  auto of_vector = without_nsg("", "uint(kPair.y)");
+  of_vector.emplace_back("#define SIMD_WIDTH 32\n", "#define SIMD_WIDTH 32\nconstant short2 kPair [[function_constant(51)]];\n");
+  const std::string pair = " --family tqhb --kernel " + changed("tqhb_v2", of_vector);
+  const Outcome vector_given = run_assay("run --ledger none " + of_nsg(2) + "--constant kPair=7,2 --limit nsg=2" + pair);
+  EXPECT_EQ(vector_given.status, 0) << vector_given.output;
+  EXPECT_THAT(run_assay("run --ledger none " + of_nsg(2) + "--constant 51=2 --limit nsg=2" + pair).output,
+              HasSubstr("51: 1 value is given (2), and its type, short2, has 2"));
+  write("family = \"tqhb\"\nsource = \"kernel.metal\"\n[limits]\nnsg = [2]\n[constants]\nkPair = [7, 2]\n", "variant.toml");
+  const Outcome listed = run_assay("run --ledger none " + of_nsg(2, folder_.filename().string()) + "--kernel " + folder_.string());
+  EXPECT_EQ(listed.status, 0) << listed.output;
+  for (const char* list : {"[7]", "[1, 2, 3, 4, 5]", "[7, \"2\"]", "[[1], 2]"}) {
+    const std::string toml = std::string("family = \"fwht\"\nsource = \"a\"\n[constants]\nk = ") + list + "\n";
+    EXPECT_THROW(static_cast<void>(kernels::parse_variant(toml, "a", "a.toml")), kernels::VariantError) << list;
+  }
+  changed("tqhb_v2", changes);
+
   write("family = \"tqhb\"\nsource = \"kernel.metal\"\n[limits]\nnsg = [2]\n[constants]\nkNsg = 2\n", "variant.toml");
   const std::string one = "run --ledger none " + of_nsg(2, folder_.filename().string());
   const Outcome described = run_assay(one + "--kernel " + folder_.string());

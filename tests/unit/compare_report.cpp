@@ -51,7 +51,7 @@ ComparisonRun some_run() {
   run.new_variant.name = "mine";
   run.new_variant.source = "mine/kernel.metal";
   run.new_variant.accuracy.dot_depth = 12;
-  run.new_variant.constants.emplace("chunk", metal::FieldValue::of(std::int64_t{64}));
+  run.new_variant.constants.emplace("chunk", std::vector{metal::FieldValue::of(std::int64_t{64})});
   run.cases.cases = {compared("/d256/h1x1/kv32c32/ring0/nomask/nwg1/gauss/s1", true),
                      compared("/d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s2", false),
                      compared("/d256/h1x1/kv34c34/ring0/nomask/nwg1/gauss/s3", false)};

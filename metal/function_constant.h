@@ -1,0 +1,51 @@
+// The value of a `[[function_constant(n)]]`, and the types that one may have: Metal's scalars and vectors of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace assay::metal {
+
+// One number of a constant.
+using ConstantScalar = std::variant<bool, std::int64_t, double>;
+
+// The components of a constant that is a vector, in their order.
+struct ConstantVector {
+  std::vector<ConstantScalar> components;
+
+  friend bool operator==(const ConstantVector&, const ConstantVector&) = default;
+  friend auto operator<=>(const ConstantVector&, const ConstantVector&) = default;
+};
+
+// Converted to the constant's declared type when the pipeline is made.
+using FunctionConstant = std::variant<bool, std::int64_t, double, ConstantVector>;
+
+// The components of a vector, or the one number that it is.
+[[nodiscard]] std::vector<ConstantScalar> components_of(const FunctionConstant& value);
+// The reverse: a number for one component, a vector for several.
+[[nodiscard]] FunctionConstant constant_of_components(std::span<const ConstantScalar> components);
+
+// "true", "-3", "0.5"; "(1, 2)" of a vector.
+[[nodiscard]] std::string to_string(const ConstantScalar& value);
+[[nodiscard]] std::string to_string(const FunctionConstant& value);
+
+// What a declared type holds.
+struct FunctionConstantType {
+  enum class Scalar { boolean, integer, floating } scalar = Scalar::integer;
+  std::uint32_t components = 1;
+
+  // Whether one of its components can be made of that number: integers become floating, no other kind becomes another.
+  [[nodiscard]] bool takes(const ConstantScalar& value) const;
+  friend bool operator==(const FunctionConstantType&, const FunctionConstantType&) = default;
+};
+
+// Of a type in Metal's own words: `uint`, `unsigned int`, `metal::half3`, `vec<float, 2>`. Nothing for any other name.
+[[nodiscard]] std::optional<FunctionConstantType> function_constant_type(std::string_view type);
+
+}  // namespace assay::metal
