@@ -23,6 +23,7 @@
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/ledger/ledger.h"
+#include "harness/run/fault_text.h"
 #include "harness/run/runner.h"
 #include "harness/triage/triage.h"
 #include "reports/triage.h"

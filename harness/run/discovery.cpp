@@ -70,8 +70,9 @@ class Finder {
 
  private:
   void mark_absent(const std::string& key) {
-    result_.absent.emplace(key,
-                           fmt::format("{} has no function '{}' for {}", variant_.source.filename().string(), variant_.function(key), key));
+    result_.absent.emplace(
+        key,
+        fault::NoFunction{.entry = key, .source = variant_.source.filename().string(), .function = variant_.function(key), .others = {}});
   }
 
   void bind_entry(const std::string& entry, const std::string& function) {
@@ -141,8 +142,8 @@ class Finder {
       }
     }
     if (best.empty()) {
-      result_.absent.emplace(key, fmt::format("{} has no function for {} (its {} speaks for another)", variant_.source.filename().string(),
-                                              key, fmt::join(binding, ", ")));
+      result_.absent.emplace(
+          key, fault::NoFunction{.entry = key, .source = variant_.source.filename().string(), .function = {}, .others = binding});
       return;
     }
     if (best.size() > 1) {
