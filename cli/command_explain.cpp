@@ -15,6 +15,7 @@
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/run/explain.h"
+#include "harness/run/fault_text.h"
 #include "harness/run/runner.h"
 #include "reports/explanation.h"
 
@@ -73,7 +74,7 @@ int explain(const ExplainCommand& command) {
     fmt::print("{}", describe_head(verdict));
     if (verdict.status != natively.verdict->status)
       fmt::print("  under policy native, schedule {}: {}{}{}\n", natively.verdict->schedules, harness::to_string(natively.verdict->status),
-                 natively.verdict->reason.empty() ? "" : ": ", natively.verdict->reason);
+                 natively.verdict->faults.empty() ? "" : ": ", harness::reason_of(*natively.verdict));
     if (!prepared.weaker_storage.empty()) fmt::print("  declared accuracy: {}\n", prepared.weaker_storage);
     fmt::print("\n{}", reports::explanation_text(explanation));
     fmt::print("\nreplay: {}\nexecuted on the simulator, policy shadow, schedule {}\n",

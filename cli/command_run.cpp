@@ -23,6 +23,7 @@
 #include "cli/workspace.h"
 #include "harness/run/digests.h"
 #include "harness/run/execute.h"
+#include "harness/run/fault_text.h"
 #include "reports/figures.h"
 
 namespace assay::cli {
@@ -58,9 +59,12 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
   std::map<std::string, Misfits> found;
   for (const harness::Case& about : cases) {
     const harness::PreparedVariant& prepared = workbench.find(about.variant);
-    std::string reason = harness::why_skipped(prepared, about);
-    const auto is_reason = [&](const auto& absent) { return absent.second == reason; };
-    if (reason.empty() || std::ranges::any_of(prepared.absent, is_reason)) continue;
+    const std::optional<harness::Fault> why = harness::why_skipped(prepared, about);
+    // Functions that there are not have notes of their own.
+    if (!why ||
+        (why->kind() == harness::FaultKind::no_function && prepared.absent.contains(about.family->function_key(about.values).entry)))
+      continue;
+    const std::string reason = harness::text_of(why->details);
     Misfits& misfits = found[about.variant + std::regex_replace(reason, number, "= ...")];
     if (misfits.cases++ == 0) misfits.first = fmt::format("{}: {}", about.variant, reason);
   }
@@ -80,7 +84,8 @@ std::vector<std::string> notes_of(const Workspace& workspace, const harness::Wor
     if (!workspace.user_variant.empty()) notes.insert(notes.end(), prepared.notes.begin(), prepared.notes.end());
   }
   for (const auto& [name, prepared] : workbench.variants()) {
-    for (const auto& [key, reason] : prepared.absent) notes.push_back(fmt::format("cases of {} are skipped: {}", key, reason));
+    for (const auto& [key, reason] : prepared.absent)
+      notes.push_back(fmt::format("cases of {} are skipped: {}", key, harness::text_of(reason)));
   }
   add_misfits(notes, workspace.selection.cases, workbench);
   if (std::ranges::find(workspace.selection.suites, harness::Suite::gate) != workspace.selection.suites.end()) {

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "cli/workspace.h"
+#include "harness/run/fault_text.h"
 #include "reports/explanation.h"
 #include "reports/figures.h"
 
@@ -61,13 +62,19 @@ std::string worst_elements(const Verdict& verdict) {
   return text;
 }
 
+// Whether the first hazard is the last thing that the verdict's reason says.
+bool ends_with_hazard(const Verdict& verdict) {
+  const auto* hazard = verdict.faults.empty() ? nullptr : verdict.faults.back().as<harness::fault::Hazard>();
+  return hazard != nullptr && !hazard->is_output_right;
+}
+
 // The first hazard is the verdict's reason already; of that one only what the reason leaves out.
 std::string hazards_of(const Verdict& verdict) {
   std::string text;
   for (std::size_t i = 0; i < verdict.hazards.size(); ++i) {
     const metal::Hazard& hazard = verdict.hazards[i];
     const std::string times = hazard.count == 1 ? std::string() : fmt::format(" ({} times)", hazard.count);
-    const bool is_reason = i == 0 && verdict.reason.ends_with(harness::hazard_text(hazard));
+    const bool is_reason = i == 0 && ends_with_hazard(verdict);
     if (!is_reason) {
       text += fmt::format("    {}{}\n", harness::hazard_text(hazard), times);
     } else if (!times.empty()) {
@@ -83,11 +90,12 @@ std::string stages_of(const Verdict& verdict, bool only_failures) {
   for (const harness::StageVerdict& stage : verdict.stages) {
     if (stage.passed && only_failures) continue;
     if (!stage.is_judged) {
-      text += fmt::format("  {}: not judged ({})\n", stage.name, stage.reason);
+      text += fmt::format("  {}: not judged ({})\n", stage.name, harness::reason_of(stage));
       continue;
     }
     text += fmt::format("  {}: {}{}{}, largest error/bound {:.4g} (does not decide this verdict)\n", stage.name,
-                        stage.passed ? "passed" : "failed", stage.reason.empty() ? "" : ": ", stage.reason, stage.judgement.max_ratio);
+                        stage.passed ? "passed" : "failed", stage.faults.empty() ? "" : ": ", harness::reason_of(stage),
+                        stage.judgement.max_ratio);
   }
   return text;
 }
@@ -130,7 +138,7 @@ void Progress::show(const Verdict& verdict) {
     if (failures_ <= kDetailedFailures) {
       fmt::print("{}", describe_verdict(verdict, options_));
     } else {
-      fmt::print("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.about), verdict.reason);
+      fmt::print("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.about), harness::reason_of(verdict));
     }
     if (failures_ == kDetailedFailures) fmt::print("(further failures in one line each; `assay show CASE` tells all)\n");
   } else if (!verdict.note.empty()) {
@@ -166,7 +174,7 @@ void Progress::finish() {
 
 std::string describe_head(const Verdict& verdict) {
   std::string text = fmt::format("{} {}\n", harness::to_string(verdict.status), harness::format_case(verdict.about));
-  if (!verdict.reason.empty()) text += fmt::format("  {}\n", verdict.reason);
+  if (!verdict.faults.empty()) text += fmt::format("  {}\n", harness::reason_of(verdict));
   if (!verdict.note.empty()) text += fmt::format("  note: {}\n", verdict.note);
   return text;
 }

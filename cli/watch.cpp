@@ -1,4 +1,5 @@
 #include "cli/watch.h"
+#include "harness/run/fault_text.h"
 
 #include <fmt/format.h>
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <functional>
 
+#include "harness/run/fault_text.h"
 #include "reports/grouped.h"
 
 namespace assay::reports {
@@ -46,8 +47,8 @@ const CaseComparison* largest(const ComparisonRun& run, const std::function<doub
 }
 
 std::string outcome_text(const harness::ComparedSide& side) {
-  return side.reason.empty() ? std::string(harness::to_string(side.status))
-                             : fmt::format("{}: {}", harness::to_string(side.status), side.reason);
+  return side.faults.empty() ? std::string(harness::to_string(side.status))
+                             : fmt::format("{}: {}", harness::to_string(side.status), harness::reason_of(side));
 }
 
 std::string listed(const ComparisonRun& run, std::string_view title, const std::function<bool(const CaseComparison&)>& is_one,

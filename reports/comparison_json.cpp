@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/run/fault_text.h"
 #include "reports/comparison.h"
 #include "reports/json_text.h"
 
@@ -82,8 +83,8 @@ std::string comparison_json(const ComparisonRun& run) {
                              {"new", harness::format_case(one.pair.new_case)},
                              {"old_status", harness::to_string(one.old_side.status)},
                              {"new_status", harness::to_string(one.new_side.status)},
-                             {"old_reason", one.old_side.reason},
-                             {"new_reason", one.new_side.reason},
+                             {"old_reason", harness::reason_of(one.old_side)},
+                             {"new_reason", harness::reason_of(one.new_side)},
                              {"old_error_over_bound", json_number(one.old_side.max_ratio)},
                              {"new_error_over_bound", json_number(one.new_side.max_ratio)},
                              {"same_bits", one.is_compared ? Json(one.is_same_bits) : Json()},

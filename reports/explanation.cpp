@@ -1,4 +1,5 @@
 #include "reports/explanation.h"
+#include "harness/run/fault_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -176,7 +177,7 @@ std::string explanation_json(const Explanation& explanation) {
   const harness::Verdict& verdict = explanation.verdict;
   Json json = {{"case", harness::format_case(verdict.about)},
                {"status", harness::to_string(verdict.status)},
-               {"reason", verdict.reason},
+               {"reason", harness::reason_of(verdict)},
                {"conclusion", conclusion_of(explanation)},
                {"schedule", verdict.schedules},
                {"executed_on", "simulator"}};

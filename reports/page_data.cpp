@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/run/fault_text.h"
 #include "reports/cost_counters.h"
 #include "reports/figures.h"
 #include "reports/replay.h"
@@ -194,8 +195,8 @@ std::string page_details(std::span<const CaseRecord> cases) {
                                   static_cast<int>(worst.fault)});
     for (const metal::Hazard& hazard : record.hazards) details["hazards"].push_back({harness::hazard_text(hazard), hazard.count});
     for (const harness::StageVerdict& stage : record.stages)
-      details["stages"].push_back(
-          {stage.name, stage.is_judged, stage.passed, stage.reason, stage.judgement.compared, number(stage.judgement.max_ratio)});
+      details["stages"].push_back({stage.name, stage.is_judged, stage.passed, harness::reason_of(stage), stage.judgement.compared,
+                                   number(stage.judgement.max_ratio)});
     if (!record.known.empty()) details["known"] = record.known;
   }
   return text_of(json);

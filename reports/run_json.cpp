@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/run/fault_text.h"
 #include "reports/cost_counters.h"
 #include "reports/figures.h"
 #include "reports/json_text.h"
@@ -178,7 +179,7 @@ Json json_of(const harness::RunRecord& run, const CaseRecord& record) {
     json["stages"].push_back(Json{{"name", stage.name},
                                   {"is_judged", stage.is_judged},
                                   {"passed", stage.passed},
-                                  {"reason", stage.reason},
+                                  {"reason", harness::reason_of(stage)},
                                   {"compared", stage.judgement.compared},
                                   {"error_over_bound", json_number(stage.judgement.max_ratio)}});
   return json;

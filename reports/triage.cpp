@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "harness/run/fault_text.h"
 #include "reports/markdown_text.h"
 
 namespace assay::reports {
@@ -86,15 +87,14 @@ std::string finding_text(const TriagePage& page, const harness::Finding& finding
   text += fmt::format("{} failing case{} of {} share{} it.\n\n", finding.members.size(), finding.members.size() == 1 ? "" : "s",
                       page.failing, finding.members.size() == 1 ? "s" : "");
   text += fmt::format("### Smallest case\n\n{}\n{}: {}\n\n", code_block(page.replay(minimal)), harness::to_string(finding.minimal.status),
-                      prose(finding.minimal.reason));
+                      prose(harness::reason_of(finding.minimal)));
   text += minimal == given ? std::string("It was given; nothing smaller fails in the same way") : fmt::format("Found from `{}`", given);
   text += fmt::format(" ({} cases tried).\n\n", finding.tried);
   if (!finding.where.empty()) text += "### Where it shows\n\nIn the smallest case:\n\n" + list_of(finding.where);
   if (!finding.where_given.empty() && minimal != given) text += "In the case it was found from:\n\n" + list_of(finding.where_given);
   text += fits(finding.classification);
   if (finding.split) {
-    if (const std::string logic = harness::describe_logic(*finding.split); !logic.empty())
-      text += fmt::format("Policy shadow: {}.\n\n", logic);
+    if (const auto logic = harness::logic_of(*finding.split)) text += fmt::format("Policy shadow: {}.\n\n", harness::text_of(*logic));
   }
   if (!finding.hazards.empty()) {
     text += "### Hazards\n\n";

@@ -85,17 +85,13 @@ double median_ratio(const oracles::Expected& expected) {
   return *middle;
 }
 
-std::string distrust(const Judgement& judgement, std::size_t size, const JudgeOptions& options) {
-  if (size == 0) return "there was nothing to compare";
-  if (judgement.compared == 0) return fmt::format("none of {} elements could be compared", size);
-  if (judgement.distinct_expected == 1 && size > 1 && !options.constant_is_expected) {
-    return fmt::format("all {} expected values are the same, and the inputs were not constant", size);
-  }
-  if (judgement.uninformative * 10 > size) {
-    return fmt::format("{} of {} elements have a bound above {} of their magnitude", judgement.uninformative, size,
-                       options.informative_ratio);
-  }
-  return {};
+std::optional<Mistrust> distrust(const Judgement& judgement, std::size_t size, const JudgeOptions& options) {
+  const auto because = [&](Distrust why) { return Mistrust{why, size, judgement.uninformative, options.informative_ratio}; };
+  if (size == 0) return because(Distrust::nothing_to_compare);
+  if (judgement.compared == 0) return because(Distrust::none_comparable);
+  if (judgement.distinct_expected == 1 && size > 1 && !options.constant_is_expected) return because(Distrust::constant_expectation);
+  if (judgement.uninformative * 10 > size) return because(Distrust::uninformative);
+  return std::nullopt;
 }
 
 template <typename Float>
@@ -170,13 +166,27 @@ bool is_unwritten(double value) {
   return std::bit_cast<std::uint64_t>(value) == poison;
 }
 
+std::string_view to_string(Distrust why) {
+  switch (why) {
+    case Distrust::nothing_to_compare:
+      return "nothing to compare";
+    case Distrust::none_comparable:
+      return "none comparable";
+    case Distrust::constant_expectation:
+      return "constant expectation";
+    case Distrust::uninformative:
+      return "uninformative";
+  }
+  return "?";
+}
+
 double ratio_of(double error, double bound) {
   if (error == 0.0) return 0.0;
   return bound > 0.0 && !std::isnan(error) ? error / bound : kInfinity;
 }
 
 bool Judgement::passed() const {
-  return mistrusted.empty() && compared > 0 && above_bound == 0 && not_written == 0 && nans == 0 && infs == 0 && guard_violations == 0;
+  return !mistrusted && compared > 0 && above_bound == 0 && not_written == 0 && nans == 0 && infs == 0 && guard_violations == 0;
 }
 
 Judgement judge(std::span<const float> actual, const oracles::Expected& expected, const GuardBands& guards, const JudgeOptions& options) {

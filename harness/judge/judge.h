@@ -3,8 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "oracles/expected.h"
@@ -45,6 +46,17 @@ struct WorstElement {
   ElementFault fault = ElementFault::none;
 };
 
+// Why a comparison proves nothing.
+enum class Distrust : std::uint8_t { nothing_to_compare, none_comparable, constant_expectation, uninformative };
+[[nodiscard]] std::string_view to_string(Distrust why);
+
+struct Mistrust {
+  Distrust why = Distrust::nothing_to_compare;
+  std::size_t elements = 0;
+  std::size_t uninformative = 0;  // of them: with a bound above `limit` of their magnitude
+  double limit = 0;
+};
+
 struct Judgement {
   std::size_t compared = 0;     // elements whose error was tested against the bound
   std::size_t above_bound = 0;  // of these: not (error <= bound)
@@ -60,7 +72,7 @@ struct Judgement {
   double cosine = 0;                            // of the compared elements; 1 if both are zero
   double median_bound_ratio = 0;                // median over elements with magnitude > 0 of bound / magnitude
   std::vector<WorstElement> worst;              // largest ratio first, ties by index
-  std::string mistrusted;                       // why this comparison proves nothing; empty if it does
+  std::optional<Mistrust> mistrusted;           // why this comparison proves nothing; nothing if it does
 
   // Every element compared and within its bound, guards intact, and the comparison means something.
   [[nodiscard]] bool passed() const;

@@ -74,10 +74,4 @@ ErrorSplit split_errors(const ShadowedOutput& output, const Judgement& judgement
   return split;
 }
 
-std::string describe_logic(const ErrorSplit& split) {
-  if (split.above_bound == 0) return {};
-  return fmt::format("logic: {} of {} elements {} wrong before anything is rounded, element {} by {:.3g} of its bound", split.above_bound,
-                     split.elements, split.above_bound == 1 ? "is" : "are", split.max_logic_index, split.max_logic_ratio);
-}
-
 }  // namespace assay::harness

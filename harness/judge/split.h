@@ -59,7 +59,4 @@ struct ErrorSplit {
 // Elements never written have no split either. Throws std::invalid_argument if sizes differ.
 [[nodiscard]] ErrorSplit split_errors(const ShadowedOutput& output, const Judgement& judgement);
 
-// "logic: 12 of 512 elements are wrong before anything is rounded, element 7 by 5.3e+03 of its bound"; empty if none is.
-[[nodiscard]] std::string describe_logic(const ErrorSplit& split);
-
 }  // namespace assay::harness

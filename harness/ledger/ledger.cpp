@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "harness/ledger/store.h"
+#include "harness/run/fault_text.h"
 
 namespace assay::harness {
 namespace {
@@ -214,9 +215,9 @@ void Ledger::record(RunId run, const Verdict& verdict) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Transaction transaction(store_->database);
   store_->conclude
-      ->bind(run, name, to_string(verdict.status), verdict.reason, verdict.schedules, verdict.is_internal, verdict.row_length, j.compared,
-             j.above_bound, j.not_written, j.nans, j.infs, j.guard_violations, j.uninformative, j.distinct_expected, j.max_ratio,
-             j.max_ratio_index, j.max_abs_error, j.max_rel_error, j.nmse, j.cosine, j.median_bound_ratio, hex(verdict.digest),
+      ->bind(run, name, to_string(verdict.status), reason_of(verdict), verdict.schedules, verdict.is_internal, verdict.row_length,
+             j.compared, j.above_bound, j.not_written, j.nans, j.infs, j.guard_violations, j.uninformative, j.distinct_expected,
+             j.max_ratio, j.max_ratio_index, j.max_abs_error, j.max_rel_error, j.nmse, j.cosine, j.median_bound_ratio, hex(verdict.digest),
              verdict.counters.threadgroups, verdict.counters.meeting_points, verdict.counters.collectives,
              verdict.counters.divergent_collectives, verdict.counters.matrix_multiplies, verdict.oracle_seconds, verdict.simulator_seconds,
              verdict.note, fmt::format("{}", fmt::join(verdict.known, "\n")), verdict.split ? verdict.split->max_rounding_ratio : kNone,
@@ -231,7 +232,7 @@ void Ledger::record(RunId run, const Verdict& verdict) {
   }
   for (const StageVerdict& stage : verdict.stages) {
     store_->add_stage
-        ->bind(run, name, stage.name, stage.is_judged, stage.passed, stage.reason, stage.judgement.compared, stage.judgement.max_ratio)
+        ->bind(run, name, stage.name, stage.is_judged, stage.passed, reason_of(stage), stage.judgement.compared, stage.judgement.max_ratio)
         .run();
   }
   for (std::size_t i = 0; i < verdict.hazards.size(); ++i) {

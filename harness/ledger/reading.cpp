@@ -226,7 +226,8 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
                    "SELECT name, stage, is_judged, passed, reason, compared, max_ratio FROM stage WHERE run = ? ORDER BY name, stage");
   stages.bind(id);
   while (stages.step()) {
-    StageVerdict stage{stages.text(1), stages.integer(2) != 0, stages.integer(3) != 0, stages.text(4), {}};
+    StageVerdict stage{stages.text(1), stages.integer(2) != 0, stages.integer(3) != 0, {}, {}};
+    if (std::string told = stages.text(4); !told.empty()) stage.faults.emplace_back(fault::Told{std::move(told)});
     stage.judgement.compared = count_of(stages, 5, {store_->database, id, stages.text(0)});
     stage.judgement.max_ratio = stages.real(6);
     record_of(stages.text(0), "stage").stages.push_back(std::move(stage));

@@ -205,9 +205,7 @@ void judge_by_stored(Verdict& verdict, const StoredExpectation& stored, const or
   expected.magnitude = recomputed.magnitude;
   const Judgement judgement = judge_by(expected);
   if (judgement.passed()) return;
-  const std::string what = describe_failure(judgement);
-  verdict.reason += fmt::format("{}by the expectation stored in {}: {}", verdict.reason.empty() ? "" : "; ", stored.file.string(),
-                                what.empty() ? judgement.mistrusted : what);
+  verdict.faults.emplace_back(fault_of_stored(stored.file.string(), judgement));
 }
 
 }  // namespace assay::harness

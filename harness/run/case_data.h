@@ -66,7 +66,7 @@ inline constexpr double kAgreement = 0x1p-20;
 [[nodiscard]] std::string find_disagreement(const oracles::Expected& stored, const oracles::Expected& recomputed);
 
 // Holds the output to a stored expectation as well: `judge_by` is the judgement that the case rests on, with another expectation
-// (whose magnitudes are the recomputed ones). A failure is added to the verdict's reason. Throws fixtures::FileError if the stored
+// (whose magnitudes are the recomputed ones). A failure is added to the verdict's faults. Throws fixtures::FileError if the stored
 // expectation is not the recomputed one: then one of them is wrong, and no output can be judged.
 void judge_by_stored(Verdict& verdict, const StoredExpectation& stored, const oracles::Expected& recomputed,
                      const std::function<Judgement(const oracles::Expected&)>& judge_by);

@@ -72,8 +72,9 @@ class Finder {
 
  private:
   void mark_absent(const std::string& key) {
-    result_.absent.emplace(key,
-                           fmt::format("{} has no function '{}' for {}", variant_.source.filename().string(), variant_.function(key), key));
+    result_.absent.emplace(
+        key,
+        fault::NoFunction{.entry = key, .source = variant_.source.filename().string(), .function = variant_.function(key), .others = {}});
   }
 
   void bind_entry(const std::string& entry, const std::string& function) {
@@ -143,8 +144,8 @@ class Finder {
       }
     }
     if (best.empty()) {
-      result_.absent.emplace(key, fmt::format("{} has no function for {} (its {} speaks for another)", variant_.source.filename().string(),
-                                              key, fmt::join(binding, ", ")));
+      result_.absent.emplace(
+          key, fault::NoFunction{.entry = key, .source = variant_.source.filename().string(), .function = {}, .others = binding});
       return;
     }
     if (best.size() > 1) {
@@ -202,7 +203,7 @@ namespace {
 
 using ConstantKind = metal::FunctionConstantType::Scalar;
 
-std::string text_of(const metal::FieldValue& value) {
+std::string value_text(const metal::FieldValue& value) {
   if (value.kind == metal::FieldValue::Kind::floating) return fmt::format("{}", std::bit_cast<double>(value.bits));
   return value.kind == metal::FieldValue::Kind::unsigned_integer ? fmt::format("{}", value.bits)
                                                                  : fmt::format("{}", std::bit_cast<std::int64_t>(value.bits));
@@ -228,7 +229,7 @@ std::optional<metal::ConstantScalar> scalar_of(const metal::FieldValue& value, C
 metal::FunctionConstant constant_of(std::span<const metal::FieldValue> values, const metal::FunctionConstantDeclaration& declared) {
   if (values.size() != declared.type.components) {
     std::vector<std::string> texts;
-    for (const metal::FieldValue& value : values) texts.push_back(text_of(value));
+    for (const metal::FieldValue& value : values) texts.push_back(value_text(value));
     throw std::invalid_argument(fmt::format("{} {} given ({}), and its type, {}, has {}", values.size(),
                                             values.size() == 1 ? "value is" : "values are", fmt::join(texts, ", "), declared.type_name,
                                             declared.type.components));
@@ -236,7 +237,7 @@ metal::FunctionConstant constant_of(std::span<const metal::FieldValue> values, c
   std::vector<metal::ConstantScalar> components;
   for (const metal::FieldValue& value : values) {
     const auto component = scalar_of(value, declared.type.scalar);
-    if (!component) throw std::invalid_argument(fmt::format("the value does not fit its type, {}: {}", declared.type_name, text_of(value)));
+    if (!component) throw std::invalid_argument(fmt::format("the value does not fit its type, {}: {}", declared.type_name, value_text(value)));
     components.push_back(*component);
   }
   return metal::constant_of_components(components);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/run/fault.h"
 #include "kernels/binding.h"
 #include "kernels/contract.h"
 #include "kernels/variant.h"
@@ -19,8 +20,8 @@ namespace assay::harness {
 
 struct Discovery {
   std::map<kernels::FunctionKey, kernels::BoundKernel> kernels;
-  std::map<std::string, std::string, std::less<>> absent;  // entry -> why there is none
-  std::vector<std::string> notes;                          // which functions were chosen, if not by the family's names
+  std::map<std::string, fault::NoFunction, std::less<>> absent;  // by entry
+  std::vector<std::string> notes;                                // which functions were chosen, if not by the family's names
 };
 
 // Binds the functions of `keys`, for which entries decide. A function of the name that [entry] or the family gives is taken; a described

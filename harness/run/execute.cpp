@@ -14,6 +14,7 @@
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/suite.h"
 #include "harness/run/execute_once.h"
+#include "harness/run/fault_text.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
@@ -46,29 +47,28 @@ const Executor& executor_of(const Family& family) {
 }
 
 void conclude(Verdict& verdict) {
-  const std::string failure = describe_failure(verdict.judgement);
-  const std::string logic = verdict.split && verdict.lost_shadows.empty() ? describe_logic(*verdict.split) : std::string();
-  const auto add = [&](const std::string& reason) {
-    if (!reason.empty()) verdict.reason += (verdict.reason.empty() ? "" : "; ") + reason;
-  };
+  const std::vector<Fault> wrong = faults_of(verdict.judgement);
+  const std::optional<fault::Logic> logic =
+      verdict.split && verdict.lost_shadows.empty() ? logic_of(*verdict.split) : std::optional<fault::Logic>();
   if (!verdict.hazards.empty()) {
-    const metal::Hazard& hazard = verdict.hazards.front();
+    const metal::Hazard& first = verdict.hazards.front();
     verdict.status = Status::hazard;
-    const std::string known = std::exchange(verdict.reason, hazard_text(hazard));  // an executor may know already
-    add(known);
-    add(verdict.judgement.passed() ? "every value of the output is within its bound" : failure);
-  } else if (!verdict.reason.empty() || !failure.empty()) {
-    verdict.status = Status::failed;  // an executor may know already
-    add(failure);
-    add(logic);
+    // An executor may know more already.
+    verdict.faults.insert(verdict.faults.begin(),
+                          fault::Hazard{first.kind, first.function, first.message, first.first, verdict.judgement.passed()});
+    verdict.faults.insert(verdict.faults.end(), wrong.begin(), wrong.end());
+  } else if (!verdict.faults.empty() || !wrong.empty()) {
+    verdict.status = Status::failed;
+    verdict.faults.insert(verdict.faults.end(), wrong.begin(), wrong.end());
+    if (logic) verdict.faults.emplace_back(*logic);
   } else if (!verdict.judgement.passed()) {
     verdict.status = Status::mistrusted;
-    verdict.reason = verdict.judgement.mistrusted;
-    add(logic);
+    verdict.faults.emplace_back(fault_of(verdict.judgement.mistrusted.value()));
+    if (logic) verdict.faults.emplace_back(*logic);
   } else {
     // Told, and no failure: the shadow may have been lost on a way that the simulator does not follow, and the values are right.
-    if (!logic.empty())
-      verdict.note += fmt::format("{}{}; yet every value is within its own bound", verdict.note.empty() ? "" : "; ", logic);
+    if (logic)
+      verdict.note += fmt::format("{}{}; yet every value is within its own bound", verdict.note.empty() ? "" : "; ", text_of(*logic));
     verdict.status = Status::passed;
   }
 }
@@ -81,39 +81,39 @@ void note_lost_shadows(Verdict& verdict) {
   std::vector<std::string> places;
   for (const metal::SourceLocation& place : verdict.lost_shadows) places.push_back(place_text(place));
   verdict.note = fmt::format("{}{}logic cannot be told from rounding, because the kernel computes with the bits of numbers at {}: {}",
-                             verdict.note, verdict.note.empty() ? "" : "; ", fmt::join(places, ", "), describe_logic(*verdict.split));
+                             verdict.note, verdict.note.empty() ? "" : "; ", fmt::join(places, ", "), text_of(*logic_of(*verdict.split)));
 }
 
-// The first limit set by the variant's author that a case lies outside of, as a sentence; empty if there is none.
-std::string outside_of_limits(const kernels::Variant& variant, const Case& about) {
+// The first limit set by the variant's author that a case lies outside of; nothing if there is none.
+std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& variant, const Case& about) {
   const kernels::AxisLimit* limit = said_limit_against(variant, about);
-  if (limit == nullptr) return {};
-  const std::string place =
-      variant.description.empty() ? "--limit" : fmt::format("{}:{}: [limits]", variant.description.string(), limit->line);
-  return fmt::format("{} {} = {}, and the case has {}", place, limit->axis, limit->values, about.at(limit->axis));
+  if (limit == nullptr) return std::nullopt;
+  return fault::OutsideOfLimits{variant.description.string(), static_cast<std::uint64_t>(limit->line), limit->axis, limit->values,
+                                about.at(limit->axis)};
 }
 
 // The function of a case; nullptr if there is none to be executed, and then the verdict says why.
 const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const Case& about, Verdict& verdict) {
-  const auto settle = [&](Status status, std::string reason) {
+  const auto settle = [&](Status status, Fault fault) {
     verdict.status = status;
-    verdict.reason = std::move(reason);
+    verdict.faults = {std::move(fault)};
     return nullptr;
   };
   try {
     executor_of(*about.family).validate(about);
   } catch (const std::invalid_argument& refusal) {
-    return settle(Status::rejected, refusal.what());
+    return settle(Status::rejected, fault::RefusedByLaunch{refusal.what()});
   }
-  if (std::string limit = outside_of_limits(prepared.variant, about); !limit.empty()) return settle(Status::skipped, std::move(limit));
+  if (auto limit = outside_of_limits(prepared.variant, about)) return settle(Status::skipped, std::move(*limit));
   const kernels::FunctionKey key = about.family->function_key(about.values);
   const kernels::BoundKernel* kernel = prepared.kernel(key);
   if (kernel == nullptr) {
     const auto absent = prepared.absent.find(key.entry);
-    return settle(Status::skipped,
-                  absent == prepared.absent.end() ? fmt::format("no function for {}", kernels::to_string(key)) : absent->second);
+    fault::NoFunction nobody_looked;
+    nobody_looked.entry = kernels::to_string(key);
+    return settle(Status::skipped, absent == prepared.absent.end() ? std::move(nobody_looked) : absent->second);
   }
-  if (std::string misfit = misfit_of(about, *kernel); !misfit.empty()) return settle(Status::skipped, std::move(misfit));
+  if (std::string misfit = misfit_of(about, *kernel); !misfit.empty()) return settle(Status::skipped, fault::Misfit{std::move(misfit)});
   return kernel;
 }
 
@@ -134,46 +134,43 @@ bool can_be_compared(const Verdict& verdict) {
          (verdict.status == Status::mistrusted && !verdict.is_internal);
 }
 
-// "forward and reverse differ at element 3 (row 0, coordinate 3: 1.5 and 1.25), element 9 (...), at 38 of 512 elements in all"; empty
-// if every bit is the same.
-std::string describe_difference(const Outcome& first, const Outcome& other) {
+// Where the bits of two runs differ; nothing if every bit is the same.
+std::optional<fault::OrderDependence> find_difference(const Outcome& first, const Outcome& other) {
   constexpr std::size_t kNamed = 3;
   const std::size_t size = std::min(first.output.size(), other.output.size());
   const std::size_t row_length = first.verdict.row_length;
-  std::vector<std::string> named;
-  std::size_t count = 0;
+  fault::OrderDependence difference{.first = first.verdict.schedules,
+                                    .other = other.verdict.schedules,
+                                    .places = {},
+                                    .count = 0,
+                                    .size = size,
+                                    .unit = std::string(first.output_unit)};
   for (std::size_t i = 0; i < size; ++i) {
     const float a = first.output[i];
     const float b = other.output[i];
     if (std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b)) continue;
-    if (++count > kNamed) continue;
-    named.push_back(first.output_unit.empty()
-                        ? fmt::format("element {} (row {}, coordinate {}: {} and {})", i, i / row_length, i % row_length, a, b)
-                        : fmt::format("{} {} ({} and {})", first.output_unit, i, a, b));
+    if (++difference.count <= kNamed) difference.places.push_back({i, i / row_length, i % row_length, a, b});
   }
-  if (count == 0) return {};
-  return fmt::format("{} and {} differ at {}, at {} of {} {}s in all", first.verdict.schedules, other.verdict.schedules,
-                     fmt::join(named, ", "), count, size, first.output_unit.empty() ? "element" : first.output_unit);
+  if (difference.count == 0) return std::nullopt;
+  return difference;
 }
 
 // Lays what `other` adds over `verdict`, which is that of `first` so far.
 void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
   const std::string& order = other.verdict.schedules;
   const bool other_failed = !is_success(other.verdict.status);
-  const std::string difference = can_be_compared(other.verdict) ? describe_difference(first, other) : std::string();
-  const bool differs = !difference.empty();
-  if (!differs && !(other_failed && is_success(first.verdict.status))) return;
+  const std::optional<fault::OrderDependence> difference =
+      can_be_compared(other.verdict) ? find_difference(first, other) : std::optional<fault::OrderDependence>();
+  if (!difference && !(other_failed && is_success(first.verdict.status))) return;
 
-  const std::string under_other = other_failed ? fmt::format("under schedule {}: {}", order, other.verdict.reason) : std::string();
+  verdict.faults.clear();
   if (other_failed) verdict = other.verdict;
-  verdict.reason = under_other;
+  for (Fault& fault : verdict.faults) fault.schedule = order;
   verdict.schedules = order;
-  if (differs) {
+  if (difference) {
     verdict.status = Status::failed;
     verdict.schedules = fmt::format("{},{}", first.verdict.schedules, order);
-    verdict.reason =
-        fmt::format("output depends on the order of simdgroups: {}: a barrier is missing, or float atomics add in another order{}{}",
-                    difference, other_failed ? "; " : "", under_other);
+    verdict.faults.insert(verdict.faults.begin(), *difference);
   }
 }
 
@@ -201,9 +198,7 @@ void check_unchanged(Verdict& verdict, std::string_view argument, const metal::B
 }
 
 void note_change(Verdict& verdict, std::string_view argument, bool is_unchanged) {
-  if (!is_unchanged) {
-    verdict.reason += fmt::format("{}the kernel wrote to its input {}", verdict.reason.empty() ? "" : "; ", argument);
-  }
+  if (!is_unchanged) verdict.faults.emplace_back(fault::InputWritten{std::string(argument)});
 }
 
 Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options, const metal::Schedule& schedule,
@@ -258,16 +253,16 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
     conclude(verdict);
   } catch (const metal::Error& refusal) {
     verdict.status = Status::rejected;
-    verdict.reason = refusal.what();
+    verdict.faults = {fault::RefusedByEncoder{refusal.what()}};
   } catch (const fixtures::FileError& unusable) {
     verdict.status = Status::mistrusted;
-    verdict.reason = unusable.what();
+    verdict.faults = {fault::UnusableFile{unusable.what()}};
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     verdict.status = Status::mistrusted;
     verdict.is_internal = true;
-    verdict.reason = fmt::format("the harness failed: {}", error.what());
+    verdict.faults = {fault::InternalFailure{error.what()}};
   }
   return outcome;
 }
@@ -292,10 +287,12 @@ Outcome execute_with_output(const PreparedVariant& prepared, const Case& about, 
   return first;
 }
 
-std::string why_skipped(const PreparedVariant& prepared, const Case& about) {
-  if (!outside_of_limits(prepared.variant, about).empty()) return {};
+std::optional<Fault> why_skipped(const PreparedVariant& prepared, const Case& about) {
   Verdict verdict;
-  return find_kernel(prepared, about, verdict) == nullptr && verdict.status == Status::skipped ? verdict.reason : std::string();
+  if (find_kernel(prepared, about, verdict) != nullptr || verdict.status != Status::skipped) return std::nullopt;
+  Fault& why = verdict.faults.front();
+  if (why.kind() == FaultKind::outside_of_limits) return std::nullopt;
+  return std::move(why);
 }
 
 Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {
@@ -307,7 +304,7 @@ void encode_case(const PreparedVariant& prepared, const Case& about, const fixtu
   const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
   if (kernel == nullptr)
     throw std::invalid_argument(
-        fmt::format("{} has no dispatches: it is {}: {}", format_case(about), to_string(verdict.status), verdict.reason));
+        fmt::format("{} has no dispatches: it is {}: {}", format_case(about), to_string(verdict.status), reason_of(verdict)));
   Kept kept;
   const std::function<bool(const Encode&)> launch = [&](const Encode& encode) {
     encode(encoder);

@@ -56,9 +56,9 @@ struct ExecutionOptions {
 // with is_internal set. Throws nothing but std::bad_alloc.
 [[nodiscard]] Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options);
 
-// Why execute_case() would skip a case that the variant's [limits] admit: it has no function for it, or one that is not made for it. Empty
-// if it would not.
-[[nodiscard]] std::string why_skipped(const PreparedVariant& prepared, const Case& about);
+// Why execute_case() would skip a case that the variant's [limits] admit: it has no function for it, or one that is not made for it.
+// Nothing if it would not.
+[[nodiscard]] std::optional<Fault> why_skipped(const PreparedVariant& prepared, const Case& about);
 
 // Has the launch code encode a case on the case's own buffers, once, and does no more: neither oracle nor judge are asked. Throws
 // std::invalid_argument for a case that execute_case() would reject or skip, with its reason, and what the encoder throws.

@@ -15,6 +15,7 @@
 #include "harness/run/attention_accuracy.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
+#include "harness/run/fault_text.h"
 #include "harness/run/guarded_buffer.h"
 #include "harness/run/prefill_helpers.h"
 #include "harness/run/strided_buffer.h"
@@ -208,19 +209,19 @@ class Attention {
 
 // A wrong helper from the variant's own file is the variant's failure, said before the output that it spoiled. One that was lent says
 // nothing about the variant, and the case is no verdict on it.
-void settle_helper(Execution& execution, std::string_view family, const std::string& fault) {
+void settle_helper(Execution& execution, std::string_view family, const std::optional<Fault>& fault) {
   const std::string owner = execution.prepared.helper_owner(family);
   Verdict& verdict = execution.verdict;
   verdict.stages.push_back({.name = fmt::format("{} of {}", family.substr(family.find('_') + 1), owner),
                             .is_judged = true,
-                            .passed = fault.empty(),
-                            .reason = fault,
+                            .passed = !fault,
+                            .faults = fault ? std::vector{*fault} : std::vector<Fault>(),
                             .judgement = {}});
-  if (fault.empty()) return;
+  if (!fault) return;
   if (owner != execution.prepared.variant.name)
-    throw std::runtime_error(
-        fmt::format("{} has no {} of its own, and the one of {} is wrong: {}", execution.prepared.variant.name, family, owner, fault));
-  verdict.reason += fmt::format("{}{}", verdict.reason.empty() ? "" : "; ", fault);
+    throw std::runtime_error(fmt::format("{} has no {} of its own, and the one of {} is wrong: {}", execution.prepared.variant.name, family,
+                                         owner, text_of(fault->details)));
+  verdict.faults.push_back(*fault);
 }
 
 }  // namespace

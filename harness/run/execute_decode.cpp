@@ -58,11 +58,12 @@ StageVerdict judge_reduce(const std::string& owner, const oracles::PartialsShape
     stage.judgement = judge(dst.values(), oracles::reduce(shape, partials.values()), dst.guards());
     stage.passed = stage.judgement.passed();
     // Partials of which nothing can be told (all of them idle, say) are no fault of the merge.
-    stage.is_judged = stage.passed || !describe_failure(stage.judgement).empty();
-    if (!stage.passed) stage.reason = stage.is_judged ? "its output is not the merge of the stored partials" : stage.judgement.mistrusted;
+    stage.is_judged = stage.passed || !faults_of(stage.judgement).empty();
+    if (!stage.passed && stage.is_judged) stage.faults.emplace_back(fault::WrongMerge{});
+    if (!stage.is_judged) stage.faults.emplace_back(fault_of(stage.judgement.mistrusted.value()));
   } catch (const std::invalid_argument& outside) {
     stage.is_judged = false;
-    stage.reason = outside.what();
+    stage.faults.emplace_back(fault::OutsideOfOracle{outside.what()});
   }
   return stage;
 }
@@ -72,29 +73,29 @@ constexpr std::uint32_t kChunk = 32;
 
 // What a workgroup without any chunk must leave behind, exactly: S = 0, M = -FLT_MAX/2, O = 0. A merge of our own hides other
 // neutral values (M = -infinity, say) while one workgroup has keys; other people's reduce kernels rest on the promise.
-// Empty if the promise is kept.
-std::string find_broken_promise(const oracles::PartialsShape& shape, std::span<const float> raw, std::uint32_t kv_len, std::uint32_t nsg) {
+// Nothing if the promise is kept.
+std::optional<fault::IdleWorkgroup> find_broken_promise(const oracles::PartialsShape& shape, std::span<const float> raw,
+                                                        std::uint32_t kv_len, std::uint32_t nsg) {
   const std::size_t chunks = (kv_len + kChunk - 1) / kChunk;
   constexpr float idle_maximum = -std::numeric_limits<float>::max() / 2;
-  const auto broken = [&](std::size_t head, std::size_t workgroup, std::string_view what, std::size_t index, std::string_view must) {
-    const bool unwritten = std::bit_cast<std::uint32_t>(raw[index]) == metal::kPoisonWord;
-    return fmt::format("workgroup {} of head {} has no chunk (kv_len {}, {} slots each) and must leave {} = {}, but {} {}", workgroup, head,
-                       kv_len, kChunk, what, must, unwritten ? "never wrote it" : "left",
-                       unwritten ? std::string() : fmt::format("{}", raw[index]));
+  const auto broken = [&](std::size_t head, std::size_t workgroup, PartialsPart part, std::size_t index, std::size_t coordinate = 0) {
+    fault::IdleWorkgroup fault{workgroup, head, kv_len, kChunk, part, coordinate, raw[index]};
+    if (std::bit_cast<std::uint32_t>(raw[index]) == metal::kPoisonWord) fault.left.reset();
+    return fault;
   };
   for (std::size_t head = 0; head < shape.rows; ++head) {
     for (std::size_t workgroup = (chunks + nsg - 1) / nsg; workgroup < shape.nwg; ++workgroup) {
       const std::size_t sum = shape.sum_index(head, workgroup);
       const std::size_t maximum = shape.max_index(head, workgroup);
-      if (!(raw[sum] == 0.0F)) return broken(head, workgroup, "S", sum, "0");
-      if (!(raw[maximum] == idle_maximum)) return broken(head, workgroup, "M", maximum, "-FLT_MAX/2");
+      if (!(raw[sum] == 0.0F)) return broken(head, workgroup, PartialsPart::sum, sum);
+      if (!(raw[maximum] == idle_maximum)) return broken(head, workgroup, PartialsPart::maximum, maximum);
       for (std::size_t j = 0; j < shape.head_dim; ++j) {
         const std::size_t index = shape.output_index(head, workgroup, j);
-        if (!(raw[index] == 0.0F)) return broken(head, workgroup, fmt::format("O[{}]", j), index, "0");
+        if (!(raw[index] == 0.0F)) return broken(head, workgroup, PartialsPart::output, index, j);
       }
     }
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -160,7 +161,8 @@ void execute_decode(Execution& execution) {
   oracles::MergedPartials merged;
   if (partials) {
     merged = oracles::merge_partials(partials_shape, partials->values(), metal::kPoisonWord);
-    verdict.reason = find_broken_promise(partials_shape, partials->values(), parameters.kv_seq_len, nsg);
+    if (const auto broken = find_broken_promise(partials_shape, partials->values(), parameters.kv_seq_len, nsg))
+      verdict.faults.emplace_back(*broken);
     verdict.stages.push_back(judge_reduce(execution.prepared.helper_owner("reduce"), partials_shape, *partials, dst));
     add_to_digest(verdict.digest, partials->bytes());
   }

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -56,9 +54,7 @@ void find_broken_promise(Execution& execution, const families::FwhtParameters& p
     return std::ranges::any_of(words, [](std::uint32_t word) { return word != metal::kPoisonWord; });
   };
   if (const GuardBands guards = data.guards(); touched(guards.before) || touched(guards.after)) {
-    execution.verdict.reason =
-        fmt::format("threadgroup {} of a grid that is one larger than num_heads = {} must return, but wrote behind the data",
-                    parameters.num_heads, parameters.num_heads);
+    execution.verdict.faults.emplace_back(fault::ThreadgroupBehindLast{parameters.num_heads});
   }
 }
 

@@ -5,8 +5,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "families/quantize/launch.h"
@@ -87,28 +88,27 @@ struct Dispatch {
 
 bool is_poison(float value) { return std::bit_cast<std::uint32_t>(value) == metal::kPoisonWord; }
 
-// The first thing written outside of the slot that the case is about; empty if there is none.
-std::string find_stray_write(const CacheShape& shape, Dispatch& dispatch, bool has_probe) {
-  const auto stray = [&](std::string_view what, std::size_t index, std::size_t per_slot) {
-    return fmt::format("the kernel wrote {} of slot {} of head {}, where slot {} is the one to write", what,
-                       index / per_slot % shape.capacity, index / per_slot / shape.capacity, shape.slot);
+// The first thing written outside of the slot that the case is about; nothing if there is none.
+std::optional<Fault> find_stray_write(const CacheShape& shape, Dispatch& dispatch, bool has_probe) {
+  const auto stray = [&](SlotPart part, std::size_t index, std::size_t per_slot) {
+    return fault::StraySlot{part, index / per_slot % shape.capacity, index / per_slot / shape.capacity, shape.slot};
   };
   const std::span<const std::byte> codes = dispatch.codes();
   for (std::size_t i = 0; i < codes.size(); ++i) {
-    if (codes[i] != dispatch.fill && i / shape.row_bytes() % shape.capacity != shape.slot) return stray("indices", i, shape.row_bytes());
+    if (codes[i] != dispatch.fill && i / shape.row_bytes() % shape.capacity != shape.slot)
+      return stray(SlotPart::indices, i, shape.row_bytes());
   }
   const std::span<const float> norms = dispatch.norms.values();
   for (std::size_t i = 0; i < norms.size(); ++i) {
-    if (!is_poison(norms[i]) && i / shape.blocks() % shape.capacity != shape.slot) return stray("a norm", i, shape.blocks());
+    if (!is_poison(norms[i]) && i / shape.blocks() % shape.capacity != shape.slot) return stray(SlotPart::norm, i, shape.blocks());
   }
-  if (!has_probe && !std::ranges::all_of(dispatch.scratch.values(), is_poison))
-    return "the kernel wrote rms_scratch without being asked to";
-  return {};
+  if (!has_probe && !std::ranges::all_of(dispatch.scratch.values(), is_poison)) return fault::UnaskedWrite{"rms_scratch"};
+  return std::nullopt;
 }
 
 struct Indices {
-  std::vector<float> values;  // [G, D]; poison where nothing was written
-  std::string dependence;     // the first byte that is a function of what it held before, as a sentence
+  std::vector<float> values;                  // [G, D]; poison where nothing was written
+  std::optional<fault::OldCache> dependence;  // the first byte that is a function of what it held before
 };
 
 // The slot's indices, from what two dispatches left in caches of different fills.
@@ -118,10 +118,9 @@ Indices read_indices(const CacheShape& shape, std::span<const std::byte> first, 
     for (std::size_t i = 0; i < shape.row_bytes(); ++i) {
       const std::size_t place = shape.first_byte(head) + i;
       const bool is_written = first[place] != kFills[0] || second[place] != kFills[1];
-      if (is_written && first[place] != second[place] && indices.dependence.empty()) {
-        const auto hex = [](std::byte byte) { return fmt::format("{:#04x}", std::to_integer<unsigned>(byte)); };
-        indices.dependence = fmt::format("byte {} of head {} depends on what the cache held before: {} after {}, {} after {}", i, head,
-                                         hex(first[place]), hex(kFills[0]), hex(second[place]), hex(kFills[1]));
+      if (is_written && first[place] != second[place] && !indices.dependence) {
+        const auto number = [](std::byte byte) { return std::to_integer<std::uint64_t>(byte); };
+        indices.dependence = {i, head, number(first[place]), number(kFills[0]), number(second[place]), number(kFills[1])};
       }
       const auto byte = std::to_integer<unsigned>(first[place]);
       const auto add = [&](unsigned index) {
@@ -165,11 +164,6 @@ ShadowedOutput shadowed_rows(const Execution& execution, const QuantizedRows& ro
   return output;
 }
 
-void add_reason(Verdict& verdict, const std::string& reason) {
-  if (reason.empty()) return;
-  verdict.reason += fmt::format("{}{}", verdict.reason.empty() ? "" : "; ", reason);
-}
-
 }  // namespace
 
 void validate_quantize(const Case& about) { families::validate(parameters_of(about)); }
@@ -201,12 +195,12 @@ void execute_quantize(Execution& execution) {
     return expected_rows(rows, oracles::quantize(quantize_request(execution.about).shape(), source.inputs, sum_depth), shape.bits);
   });
   const Indices indices = read_indices(shape, first.codes(), second.codes());
-  add_reason(verdict, indices.dependence);
+  if (indices.dependence) verdict.faults.emplace_back(*indices.dependence);
   std::vector<std::uint32_t> guards;
   for (Dispatch* dispatch : {&first, &second}) {
     dispatch->add_guards(guards);
-    if (std::string stray = find_stray_write(shape, *dispatch, rows.has_inputs); !stray.empty()) {
-      add_reason(verdict, stray);
+    if (std::optional<Fault> stray = find_stray_write(shape, *dispatch, rows.has_inputs)) {
+      verdict.faults.push_back(std::move(*stray));
       break;
     }
   }

@@ -1,7 +1,6 @@
 #include "harness/run/known_finding.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -19,13 +18,9 @@ struct KnownFinding::Rules {
 
 namespace {
 
-void add_reason(Verdict& verdict, const std::string& text) { verdict.reason += (verdict.reason.empty() ? "" : "; ") + text; }
-
-// "x/variant.toml:12 (when n <= 32, shows nan; see FINDINGS.md#3)"
-std::string describe(const KnownFinding& finding) {
+fault::Finding fault_of(const KnownFinding& finding) {
   const kernels::KnownFinding& declared = finding.declared();
-  return fmt::format("{} (when {}, shows {}{})", finding.place(), declared.when, declared.shows,
-                     declared.see.empty() ? std::string() : "; see " + declared.see);
+  return {finding.place(), declared.when, declared.shows, declared.see};
 }
 
 }  // namespace
@@ -77,24 +72,16 @@ void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verd
   }
   const bool failed = verdict.status != Status::passed;
   if (matching.empty()) {
-    // Several may show the like; what their `when` says is long, and to be read where they stand.
-    std::vector<std::string> alike;
+    fault::LikeKnownFinding alike;
     for (const KnownFinding& finding : findings) {
-      const std::string& see = finding.declared().see;
-      if (failed && finding.is_shown_by(verdict)) alike.push_back(finding.place() + (see.empty() ? "" : " (" + see + ")"));
+      if (failed && finding.is_shown_by(verdict)) alike.findings.push_back(fault_of(finding));
     }
-    if (!alike.empty()) {
-      add_reason(verdict, fmt::format("this is what {} {}, but {} `when` does not include this case",
-                                      alike.size() == 1 ? "a known finding shows," : "known findings show,", fmt::join(alike, ", "),
-                                      alike.size() == 1 ? "its" : "their"));
-    }
+    if (!alike.findings.empty()) verdict.faults.emplace_back(std::move(alike));
     return;
   }
   if (!failed) {
     verdict.status = Status::failed;
-    for (const KnownFinding* finding : matching) {
-      add_reason(verdict, fmt::format("the known finding of {} no longer shows: strike it, or narrow its `when`", describe(*finding)));
-    }
+    for (const KnownFinding* finding : matching) verdict.faults.emplace_back(fault::StaleFinding{fault_of(*finding)});
     return;
   }
 
@@ -104,7 +91,7 @@ void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verd
     const bool is_cut_short = policy == metal::Policy::checked && verdict.status == Status::hazard && !finding->is_of_hazards();
     if (is_cut_short) continue;
     as_declared = false;
-    add_reason(verdict, fmt::format("the known finding of {} should show here, and does not", describe(*finding)));
+    verdict.faults.emplace_back(fault::MissingFinding{fault_of(*finding)});
   }
   const auto is_declared = [&](const auto& what) {
     return std::ranges::any_of(matching, [&](const KnownFinding* finding) {
@@ -112,17 +99,15 @@ void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verd
     });
   };
   const bool nothing_else = std::ranges::all_of(symptoms_of(verdict), is_declared) && std::ranges::all_of(verdict.hazards, is_declared);
-  if (as_declared && !nothing_else) {
-    add_reason(verdict, fmt::format("it shows more than the known finding of {} declares", describe(*matching.front())));
-  }
+  if (as_declared && !nothing_else) verdict.faults.emplace_back(fault::BeyondFinding{fault_of(*matching.front())});
   if (!as_declared || !nothing_else) return;
   verdict.status = Status::known;
-  std::string which;
+  fault::KnownFinding which;
   for (const KnownFinding* finding : matching) {
-    which += (which.empty() ? "" : ", ") + describe(*finding);
+    which.findings.push_back(fault_of(*finding));
     verdict.known.push_back(finding->declared().see.empty() ? finding->place() : finding->declared().see);
   }
-  verdict.reason = fmt::format("known finding of {}: {}", which, verdict.reason);
+  verdict.faults.insert(verdict.faults.begin(), std::move(which));
 }
 
 }  // namespace assay::harness

@@ -69,9 +69,9 @@ class KnownFinding {
 [[nodiscard]] std::vector<KnownFinding> known_findings_of(const kernels::Variant& variant);
 
 // Lays the declared findings over a verdict:
-// - it fails as every finding that matches the case declares, and shows nothing beyond: Status::known, the reason says which;
+// - it fails as every finding that matches the case declares, and shows nothing beyond: Status::known, its first fault says which;
 // - it passed although one matches: Status::failed, because the entry must be struck;
-// - it fails otherwise, or as a finding whose `when` does not include the case: the failure stays, the reason says so.
+// - it fails otherwise, or as a finding whose `when` does not include the case: the failure stays, a fault says so.
 // Findings that only `checked` can show do not count under other policies.
 // Under `checked` a hazard that is declared excuses a wrong output that is declared too: whether it would have shown cannot be told.
 void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict, metal::Policy policy = metal::Policy::native);

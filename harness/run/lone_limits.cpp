@@ -13,6 +13,7 @@
 #include "families/shared/decode_launch.h"
 #include "harness/cases/suite.h"
 #include "harness/run/executors.h"
+#include "harness/run/fault_text.h"
 
 namespace assay::harness {
 namespace {
@@ -46,7 +47,7 @@ std::string misfit_with(const PreparedVariant& prepared, const Case& value) {
   const kernels::FunctionKey key = value.family->function_key(value.values);
   if (const kernels::BoundKernel* kernel = prepared.kernel(key); kernel != nullptr) return misfit_of(value, *kernel);
   const auto absent = prepared.absent.find(key.entry);
-  return absent == prepared.absent.end() ? fmt::format("it has no function for {}", key.entry) : absent->second;
+  return absent == prepared.absent.end() ? fmt::format("it has no function for {}", key.entry) : text_of(absent->second);
 }
 
 }  // namespace

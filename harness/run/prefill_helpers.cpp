@@ -1,7 +1,5 @@
 #include "harness/run/prefill_helpers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -16,27 +14,24 @@ constexpr std::size_t kTileKeys = 64;
 constexpr std::uint16_t kLowest = 0xfbff;  // half -65504
 constexpr auto kPoison = static_cast<std::uint16_t>(metal::kPoisonWord & 0xffffU);
 
-std::string what_is(std::uint16_t found, std::uint16_t wanted) {
-  return found == kPoison ? fmt::format("was never written, where {:#06x} belongs", wanted)
-                          : fmt::format("is {:#06x} in place of {:#06x}", found, wanted);
-}
+std::optional<std::uint64_t> written(std::uint16_t found) { return found == kPoison ? std::nullopt : std::optional<std::uint64_t>(found); }
 
 }  // namespace
 
-std::string find_pad_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs, std::span<const std::uint16_t> pad) {
+std::optional<Fault> find_pad_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
+                                    std::span<const std::uint16_t> pad) {
   const oracles::DenseShape& shape = request.shape;
   const std::size_t first = shape.kv_len / kTileKeys * kTileKeys;
   const std::size_t heads = shape.batches * shape.kv_heads;
   std::size_t at = 0;
-  for (const auto& [name, rows] : {std::pair("keys", &inputs.k), std::pair("values", &inputs.v)}) {
+  for (const auto& [which, rows] : {std::pair(CacheRows::keys, &inputs.k), std::pair(CacheRows::values, &inputs.v)}) {
     for (std::size_t head = 0; head < heads; ++head) {
       for (std::size_t row = 0; row < kTileKeys; ++row) {
         const bool is_key = first + row < shape.kv_len;
         for (std::size_t i = 0; i < shape.head_dim; ++i, ++at) {
           const std::uint16_t wanted = is_key ? (*rows)[(head * shape.head_rows + first + row) * shape.head_dim + i] : std::uint16_t{0};
           if (pad[at] != wanted)
-            return fmt::format("pad: {} of batch {}, key/value head {}: row {}, coordinate {} {}", name, head / shape.kv_heads,
-                               head % shape.kv_heads, row, i, what_is(pad[at], wanted));
+            return fault::WrongPadRow{which, head / shape.kv_heads, head % shape.kv_heads, row, i, written(pad[at]), wanted};
         }
       }
     }
@@ -47,15 +42,15 @@ std::string find_pad_fault(const fixtures::DenseRequest& request, const fixtures
         const std::size_t key = first + column;
         const std::uint16_t wanted = key < shape.kv_len ? inputs.mask[(plane * shape.queries + query) * shape.kv_len + key] : kLowest;
         if (pad[at] != wanted)
-          return fmt::format("pad: mask of batch {}, head {}, query {}: column {} {}", plane / shape.mask_heads, plane % shape.mask_heads,
-                             query, column, what_is(pad[at], wanted));
+          return fault::WrongPadMask{plane / shape.mask_heads, plane % shape.mask_heads, query, column, written(pad[at]), wanted};
       }
     }
   }
-  return {};
+  return std::nullopt;
 }
 
-std::string find_blk_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs, std::span<const std::uint8_t> blk) {
+std::optional<Fault> find_blk_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
+                                    std::span<const std::uint8_t> blk) {
   const oracles::DenseShape& shape = request.shape;
   const std::size_t query_tiles = (shape.queries + kTileQueries - 1) / kTileQueries;
   const std::size_t key_tiles = (shape.kv_len + kTileKeys - 1) / kTileKeys;
@@ -74,10 +69,9 @@ std::string find_blk_fault(const fixtures::DenseRequest& request, const fixtures
     }
     const std::uint8_t wanted = is_seen ? 1 : 0;
     if (blk[index] == wanted || (is_zero && blk[index] == 2)) continue;
-    return fmt::format("blk: batch {}, head {}, query tile {}, key tile {} is {} in place of {}", plane / shape.mask_heads,
-                       plane % shape.mask_heads, query_tile, key_tile, blk[index], wanted);
+    return fault::WrongTileClass{plane / shape.mask_heads, plane % shape.mask_heads, query_tile, key_tile, blk[index], wanted};
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace assay::harness

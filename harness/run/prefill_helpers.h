@@ -2,21 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string>
 
 #include "fixtures/dense.h"
+#include "harness/run/fault.h"
 
 namespace assay::harness {
 
 // `pad` in 16-bit words: keys [B, G, 64, D] | values [B, G, 64, D] | mask [B', H', nq, 64]: the rows and columns of the last, ragged tile
-// of 64 keys, with zeros and -65504 behind. The first word that is something else, as a sentence; empty if there is none.
-[[nodiscard]] std::string find_pad_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
-                                         std::span<const std::uint16_t> pad);
+// of 64 keys, with zeros and -65504 behind. The first word that is something else, nothing if there is none.
+[[nodiscard]] std::optional<Fault> find_pad_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
+                                                  std::span<const std::uint16_t> pad);
 
 // `blk` [B', H', ceil(nq / 8), ceil(n / 64)]: 1 for the ragged last tile and where a mask value of the tile is above -32752, else 0; 2 is
 // as good where every value of the tile is 0, because a kernel then computes without the mask.
-[[nodiscard]] std::string find_blk_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
-                                         std::span<const std::uint8_t> blk);
+[[nodiscard]] std::optional<Fault> find_blk_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
+                                                  std::span<const std::uint8_t> blk);
 
 }  // namespace assay::harness

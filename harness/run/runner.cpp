@@ -17,6 +17,7 @@
 
 #include "harness/run/execute.h"
 #include "harness/run/executors.h"
+#include "harness/run/fault_text.h"
 #include "harness/run/known_finding.h"
 #include "metal/errors.h"
 
@@ -62,7 +63,7 @@ class Supervisor {
     std::size_t index;
     std::size_t others;
     Status status;
-    std::string reason;
+    std::vector<Fault> faults;
     int kills = 0;  // times that somebody else killed a process that executed it
   };
   struct Employed {
@@ -155,18 +156,18 @@ class Supervisor {
     const int kills = (from->repeated ? from->repeated->kills : 0) + (from->worker.was_killed() ? 1 : 0);
     const bool was_disturbed = from->worker.was_killed() && kills <= kPatienceWithKills;
     if (!is_success(verdict.status) && (others != 0 || was_disturbed) && verdict.status != Status::timeout) {
-      doubted_.push_back({from->worker.index(), others, verdict.status, std::move(verdict.reason), kills});
+      doubted_.push_back({from->worker.index(), others, verdict.status, std::move(verdict.faults), kills});
       workers_.erase(from);
       return;
     }
     if (const auto before = std::exchange(from->repeated, std::nullopt);
-        before && (before->status != verdict.status || before->reason != verdict.reason)) {
+        before && (before->status != verdict.status || before->faults != verdict.faults)) {
       verdict.note = before->others == 0
-                         ? fmt::format("repeated, as before it was {} ({})", to_string(before->status), before->reason)
+                         ? fmt::format("repeated, as before it was {} ({})", to_string(before->status), reason_of(*before))
                          : fmt::format(
                                "in a process that had executed {} other case{}, it was {} ({}); one of them may have damaged memory "
                                "that is not its own",
-                               before->others, before->others == 1 ? "" : "s", to_string(before->status), before->reason);
+                               before->others, before->others == 1 ? "" : "s", to_string(before->status), reason_of(*before));
     }
     if (!is_success(verdict.status)) workers_.erase(from);
     settle_(verdict);
@@ -189,7 +190,7 @@ class Supervisor {
     verdict.about = about;
     verdict.status = Status::timeout;
     verdict.schedules = metal::Schedule{}.to_string();
-    verdict.reason = fmt::format("no verdict within {:g} s, the time limit of a case", options_.timeout.count());
+    verdict.faults = {fault::Timeout{options_.timeout.count()}};
     return verdict;
   }
 
@@ -199,9 +200,7 @@ class Supervisor {
     if (resident <= options_.memory) return std::nullopt;
     Verdict verdict = late(cases_[worker.index()]);
     verdict.status = Status::crashed;
-    constexpr double kGiB = 0x1p30;
-    verdict.reason = fmt::format("its process grew to {:.2f} GiB, beyond {:.2f} GiB, the memory of a case",
-                                 static_cast<double>(resident) / kGiB, static_cast<double>(options_.memory) / kGiB);
+    verdict.faults = {fault::MemoryLimit{resident, options_.memory}};
     return verdict;
   }
 

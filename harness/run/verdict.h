@@ -11,6 +11,7 @@
 #include "harness/cases/case.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/split.h"
+#include "harness/run/fault.h"
 #include "metal/simulator.h"
 
 namespace assay::harness {
@@ -24,7 +25,7 @@ enum class Status {
   rejected,    // the launch code or the encoder refused the parameters
   mistrusted,  // nothing was really compared, or the harness itself failed: proves nothing, counts as failure
   known,       // failed as a [[known_finding]] of its variant says it must
-  skipped,     // not run, with a reason
+  skipped,     // not run, with a fault that says why
 };
 
 [[nodiscard]] std::string_view to_string(Status status);
@@ -37,20 +38,14 @@ struct StageVerdict {
   std::string name;       // "reduce of reduce_v1"
   bool is_judged = true;  // false: what it got is outside of what its oracle can judge
   bool passed = false;
-  std::string reason;   // why not judged or not passed
-  Judgement judgement;  // empty if it could not be judged
+  std::vector<Fault> faults;  // why not judged or not passed
+  Judgement judgement;        // empty if it could not be judged
 };
-
-// "kernel.metal:12: barrier divergence in flash_attn: ...": place, kind and function of a hazard, each once.
-[[nodiscard]] std::string hazard_text(const metal::Hazard& hazard);
-
-// What is wrong with a comparison, worst first: "3 elements above their bound, 1 NaN"; empty if nothing is.
-[[nodiscard]] std::string describe_failure(const Judgement& judgement);
 
 struct Verdict {
   Case about;
   Status status = Status::mistrusted;
-  std::string reason;          // one line; empty if passed
+  std::vector<Fault> faults;   // why not passed, as it is told; empty if passed
   std::string note;            // what else a reader should know, even of a pass; mostly empty
   std::string schedules;       // "forward", or those that were compared: "forward,reverse"; what it takes to repeat the verdict
   bool is_internal = false;    // the harness failed, not the kernel

@@ -12,6 +12,9 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
+
+#include "harness/run/fault_members.h"
 
 namespace assay::harness {
 namespace {
@@ -19,7 +22,11 @@ namespace {
 // The largest value that may travel of each enumeration.
 constexpr std::uint64_t largest(Status) { return static_cast<std::uint64_t>(Status::skipped); }
 constexpr std::uint64_t largest(ElementFault) { return static_cast<std::uint64_t>(ElementFault::infinite); }
-constexpr std::uint64_t largest(metal::HazardKind) { return static_cast<std::uint64_t>(metal::kLastHazardKind); }
+constexpr std::uint64_t largest(FaultKind) { return kFaultKinds - 1; }
+template <typename T>
+constexpr std::uint64_t largest(T value) {
+  return static_cast<std::uint64_t>(last_of(value));
+}
 
 template <typename T>
 concept Enumeration = std::is_enum_v<T>;
@@ -31,7 +38,9 @@ class Writer {
     word(value);
   }
   void operator()(const bool& value) { word(value ? 1 : 0); }
+  void operator()(const std::int64_t& value) { word(std::bit_cast<std::uint64_t>(value)); }
   void operator()(const double& value) { word(std::bit_cast<std::uint64_t>(value)); }
+  void operator()(const float& value) { word(std::bit_cast<std::uint32_t>(value)); }
   template <Enumeration T>
   void operator()(const T& value) {
     word(static_cast<std::uint64_t>(value));
@@ -70,6 +79,10 @@ class Reader {
     value = static_cast<T>(word(std::numeric_limits<T>::max(), "number"));
   }
   void operator()(bool& value) { value = word(1, "truth value") != 0; }
+  void operator()(std::int64_t& value) { value = std::bit_cast<std::int64_t>(word(std::numeric_limits<std::uint64_t>::max(), "number")); }
+  void operator()(float& value) {
+    value = std::bit_cast<float>(static_cast<std::uint32_t>(word(std::numeric_limits<std::uint32_t>::max(), "number")));
+  }
   void operator()(double& value) { value = std::bit_cast<double>(word(std::numeric_limits<std::uint64_t>::max(), "number")); }
   template <Enumeration T>
   void operator()(T& value) {
@@ -131,6 +144,43 @@ void each(Archive& archive, Members&... members) {
   (archive(members), ...);
 }
 
+// Numbers and texts in lists, or where they may be absent.
+template <typename Archive, typename T>
+  requires std::is_arithmetic_v<T> || std::same_as<std::remove_const_t<T>, std::string>
+void fields(Archive& archive, T& value) {
+  archive(value);
+}
+
+// Parts of faults, and places.
+template <typename Archive, HasMembers T>
+void fields(Archive& archive, T& value) {
+  const auto visit = [&](const char*, auto& member) {
+    if constexpr (HasMembers<std::remove_reference_t<decltype(member)>>) {
+      fields(archive, member);
+    } else {
+      archive(member);
+    }
+  };
+  visit_members(visit, value);
+}
+
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, Fault>
+void fields(Archive& archive, T& value) {
+  FaultKind kind = value.kind();
+  archive(kind);
+  if constexpr (!std::is_const_v<T>) value.details = details_of(kind);
+  archive(value.schedule);
+  std::visit([&](auto& details) { fields(archive, details); }, value.details);
+}
+
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, Mistrust>
+void fields(Archive& archive, T& value) {
+  auto& [why, elements, uninformative, limit] = value;
+  each(archive, why, elements, uninformative, limit);
+}
+
 template <typename Archive, typename T>
   requires std::same_as<std::remove_const_t<T>, WorstElement>
 void fields(Archive& archive, T& value) {
@@ -164,16 +214,9 @@ void fields(Archive& archive, T& value) {
 template <typename Archive, typename T>
   requires std::same_as<std::remove_const_t<T>, StageVerdict>
 void fields(Archive& archive, T& value) {
-  auto& [name, is_judged, passed, reason, judgement] = value;
-  each(archive, name, is_judged, passed, reason);
+  auto& [name, is_judged, passed, faults, judgement] = value;
+  each(archive, name, is_judged, passed, faults);
   fields(archive, judgement);
-}
-
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, metal::SourceLocation>
-void fields(Archive& archive, T& value) {
-  auto& [file, line] = value;
-  each(archive, file, line);
 }
 
 template <typename Archive, typename T>
@@ -203,10 +246,10 @@ void fields(Archive& archive, T& value) {
 template <typename Archive, typename T>
   requires std::same_as<std::remove_const_t<T>, Verdict>
 void fields(Archive& archive, T& value) {
-  auto& [about, status, reason, note, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks, known,
+  auto& [about, status, faults, note, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks, known,
          counters, cost, digest, oracle_seconds, simulator_seconds] = value;
   static_cast<void>(known);  // the supervisor finds it
-  each(archive, status, reason, note, schedules, is_internal, row_length, split, lost_shadows, stages, hazards, remarks, cost, digest,
+  each(archive, status, faults, note, schedules, is_internal, row_length, split, lost_shadows, stages, hazards, remarks, cost, digest,
        oracle_seconds, simulator_seconds);
   fields(archive, judgement);
   fields(archive, counters);
@@ -227,7 +270,7 @@ Verdict decode_verdict(std::span<const std::byte> bytes, const Case& about) {
   fields(reader, verdict);
   reader.expect_end();
   if (verdict.row_length == 0) throw MalformedVerdict("rows of no elements");
-  if (verdict.status == Status::passed && !(verdict.judgement.passed() && verdict.hazards.empty() && verdict.reason.empty()))
+  if (verdict.status == Status::passed && !(verdict.judgement.passed() && verdict.hazards.empty() && verdict.faults.empty()))
     throw MalformedVerdict("a pass that its own figures contradict");
   return verdict;
 }

@@ -28,11 +28,11 @@ struct PreparedVariant {
   kernels::Variant variant;
   std::vector<std::shared_ptr<metal::Library>> libraries;  // its own first, then those it borrows from
   std::map<kernels::FunctionKey, kernels::BoundKernel> kernels;
-  std::map<std::string, PreparedHelpers, std::less<>> helpers;  // by family
-  std::map<std::string, std::string, std::less<>> absent;       // entry -> why its cases are skipped
-  std::string weaker_storage;                                   // what [accuracy] declares, with its reason; empty: nothing
-  std::vector<KnownFinding> known_findings;                     // failures that its description declares
-  std::vector<std::string> notes;                               // what a reader of the verdicts should know
+  std::map<std::string, PreparedHelpers, std::less<>> helpers;   // by family
+  std::map<std::string, fault::NoFunction, std::less<>> absent;  // by entry, whose cases are skipped
+  std::string weaker_storage;                                    // what [accuracy] declares, with its reason; empty: nothing
+  std::vector<KnownFinding> known_findings;                      // failures that its description declares
+  std::vector<std::string> notes;                                // what a reader of the verdicts should know
 
   // nullptr if the variant has no such function; then `absent` has the reason.
   [[nodiscard]] const kernels::BoundKernel* kernel(const kernels::FunctionKey& key) const;

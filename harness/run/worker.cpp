@@ -108,7 +108,7 @@ Verdict execute_and_catch(const Case& about, const CaseFunction& execute) {
     Verdict verdict;
     verdict.about = about;
     verdict.is_internal = true;
-    verdict.reason = fmt::format("the harness failed: {}", error.what());
+    verdict.faults = {fault::InternalFailure{error.what()}};
     return verdict;
   }
 }
@@ -249,7 +249,7 @@ std::optional<Verdict> Worker::verdict_in_message() {
     return decode_verdict(body.first(length), cases_[index_]);
   } catch (const MalformedVerdict& malformed) {
     kill_and_reap();
-    return crashed(fmt::format("worker sent what is no verdict: {}", malformed.what()));
+    return crashed(fault::MalformedVerdict{malformed.what(), last_words()});
   }
 }
 
@@ -262,18 +262,17 @@ std::optional<Verdict> Worker::ended() {
   }
   if (process_ >= 0) {
     kill_and_reap();
-    return crashed("worker closed the way its verdicts take, and ran on");
+    return crashed(fault::ClosedChannel{last_words()});
   }
-  if (!status) return crashed("worker ended; how is not known, because SIGCHLD is ignored");
+  if (!status) return crashed(fault::Vanished{last_words()});
   if (WIFSIGNALED(*status)) {
     const int number = WTERMSIG(*status);
     was_killed_ = number == SIGKILL;
-    const char* guess = number == SIGKILL ? ", which was not sent by assay: is memory short?" : "";
-    return crashed(fmt::format("worker killed by signal {} ({}){}", number, strsignal(number), guess));
+    return crashed(fault::Killed{static_cast<std::uint64_t>(number), last_words()});
   }
   const int code = WEXITSTATUS(*status);
-  if (code == kExitOutOfMemory) return crashed("worker ran out of memory");
-  return crashed(fmt::format("worker exited with status {} and without a verdict", code));
+  if (code == kExitOutOfMemory) return crashed(fault::OutOfMemory{last_words()});
+  return crashed(fault::Exited{static_cast<std::uint64_t>(code), last_words()});
 }
 
 std::uint64_t Worker::resident_bytes() const {
@@ -290,13 +289,12 @@ std::chrono::nanoseconds Worker::waited() const {
   return std::chrono::nanoseconds(waited);
 }
 
-Verdict Worker::crashed(std::string reason) const {
+Verdict Worker::crashed(Fault how) const {
   Verdict verdict;
   verdict.about = cases_[index_];
   verdict.status = Status::crashed;
   verdict.schedules = metal::Schedule{}.to_string();
-  verdict.reason = std::move(reason);
-  if (const std::string words = last_words(); !words.empty()) verdict.reason += fmt::format(": {}", words);
+  verdict.faults = {std::move(how)};
   return verdict;
 }
 

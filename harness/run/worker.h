@@ -52,7 +52,7 @@ class Worker {
   // Readable when receive() has something to do.
   [[nodiscard]] int descriptor() const { return channel_.number(); }
   // Takes what has arrived, without waiting for more. The verdict on the case at work, once there is one: the worker's own, or
-  // `crashed` with what ended the process in `reason`. Nothing else may be assigned after a crash.
+  // `crashed` with what ended the process in `faults`. Nothing else may be assigned after a crash.
   [[nodiscard]] std::optional<Verdict> receive();
 
   // Whether somebody else ended the process by SIGKILL.
@@ -74,7 +74,7 @@ class Worker {
   // Status as waitpid() gives it; nothing while the process runs, and if the system does not tell (SIGCHLD is ignored).
   std::optional<int> reap(int flags);
   void kill_and_reap();
-  [[nodiscard]] Verdict crashed(std::string reason) const;
+  [[nodiscard]] Verdict crashed(Fault how) const;
   [[nodiscard]] std::string last_words() const;
 
   std::span<const Case> cases_;

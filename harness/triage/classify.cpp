@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "harness/run/fault_text.h"
 #include "harness/triage/ordered.h"
 #include "math/functions.h"
 
@@ -292,7 +293,9 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
   using enum metal::HazardKind;
   Classification result;
   const Faults faults = count_faults(failing);
-  const auto contains = [&](std::string_view text) { return evidence.reason.find(text) != std::string::npos; };
+  const auto shows = [&](FaultKind kind) { return has_kind(evidence.faults, kind); };
+  const auto idle = std::ranges::find_if(evidence.faults, [](const Fault& fault) { return fault.kind() == FaultKind::idle_workgroup; });
+  const fault::IdleWorkgroup* left_by_idle = idle == evidence.faults.end() ? nullptr : idle->as<fault::IdleWorkgroup>();
 
   const metal::Hazard* race = find(evidence, is_race);
   if (race != nullptr || evidence.depends_on_order) {
@@ -319,16 +322,17 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     decide(result, mistake::kBounds, "memory is touched that the kernel has no business with", hazard->message);
     return result;
   }
-  if (contains("is the one to write")) {
-    decide(result, mistake::kNotWritten, "another place than the one to write is written", evidence.reason);
+  if (shows(FaultKind::stray_slot)) {
+    decide(result, mistake::kNotWritten, "another place than the one to write is written", reason_of(evidence));
     return result;
   }
-  if (contains("written outside of the output") || contains("guard")) {
-    decide(result, mistake::kBounds, "something is written where nothing may be", evidence.reason);
+  if (shows(FaultKind::guard_written)) {
+    decide(result, mistake::kBounds, "something is written where nothing may be", reason_of(evidence));
     return result;
   }
-  if (unset != nullptr || contains("depends on what the cache held before")) {
-    decide(result, mistake::kUninitialised, "memory is read that nobody has written", unset != nullptr ? unset->message : evidence.reason);
+  if (unset != nullptr || shows(FaultKind::old_cache)) {
+    decide(result, mistake::kUninitialised, "memory is read that nobody has written",
+           unset != nullptr ? unset->message : reason_of(evidence));
     return result;
   }
   if (faults.faulty > 0 && faults.unwritten * 2 > faults.faulty) {
@@ -336,12 +340,12 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
            fmt::format("{} of {} faulty elements were never written", faults.unwritten, faults.faulty));
     return result;
   }
-  if (faults.faulty == 0 && contains("must leave M")) {
-    decide(result, mistake::kMaximum, "a workgroup without keys leaves another maximum than the contract's", evidence.reason);
+  if (faults.faulty == 0 && left_by_idle != nullptr && left_by_idle->part == PartialsPart::maximum) {
+    decide(result, mistake::kMaximum, "a workgroup without keys leaves another maximum than the contract's", reason_of(evidence));
     return result;
   }
-  if (contains("never wrote")) {
-    decide(result, mistake::kNotWritten, "something that must be written is not", evidence.reason);
+  if (left_by_idle != nullptr && !left_by_idle->left) {
+    decide(result, mistake::kNotWritten, "something that must be written is not", reason_of(evidence));
     return result;
   }
   if (best != nullptr && best->goodness > kGood) {

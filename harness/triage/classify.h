@@ -31,7 +31,7 @@ struct Fit {
 struct Evidence {
   std::vector<metal::Hazard> hazards;  // on failing cases, under the policy `checked` or before
   bool depends_on_order = false;       // output bits differ between orders of simdgroups
-  std::string reason;                  // of the verdict on the smallest case
+  std::vector<Fault> faults;           // of the verdict on the smallest case
   // Root mean squares in units of bounds (harness/run/explain.h); nullopt where shadows were lost or none was carried.
   std::optional<double> rounding, logic;
 };

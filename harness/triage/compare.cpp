@@ -12,6 +12,7 @@
 #include "harness/cases/file_case.h"
 #include "harness/run/case_data.h"
 #include "harness/run/execute_once.h"
+#include "harness/run/fault_text.h"
 #include "harness/run/known_finding.h"
 #include "harness/triage/mailbox.h"
 
@@ -86,7 +87,7 @@ void hold_against(CaseComparison& result, const JudgedOutput& before, const Judg
 }
 
 ComparedSide side_of(const Verdict& verdict) {
-  return {verdict.status, verdict.reason, verdict.judgement.max_ratio, verdict.digest, verdict.counters};
+  return {verdict.status, verdict.faults, verdict.judgement.max_ratio, verdict.digest, verdict.counters};
 }
 
 // Gathers the verdicts and outputs of both sides as they come.
@@ -140,7 +141,7 @@ std::vector<Case> interleaved(std::span<const CasePair> pairs) {
   return cases;
 }
 
-std::string skip_reason(const ComparedSide& side) { return side.reason.empty() ? "it is skipped" : side.reason; }
+std::string skip_reason(const ComparedSide& side) { return side.faults.empty() ? "it is skipped" : reason_of(side); }
 
 }  // namespace
 
@@ -320,7 +321,7 @@ PartingResult part(const CasePair& pair, const Workbench& workbench, const RunOp
   struct Listener final : RunListener {
     explicit Listener(RunListener& outer) : next(outer) {}
     void started(const Case&) override {}
-    void finished(const Verdict& verdict, const Summary&) override { reason = verdict.reason; }
+    void finished(const Verdict& verdict, const Summary&) override { reason = reason_of(verdict); }
     bool tick() override { return next.tick(); }
     RunListener& next;
     std::string reason = "it was interrupted";

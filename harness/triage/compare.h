@@ -60,7 +60,7 @@ struct PairingRequest {
 
 struct ComparedSide {
   Status status = Status::mistrusted;
-  std::string reason;
+  std::vector<Fault> faults;
   double max_ratio = 0;  // largest error / bound
   std::uint64_t digest = 0;
   metal::ExecutionCounters counters;

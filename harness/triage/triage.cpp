@@ -54,9 +54,9 @@ void add_hazards(std::vector<metal::Hazard>& hazards, const Verdict& verdict) {
 
 Evidence gather_evidence(Laboratory& laboratory, Finding& finding) {
   Evidence evidence;
-  evidence.reason = finding.minimal.reason;
-  evidence.depends_on_order = evidence.reason.find("order of simdgroups") != std::string::npos ||
-                              finding.given.reason.find("order of simdgroups") != std::string::npos;
+  evidence.faults = finding.minimal.faults;
+  evidence.depends_on_order =
+      has_kind(finding.minimal.faults, FaultKind::order_dependence) || has_kind(finding.given.faults, FaultKind::order_dependence);
   add_hazards(evidence.hazards, finding.minimal);
   add_hazards(evidence.hazards, finding.given);
   add_hazards(evidence.hazards, laboratory.verdict_under(finding.minimal.about, metal::Policy::checked));

@@ -21,6 +21,7 @@
 #include "harness/cases/case.h"
 #include "harness/cases/selection.h"
 #include "harness/run/execute.h"
+#include "harness/run/fault_text.h"
 #include "harness/run/file_contents.h"
 #include "harness/run/workbench.h"
 #include "kernels/variant.h"
@@ -64,7 +65,7 @@ void run_kernel(benchmark::State& state, const std::string& name, metal::Policy 
     }
   };
   const harness::Verdict verdict = harness::execute_case(prepared, about, options);
-  if (!harness::is_success(verdict.status)) state.SkipWithError(verdict.reason.c_str());
+  if (!harness::is_success(verdict.status)) state.SkipWithError(reason_of(verdict).c_str());
 }
 
 void run_oracle(benchmark::State& state, const std::string& name) {
@@ -78,7 +79,7 @@ void run_case(benchmark::State& state, const std::string& name) {
   const harness::Workbench workbench(catalogue(), {&about, 1}, {});
   for ([[maybe_unused]] auto _ : state) {
     const harness::Verdict verdict = harness::execute_case(workbench.find(about.variant), about, {});
-    if (!harness::is_success(verdict.status)) return state.SkipWithError(verdict.reason.c_str());
+    if (!harness::is_success(verdict.status)) return state.SkipWithError(reason_of(verdict).c_str());
   }
 }
 

@@ -9,6 +9,7 @@
 #include "harness/cases/case.h"
 #include "harness/cases/selection.h"
 #include "harness/run/execute.h"
+#include "harness/run/fault_text.h"
 #include "harness/run/workbench.h"
 #include "kernels/variant.h"
 #include "tests/bench/family_cases.h"
@@ -62,7 +63,7 @@ TEST(PolicySpeed, EveryPolicyKeepsItsShareOfNative) {
     };
     // What was timed is the real thing.
     const harness::Verdict verdict = harness::execute_case(prepared, about, options);
-    EXPECT_TRUE(harness::is_success(verdict.status)) << verdict.reason;
+    EXPECT_TRUE(harness::is_success(verdict.status)) << reason_of(verdict);
     EXPECT_GT(executions, kRounds * (1 + kPolicies.size()));
   }
 }

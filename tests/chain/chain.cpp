@@ -23,6 +23,7 @@
 #include "harness/judge/quantized_rows.h"
 #include "harness/run/attention_accuracy.h"
 #include "harness/run/discovery.h"
+#include "harness/run/fault_text.h"
 #include "harness/run/guarded_buffer.h"
 #include "harness/run/libraries.h"
 #include "harness/run/verdict.h"
@@ -46,6 +47,12 @@ using fixtures::Counter;
 using fixtures::Stream;
 using harness::GuardedBuffer;
 using harness::Judgement;
+
+std::string what_is_wrong(const Judgement& judgement) {
+  std::vector<harness::Fault> faults = harness::faults_of(judgement);
+  if (judgement.mistrusted) faults.emplace_back(harness::fault_of(*judgement.mistrusted));
+  return harness::reason_of(faults);
+}
 
 // A function of one of our variants, bound; and the library that it is from.
 struct Kernel {
@@ -199,7 +206,7 @@ class Chain {
     of.largest_ratio = std::max(of.largest_ratio, judgement.max_ratio);
     if ((judgement.passed() && fault.empty()) || !of.passed) return;
     of.passed = false;
-    of.reason = !fault.empty() ? fault : harness::describe_failure(judgement) + judgement.mistrusted;
+    of.reason = !fault.empty() ? fault : what_is_wrong(judgement);
   }
 
   // Kept to the end: an encoder remembers what was bound last.

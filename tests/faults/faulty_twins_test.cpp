@@ -1,4 +1,5 @@
 // Every planted mistake is caught for its own reason, and passes where it has no effect.
+#include "harness/run/fault_text.h"
 #include "tests/faults/twins.h"
 
 #include <gmock/gmock.h>
@@ -95,8 +96,8 @@ TEST_P(FaultyTwin, IsCaughtAndPassesWhereItsMistakeHasNoEffect) {
   const harness::Workbench workbench = variant.prepare({wrong, right});
 
   const Verdict caught = execute(workbench, wrong, "");
-  EXPECT_EQ(to_string(caught.status), to_string(twin.caught.status)) << caught.reason;
-  EXPECT_THAT(caught.reason, HasSubstr(twin.caught.reason));
+  EXPECT_EQ(to_string(caught.status), to_string(twin.caught.status)) << reason_of(caught);
+  EXPECT_THAT(reason_of(caught), HasSubstr(twin.caught.reason));
   std::size_t faulty = 0;
   for (const harness::WorstElement& element : caught.judgement.worst) {
     if (element.fault == harness::ElementFault::none) continue;
@@ -110,11 +111,11 @@ TEST_P(FaultyTwin, IsCaughtAndPassesWhereItsMistakeHasNoEffect) {
   if (twin.caught.elements != 0) {
     EXPECT_EQ(faulty, twin.caught.elements);
   } else if (twin.caught.status == harness::Status::failed && twin.caught.reason.empty()) {
-    EXPECT_GT(faulty, 0U) << caught.reason;
+    EXPECT_GT(faulty, 0U) << reason_of(caught);
   }
 
   const Verdict quiet = execute(workbench, right, twin.quiet.schedule);
-  EXPECT_EQ(to_string(quiet.status), "passed") << quiet.reason;
+  EXPECT_EQ(to_string(quiet.status), "passed") << reason_of(quiet);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FaultyTwin, ::testing::ValuesIn(all_rows()), [](const auto& parameter) {
@@ -141,7 +142,7 @@ TEST_P(HealthyTwin, PassesEveryCaseOfTheTwins) {
   const harness::Workbench workbench = variant.prepare(cases);
   for (const harness::Case& about : cases) {
     const Verdict verdict = execute(workbench, about, "");
-    EXPECT_EQ(to_string(verdict.status), "passed") << harness::format_case(about) << ": " << verdict.reason;
+    EXPECT_EQ(to_string(verdict.status), "passed") << harness::format_case(about) << ": " << reason_of(verdict);
   }
 }
 

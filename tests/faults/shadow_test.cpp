@@ -14,6 +14,7 @@
 
 #include "harness/run/execute.h"
 #include "harness/run/explain.h"
+#include "harness/run/fault_text.h"
 #include "harness/run/known_finding.h"
 #include "reports/explanation.h"
 #include "tests/faults/twin_variant.h"
@@ -55,18 +56,18 @@ TEST_P(LogicTwin, IsShownAsLogicAndPassesWhereItsMistakeHasNoEffect) {
   const harness::Workbench workbench = variant.prepare({wrong, right});
 
   const Verdict caught = execute(workbench, wrong, metal::Policy::shadow);
-  EXPECT_EQ(to_string(caught.status), "failed") << caught.reason;
+  EXPECT_EQ(to_string(caught.status), "failed") << reason_of(caught);
   EXPECT_EQ(caught.digest, execute(workbench, wrong, metal::Policy::native).digest);
   EXPECT_TRUE(caught.lost_shadows.empty());
   ASSERT_TRUE(caught.split);
   EXPECT_GT(caught.split->above_bound, 0U);
-  EXPECT_THAT(caught.reason, HasSubstr("logic: "));
+  EXPECT_THAT(reason_of(caught), HasSubstr("logic: "));
   ASSERT_FALSE(caught.split->worst.empty());
   EXPECT_TRUE(caught.split->worst.front().is_mostly_logic())
       << "rounding " << caught.split->worst.front().rounding() << ", logic " << caught.split->worst.front().logic();
 
   const Verdict quiet = execute(workbench, right, metal::Policy::shadow);
-  EXPECT_EQ(to_string(quiet.status), "passed") << quiet.reason;
+  EXPECT_EQ(to_string(quiet.status), "passed") << reason_of(quiet);
   ASSERT_TRUE(quiet.split);
   EXPECT_LE(quiet.split->max_logic_ratio, 1.0);
 }
@@ -101,7 +102,7 @@ TEST(Explain, NamesTheLineWhereBf16PrefillAccumulatesInHalf) {
   const harness::Case about = variant.parse("b1/h1x1/q8/kv1024r0/nomask/tiny/s7", {});
   const harness::Workbench workbench = variant.prepare({about});
   const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});
-  EXPECT_EQ(to_string(explanation.verdict.status), "known") << explanation.verdict.reason;
+  EXPECT_EQ(to_string(explanation.verdict.status), "known") << reason_of(explanation.verdict);
   expect_named(explanation, "simdgroup_multiply_accumulate(o[c]", 0.5);
   if (HasFatalFailure()) return;
   EXPECT_THAT(explanation.lines.front().rounding.what, HasSubstr("half"));
@@ -121,7 +122,7 @@ TEST(Explain, NamesAHalfAccumulatorThatFailsAndFindsNoFaultWithTheLogic) {
   const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});
   EXPECT_EQ(to_string(explanation.verdict.status), "failed");
   ASSERT_TRUE(explanation.verdict.split);
-  EXPECT_EQ(explanation.verdict.split->above_bound, 0U) << explanation.verdict.reason;
+  EXPECT_EQ(explanation.verdict.split->above_bound, 0U) << reason_of(explanation.verdict);
   EXPECT_THAT(reports::conclusion_of(explanation), HasSubstr("what the kernel computes is right, but it rounds too much"));
   expect_named(explanation, "half4(so4", 0.5);
 }
@@ -165,7 +166,7 @@ TEST(Shadow, LeavesBitsAndVerdictsAlone) {
     const harness::Workbench workbench = variant.prepare({about});
     const Verdict native = execute(workbench, about, metal::Policy::native);
     const Verdict shadow = execute(workbench, about, metal::Policy::shadow);
-    EXPECT_EQ(to_string(shadow.status), to_string(native.status)) << name << ": " << shadow.reason;
+    EXPECT_EQ(to_string(shadow.status), to_string(native.status)) << name << ": " << reason_of(shadow);
     EXPECT_EQ(shadow.digest, native.digest) << name;
     EXPECT_EQ(shadow.judgement.max_ratio, native.judgement.max_ratio) << name;
     EXPECT_FALSE(native.split) << name;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "harness/run/execute.h"
+#include "harness/run/fault_text.h"
 #include "tests/faults/twin_variant.h"
 
 namespace assay::tests {
@@ -42,7 +43,7 @@ TEST(Checked, AnAccessBehindAnOutputIsOutOfBounds) {
                        {}};
   for (const Twin& twin : {reads, writes}) {
     const Verdict verdict = verdict_of("fwht_v1", twin, "d256/h1/standalone/gauss/s1", metal::Policy::checked);
-    EXPECT_EQ(to_string(verdict.status), "hazard") << verdict.reason;
+    EXPECT_EQ(to_string(verdict.status), "hazard") << reason_of(verdict);
     ASSERT_FALSE(verdict.hazards.empty());
     EXPECT_EQ(verdict.hazards.front().kind, metal::HazardKind::out_of_bounds);
     EXPECT_THAT(verdict.hazards.front().message, HasSubstr("bytes 1024..1027 of 'data' (buffer 0, 1024 bytes)"));
@@ -54,8 +55,8 @@ TEST(Stage, AMergeOfIdlePartialsIsNotBlamed) {
   const Verdict verdict = verdict_of("tq4_v1", idle, "d256/h1x1/kv33c33/ring0/nomask/nwg2/gauss/s1", metal::Policy::native);
   EXPECT_EQ(to_string(verdict.status), "failed");
   ASSERT_THAT(verdict.stages, SizeIs(1));
-  EXPECT_FALSE(verdict.stages.front().is_judged) << verdict.stages.front().reason;
-  EXPECT_FALSE(verdict.stages.front().reason.empty());
+  EXPECT_FALSE(verdict.stages.front().is_judged) << reason_of(verdict.stages.front());
+  EXPECT_FALSE(verdict.stages.front().faults.empty());
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "harness/judge/judge.h"
+#include "harness/run/fault_text.h"
 #include "oracles/expected.h"
 
 namespace assay::tests {
@@ -38,7 +39,7 @@ inline std::string describe(const harness::Judgement& judgement) {
   std::string text =
       fmt::format("{} compared, {} above bound, {} never written, {} NaN, {} infinite, {} guard words changed", judgement.compared,
                   judgement.above_bound, judgement.not_written, judgement.nans, judgement.infs, judgement.guard_violations);
-  if (!judgement.mistrusted.empty()) text += "; mistrusted: " + judgement.mistrusted;
+  if (judgement.mistrusted) text += "; mistrusted: " + harness::text_of(harness::fault_of(*judgement.mistrusted));
   for (const harness::WorstElement& worst : judgement.worst) {
     text += fmt::format("\n  [{}] expected {:.9g}, actual {:.9g}, error {:.4g}, bound {:.4g}, error/bound {:.4g}{}", worst.index,
                         worst.expected, worst.actual, std::abs(worst.actual - worst.expected), worst.bound, worst.ratio,

@@ -42,7 +42,7 @@ TEST_F(CliReports, FailuresThatLookAlikeAreToldOnce) {
       harness::Verdict verdict;
       verdict.about = harness::parse_case(fmt::format("k/d256/rows{}/nwg4/gauss/s7", rows), families::find_family("reduce"));
       verdict.status = harness::Status::failed;
-      verdict.reason = fmt::format("{} never written", 256 * rows);
+      verdict.faults = {harness::fault::NotWritten{static_cast<std::uint64_t>(256 * rows)}};
       verdict.judgement.not_written = 256 * static_cast<std::size_t>(rows);
       verdict.judgement.max_ratio = std::numeric_limits<double>::infinity();
       ledger.started(run, verdict.about);

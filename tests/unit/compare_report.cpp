@@ -24,8 +24,8 @@ CaseComparison compared(const std::string& words, bool is_same) {
   one.pair.old_case.variant = "tq4_v1";
   one.pair.new_case = one.pair.old_case;
   one.pair.new_case.variant = "mine";
-  one.old_side = {Status::passed, "", 0.25, 1, {}};
-  one.new_side = {Status::passed, "", is_same ? 0.25 : 0.125, is_same ? 1U : 2U, {}};
+  one.old_side = {Status::passed, {}, 0.25, 1, {}};
+  one.new_side = {Status::passed, {}, is_same ? 0.25 : 0.125, is_same ? 1U : 2U, {}};
   one.is_compared = true;
   one.is_same_bits = is_same;
   one.elements = 512;
@@ -56,7 +56,7 @@ ComparisonRun some_run() {
                      compared("/d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s2", false),
                      compared("/d256/h1x1/kv34c34/ring0/nomask/nwg1/gauss/s3", false)};
   CaseComparison& broken = run.cases.cases[2];
-  broken.new_side = {Status::failed, "3 elements above their bound", std::numeric_limits<double>::infinity(), 2, {}};
+  broken.new_side = {Status::failed, {harness::fault::AboveBound{3}}, std::numeric_limits<double>::infinity(), 2, {}};
   broken.ulps.value = std::numeric_limits<double>::infinity();
   run.cases.only_old = {{"tq4_v1/d512/h1x1/kv32c32/ring0/nomask/nwg1/gauss/s1", "mine is made for head_dim = 256"}};
   run.claims = {{"mine", "same_bits_as:tq4_v1@nwg=1", 3, 2, "mine/d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s2"}};

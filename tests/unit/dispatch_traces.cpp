@@ -17,6 +17,7 @@
 #include "harness/dispatch/recorder.h"
 #include "harness/dispatch/replay.h"
 #include "harness/run/execute.h"
+#include "harness/run/fault_text.h"
 #include "harness/run/workbench.h"
 #include "kernels/variant.h"
 #include "reports/dispatch.h"
@@ -319,7 +320,7 @@ harness::Verdict executed(const std::string& family, const Trace& trace, bool co
 TEST(DispatchReplay, TheRightLaunchPasses) {
   for (const char* family : {"tq4", "tqhb", "reduce", "fwht", "quantize", "dequantize"}) {
     const harness::Verdict verdict = executed(family, golden(family));
-    EXPECT_EQ(verdict.status, harness::Status::passed) << family << ": " << verdict.reason;
+    EXPECT_EQ(verdict.status, harness::Status::passed) << family << ": " << reason_of(verdict);
   }
 }
 
@@ -367,7 +368,8 @@ TEST(DispatchReplay, ABufferOfTheHostsOwnHoldsPoison) {
 TEST(DispatchReplay, WhatMetalForbidsIsRejected) {
   Trace unbound = golden("fwht");
   unbound.dispatches[0].bindings.erase(0);
-  EXPECT_THAT(executed("fwht", unbound).reason, HasSubstr("commands[0] 'fwht_sign_premult_f32_d512': nothing is bound at index 0 (data)"));
+  EXPECT_THAT(reason_of(executed("fwht", unbound)),
+              HasSubstr("commands[0] 'fwht_sign_premult_f32_d512': nothing is bound at index 0 (data)"));
   Trace empty = golden("fwht");
   empty.dispatches[0].grid.x = 0;
   EXPECT_EQ(executed("fwht", empty).status, harness::Status::rejected);
@@ -376,7 +378,8 @@ TEST(DispatchReplay, WhatMetalForbidsIsRejected) {
   EXPECT_EQ(executed("tq4", no_memory).status, harness::Status::rejected);
   Trace much_memory = golden("tq4");
   much_memory.dispatches[0].threadgroup_memory[0] = UINT64_MAX - 15;
-  EXPECT_THAT(executed("tq4", much_memory).reason, HasSubstr("18446744073709551600 bytes of threadgroup memory 0, and Metal has 32768"));
+  EXPECT_THAT(reason_of(executed("tq4", much_memory)),
+              HasSubstr("18446744073709551600 bytes of threadgroup memory 0, and Metal has 32768"));
   Trace no_bytes = golden("tq4");
   no_bytes.dispatches[0].bindings.at(0).bytes->clear();
   EXPECT_EQ(executed("tq4", no_bytes).status, harness::Status::rejected);
@@ -389,7 +392,7 @@ TEST(DispatchReplay, AMissingBarrierIsAHazard) {
   EXPECT_TRUE(check("tq4", trace).lacks_barrier);
   const harness::Verdict verdict = executed("tq4", trace, true);
   EXPECT_EQ(verdict.status, harness::Status::hazard);
-  EXPECT_THAT(verdict.reason, HasSubstr("no memory_barrier()"));
+  EXPECT_THAT(reason_of(verdict), HasSubstr("no memory_barrier()"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "harness/run/fault_text.h"
 #include "metal/buffer.h"
 #include "oracles/partials.h"
 
@@ -53,7 +54,7 @@ TEST(ErrorSplit, WhatTheContractConvertsIsNeitherRoundingNorLogic) {
   EXPECT_EQ(result.max_rounding_ratio, 0.0);
   EXPECT_EQ(result.max_logic_ratio, 0.0);
   EXPECT_EQ(result.worst.front().conversions(), 0.125);
-  EXPECT_EQ(describe_logic(result), "");
+  EXPECT_EQ(harness::logic_of(result), std::nullopt);
 }
 
 TEST(ErrorSplit, AValueAwayFromItsShadowIsRounding) {
@@ -78,7 +79,8 @@ TEST(ErrorSplit, AShadowAwayFromTheExactResultIsLogic) {
   EXPECT_EQ(result.max_logic_index, 3U);
   EXPECT_EQ(result.above_bound, 1U);
   EXPECT_TRUE(result.worst.front().is_mostly_logic());
-  EXPECT_THAT(describe_logic(result), HasSubstr("logic: 1 of 10 elements is wrong before anything is rounded, element 3 by 4.1e+03"));
+  EXPECT_THAT(harness::text_of(*harness::logic_of(result)),
+              HasSubstr("logic: 1 of 10 elements is wrong before anything is rounded, element 3 by 4.1e+03"));
 }
 
 TEST(ErrorSplit, ThePartsAddUpToTheErrorThatIsJudged) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/cases/case.h"
+#include "harness/run/fault_text.h"
 #include "harness/run/known_finding.h"
 
 namespace assay::harness {
@@ -269,7 +270,7 @@ TEST(KnownFindingSettles, WhatFailsAsDeclaredIsKnown) {
   const Verdict verdict = settled(with_nans(), variant_with("n == 33", "nan", "FINDINGS.md#3"));
   EXPECT_EQ(verdict.status, Status::known);
   EXPECT_TRUE(is_success(verdict.status));
-  EXPECT_THAT(verdict.reason, HasSubstr("some/variant.toml:12 (when n == 33, shows nan; see FINDINGS.md#3)"));
+  EXPECT_THAT(reason_of(verdict), HasSubstr("some/variant.toml:12 (when n == 33, shows nan; see FINDINGS.md#3)"));
   EXPECT_THAT(verdict.known, ::testing::ElementsAre("FINDINGS.md#3"));
 }
 
@@ -278,29 +279,29 @@ TEST(KnownFindingSettles, WithoutDeclarationAFailureIsOne) {
   none.known_findings.clear();
   const Verdict verdict = settled(with_nans(), none);
   EXPECT_EQ(verdict.status, Status::failed);
-  EXPECT_TRUE(verdict.reason.empty());
+  EXPECT_TRUE(verdict.faults.empty());
 }
 
 TEST(KnownFindingSettles, WhatPassesAlthoughItMatchesMustBeStruck) {
   const Verdict verdict = settled(verdict_of(Status::passed), variant_with("n == 33", "nan"));
   EXPECT_EQ(verdict.status, Status::failed);
-  EXPECT_THAT(verdict.reason, HasSubstr("no longer shows: strike it"));
+  EXPECT_THAT(reason_of(verdict), HasSubstr("no longer shows: strike it"));
   EXPECT_EQ(settled(verdict_of(Status::passed), variant_with("n == 34", "nan")).status, Status::passed);
 }
 
 TEST(KnownFindingSettles, WhatFailsSoWithoutMatchingStaysAFailureAndSaysSo) {
   const Verdict same = settled(with_nans(), variant_with("n == 34", "nan"));
   EXPECT_EQ(same.status, Status::failed);
-  EXPECT_THAT(same.reason, HasSubstr("`when` does not include this case"));
+  EXPECT_THAT(reason_of(same), HasSubstr("`when` does not include this case"));
   const Verdict different = settled(with_nans(), variant_with("n == 34", "inf"));
   EXPECT_EQ(different.status, Status::failed);
-  EXPECT_TRUE(different.reason.empty());
+  EXPECT_TRUE(different.faults.empty());
 }
 
 TEST(KnownFindingSettles, WhatFailsOtherwiseStaysAFailure) {
   const Verdict verdict = settled(above_bound(2), variant_with("n == 33", "nan"));
   EXPECT_EQ(verdict.status, Status::failed);
-  EXPECT_THAT(verdict.reason, HasSubstr("should show here, and does not"));
+  EXPECT_THAT(reason_of(verdict), HasSubstr("should show here, and does not"));
 }
 
 TEST(KnownFindingSettles, WhatShowsMoreThanDeclaredStaysAFailure) {
@@ -308,7 +309,7 @@ TEST(KnownFindingSettles, WhatShowsMoreThanDeclaredStaysAFailure) {
   both.judgement.not_written = 5;
   const Verdict more = settled(both, variant_with("n == 33", "nan"));
   EXPECT_EQ(more.status, Status::failed);
-  EXPECT_THAT(more.reason, HasSubstr("shows more than"));
+  EXPECT_THAT(reason_of(more), HasSubstr("shows more than"));
   EXPECT_EQ(settled(both, variant_with("n == 33", "nan || not_written")).status, Status::known);
   EXPECT_EQ(settled(both, variant_with("n == 33", "failed")).status, Status::known);
 
@@ -381,7 +382,7 @@ TEST(KnownFindingSettles, EveryFindingThatMatchesMustShow) {
   variant.known_findings.push_back({"nwg == 4", "not_written", "", 20});
   const Verdict one = settled(with_nans(), variant);
   EXPECT_EQ(one.status, Status::failed);
-  EXPECT_THAT(one.reason, HasSubstr("some/variant.toml:20"));
+  EXPECT_THAT(reason_of(one), HasSubstr("some/variant.toml:20"));
   Verdict both = with_nans();
   both.judgement.not_written = 1;
   EXPECT_EQ(settled(both, variant).status, Status::known);
@@ -391,7 +392,7 @@ TEST(KnownFindingSettles, NeitherMistrustNorOurOwnFailureIsEverDeclared) {
   EXPECT_EQ(settled(verdict_of(Status::mistrusted), variant_with("n == 33", "failed")).status, Status::mistrusted);
   Verdict internal = verdict_of(Status::mistrusted);
   internal.is_internal = true;
-  EXPECT_TRUE(settled(internal, variant_with("n == 33", "failed")).reason.empty());
+  EXPECT_TRUE(settled(internal, variant_with("n == 33", "failed")).faults.empty());
   EXPECT_EQ(settled(verdict_of(Status::skipped), variant_with("n == 33", "failed")).status, Status::skipped);
 }
 

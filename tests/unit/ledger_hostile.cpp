@@ -47,7 +47,7 @@ class LedgerHostile : public ::testing::Test {
       Verdict verdict;
       verdict.about = parse_case("k/d256/rows2/nwg4/gauss/s7", find_family("reduce"));
       verdict.status = Status::failed;
-      verdict.reason = "wrong";
+      verdict.faults = {fault::Told{"wrong"}};
       verdict.row_length = 256;
       verdict.judgement.compared = 512;
       verdict.judgement.above_bound = 1;

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "harness/ledger/ledger.h"
+#include "harness/run/fault_text.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay::harness {
@@ -25,7 +26,7 @@ Verdict failed_verdict(std::string_view name) {
   Verdict verdict;
   verdict.about = case_named(name);
   verdict.status = Status::failed;
-  verdict.reason = "2 elements above their bound";
+  verdict.faults = {fault::AboveBound{2}};
   verdict.schedules = "forward,reverse";
   verdict.row_length = 256;
   verdict.judgement.compared = 510;
@@ -38,7 +39,7 @@ Verdict failed_verdict(std::string_view name) {
   verdict.judgement.worst = {
       {257, 0.1, std::numeric_limits<double>::quiet_NaN(), 1e-7, std::numeric_limits<double>::infinity(), ElementFault::nan},
       {3, -1.5, 2.5, 1e-7, 4e7, ElementFault::above_bound}};
-  verdict.stages.push_back({"reduce of x", true, false, "wrong", {}});
+  verdict.stages.push_back({"reduce of x", true, false, {fault::WrongMerge{}}, {}});
   verdict.hazards.push_back({metal::HazardKind::invalid_access, "f", "it's \"wild\"", {"k.metal", 12}, metal::SourceLocation{"h.h", 3}, 7});
   verdict.digest = 0xfedcba9876543210U;
   verdict.counters.collectives = 99;
@@ -84,7 +85,7 @@ TEST(Ledger, GivesBackWhatItWasTold) {
   EXPECT_EQ(first.seed, 18446744073709551615U);
   EXPECT_THAT(first.axes, ::testing::ElementsAre(std::pair("head_dim", 256), std::pair("nrows", 2), std::pair("nwg", 4)));
   EXPECT_EQ(first.status, Status::failed);
-  EXPECT_EQ(first.reason, failed.reason);
+  EXPECT_EQ(first.reason, reason_of(failed));
   EXPECT_EQ(first.note, failed.note);
   EXPECT_EQ(first.schedules, failed.schedules);
   EXPECT_EQ(first.row_length, 256U);

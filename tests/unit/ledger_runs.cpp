@@ -29,7 +29,7 @@ Verdict verdict_on(const std::string& seed, Status status, double ratio, std::ui
   verdict.judgement.compared = 10;
   verdict.judgement.max_ratio = ratio;
   verdict.digest = digest;
-  if (!is_success(status)) verdict.reason = "wrong";
+  if (!is_success(status)) verdict.faults = {fault::Told{"wrong"}};
   return verdict;
 }
 
@@ -121,7 +121,7 @@ TEST(LedgerRuns, ASummaryOfTheLedgerIsThatOfTheRun) {
   std::vector<Verdict> verdicts = {verdict_on("1", Status::passed, 0.5, 11), verdict_on("2", Status::failed, 3, 12),
                                    verdict_on("3", Status::known, 9, 13)};
   verdicts[2].known = {"docs/FINDINGS.md#1"};
-  verdicts[0].stages.push_back({"later", true, false, "wrong", {}});
+  verdicts[0].stages.push_back({"later", true, false, {fault::WrongMerge{}}, {}});
   for (const Verdict& verdict : verdicts) {
     ledger.started(run, verdict.about);
     ledger.record(run, verdict);

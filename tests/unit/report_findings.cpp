@@ -110,7 +110,7 @@ TEST(TriageMarkdown, NoTextOfAKernelIsMarkup) {
   harness::Finding finding;
   finding.minimal.about = finding.given.about = harness::parse_case("k/d256/rows2/nwg4/gauss/s7", families::find_family("reduce"));
   finding.minimal.status = Status::crashed;
-  finding.minimal.reason = "a <b> *c* some_name";
+  finding.minimal.faults = {harness::fault::Told{"a <b> *c* some_name"}};
   finding.hazards = {{metal::HazardKind::invalid_access, "f", "<img>", {"k.metal", 12}, {}, 1}};
   harness::Suspect suspect;
   suspect.file = "k.metal";

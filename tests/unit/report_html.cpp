@@ -106,7 +106,7 @@ TEST(Html, NoTextOfARunIsMarkup) {
     record.axes = {{tests::kHostile, 1}};
     record.known = {tests::kHostile};
     record.hazards = {{metal::HazardKind::invalid_access, tests::kHostile, tests::kHostile, {tests::kHostile, 1}, {}, 1}};
-    record.stages = {{tests::kHostile, true, false, tests::kHostile, {}}};
+    record.stages = {{tests::kHostile, true, false, {harness::fault::Told{tests::kHostile}}, {}}};
   }
   const std::string page = html(run, cases);
   for (const char* markup : {"<script", "</script", "<!--", "<img", "alert(1)</"})

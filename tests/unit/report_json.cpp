@@ -96,7 +96,7 @@ std::vector<CaseRecord> full_cases() {
   cases[0].judgement.nmse = std::numeric_limits<double>::quiet_NaN();
   cases[1].judgement.max_ratio = std::numeric_limits<double>::infinity();
   cases[1].judgement.worst.push_back({0, 1, INFINITY, 0.5, INFINITY, harness::ElementFault::infinite});
-  cases[1].stages = {{"reduce of reduce_v1", true, false, "wrong", {}}};
+  cases[1].stages = {{"reduce of reduce_v1", true, false, {harness::fault::Told{"wrong"}}, {}}};
   cases[1].cost = metal::Cost{1, 2, 3, 4, 5, 6, 7, 8, 9};
   cases[2].status = harness::Status::known;
   cases[2].known = {"FINDINGS.md#3"};

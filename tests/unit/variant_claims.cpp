@@ -14,6 +14,7 @@
 #include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
 #include "harness/run/execute.h"
+#include "harness/run/fault_text.h"
 #include "tests/unit/cli_command.h"
 #include "tests/unit/temporary_folder.h"
 
@@ -58,7 +59,7 @@ std::vector<std::string> try_claim(const kernels::Claim& claim, const kernels::V
     const Verdict mine = execute_case(workbench.find(claimant.name), cases[i], {});
     const Verdict theirs = execute_case(workbench.find(other->name), cases[tried + i], {});
     if (mine.judgement.compared == 0 || theirs.judgement.compared == 0)
-      broken.push_back(fmt::format("{}: nothing to compare: {}{}", format_case(cases[i]), mine.reason, theirs.reason));
+      broken.push_back(fmt::format("{}: nothing to compare: {}{}", format_case(cases[i]), reason_of(mine), reason_of(theirs)));
     else if (mine.digest != theirs.digest)
       broken.push_back(fmt::format("{} has other bits than {}", format_case(cases[i]), format_case(cases[tried + i])));
   }

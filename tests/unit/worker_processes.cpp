@@ -24,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "harness/run/fault_text.h"
 #include "metal/errors.h"
 #include "tests/unit/worker_kernels.h"
 
@@ -59,7 +60,7 @@ Verdict passed(const Case& about) {
 Verdict with_status(const Case& about, Status status, const std::string& reason) {
   Verdict verdict = passed(about);
   verdict.status = status;
-  verdict.reason = reason;
+  verdict.faults = {harness::fault::Told{reason}};
   return verdict;
 }
 
@@ -120,7 +121,7 @@ TEST_P(WorkerEnd, CostsOneVerdictAndSaysHow) {
     return passed(about);
   });
   EXPECT_EQ(verdict(1).status, Status::crashed);
-  EXPECT_THAT(verdict(1).reason, HasSubstr(GetParam().reason));
+  EXPECT_THAT(reason_of(verdict(1)), HasSubstr(GetParam().reason));
   EXPECT_THAT(verdict(1).note, IsEmpty()) << "it ended twice in the same way";
   EXPECT_EQ(shared_->executions[1], 2) << "in a worker that others had used, then in a new one";
   for (const std::size_t other : {0U, 2U}) {
@@ -172,7 +173,7 @@ TEST_F(WorkerProcesses, AnExceptionIsAFailureOfTheHarness) {
   const harness::Summary summary = run(1, [](const Case&) -> Verdict { throw std::runtime_error("who knows"); });
   EXPECT_EQ(verdict(0).status, Status::mistrusted);
   EXPECT_TRUE(summary.any_internal);
-  EXPECT_EQ(verdict(0).reason, "the harness failed: who knows");
+  EXPECT_EQ(reason_of(verdict(0)), "the harness failed: who knows");
 }
 
 TEST_F(WorkerProcesses, AWorkerServesManyCases) {
@@ -227,7 +228,7 @@ TEST_F(WorkerProcesses, WhatIsKilledEveryTimeIsCrashed) {
     return passed(about);
   });
   EXPECT_EQ(verdict(0).status, Status::crashed);
-  EXPECT_THAT(verdict(0).reason, HasSubstr("signal 9 (Killed), which was not sent by assay"));
+  EXPECT_THAT(reason_of(verdict(0)), HasSubstr("signal 9 (Killed), which was not sent by assay"));
   EXPECT_EQ(shared_->executions[0], 4);
 }
 
@@ -243,7 +244,7 @@ TEST_F(WorkerProcesses, AProcessThatGrowsBeyondItsMemoryIsEndedAndTheRestIsJudge
     return passed(about);
   });
   EXPECT_EQ(verdict(1).status, Status::crashed);
-  EXPECT_THAT(verdict(1).reason, HasSubstr("beyond 0.25 GiB, the memory of a case"));
+  EXPECT_THAT(reason_of(verdict(1)), HasSubstr("beyond 0.25 GiB, the memory of a case"));
   for (const std::size_t other : {0U, 2U}) EXPECT_EQ(verdict(other).status, Status::passed);
 }
 
@@ -261,7 +262,7 @@ TEST_F(WorkerProcesses, TooLateIsTimeoutAndBelievedAtOnce) {
   });
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
   EXPECT_EQ(verdict(1).status, Status::timeout);
-  EXPECT_EQ(verdict(1).reason, "no verdict within 0.3 s, the time limit of a case");
+  EXPECT_EQ(reason_of(verdict(1)), "no verdict within 0.3 s, the time limit of a case");
   EXPECT_EQ(shared_->executions[1], 1);
   EXPECT_EQ(verdict(2).status, Status::passed);
 }
@@ -298,7 +299,7 @@ TEST_F(WorkerProcesses, WaitingForAProcessorIsNotTooLate) {
     waitpid(other, nullptr, 0);
   }
   sched_setaffinity(0, sizeof(before), &before);
-  EXPECT_EQ(verdict(0).status, Status::passed) << verdict(0).reason;
+  EXPECT_EQ(verdict(0).status, Status::passed) << reason_of(verdict(0));
   EXPECT_GT(took, options_.timeout) << "nothing was waited for: the test shows nothing";
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/run/execute.h"
+#include "harness/run/fault_text.h"
 #include "harness/run/verdict_wire.h"
 #include "tests/unit/worker_kernels.h"
 
@@ -48,7 +49,7 @@ class WorkerVerdicts : public WorkerKernel {
     for (const std::string& words : kNeighbours) {
       const harness::Verdict& verdict = verdicts.at("kernel/" + words);
       const harness::Verdict& expected = undisturbed.at("kernel/" + words);
-      EXPECT_EQ(verdict.status, Status::passed) << verdict.reason;
+      EXPECT_EQ(verdict.status, Status::passed) << reason_of(verdict);
       EXPECT_EQ(verdict.digest, expected.digest);
       EXPECT_EQ(verdict.judgement.compared, expected.judgement.compared);
       EXPECT_EQ(verdict.judgement.max_ratio, expected.judgement.max_ratio);
@@ -57,7 +58,7 @@ class WorkerVerdicts : public WorkerKernel {
 };
 
 TEST_F(WorkerVerdicts, AKernelInOrderPasses) {
-  for (const auto& [name, verdict] : run("", 2)) EXPECT_EQ(verdict.status, Status::passed) << name << ": " << verdict.reason;
+  for (const auto& [name, verdict] : run("", 2)) EXPECT_EQ(verdict.status, Status::passed) << name << ": " << reason_of(verdict);
 }
 
 TEST_F(WorkerVerdicts, AKernelThatNeverEndsTimesOut) {
@@ -66,7 +67,7 @@ TEST_F(WorkerVerdicts, AKernelThatNeverEndsTimesOut) {
     const auto verdicts = run("while (params.nwg == 4) threadgroup_barrier(mem_flags::mem_none);", jobs);
     const harness::Verdict& verdict = verdicts.at("kernel/" + kVictim);
     EXPECT_EQ(verdict.status, Status::timeout);
-    EXPECT_THAT(verdict.reason, HasSubstr("2 s"));
+    EXPECT_THAT(reason_of(verdict), HasSubstr("2 s"));
     expect_neighbours_undisturbed(verdicts, undisturbed);
   }
 }
@@ -86,8 +87,8 @@ TEST_F(WorkerVerdicts, AKernelThatEndsItsProcessCrashes) {
   for (const unsigned jobs : {1U, 2U}) {
     const auto verdicts = run("if (params.nwg == 4) abort();", jobs);
     const harness::Verdict& verdict = verdicts.at("kernel/" + kVictim);
-    EXPECT_EQ(verdict.status, Status::crashed) << verdict.reason;
-    EXPECT_THAT(verdict.reason, HasSubstr("worker killed by signal "));
+    EXPECT_EQ(verdict.status, Status::crashed) << reason_of(verdict);
+    EXPECT_THAT(reason_of(verdict), HasSubstr("worker killed by signal "));
     expect_neighbours_undisturbed(verdicts, undisturbed);
   }
 }
@@ -116,7 +117,7 @@ TEST_F(WorkerVerdicts, AreThoseOfExecutionInThisProcess) {
       for (const harness::Case& about : cases) {
         const harness::Verdict& verdict = collector.verdicts.at(harness::format_case(about));
         const harness::Verdict here = harness::execute_case(workbench.find(about.variant), about, {});
-        EXPECT_EQ(verdict.status, here.status) << harness::format_case(about) << ": " << verdict.reason;
+        EXPECT_EQ(verdict.status, here.status) << harness::format_case(about) << ": " << reason_of(verdict);
         EXPECT_EQ(without_times(verdict), without_times(here)) << harness::format_case(about);
       }
     }

@@ -9,6 +9,7 @@
 
 #include "harness/cases/case.h"
 #include "harness/run/verdict_wire.h"
+#include "tests/unit/every_fault.h"
 
 namespace assay {
 namespace {
@@ -41,7 +42,7 @@ harness::Judgement full_judgement() {
   judgement.cosine = -1;
   judgement.median_bound_ratio = 1e-9;
   judgement.worst = {{10, 11.5, 12.5, 13.5, 14.5, harness::ElementFault::infinite}, {15, 1, 2, 3, 4, harness::ElementFault::above_bound}};
-  judgement.mistrusted = "nothing";
+  judgement.mistrusted = {harness::Distrust::uninformative, 16, 17, 0.5};
   return judgement;
 }
 
@@ -49,7 +50,7 @@ Verdict full_verdict() {
   Verdict verdict;
   verdict.about = some_case();
   verdict.status = Status::hazard;
-  verdict.reason = "a reason";
+  verdict.faults = tests::faults_of_every_kind();
   verdict.note = "a note";
   verdict.schedules = "forward,reverse";
   verdict.is_internal = true;
@@ -64,7 +65,7 @@ Verdict full_verdict() {
                                       .max_logic_index = 36,
                                       .worst = {{37, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5}}};
   verdict.lost_shadows = {{"kernel.metal", 38}};
-  verdict.stages = {{"a stage", false, true, "its reason", full_judgement()}, {"another", true, false, "", {}}};
+  verdict.stages = {{"a stage", false, true, tests::faults_of_every_kind(), full_judgement()}, {"another", true, false, {}, {}}};
   verdict.hazards = {
       {metal::HazardKind::invalid_access, "f", "message", {"kernel.metal", 12}, metal::SourceLocation{"other.metal", 13}, 14},
       {metal::HazardKind::dispatch_hazard, "g", "", {"kernel.metal", 1}, std::nullopt, 1}};
@@ -100,7 +101,13 @@ void expect_equal(const harness::Judgement& a, const harness::Judgement& b) {
   EXPECT_EQ(a.nmse, b.nmse);
   EXPECT_EQ(a.cosine, b.cosine);
   EXPECT_EQ(a.median_bound_ratio, b.median_bound_ratio);
-  EXPECT_EQ(a.mistrusted, b.mistrusted);
+  ASSERT_EQ(a.mistrusted.has_value(), b.mistrusted.has_value());
+  if (a.mistrusted) {
+    EXPECT_EQ(a.mistrusted->why, b.mistrusted->why);
+    EXPECT_EQ(a.mistrusted->elements, b.mistrusted->elements);
+    EXPECT_EQ(a.mistrusted->uninformative, b.mistrusted->uninformative);
+    EXPECT_EQ(a.mistrusted->limit, b.mistrusted->limit);
+  }
   ASSERT_EQ(a.worst.size(), b.worst.size());
   for (std::size_t i = 0; i < a.worst.size(); ++i) {
     EXPECT_EQ(a.worst[i].index, b.worst[i].index);
@@ -117,7 +124,7 @@ TEST(VerdictWire, WhatGoesInComesOut) {
   const Verdict got = decode_verdict(encode_verdict(sent), some_case());
   EXPECT_EQ(got.about, sent.about);
   EXPECT_EQ(got.status, sent.status);
-  EXPECT_EQ(got.reason, sent.reason);
+  EXPECT_EQ(got.faults, sent.faults);
   EXPECT_EQ(got.note, sent.note);
   EXPECT_EQ(got.schedules, sent.schedules);
   EXPECT_EQ(got.is_internal, sent.is_internal);
@@ -143,7 +150,7 @@ TEST(VerdictWire, WhatGoesInComesOut) {
     EXPECT_EQ(got.stages[i].name, sent.stages[i].name);
     EXPECT_EQ(got.stages[i].is_judged, sent.stages[i].is_judged);
     EXPECT_EQ(got.stages[i].passed, sent.stages[i].passed);
-    EXPECT_EQ(got.stages[i].reason, sent.stages[i].reason);
+    EXPECT_EQ(got.stages[i].faults, sent.stages[i].faults);
     expect_equal(got.stages[i].judgement, sent.stages[i].judgement);
   }
   ASSERT_EQ(got.hazards.size(), 2U);
@@ -212,7 +219,7 @@ TEST(VerdictWire, ACountThatLiesCostsNoMemory) {
       std::memcpy(bytes.data() + place, &lie, sizeof(lie));
       try {
         const Verdict verdict = decode_verdict(bytes, some_case());
-        EXPECT_LE(verdict.reason.size() + verdict.stages.size() + verdict.hazards.size() + verdict.judgement.worst.size(), whole.size());
+        EXPECT_LE(verdict.faults.size() + verdict.stages.size() + verdict.hazards.size() + verdict.judgement.worst.size(), whole.size());
       } catch (const MalformedVerdict&) {
       }
     }
