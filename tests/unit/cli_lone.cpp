@@ -201,7 +201,7 @@ TEST_F(CliLone, FunctionConstantsThatTheFamilyDoesNotSetAreGivenValues) {
   EXPECT_EQ(listed.status, 0) << listed.output;
   for (const char* list : {"[7]", "[1, 2, 3, 4, 5]", "[7, \"2\"]", "[[1], 2]"}) {
     const std::string toml = std::string("family = \"fwht\"\nsource = \"a\"\n[constants]\nk = ") + list + "\n";
-    EXPECT_THROW(static_cast<void>(kernels::parse_variant(toml, "a", "a.toml")), kernels::VariantError) << list;
+    EXPECT_THROW(static_cast<void>(kernels::parse_variant(toml, "a", "a.toml", families::contracts())), kernels::VariantError) << list;
   }
   changed("tqhb_v2", changes);
 
