@@ -11,10 +11,17 @@
 #include <utility>
 #include <vector>
 
+#include "families/minimum.h"
+#include "families/source.h"
 #include "fixtures/generators.h"
+#include "fixtures/tensor.h"
+#include "kernels/binding.h"
 #include "kernels/contract.h"
+#include "oracles/expected.h"
 
 namespace assay::families {
+
+struct Case;
 
 // One integer coordinate of a case. The range is what a name may say; whether a kernel accepts the value is for the
 // launch code to decide, so that a refusal can be a case too.
@@ -36,6 +43,8 @@ struct Axis {
   std::optional<std::int64_t> largest_whole = {};
 
   [[nodiscard]] bool holds(std::int64_t value) const;
+  // A short name for predicates, as n for kv_len; empty if it has none.
+  [[nodiscard]] std::string_view brief() const;
   // What holds() wants, as a message says it.
   [[nodiscard]] std::string range() const;
 };
@@ -80,6 +89,22 @@ struct HelperKey {
   kernels::FunctionKey function;
 };
 
+// How a family's inputs stand in fixture files.
+struct FileRules {
+  std::vector<fixtures::TensorSpec> (*inputs)(const Case& about);
+  std::vector<std::uint64_t> (*output_shape)(const Case& about);
+  // The inputs that a generator makes.
+  std::vector<fixtures::Tensor> (*generate)(const Case& about, const fixtures::Fixture& fixture);
+  // The oracle on these inputs, for every variant (no tightened depth). Throws fixtures::FileError if a value in them is forbidden.
+  oracles::Expected (*expect)(const Case& about, const Source& source);
+};
+
+// What can be said of a case and is none of its axes, for the predicates of known findings; nothing if it cannot be told.
+struct Quantity {
+  std::string_view name;
+  std::optional<std::int64_t> (*of)(const Case& about, bool is_on_file);
+};
+
 struct Family {
   const kernels::FamilyContract* contract = nullptr;
   std::vector<kernels::FamilyContract> helper_contracts;  // of functions that its launch needs and no family has
@@ -117,6 +142,17 @@ struct Family {
   // Functions of other families that its launch dispatches as well. May be empty.
   std::function<std::vector<HelperKey>(std::span<const std::int64_t> values)> helpers;
 
+  // Throws std::invalid_argument naming the field if the launch code would refuse the case.
+  void (*validate)(const Case& about) = nullptr;
+  // Why the kernel was not made for the case, which is then skipped; empty if it was. Null for families with kernels of one kind.
+  std::string (*misfit)(const Case& about, const kernels::BoundKernel& kernel) = nullptr;
+  // Simdgroups in a threadgroup of the dispatch that decides the verdict.
+  std::int64_t (*simdgroups)(const Case& about) = nullptr;
+  FileRules files = {};
+  // What any kernel needs for a case whose values the launch code accepts.
+  Minimum (*minimum)(const Case& about, const Source& source) = nullptr;
+  std::vector<Quantity> quantities;  // may be empty
+
   [[nodiscard]] std::string_view name() const { return contract->name; }
   // Throws std::invalid_argument if there is no such axis.
   [[nodiscard]] std::size_t axis_index(std::string_view axis) const;
@@ -133,8 +169,15 @@ struct Case {
 
   // Value of an axis; throws std::invalid_argument if the family has none of that name.
   [[nodiscard]] std::int64_t at(std::string_view axis) const { return values[family->axis_index(axis)]; }
+  // The same of one that counts something.
+  [[nodiscard]] std::size_t size(std::string_view axis) const { return static_cast<std::size_t>(at(axis)); }
   friend bool operator==(const Case&, const Case&) = default;
 };
+
+// Why the kernel was not made for the case, which is then skipped; empty if it was.
+[[nodiscard]] inline std::string misfit_of(const Case& about, const kernels::BoundKernel& kernel) {
+  return about.family->misfit == nullptr ? std::string() : about.family->misfit(about, kernel);
+}
 
 // The scale axis of decode attention.
 inline constexpr std::int64_t kScaleInverseRoot = 0;  // 1 / sqrt(D), rounded to float

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "families/bf16_prefill/contract.h"
+#include "families/bf16_prefill/launch.h"
 #include "families/shared/dense_cases.h"
+#include "families/shared/dense_inputs.h"
 #include "families/shared/levels.h"
 
 namespace assay::families {
@@ -61,6 +63,8 @@ Family bf16_prefill_family() {
     if (has_mask) helpers.push_back({"bf16_blk", {"blk"}});
     return helpers;
   };
+  family.validate = [](const Case& about) { validate_bf16_prefill(dense_parameters(about, metal::ScalarType::bfloat16)); };
+  family.simdgroups = [](const Case&) { return std::int64_t{8}; };
   return family;
 }
 

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "families/bf16_vec/contract.h"
+#include "families/bf16_vec/inputs.h"
 #include "families/shared/dense_cases.h"
+#include "families/shared/dense_inputs.h"
 #include "families/shared/levels.h"
 
 namespace assay::families {
@@ -57,6 +59,9 @@ Family bf16_vec_family() {
                        "b1/h2x1/q1/kv32768r0/random1x2/nsg2/uniform/s3", "b1/h32x8/q1/kv2048r0/nomask/nsg4/gauss/s4",
                        "b1/h32x4/q1/kv4096r0/causal1x32/nsg2/needle/s5", "b1/h1x1/q64/kv4096r64/nomask/nsg4/gauss/s6"};
   family.function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"d512"}; };
+  family.validate = [](const Case& about) { validate_bf16_vec(vec_parameters(about)); };
+  family.simdgroups = [](const Case& about) { return about.at("nsg"); };
+  family.quantities.push_back({"idle_pairs", idle_pairs});
   return family;
 }
 

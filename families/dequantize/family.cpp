@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "families/dequantize/contract.h"
+#include "families/dequantize/inputs.h"
 #include "families/shared/cache_slots.h"
 #include "families/shared/levels.h"
 
@@ -65,6 +66,11 @@ Family dequantize_family() {
   family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
     return {values[kBitsAxis] == 4 ? "4bit" : "hb"};
   };
+  family.validate = [](const Case& about) { families::validate(dequantize_parameters(about)); };
+  // All threads of a head are independent of each other, and yet several simdgroups take turns.
+  family.simdgroups = [](const Case& about) { return about.at("head_dim") / 32; };
+  family.files = dequantize_files();
+  family.minimum = dequantize_minimum;
   return family;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "families/fwht/contract.h"
+#include "families/fwht/inputs.h"
 #include "families/shared/levels.h"
 
 namespace assay::families {
@@ -49,6 +50,10 @@ Family fwht_family() {
   family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
     return {fmt::format("{}_d{}", kModes.at(static_cast<std::size_t>(values[2])), values[0])};
   };
+  family.validate = [](const Case& about) { families::validate(fwht_parameters(about)); };
+  family.simdgroups = [](const Case&) { return std::int64_t{1}; };
+  family.files = fwht_files();
+  family.minimum = fwht_minimum;
   return family;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "families/quantize/contract.h"
+#include "families/quantize/inputs.h"
 #include "families/shared/cache_slots.h"
 #include "families/shared/levels.h"
 
@@ -85,6 +86,10 @@ Family quantize_family() {
   family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
     return {fmt::format("{}_d{}", values[kBitsAxis] == 4 ? "fast" : "hb", values[kHeadDim])};
   };
+  family.validate = [](const Case& about) { families::validate(quantize_parameters(about)); };
+  family.simdgroups = [](const Case&) { return std::int64_t{1}; };
+  family.files = quantize_files();
+  family.minimum = quantize_minimum;
   return family;
 }
 

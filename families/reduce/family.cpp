@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "families/reduce/contract.h"
+#include "families/reduce/inputs.h"
 #include "families/shared/levels.h"
 
 namespace assay::families {
@@ -45,6 +46,10 @@ Family reduce_family() {
   family.work = no_work;
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.reduce != nullptr; };
   family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[0])}; };
+  family.validate = [](const Case& about) { families::validate(reduce_parameters(about)); };
+  family.simdgroups = [](const Case& about) { return about.at("nwg"); };
+  family.files = reduce_files();
+  family.minimum = reduce_minimum;
   return family;
 }
 

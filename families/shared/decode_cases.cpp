@@ -1,5 +1,6 @@
 // The axes and cases of decode attention.
 #include "families/shared/decode_cases.h"
+#include "families/shared/decode_inputs.h"
 
 #include <algorithm>
 #include <array>
@@ -221,6 +222,8 @@ Family decode_family(const DecodeKind& kind) {
     if (values[kNwg] <= 1) return {};
     return {{"reduce", {fmt::format("d{}", values[kHeadDim])}}};
   };
+  family.misfit = [](const Case& about, const kernels::BoundKernel& kernel) { return decode_misfit(kernel, decode_parameters(about)); };
+  family.files = decode_files();
   return family;
 }
 

@@ -1,5 +1,6 @@
 // The axes and cases of attention over bfloat keys and values.
 #include "families/shared/dense_cases.h"
+#include "families/shared/dense_inputs.h"
 
 #include <fmt/format.h>
 
@@ -137,6 +138,9 @@ Family dense_family(const kernels::FamilyContract& contract) {
   };
   family.realise = realise;
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dense != nullptr; };
+  family.files = dense_files();
+  family.minimum = dense_minimum;
+  family.quantities = {{"last_seen", last_seen}, {"most_seen", most_seen}};
   return family;
 }
 

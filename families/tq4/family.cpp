@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "families/shared/decode_cases.h"
+#include "families/shared/decode_inputs.h"
 #include "families/shared/levels.h"
 #include "families/tq4/contract.h"
 
@@ -50,6 +51,12 @@ Family tq4_family() {
   family.long_cases = {"d256/h1x1/kv65537c65537/ring32/nomask/nwg32/drift/s1", "d256/h2x1/kv65537c65537/ring65536/win512/nwg31/gauss/s2",
                        "d512/h2x2/kv65537c65537/ring0/nomask/nwg16/sf16/needle/s3",
                        "d512/h1x1/kv65537c65537/ring32768/win65536/nwg3/faint/s4", "d512/h2x1/kv65537c65538/ring0/causal/nwg1/cancel/s5"};
+  family.validate = [](const Case& about) { families::validate(decode_parameters(about)); };
+  // The reduce behind it has more, but family reduce judges that.
+  family.simdgroups = [](const Case&) { return std::int64_t{1}; };
+  family.minimum = [](const Case& about, const Source&) {
+    return decode_minimum(about, 4, about.at("block_norms") != 0 ? about.size("head_dim") / minimum::kBlock : 1, false);
+  };
   return family;
 }
 

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "families/shared/decode_cases.h"
+#include "families/shared/decode_inputs.h"
 #include "families/shared/decode_launch.h"
 #include "families/shared/levels.h"
 #include "families/tqhb/contract.h"
@@ -67,6 +69,16 @@ Family tqhb_family() {
       "d512/b8/h1x1/kv65537c65537/ring32768/win65536/nwg3/nsg1/faint/s4", "d512/b5/h2x1/kv65537c65538/ring0/causal/nwg1/nsg1/cancel/s5"};
   family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
     return {fmt::format("d{}", values[kHeadDim]), {{kCodebookConstant, values[kBits]}}};
+  };
+  family.validate = [](const Case& about) {
+    const DecodeParameters parameters = decode_parameters(about);
+    if (parameters.codebook_bits == 4) throw std::invalid_argument("codebook_bits = 4: accepted are 5, 6, 8");
+    families::validate(parameters);
+  };
+  // The reduce behind it has more, but family reduce judges that.
+  family.simdgroups = [](const Case& about) { return about.at("nsg"); };
+  family.minimum = [](const Case& about, const Source&) {
+    return decode_minimum(about, about.size("codebook_bits"), about.size("head_dim") / minimum::kBlock, about.at("fuse_fwht_pre") != 0);
   };
   return family;
 }

@@ -7,34 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "fixtures/dense.h"
+#include "families/source.h"
 #include "fixtures/generators.h"
 #include "fixtures/hdf5_file.h"
 #include "fixtures/shelf.h"
 #include "harness/cases/case.h"
 #include "harness/judge/judge.h"
-#include "harness/judge/quantized_rows.h"
 #include "harness/run/verdict.h"
 #include "oracles/expected.h"
-#include "oracles/fwht.h"
 
 namespace assay::harness {
-
-// The axes of a case in the words of fixtures and oracles. Only for cases whose values the launch code accepts.
-[[nodiscard]] fixtures::DecodeRequest decode_request(const Case& about);
-[[nodiscard]] fixtures::ReduceRequest reduce_request(const Case& about);
-[[nodiscard]] fixtures::FwhtRequest fwht_request(const Case& about);
-[[nodiscard]] fixtures::QuantizeRequest quantize_request(const Case& about);
-[[nodiscard]] fixtures::DequantizeRequest dequantize_request(const Case& about);
-[[nodiscard]] fixtures::DenseRequest dense_request(const Case& about);
-[[nodiscard]] oracles::FwhtMode fwht_mode(const Case& about);
-// The factor on scores that an attention case says.
-[[nodiscard]] float score_scale(const Case& about);
-// The scale_factor_d512 that a case says.
-[[nodiscard]] float scale_factor_d512(const Case& about);
-
-// What the rows of a quantize case's judged output hold.
-[[nodiscard]] QuantizedRows quantized_rows(const Case& about);
 
 // An expectation that came with the inputs: value and bound of every output element; no magnitudes.
 struct StoredExpectation {
@@ -42,19 +24,38 @@ struct StoredExpectation {
   oracles::Expected expected;
 };
 
+// Where a case's inputs come from: the generator that its fixture names, or the tensors of a file, read and checked.
+class CaseSource {
+ public:
+  // Throws fixtures::FileError for a file that is not the case's, or damaged.
+  CaseSource(const Case& about, const fixtures::Shelf& shelf);
+  // Not copyable: the source points into it.
+  CaseSource(const CaseSource&) = delete;
+  CaseSource& operator=(const CaseSource&) = delete;
+
+  [[nodiscard]] const families::Source& get() const { return source_; }
+  // Only of a file, and only if it holds one.
+  [[nodiscard]] const std::optional<StoredExpectation>& stored() const { return stored_; }
+
+ private:
+  std::vector<fixtures::Tensor> tensors_;
+  families::Source source_;
+  std::optional<StoredExpectation> stored_;
+};
+
 template <typename Inputs>
 struct CaseData {
   Inputs inputs;
-  std::optional<StoredExpectation> stored;  // only of a file, and only if it holds one
+  std::optional<StoredExpectation> stored;
 };
 
-// Made or read, whichever the case's fixture says. Throws fixtures::FileError for a file that is not the case's, or damaged.
-[[nodiscard]] CaseData<fixtures::DecodeInputs> decode_data(const Case& about, const fixtures::Shelf& shelf);
-[[nodiscard]] CaseData<std::vector<float>> reduce_data(const Case& about, const fixtures::Shelf& shelf);
-[[nodiscard]] CaseData<std::vector<float>> fwht_data(const Case& about, const fixtures::Shelf& shelf);
-[[nodiscard]] CaseData<std::vector<float>> quantize_data(const Case& about, const fixtures::Shelf& shelf);
-[[nodiscard]] CaseData<fixtures::DequantizeInputs> dequantize_data(const Case& about, const fixtures::Shelf& shelf);
-[[nodiscard]] CaseData<fixtures::DenseInputs> dense_data(const Case& about, const fixtures::Shelf& shelf);
+// The inputs, as a family's function makes or converts them.
+template <typename Inputs>
+[[nodiscard]] CaseData<Inputs> data_of(const Case& about, const fixtures::Shelf& shelf,
+                                       Inputs (*inputs)(const Case&, const families::Source&)) {
+  const CaseSource source(about, shelf);
+  return {inputs(about, source.get()), source.stored()};
+}
 
 // Two evaluations of one expectation in double may differ by this part of the (smaller) bound. A bound covers every order of summation
 // in float, and scales with the unit of rounding: in double it is 2^-29 of the float one, for each of the two 2^-28, for a libm whose

@@ -15,7 +15,7 @@ struct CaseCost {
   std::string name;                        // of the case
   std::vector<metal::KernelCost> kernels;  // in the order of their first dispatches
   metal::Cost total;                       // of them all: bytes that several dispatches touch are distinct in each
-  Minimum minimum;
+  families::Minimum minimum;
 };
 
 // Executes the case's dispatches once, in this process, and asks neither oracle nor judge. Of `options` the first schedule and the threads

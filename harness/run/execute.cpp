@@ -22,21 +22,18 @@ namespace {
 
 struct Executor {
   std::string_view family;
-  void (*validate)(const Case&);
-  std::int64_t (*simdgroups)(const Case&);
   void (*execute)(Execution&);
-  std::string (*misfit)(const Case&, const kernels::BoundKernel&) = nullptr;
 };
 
 constexpr Executor kExecutors[] = {
-    {"tq4", validate_decode, simdgroups_of_decode, execute_decode, misfit_of_decode},
-    {"tqhb", validate_decode, simdgroups_of_decode, execute_decode, misfit_of_decode},
-    {"reduce", validate_reduce, simdgroups_of_reduce, execute_reduce},
-    {"fwht", validate_fwht, simdgroups_of_fwht, execute_fwht},
-    {"quantize", validate_quantize, simdgroups_of_quantize, execute_quantize},
-    {"dequantize", validate_dequantize, simdgroups_of_dequantize, execute_dequantize},
-    {"bf16_prefill", validate_bf16_prefill, simdgroups_of_bf16_prefill, execute_bf16_prefill},
-    {"bf16_vec", validate_bf16_vec, simdgroups_of_bf16_vec, execute_bf16_vec},
+    {"tq4", execute_decode},
+    {"tqhb", execute_decode},
+    {"reduce", execute_reduce},
+    {"fwht", execute_fwht},
+    {"quantize", execute_quantize},
+    {"dequantize", execute_dequantize},
+    {"bf16_prefill", execute_bf16_prefill},
+    {"bf16_vec", execute_bf16_vec},
 };
 
 const Executor& executor_of(const Family& family) {
@@ -100,7 +97,7 @@ const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const C
     return nullptr;
   };
   try {
-    executor_of(*about.family).validate(about);
+    about.family->validate(about);
   } catch (const std::invalid_argument& refusal) {
     return settle(Status::rejected, fault::RefusedByLaunch{refusal.what()});
   }
@@ -120,7 +117,7 @@ const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const C
 // Those after the first.
 std::vector<metal::Schedule> further_schedules(const Case& about, const ExecutionOptions& options) {
   if (!options.schedules.empty()) return {options.schedules.begin() + 1, options.schedules.end()};
-  if (executor_of(*about.family).simdgroups(about) <= 1) return {};
+  if (about.family->simdgroups(about) <= 1) return {};
   // A missing barrier shows in small cases as well.
   if (about.family->work(about.values) > kRepeatedWork) return {};
   // Of any two simdgroups each comes first once. What takes three of them in a particular order, a quarter of the cases looks for.
@@ -182,11 +179,6 @@ void keep_shadowed(Execution& execution, const metal::BufferView& view, std::spa
                         .shadows = execution.shadows(view, values.size(), metal::FloatType::float32),
                         .expected = expected,
                         .exact = expected};
-}
-
-std::string misfit_of(const Case& about, const kernels::BoundKernel& kernel) {
-  const Executor& executor = executor_of(*about.family);
-  return executor.misfit == nullptr ? std::string() : executor.misfit(about, kernel);
 }
 
 void add_to_digest(std::uint64_t& digest, std::span<const std::byte> bytes) {

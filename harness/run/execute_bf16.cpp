@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "families/bf16_prefill/launch.h"
-#include "families/bf16_vec/launch.h"
+#include "families/bf16_vec/inputs.h"
+#include "families/shared/dense_inputs.h"
 #include "harness/run/attention_accuracy.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
@@ -23,72 +24,6 @@
 
 namespace assay::harness {
 namespace {
-
-// Seeds whose case has its tensors as dense as its name allows, for hosts whose dispatches are compared with ours.
-bool is_dense(const Case& about) { return about.seed % 4 == 3; }
-
-// Between tensors' parts that could as well be without a gap; a multiple of what any load takes.
-constexpr std::uint64_t kGapBytes = 64;
-
-// Query rows behind each other, tokens between the heads, and gaps in either: by seed, each unlike the others as soon as there are two
-// rows.
-families::RowStrides query_strides(const Case& about, const families::Bf16Parameters& p, std::uint64_t row_bytes) {
-  if (is_dense(about)) return families::strides_of(row_bytes, p.queries, p.n_heads);
-  if (about.seed % 4 == 0) {
-    const std::uint64_t token = row_bytes + kGapBytes;
-    const std::uint64_t head = p.queries * token + kGapBytes;
-    return {token, head, p.n_heads * head + kGapBytes};
-  }
-  const std::uint64_t head = row_bytes + (about.seed % 4 == 2 ? kGapBytes : 0);
-  const std::uint64_t token = p.n_heads * head;
-  return {token, head, p.queries * token + kGapBytes};
-}
-
-// Keys or values: rows without gaps, which `pad` copies nb11 bytes of, and so many rows between two heads or two batches behind the
-// room that the case gives each head. The room of the last head ends the buffer.
-families::RowStrides row_strides(const families::Bf16Parameters& p, std::uint64_t room, std::uint64_t head_gap, std::uint64_t batch_gap) {
-  const std::uint64_t head = families::kBf16RowBytes * (p.kv_len + room + head_gap);
-  return {families::kBf16RowBytes, head, p.n_kv_heads * head + families::kBf16RowBytes * batch_gap};
-}
-
-// Where bf16_vec_v1 reads on behind a row of the mask (docs/FINDINGS.md#5), what it declares depends on what the next row holds: there
-// only planes stand apart.
-families::RowStrides mask_strides(const Case& about, const families::Bf16Parameters& p) {
-  const std::uint64_t row_bytes = 2 * std::uint64_t{p.kv_len};
-  if (is_dense(about)) return families::strides_of(row_bytes, p.queries, p.mask_heads);
-  const bool rows_apart = about.family->name() == "bf16_prefill" || p.kv_len % 32 == 0;
-  const std::uint64_t token = row_bytes + (rows_apart ? kGapBytes : 0);
-  const std::uint64_t head = p.queries * token + kGapBytes;
-  return {token, head, p.mask_heads * head + kGapBytes};
-}
-
-families::Bf16Parameters parameters_of(const Case& about, metal::ScalarType q_element) {
-  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
-  families::Bf16Parameters p;
-  p.batches = value("batches");
-  p.n_heads = value("n_heads");
-  p.n_kv_heads = value("n_kv_heads");
-  p.queries = value("queries");
-  p.kv_len = value("kv_len");
-  p.q_element = q_element;
-  p.q = query_strides(about, p, families::kBf16HeadDim * metal::size_of(q_element));
-  const std::uint64_t room = value("kv_room");
-  // Values further apart than keys, so that the strides of one are wrong for the other.
-  p.k = is_dense(about) ? row_strides(p, room, 0, 0) : row_strides(p, room, 0, 1);
-  p.v = is_dense(about) ? row_strides(p, room, 0, 0) : row_strides(p, room, 3, 2);
-  if (value("mask_type") != 0) {
-    p.mask_batches = value("mask_batches");
-    p.mask_heads = value("mask_heads");
-    p.mask = mask_strides(about, p);
-  }
-  p.scale = score_scale(about);
-  return p;
-}
-
-families::Bf16Parameters prefill_parameters(const Case& about) { return parameters_of(about, metal::ScalarType::bfloat16); }
-families::Bf16VecParameters vec_parameters(const Case& about) {
-  return {parameters_of(about, metal::ScalarType::float32), static_cast<std::uint32_t>(about.at("nsg"))};
-}
 
 // The poison of outputs in every 16 bits of it, which no arithmetic makes a bfloat of.
 constexpr auto kPoisonHalfWord = static_cast<std::uint16_t>(metal::kPoisonWord & 0xffffU);
@@ -110,8 +45,8 @@ class Attention {
  public:
   Attention(Execution& execution, const families::Bf16Parameters& p)
       : execution_(execution),
-        request_(dense_request(execution.about)),
-        data_(execution.kept.once([&] { return dense_data(execution.about, execution.shelf); })),
+        request_(families::dense_request(execution.about)),
+        data_(execution.kept.once([&] { return data_of(execution.about, execution.shelf, families::dense_inputs); })),
         accuracy_(attention_accuracy(execution.prepared.variant.accuracy, oracles::bfloat_format(), nsg_of(execution.about))),
         q_bits_(request_.q_is_bfloat ? bfloats(data_.inputs.q) : std::vector<std::uint16_t>()),
         q_(request_.q_is_bfloat ? std::as_bytes(std::span(q_bits_)) : std::as_bytes(std::span(data_.inputs.q)),
@@ -226,14 +161,8 @@ void settle_helper(Execution& execution, std::string_view family, const std::opt
 
 }  // namespace
 
-void validate_bf16_prefill(const Case& about) { families::validate_bf16_prefill(prefill_parameters(about)); }
-void validate_bf16_vec(const Case& about) { families::validate_bf16_vec(vec_parameters(about)); }
-
-std::int64_t simdgroups_of_bf16_prefill(const Case&) { return 8; }
-std::int64_t simdgroups_of_bf16_vec(const Case& about) { return about.at("nsg"); }
-
 void execute_bf16_prefill(Execution& execution) {
-  const families::Bf16Parameters parameters = prefill_parameters(execution.about);
+  const families::Bf16Parameters parameters = families::dense_parameters(execution.about, metal::ScalarType::bfloat16);
   Attention attention(execution, parameters);
   metal::Buffer pad(families::is_ragged(parameters) ? families::bf16_pad_bytes(parameters) : 0, "pad");
   metal::Buffer blk(parameters.has_mask() ? families::bf16_blk_bytes(parameters) : 0, "blk");
@@ -254,7 +183,7 @@ void execute_bf16_prefill(Execution& execution) {
 }
 
 void execute_bf16_vec(Execution& execution) {
-  const families::Bf16VecParameters parameters = vec_parameters(execution.about);
+  const families::Bf16VecParameters parameters = families::vec_parameters(execution.about);
   Attention attention(execution, parameters.attention);
   const auto encode = [&](metal::ComputeEncoder& encoder) {
     families::encode_bf16_vec(encoder, execution.kernel, parameters, attention.tensors());

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "families/shared/decode_launch.h"
+#include "families/shared/decode_inputs.h"
 #include "harness/cases/file_case.h"
 #include "harness/run/attention_accuracy.h"
 #include "harness/run/cache_buffer.h"
@@ -24,30 +24,6 @@
 
 namespace assay::harness {
 namespace {
-
-bool is_tqhb(const Case& about) { return about.family->name() == "tqhb"; }
-
-families::DecodeParameters parameters_of(const Case& about) {
-  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
-  families::DecodeParameters parameters;
-  parameters.n_heads = value("n_heads");
-  parameters.n_kv_heads = value("n_kv_heads");
-  parameters.head_dim = value("head_dim");
-  parameters.kv_seq_len = value("kv_len");
-  parameters.kv_capacity = value("kv_capacity");
-  parameters.scale = score_scale(about);
-  parameters.mask_type = value("mask_type");
-  parameters.sliding_window = value("sliding_window");
-  parameters.ring_start = value("ring_start");
-  parameters.nwg = value("nwg");
-  if (is_tqhb(about) || about.at("block_norms") != 0) parameters.scale_factor_d512 = scale_factor_d512(about);
-  if (is_tqhb(about)) {
-    parameters.codebook_bits = value("codebook_bits");
-    parameters.nsg = value("nsg");
-    parameters.fuse_fwht_pre = value("fuse_fwht_pre") != 0;
-  }
-  return parameters;
-}
 
 // The merge of the stored partials, judged on its own terms; the attention verdict does not hang on it.
 StageVerdict judge_reduce(const std::string& owner, const oracles::PartialsShape& shape, const GuardedBuffer& partials,
@@ -100,28 +76,16 @@ std::optional<fault::IdleWorkgroup> find_broken_promise(const oracles::PartialsS
 
 }  // namespace
 
-void validate_decode(const Case& about) {
-  const families::DecodeParameters parameters = parameters_of(about);
-  if (is_tqhb(about) && parameters.codebook_bits == 4) throw std::invalid_argument("codebook_bits = 4: accepted are 5, 6, 8");
-  families::validate(parameters);
-}
-
-std::string misfit_of_decode(const Case& about, const kernels::BoundKernel& kernel) {
-  return families::decode_misfit(kernel, parameters_of(about));
-}
-
-// The reduce behind it has more, but family reduce judges that.
-std::int64_t simdgroups_of_decode(const Case& about) { return is_tqhb(about) ? about.at("nsg") : 1; }
-
 void execute_decode(Execution& execution) {
   const Case& about = execution.about;
   Verdict& verdict = execution.verdict;
-  families::DecodeParameters parameters = parameters_of(about);
+  families::DecodeParameters parameters = families::decode_parameters(about);
   parameters.offset_bits = execution.prepared.variant.offset_bits;
-  const oracles::DecodeShape shape = decode_request(about).shape;
+  const oracles::DecodeShape shape = families::decode_request(about).shape;
   const auto [nwg, nsg] = families::decode_split(execution.kernel, parameters);
 
-  const CaseData<fixtures::DecodeInputs>& data = execution.kept.once([&] { return decode_data(about, execution.shelf); });
+  const CaseData<fixtures::DecodeInputs>& data =
+      execution.kept.once([&] { return data_of(about, execution.shelf, families::decode_inputs); });
   const fixtures::DecodeInputs& inputs = data.inputs;
 
   const auto q = metal::Buffer::of(std::span(inputs.q), "Q");

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <span>
 
-#include "families/dequantize/launch.h"
+#include "families/dequantize/inputs.h"
 #include "harness/run/cache_buffer.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
@@ -10,34 +10,15 @@
 #include "oracles/dequantize.h"
 
 namespace assay::harness {
-namespace {
-
-families::DequantizeParameters parameters_of(const Case& about) {
-  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
-  return {.head_dim = value("head_dim"),
-          .num_kv_heads = value("num_kv_heads"),
-          .read_pos = value("read_pos"),
-          .cache_capacity = value("cache_capacity"),
-          .scale_factor_d512 = scale_factor_d512(about),
-          .codebook_bits = value("bits")};
-}
-
-}  // namespace
-
-void validate_dequantize(const Case& about) { families::validate(parameters_of(about)); }
-
-// All threads of a head are independent of each other, and yet several simdgroups take turns.
-std::int64_t simdgroups_of_dequantize(const Case& about) { return about.at("head_dim") / 32; }
-
 void execute_dequantize(Execution& execution) {
   Verdict& verdict = execution.verdict;
-  families::DequantizeParameters parameters = parameters_of(execution.about);
+  families::DequantizeParameters parameters = families::dequantize_parameters(execution.about);
   parameters.offset_bits = execution.prepared.variant.offset_bits;
 
   const CaseData<fixtures::DequantizeInputs>& source =
-      execution.kept.once([&] { return dequantize_data(execution.about, execution.shelf); });
+      execution.kept.once([&] { return data_of(execution.about, execution.shelf, families::dequantize_inputs); });
   const fixtures::DequantizeInputs& inputs = source.inputs;
-  const fixtures::DequantizeRequest request = dequantize_request(execution.about);
+  const fixtures::DequantizeRequest request = families::dequantize_request(execution.about);
 
   const auto layout_of = [&](std::size_t bytes) -> CacheLayout {
     const std::size_t of_head = bytes / request.kv_heads;

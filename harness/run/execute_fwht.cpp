@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "families/fwht/launch.h"
+#include "families/fwht/inputs.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
@@ -13,11 +13,6 @@
 
 namespace assay::harness {
 namespace {
-
-families::FwhtParameters parameters_of(const Case& about) {
-  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
-  return {.head_dim = value("head_dim"), .num_heads = value("num_heads")};
-}
 
 // Hands everything on and dispatches one threadgroup more than it was told.
 class GenerousEncoder final : public metal::ComputeEncoder {
@@ -60,15 +55,12 @@ void find_broken_promise(Execution& execution, const families::FwhtParameters& p
 
 }  // namespace
 
-void validate_fwht(const Case& about) { families::validate(parameters_of(about)); }
-
-std::int64_t simdgroups_of_fwht(const Case&) { return 1; }
-
 void execute_fwht(Execution& execution) {
   Verdict& verdict = execution.verdict;
-  const families::FwhtParameters parameters = parameters_of(execution.about);
+  const families::FwhtParameters parameters = families::fwht_parameters(execution.about);
 
-  const CaseData<std::vector<float>>& source = execution.kept.once([&] { return fwht_data(execution.about, execution.shelf); });
+  const CaseData<std::vector<float>>& source =
+      execution.kept.once([&] { return data_of(execution.about, execution.shelf, families::fwht_inputs); });
   const std::vector<float>& input = source.inputs;
 
   GuardedBuffer data(input.size(), "data");
@@ -77,7 +69,7 @@ void execute_fwht(Execution& execution) {
   if (!execution.launch(encode)) return;
 
   const oracles::Expected& expected =
-      expected_of(execution, [&] { return oracles::fwht(input, parameters.head_dim, fwht_mode(execution.about)); });
+      expected_of(execution, [&] { return oracles::fwht(input, parameters.head_dim, families::fwht_mode(execution.about)); });
   verdict.row_length = parameters.head_dim;
   find_broken_promise(execution, parameters, input);
   const auto judge_by = [&](const oracles::Expected& by) { return judge(data.values(), by, data.guards(), execution.judging); };

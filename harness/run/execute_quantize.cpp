@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "families/quantize/launch.h"
-#include "harness/judge/quantized_rows.h"
+#include "families/quantize/inputs.h"
+#include "families/quantize/rows.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
@@ -19,18 +19,6 @@
 
 namespace assay::harness {
 namespace {
-
-families::QuantizeParameters parameters_of(const Case& about) {
-  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
-  return {.head_dim = value("head_dim"),
-          .num_kv_heads = value("num_kv_heads"),
-          .write_pos = value("write_pos"),
-          .cache_capacity = value("cache_capacity"),
-          .is_sliding = about.at("is_sliding") != 0,
-          .scale_factor_d512 = scale_factor_d512(about),
-          .codebook_bits = value("bits"),
-          .rms_probe_enabled = about.at("rms_probe") != 0};
-}
 
 // Where things stand in the cache of a case.
 struct CacheShape {
@@ -149,7 +137,7 @@ std::vector<Float> read_norms(const CacheShape& shape, std::span<const Float> no
 
 // Norms and quantiser inputs beside their shadows. An index is no rounded number: whichever of its neighbours it should be is the judge's
 // business, and there is nothing between them that rounding could have moved it by.
-ShadowedOutput shadowed_rows(const Execution& execution, const QuantizedRows& rows, const CacheShape& shape, Dispatch& dispatch,
+ShadowedOutput shadowed_rows(const Execution& execution, const families::QuantizedRows& rows, const CacheShape& shape, Dispatch& dispatch,
                              const oracles::Expected& expected) {
   ShadowedOutput output{
       .values = {execution.output.begin(), execution.output.end()}, .shadows = {}, .expected = expected, .exact = expected};
@@ -159,25 +147,22 @@ ShadowedOutput shadowed_rows(const Execution& execution, const QuantizedRows& ro
   const std::vector<double> norms = shadows_of(dispatch.norms);
   const std::vector<double> inputs = rows.has_inputs ? shadows_of(dispatch.scratch) : std::vector<double>();
   const std::vector<double> indices(shape.heads * shape.head_dim);
-  output.shadows = actual_rows(rows, indices, read_norms<double>(shape, norms), inputs);
+  output.shadows = families::actual_rows(rows, indices, read_norms<double>(shape, norms), inputs);
   for (std::size_t i = 0; i < output.values.size(); ++i) output.is_discrete.push_back(rows.is_index(i % rows.length()));
   return output;
 }
 
 }  // namespace
 
-void validate_quantize(const Case& about) { families::validate(parameters_of(about)); }
-
-std::int64_t simdgroups_of_quantize(const Case&) { return 1; }
-
 void execute_quantize(Execution& execution) {
   Verdict& verdict = execution.verdict;
-  families::QuantizeParameters parameters = parameters_of(execution.about);
+  families::QuantizeParameters parameters = families::quantize_parameters(execution.about);
   parameters.offset_bits = execution.prepared.variant.offset_bits;
   const CacheShape shape(parameters);
-  const QuantizedRows rows = quantized_rows(execution.about);
+  const families::QuantizedRows rows = families::quantized_rows(execution.about);
 
-  const CaseData<std::vector<float>>& source = execution.kept.once([&] { return quantize_data(execution.about, execution.shelf); });
+  const CaseData<std::vector<float>>& source =
+      execution.kept.once([&] { return data_of(execution.about, execution.shelf, families::quantize_inputs); });
 
   GuardedBuffer src(source.inputs.size(), "src");
   std::ranges::copy(source.inputs, src.values().begin());
@@ -192,7 +177,8 @@ void execute_quantize(Execution& execution) {
 
   const std::size_t sum_depth = execution.prepared.variant.accuracy.dot_depth.value_or(0);
   const oracles::Expected& expected = expected_of(execution, [&] {
-    return expected_rows(rows, oracles::quantize(quantize_request(execution.about).shape(), source.inputs, sum_depth), shape.bits);
+    return families::expected_rows(rows, oracles::quantize(families::quantize_request(execution.about).shape(), source.inputs, sum_depth),
+                                   shape.bits);
   });
   const Indices indices = read_indices(shape, first.codes(), second.codes());
   if (indices.dependence) verdict.faults.emplace_back(*indices.dependence);
@@ -207,7 +193,7 @@ void execute_quantize(Execution& execution) {
 
   verdict.row_length = rows.length();
   const std::span<const float> probed = rows.has_inputs ? first.scratch.values() : std::span<const float>();
-  execution.output = actual_rows(rows, indices.values, read_norms<float>(shape, first.norms.values()), probed);
+  execution.output = families::actual_rows(rows, indices.values, read_norms<float>(shape, first.norms.values()), probed);
   const auto judge_by = [&](const oracles::Expected& by) { return judge(execution.output, by, {guards, {}}, execution.judging); };
   verdict.judgement = judge_by(expected);
   if (execution.shadows) execution.shadowed = shadowed_rows(execution, rows, shape, first, expected);

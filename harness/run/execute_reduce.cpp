@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "families/reduce/launch.h"
+#include "families/reduce/inputs.h"
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
@@ -15,23 +15,15 @@ namespace {
 
 constexpr std::size_t kMostWorkgroups = 32;
 
-families::ReduceParameters parameters_of(const Case& about) {
-  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
-  return {.nrows = value("nrows"), .head_dim = value("head_dim"), .nwg = value("nwg")};
-}
-
 }  // namespace
-
-void validate_reduce(const Case& about) { families::validate(parameters_of(about)); }
-
-std::int64_t simdgroups_of_reduce(const Case& about) { return about.at("nwg"); }
 
 void execute_reduce(Execution& execution) {
   Verdict& verdict = execution.verdict;
-  const families::ReduceParameters parameters = parameters_of(execution.about);
+  const families::ReduceParameters parameters = families::reduce_parameters(execution.about);
   const oracles::PartialsShape shape{parameters.nrows, parameters.head_dim, parameters.nwg};
 
-  const CaseData<std::vector<float>>& source = execution.kept.once([&] { return reduce_data(execution.about, execution.shelf); });
+  const CaseData<std::vector<float>>& source =
+      execution.kept.once([&] { return data_of(execution.about, execution.shelf, families::reduce_inputs); });
   const std::vector<float>& raw = source.inputs;
 
   // The contract's scratch has room for 32 workgroups. What lies behind the partials of fewer is old or was never written, and stays

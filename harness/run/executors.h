@@ -59,30 +59,6 @@ struct Execution {
   std::optional<ShadowedOutput> shadowed = {};
 };
 
-// Throws std::invalid_argument naming the field if the launch code would refuse the case; before anything is made or run.
-void validate_decode(const Case& about);
-void validate_reduce(const Case& about);
-void validate_fwht(const Case& about);
-void validate_quantize(const Case& about);
-void validate_dequantize(const Case& about);
-void validate_bf16_prefill(const Case& about);
-void validate_bf16_vec(const Case& about);
-
-// Why the kernel was not made for the case, which is then skipped; empty if it was. For families with kernels of several kinds.
-std::string misfit_of_decode(const Case& about, const kernels::BoundKernel& kernel);
-
-// The same for any family.
-[[nodiscard]] std::string misfit_of(const Case& about, const kernels::BoundKernel& kernel);
-
-// Simdgroups in a threadgroup of the dispatch that decides the verdict.
-std::int64_t simdgroups_of_decode(const Case& about);
-std::int64_t simdgroups_of_reduce(const Case& about);
-std::int64_t simdgroups_of_fwht(const Case& about);
-std::int64_t simdgroups_of_quantize(const Case& about);
-std::int64_t simdgroups_of_dequantize(const Case& about);
-std::int64_t simdgroups_of_bf16_prefill(const Case& about);
-std::int64_t simdgroups_of_bf16_vec(const Case& about);
-
 void execute_decode(Execution& execution);
 void execute_reduce(Execution& execution);
 void execute_fwht(Execution& execution);

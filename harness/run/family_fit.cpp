@@ -48,7 +48,7 @@ double likeness(const kernels::FamilyContract& contract, const metal::FunctionDe
 }
 
 // The words of a declared type: "const", "device", "float4".
-std::set<std::string> words_of(std::string_view type) {
+std::set<std::string> words_of_type(std::string_view type) {
   std::set<std::string> words;
   std::string word;
   for (const char c : std::string(type) + " ") {
@@ -62,7 +62,7 @@ std::set<std::string> words_of(std::string_view type) {
 }
 
 // Whether a word of a type is one of Metal's numbers, or a vector of them.
-bool is_number(std::string_view word) {
+bool is_numeric_type(std::string_view word) {
   while (!word.empty() && word.back() >= '0' && word.back() <= '9') word.remove_suffix(1);
   constexpr std::array<std::string_view, 12> numbers = {"bool", "char", "uchar", "short", "ushort", "int",
                                                         "uint", "long", "ulong", "half",  "bfloat", "float"};
@@ -71,9 +71,9 @@ bool is_number(std::string_view word) {
 
 // As far as a declaration tells: what a kernel writes is no constant, and a struct no number.
 bool may_play(kernels::ArgumentRole role, const metal::ArgumentDeclaration& argument) {
-  const std::set<std::string> words = words_of(argument.type_name);
+  const std::set<std::string> words = words_of_type(argument.type_name);
   const bool is_const = argument.space == metal::AddressSpace::constant || words.contains("const");
-  const bool is_numeric = std::ranges::any_of(words, is_number);
+  const bool is_numeric = std::ranges::any_of(words, is_numeric_type);
   if (role == kernels::ArgumentRole::output) return !is_const;
   if (role == kernels::ArgumentRole::parameters) return is_const && !is_numeric;
   return role == kernels::ArgumentRole::input || is_const;

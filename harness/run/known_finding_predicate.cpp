@@ -28,80 +28,6 @@ struct Value {
   std::optional<std::string> literal;
 };
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kShortNames = {
-    {{"n", "kv_len"}, {"cap", "kv_capacity"}, {"d", "head_dim"}, {"h", "n_heads"}, {"g", "n_kv_heads"}, {"window", "sliding_window"}}};
-
-// The largest number of a key that any query sees; -1 if there is none. Nothing is known of masks that come from files.
-std::optional<std::int64_t> last_seen(const Case& about) {
-  if (is_on_file(about)) return std::nullopt;
-  const fixtures::DenseRequest request = dense_request(about);
-  const auto kv_len = static_cast<std::int64_t>(request.shape.kv_len);
-  if (request.mask == fixtures::DenseMask::none) return kv_len - 1;
-  const std::vector<std::uint16_t> mask = fixtures::dense_mask(request);
-  std::int64_t last = -1;
-  for (std::size_t i = 0; i < mask.size(); ++i) {
-    if (oracles::half_value(mask[i]) > oracles::kInvisibleMask) last = std::max(last, static_cast<std::int64_t>(i) % kv_len);
-  }
-  return last;
-}
-
-// The largest number of keys that any query sees. Nothing is known of masks that come from files.
-std::optional<std::int64_t> most_seen(const Case& about) {
-  const fixtures::DenseRequest request = dense_request(about);
-  const auto kv_len = static_cast<std::int64_t>(request.shape.kv_len);
-  if (request.mask == fixtures::DenseMask::none) return kv_len;
-  if (is_on_file(about)) return std::nullopt;
-  const std::vector<std::uint16_t> mask = fixtures::dense_mask(request);
-  std::int64_t most = 0;
-  for (auto row = mask.begin(); row != mask.end(); row += kv_len) {
-    most = std::max(most, static_cast<std::int64_t>(std::count_if(
-                              row, row + kv_len, [](std::uint16_t bits) { return oracles::half_value(bits) > oracles::kInvisibleMask; })));
-  }
-  return most;
-}
-
-// Rows of the mask (one, without a mask) of which two simdgroups whose outputs are merged both meet nothing but -infinity: of NSG
-// simdgroups, which take the chunks of 32 keys in turn, g is merged with g + r for r = NSG / 2, NSG / 4, ..., 1.
-std::optional<std::int64_t> idle_pairs(const Case& about) {
-  constexpr std::size_t kChunk = 32;
-  const auto nsg = static_cast<std::size_t>(about.at("nsg"));
-  const fixtures::DenseRequest request = dense_request(about);
-  const std::size_t kv_len = request.shape.kv_len;
-  const auto is_idle = [&](const auto& sees) {
-    std::vector<bool> meets(nsg);
-    for (std::size_t key = 0; key < kv_len; ++key) {
-      if (sees(key)) meets[key / kChunk % nsg] = true;
-    }
-    for (std::size_t r = nsg / 2; r > 0; r /= 2) {
-      for (std::size_t g = 0; g < r; ++g) {
-        if (!meets[g] && !meets[g + r]) return true;
-        meets[g] = true;
-      }
-    }
-    return false;
-  };
-  const std::int64_t without_mask = is_idle([](std::size_t) { return true; }) ? 1 : 0;
-  if (request.mask == fixtures::DenseMask::none) return without_mask;
-  // A mask from a file hides what nobody knows, and cannot wake anyone.
-  if (is_on_file(about)) return without_mask == 0 ? std::nullopt : std::optional(without_mask);
-  const std::vector<std::uint16_t> mask = fixtures::dense_mask(request);
-  std::int64_t rows = 0;
-  for (std::size_t first = 0; first < mask.size(); first += kv_len) {
-    if (is_idle([&](std::size_t key) { return !std::isinf(oracles::half_value(mask[first + key])); })) ++rows;
-  }
-  return rows;
-}
-
-// What can be said of a case and is not one of its axes.
-struct Quantity {
-  std::string_view name;
-  std::string_view axis;  // only families that have this axis know it
-  std::optional<std::int64_t> (*of)(const Case& about);
-};
-constexpr std::array<Quantity, 3> kQuantities = {
-    {{"last_seen", "mask_heads", last_seen}, {"most_seen", "mask_heads", most_seen}, {"idle_pairs", "nsg", idle_pairs}}};
-constexpr std::string_view kMaskAxis = "mask_heads";  // all of these are about a mask, and families without one have an nsg too
-
 template <typename Operation>
 Number combine(Number left, Number right, Operation operation) {
   return [left = std::move(left), right = std::move(right), operation](const Case& about) -> std::optional<std::int64_t> {
@@ -347,24 +273,20 @@ class Parser {
     }
     const auto axis_named = [&](std::string_view axis) { return std::ranges::find(family_.axes, axis, &Axis::name); };
     std::string quantities;
-    for (const Quantity& quantity : kQuantities) {
-      if (axis_named(quantity.axis) == family_.axes.end() || axis_named(kMaskAxis) == family_.axes.end()) continue;
+    for (const families::Quantity& quantity : family_.quantities) {
       if (word == quantity.name) {
         at_ = end;
-        return {Number(quantity.of), {}};
+        return {Number([of = quantity.of](const Case& about) { return of(about, is_on_file(about)); }), {}};
       }
       quantities += fmt::format(", {}", quantity.name);
     }
     auto axis = axis_named(word);
-    for (const auto& [brief, full] : kShortNames) {
-      if (axis == family_.axes.end() && word == brief) axis = axis_named(full);
-    }
+    if (axis == family_.axes.end()) axis = std::ranges::find(family_.axes, word, &Axis::brief);
     if (axis == family_.axes.end()) {
       std::vector<std::string> known;
-      for (const Axis& candidate : family_.axes) {
-        const auto* brief = std::ranges::find(kShortNames, candidate.name, &std::pair<std::string_view, std::string_view>::second);
-        known.push_back(brief == kShortNames.end() ? std::string(candidate.name) : fmt::format("{} ({})", candidate.name, brief->first));
-      }
+      for (const Axis& candidate : family_.axes)
+        known.push_back(candidate.brief().empty() ? std::string(candidate.name)
+                                                  : fmt::format("{} ({})", candidate.name, candidate.brief()));
       throw FindingSyntaxError(fmt::format("'{}' is no axis of family {}; accepted: {}{}, fixture, seed", word, family_.name(),
                                            fmt::join(known, ", "), quantities));
     }

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "families/shared/decode_inputs.h"
+#include "families/shared/dense_inputs.h"
 #include "harness/run/case_data.h"
 #include "harness/triage/attention_streams.h"
 #include "oracles/arithmetic.h"
@@ -57,8 +59,8 @@ AttentionModel::AttentionModel(const Case& about, const fixtures::Shelf& shelf) 
 }
 
 void AttentionModel::make_decode(const Case& about, const fixtures::Shelf& shelf) {
-  decode_ = std::make_shared<fixtures::DecodeInputs>(decode_data(about, shelf).inputs);
-  shape_ = decode_request(about).shape;
+  decode_ = std::make_shared<fixtures::DecodeInputs>(data_of(about, shelf, families::decode_inputs).inputs);
+  shape_ = families::decode_request(about).shape;
   heads_ = shape_.heads;
   kv_heads_ = shape_.kv_heads;
   dim_ = shape_.head_dim;
@@ -75,8 +77,8 @@ void AttentionModel::make_decode(const Case& about, const fixtures::Shelf& shelf
 }
 
 void AttentionModel::make_dense(const Case& about, const fixtures::Shelf& shelf) {
-  const fixtures::DenseInputs inputs = dense_data(about, shelf).inputs;
-  const oracles::DenseShape shape = dense_request(about).shape;
+  const fixtures::DenseInputs inputs = data_of(about, shelf, families::dense_inputs).inputs;
+  const oracles::DenseShape shape = families::dense_request(about).shape;
   batches_ = shape.batches;
   heads_ = shape.heads;
   kv_heads_ = shape.kv_heads;

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "families/quantize/inputs.h"
 #include "harness/cases/file_case.h"
 #include "harness/run/case_data.h"
 #include "harness/run/execute_once.h"
@@ -72,7 +73,7 @@ void hold_against(CaseComparison& result, const JudgedOutput& before, const Judg
   const Case& about = result.pair.new_case;
   const bool is_bfloat = about.family->name().starts_with("bf16");
   const bool has_indices = about.family->name() == "quantize";
-  const QuantizedRows rows = has_indices ? quantized_rows(about) : QuantizedRows{};
+  const families::QuantizedRows rows = has_indices ? families::quantized_rows(about) : families::QuantizedRows{};
   result.is_compared = true;
   result.elements = before.actual.size();
   for (std::size_t i = 0; i < before.actual.size(); ++i) {
@@ -280,7 +281,7 @@ CostComparison compare_costs(std::span<const CaseComparison> cases, const Workbe
     std::optional<Parcel> after = mailbox.take(format_case(pair.new_case));
     if (!before || !after) continue;
     metal::Cost cost;
-    Minimum minimum;
+    families::Minimum minimum;
     before->take(cost);
     result.old_cost += cost;
     after->take(cost);

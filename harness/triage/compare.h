@@ -127,7 +127,7 @@ struct CostComparison {
   std::vector<std::string> cases;  // whose costs are summed
   metal::Cost old_cost, new_cost;
   metal::ExecutionCounters old_counters, new_counters;
-  Minimum minimum;
+  families::Minimum minimum;
 };
 
 inline constexpr std::size_t kCostCases = 8;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "families/quantize/inputs.h"
 #include "harness/run/case_data.h"
 
 namespace assay::harness {
@@ -138,7 +139,7 @@ std::vector<std::string> localise(const Observation& observation) {
   }
   if (std::string rows = rows_sentence(observation, faulty, length); !rows.empty()) sentences.push_back(std::move(rows));
   if (observation.about.family->name() == "quantize") {
-    const QuantizedRows rows = quantized_rows(observation.about);
+    const families::QuantizedRows rows = families::quantized_rows(observation.about);
     std::size_t indices = 0;
     std::set<std::string> norms;
     std::size_t inputs = 0;

@@ -5,6 +5,10 @@
 #include <cmath>
 #include <utility>
 
+#include "families/dequantize/inputs.h"
+#include "families/fwht/inputs.h"
+#include "families/quantize/inputs.h"
+#include "families/reduce/inputs.h"
 #include "harness/run/case_data.h"
 #include "math/functions.h"
 #include "oracles/arithmetic.h"
@@ -58,7 +62,7 @@ bool is_lost(const ReduceChange& change, std::size_t workgroup, std::size_t coun
 }  // namespace
 
 ReduceModel::ReduceModel(const Case& about, const fixtures::Shelf& shelf)
-    : shape_(reduce_request(about).shape), raw_(reduce_data(about, shelf).inputs) {}
+    : shape_(families::reduce_request(about).shape), raw_(data_of(about, shelf, families::reduce_inputs).inputs) {}
 
 std::vector<double> ReduceModel::evaluate(const ReduceChange& change) const {
   const std::size_t nwg = shape_.nwg;
@@ -161,7 +165,9 @@ void rotate_changed(std::span<double> row, oracles::FwhtMode mode, const Rotatio
 }
 
 FwhtModel::FwhtModel(const Case& about, const fixtures::Shelf& shelf)
-    : data_(fwht_data(about, shelf).inputs), dim_(fwht_request(about).head_dim), mode_(fwht_mode(about)) {}
+    : data_(data_of(about, shelf, families::fwht_inputs).inputs),
+      dim_(families::fwht_request(about).head_dim),
+      mode_(families::fwht_mode(about)) {}
 
 std::vector<double> FwhtModel::evaluate(const FwhtChange& change) const {
   std::vector<double> result(data_.begin(), data_.end());
@@ -179,7 +185,9 @@ std::vector<double> FwhtModel::evaluate(const FwhtChange& change) const {
 }
 
 QuantizeModel::QuantizeModel(const Case& about, const fixtures::Shelf& shelf)
-    : request_(quantize_request(about)), rows_(quantized_rows(about)), src_(quantize_data(about, shelf).inputs) {}
+    : request_(families::quantize_request(about)),
+      rows_(families::quantized_rows(about)),
+      src_(data_of(about, shelf, families::quantize_inputs).inputs) {}
 
 double QuantizeModel::input_unit() const { return request_.head_dim == 256 ? 16.0 : static_cast<double>(request_.scale_factor_d512); }
 
@@ -288,7 +296,7 @@ std::vector<double> QuantizeModel::evaluate(const QuantizeChange& change) const 
 }
 
 DequantizeModel::DequantizeModel(const Case& about, const fixtures::Shelf& shelf)
-    : request_(dequantize_request(about)), inputs_(dequantize_data(about, shelf).inputs) {}
+    : request_(families::dequantize_request(about)), inputs_(data_of(about, shelf, families::dequantize_inputs).inputs) {}
 
 double DequantizeModel::divisor() const { return request_.head_dim == 256 ? 16.0 : static_cast<double>(request_.scale_factor_d512); }
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "families/quantize/rows.h"
 #include "fixtures/generators.h"
-#include "harness/judge/quantized_rows.h"
 #include "harness/triage/cache_edit.h"
 #include "harness/triage/model.h"
 #include "oracles/fwht.h"
@@ -96,7 +96,7 @@ class QuantizeModel final : public Model {
 
  private:
   fixtures::QuantizeRequest request_;
-  QuantizedRows rows_;
+  families::QuantizedRows rows_;
   std::vector<float> src_;
 };
 

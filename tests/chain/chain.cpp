@@ -16,11 +16,11 @@
 #include <utility>
 
 #include "families/quantize/launch.h"
+#include "families/quantize/rows.h"
 #include "families/reduce/launch.h"
 #include "families/shared/decode_launch.h"
 #include "fixtures/counter.h"
 #include "harness/judge/judge.h"
-#include "harness/judge/quantized_rows.h"
 #include "harness/run/attention_accuracy.h"
 #include "harness/run/discovery.h"
 #include "harness/run/fault_text.h"
@@ -250,10 +250,11 @@ class Chain {
       const std::span<const float> of_slot = all_norms.subspan(position * blocks, blocks);
       norms.insert(norms.end(), of_slot.begin(), of_slot.end());
     }
-    const harness::QuantizedRows rows{plan_.head_dim};
+    const families::QuantizedRows rows{plan_.head_dim};
     const oracles::QuantizedToken token_oracle = oracles::quantize({plan_.kv_heads, plan_.head_dim, plan_.bits, 1.0F}, row);
     conclude("quantise",
-             harness::judge(harness::actual_rows(rows, indices, norms, {}), harness::expected_rows(rows, token_oracle, plan_.bits)), fault);
+             harness::judge(families::actual_rows(rows, indices, norms, {}), families::expected_rows(rows, token_oracle, plan_.bits)),
+             fault);
   }
 
   // The query as attention gets it.

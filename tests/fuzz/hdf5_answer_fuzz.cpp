@@ -11,7 +11,6 @@
 
 #include "fixtures/hdf5_answer.h"
 #include "harness/cases/file_case.h"
-#include "harness/run/file_families.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace assay::tests {
@@ -26,7 +25,7 @@ void check_case(const harness::FileCase& about) {
   for (std::size_t i = 0; i < value.values.size(); ++i)
     require(value.family->axes[i].holds(value.values[i]), "what a file says lies in its axis");
   harness::require_agreement(value, kFile, about);
-  const harness::FileFamily& family = harness::file_family(value.family->name());
+  const families::Family& family = *value.family;
   try {
     family.validate(value);
   } catch (const std::invalid_argument& refusal) {
@@ -34,8 +33,8 @@ void check_case(const harness::FileCase& about) {
     return;
   }
   note_outcome("valid");
-  for (const fixtures::TensorSpec& spec : family.inputs(value)) require(spec.bytes() > 0, "an input has some bytes");
-  for (const std::uint64_t size : family.output_shape(value)) require(size > 0, "an output has some elements");
+  for (const fixtures::TensorSpec& spec : family.files.inputs(value)) require(spec.bytes() > 0, "an input has some bytes");
+  for (const std::uint64_t size : family.files.output_shape(value)) require(size > 0, "an output has some elements");
 }
 
 void check(std::string_view packed) {

@@ -21,7 +21,7 @@ namespace {
 struct MinimumRow {
   std::string family;
   std::string about;  // without the variant
-  Minimum minimum;
+  families::Minimum minimum;
 };
 
 void PrintTo(const MinimumRow& row, std::ostream* stream) { *stream << row.family << " " << row.about; }
@@ -30,7 +30,7 @@ class MinimumOf : public ::testing::TestWithParam<MinimumRow> {};
 
 TEST_P(MinimumOf, IsWhatAHandCounts) {
   const MinimumRow& row = GetParam();
-  const Minimum found = minimum_of(parse_case(row.family + "/" + row.about, find_family(row.family)), {});
+  const families::Minimum found = minimum_of(parse_case(row.family + "/" + row.about, find_family(row.family)), {});
   EXPECT_EQ(found.bytes_read, row.minimum.bytes_read);
   EXPECT_EQ(found.bytes_written, row.minimum.bytes_written);
   EXPECT_EQ(found.distinct_bytes, row.minimum.distinct_bytes);
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
         MinimumRow{"bf16_vec", "b1/h2x2/q1/kv65r31/nomask/nsg2/poisoned/s2", {4096 + 266240, 2048, 272384, 130 * 2051}}));
 
 TEST(MinimumOf, OfAMaskFromChanceIsWhatItLetsThrough) {
-  const Minimum found = minimum_of(parse_case("bf16_vec/b1/h1x1/q1/kv64r0/random1x1/nsg1/gauss/s1", find_family("bf16_vec")), {});
+  const families::Minimum found = minimum_of(parse_case("bf16_vec/b1/h1x1/q1/kv64r0/random1x1/nsg1/gauss/s1", find_family("bf16_vec")), {});
   // Some keys are hidden, and most are not.
   EXPECT_LT(found.flops, 64U * 2052);
   EXPECT_GT(found.flops, 20U * 2052);

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "families/quantize/rows.h"
 #include "fixtures/generators.h"
 #include "harness/judge/judge.h"
-#include "harness/judge/quantized_rows.h"
 #include "oracles/codebook.h"
 #include "oracles/fwht.h"
 
@@ -113,9 +113,9 @@ bool passes_quantize(std::string_view fixture, Mistake mistake) {
   const fixtures::QuantizeRequest request{.kv_heads = kHeads, .head_dim = kDim, .bits = 8, .scale_factor_d512 = 1.0F, .seed = 3};
   const std::vector<float> src = fixtures::find_fixture(fixture).quantize(request);
   const Quantised written = quantised(src, request.bits, mistake);
-  const harness::QuantizedRows rows{kDim, true};
-  return harness::judge(actual_rows(rows, written.indices, written.norms, written.inputs),
-                        expected_rows(rows, oracles::quantize(request.shape(), src), request.bits))
+  const families::QuantizedRows rows{kDim, true};
+  return harness::judge(families::actual_rows(rows, written.indices, written.norms, written.inputs),
+                        families::expected_rows(rows, oracles::quantize(request.shape(), src), request.bits))
       .passed();
 }
 

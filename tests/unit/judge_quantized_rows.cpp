@@ -5,18 +5,18 @@
 #include <bit>
 #include <vector>
 
+#include "families/quantize/rows.h"
 #include "harness/judge/judge.h"
-#include "harness/judge/quantized_rows.h"
 #include "metal/buffer.h"
 
 namespace assay::tests {
 namespace {
 
-using harness::actual_rows;
-using harness::expected_rows;
+using families::actual_rows;
+using families::expected_rows;
+using families::QuantizedRows;
 using harness::judge;
 using harness::Judgement;
-using harness::QuantizedRows;
 
 constexpr std::size_t kHeads = 2;
 
@@ -46,8 +46,9 @@ struct Written {
     }
   }
   [[nodiscard]] Judgement judged(bool has_inputs = true) const {
-    const QuantizedRows rows{256, has_inputs};
-    return judge(actual_rows(rows, indices, norms, has_inputs ? inputs : std::vector<float>()), expected_rows(rows, token(), 4));
+    const families::QuantizedRows rows{256, has_inputs};
+    return judge(families::actual_rows(rows, indices, norms, has_inputs ? inputs : std::vector<float>()),
+                 families::expected_rows(rows, token(), 4));
   }
 };
 
@@ -94,17 +95,20 @@ TEST(QuantizedRows, NormsInputsAndHolesShow) {
 
 // An index that several values satisfy says little: too many of them, and the comparison proves nothing.
 TEST(QuantizedRows, TooManyDoubtfulIndicesAreMistrusted) {
-  const QuantizedRows rows{256, false};
+  const families::QuantizedRows rows{256, false};
   oracles::QuantizedToken doubtful = token();
   for (std::size_t i = 0; i < 60; ++i) doubtful.highest[i] = 15;
-  EXPECT_EQ(judge(actual_rows(rows, Written().indices, Written().norms, {}), expected_rows(rows, doubtful, 4)).mistrusted.value().why,
+  EXPECT_EQ(judge(families::actual_rows(rows, Written().indices, Written().norms, {}), families::expected_rows(rows, doubtful, 4))
+                .mistrusted.value()
+                .why,
             harness::Distrust::uninformative);
   for (std::size_t i = 40; i < 60; ++i) doubtful.highest[i] = doubtful.lowest[i];
-  EXPECT_FALSE(judge(actual_rows(rows, Written().indices, Written().norms, {}), expected_rows(rows, doubtful, 4)).mistrusted);
+  EXPECT_FALSE(
+      judge(families::actual_rows(rows, Written().indices, Written().norms, {}), families::expected_rows(rows, doubtful, 4)).mistrusted);
 }
 
 TEST(QuantizedRows, PlacesHaveNames) {
-  const QuantizedRows rows{512, true};
+  const families::QuantizedRows rows{512, true};
   EXPECT_EQ(rows.length(), 512U + 2U + 512U);
   EXPECT_EQ(rows.describe(511), "index of coordinate 511");
   EXPECT_EQ(rows.describe(513), "norm of block 1");
@@ -112,8 +116,9 @@ TEST(QuantizedRows, PlacesHaveNames) {
 }
 
 TEST(QuantizedRows, RefusesWhatMakesNoRows) {
-  EXPECT_THROW(static_cast<void>(actual_rows({256, true}, Written().indices, Written().norms, {})), std::invalid_argument);
-  EXPECT_THROW(static_cast<void>(actual_rows({256, false}, Written().indices, std::vector<float>{1.5F}, {})), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(families::actual_rows({256, true}, Written().indices, Written().norms, {})), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(families::actual_rows({256, false}, Written().indices, std::vector<float>{1.5F}, {})),
+               std::invalid_argument);
 }
 
 }  // namespace

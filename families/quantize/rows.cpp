@@ -1,10 +1,11 @@
-#include "harness/judge/quantized_rows.h"
+// Rows of what quantisation leaves, put together and described.
+#include "families/quantize/rows.h"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 
-namespace assay::harness {
+namespace assay::families {
 namespace {
 
 // Appends row `row` of a [rows, width] array.
@@ -73,4 +74,4 @@ std::vector<double> actual_rows(const QuantizedRows& rows, std::span<const doubl
   return rows_of(rows, indices, norms, inputs);
 }
 
-}  // namespace assay::harness
+}  // namespace assay::families

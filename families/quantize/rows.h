@@ -13,7 +13,7 @@
 #include "oracles/expected.h"
 #include "oracles/quantize.h"
 
-namespace assay::harness {
+namespace assay::families {
 
 struct QuantizedRows {
   std::size_t head_dim = 0;  // D
@@ -41,4 +41,4 @@ struct QuantizedRows {
 [[nodiscard]] std::vector<double> actual_rows(const QuantizedRows& rows, std::span<const double> indices, std::span<const double> norms,
                                               std::span<const double> inputs);
 
-}  // namespace assay::harness
+}  // namespace assay::families

@@ -1,0 +1,13 @@
+// The axes of family `bf16_vec` in the words of its launch code.
+#pragma once
+
+#include "families/bf16_vec/launch.h"
+#include "families/shared/dense_inputs.h"
+
+namespace assay::families {
+
+[[nodiscard]] inline Bf16VecParameters vec_parameters(const Case& about) {
+  return {dense_parameters(about, metal::ScalarType::float32), static_cast<std::uint32_t>(about.at("nsg"))};
+}
+
+}  // namespace assay::families

@@ -1,0 +1,241 @@
+// The inputs of attention over bfloat keys and values: what the axes mean, fixture files, what a case needs at least, and what masks show.
+#include "families/shared/dense_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "families/bf16_prefill/contract.h"
+#include "families/shared/scales.h"
+#include "fixtures/dense.h"
+#include "fixtures/generators.h"
+#include "fixtures/layout.h"
+#include "oracles/arithmetic.h"
+#include "oracles/dense_attention.h"
+
+namespace assay::families {
+
+namespace {
+
+// Seeds whose case has its tensors as dense as its name allows, for hosts whose dispatches are compared with ours.
+bool is_dense(const Case& about) { return about.seed % 4 == 3; }
+
+// Between tensors' parts that could as well be without a gap; a multiple of what any load takes.
+constexpr std::uint64_t kGapBytes = 64;
+
+// Query rows behind each other, tokens between the heads, and gaps in either: by seed, each unlike the others as soon as there are two
+// rows.
+RowStrides query_strides(const Case& about, const Bf16Parameters& p, std::uint64_t row_bytes) {
+  if (is_dense(about)) return strides_of(row_bytes, p.queries, p.n_heads);
+  if (about.seed % 4 == 0) {
+    const std::uint64_t token = row_bytes + kGapBytes;
+    const std::uint64_t head = p.queries * token + kGapBytes;
+    return {token, head, p.n_heads * head + kGapBytes};
+  }
+  const std::uint64_t head = row_bytes + (about.seed % 4 == 2 ? kGapBytes : 0);
+  const std::uint64_t token = p.n_heads * head;
+  return {token, head, p.queries * token + kGapBytes};
+}
+
+// Keys or values: rows without gaps, which `pad` copies nb11 bytes of, and so many rows between two heads or two batches behind the
+// room that the case gives each head. The room of the last head ends the buffer.
+RowStrides row_strides(const Bf16Parameters& p, std::uint64_t room, std::uint64_t head_gap, std::uint64_t batch_gap) {
+  const std::uint64_t head = kBf16RowBytes * (p.kv_len + room + head_gap);
+  return {kBf16RowBytes, head, p.n_kv_heads * head + kBf16RowBytes * batch_gap};
+}
+
+// Where bf16_vec_v1 reads on behind a row of the mask (docs/FINDINGS.md#5), what it declares depends on what the next row holds: there
+// only planes stand apart.
+RowStrides mask_strides(const Case& about, const Bf16Parameters& p) {
+  const std::uint64_t row_bytes = 2 * std::uint64_t{p.kv_len};
+  if (is_dense(about)) return strides_of(row_bytes, p.queries, p.mask_heads);
+  const bool rows_apart = about.family->name() == kBf16PrefillContract.name || p.kv_len % 32 == 0;
+  const std::uint64_t token = row_bytes + (rows_apart ? kGapBytes : 0);
+  const std::uint64_t head = p.queries * token + kGapBytes;
+  return {token, head, p.mask_heads * head + kGapBytes};
+}
+
+// What the queries of a case see.
+struct Sight {
+  std::uint64_t query_rows = 0;  // that see a key
+  std::uint64_t pairs = 0;       // of a query row and a key
+  std::uint64_t key_rows = 0;    // that any query sees
+};
+
+Sight sight_through(const oracles::DenseShape& shape, std::span<const std::uint16_t> mask) {
+  const std::size_t queries = shape.batches * shape.heads * shape.queries;
+  if (mask.empty()) return {queries, queries * shape.kv_len, shape.batches * shape.kv_heads * shape.kv_len};
+  Sight sight;
+  std::vector<bool> is_seen(shape.batches * shape.kv_heads * shape.kv_len);
+  for (std::size_t batch = 0; batch < shape.batches; ++batch) {
+    for (std::size_t head = 0; head < shape.heads; ++head) {
+      const std::size_t plane = batch % shape.mask_batches * shape.mask_heads + head % shape.mask_heads;
+      const std::size_t keys = (batch * shape.kv_heads + head / (shape.heads / shape.kv_heads)) * shape.kv_len;
+      for (std::size_t query = 0; query < shape.queries; ++query) {
+        const auto row = mask.subspan((plane * shape.queries + query) * shape.kv_len, shape.kv_len);
+        std::uint64_t visible = 0;
+        for (std::size_t key = 0; key < shape.kv_len; ++key) {
+          if (!(oracles::half_value(row[key]) > oracles::kInvisibleMask)) continue;
+          ++visible;
+          is_seen[keys + key] = true;
+        }
+        sight.pairs += visible;
+        if (visible != 0) ++sight.query_rows;
+      }
+    }
+  }
+  sight.key_rows = static_cast<std::uint64_t>(std::ranges::count(is_seen, true));
+  return sight;
+}
+
+}  // namespace
+
+fixtures::DenseRequest dense_request(const Case& about) {
+  fixtures::DenseRequest request;
+  oracles::DenseShape& shape = request.shape;
+  shape.batches = about.size("batches");
+  shape.heads = about.size("n_heads");
+  shape.kv_heads = about.size("n_kv_heads");
+  shape.queries = about.size("queries");
+  shape.kv_len = about.size("kv_len");
+  // Room of gigabytes is no data: the device has it, and nobody writes to it.
+  shape.head_rows = shape.kv_len + (about.fixture == "huge" ? 0 : about.size("kv_room"));
+  shape.head_dim = kBf16HeadDim;
+  request.mask = static_cast<fixtures::DenseMask>(about.at("mask_type"));
+  if (request.mask != fixtures::DenseMask::none) {
+    shape.mask_heads = about.size("mask_heads");
+    shape.mask_batches = about.size("mask_batches");
+  }
+  shape.scale = score_scale(about, kBf16HeadDim);
+  request.window = about.size("sliding_window");
+  request.hides_with_lowest = about.at("hides_lowest") != 0;
+  request.q_is_bfloat = about.family->name() == kBf16PrefillContract.name;
+  request.seed = about.seed;
+  return request;
+}
+
+Bf16Parameters dense_parameters(const Case& about, metal::ScalarType q_element) {
+  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
+  Bf16Parameters p;
+  p.batches = value("batches");
+  p.n_heads = value("n_heads");
+  p.n_kv_heads = value("n_kv_heads");
+  p.queries = value("queries");
+  p.kv_len = value("kv_len");
+  p.q_element = q_element;
+  p.q = query_strides(about, p, kBf16HeadDim * metal::size_of(q_element));
+  const std::uint64_t room = value("kv_room");
+  // Values further apart than keys, so that the strides of one are wrong for the other.
+  p.k = is_dense(about) ? row_strides(p, room, 0, 0) : row_strides(p, room, 0, 1);
+  p.v = is_dense(about) ? row_strides(p, room, 0, 0) : row_strides(p, room, 3, 2);
+  if (value("mask_type") != 0) {
+    p.mask_batches = value("mask_batches");
+    p.mask_heads = value("mask_heads");
+    p.mask = mask_strides(about, p);
+  }
+  p.scale = score_scale(about, kBf16HeadDim);
+  return p;
+}
+
+fixtures::DenseInputs dense_inputs(const Case& about, const Source& source) {
+  const fixtures::DenseRequest request = dense_request(about);
+  return source.is_file() ? fixtures::dense_inputs(source.file, request, source.tensors) : source.generator->dense(request);
+}
+
+FileRules dense_files() {
+  return {.inputs = [](const Case& about) { return fixtures::dense_layout(dense_request(about)); },
+          .output_shape = [](const Case& about) -> std::vector<std::uint64_t> {
+            const oracles::DenseShape shape = dense_request(about).shape;
+            return {shape.batches, shape.heads, shape.queries, shape.head_dim};
+          },
+          .generate =
+              [](const Case& about, const fixtures::Fixture& fixture) {
+                if (about.fixture == "huge")
+                  throw std::invalid_argument("fixture huge: a file would need the gigabytes of its room; gauss has the same data");
+                const fixtures::DenseRequest request = dense_request(about);
+                return fixtures::dense_tensors(request, fixture.dense(request));
+              },
+          .expect =
+              [](const Case& about, const Source& source) {
+                oracles::AttentionAccuracy accuracy;
+                accuracy.output = oracles::bfloat_format();
+                const fixtures::DenseInputs inputs = dense_inputs(about, source);
+                return oracles::dense_attention(dense_request(about).shape, inputs.tensors(), accuracy);
+              }};
+}
+
+Minimum dense_minimum(const Case& about, const Source& source) {
+  const fixtures::DenseRequest request = dense_request(about);
+  const oracles::DenseShape& shape = request.shape;
+  const std::vector<std::uint16_t> mask = source.is_file() ? dense_inputs(about, source).mask : fixtures::dense_mask(request);
+  const Sight sight = sight_through(shape, mask);
+  const std::uint64_t q_bytes = request.q_is_bfloat ? minimum::kBfloat : minimum::kFloat;
+  const std::uint64_t read =
+      sight.query_rows * shape.head_dim * q_bytes + 2 * sight.key_rows * shape.head_dim * minimum::kBfloat + mask.size() * minimum::kHalf;
+  return minimum::of(read, shape.batches * shape.heads * shape.queries * shape.head_dim * minimum::kBfloat,
+                     sight.pairs * (4 * shape.head_dim + 3 + (mask.empty() ? 0 : 1)));
+}
+
+// The largest number of a key that any query sees; -1 if there is none. Nothing is known of masks that come from files.
+std::optional<std::int64_t> last_seen(const Case& about, bool is_on_file) {
+  if (is_on_file) return std::nullopt;
+  const fixtures::DenseRequest request = dense_request(about);
+  const auto kv_len = static_cast<std::int64_t>(request.shape.kv_len);
+  if (request.mask == fixtures::DenseMask::none) return kv_len - 1;
+  const std::vector<std::uint16_t> mask = fixtures::dense_mask(request);
+  std::int64_t last = -1;
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    if (oracles::half_value(mask[i]) > oracles::kInvisibleMask) last = std::max(last, static_cast<std::int64_t>(i) % kv_len);
+  }
+  return last;
+}
+
+// The largest number of keys that any query sees. Nothing is known of masks that come from files.
+std::optional<std::int64_t> most_seen(const Case& about, bool is_on_file) {
+  const fixtures::DenseRequest request = dense_request(about);
+  const auto kv_len = static_cast<std::int64_t>(request.shape.kv_len);
+  if (request.mask == fixtures::DenseMask::none) return kv_len;
+  if (is_on_file) return std::nullopt;
+  const std::vector<std::uint16_t> mask = fixtures::dense_mask(request);
+  std::int64_t most = 0;
+  for (auto row = mask.begin(); row != mask.end(); row += kv_len) {
+    most = std::max(most, static_cast<std::int64_t>(std::count_if(
+                              row, row + kv_len, [](std::uint16_t bits) { return oracles::half_value(bits) > oracles::kInvisibleMask; })));
+  }
+  return most;
+}
+
+// Rows of the mask (one, without a mask) of which two simdgroups whose outputs are merged both meet nothing but -infinity: of NSG
+// simdgroups, which take the chunks of 32 keys in turn, g is merged with g + r for r = NSG / 2, NSG / 4, ..., 1.
+std::optional<std::int64_t> idle_pairs(const Case& about, bool is_on_file) {
+  constexpr std::size_t kChunk = 32;
+  const auto nsg = static_cast<std::size_t>(about.at("nsg"));
+  const fixtures::DenseRequest request = dense_request(about);
+  const std::size_t kv_len = request.shape.kv_len;
+  const auto is_idle = [&](const auto& sees) {
+    std::vector<bool> meets(nsg);
+    for (std::size_t key = 0; key < kv_len; ++key) {
+      if (sees(key)) meets[key / kChunk % nsg] = true;
+    }
+    for (std::size_t r = nsg / 2; r > 0; r /= 2) {
+      for (std::size_t g = 0; g < r; ++g) {
+        if (!meets[g] && !meets[g + r]) return true;
+        meets[g] = true;
+      }
+    }
+    return false;
+  };
+  const std::int64_t without_mask = is_idle([](std::size_t) { return true; }) ? 1 : 0;
+  if (request.mask == fixtures::DenseMask::none) return without_mask;
+  // A mask from a file hides what nobody knows, and cannot wake anyone.
+  if (is_on_file) return without_mask == 0 ? std::nullopt : std::optional(without_mask);
+  const std::vector<std::uint16_t> mask = fixtures::dense_mask(request);
+  std::int64_t rows = 0;
+  for (std::size_t first = 0; first < mask.size(); first += kv_len) {
+    if (is_idle([&](std::size_t key) { return !std::isinf(oracles::half_value(mask[first + key])); })) ++rows;
+  }
+  return rows;
+}
+
+}  // namespace assay::families

@@ -1,0 +1,15 @@
+// The factors that axes of several families say.
+#pragma once
+
+#include <cstddef>
+
+#include "families/family.h"
+
+namespace assay::families {
+
+// The factor on scores, of axis scale.
+[[nodiscard]] float score_scale(const Case& about, std::size_t head_dim);
+// Of axis scale_factor_d512.
+[[nodiscard]] float scale_factor_d512(const Case& about);
+
+}  // namespace assay::families
