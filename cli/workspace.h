@@ -40,13 +40,10 @@ void select_one(Workspace& workspace, const Options& options, std::string_view c
 [[nodiscard]] harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace);
 [[nodiscard]] harness::RunOptions run_options(const Options& options);
 
-// In single quotes if a shell would touch it.
-[[nodiscard]] std::string shell_quoted(const std::string& text);
+// The words that it takes besides its name to repeat a case of this run, without a schedule: an option and its value in turn.
+[[nodiscard]] std::vector<std::string> replay_options(const Options& options);
 
-// What it takes besides its name to repeat a case of this run, without a schedule; empty if nothing.
-[[nodiscard]] std::string replay_options(const Options& options);
-
-// The command that repeats one case as this run executed it; `schedules` is its --schedule, if any.
+// The command that repeats one case as this run executed it, for a shell; `schedules` is its --schedule, if any.
 [[nodiscard]] std::string replay_line(const Options& options, const std::string& case_name, const std::string& schedules);
 
 }  // namespace assay::cli

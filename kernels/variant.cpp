@@ -354,7 +354,9 @@ Variant variant_from_path(const fs::path& path, std::string_view family) {
         fmt::format("'{}' is a lone file: say what it implements with --family ({})", path.string(), fmt::join(names, ", ")));
   }
   Variant variant;
-  variant.name = checked_name(file.stem().string(), file);
+  variant.name = file.stem().string();
+  // A file may be called anything; its cases may not.
+  std::ranges::replace_if(variant.name, [](char c) { return !is_name({&c, 1}); }, '_');
   variant.family = family_contract(family).name;
   variant.source = file;
   variant.about = "a lone file";

@@ -25,7 +25,7 @@ struct Executor {
   void (*validate)(const Case&);
   std::int64_t (*simdgroups)(const Case&);
   void (*execute)(Execution&);
-  std::string (*misfit)(const Case&, const kernels::BoundKernel&) = nullptr;
+  std::optional<fault::Misfit> (*misfit)(const Case&, const kernels::BoundKernel&) = nullptr;
 };
 
 constexpr Executor kExecutors[] = {
@@ -113,7 +113,7 @@ const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const C
     nobody_looked.entry = kernels::to_string(key);
     return settle(Status::skipped, absent == prepared.absent.end() ? std::move(nobody_looked) : absent->second);
   }
-  if (std::string misfit = misfit_of(about, *kernel); !misfit.empty()) return settle(Status::skipped, fault::Misfit{std::move(misfit)});
+  if (auto misfit = misfit_of(about, *kernel)) return settle(Status::skipped, std::move(*misfit));
   return kernel;
 }
 
@@ -184,9 +184,9 @@ void keep_shadowed(Execution& execution, const metal::BufferView& view, std::spa
                         .exact = expected};
 }
 
-std::string misfit_of(const Case& about, const kernels::BoundKernel& kernel) {
+std::optional<fault::Misfit> misfit_of(const Case& about, const kernels::BoundKernel& kernel) {
   const Executor& executor = executor_of(*about.family);
-  return executor.misfit == nullptr ? std::string() : executor.misfit(about, kernel);
+  return executor.misfit == nullptr ? std::nullopt : executor.misfit(about, kernel);
 }
 
 void add_to_digest(std::uint64_t& digest, std::span<const std::byte> bytes) {

@@ -106,8 +106,10 @@ void validate_decode(const Case& about) {
   kernels::validate(parameters);
 }
 
-std::string misfit_of_decode(const Case& about, const kernels::BoundKernel& kernel) {
-  return kernels::decode_misfit(kernel, parameters_of(about));
+std::optional<fault::Misfit> misfit_of_decode(const Case& about, const kernels::BoundKernel& kernel) {
+  const auto misfit = kernels::decode_misfit(kernel, parameters_of(about));
+  if (!misfit) return std::nullopt;
+  return fault::Misfit{std::string(misfit->field), misfit->message};
 }
 
 // The reduce behind it has more, but family reduce judges that.

@@ -68,11 +68,11 @@ void validate_dequantize(const Case& about);
 void validate_bf16_prefill(const Case& about);
 void validate_bf16_vec(const Case& about);
 
-// Why the kernel was not made for the case, which is then skipped; empty if it was. For families with kernels of several kinds.
-std::string misfit_of_decode(const Case& about, const kernels::BoundKernel& kernel);
+// Why the kernel was not made for the case, which is then skipped; nothing if it was. For families with kernels of several kinds.
+std::optional<fault::Misfit> misfit_of_decode(const Case& about, const kernels::BoundKernel& kernel);
 
 // The same for any family.
-[[nodiscard]] std::string misfit_of(const Case& about, const kernels::BoundKernel& kernel);
+[[nodiscard]] std::optional<fault::Misfit> misfit_of(const Case& about, const kernels::BoundKernel& kernel);
 
 // Simdgroups in a threadgroup of the dispatch that decides the verdict.
 std::int64_t simdgroups_of_decode(const Case& about);

@@ -208,6 +208,7 @@ struct NoFunction {
 };
 // The kernel's function is none for the case, in the words of the launch code.
 struct Misfit {
+  std::string field;  // or constant, that the case and the kernel disagree about
   std::string message;
 };
 // A fixture file that is damaged, or not the case's; in its reader's words.
@@ -316,6 +317,10 @@ struct Fault {
 [[nodiscard]] std::optional<fault::Logic> logic_of(const ErrorSplit& split);
 [[nodiscard]] fault::Mistrusted fault_of(const Mistrust& mistrust);
 [[nodiscard]] fault::StoredExpectation fault_of_stored(std::string file, const Judgement& judgement);
+
+// What it is about, where faults of a kind may be about different things: an argument, an axis, a part, a finding. Without the particulars
+// of one case; empty where the kind says it all.
+[[nodiscard]] std::string subject_of(const Fault& fault);
 
 [[nodiscard]] bool has_kind(const std::vector<Fault>& faults, FaultKind kind);
 

@@ -238,7 +238,8 @@ void visit_members(Visit& visit, Details& details) {
 
 template <typename Visit, DetailsOf<fault::Misfit> Details>
 void visit_members(Visit& visit, Details& details) {
-  auto& [message] = details;
+  auto& [field, message] = details;
+  visit("field", field);
   visit("message", message);
 }
 
