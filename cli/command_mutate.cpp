@@ -179,7 +179,7 @@ int mutate(const MutateOptions& options) {
   if (!options.markdown.empty()) write_file(options.markdown, reports::mutation_markdown(run, source, score));
   if (interrupt.stop()) return kExitInterrupted;
   const bool is_faulty = std::ranges::any_of(score.mutants, [](const harness::JudgedMutant& judged) {
-    return judged.result.fate == harness::Fate::unjudged && judged.result.reason != harness::kOutOfBudget;
+    return judged.result.fate == harness::Fate::unjudged && judged.result.cut != harness::Cut::out_of_budget;
   });
   if (is_faulty) return kExitInternal;
   if (!score.stale.empty() || !score.refuted.empty()) return kExitFailed;

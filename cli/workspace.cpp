@@ -166,8 +166,9 @@ Workspace open_workspace(const Options& options) {
     const auto same_name = std::ranges::find(workspace.catalogue, user.name, &kernels::Variant::name);
     if (same_name != workspace.catalogue.end()) {
       if (!std::filesystem::equivalent(same_name->source, user.source)) {
-        workspace.notes.push_back(fmt::format("{} is your {} here; the variant of that name in {} is left out", user.name,
-                                              user.source.string(), same_name->description.parent_path().string()));
+        workspace.replaced_note = fmt::format("{} is your {} here; the variant of that name in {} is left out", user.name,
+                                              user.source.string(), same_name->description.parent_path().string());
+        workspace.notes.push_back(workspace.replaced_note);
       }
       workspace.catalogue.erase(same_name);
     }

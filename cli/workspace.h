@@ -16,6 +16,7 @@ namespace assay::cli {
 struct Workspace {
   std::vector<kernels::Variant> catalogue;  // ours, and the user's in place of one of the same name
   std::string user_variant;                 // name of the --kernel; empty without one
+  std::string replaced_note;                // that it takes the place of one of ours; empty if it does not, else among `notes`
   std::vector<harness::Case> captured;      // what the files of --fixture hold; without a variant
   harness::Selection selection;
   std::vector<std::string> notes;  // what the user should know before anything runs

@@ -19,7 +19,6 @@ constexpr std::array<std::string_view, kFaultKinds> kNames = {"above bound",
                                                               "hazard",
                                                               "order dependence",
                                                               "input written",
-                                                              "unasked write",
                                                               "threadgroup behind the last",
                                                               "idle workgroup",
                                                               "stray slot",
@@ -161,7 +160,6 @@ std::string subject(const auto&) { return {}; }
 std::string subject(const fault::Mistrusted& it) { return std::string(to_string(it.why)); }
 std::string subject(const fault::Hazard& it) { return std::string(metal::to_string(it.hazard)); }
 std::string subject(const fault::InputWritten& it) { return it.argument; }
-std::string subject(const fault::UnaskedWrite& it) { return it.argument; }
 std::string subject(const fault::IdleWorkgroup& it) { return std::string(to_string(it.part)); }
 std::string subject(const fault::StraySlot& it) { return std::string(to_string(it.part)); }
 std::string subject(const fault::WrongPadRow& it) { return std::string(to_string(it.rows)); }

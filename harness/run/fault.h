@@ -29,7 +29,6 @@ enum class FaultKind : std::uint8_t {
   hazard,
   order_dependence,
   input_written,
-  unasked_write,
   threadgroup_behind_last,
   idle_workgroup,
   stray_slot,
@@ -130,10 +129,6 @@ struct OrderDependence {
 };
 // The kernel wrote to what is an input of it.
 struct InputWritten {
-  std::string argument;
-};
-// The kernel wrote an output that nobody asked for.
-struct UnaskedWrite {
   std::string argument;
 };
 // A threadgroup of a grid that is larger than it need be did not return, but wrote.
@@ -281,8 +276,8 @@ struct Told {
 
 using FaultDetails =
     std::variant<fault::AboveBound, fault::NotWritten, fault::Nan, fault::Infinite, fault::GuardWritten, fault::Logic, fault::Mistrusted,
-                 fault::Hazard, fault::OrderDependence, fault::InputWritten, fault::UnaskedWrite, fault::ThreadgroupBehindLast,
-                 fault::IdleWorkgroup, fault::StraySlot, fault::OldCache, fault::StoredExpectation, fault::WrongPadRow, fault::WrongPadMask,
+                 fault::Hazard, fault::OrderDependence, fault::InputWritten, fault::ThreadgroupBehindLast, fault::IdleWorkgroup,
+                 fault::StraySlot, fault::OldCache, fault::StoredExpectation, fault::WrongPadRow, fault::WrongPadMask,
                  fault::WrongTileClass, fault::WrongMerge, fault::OutsideOfOracle, fault::RefusedByLaunch, fault::RefusedByEncoder,
                  fault::OutsideOfLimits, fault::NoFunction, fault::Misfit, fault::UnusableFile, fault::InternalFailure, fault::Killed,
                  fault::Exited, fault::OutOfMemory, fault::ClosedChannel, fault::Vanished, fault::MalformedVerdict, fault::Timeout,

@@ -104,12 +104,6 @@ void visit_members(Visit& visit, Details& details) {
   visit("argument", argument);
 }
 
-template <typename Visit, DetailsOf<fault::UnaskedWrite> Details>
-void visit_members(Visit& visit, Details& details) {
-  auto& [argument] = details;
-  visit("argument", argument);
-}
-
 template <typename Visit, DetailsOf<fault::ThreadgroupBehindLast> Details>
 void visit_members(Visit& visit, Details& details) {
   auto& [heads] = details;
