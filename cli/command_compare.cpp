@@ -20,6 +20,7 @@
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/cases/suite.h"
+#include "harness/ledger/shell_line.h"
 #include "harness/triage/compare.h"
 #include "reports/comparison.h"
 
@@ -67,7 +68,7 @@ Iteration iteration_of(const std::string& kernel, const CompareOptions& options)
   Iteration iteration{workspace.catalogue.front(), {}, OwnKernel{kernel, workspace.catalogue.front().name}};
   // That a variant of ours has the same name is what comparing iterations is about.
   for (const std::string& note : workspace.notes) {
-    if (note.find("is left out") == std::string::npos) iteration.notes.push_back(note);
+    if (note != workspace.replaced_note) iteration.notes.push_back(note);
   }
   return iteration;
 }
@@ -86,13 +87,14 @@ std::vector<kernels::Variant> catalogue_of(Iteration& before, Iteration& after, 
 }
 
 std::string command_of(const CompareOptions& options) {
-  std::string line = fmt::format("assay compare {} {}", shell_quoted(options.old_kernel), shell_quoted(options.new_kernel));
-  if (!options.common.family.empty()) line += fmt::format(" --family {}", options.common.family);
-  if (options.suite != CompareOptions{}.suite) line += fmt::format(" --suite {}", options.suite);
-  if (options.common.seed != 0) line += fmt::format(" --seed {}", options.common.seed);
-  if (const std::string further = replay_options(options.common); !further.empty()) line += " " + further;
-  for (const std::string& word : options.common.words) line += " " + shell_quoted(word);
-  return line;
+  std::vector<std::string> words = {"assay", "compare", options.old_kernel, options.new_kernel};
+  const auto add = [&](const char* name, std::string value) { words.insert(words.end(), {name, std::move(value)}); };
+  if (!options.common.family.empty()) add("--family", options.common.family);
+  if (options.suite != CompareOptions{}.suite) add("--suite", options.suite);
+  if (options.common.seed != 0) add("--seed", fmt::to_string(options.common.seed));
+  for (std::string& word : replay_options(options.common)) words.push_back(std::move(word));
+  words.insert(words.end(), options.common.words.begin(), options.common.words.end());
+  return harness::shell_line(words);
 }
 
 class Comparison {

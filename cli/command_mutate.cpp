@@ -21,6 +21,7 @@
 #include "cli/options.h"
 #include "cli/workspace.h"
 #include "harness/cases/suite.h"
+#include "harness/ledger/shell_line.h"
 #include "harness/mutate/campaign.h"
 #include "harness/mutate/score.h"
 #include "kernels/equivalent_mutants.h"
@@ -66,20 +67,27 @@ class CampaignProgress final : public harness::CampaignListener {
 };
 
 std::string command_of(const MutateOptions& options) {
-  std::string line = fmt::format("assay mutate {}", shell_quoted(options.kernel));
-  if (!options.common.family.empty()) line += fmt::format(" --family {}", options.common.family);
-  if (!options.common.variants.empty()) line += fmt::format(" --variants {}", shell_quoted(options.common.variants));
-  for (const std::string& limit : options.common.limits) line += fmt::format(" --limit {}", shell_quoted(limit));
-  for (const std::string& constant : options.common.constants) line += fmt::format(" --constant {}", shell_quoted(constant));
-  for (const std::string& folder : options.common.includes) line += fmt::format(" --include {}", shell_quoted(folder));
-  for (const std::string& definition : options.common.defines) line += fmt::format(" --define {}", shell_quoted(definition));
-  if (!options.common.metal_version.empty()) line += fmt::format(" --metal-version {}", shell_quoted(options.common.metal_version));
-  for (const std::string& field : options.common.fields) line += fmt::format(" --set {}", shell_quoted(field));
-  if (options.policies != MutateOptions{}.policies) line += fmt::format(" --policies {}", fmt::join(options.policies, ","));
-  if (options.suite != "gate") line += fmt::format(" --suite {}", options.suite);
-  if (options.max != std::numeric_limits<std::size_t>::max()) line += fmt::format(" --max {} --seed {}", options.max, options.seed);
-  for (const std::string& id : options.ids) line += fmt::format(" --mutant {}", id);
-  return line;
+  std::vector<std::string> words = {"assay", "mutate", options.kernel};
+  const auto add = [&](const char* name, std::string value) { words.insert(words.end(), {name, std::move(value)}); };
+  const auto add_all = [&](const char* name, const std::vector<std::string>& values) {
+    for (const std::string& value : values) add(name, value);
+  };
+  if (!options.common.family.empty()) add("--family", options.common.family);
+  if (!options.common.variants.empty()) add("--variants", options.common.variants);
+  add_all("--limit", options.common.limits);
+  add_all("--constant", options.common.constants);
+  add_all("--include", options.common.includes);
+  add_all("--define", options.common.defines);
+  if (!options.common.metal_version.empty()) add("--metal-version", options.common.metal_version);
+  add_all("--set", options.common.fields);
+  if (options.policies != MutateOptions{}.policies) add("--policies", fmt::format("{}", fmt::join(options.policies, ",")));
+  if (options.suite != "gate") add("--suite", options.suite);
+  if (options.max != std::numeric_limits<std::size_t>::max()) {
+    add("--max", fmt::to_string(options.max));
+    add("--seed", fmt::to_string(options.seed));
+  }
+  add_all("--mutant", options.ids);
+  return harness::shell_line(words);
 }
 
 // A name of the catalogue, or the path of a kernel.
@@ -171,7 +179,7 @@ int mutate(const MutateOptions& options) {
   if (!options.markdown.empty()) write_file(options.markdown, reports::mutation_markdown(run, source, score));
   if (interrupt.stop()) return kExitInterrupted;
   const bool is_faulty = std::ranges::any_of(score.mutants, [](const harness::JudgedMutant& judged) {
-    return judged.result.fate == harness::Fate::unjudged && judged.result.reason != harness::kOutOfBudget;
+    return judged.result.fate == harness::Fate::unjudged && judged.result.cut != harness::Cut::out_of_budget;
   });
   if (is_faulty) return kExitInternal;
   if (!score.stale.empty() || !score.refuted.empty()) return kExitFailed;

@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/run_reference.h"
 #include "harness/ledger/ledger.h"
+#include "harness/run/fault_text.h"
 #include "reports/figures.h"
 #include "reports/html.h"
 #include "reports/junit.h"
@@ -44,7 +45,7 @@ std::string headline(const harness::RunRecord& run) {
 
 std::string case_text(const harness::RunRecord& run, const harness::CaseRecord& record) {
   return fmt::format("{} {}\n  {}\n{}  replay: {}\n", reports::status_name(record), record.name,
-                     record.status ? record.reason : "the run was ended before there was a verdict",
+                     record.status ? harness::reason_of(record) : "the run was ended before there was a verdict",
                      record.note.empty() ? "" : fmt::format("  note: {}\n", record.note), reports::replay_line(run, record));
 }
 

@@ -8,10 +8,10 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <regex>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli/commands.h"
@@ -55,8 +55,7 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
     std::size_t cases = 0;
     std::string first;
   };
-  static const std::regex number("= [-+.0-9a-z]+");
-  std::map<std::string, Misfits> found;
+  std::map<std::tuple<std::string, harness::FaultKind, std::string>, Misfits> found;
   for (const harness::Case& about : cases) {
     const harness::PreparedVariant& prepared = workbench.find(about.variant);
     const std::optional<harness::Fault> why = harness::why_skipped(prepared, about);
@@ -64,9 +63,8 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
     if (!why ||
         (why->kind() == harness::FaultKind::no_function && prepared.absent.contains(about.family->function_key(about.values).entry)))
       continue;
-    const std::string reason = harness::text_of(why->details);
-    Misfits& misfits = found[about.variant + std::regex_replace(reason, number, "= ...")];
-    if (misfits.cases++ == 0) misfits.first = fmt::format("{}: {}", about.variant, reason);
+    Misfits& misfits = found[{about.variant, why->kind(), harness::subject_of(*why)}];
+    if (misfits.cases++ == 0) misfits.first = fmt::format("{}: {}", about.variant, harness::text_of(why->details));
   }
   for (const auto& [kind, misfits] : found) {
     notes.push_back(fmt::format(

@@ -55,36 +55,8 @@ class Failures final : public harness::RunListener {
   std::set<std::string> remarks;  // of the policy `checked`: what is no defect
 };
 
-// The words of a line as a shell would split it; only single quotes, and a backslash outside of them, are special, because only these were
-// written.
-std::vector<std::string> split_words(const std::string& line) {
-  std::vector<std::string> words;
-  std::string word;
-  bool quoted = false;
-  bool any = false;
-  bool escaped = false;
-  for (const char c : line) {
-    if (std::exchange(escaped, false)) {
-      word += c;
-    } else if (c == '\\' && !quoted) {
-      escaped = true;
-    } else if (c == '\'') {
-      quoted = !quoted;
-      any = true;
-    } else if (c == ' ' && !quoted) {
-      if (any || !word.empty()) words.push_back(std::exchange(word, {}));
-      any = false;
-    } else {
-      word += c;
-    }
-  }
-  if (any || !word.empty()) words.push_back(word);
-  return words;
-}
-
 // What a recorded run was told besides its cases, where the command line does not say otherwise.
-void take_replay_options(Options& options, const std::string& line) {
-  const std::vector<std::string> words = split_words(line);
+void take_replay_options(Options& options, const std::vector<std::string>& words) {
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
     const std::string& value = words[i + 1];
     const auto take_number = [&](std::string_view name, auto member) {

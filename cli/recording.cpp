@@ -15,6 +15,7 @@
 #include "cli/printable.h"
 #include "cli/workspace.h"
 #include "harness/ledger/comparable.h"
+#include "harness/ledger/shell_line.h"
 #include "metal/compile/cache.h"
 #include "metal/compile/compiler.h"
 #include "metal/compile/process.h"
@@ -71,11 +72,10 @@ harness::Environment environment_of(const Options& options, const harness::Workb
 // The words of this process, as the shell would take them.
 std::string command_line() {
   std::ifstream stream("/proc/self/cmdline", std::ios::binary);
-  std::string line;
-  std::getline(stream, line, '\0');
-  line = "assay";
-  for (std::string word; std::getline(stream, word, '\0');) line += " " + shell_quoted(word);
-  return line;
+  std::vector<std::string> words;
+  for (std::string word; std::getline(stream, word, '\0');) words.push_back(word);
+  if (!words.empty()) words.front() = "assay";
+  return harness::shell_line(words);
 }
 
 void write_reports(const Options& options, const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {

@@ -18,6 +18,7 @@
 #include "harness/cases/case.h"
 #include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
+#include "harness/ledger/shell_line.h"
 #include "harness/run/family_fit.h"
 #include "harness/run/file_contents.h"
 #include "harness/run/libraries.h"
@@ -118,7 +119,7 @@ kernels::Variant user_kernel(const Options& options, const std::string& family, 
     lone.compile = settings;
     std::string hint;
     try {
-      hint = harness::families_sentence(*harness::Libraries(false).of(lone, {}), shell_quoted(options.kernel));
+      hint = harness::families_sentence(*harness::Libraries(false).of(lone, {}), harness::shell_quoted(options.kernel));
     } catch (const metal::Error& error) {
       hint = error.what();
     }
@@ -152,13 +153,6 @@ kernels::CompileSettings compile_settings(const Options& options) {
   return settings;
 }
 
-std::string shell_quoted(const std::string& text) {
-  if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%") == std::string::npos) return text;
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
 Workspace open_workspace(const Options& options) {
   Workspace workspace;
   const kernels::CompileSettings settings = compile_settings(options);
@@ -173,8 +167,9 @@ Workspace open_workspace(const Options& options) {
     const auto same_name = std::ranges::find(workspace.catalogue, user.name, &kernels::Variant::name);
     if (same_name != workspace.catalogue.end()) {
       if (!std::filesystem::equivalent(same_name->source, user.source)) {
-        workspace.notes.push_back(fmt::format("{} is your {} here; the variant of that name in {} is left out", user.name,
-                                              user.source.string(), same_name->description.parent_path().string()));
+        workspace.replaced_note = fmt::format("{} is your {} here; the variant of that name in {} is left out", user.name,
+                                              user.source.string(), same_name->description.parent_path().string());
+        workspace.notes.push_back(workspace.replaced_note);
       }
       workspace.catalogue.erase(same_name);
     }
@@ -275,25 +270,28 @@ harness::RunOptions run_options(const Options& options) {
   return result;
 }
 
-std::string replay_options(const Options& options) {
-  std::string line;
-  const auto add = [&](const std::string& words) { line += (line.empty() ? "" : " ") + words; };
-  if (!options.kernel.empty()) add(fmt::format("--kernel {}", shell_quoted(options.kernel)));
-  if (!options.kernel.empty() && !options.family.empty()) add(fmt::format("--family {}", options.family));
-  for (const std::string& limit : options.limits) add(fmt::format("--limit {}", shell_quoted(limit)));
-  for (const std::string& constant : options.constants) add(fmt::format("--constant {}", shell_quoted(constant)));
-  for (const std::string& folder : options.includes) add(fmt::format("--include {}", shell_quoted(folder)));
-  for (const std::string& definition : options.defines) add(fmt::format("--define {}", shell_quoted(definition)));
-  if (!options.metal_version.empty()) add(fmt::format("--metal-version {}", shell_quoted(options.metal_version)));
-  if (!options.variants.empty()) add(fmt::format("--variants {}", shell_quoted(options.variants)));
-  for (const std::string& file : options.fixtures) add(fmt::format("--fixture {}", shell_quoted(file)));
-  for (const std::string& field : options.fields) add(fmt::format("--set {}", shell_quoted(field)));
-  if (options.policy != Options{}.policy) add(fmt::format("--policy {}", options.policy));
-  if (options.threads != 1) add(fmt::format("--threads {}", options.threads));
-  if (options.timeout != Options{}.timeout) add(fmt::format("--timeout {}", options.timeout));
-  if (options.memory != Options{}.memory) add(fmt::format("--memory {}", options.memory));
-  if (options.fp_contract != "off") add(fmt::format("--fp-contract {}", options.fp_contract));
-  return line;
+std::vector<std::string> replay_options(const Options& options) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* name, std::string value) { words.insert(words.end(), {name, std::move(value)}); };
+  const auto add_all = [&](const char* name, const std::vector<std::string>& values) {
+    for (const std::string& value : values) add(name, value);
+  };
+  if (!options.kernel.empty()) add("--kernel", options.kernel);
+  if (!options.kernel.empty() && !options.family.empty()) add("--family", options.family);
+  add_all("--limit", options.limits);
+  add_all("--constant", options.constants);
+  add_all("--include", options.includes);
+  add_all("--define", options.defines);
+  if (!options.metal_version.empty()) add("--metal-version", options.metal_version);
+  if (!options.variants.empty()) add("--variants", options.variants);
+  add_all("--fixture", options.fixtures);
+  add_all("--set", options.fields);
+  if (options.policy != Options{}.policy) add("--policy", options.policy);
+  if (options.threads != 1) add("--threads", fmt::to_string(options.threads));
+  if (options.timeout != Options{}.timeout) add("--timeout", fmt::to_string(options.timeout));
+  if (options.memory != Options{}.memory) add("--memory", fmt::to_string(options.memory));
+  if (options.fp_contract != "off") add("--fp-contract", options.fp_contract);
+  return words;
 }
 
 std::string replay_line(const Options& options, const std::string& case_name, const std::string& schedules) {
@@ -304,10 +302,10 @@ std::string replay_line(const Options& options, const std::string& case_name, co
     alone.kernel = own->second.path;
     return replay_line(alone, own->second.name + case_name.substr(variant.size()), schedules);
   }
-  std::string line = fmt::format("assay run {}", shell_quoted(case_name));
-  if (const std::string further = replay_options(options); !further.empty()) line += " " + further;
-  if (!schedules.empty()) line += fmt::format(" --schedule {}", schedules);
-  return line;
+  std::vector<std::string> words = replay_options(options);
+  words.insert(words.begin(), {"assay", "run", case_name});
+  if (!schedules.empty()) words.insert(words.end(), {"--schedule", schedules});
+  return harness::shell_line(words);
 }
 
 }  // namespace assay::cli

@@ -16,6 +16,7 @@ namespace assay::cli {
 struct Workspace {
   std::vector<kernels::Variant> catalogue;  // ours, and the user's in place of one of the same name
   std::string user_variant;                 // name of the --kernel; empty without one
+  std::string replaced_note;                // that it takes the place of one of ours; empty if it does not, else among `notes`
   std::vector<harness::Case> captured;      // what the files of --fixture hold; without a variant
   harness::Selection selection;
   std::vector<std::string> notes;  // what the user should know before anything runs
@@ -40,13 +41,10 @@ void select_one(Workspace& workspace, const Options& options, std::string_view c
 [[nodiscard]] harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace);
 [[nodiscard]] harness::RunOptions run_options(const Options& options);
 
-// In single quotes if a shell would touch it.
-[[nodiscard]] std::string shell_quoted(const std::string& text);
+// The words that it takes besides its name to repeat a case of this run, without a schedule: an option and its value in turn.
+[[nodiscard]] std::vector<std::string> replay_options(const Options& options);
 
-// What it takes besides its name to repeat a case of this run, without a schedule; empty if nothing.
-[[nodiscard]] std::string replay_options(const Options& options);
-
-// The command that repeats one case as this run executed it; `schedules` is its --schedule, if any.
+// The command that repeats one case as this run executed it, for a shell; `schedules` is its --schedule, if any.
 [[nodiscard]] std::string replay_line(const Options& options, const std::string& case_name, const std::string& schedules);
 
 }  // namespace assay::cli

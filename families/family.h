@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "families/minimum.h"
+#include "families/misfit.h"
 #include "families/source.h"
 #include "fixtures/generators.h"
 #include "fixtures/tensor.h"
@@ -144,8 +145,8 @@ struct Family {
 
   // Throws std::invalid_argument naming the field if the launch code would refuse the case.
   void (*validate)(const Case& about) = nullptr;
-  // Why the kernel was not made for the case, which is then skipped; empty if it was. Null for families with kernels of one kind.
-  std::string (*misfit)(const Case& about, const kernels::BoundKernel& kernel) = nullptr;
+  // Why the kernel was not made for the case, which is then skipped; nothing if it was. Null for families with kernels of one kind.
+  std::optional<Misfit> (*misfit)(const Case& about, const kernels::BoundKernel& kernel) = nullptr;
   // Simdgroups in a threadgroup of the dispatch that decides the verdict.
   std::int64_t (*simdgroups)(const Case& about) = nullptr;
   FileRules files = {};
@@ -174,9 +175,10 @@ struct Case {
   friend bool operator==(const Case&, const Case&) = default;
 };
 
-// Why the kernel was not made for the case, which is then skipped; empty if it was.
-[[nodiscard]] inline std::string misfit_of(const Case& about, const kernels::BoundKernel& kernel) {
-  return about.family->misfit == nullptr ? std::string() : about.family->misfit(about, kernel);
+// Why the kernel was not made for the case, which is then skipped; nothing if it was.
+[[nodiscard]] inline std::optional<Misfit> misfit_of(const Case& about, const kernels::BoundKernel& kernel) {
+  if (about.family->misfit == nullptr) return std::nullopt;
+  return about.family->misfit(about, kernel);
 }
 
 // The scale axis of decode attention.

@@ -362,7 +362,9 @@ Variant variant_from_path(const fs::path& path, std::string_view family, Contrac
         fmt::format("'{}' is a lone file: say what it implements with --family ({})", path.string(), fmt::join(names_of(contracts), ", ")));
   }
   Variant variant;
-  variant.name = checked_name(file.stem().string(), file);
+  variant.name = file.stem().string();
+  // A file may be called anything; its cases may not.
+  std::ranges::replace_if(variant.name, [](char c) { return !is_name({&c, 1}); }, '_');
   variant.contract = &require_contract(contracts, family);
   variant.family = family;
   variant.source = file;

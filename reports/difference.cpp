@@ -6,6 +6,7 @@
 #include <span>
 
 #include "harness/ledger/comparable.h"
+#include "harness/run/fault_text.h"
 #include "reports/grouped.h"
 #include "reports/json_text.h"
 #include "reports/replay.h"
@@ -39,8 +40,8 @@ std::string run_line(const harness::RunRecord& run, const std::string& file) {
 }
 
 std::string status_change(const CaseChange& change) {
-  return fmt::format("{}\n    {} -> {}{}{}", change.name, word_of(change.before), word_of(change.after), change.reason.empty() ? "" : ": ",
-                     change.reason);
+  return fmt::format("{}\n    {} -> {}{}{}", change.name, word_of(change.before), word_of(change.after), change.faults.empty() ? "" : ": ",
+                     harness::reason_of(change));
 }
 
 std::string drift(const CaseChange& change) {
@@ -55,7 +56,7 @@ Json json_of(const std::vector<CaseChange>& changes) {
                     {"after", word_of(change.after)},
                     {"ratio_before", json_number(change.ratio_before)},
                     {"ratio_after", json_number(change.ratio_after)},
-                    {"reason", change.reason}});
+                    {"reason", harness::reason_of(change)}});
   }
   return list;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/ledger/comparable.h"
+#include "harness/run/fault_text.h"
 #include "reports/grouped.h"
 
 namespace assay::reports {
@@ -47,7 +48,8 @@ std::string case_history_text(const std::string& name, std::span<const CaseInRun
                                     : fmt::format("error/bound {:<9.3g} {:016x}", now.record.judgement.max_ratio, now.record.digest);
     text += fmt::format("  run {:<5} {}  {:10} {}  {}\n", now.run.id, now.run.started,
                         now.record.status ? harness::to_string(*now.record.status) : "no verdict", figures, news);
-    if (now.record.status && !harness::is_success(*now.record.status)) text += fmt::format("            {}\n", now.record.reason);
+    if (now.record.status && !harness::is_success(*now.record.status))
+      text += fmt::format("            {}\n", harness::reason_of(now.record));
     before = &now;
   }
   return text;

@@ -36,7 +36,7 @@ std::string worst_line(const harness::WorstElement& worst, std::size_t row_lengt
 }
 
 std::string details(const harness::RunRecord& run, const CaseRecord& record) {
-  std::string text = record.reason + '\n';
+  std::string text = harness::reason_of(record) + '\n';
   for (const metal::Hazard& hazard : record.hazards) text += fmt::format("{} ({} times)\n", harness::hazard_text(hazard), hazard.count);
   for (const harness::WorstElement& worst : record.judgement.worst) text += worst_line(worst, std::max<std::size_t>(record.row_length, 1));
   return text + "replay: " + replay_line(run, record) + '\n';
@@ -110,7 +110,7 @@ void append_property(pugi::xml_node properties, const char* name, const std::str
 }
 
 void append_result(pugi::xml_node testcase, const char* element, const harness::RunRecord& run, const CaseRecord& record) {
-  const std::string reason = record.status ? record.reason : "the run was ended before this case had a verdict";
+  const std::string reason = record.status ? harness::reason_of(record) : "the run was ended before this case had a verdict";
   pugi::xml_node result = testcase.append_child(element);
   if (record.status != Status::skipped) {
     result.append_attribute("type") = record.status ? std::string(harness::to_string(*record.status)).c_str() : "no verdict";

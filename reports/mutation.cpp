@@ -46,7 +46,7 @@ std::string unjudged_lines(const MutationScore& score) {
   constexpr std::size_t kNamed = 3;
   std::map<std::string, std::vector<std::string>> by_reason;
   for (const JudgedMutant& judged : score.mutants) {
-    if (judged.result.fate == Fate::unjudged) by_reason[judged.result.reason].push_back(judged.mutant.id());
+    if (judged.result.fate == Fate::unjudged) by_reason[judged.result.why()].push_back(judged.mutant.id());
   }
   std::string text;
   for (auto& [reason, ids] : by_reason) {
@@ -205,7 +205,7 @@ std::string mutation_json(const MutationRun& run, const Source& source, const Mu
       mutant["policy"] = policy_name(judged.result.policy);
       mutant["case"] = judged.result.case_name;
     }
-    const std::string& reason = judged.equivalence.empty() ? judged.result.reason : judged.equivalence;
+    const std::string reason = judged.equivalence.empty() ? judged.result.why() : judged.equivalence;
     if (!reason.empty()) mutant["reason"] = reason;
     json["mutants"].push_back(std::move(mutant));
   }

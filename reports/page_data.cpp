@@ -149,7 +149,7 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
     columns["family"].push_back(words.place_of(record.family));
     columns["fixture"].push_back(words.place_of(record.fixture));
     columns["status"].push_back(words.place_of(status_name(record)));
-    columns["reason"].push_back(words.place_of(record.reason));
+    columns["reason"].push_back(words.place_of(harness::reason_of(record)));
     columns["note"].push_back(words.place_of(record.note));
     columns["replay"].push_back(words.place_of(replay_options(run, record)));
     columns["seed"].push_back(fmt::format("{}", record.seed));

@@ -1,22 +1,27 @@
 #include "reports/replay.h"
 
-#include <fmt/format.h>
-
+#include "harness/ledger/shell_line.h"
 #include "harness/run/verdict.h"
 
 namespace assay::reports {
 
 std::string replay_line(const harness::RunRecord& run, const harness::CaseRecord& record) {
-  return fmt::format("assay run {}{}", record.name, replay_options(run, record));
+  std::vector<std::string> words = replay_words(run, record);
+  words.insert(words.begin(), {"assay", "run", record.name});
+  return harness::shell_line(words);
 }
 
 std::string replay_options(const harness::RunRecord& run, const harness::CaseRecord& record) {
-  std::string options;
-  if (!run.description.replay_options.empty()) options += " " + run.description.replay_options;
+  const std::vector<std::string> words = replay_words(run, record);
+  return words.empty() ? std::string() : " " + harness::shell_line(words);
+}
+
+std::vector<std::string> replay_words(const harness::RunRecord& run, const harness::CaseRecord& record) {
+  std::vector<std::string> words = run.description.replay_options;
   // Where the case found its own schedules and failed under the first, it does so again.
   const std::string& schedules = run.description.schedule.empty() ? record.schedules : run.description.schedule;
-  if (!schedules.empty() && schedules != metal::Schedule{}.to_string()) options += fmt::format(" --schedule {}", schedules);
-  return options;
+  if (!schedules.empty() && schedules != metal::Schedule{}.to_string()) words.insert(words.end(), {"--schedule", schedules});
+  return words;
 }
 
 }  // namespace assay::reports

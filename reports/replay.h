@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "harness/ledger/ledger.h"
 
@@ -9,7 +10,10 @@ namespace assay::reports {
 
 [[nodiscard]] std::string replay_line(const harness::RunRecord& run, const harness::CaseRecord& record);
 
-// What stands behind the case's name in it; empty or begins with a blank.
+// The words behind the case's name in it.
+[[nodiscard]] std::vector<std::string> replay_words(const harness::RunRecord& run, const harness::CaseRecord& record);
+
+// The same in a line; empty or begins with a blank.
 [[nodiscard]] std::string replay_options(const harness::RunRecord& run, const harness::CaseRecord& record);
 
 }  // namespace assay::reports

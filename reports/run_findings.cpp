@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <array>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "harness/cases/case.h"
 #include "harness/triage/minimise.h"
@@ -21,32 +25,20 @@ namespace {
 using harness::CaseRecord;
 using harness::Status;
 
-// Words that name files, or some number of something, each as '#'.
-std::string without_particulars(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t blank = text.find(' ');
-    const std::string_view word = text.substr(0, blank == std::string_view::npos ? blank : blank + 1);
-    text.remove_prefix(word.size());
-    if (word.find('/') != std::string_view::npos) {
-      result += "# ";
-      continue;
-    }
-    for (const char c : word) {
-      const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-      if (!is_digit || !result.ends_with('#')) result += is_digit ? '#' : c;
-    }
-  }
-  return result;
-}
-
-using Key = std::tuple<std::string, std::string_view, std::string, std::string, std::uint32_t>;
+// What is wrong, without the particulars of one case.
+using Wrong = std::vector<std::pair<harness::FaultKind, std::string>>;
+using Key = std::tuple<std::string, std::string_view, Wrong, std::array<bool, 5>, std::string, std::uint32_t>;
 
 Key key_of(const CaseRecord& record) {
-  Key key{record.variant, status_name(record), without_particulars(record.reason), {}, 0};
+  Key key{record.variant, status_name(record), {}, {}, {}, 0};
+  for (const harness::Fault& fault : record.faults) std::get<2>(key).emplace_back(fault.kind(), harness::subject_of(fault));
+  // All that an older assay tells of them besides words.
+  const harness::Judgement& j = record.judgement;
+  if (harness::has_kind(record.faults, harness::FaultKind::told))
+    std::get<3>(key) = {j.above_bound != 0, j.not_written != 0, j.nans != 0, j.infs != 0, j.guard_violations != 0};
   if (!record.hazards.empty()) {
-    std::get<3>(key) = record.hazards.front().first.file;
-    std::get<4>(key) = record.hazards.front().first.line;
+    std::get<4>(key) = record.hazards.front().first.file;
+    std::get<5>(key) = record.hazards.front().first.line;
   }
   return key;
 }

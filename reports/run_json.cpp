@@ -89,7 +89,7 @@ Json findings_of(std::span<const CaseRecord> cases) {
     json.push_back(Json{{"variant", finding.variant},
                         {"status", finding.status},
                         {"is_failure", finding.is_failure},
-                        {"reason", cases[finding.smallest].reason},
+                        {"reason", harness::reason_of(cases[finding.smallest])},
                         {"smallest", cases[finding.smallest].name},
                         {"largest_error_over_bound", json_number(finding.largest_ratio)},
                         {"cases", std::move(members)}});
@@ -154,7 +154,7 @@ Json json_of(const harness::RunRecord& run, const CaseRecord& record) {
                {"fixture", record.fixture},
                {"seed", record.seed},
                {"status", status_name(record)},
-               {"reason", record.reason},
+               {"reason", harness::reason_of(record)},
                {"note", record.note},
                {"replay", replay_line(run, record)},
                {"schedules", record.schedules},

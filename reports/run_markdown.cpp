@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "harness/run/fault_text.h"
 #include "reports/figures.h"
 #include "reports/grouped.h"
 #include "reports/markdown_text.h"
@@ -42,7 +43,7 @@ std::string element_rows(const CaseRecord& record) {
 
 std::string finding_text(const harness::RunRecord& run, std::span<const CaseRecord> cases, const RunFinding& finding) {
   const CaseRecord& smallest = cases[finding.smallest];
-  const std::string reason = smallest.status ? smallest.reason : "the run was ended before there was a verdict";
+  const std::string reason = smallest.status ? harness::reason_of(smallest) : "the run was ended before there was a verdict";
   const bool is_alone = finding.members.size() == 1;
   return fmt::format("### {}, {}: {}{}\n\n{}{}\n\n{}\n{}", prose(finding.variant), finding.status, is_alone ? "" : "in the smallest case, ",
                      prose(reason), plural(finding.members.size(), "case"),

@@ -110,34 +110,36 @@ std::uint64_t decode_partials_bytes(std::uint64_t n_heads, std::uint64_t head_di
   return n_heads * nwg * (head_dim + 2) * 4;
 }
 
-std::string decode_misfit(const kernels::BoundKernel& attention, const DecodeParameters& parameters) {
+std::optional<Misfit> decode_misfit(const kernels::BoundKernel& attention, const DecodeParameters& parameters) {
   if (parameters.nsg.value_or(1) > 1 && !takes_simdgroups(attention)) {
-    return fmt::format(
-        "nsg = {}, but the kernel has no field nsg and no argument for the size of its threadgroup: one simdgroup per workgroup",
-        *parameters.nsg);
+    return Misfit{"nsg", fmt::format("nsg = {}, but the kernel has no field nsg and no argument for the size of its threadgroup: one "
+                                           "simdgroup per workgroup",
+                                           *parameters.nsg)};
   }
   if (parameters.fuse_fwht_pre && !attention.has_field("fuse_fwht_pre"))
-    return "fuse_fwht_pre = 1, but the kernel has no field fuse_fwht_pre: it does not rotate";
+    return Misfit{"fuse_fwht_pre", "fuse_fwht_pre = 1, but the kernel has no field fuse_fwht_pre: it does not rotate"};
   // With one byte an index, rows of one block have a norm per position whatever the factor.
   const bool factor_matters = parameters.codebook_bits == 4 || parameters.head_dim > kBlock;
   if (parameters.scale_factor_d512 && factor_matters && !attention.has_field("scale_factor_d512"))
-    return fmt::format("scale_factor_d512 = {}, but the kernel has no such field: one norm per position", *parameters.scale_factor_d512);
+    return Misfit{"scale_factor_d512", fmt::format("scale_factor_d512 = {}, but the kernel has no such field: one norm per position",
+                                                         *parameters.scale_factor_d512)};
   if (!parameters.scale_factor_d512 && attention.has_field("scale_factor_d512"))
-    return "one norm per position, but the kernel has the field scale_factor_d512: one norm per block of 256";
+    return Misfit{"scale_factor_d512",
+                        "one norm per position, but the kernel has the field scale_factor_d512: one norm per block of 256"};
   const auto& constants = attention.entry().pipeline.constants;
   if (const auto codebook = constants.find(kCodebookConstant);
       codebook != constants.end() && codebook->second != metal::FunctionConstant(std::int64_t{parameters.codebook_bits})) {
-    return fmt::format("codebook_bits = {}, but the kernel's function constant {} was set for another", parameters.codebook_bits,
-                       kCodebookConstant);
+    return Misfit{"codebook_bits", fmt::format("codebook_bits = {}, but the kernel's function constant {} was set for another",
+                                                     parameters.codebook_bits, kCodebookConstant)};
   }
-  return {};
+  return std::nullopt;
 }
 
 void encode_decode(metal::ComputeEncoder& encoder, const kernels::BoundKernel& attention, const kernels::BoundKernel* reduce,
                    const DecodeParameters& parameters, const DecodeBuffers& given) {
   validate(parameters);
   require_codebook(attention, parameters.codebook_bits);
-  if (const std::string misfit = decode_misfit(attention, parameters); !misfit.empty()) throw std::invalid_argument(misfit);
+  if (const auto misfit = decode_misfit(attention, parameters)) throw std::invalid_argument(misfit->message);
   const auto [nwg, nsg] = decode_split(attention, parameters);
   const DecodeBuffers buffers = require_buffers(parameters, given, nwg);
   if (nwg > 1 && reduce == nullptr) throw std::invalid_argument(fmt::format("nwg = {} needs a reduce kernel, and none was given", nwg));

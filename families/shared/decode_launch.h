@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "families/misfit.h"
 #include "kernels/binding.h"
 #include "metal/buffer.h"
 #include "metal/encoder.h"
@@ -62,8 +64,9 @@ struct DecodeSplit {
 // encode_decode does the same; callers that make the buffers first can ask before they do.
 void validate(const DecodeParameters& parameters);
 
-// Why this kernel cannot do what the parameters ask for: it lacks a field for it, or was specialised for another codebook. Empty if it can.
-[[nodiscard]] std::string decode_misfit(const kernels::BoundKernel& attention, const DecodeParameters& parameters);
+// Why this kernel cannot do what the parameters ask for: it lacks a field for it, or was specialised for another codebook. Nothing if it
+// can.
+[[nodiscard]] std::optional<Misfit> decode_misfit(const kernels::BoundKernel& attention, const DecodeParameters& parameters);
 
 // Encodes the attention dispatch and, with NWG > 1, a memory barrier and the reduce dispatch that writes dst. `reduce` may
 // be null with NWG == 1. Throws std::invalid_argument naming the field and both values before anything is encoded.

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "harness/cases/selection.h"
+#include "harness/ledger/shell_line.h"
 
 namespace assay::harness {
 namespace {
@@ -47,7 +48,9 @@ std::vector<std::string> differences_of(const RunDescription& earlier, const Run
   compare("schedule", earlier.schedule, later.schedule);
   compare("seed", std::to_string(earlier.seed), std::to_string(later.seed));
   // No options are none, and not unknown, as what an older ledger lacks.
-  const auto options = [](const RunDescription& run) { return run.replay_options.empty() ? std::string("none") : run.replay_options; };
+  const auto options = [](const RunDescription& run) {
+    return run.replay_options.empty() ? std::string("none") : shell_line(run.replay_options);
+  };
   compare("options", options(earlier), options(later));
   compare("compiler", a.compiler, b.compiler);
   compare("compiler's options", a.flags, b.flags);

@@ -66,7 +66,7 @@ RunDifference difference_of(std::span<const CaseRecord> earlier, std::span<const
     }
     const CaseRecord& then = *found->second;
     ++difference.in_both;
-    CaseChange change{now.name, then.status, now.status, then.judgement.max_ratio, now.judgement.max_ratio, now.reason};
+    CaseChange change{now.name, then.status, now.status, then.judgement.max_ratio, now.judgement.max_ratio, now.faults};
     if (then.status != now.status) {
       auto& list = is_good(then) == is_good(now) ? difference.changed : is_good(now) ? difference.healed : difference.broke;
       list.push_back(std::move(change));

@@ -15,7 +15,7 @@ struct CaseChange {
   std::string name;
   std::optional<Status> before, after;       // without a verdict: nothing
   double ratio_before = 0, ratio_after = 0;  // largest error/bound
-  std::string reason;                        // of the later verdict
+  std::vector<Fault> faults;                 // of the later verdict
 };
 
 struct CostChange {

@@ -15,7 +15,6 @@
 #include <sstream>
 
 #include "harness/ledger/store.h"
-#include "harness/run/fault_text.h"
 
 namespace assay::harness {
 namespace {
@@ -137,14 +136,15 @@ RunId Ledger::begin(const RunDescription& description) {
                    " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   const Environment& environment = description.environment;
   insert
-      .bind(now(), description.command, description.replay_options, description.version, description.machine, description.seed,
-            description.schedule, description.selected, description.outside_limits, environment.policy, description.shard,
-            description.selection, environment.build, environment.compiler, environment.flags, environment.toolchain,
-            Writer::of(getpid()).to_string())
+      .bind(now(), description.command, "", description.version, description.machine, description.seed, description.schedule,
+            description.selected, description.outside_limits, environment.policy, description.shard, description.selection,
+            environment.build, environment.compiler, environment.flags, environment.toolchain, Writer::of(getpid()).to_string())
       .run();
   const RunId run = store_->database.last_row_id();
   Statement note(store_->database, "INSERT INTO note(run, rank, text) VALUES(?, ?, ?)");
   for (std::size_t i = 0; i < description.notes.size(); ++i) note.bind(run, i, description.notes[i]).run();
+  Statement word(store_->database, "INSERT INTO replay_word(run, rank, word) VALUES(?, ?, ?)");
+  for (std::size_t i = 0; i < description.replay_options.size(); ++i) word.bind(run, i, description.replay_options[i]).run();
   Statement source(store_->database, "INSERT INTO source(run, variant, file, digest) VALUES(?, ?, ?, ?)");
   for (const SourceRecord& record : environment.sources) source.bind(run, record.variant, record.file, record.digest).run();
   transaction.commit();
@@ -179,7 +179,11 @@ void Ledger::copy_cases(const Ledger& from, RunId source, RunId run) {
     twice.bind(source, run);
     if (twice.step())
       throw LedgerError(fmt::format("{} has a verdict in {} and in another part as well", twice.text(0), from.file().string()));
-    for (const std::string_view table : {"verdict", "worst", "stage", "hazard", "cost"}) {
+    Statement is_there(database, "SELECT 1 FROM other.sqlite_schema WHERE name = ?");
+    for (const std::string_view table : {"verdict", "worst", "stage", "hazard", "cost", "fault", "fault_value"}) {
+      is_there.bind(table);
+      if (!is_there.step()) continue;  // of an older version
+      is_there.bind();
       std::string names, values;
       Statement columns(database, "SELECT name FROM pragma_table_info(?, 'main')");
       columns.bind(table);
@@ -215,12 +219,12 @@ void Ledger::record(RunId run, const Verdict& verdict) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Transaction transaction(store_->database);
   store_->conclude
-      ->bind(run, name, to_string(verdict.status), reason_of(verdict), verdict.schedules, verdict.is_internal, verdict.row_length,
-             j.compared, j.above_bound, j.not_written, j.nans, j.infs, j.guard_violations, j.uninformative, j.distinct_expected,
-             j.max_ratio, j.max_ratio_index, j.max_abs_error, j.max_rel_error, j.nmse, j.cosine, j.median_bound_ratio, hex(verdict.digest),
+      ->bind(run, name, to_string(verdict.status), verdict.note, verdict.schedules, verdict.is_internal, verdict.row_length, j.compared,
+             j.above_bound, j.not_written, j.nans, j.infs, j.guard_violations, j.uninformative, j.distinct_expected, j.max_ratio,
+             j.max_ratio_index, j.max_abs_error, j.max_rel_error, j.nmse, j.cosine, j.median_bound_ratio, hex(verdict.digest),
              verdict.counters.threadgroups, verdict.counters.meeting_points, verdict.counters.collectives,
              verdict.counters.divergent_collectives, verdict.counters.matrix_multiplies, verdict.oracle_seconds, verdict.simulator_seconds,
-             verdict.note, fmt::format("{}", fmt::join(verdict.known, "\n")), verdict.split ? verdict.split->max_rounding_ratio : kNone,
+             fmt::format("{}", fmt::join(verdict.known, "\n")), verdict.split ? verdict.split->max_rounding_ratio : kNone,
              verdict.split ? verdict.split->max_logic_ratio : kNone)
       .run();
   if (store_->database.changes() != 1) throw std::invalid_argument(fmt::format("the ledger was not told that {} started", name));
@@ -230,9 +234,11 @@ void Ledger::record(RunId run, const Verdict& verdict) {
       store_->add_worst->bind(run, name, i, w.index, w.expected, w.actual, w.bound, w.ratio, fault_name(w.fault)).run();
     }
   }
+  store_->forget_faults->bind(run, name).run();
+  store_->record_faults(run, name, {}, verdict.faults);
   for (const StageVerdict& stage : verdict.stages) {
-    store_->add_stage
-        ->bind(run, name, stage.name, stage.is_judged, stage.passed, reason_of(stage), stage.judgement.compared, stage.judgement.max_ratio)
+    store_->record_faults(run, name, stage.name, stage.faults);
+    store_->add_stage->bind(run, name, stage.name, stage.is_judged, stage.passed, "", stage.judgement.compared, stage.judgement.max_ratio)
         .run();
   }
   for (std::size_t i = 0; i < verdict.hazards.size(); ++i) {

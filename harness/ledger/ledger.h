@@ -1,32 +1,37 @@
 // The ledger: a SQLite database of runs, with the verdict and the figures of every case, of those that passed as well.
 //
-// Schema, version 3 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
+// Schema, version 4 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
 //
-//   run      id, started, finished (UTC, ISO 8601; NULL while it runs or if it was killed), command, replay_options (what follows
-//            the case's name when one is repeated), version, machine, suite_seed, schedule ('' each case's own), selected (cases),
-//            stopped (0/1: ended before every case had run), digest (hex), outside_limits (cases of the suites asked for that [limits] left
-//            out), policy, shard ("2/4"; '' the whole), selection (hash of the names of all selected cases, those of other shards as
-//            well), build (hash of the program that judged), compiler, flags and toolchain (what compiled the kernels: its own name and
-//            version, its options, the hash of it, our headers, the pass and the processor), writer (the process: "host/pid/start")
+//   run      id, started, finished (UTC, ISO 8601; NULL while it runs or if it was killed), command (for people to
+//            read), replay_options (of version 3 and before: as replay_word, in one line), version, machine, suite_seed, schedule ('' each
+//            case's own), selected (cases), stopped (0/1: ended before every case had run), digest (hex), outside_limits (cases of the
+//            suites asked for that [limits] left out), policy, shard ("2/4"; '' the whole), selection (hash of the names of all selected
+//            cases, those of other shards as well), build (hash of the program that judged), compiler, flags and toolchain (what compiled
+//            the kernels: its own name and version, its options, the hash of it, our headers, the pass and the processor), writer (the
+//            process: "host/pid/start")
 //   source   run, variant, file, digest   of the kernels: the source as the preprocessor leaves it, and the description
 //   note     run, rank (from 0), text     what was said of the run as a whole: declared accuracies, borrowed kernels ...
+//   replay_word  run, rank (from 0), word   what follows the case's name when one is repeated
 //   verdict  run, name (the case, as it replays), ordinal (from 0, in the order of starting), variant, family, fixture, seed,
-//            axes (JSON object), status (NULL from the start of the case until its verdict), reason, schedules, is_internal,
-//            row_length, compared, above_bound, not_written, nans, infs, guard_violations, uninformative, distinct_expected,
+//            axes (JSON object), status (NULL from the start of the case until its verdict), reason (of version 3 and before), schedules,
+//            is_internal, row_length, compared, above_bound, not_written, nans, infs, guard_violations, uninformative, distinct_expected,
 //            max_ratio, max_ratio_index, max_abs_error, max_rel_error, nmse, cosine, median_bound_ratio, digest (hex),
 //            threadgroups, meeting_points, collectives, divergent_collectives, matrix_multiplies, oracle_seconds, simulator_seconds,
 //            note (what else was said of the verdict; NULL until then), known (of status `known`: the findings, a line each),
 //            rounding_ratio, logic_ratio (of policy `shadow`: the largest parts of an error, in units of what each may be)
 //   worst    run, name, rank (from 0), element, expected, actual, bound, ratio, fault     elements of verdicts that did not pass
-//   stage    run, name, stage, is_judged, passed, reason, compared, max_ratio
+//   stage    run, name, stage, is_judged, passed, reason (of version 3 and before, else ''), compared, max_ratio
+//   fault    run, name, stage ('': of the verdict itself), rank (as they are told), kind (harness/run/fault.h), schedule
+//   fault_value  run, name, stage, rank, key, value     what it holds: "count", "place.line", "places[0].first"
 //   hazard   run, name, rank, kind, function, message, file, line, second_file, second_line, count
 //   cost     run, name, the figures of metal::Cost     of policy `checked`, which counts them
 //
 // Errors, bounds and ratios are in the units of the output; ratio = error / bound; a NaN is NULL. `axes` serves queries:
 //   SELECT axes->>'nwg', max(max_ratio) FROM verdict WHERE run = 7 GROUP BY 1;
+//   SELECT kind, count(*) FROM fault WHERE run = 7 AND stage = '' GROUP BY 1;
 // What a version before did not keep is NULL: version 1 had neither note nor run.outside_limits and verdict.note; version 2 neither source
-// nor cost, nor the columns from run.policy and verdict.known on. A file of an older version keeps its runs: opened to write it becomes
-// version 3, opened to read it stays what it is.
+// nor cost, nor the columns from run.policy and verdict.known on; version 3 neither fault nor
+// replay_word. A file of an older version keeps its runs: opened to write it becomes version 4, opened to read it stays what it is.
 // Write-ahead logging: a verdict is there once record() has returned, whatever happens to the process afterwards.
 #pragma once
 
@@ -68,11 +73,11 @@ struct Environment {
 
 // What a run was asked to do, and where.
 struct RunDescription {
-  std::string command;         // as it was typed
-  std::string replay_options;  // what `assay run CASE` needs besides the name to repeat a case: "--kernel mine.metal --family tq4"
-  std::string version;         // of assay
-  std::string machine;         // operating system and processor
-  std::string schedule;        // --schedule; empty: each case's own
+  std::string command;                      // as it was typed
+  std::vector<std::string> replay_options;  // words that `assay run CASE` needs besides the name to repeat a case: "--kernel", "mine.metal"
+  std::string version;                      // of assay
+  std::string machine;                      // operating system and processor
+  std::string schedule;                     // --schedule; empty: each case's own
   std::uint64_t seed = 0;
   std::size_t selected = 0;             // cases
   std::size_t outside_limits = 0;       // cases of the suites asked for that [limits] of their variants left out
@@ -98,7 +103,8 @@ struct CaseRecord {
   std::uint64_t seed = 0;
   std::vector<std::pair<std::string, std::int64_t>> axes;  // in the family's order
   std::optional<Status> status;
-  std::string reason, note, schedules;
+  std::vector<Fault> faults;
+  std::string note, schedules;
   std::size_t row_length = 1;
   Judgement judgement;  // `worst` only where the case did not pass
   std::vector<StageVerdict> stages;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <map>
 
+#include "harness/ledger/fault_rows.h"
+#include "harness/ledger/shell_line.h"
 #include "harness/ledger/store.h"
 
 namespace assay::harness {
@@ -64,6 +66,12 @@ metal::HazardKind hazard_kind_of(const std::string& name) {
   return metal::HazardKind{};
 }
 
+FaultValue value_in(const Statement& row, int column) {
+  if (row.is_integer(column)) return row.integer(column);
+  if (row.is_text(column)) return row.text(column);
+  return row.real(column);
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t start = 0; start < text.size();) {
@@ -87,7 +95,7 @@ RunRecord run_from(const Database& database, const Statement& row) {
   const Place place{database, record.id};
   record.started = row.text(1);
   record.finished = row.text(2);
-  record.description = {row.text(3), row.text(4), row.text(5), row.text(6), row.text(8), row.word(7)};
+  record.description = {row.text(3), words_of_shell_line(row.text(4)), row.text(5), row.text(6), row.text(8), row.word(7)};
   record.description.selected = count_of(row, 9, place);
   record.description.outside_limits = count_of(row, 13, place);
   record.stopped = row.integer(10) != 0;
@@ -111,6 +119,12 @@ void read_lists(Database& database, RunRecord& record) {
   while (select.step()) {
     record.description.notes.push_back(select.text(0));
     require_few(record.description.notes.size(), "notes");
+  }
+  Statement words(database, "SELECT word FROM replay_word WHERE run = ? ORDER BY rank");
+  words.bind(record.id);
+  while (words.step()) {
+    record.description.replay_options.push_back(words.text(0));
+    require_few(record.description.replay_options.size(), "options");
   }
   Statement sources(database, "SELECT variant, file, digest FROM source WHERE run = ? ORDER BY variant");
   sources.bind(record.id);
@@ -160,7 +174,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     record.seed = select.word(column++);
     const Place place{store_->database, id, record.name};
     record.status = status_of(select, column++, place);
-    record.reason = select.text(column++);
+    if (std::string told = select.text(column++); !told.empty()) record.faults.emplace_back(fault::Told{std::move(told)});
     record.schedules = select.text(column++);
     // Elements are told by row and coordinate. NULL until the verdict is there.
     record.row_length = std::max<std::size_t>(count_of(select, column++, place), 1);
@@ -231,6 +245,34 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     stage.judgement.compared = count_of(stages, 5, {store_->database, id, stages.text(0)});
     stage.judgement.max_ratio = stages.real(6);
     record_of(stages.text(0), "stage").stages.push_back(std::move(stage));
+  }
+
+  Statement faults(store_->database,
+                   "SELECT name, stage, rank, kind, schedule, key, value FROM fault LEFT JOIN fault_value USING(run, name, stage, rank)"
+                   " WHERE run = ? ORDER BY name, stage, rank");
+  faults.bind(id);
+  for (bool is_row = faults.step(); is_row;) {
+    const std::string name = faults.text(0), stage = faults.text(1), kind = faults.text(3), schedule = faults.text(4);
+    const std::int64_t rank = faults.integer(2);
+    CaseRecord& record = record_of(name, "fault");
+    const Place place{store_->database, id, name};
+    FaultValues values;
+    for (; is_row && faults.text(0) == name && faults.text(1) == stage && faults.integer(2) == rank; is_row = faults.step()) {
+      if (!faults.is_null(5)) values.emplace(faults.text(5), value_in(faults, 6));
+      if (values.size() > kMostListed) place.refuse(fmt::format("has a fault '{}' of more than {} values", kind, kMostListed));
+    }
+    std::vector<Fault>* of = &record.faults;
+    if (!stage.empty()) {
+      const auto found = std::ranges::find(record.stages, stage, &StageVerdict::name);
+      if (found == record.stages.end()) place.refuse(fmt::format("has a fault of the stage '{}', which it does not have", stage));
+      of = &found->faults;
+    }
+    try {
+      of->push_back(fault_from(kind, schedule, values));
+    } catch (const std::invalid_argument& damage) {
+      place.refuse(fmt::format("has a fault '{}' with {}", kind, damage.what()));
+    }
+    if (of->size() > kMostListed) place.refuse(fmt::format("has more than {} faults", kMostListed));
   }
 
   Statement cost(store_->database, "SELECT * FROM cost WHERE run = ?");

@@ -57,8 +57,25 @@ CREATE TABLE cost(
   distinct_device_bytes INTEGER NOT NULL, threadgroup_accesses INTEGER NOT NULL, simdgroup_calls INTEGER NOT NULL, barriers INTEGER NOT NULL,
   float_operations INTEGER NOT NULL, half_operations INTEGER NOT NULL, bfloat_operations INTEGER NOT NULL, PRIMARY KEY(run, name),
   FOREIGN KEY(run, name) REFERENCES verdict(run, name) ON DELETE CASCADE) WITHOUT ROWID;
+)",
+                                  R"(
+CREATE TABLE fault(
+  run INTEGER NOT NULL, name TEXT NOT NULL, stage TEXT NOT NULL, rank INTEGER NOT NULL, kind TEXT NOT NULL, schedule TEXT NOT NULL,
+  PRIMARY KEY(run, name, stage, rank), FOREIGN KEY(run, name) REFERENCES verdict(run, name) ON DELETE CASCADE) WITHOUT ROWID;
+CREATE TABLE fault_value(
+  run INTEGER NOT NULL, name TEXT NOT NULL, stage TEXT NOT NULL, rank INTEGER NOT NULL, key TEXT NOT NULL, value,
+  PRIMARY KEY(run, name, stage, rank, key),
+  FOREIGN KEY(run, name, stage, rank) REFERENCES fault(run, name, stage, rank) ON DELETE CASCADE) WITHOUT ROWID;
+CREATE TABLE replay_word(
+  run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, rank INTEGER NOT NULL, word TEXT NOT NULL, PRIMARY KEY(run, rank)) WITHOUT ROWID;
 )"};
 
+// What version 4 added to those before.
+const std::string kTablesOf4 = R"(
+CREATE TEMP TABLE fault(run, name, stage, rank, kind, schedule);
+CREATE TEMP TABLE fault_value(run, name, stage, rank, key, value);
+CREATE TEMP TABLE replay_word(run, rank, word);
+)";
 // What version 3 added to version 2, and version 2 to version 1.
 constexpr const char* kReading2 = R"(
 CREATE TEMP VIEW run AS SELECT *, NULL AS policy, NULL AS shard, NULL AS selection, NULL AS build, NULL AS compiler, NULL AS flags,
@@ -77,12 +94,14 @@ CREATE TEMP TABLE source(run, variant, file, digest);
 CREATE TEMP TABLE cost(run, name, device_bytes_read, device_bytes_written, distinct_device_bytes, threadgroup_accesses, simdgroup_calls,
   barriers, float_operations, half_operations, bfloat_operations);
 )";
-constexpr std::array kReadings = {kReading1, kReading2};
-static_assert(kReadings.size() + 1 == kVersions.size());
+constexpr std::size_t kOlder = kVersions.size() - 1;
 
 }  // namespace
 
 std::span<const char* const> ledger_versions() { return kVersions; }
-std::span<const char* const> ledger_readings() { return kReadings; }
+std::span<const std::string> ledger_readings() {
+  static const std::array<std::string, kOlder> readings = {kReading1 + kTablesOf4, kReading2 + kTablesOf4, kTablesOf4};
+  return readings;
+}
 
 }  // namespace assay::harness

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace assay::harness {
 
@@ -14,6 +15,6 @@ inline constexpr std::int64_t kLedgerApplicationId = 0x41535359;  // "ASSY"
 
 // SQL of temporary tables and views through which a file of version i + 1 reads as one of the newest: for every version but that. Names of
 // temporary things come before the file's.
-[[nodiscard]] std::span<const char* const> ledger_readings();
+[[nodiscard]] std::span<const std::string> ledger_readings();
 
 }  // namespace assay::harness

@@ -144,6 +144,8 @@ std::string Statement::column(int column) const {
 }
 
 bool Statement::is_null(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
+bool Statement::is_text(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_TEXT; }
+bool Statement::is_integer(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_INTEGER; }
 
 Transaction::~Transaction() {
   if (database_ != nullptr) sqlite3_exec(database_->database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);

@@ -47,6 +47,8 @@ class Statement {
   [[nodiscard]] double real(int column) const;
   [[nodiscard]] std::string text(int column) const;
   [[nodiscard]] bool is_null(int column) const;
+  [[nodiscard]] bool is_text(int column) const;
+  [[nodiscard]] bool is_integer(int column) const;
   [[nodiscard]] std::string column(int column) const;  // its name
 
  private:

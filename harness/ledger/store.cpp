@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/ledger/fault_rows.h"
 #include "harness/ledger/schema.h"
 
 namespace assay::harness {
@@ -13,8 +14,17 @@ struct Table {
   std::string_view name;
   std::int64_t since;  // version
 };
-constexpr std::array<Table, 8> kTables = {
-    {{"run", 1}, {"verdict", 1}, {"worst", 1}, {"stage", 1}, {"hazard", 1}, {"note", 2}, {"source", 3}, {"cost", 3}}};
+constexpr std::array<Table, 11> kTables = {{{"run", 1},
+                                            {"verdict", 1},
+                                            {"worst", 1},
+                                            {"stage", 1},
+                                            {"hazard", 1},
+                                            {"note", 2},
+                                            {"source", 3},
+                                            {"cost", 3},
+                                            {"fault", 4},
+                                            {"fault_value", 4},
+                                            {"replay_word", 4}}};
 
 }  // namespace
 
@@ -24,18 +34,28 @@ void Ledger::Store::prepare_to_write() {
   start.emplace(database,
                 "INSERT INTO verdict(run, name, ordinal, variant, family, fixture, seed, axes)"
                 " VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
-  conclude.emplace(
-      database,
-      "UPDATE verdict SET status = ?3, reason = ?4, schedules = ?5, is_internal = ?6, row_length = ?7, compared = ?8,"
-      " above_bound = ?9, not_written = ?10, nans = ?11, infs = ?12, guard_violations = ?13, uninformative = ?14,"
-      " distinct_expected = ?15, max_ratio = ?16, max_ratio_index = ?17, max_abs_error = ?18, max_rel_error = ?19,"
-      " nmse = ?20, cosine = ?21, median_bound_ratio = ?22, digest = ?23, threadgroups = ?24, meeting_points = ?25,"
-      " collectives = ?26, divergent_collectives = ?27, matrix_multiplies = ?28, oracle_seconds = ?29,"
-      " simulator_seconds = ?30, note = ?31, known = ?32, rounding_ratio = ?33, logic_ratio = ?34 WHERE run = ?1 AND name = ?2");
+  conclude.emplace(database,
+                   "UPDATE verdict SET status = ?3, note = ?4, schedules = ?5, is_internal = ?6, row_length = ?7, compared = ?8,"
+                   " above_bound = ?9, not_written = ?10, nans = ?11, infs = ?12, guard_violations = ?13, uninformative = ?14,"
+                   " distinct_expected = ?15, max_ratio = ?16, max_ratio_index = ?17, max_abs_error = ?18, max_rel_error = ?19,"
+                   " nmse = ?20, cosine = ?21, median_bound_ratio = ?22, digest = ?23, threadgroups = ?24, meeting_points = ?25,"
+                   " collectives = ?26, divergent_collectives = ?27, matrix_multiplies = ?28, oracle_seconds = ?29,"
+                   " simulator_seconds = ?30, known = ?31, rounding_ratio = ?32, logic_ratio = ?33 WHERE run = ?1 AND name = ?2");
+  forget_faults.emplace(database, "DELETE FROM fault WHERE run = ? AND name = ?");
+  add_fault.emplace(database, "INSERT INTO fault VALUES(?, ?, ?, ?, ?, ?)");
+  add_fault_value.emplace(database, "INSERT INTO fault_value VALUES(?, ?, ?, ?, ?, ?)");
   add_worst.emplace(database, "INSERT OR REPLACE INTO worst VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
   add_stage.emplace(database, "INSERT OR REPLACE INTO stage VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   add_cost.emplace(database, "INSERT OR REPLACE INTO cost VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   add_hazard.emplace(database, "INSERT OR REPLACE INTO hazard VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+}
+
+void Ledger::Store::record_faults(RunId run, const std::string& name, const std::string& stage, const std::vector<Fault>& faults) {
+  for (std::size_t rank = 0; rank < faults.size(); ++rank) {
+    add_fault->bind(run, name, stage, rank, to_string(faults[rank].kind()), faults[rank].schedule).run();
+    for (const auto& [key, value] : values_of(faults[rank]))
+      std::visit([&](const auto& one) { add_fault_value->bind(run, name, stage, rank, key, one).run(); }, value);
+  }
 }
 
 void Ledger::Store::prepare_to_read() {

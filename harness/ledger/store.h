@@ -33,7 +33,10 @@ struct Ledger::Store {
 
   Database database;
   std::map<RunId, std::int64_t> ordinals;
-  std::optional<Statement> start, conclude, add_worst, add_stage, add_hazard, add_cost;
+  std::optional<Statement> start, conclude, forget_faults, add_fault, add_fault_value, add_worst, add_stage, add_hazard, add_cost;
+
+  // Of a verdict (`stage` is empty), or of a stage of it.
+  void record_faults(RunId run, const std::string& name, const std::string& stage, const std::vector<Fault>& faults);
 
  private:
   std::int64_t pragma(std::string_view name);

@@ -28,6 +28,12 @@ TrialResult unjudged(std::string reason) {
   return result;
 }
 
+TrialResult cut_off(Cut cut) {
+  TrialResult result = unjudged(cut == Cut::interrupted ? "interrupted" : "the budget was used up");
+  result.cut = cut;
+  return result;
+}
+
 // One process that tries one mutant and writes the result, encoded, into a pipe. Killed when it goes out of scope unfinished.
 class TrialProcess {
  public:
@@ -155,7 +161,7 @@ TrialResult judge_alone(const Trial& trial, const std::string& text, std::chrono
     wait_for_any(running, requests);
     if (requests.front().revents != 0 && running.front().read_more()) return running.front().finish();
   }
-  return unjudged(kInterrupted);
+  return cut_off(Cut::interrupted);
 }
 
 }  // namespace
@@ -163,14 +169,14 @@ TrialResult judge_alone(const Trial& trial, const std::string& text, std::chrono
 std::vector<TrialResult> run_campaign(const Trial& trial, const Source& source, std::span<const Mutant> mutants,
                                       const CampaignOptions& options, const std::atomic<bool>& stop, CampaignListener& listener) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.budget);
-  std::vector<TrialResult> results(mutants.size(), unjudged(kInterrupted));
+  std::vector<TrialResult> results(mutants.size(), cut_off(Cut::interrupted));
   const TrialResult original = judge_alone(trial, source.text(), std::chrono::duration<double>(0), stop);
   if (stop) return results;
-  if (original.fate == Fate::unjudged) throw std::runtime_error(fmt::format("{} cannot be judged: {}", source.name(), original.reason));
+  if (original.fate == Fate::unjudged) throw std::runtime_error(fmt::format("{} cannot be judged: {}", source.name(), original.why()));
   if (original.fate != Fate::survived) {
     throw std::invalid_argument(fmt::format(
         "{} is not right before anything is changed in it, and mutants of a wrong kernel prove nothing: under policy {} {} {}: {}",
-        source.name(), policy_name(original.policy), to_string(original.verdict), original.case_name, original.reason));
+        source.name(), policy_name(original.policy), to_string(original.verdict), original.case_name, original.why()));
   }
   const auto timeout = std::max(options.timeout, std::chrono::duration<double>(kSlowestTimes * original.slowest_seconds));
 
@@ -180,7 +186,7 @@ std::vector<TrialResult> run_campaign(const Trial& trial, const Source& source, 
   std::size_t done = 0;
   while (!stop && done < mutants.size()) {
     if (next < mutants.size() && std::chrono::steady_clock::now() >= end) {
-      std::fill(results.begin() + static_cast<std::ptrdiff_t>(next), results.end(), unjudged(kOutOfBudget));
+      std::fill(results.begin() + static_cast<std::ptrdiff_t>(next), results.end(), cut_off(Cut::out_of_budget));
       done += mutants.size() - next;
       next = mutants.size();
       continue;

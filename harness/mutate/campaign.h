@@ -27,10 +27,6 @@ class CampaignListener {
   virtual void judged(const Mutant& mutant, const TrialResult& result, std::size_t done, std::size_t total) = 0;
 };
 
-// Reasons of mutants that were not judged though nothing went wrong.
-inline constexpr const char* kInterrupted = "interrupted";
-inline constexpr const char* kOutOfBudget = "the budget was used up";
-
 // One result per mutant, in their order; `unjudged` for those that `stop` or the budget cut off and for those whose process died before
 // there was a result. What is judged is kept (Trial::run()): the same campaign again does the rest. Judges the unmutated source first and
 // throws std::invalid_argument if that is not right: mutants of a wrong kernel prove nothing. Must be called where no other thread runs.

@@ -63,14 +63,14 @@ MutationScore score_mutants(const Source& source, std::span<const Mutant> all, s
     JudgedMutant judged{mutants[i], results[i], {}};
     const auto reason = reasons.find(judged.mutant.id());
     if (judged.result.fate == Fate::equivalent) {
-      judged.equivalence = judged.result.reason;
+      judged.equivalence = judged.result.why();
     } else if (reason != reasons.end() && judged.result.fate == Fate::survived) {
       judged.equivalence = reason->second;
       judged.result.fate = Fate::equivalent;
     } else if (reason != reasons.end() && judged.result.fate == Fate::killed) {
       score.refuted.push_back(fmt::format("{} is declared equivalent ({}), but under policy {} {} {}: {}", judged.mutant.id(),
                                           reason->second, policy_name(judged.result.policy), to_string(judged.result.verdict),
-                                          judged.result.case_name, judged.result.reason));
+                                          judged.result.case_name, judged.result.why()));
     }
     if (judged.result.fate == Fate::killed) {
       ++score.killers[judged.result.verdict];

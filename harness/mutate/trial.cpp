@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "harness/cases/suite.h"
-#include "harness/run/fault_text.h"
 #include "harness/run/libraries.h"
 #include "harness/run/runner.h"
 #include "harness/run/workbench.h"
@@ -129,7 +128,7 @@ class Watch final : public RunListener {
     result_.fate = Fate::killed;
     result_.verdict = verdict.status;
     result_.case_name = format_case(verdict.about);
-    result_.reason = first_line(reason_of(verdict));
+    result_.faults = verdict.faults;
   }
 
  private:

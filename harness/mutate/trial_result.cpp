@@ -5,8 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <map>
+#include <span>
 #include <stdexcept>
+
+#include "harness/run/fault_text.h"
+#include "harness/run/verdict_wire.h"
 
 namespace assay::harness {
 namespace {
@@ -28,6 +33,25 @@ Number number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) throw std::invalid_argument(fmt::format("'{}' is no number", text));
   return value;
+}
+
+std::string hex_of(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  return text;
+}
+
+std::vector<std::byte> bytes_of(std::string_view hex) {
+  if (hex.size() % 2 != 0) throw std::invalid_argument("half a byte of a mutant's result");
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(hex.data() + i, hex.data() + i + 2, value, 16);
+    if (error != std::errc{} || end != hex.data() + i + 2)
+      throw std::invalid_argument(fmt::format("'{}' is no byte of a mutant's result", hex.substr(i, 2)));
+    bytes.push_back(static_cast<std::byte>(value));
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -60,9 +84,15 @@ std::string_view policy_name(metal::Policy policy) {
   return "unknown";
 }
 
+std::string TrialResult::why() const {
+  if (faults.empty()) return reason;
+  const std::string text = reason_of(*this);
+  return text.substr(0, text.find('\n'));
+}
+
 std::string TrialResult::encode() const {
-  return fmt::format("fate {}\nverdict {}\npolicy {}\ncase {}\nreason {}\ncases {}\nslowest {}\n", to_string(fate), to_string(verdict),
-                     policy_name(policy), case_name, reason, cases, slowest_seconds);
+  return fmt::format("fate {}\nverdict {}\npolicy {}\ncase {}\nfaults {}\nreason {}\ncases {}\nslowest {}\n", to_string(fate),
+                     to_string(verdict), policy_name(policy), case_name, hex_of(encode_faults(faults)), reason, cases, slowest_seconds);
 }
 
 TrialResult TrialResult::decode(std::string_view text) {
@@ -85,6 +115,11 @@ TrialResult TrialResult::decode(std::string_view text) {
   result.verdict = named(kStatuses, value("verdict"));
   result.policy = metal::parse_policy(value("policy"));
   result.case_name = value("case");
+  try {
+    result.faults = decode_faults(bytes_of(value("faults")));
+  } catch (const MalformedVerdict& malformed) {
+    throw std::invalid_argument(fmt::format("faults of a mutant: {}", malformed.what()));
+  }
   result.reason = value("reason");
   result.cases = number<std::size_t>(value("cases"));
   result.slowest_seconds = number<double>(value("slowest"));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/run/verdict.h"
 #include "metal/simulator.h"
@@ -22,17 +23,26 @@ enum class Fate {
 // "native", "checked" or "shadow", as metal::parse_policy() reads them.
 [[nodiscard]] std::string_view policy_name(metal::Policy policy);
 
+// What kept a mutant from being judged though nothing went wrong.
+enum class Cut { none, interrupted, out_of_budget };
+
 struct TrialResult {
   Fate fate = Fate::unjudged;
   Status verdict = Status::passed;               // of the case that killed it
   metal::Policy policy = metal::Policy::native;  // under which that case did not pass
   std::string case_name;                         // that case
-  std::string reason;                            // why the case failed, the mutant is stillborn or nothing could be judged; one line
+  std::vector<Fault> faults;                     // why that case did not pass
+  std::string reason;                            // why the mutant is stillborn, or nothing could be judged; one line
+  Cut cut = Cut::none;                           // of one that is unjudged
   std::size_t cases = 0;                         // how many were run, under all policies
   double slowest_seconds = 0;                    // the longest of them, wall clock
   bool is_cached = false;                        // known from an earlier run, all of it
 
+  // Why the case failed, the mutant is stillborn or nothing could be judged; one line.
+  [[nodiscard]] std::string why() const;
+
   // A text of lines `key value`, and back. Decoding throws std::invalid_argument for anything that encode() does not write.
+  // Who was cut off has none.
   [[nodiscard]] std::string encode() const;
   static TrialResult decode(std::string_view text);
 };

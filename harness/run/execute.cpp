@@ -110,7 +110,7 @@ const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const C
     nobody_looked.entry = kernels::to_string(key);
     return settle(Status::skipped, absent == prepared.absent.end() ? std::move(nobody_looked) : absent->second);
   }
-  if (std::string misfit = misfit_of(about, *kernel); !misfit.empty()) return settle(Status::skipped, fault::Misfit{std::move(misfit)});
+  if (auto misfit = misfit_of(about, *kernel)) return settle(Status::skipped, fault::Misfit{std::string(misfit->field), misfit->message});
   return kernel;
 }
 

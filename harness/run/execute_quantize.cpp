@@ -77,7 +77,7 @@ struct Dispatch {
 bool is_poison(float value) { return std::bit_cast<std::uint32_t>(value) == metal::kPoisonWord; }
 
 // The first thing written outside of the slot that the case is about; nothing if there is none.
-std::optional<Fault> find_stray_write(const CacheShape& shape, Dispatch& dispatch, bool has_probe) {
+std::optional<fault::StraySlot> find_stray_write(const CacheShape& shape, Dispatch& dispatch) {
   const auto stray = [&](SlotPart part, std::size_t index, std::size_t per_slot) {
     return fault::StraySlot{part, index / per_slot % shape.capacity, index / per_slot / shape.capacity, shape.slot};
   };
@@ -90,7 +90,6 @@ std::optional<Fault> find_stray_write(const CacheShape& shape, Dispatch& dispatc
   for (std::size_t i = 0; i < norms.size(); ++i) {
     if (!is_poison(norms[i]) && i / shape.blocks() % shape.capacity != shape.slot) return stray(SlotPart::norm, i, shape.blocks());
   }
-  if (!has_probe && !std::ranges::all_of(dispatch.scratch.values(), is_poison)) return fault::UnaskedWrite{"rms_scratch"};
   return std::nullopt;
 }
 
@@ -185,8 +184,8 @@ void execute_quantize(Execution& execution) {
   std::vector<std::uint32_t> guards;
   for (Dispatch* dispatch : {&first, &second}) {
     dispatch->add_guards(guards);
-    if (std::optional<Fault> stray = find_stray_write(shape, *dispatch, rows.has_inputs)) {
-      verdict.faults.push_back(std::move(*stray));
+    if (const auto stray = find_stray_write(shape, *dispatch)) {
+      verdict.faults.emplace_back(*stray);
       break;
     }
   }

@@ -19,7 +19,6 @@ constexpr std::array<std::string_view, kFaultKinds> kNames = {"above bound",
                                                               "hazard",
                                                               "order dependence",
                                                               "input written",
-                                                              "unasked write",
                                                               "threadgroup behind the last",
                                                               "idle workgroup",
                                                               "stray slot",
@@ -146,6 +145,39 @@ fault::StoredExpectation fault_of_stored(std::string file, const Judgement& judg
                                  .mistrusted = {}};
   if (judgement.mistrusted) fault.mistrusted = fault_of(*judgement.mistrusted);
   return fault;
+}
+
+namespace {
+
+std::string places_of(const std::vector<fault::Finding>& findings) {
+  std::string places;
+  for (const fault::Finding& finding : findings) places += finding.place + ' ';
+  return places;
+}
+
+// Kinds that are about one thing only.
+std::string subject(const auto&) { return {}; }
+std::string subject(const fault::Mistrusted& it) { return std::string(to_string(it.why)); }
+std::string subject(const fault::Hazard& it) { return std::string(metal::to_string(it.hazard)); }
+std::string subject(const fault::InputWritten& it) { return it.argument; }
+std::string subject(const fault::IdleWorkgroup& it) { return std::string(to_string(it.part)); }
+std::string subject(const fault::StraySlot& it) { return std::string(to_string(it.part)); }
+std::string subject(const fault::WrongPadRow& it) { return std::string(to_string(it.rows)); }
+std::string subject(const fault::OutsideOfLimits& it) { return it.axis; }
+std::string subject(const fault::NoFunction& it) { return it.entry; }
+std::string subject(const fault::Misfit& it) { return it.field; }
+std::string subject(const fault::Killed& it) { return std::to_string(it.signal); }
+std::string subject(const fault::Exited& it) { return std::to_string(it.status); }
+std::string subject(const fault::KnownFinding& it) { return places_of(it.findings); }
+std::string subject(const fault::LikeKnownFinding& it) { return places_of(it.findings); }
+std::string subject(const fault::StaleFinding& it) { return it.finding.place; }
+std::string subject(const fault::MissingFinding& it) { return it.finding.place; }
+std::string subject(const fault::BeyondFinding& it) { return it.finding.place; }
+
+}  // namespace
+
+std::string subject_of(const Fault& fault) {
+  return std::visit([](const auto& details) { return subject(details); }, fault.details);
 }
 
 bool has_kind(const std::vector<Fault>& faults, FaultKind kind) {

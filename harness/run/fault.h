@@ -29,7 +29,6 @@ enum class FaultKind : std::uint8_t {
   hazard,
   order_dependence,
   input_written,
-  unasked_write,
   threadgroup_behind_last,
   idle_workgroup,
   stray_slot,
@@ -132,10 +131,6 @@ struct OrderDependence {
 struct InputWritten {
   std::string argument;
 };
-// The kernel wrote an output that nobody asked for.
-struct UnaskedWrite {
-  std::string argument;
-};
 // A threadgroup of a grid that is larger than it need be did not return, but wrote.
 struct ThreadgroupBehindLast {
   std::uint64_t heads = 0;  // so many there are, and the number of the threadgroup
@@ -208,6 +203,7 @@ struct NoFunction {
 };
 // The kernel's function is none for the case, in the words of the launch code.
 struct Misfit {
+  std::string field;  // or constant, that the case and the kernel disagree about
   std::string message;
 };
 // A fixture file that is damaged, or not the case's; in its reader's words.
@@ -280,8 +276,8 @@ struct Told {
 
 using FaultDetails =
     std::variant<fault::AboveBound, fault::NotWritten, fault::Nan, fault::Infinite, fault::GuardWritten, fault::Logic, fault::Mistrusted,
-                 fault::Hazard, fault::OrderDependence, fault::InputWritten, fault::UnaskedWrite, fault::ThreadgroupBehindLast,
-                 fault::IdleWorkgroup, fault::StraySlot, fault::OldCache, fault::StoredExpectation, fault::WrongPadRow, fault::WrongPadMask,
+                 fault::Hazard, fault::OrderDependence, fault::InputWritten, fault::ThreadgroupBehindLast, fault::IdleWorkgroup,
+                 fault::StraySlot, fault::OldCache, fault::StoredExpectation, fault::WrongPadRow, fault::WrongPadMask,
                  fault::WrongTileClass, fault::WrongMerge, fault::OutsideOfOracle, fault::RefusedByLaunch, fault::RefusedByEncoder,
                  fault::OutsideOfLimits, fault::NoFunction, fault::Misfit, fault::UnusableFile, fault::InternalFailure, fault::Killed,
                  fault::Exited, fault::OutOfMemory, fault::ClosedChannel, fault::Vanished, fault::MalformedVerdict, fault::Timeout,
@@ -316,6 +312,10 @@ struct Fault {
 [[nodiscard]] std::optional<fault::Logic> logic_of(const ErrorSplit& split);
 [[nodiscard]] fault::Mistrusted fault_of(const Mistrust& mistrust);
 [[nodiscard]] fault::StoredExpectation fault_of_stored(std::string file, const Judgement& judgement);
+
+// What it is about, where faults of a kind may be about different things: an argument, an axis, a part, a finding. Without the particulars
+// of one case; empty where the kind says it all.
+[[nodiscard]] std::string subject_of(const Fault& fault);
 
 [[nodiscard]] bool has_kind(const std::vector<Fault>& faults, FaultKind kind);
 

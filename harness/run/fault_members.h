@@ -104,12 +104,6 @@ void visit_members(Visit& visit, Details& details) {
   visit("argument", argument);
 }
 
-template <typename Visit, DetailsOf<fault::UnaskedWrite> Details>
-void visit_members(Visit& visit, Details& details) {
-  auto& [argument] = details;
-  visit("argument", argument);
-}
-
 template <typename Visit, DetailsOf<fault::ThreadgroupBehindLast> Details>
 void visit_members(Visit& visit, Details& details) {
   auto& [heads] = details;
@@ -238,7 +232,8 @@ void visit_members(Visit& visit, Details& details) {
 
 template <typename Visit, DetailsOf<fault::Misfit> Details>
 void visit_members(Visit& visit, Details& details) {
-  auto& [message] = details;
+  auto& [field, message] = details;
+  visit("field", field);
   visit("message", message);
 }
 

@@ -74,7 +74,6 @@ std::string say(const fault::OrderDependence& it) {
 }
 
 std::string say(const fault::InputWritten& it) { return fmt::format("the kernel wrote to its input {}", it.argument); }
-std::string say(const fault::UnaskedWrite& it) { return fmt::format("the kernel wrote {} without being asked to", it.argument); }
 
 std::string say(const fault::ThreadgroupBehindLast& it) {
   return fmt::format("threadgroup {} of a grid that is one larger than num_heads = {} must return, but wrote behind the data", it.heads,

@@ -45,7 +45,10 @@ void require_known_codebook(const PreparedVariant& prepared, const Family& famil
 // Why the file has nothing for a case; empty if it has.
 std::string misfit_with(const PreparedVariant& prepared, const Case& value) {
   const kernels::FunctionKey key = value.family->function_key(value.values);
-  if (const kernels::BoundKernel* kernel = prepared.kernel(key); kernel != nullptr) return misfit_of(value, *kernel);
+  if (const kernels::BoundKernel* kernel = prepared.kernel(key); kernel != nullptr) {
+    const auto misfit = misfit_of(value, *kernel);
+    return misfit ? misfit->message : std::string();
+  }
   const auto absent = prepared.absent.find(key.entry);
   return absent == prepared.absent.end() ? fmt::format("it has no function for {}", key.entry) : text_of(absent->second);
 }

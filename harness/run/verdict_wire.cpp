@@ -257,6 +257,20 @@ void fields(Archive& archive, T& value) {
 
 }  // namespace
 
+std::vector<std::byte> encode_faults(const std::vector<Fault>& faults) {
+  Writer writer;
+  writer(faults);
+  return std::move(writer.bytes);
+}
+
+std::vector<Fault> decode_faults(std::span<const std::byte> bytes) {
+  std::vector<Fault> faults;
+  Reader reader(bytes);
+  reader(faults);
+  reader.expect_end();
+  return faults;
+}
+
 std::vector<std::byte> encode_verdict(const Verdict& verdict) {
   Writer writer;
   fields(writer, verdict);

@@ -25,4 +25,8 @@ class MalformedVerdict : public std::runtime_error {
 // what the message is long.
 [[nodiscard]] Verdict decode_verdict(std::span<const std::byte> bytes, const Case& about);
 
+// Faults alone, for those who pass on no more of a verdict. The same holds of them.
+[[nodiscard]] std::vector<std::byte> encode_faults(const std::vector<Fault>& faults);
+[[nodiscard]] std::vector<Fault> decode_faults(std::span<const std::byte> bytes);
+
 }  // namespace assay::harness

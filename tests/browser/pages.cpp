@@ -46,10 +46,16 @@ class Numbers {
 void fail(CaseRecord& record, std::size_t which, Numbers& numbers) {
   record.judgement.max_ratio = which == 1 ? std::numeric_limits<double>::infinity() : 2 + 1000 * numbers.share();
   record.status = which == 2 ? Status::hazard : which == 3 ? Status::known : Status::failed;
-  record.reason = which == 2   ? "kernel.metal:120: data race in flash_attn: lanes 3 and 7 write sum[0]"
-                  : which == 4 ? kHostile
-                  : which == 1 ? "1 NaN"
-                               : fmt::format("{} elements above their bound", 1 + numbers.below(500));
+  namespace fault = assay::harness::fault;
+  if (which == 2) {
+    record.faults = {fault::Hazard{assay::metal::HazardKind::invalid_access, "flash_attn", kHostile, {"kernel.metal", 120}, false}};
+  } else if (which == 4) {
+    record.faults = {fault::Told{kHostile}};
+  } else if (which == 1) {
+    record.faults = {fault::Nan{1}};
+  } else {
+    record.faults = {fault::AboveBound{1 + numbers.below(500)}};
+  }
   if (which == 3) record.known = {"FINDINGS.md#3"};
   if (which == 2) record.hazards = {{assay::metal::HazardKind::invalid_access, "flash_attn", kHostile, {"kernel.metal", 120}, {}, 3}};
   for (std::size_t k = 0; k < 8; ++k)
@@ -87,7 +93,7 @@ CaseRecord case_number(std::size_t i, Numbers& numbers) {
   if (numbers.below(50) == 0) fail(record, numbers.below(6), numbers);
   if (numbers.below(200) == 0) {
     record.status = Status::skipped;
-    record.reason = "no function for d512";
+    record.faults = {assay::harness::fault::NoFunction{"d512", "", "", {}}};
     record.judgement = {};
   }
   return record;
@@ -105,7 +111,7 @@ std::vector<CaseRecord> interrupted_cases() {
     record.status = i < 79 ? Status::failed : Status::passed;
     record.row_length = 256;
     if (i < 79) {
-      record.reason = "256 never written";
+      record.faults = {assay::harness::fault::NotWritten{256}};
       record.judgement.not_written = 256;
       record.judgement.max_ratio = std::numeric_limits<double>::infinity();
       for (std::size_t k = 0; k < 8; ++k)
@@ -123,7 +129,7 @@ std::vector<CaseRecord> interrupted_cases() {
     cases.back().name = fmt::format("other/d256/rows{}/nwg2/gauss/s1", i + 1);
   }
   cases.back().status = Status::crashed;
-  cases.back().reason = "killed by SIGSEGV";
+  cases.back().faults = {assay::harness::fault::Killed{11, ""}};
   cases.back().judgement = {};
   cases.push_back(cases[100]);
   cases.back().name += "0";

@@ -234,20 +234,21 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(TqhbRefusal, AKernelWithoutTheFieldCannotBeAskedForIt) {
   const kernels::BoundKernel plain = bound("tqhb", tqhb_layout("flash_attn_vec_tq_hb_dk512"));
   families::DecodeParameters parameters = Scene().parameters;
-  EXPECT_THAT(families::decode_misfit(plain, parameters), HasSubstr("nsg = 2"));
+  EXPECT_THAT(families::decode_misfit(plain, parameters).value().message, HasSubstr("nsg = 2"));
   parameters.nsg = 1;
-  EXPECT_EQ(families::decode_misfit(plain, parameters), "");
+  EXPECT_FALSE(families::decode_misfit(plain, parameters));
   parameters.fuse_fwht_pre = true;
-  EXPECT_THAT(families::decode_misfit(plain, parameters), HasSubstr("fuse_fwht_pre = 1"));
+  EXPECT_THAT(families::decode_misfit(plain, parameters).value().message, HasSubstr("fuse_fwht_pre = 1"));
 
   families::DecodeParameters blocks = Scene().parameters;
   blocks.codebook_bits = 4;
   blocks.nsg.reset();
-  EXPECT_THAT(families::decode_misfit(bound("tq4", tq4_layout()), blocks), HasSubstr("one norm per position"));
-  EXPECT_EQ(families::decode_misfit(bound("tq4", tq4_blocks_layout("flash_attn_vec_tq_dk512")), blocks), "");
+  EXPECT_THAT(families::decode_misfit(bound("tq4", tq4_layout()), blocks).value().message, HasSubstr("one norm per position"));
+  EXPECT_FALSE(families::decode_misfit(bound("tq4", tq4_blocks_layout("flash_attn_vec_tq_dk512")), blocks));
   blocks.scale_factor_d512.reset();
-  EXPECT_EQ(families::decode_misfit(bound("tq4", tq4_layout()), blocks), "");
-  EXPECT_THAT(families::decode_misfit(bound("tq4", tq4_blocks_layout("flash_attn_vec_tq_dk512")), blocks), HasSubstr("one norm per block"));
+  EXPECT_FALSE(families::decode_misfit(bound("tq4", tq4_layout()), blocks));
+  EXPECT_THAT(families::decode_misfit(bound("tq4", tq4_blocks_layout("flash_attn_vec_tq_dk512")), blocks).value().message,
+              HasSubstr("one norm per block"));
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ void read(const std::filesystem::path& file, std::size_t way) {
 // As `assay run --ledger FILE` and `--resume` go on with it.
 void write(const std::filesystem::path& file, std::size_t) {
   harness::Ledger ledger = harness::Ledger::open(file);
-  const harness::RunId run = ledger.begin({"assay run", "", "0", "here", "", 0, 1, 0, {"a note"}});
+  const harness::RunId run = ledger.begin({"assay run", {}, "0", "here", "", 0, 1, 0, {"a note"}});
   ledger.finish(run, {});
   ledger.take_up(run);
   ledger.keep(1);

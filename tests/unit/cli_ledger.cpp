@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "harness/ledger/ledger.h"
+#include "harness/run/fault_text.h"
 #include "reports/grouped.h"
 #include "tests/unit/cli_command.h"
 
@@ -45,7 +46,7 @@ class CliLedger : public Cli {
     for (const harness::CaseRecord& record : ledger.cases(runs.back().id)) {
       const bool is_new = verdicts
                               .try_emplace(record.name, record.status ? std::string(harness::to_string(*record.status)) : "none",
-                                           record.reason, record.digest, record.judgement.max_ratio, record.judgement.compared)
+                                           reason_of(record), record.digest, record.judgement.max_ratio, record.judgement.compared)
                               .second;
       EXPECT_TRUE(is_new) << record.name;
     }

@@ -74,7 +74,7 @@ class LedgerHostile : public ::testing::Test {
   }
   void write() const {
     Ledger ledger = Ledger::open(file_);
-    ledger.finish(ledger.begin({"new", "", "", "", "", 0, 1, 0, {"a note"}}), {});
+    ledger.finish(ledger.begin({"new", {}, "", "", "", 0, 1, 0, {"a note"}}), {});
     ledger.keep(1);
   }
   std::string refusal(const std::function<void()>& use) const {
@@ -115,7 +115,7 @@ TEST_F(LedgerHostile, TriggersOfTheFileDoNothing) {
       std::string(kEndless) + " x FROM c); END");
   {
     Ledger ledger = Ledger::open(file_);
-    static_cast<void>(ledger.begin({"new", "", "", "", "", 0, 1, 0, {}}));
+    static_cast<void>(ledger.begin({"new", {}, "", "", "", 0, 1, 0, {}}));
     EXPECT_EQ(ledger.cases(run_).at(0).status, Status::failed);
   }
 }
@@ -124,7 +124,8 @@ TEST_F(LedgerHostile, RowsThatAssayCannotHaveWrittenAreRefused) {
   for (const auto& [table, values] : std::vector<std::pair<std::string, std::string>>{{"worst", "0, 3, 1, 1, 1, 1, ''"},
                                                                                       {"stage", "'s', 1, 1, '', 1, 1"},
                                                                                       {"hazard", "0, 'a', 'b', 'c', 'd', 1, '', 0, 1"},
-                                                                                      {"cost", "1, 2, 3, 4, 5, 6, 7, 8, 9"}}) {
+                                                                                      {"cost", "1, 2, 3, 4, 5, 6, 7, 8, 9"},
+                                                                                      {"fault", "'', 0, 'told', ''"}}) {
     EXPECT_THAT(reading_of("PRAGMA foreign_keys = OFF; INSERT INTO " + table + " VALUES(1, 'no such case', " + values + ")"),
                 AllOf(HasSubstr("'" + table + "' tells of the case 'no such case'"), HasSubstr("does not have")));
   }
@@ -137,6 +138,32 @@ TEST_F(LedgerHostile, RowsThatAssayCannotHaveWrittenAreRefused) {
       reading_of("INSERT INTO note SELECT 1, x, 'a' FROM (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 10001)"
                  " SELECT x FROM c)"),
       HasSubstr("more than 10000 notes"));
+}
+
+TEST_F(LedgerHostile, FaultsThatAssayCannotHaveWrittenAreRefused) {
+  const std::string place = "run 1, case 'k/d256/rows2/nwg4/gauss/s7', has ";
+  const auto fault = [](const std::string& rank, const std::string& kind, const std::string& stage = "") {
+    return "INSERT INTO fault SELECT run, name, '" + stage + "', " + rank + ", '" + kind + "', '' FROM verdict;";
+  };
+  const auto value = [](const std::string& rank, const std::string& key, const std::string& is) {
+    return "INSERT INTO fault_value SELECT run, name, '', " + rank + ", '" + key + "', " + is + " FROM verdict;";
+  };
+  EXPECT_EQ(reading_of(fault("1", "above bound") + value("1", "count", "3")), "");
+  EXPECT_THAT(reading_of(fault("1", "splendid")), HasSubstr(place + "a fault 'splendid' with the kind 'splendid', which is none"));
+  EXPECT_THAT(reading_of(fault("1", "above bound")), HasSubstr(place + "a fault 'above bound' with no 'count'"));
+  EXPECT_THAT(reading_of(fault("1", "above bound") + value("1", "count", "'three'")), HasSubstr("a value of another type for 'count'"));
+  EXPECT_THAT(reading_of(fault("1", "above bound") + value("1", "count", "3") + value("1", "other", "3")),
+              HasSubstr("values that no 'above bound' has"));
+  EXPECT_THAT(reading_of(fault("1", "timeout") + value("1", "seconds", "'soon'")), HasSubstr("'soon' for 'seconds', which is no number"));
+  EXPECT_THAT(reading_of(fault("1", "mistrusted") + value("1", "why", "'because'")), HasSubstr("'because' for 'why', which is none"));
+  EXPECT_THAT(reading_of(fault("1", "wrong merge", "no such stage")),
+              HasSubstr(place + "a fault of the stage 'no such stage', which it does not have"));
+  const std::string many = " FROM verdict, (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 10001) SELECT x FROM c)";
+  EXPECT_THAT(reading_of("INSERT INTO fault SELECT run, name, '', x, 'wrong merge', ''" + many), HasSubstr("more than 10000 faults"));
+  EXPECT_THAT(
+      reading_of(fault("1", "order dependence") + "INSERT INTO fault_value SELECT run, name, '', 1, 'places[' || x || ']', 1" + many),
+      HasSubstr("of more than 10000 values"));
+  EXPECT_THAT(reading_of("INSERT INTO replay_word SELECT 1, x, 'a'" + many), HasSubstr("more than 10000 options"));
 }
 
 // What counts something is never below 0, and read as a number without sign it is 18446744073709551611.
@@ -164,7 +191,8 @@ TEST_F(LedgerHostile, ValuesThatMeanNothingAreRefusedWithTheirPlace) {
 TEST_F(LedgerHostile, FiguresThatNoRunHasAreRenderedAllTheSame) {
   for (const char* change : {"row_length = 0", "row_length = NULL", "median_bound_ratio = NULL", "max_ratio = NULL", "name = x'ff00fe'",
                              "variant = 'a' || char(0)", "digest = 'xyz'", "seed = 1e300", "reason = x'c0ffee'"}) {
-    EXPECT_EQ(reading_of("PRAGMA foreign_keys = OFF; DELETE FROM worst; UPDATE verdict SET " + std::string(change)), "") << change;
+    EXPECT_EQ(reading_of("PRAGMA foreign_keys = OFF; DELETE FROM worst; DELETE FROM fault; UPDATE verdict SET " + std::string(change)), "")
+        << change;
     EXPECT_EQ(refusal([this] { write(); }), "") << change;
   }
   EXPECT_EQ(reading_of("UPDATE verdict SET row_length = 0"), "");

@@ -12,7 +12,9 @@
 #include <limits>
 
 #include "harness/ledger/ledger.h"
+#include "harness/ledger/shell_line.h"
 #include "harness/run/fault_text.h"
+#include "tests/unit/every_fault.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay::harness {
@@ -60,8 +62,8 @@ RunDescription command(std::string words) {
 
 TEST(Ledger, GivesBackWhatItWasTold) {
   Ledger ledger = Ledger::in_memory();
-  const RunId run =
-      ledger.begin({"assay run x", "--kernel 'a b.metal'", "1.2.3", "Linux", "reverse", 18446744073709551615U, 3, 40, {"one", "it's two"}});
+  const RunId run = ledger.begin(
+      {"assay run x", {"--kernel", "a b.metal"}, "1.2.3", "Linux", "reverse", 18446744073709551615U, 3, 40, {"one", "it's two"}});
   Verdict failed = failed_verdict("k/d256/rows2/nwg4/gauss/s18446744073709551615");
   failed.note = "otherwise in another process";
   Verdict passed;
@@ -85,7 +87,7 @@ TEST(Ledger, GivesBackWhatItWasTold) {
   EXPECT_EQ(first.seed, 18446744073709551615U);
   EXPECT_THAT(first.axes, ::testing::ElementsAre(std::pair("head_dim", 256), std::pair("nrows", 2), std::pair("nwg", 4)));
   EXPECT_EQ(first.status, Status::failed);
-  EXPECT_EQ(first.reason, reason_of(failed));
+  EXPECT_EQ(first.faults, failed.faults);
   EXPECT_EQ(first.note, failed.note);
   EXPECT_EQ(first.schedules, failed.schedules);
   EXPECT_EQ(first.row_length, 256U);
@@ -131,7 +133,7 @@ TEST(Ledger, GivesBackWhatItWasTold) {
   summary.stopped = true;
   ledger.finish(run, summary);
   const RunRecord record = ledger.run(run);
-  EXPECT_EQ(record.description.replay_options, "--kernel 'a b.metal'");
+  EXPECT_THAT(record.description.replay_options, ::testing::ElementsAre("--kernel", "a b.metal"));
   EXPECT_EQ(record.description.version, "1.2.3");
   EXPECT_EQ(record.description.schedule, "reverse");
   EXPECT_EQ(record.description.seed, 18446744073709551615U);
@@ -285,13 +287,13 @@ TEST_F(LedgerOfVersion1, KeepsItsRunsWhenItIsWrittenTo) {
   {
     Ledger ledger = Ledger::open(file_);
     expect_its_run(ledger);
-    const RunId run = ledger.begin({"new", "", "", "", "", 0, 1, 7, {"a note"}});
+    const RunId run = ledger.begin({"new", {}, "", "", "", 0, 1, 7, {"a note"}});
     Verdict verdict = failed_verdict("k/d256/rows2/nwg4/gauss/s1");
     verdict.note = "another";
     ledger.started(run, verdict.about);
     ledger.record(run, verdict);
   }
-  EXPECT_EQ(version(), 3);
+  EXPECT_EQ(version(), 4);
   const Ledger again = Ledger::open(file_);
   expect_its_run(again);
   ASSERT_EQ(again.runs().size(), 2U);
@@ -323,6 +325,75 @@ TEST(LedgerOfVersion2, IsReadWithoutAChangeAndKeepsItsRunsWhenItIsWrittenTo) {
   expect_its_run(Ledger::open(file));
 }
 
+TEST(LedgerOfVersion3, KeepsItsWordsAndOptions) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "ledger.sqlite";
+  std::ifstream dump(ASSAY_SOURCE_DIR "/tests/golden/ledger_v3.sql");
+  Database(file, Database::Mode::create).execute({std::istreambuf_iterator<char>(dump), {}});
+  const auto expect_its_run = [](const Ledger& ledger) {
+    EXPECT_THAT(ledger.run(1).description.replay_options, ::testing::ElementsAre("--kernel", "it's here/mine.metal", "--family", "fwht"));
+    const std::vector<CaseRecord> cases = ledger.cases(1);
+    ASSERT_EQ(cases.size(), 2U);
+    ASSERT_EQ(cases[0].faults.size(), 1U);
+    EXPECT_EQ(cases[0].faults[0].kind(), FaultKind::told);
+    EXPECT_EQ(reason_of(cases[0]), "threadgroup 2 of a grid that is one larger than num_heads = 2 must return, but wrote behind the data");
+  };
+  expect_its_run(Ledger::open_existing(file));
+  expect_its_run(Ledger::open(file));
+  // Its cases join those of a newer one, whose tables it has not.
+  const tests::TemporaryFolder other;
+  const std::filesystem::path old = other.path() / "old.sqlite";
+  std::ifstream again(ASSAY_SOURCE_DIR "/tests/golden/ledger_v3.sql");
+  Database(old, Database::Mode::create).execute({std::istreambuf_iterator<char>(again), {}});
+  Ledger into = Ledger::in_memory();
+  const RunId run = into.begin(command("merged"));
+  into.copy_cases(Ledger::open_existing(old), 1, run);
+  EXPECT_EQ(into.cases(run).at(1).faults.at(0).kind(), FaultKind::told);
+}
+
+// With everything told and with nothing, of a verdict and of a stage of it.
+TEST(Ledger, KeepsFaultsOfEveryKind) {
+  const std::vector<Fault> every = tests::faults_of_every_kind();
+  Verdict verdict = failed_verdict("k/d256/rows2/nwg4/gauss/s1");
+  verdict.faults = every;
+  verdict.stages = {{"first", true, false, {fault::WrongMerge{}}, {}}, {"second", true, false, every, {}}};
+  Ledger ledger = Ledger::in_memory();
+  const RunId run = ledger.begin(command("assay run x"));
+  ledger.started(run, verdict.about);
+  ledger.record(run, verdict);
+  ledger.record(run, verdict);  // again, in the place of what was there
+  const CaseRecord record = ledger.cases(run).at(0);
+  ASSERT_EQ(record.faults.size(), every.size());
+  for (std::size_t i = 0; i < every.size(); ++i) EXPECT_EQ(record.faults[i], every[i]) << to_string(every[i].kind());
+  EXPECT_EQ(record.stages.at(0).faults, verdict.stages[0].faults);
+  EXPECT_EQ(record.stages.at(1).faults, every);
+}
+
+// SQLite has no such numbers.
+TEST(Ledger, KeepsFaultsWithWhatIsNoNumber) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  Verdict verdict = failed_verdict("k/d256/rows2/nwg4/gauss/s1");
+  fault::OrderDependence differs{
+      .first = "forward", .other = "reverse", .places = {{3, 0, 3, kNan, -kNan}}, .count = 1, .size = 2, .unit = ""};
+  differs.places.push_back({4, 0, 4, std::numeric_limits<float>::infinity(), -0.0F});
+  verdict.faults = {differs, fault::Logic{1, 2, 3, -std::numeric_limits<double>::infinity()},
+                    fault::OutsideOfLimits{"", 0, "nsg", {-1, std::numeric_limits<std::int64_t>::max()}, -5}};
+  Ledger ledger = Ledger::in_memory();
+  const RunId run = ledger.begin(command("assay run x"));
+  ledger.started(run, verdict.about);
+  ledger.record(run, verdict);
+  const CaseRecord record = ledger.cases(run).at(0);
+  EXPECT_EQ(record.faults, verdict.faults);
+  EXPECT_EQ(reason_of(record), reason_of(verdict));
+}
+
+TEST(ShellLine, GivesBackTheWords) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{}, {"--kernel", "it's.metal"}, {"", "a b", "''", "\\", "a\\'b", "$x", "--define", "A=\"b\""}})
+    EXPECT_EQ(words_of_shell_line(shell_line(words)), words) << shell_line(words);
+  EXPECT_EQ(shell_line(std::vector<std::string>{"--kernel", "it's.metal", "plain", ""}), "--kernel 'it'\\''s.metal' plain ''");
+}
+
 TEST(Ledger, RefusesWhatIsNoLedger) {
   const tests::TemporaryFolder folder;
   const std::filesystem::path text = folder.path() / "text";
@@ -336,7 +407,7 @@ TEST(Ledger, RefusesWhatIsNoLedger) {
   const std::filesystem::path newer = folder.path() / "newer.sqlite";
   static_cast<void>(Ledger::open(newer));
   Database(newer, Database::Mode::create).execute("PRAGMA user_version = 99");
-  EXPECT_THAT(refusal_of(newer), ::testing::AllOf(HasSubstr("version 99"), HasSubstr("versions 1 to 3")));
+  EXPECT_THAT(refusal_of(newer), ::testing::AllOf(HasSubstr("version 99"), HasSubstr("versions 1 to 4")));
 
   EXPECT_THAT(refusal_of("/proc/no/ledger.sqlite"), HasSubstr("/proc/no/ledger.sqlite"));
   EXPECT_THROW(static_cast<void>(Ledger::open_existing(folder.path() / "absent")), LedgerError);

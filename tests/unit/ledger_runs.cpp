@@ -65,10 +65,10 @@ TEST(LedgerRuns, TheNewestThatWasAskedForTheSameIsFound) {
   EXPECT_FALSE(find_run_like(ledger, wanted));
   record(ledger, wanted, {});
   const RunId newest = record(ledger, wanted, {});
-  for (auto change :
-       {+[](RunDescription& run) { run.selection = "other"; }, +[](RunDescription& run) { run.shard = "1/2"; },
-        +[](RunDescription& run) { run.schedule = "reverse"; }, +[](RunDescription& run) { run.seed = 1; },
-        +[](RunDescription& run) { run.replay_options = "--set a=1"; }, +[](RunDescription& run) { run.environment.policy = "checked"; }}) {
+  for (auto change : {+[](RunDescription& run) { run.selection = "other"; }, +[](RunDescription& run) { run.shard = "1/2"; },
+                      +[](RunDescription& run) { run.schedule = "reverse"; }, +[](RunDescription& run) { run.seed = 1; },
+                      +[](RunDescription& run) { run.replay_options = {"--set", "a=1"}; },
+                      +[](RunDescription& run) { run.environment.policy = "checked"; }}) {
     RunDescription other = wanted;
     change(other);
     EXPECT_FALSE(find_run_like(ledger, other));

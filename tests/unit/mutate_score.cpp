@@ -9,6 +9,7 @@
 #include "kernels/equivalent_mutants.h"
 #include "kernels/variant.h"
 #include "reports/mutation.h"
+#include "tests/unit/every_fault.h"
 
 namespace assay::harness {
 namespace {
@@ -25,7 +26,7 @@ TrialResult with(Fate fate, Status verdict = Status::failed) {
   result.fate = fate;
   result.verdict = verdict;
   result.case_name = "reduce_v1/d256/rows1/nwg1/gauss/s1";
-  result.reason = "2 elements above their bound";
+  result.faults = {fault::AboveBound{2}};
   result.cases = 7;
   return result;
 }
@@ -141,7 +142,10 @@ TEST(TrialResult, SurvivesItsOwnText) {
   EXPECT_EQ(again.encode(), result.encode());
   EXPECT_EQ(again.verdict, Status::timeout);
   EXPECT_EQ(again.policy, metal::Policy::checked);
-  EXPECT_EQ(again.reason, result.reason);
+  EXPECT_EQ(again.faults, result.faults);
+  EXPECT_EQ(again.why(), "2 elements above their bound");
+  result.faults = tests::faults_of_every_kind();
+  EXPECT_EQ(TrialResult::decode(result.encode()).faults, result.faults);
 }
 
 TEST(TrialResult, OfAnotherTextIsRefused) {
@@ -149,10 +153,17 @@ TEST(TrialResult, OfAnotherTextIsRefused) {
   for (std::size_t length = 0; length < good.size(); ++length) {
     EXPECT_THROW(static_cast<void>(TrialResult::decode(good.substr(0, length))), std::invalid_argument) << length;
   }
-  EXPECT_THROW(static_cast<void>(TrialResult::decode("fate eaten\nverdict failed\ncase \nreason \ncases 1\nslowest 1\n")),
-               std::invalid_argument);
-  EXPECT_THROW(static_cast<void>(TrialResult::decode("fate killed\nverdict failed\ncase \nreason \ncases x\nslowest 1\n")),
-               std::invalid_argument);
+  EXPECT_THROW(
+      static_cast<void>(TrialResult::decode("fate eaten\nverdict failed\ncase \nfaults 0000000000000000\nreason \ncases 1\nslowest 1\n")),
+      std::invalid_argument);
+  for (const char* faults : {"0", "00", "0100000000000000", "zz", "000000000000000000"})
+    EXPECT_THROW(static_cast<void>(TrialResult::decode(std::string("fate killed\nverdict failed\npolicy native\ncase \nfaults ") + faults +
+                                                       "\nreason \ncases 1\nslowest 1\n")),
+                 std::invalid_argument)
+        << faults;
+  EXPECT_THROW(
+      static_cast<void>(TrialResult::decode("fate killed\nverdict failed\ncase \nfaults 0000000000000000\nreason \ncases x\nslowest 1\n")),
+      std::invalid_argument);
 }
 
 }  // namespace

@@ -102,7 +102,8 @@ TEST(Html, NoTextOfARunIsMarkup) {
   std::vector<CaseRecord> cases = tests::some_cases();
   for (CaseRecord& record : cases) {
     record.name += tests::kHostile;
-    record.variant = record.family = record.fixture = record.reason = record.note = record.schedules = tests::kHostile;
+    record.variant = record.family = record.fixture = record.note = record.schedules = tests::kHostile;
+    record.faults = {harness::fault::Told{tests::kHostile}};
     record.axes = {{tests::kHostile, 1}};
     record.known = {tests::kHostile};
     record.hazards = {{metal::HazardKind::invalid_access, tests::kHostile, tests::kHostile, {tests::kHostile, 1}, {}, 1}};

@@ -175,7 +175,8 @@ TEST(ReportJson, OfNothingThatIsANumberThereIsNoError) {
 
 TEST(ReportJson, SurvivesTextThatIsNoUtf8) {
   std::vector<CaseRecord> cases = tests::some_cases();
-  cases[1].reason = cases[1].name = tests::kHostile;
+  cases[1].name = tests::kHostile;
+  cases[1].faults = {harness::fault::Told{tests::kHostile}};
   EXPECT_THAT(json::parse(run_json(tests::some_run(), cases))["cases"][1]["reason"].get<std::string>(), HasSubstr("\xEF\xBF\xBD("));
 }
 

@@ -52,7 +52,7 @@ TEST(JUnit, SaysNothingOfLimitsAndNotesThatThereAreNot) {
 TEST(JUnit, SurvivesTextThatXmlCannotHold) {
   std::vector<CaseRecord> cases = some_cases();
   constexpr char text_before[] = "nul \0 bell \a latin \xE9 overlong \xC0\xAF surrogate \xED\xA0\x80 cut \xE2\x82";
-  cases[1].reason = std::string(text_before, sizeof(text_before) - 1) + " good \xE2\x82\xAC";
+  cases[1].faults = {harness::fault::Told{std::string(text_before, sizeof(text_before) - 1) + " good \xE2\x82\xAC"}};
   const std::string text = junit(some_run(), cases);
   pugi::xml_document document;
   ASSERT_TRUE(document.load_buffer(text.data(), text.size()));
@@ -69,7 +69,7 @@ TEST(JUnit, HoldsNoTextThatXmlForbidsWhereverItStands) {
   harness::RunRecord run = some_run();
   run.started = std::string("20\x01 26\"<", 7);
   std::vector<CaseRecord> cases = some_cases();
-  cases[1].reason = "not a character: \xEF\xBF\xBE \xEF\xBF\xBF";
+  cases[1].faults = {harness::fault::Told{"not a character: \xEF\xBF\xBE \xEF\xBF\xBF"}};
   const std::string text = junit(run, cases);
   for (const char* forbidden : {"\x01", "&#01;", "&#x01;", "&#1;", "\xEF\xBF\xBE", "\xEF\xBF\xBF"})
     EXPECT_THAT(text, Not(HasSubstr(forbidden)));

@@ -36,7 +36,7 @@ inline harness::RunRecord some_run() {
   run.id = 7;
   run.started = "2026-11-21T12:00:00Z";
   run.description.command = "assay gate --kernel 'a&b.metal'";
-  run.description.replay_options = "--kernel 'a&b.metal' --family tq4";
+  run.description.replay_options = {"--kernel", "a&b.metal", "--family", "tq4"};
   run.description.version = "0.1.0";
   run.description.machine = "Linux test";
   run.description.outside_limits = 12;
@@ -55,15 +55,15 @@ inline std::vector<harness::CaseRecord> some_cases() {
       record("tq4_v1/c", "tq4", "drift", Status::timeout, 0),   record("tq4_v1/d", "tq4", "gauss", Status::skipped, 0),
       record("tq4_v1/e", "tq4", "gauss", Status::passed, 0.75), record("tq4_v1/f", "tq4", "gauss", std::nullopt, 0)};
   harness::CaseRecord& failed = cases[1];
-  failed.reason = "1 elements above their bound <&>";
+  failed.faults = {harness::fault::Told{"1 elements above their bound <&>"}};
   failed.schedules = "forward,reverse";
   failed.row_length = 2;
   failed.judgement.above_bound = 1;
   failed.judgement.worst = {{3, 0.5, 0.75, 0.00625, 40, harness::ElementFault::above_bound}};
   failed.hazards.push_back({metal::HazardKind::invalid_access, "f", "wild", {"k.metal", 12}, {}, 2});
-  cases[2].reason = "no verdict after 60 s";
+  cases[2].faults = {harness::fault::Told{"no verdict after 60 s"}};
   cases[4].note = "in a process that had executed 1 other case, it was crashed";
-  cases[3].reason = "no function for d512";
+  cases[3].faults = {harness::fault::NoFunction{"d512", "", "", {}}};
   for (const std::size_t i : {std::size_t{2}, std::size_t{3}, std::size_t{5}}) cases[i].judgement = {};
   for (std::size_t i = 0; i < cases.size(); ++i) cases[i].axes = {{"nwg", i % 2 == 0 ? 1 : 16}};
   return cases;

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/triage/classify.h"
@@ -67,6 +69,34 @@ TEST_F(TriageCommand, RunsTheCasesOfARecordedRunAsTheyWereRunAndSaysIfTheKernelI
   EXPECT_THAT(same.output, Not(HasSubstr("has changed since")));
   with("o[i] / state.s", "o[i] * 2.0f");
   EXPECT_THAT(run_assay(command).output, HasSubstr("kernel is not the kernel of the recorded run: "));
+}
+
+// The words of the recorded run come back as they were, whatever a shell would make of them; and the printed line is one for a shell.
+TEST_F(TriageCommand, FindsAKernelWhateverItsFileIsCalled) {
+  std::string broken = read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants/fwht_v1/kernel.metal");
+  constexpr std::string_view guard = "head >= params.num_heads";
+  ASSERT_NE(broken.find(guard), std::string::npos);
+  broken.replace(broken.find(guard), guard.size(), "head > params.num_heads");
+  const std::string file = write(broken, "it's.metal");
+  const std::string ledger = (folder_ / "a run's.sqlite").string();
+  const std::string quoted = "\"" + file + "\"";
+  const Outcome run = run_assay("run it_s/d256/h2/standalone/gauss/s1 --kernel " + quoted +
+                                " --family fwht --define \"TEXT='a  b'\" --ledger \"" + ledger + "\"");
+  ASSERT_EQ(run.status, 1) << run.output;
+  const Outcome triage = run_assay("triage --repair-seconds 0 --ledger \"" + ledger + "\"");
+  ASSERT_EQ(triage.status, 1) << triage.output;
+  EXPECT_THAT(triage.output, HasSubstr("1 of 1 case failed"));
+  EXPECT_THAT(triage.output, HasSubstr("must return, but wrote behind the data"));
+  for (const std::string& output : {run.output, triage.output}) {
+    const std::size_t start = output.find("assay run it_s/");
+    ASSERT_NE(start, std::string::npos) << output;
+    const std::string line = output.substr(start, output.find('\n', start) - start);
+    EXPECT_THAT(line, HasSubstr("it'\\''s.metal' --family fwht --define 'TEXT='\\''a  b'\\''"
+                                "'"));
+    const Outcome replay = run_assay(line.substr(std::string_view("assay ").size()) + " --ledger none");
+    EXPECT_EQ(replay.status, 1) << replay.output;
+    EXPECT_THAT(replay.output, HasSubstr("must return, but wrote behind the data"));
+  }
 }
 
 // The merge of reduce_v1 reads what this kernel should have written, and both files are called kernel.metal.

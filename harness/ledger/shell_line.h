@@ -1,0 +1,20 @@
+// Words as a line for a shell: for people to copy. What is kept and decided on are the words.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::harness {
+
+// In single quotes if a shell would touch it.
+[[nodiscard]] std::string shell_quoted(std::string_view text);
+
+// "--kernel 'a b.metal' --family tq4"
+[[nodiscard]] std::string shell_line(std::span<const std::string> words);
+
+// The words of such a line. Only for ledgers of version 3 and before, which kept options so.
+[[nodiscard]] std::vector<std::string> words_of_shell_line(std::string_view line);
+
+}  // namespace assay::harness
