@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -63,14 +64,20 @@ std::string say(const fault::DifferingElement& it) {
   return fmt::format("element {} (row {}, coordinate {}: {} and {})", it.index, it.row, it.coordinate, it.first, it.other);
 }
 
+// "elements", "words of the partials"
+std::string several(const std::string& unit) {
+  const std::size_t end = std::min(unit.find(' '), unit.size());
+  return unit.substr(0, end) + 's' + unit.substr(end);
+}
+
 std::string say(const fault::OrderDependence& it) {
   std::vector<std::string> named;
   for (const fault::DifferingElement& place : it.places)
     named.push_back(it.unit.empty() ? say(place) : fmt::format("{} {} ({} and {})", it.unit, place.index, place.first, place.other));
   return fmt::format(
-      "output depends on the order of simdgroups: {} and {} differ at {}, at {} of {} {}s in all: a barrier is missing, or float atomics "
+      "output depends on the order of simdgroups: {} and {} differ at {}, at {} of {} {} in all: a barrier is missing, or float atomics "
       "add in another order",
-      it.first, it.other, fmt::join(named, ", "), it.count, it.size, it.unit.empty() ? "element" : it.unit);
+      it.first, it.other, fmt::join(named, ", "), it.count, it.size, several(it.unit.empty() ? "element" : it.unit));
 }
 
 std::string say(const fault::InputWritten& it) { return fmt::format("the kernel wrote to its input {}", it.argument); }
