@@ -17,7 +17,6 @@
 #include "harness/ledger/comparable.h"
 #include "metal/compile/cache.h"
 #include "metal/compile/compiler.h"
-#include "metal/compile/process.h"
 #include "reports/html.h"
 #include "reports/junit.h"
 #include "reports/replay.h"
@@ -53,7 +52,7 @@ harness::Environment environment_of(const Options& options, const harness::Workb
   harness::Environment environment;
   environment.policy = options.policy;
   environment.build = build_of_assay();
-  const auto asked = metal::compile::run_process({metal::compile::find_toolchain().clang.string(), "--version"});
+  const auto asked = metal::compile::run_tool({metal::compile::find_toolchain().clang.string(), "--version"});
   environment.compiler = asked.output.substr(0, asked.output.find('\n'));
   for (const auto& [name, prepared] : workbench.variants()) {
     metal::compile::Hash digest;

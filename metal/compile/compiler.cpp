@@ -12,8 +12,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/process.h"
 #include "metal/compile/messages.h"
-#include "metal/compile/process.h"
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
 #include "metal/run_time_file.h"
@@ -24,10 +24,10 @@ namespace assay::metal::compile {
 namespace {
 
 // Macros that expand to macros, and files that include without end or read from a device: what no kernel needs to be preprocessed.
-constexpr ProcessLimits kPreprocessing{translate::kLargestSource, std::uint64_t{4} << 30, 60};
+constexpr base::CommandLimits kPreprocessing{translate::kLargestSource, std::uint64_t{4} << 30, 60};
 
 // Templates without end and arrays of gigabytes, where a kernel takes a second and a few hundred megabytes.
-constexpr ProcessLimits kCompiling{std::size_t{64} << 20, std::uint64_t{8} << 30, 120};
+constexpr base::CommandLimits kCompiling{std::size_t{64} << 20, std::uint64_t{8} << 30, 120};
 
 // Also of what has no size, as /proc/cpuinfo.
 std::string text_of(const std::filesystem::path& file) {
@@ -90,6 +90,19 @@ Toolchain find_toolchain() { return {find_clang(), lockstep_pass(), shader_direc
 Compiler::Compiler(CompileOptions options)
     : options_(std::move(options)), clang_(find_clang()), cache_(options_.cache_directory), toolchain_(hash_toolchain(clang_)) {}
 
+base::CommandResult run_tool(const std::vector<std::string>& arguments, const base::CommandLimits& limits,
+                             const std::filesystem::path& temporary_directory) {
+  try {
+    base::CommandResult result = base::run_command(arguments, limits, temporary_directory);
+    // Its own doing it cannot be, nor that of what it compiled.
+    if (result.was_killed)
+      throw EnvironmentError(fmt::format("{} was killed (signal 9), and not by assay: is memory short?", arguments[0]));
+    return result;
+  } catch (const base::ProcessRefused& refused) {
+    throw EnvironmentError(refused.what());
+  }
+}
+
 namespace {
 
 // One file that includes all of them: each keeps its name, its lines, its `#pragma once` and the folder that its own includes are relative
@@ -135,7 +148,7 @@ std::string Compiler::preprocess(const std::vector<SourceFile>& files) const {
   for (const auto& definition : options_.configuration) command.push_back("-D" + definition);
   for (const auto& directory : options_.include_directories) command.push_back("-I" + directory.string());
   command.insert(command.end(), {"-isystem", (shader_directory() / "include").string(), main});
-  auto result = run_process(command, kPreprocessing);
+  auto result = run_tool(command, kPreprocessing);
   if (result.is_cut) {
     throw CompileError(
         fmt::format("{}:1: error: the source has more than {} bytes once it is preprocessed", display_name, kPreprocessing.output_bytes));
@@ -201,7 +214,7 @@ std::filesystem::path Compiler::prelude() const {
     command.insert(command.end(), dateless.begin(), dateless.end());
     command.insert(command.end(), {"-Xclang", "-emit-pch", "-Xclang", "-fpch-instantiate-templates", "-c",
                                    (shader_directory() / "kernel.h").string(), "-o", output.string()});
-    const auto result = run_process(command);
+    const auto result = run_tool(command);
     if (result.exit_code != 0) throw EnvironmentError("assay's own shader headers do not compile:\n" + result.errors);
   });
 }
@@ -209,7 +222,7 @@ std::filesystem::path Compiler::prelude() const {
 // Without clang, which would search for start files and libraries and take half as long as the compilation: a kernel calls nothing but
 // functions that every process of ours has (ours, and a few of the C library and the compiler's), and they are found when it is loaded.
 void Compiler::link(const std::filesystem::path& object, const std::filesystem::path& output) {
-  const auto result = run_process(
+  const auto result = run_tool(
       {ASSAY_LD, "-shared", "-z", "noexecstack", "-x", "--eh-frame-hdr", "--build-id=none", "-o", output.string(), object.string()});
   if (result.exit_code != 0) throw EnvironmentError(fmt::format("{} cannot link a kernel:\n{}", ASSAY_LD, result.errors));
 }
@@ -226,7 +239,7 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
     const TemporaryFile object(cache_, "", ".o");
     command.insert(command.end(), {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()), "-c",
                                    input.path().string(), "-o", object.path().string()});
-    const auto result = run_process(command, kCompiling, cache_.directory());
+    const auto result = run_tool(command, kCompiling, cache_.directory());
     if (result.is_cut || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
       throw CompileError(fmt::format("'{}' was not compiled: clang takes more than {} s or {} GiB for it", function,
                                      kCompiling.processor_seconds, kCompiling.memory_bytes >> 30));

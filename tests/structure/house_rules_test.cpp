@@ -41,7 +41,7 @@ struct Planted {
 void PrintTo(const Planted& planted, std::ostream* stream) { *stream << planted.name; }
 
 const Planted kPlanted[] = {
-    {"metal_includes_upwards", "metal/a.cpp", "#include \"oracles/fwht.h\"", "it may include: math", "#include \"math/functions.h\""},
+    {"metal_includes_upwards", "metal/a.cpp", "#include \"oracles/fwht.h\"", "it may include: base, math", "#include \"base/process.h\""},
     {"math_includes_metal", "math/a.cpp", "#include \"metal/buffer.h\"", "it may include: nothing", "#include \"math/names.h\""},
     {"mpfr_in_oracles", "oracles/a.cpp", "#include <mpfr.h>", "enters the house in math/", "#include \"math/functions.h\""},
     {"kernels_include_oracles", "kernels/a.cpp", "#include \"oracles/fwht.h\"", "it may include: metal", "#include \"metal/encoder.h\""},
@@ -53,7 +53,7 @@ const Planted kPlanted[] = {
      "#include \"metal/errors.h\""},
     {"oracles_include_metal", "oracles/a.cpp", "#include \"metal/buffer.h\"", "it may include: math", "#include \"oracles/fwht.h\""},
     {"oracles_show_eigen", "oracles/a.h", "#pragma once\n#include <Eigen/Core>", "do not show Eigen", "#pragma once\n#include <span>"},
-    {"fixtures_include_kernels", "fixtures/a.cpp", "#include \"kernels/variant.h\"", "it may include: oracles",
+    {"fixtures_include_kernels", "fixtures/a.cpp", "#include \"kernels/variant.h\"", "it may include: base, oracles",
      "#include \"oracles/fwht.h\""},
     {"harness_includes_cli", "harness/run/a.cpp", "#include \"cli/main.h\"", "harness/ must not", "#include \"kernels/variant.h\""},
     {"harness_includes_reports", "harness/run/a.cpp", "#include \"reports/html.h\"", "harness/ must not", "#include \"fixtures/a.h\""},
@@ -93,6 +93,10 @@ const Planted kPlanted[] = {
     {"c_library_in_oracles", "oracles/a.cpp", "double y = std::exp(-x);", "'std::exp(' has other bits", "double y = math::exp(-x);"},
     {"c_library_in_harness", "harness/judge/a.cpp", "double y = std::pow (x, 2);", "has other bits", "throw std::logic_error(\"exp\");"},
     {"distribution_in_fixtures", "fixtures/a.cpp", "std::normal_distribution<double> d;", "has other bits", "// std::exp(x)"},
+    {"fork_in_harness", "harness/run/a.cpp", "const pid_t child = fork();", "starts or ends a process",
+     "base::Process child(setup, work);"},
+    {"kill_in_metal", "metal/compile/a.cpp", "  kill (child, SIGKILL);", "starts or ends a process", "child.kill();  // kill()"},
+    {"base_includes_math", "base/a.cpp", "#include \"math/functions.h\"", "it may include: nothing", "const pid_t child = fork();"},
     {"eigens_exp_in_oracles", "oracles/a.cpp", "weights = scores.array().exp();", "'.exp(' has other bits", "weights.sum();"},
     {"relative_parent", "oracles/a.cpp", "#include \"../metal/buffer.h\"", "not written from the root", "#include \"oracles/a.h\""},
     {"relative_inside", "oracles/a.cpp", "#include \"oracles/../metal/buffer.h\"", "not written from the root", "#include \"oracles/a.h\""},

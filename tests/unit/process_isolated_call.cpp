@@ -1,6 +1,4 @@
 // A call in a process of its own: its answer, its exception, and every way in which it may come to nothing.
-#include "fixtures/isolated_call.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,12 +10,14 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "base/server.h"
+
 namespace assay::tests {
 namespace {
 
-using fixtures::call_isolated;
-using fixtures::IsolatedAnswer;
-using fixtures::IsolationLimits;
+using base::call_isolated;
+using base::IsolatedAnswer;
+using base::IsolationLimits;
 using Kind = IsolatedAnswer::Kind;
 using testing::HasSubstr;
 
