@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <exception>
 #include <new>
 #include <utility>
 
@@ -163,58 +162,29 @@ std::string Server::last_words() const {
   return {};
 }
 
-// ---- one function
-
-namespace {
-
-// The first byte of an answer tells how the text came about.
-constexpr auto kReturned = std::byte{'r'};
-constexpr auto kThrew = std::byte{'t'};
-
-Bytes answer_of(const std::function<std::string()>& work) {
-  Bytes answer(1, kThrew);
-  std::string text;
-  try {
-    text = work();
-    answer.front() = kReturned;
-  } catch (const std::bad_alloc&) {
-    text = "it needs more memory than it may take";
-  } catch (const std::exception& error) {
-    text = error.what();
-  }
-  const auto bytes = std::as_bytes(std::span(text));
-  answer.insert(answer.end(), bytes.begin(), bytes.end());
-  return answer;
-}
-
-}  // namespace
-
-IsolatedAnswer call_isolated(const IsolationLimits& limits, const std::function<std::string()>& work) {
-  using Kind = IsolatedAnswer::Kind;
+IsolatedAnswer<Bytes> answer_of_child(const IsolationLimits& limits, const std::function<Bytes()>& work) {
+  using Kind = IsolatedAnswer<Bytes>::Kind;
   const auto deadline = std::chrono::steady_clock::now() + limits.time;
   const ChildSetup setup{
       .limits = {.added_memory_bytes = limits.extra_bytes, .processor_seconds = static_cast<std::uint64_t>(limits.processor.count())},
       .interrupts = Interrupts::ignored};
-  Server child(setup, limits.answer_bytes + 1, [&](std::span<const std::byte>) { return answer_of(work); });
+  Server child(setup, limits.answer_bytes, [&](std::span<const std::byte>) { return work(); });
   child.ask({});
-  const std::optional<Reply> reply = child.receive_until(deadline);
-  if (!reply) return {Kind::late, fmt::format("no answer within {} s", static_cast<double>(limits.time.count()) / 1000.0)};
+  std::optional<Reply> reply = child.receive_until(deadline);
+  if (!reply) return {Kind::late, {}, fmt::format("no answer within {} s", static_cast<double>(limits.time.count()) / 1000.0)};
   switch (reply->kind) {
     case Reply::Kind::answer:
-      break;
+      return {Kind::returned, std::move(reply->bytes), {}};
     case Reply::Kind::too_long:
-      return {Kind::died, fmt::format("an answer of more than {} bytes", limits.answer_bytes)};
+      return {Kind::died, {}, fmt::format("an answer of more than {} bytes", limits.answer_bytes)};
     case Reply::Kind::out_of_memory:
-      return {Kind::threw, "it needs more memory than it may take"};
+      return {Kind::died, {}, "out of memory"};
     case Reply::Kind::ended:
-      return {Kind::died, reply->ending.to_string()};
+      return {Kind::died, {}, reply->ending.to_string()};
     case Reply::Kind::closed:
-      return {Kind::died, "it closed the way its answer takes, and ran on"};
+      return {Kind::died, {}, "it closed the way its answer takes, and ran on"};
   }
-  if (reply->bytes.empty()) return {Kind::died, "an answer of no kind"};
-  const std::span<const std::byte> text = std::span(reply->bytes).subspan(1);
-  return {reply->bytes.front() == kReturned ? Kind::returned : Kind::threw,
-          std::string(reinterpret_cast<const char*>(text.data()), text.size())};
+  return {};
 }
 
 }  // namespace assay::base

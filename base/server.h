@@ -4,18 +4,20 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
+#include <utility>
+#include <variant>
 
+#include "base/archive.h"
 #include "base/descriptor.h"
 #include "base/process.h"
 
 namespace assay::base {
-
-using Bytes = std::vector<std::byte>;
 
 // What a child answers to a request. Out of memory (std::bad_alloc), it ends; any other exception aborts it.
 using Answerer = std::function<Bytes(std::span<const std::byte> request)>;
@@ -77,16 +79,44 @@ struct IsolationLimits {
   std::uint64_t extra_bytes = 0;      // address space that the call may take beyond what the process has
   std::chrono::milliseconds time{0};  // from start to answer
   std::chrono::seconds processor{0};  // of computing, however busy the machine is
-  std::uint64_t answer_bytes = 0;     // the longest answer that is accepted
+  std::uint64_t answer_bytes = 0;     // the longest answer that is accepted, as an archive
 };
 
+template <typename T>
 struct IsolatedAnswer {
   enum class Kind { returned, threw, died, late } kind = Kind::died;
-  std::string text;  // what was returned; what() of what was thrown; how it died
+  T value = {};      // what was returned
+  std::string text;  // what() of what was thrown; how it died
 };
+
+// What one answer of a child is, as bytes; never `threw`.
+[[nodiscard]] IsolatedAnswer<Bytes> answer_of_child(const IsolationLimits& limits, const std::function<Bytes()>& work);
 
 // Runs `work` in a child and hands over what it returns. The child shares nothing with this process but memory mapped as shared; it prints
 // nothing and never outlives the call. Throws ProcessRefused.
-[[nodiscard]] IsolatedAnswer call_isolated(const IsolationLimits& limits, const std::function<std::string()>& work);
+template <typename T>
+[[nodiscard]] IsolatedAnswer<T> call_isolated(const IsolationLimits& limits, const std::function<T()>& work) {
+  using Kind = typename IsolatedAnswer<T>::Kind;
+  using Outcome = std::variant<T, std::string>;
+  const IsolatedAnswer<Bytes> answer = answer_of_child(limits, [&] {
+    Outcome outcome;
+    try {
+      outcome.template emplace<0>(work());
+    } catch (const std::bad_alloc&) {
+      outcome.template emplace<1>("it needs more memory than it may take");
+    } catch (const std::exception& error) {
+      outcome.template emplace<1>(error.what());
+    }
+    return to_bytes(outcome);
+  });
+  if (answer.kind != IsolatedAnswer<Bytes>::Kind::returned) return {static_cast<Kind>(answer.kind), {}, answer.text};
+  try {
+    auto outcome = from_bytes<Outcome>(answer.value);
+    if (outcome.index() == 0) return {Kind::returned, std::get<0>(std::move(outcome)), {}};
+    return {Kind::threw, {}, std::get<1>(std::move(outcome))};
+  } catch (const DamagedArchive& damaged) {
+    return {Kind::died, {}, damaged.what()};
+  }
+}
 
 }  // namespace assay::base

@@ -25,7 +25,6 @@ TrialResult unjudged(std::string reason) {
   return result;
 }
 
-constexpr std::string_view kCached = "cached yes\n";
 constexpr std::uint64_t kLongestResult = std::uint64_t{16} << 20;
 
 base::Server start(const Trial& trial, const std::string& mutated, std::chrono::duration<double> timeout) {
@@ -40,9 +39,7 @@ base::Server start(const Trial& trial, const std::string& mutated, std::chrono::
                 result = unjudged(error.what());
                 std::ranges::replace(result.reason, '\n', ' ');
               }
-              const std::string text = (result.is_cached ? std::string(kCached) : std::string()) + result.encode();
-              const auto bytes = std::as_bytes(std::span(text));
-              return base::Bytes(bytes.begin(), bytes.end());
+              return base::to_bytes(result);
             }};
   } catch (const base::ProcessRefused& refused) {
     throw metal::EnvironmentError(refused.what());
@@ -71,13 +68,9 @@ class TrialProcess {
       return unjudged(fmt::format("its process was killed by {}", reply.ending.to_string()));
     if (reply.kind == base::Reply::Kind::ended)
       return unjudged(fmt::format("its process ended with status {} and left no result", reply.ending.number));
-    const std::string_view text(reinterpret_cast<const char*>(reply.bytes.data()), reply.bytes.size());
-    const bool is_cached = text.starts_with(kCached);
     try {
-      TrialResult result = TrialResult::decode(text.substr(is_cached ? kCached.size() : 0));
-      result.is_cached = is_cached;
-      return result;
-    } catch (const std::invalid_argument& error) {
+      return base::from_bytes<TrialResult>(reply.bytes);
+    } catch (const base::DamagedArchive& error) {
       return unjudged(fmt::format("its process left no result ({})", error.what()));
     }
   }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -265,11 +266,11 @@ TrialResult Trial::run_under(metal::Policy policy, const std::string& mutated, c
   bool is_cached = true;
   const fs::path entry = metal::compile::Cache({}).get(cache_key(mutated, policy) + ".mutant", [&](const fs::path& output) {
     is_cached = false;
-    std::ofstream(output, std::ios::binary) << run_uncached(policy, mutated, killer, timeout).encode();
+    const base::Bytes bytes = base::to_bytes(run_uncached(policy, mutated, killer, timeout));
+    std::ofstream(output, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   });
-  std::string text = read_text(entry);
-  text.resize(metal::compile::content_size(text));
-  TrialResult result = TrialResult::decode(text);
+  const std::string text = read_text(entry);
+  auto result = base::from_bytes<TrialResult>(std::as_bytes(std::span(text)).first(metal::compile::content_size(text)));
   result.is_cached = is_cached;
   return result;
 }

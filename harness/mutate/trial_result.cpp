@@ -1,37 +1,6 @@
 #include "harness/mutate/trial_result.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <map>
-#include <stdexcept>
-
 namespace assay::harness {
-namespace {
-
-constexpr std::array<Fate, 5> kFates = {Fate::killed, Fate::survived, Fate::equivalent, Fate::stillborn, Fate::unjudged};
-constexpr std::array<Status, 8> kStatuses = {Status::passed,  Status::failed,   Status::hazard,     Status::crashed,
-                                             Status::timeout, Status::rejected, Status::mistrusted, Status::skipped};
-
-template <typename Value, std::size_t N>
-Value named(const std::array<Value, N>& values, std::string_view name) {
-  const auto found = std::ranges::find_if(values, [&](Value value) { return to_string(value) == name; });
-  if (found == values.end()) throw std::invalid_argument(fmt::format("'{}' is no fate or status of a mutant", name));
-  return *found;
-}
-
-template <typename Number>
-Number number(std::string_view text) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) throw std::invalid_argument(fmt::format("'{}' is no number", text));
-  return value;
-}
-
-}  // namespace
-
 std::string_view to_string(Fate fate) {
   switch (fate) {
     case Fate::killed:
@@ -58,37 +27,6 @@ std::string_view policy_name(metal::Policy policy) {
       return "shadow";
   }
   return "unknown";
-}
-
-std::string TrialResult::encode() const {
-  return fmt::format("fate {}\nverdict {}\npolicy {}\ncase {}\nreason {}\ncases {}\nslowest {}\n", to_string(fate), to_string(verdict),
-                     policy_name(policy), case_name, reason, cases, slowest_seconds);
-}
-
-TrialResult TrialResult::decode(std::string_view text) {
-  std::map<std::string_view, std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::size_t space = text.find(' ');
-    if (end == std::string_view::npos || space == std::string_view::npos || space > end)
-      throw std::invalid_argument("half a line of a mutant's result");
-    lines.emplace(text.substr(0, space), text.substr(space + 1, end - space - 1));
-    text.remove_prefix(end + 1);
-  }
-  const auto value = [&](std::string_view key) {
-    const auto found = lines.find(key);
-    if (found == lines.end()) throw std::invalid_argument(fmt::format("a mutant's result without '{}'", key));
-    return found->second;
-  };
-  TrialResult result;
-  result.fate = named(kFates, value("fate"));
-  result.verdict = named(kStatuses, value("verdict"));
-  result.policy = metal::parse_policy(value("policy"));
-  result.case_name = value("case");
-  result.reason = value("reason");
-  result.cases = number<std::size_t>(value("cases"));
-  result.slowest_seconds = number<double>(value("slowest"));
-  return result;
 }
 
 }  // namespace assay::harness

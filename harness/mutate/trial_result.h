@@ -1,11 +1,15 @@
-// What came of trying one mutant, and its text for pipes and the cache.
+// What came of trying one mutant.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
-#include "harness/run/verdict.h"
+#include "harness/run/metal_fields.h"
+#include "harness/run/verdict_wire.h"
 #include "metal/simulator.h"
 
 namespace assay::harness {
@@ -31,10 +35,15 @@ struct TrialResult {
   std::size_t cases = 0;                         // how many were run, under all policies
   double slowest_seconds = 0;                    // the longest of them, wall clock
   bool is_cached = false;                        // known from an earlier run, all of it
-
-  // A text of lines `key value`, and back. Decoding throws std::invalid_argument for anything that encode() does not write.
-  [[nodiscard]] std::string encode() const;
-  static TrialResult decode(std::string_view text);
 };
+
+// As an archive it travels, and lies in the cache.
+constexpr std::uint64_t largest(Fate) { return static_cast<std::uint64_t>(Fate::unjudged); }
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, TrialResult>
+void fields(Archive& archive, T& value) {
+  auto& [fate, verdict, policy, case_name, reason, cases, slowest_seconds, is_cached] = value;
+  each(archive, fate, verdict, policy, case_name, reason, cases, slowest_seconds, is_cached);
+}
 
 }  // namespace assay::harness

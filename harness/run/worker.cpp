@@ -88,9 +88,9 @@ Verdict Worker::verdict_of(const base::Reply& reply) {
   }
   try {
     return decode_verdict(reply.bytes, cases_[index_]);
-  } catch (const MalformedVerdict& malformed) {
+  } catch (const base::DamagedArchive& damaged) {
     server_.process().kill();
-    return crashed(fmt::format("worker sent what is no verdict: {}", malformed.what()));
+    return crashed(fmt::format("worker sent what is no verdict: {}", damaged.what()));
   }
 }
 
