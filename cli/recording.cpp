@@ -11,11 +11,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/hash.h"
 #include "cli/files.h"
 #include "cli/printable.h"
 #include "cli/workspace.h"
 #include "harness/ledger/comparable.h"
-#include "metal/compile/cache.h"
 #include "metal/compile/compiler.h"
 #include "reports/html.h"
 #include "reports/junit.h"
@@ -55,7 +55,7 @@ harness::Environment environment_of(const Options& options, const harness::Workb
   const auto asked = metal::compile::run_tool({metal::compile::find_toolchain().clang.string(), "--version"});
   environment.compiler = asked.output.substr(0, asked.output.find('\n'));
   for (const auto& [name, prepared] : workbench.variants()) {
-    metal::compile::Hash digest;
+    base::Hash digest;
     digest.add(prepared.variant.description.empty() ? std::string() : read_file(prepared.variant.description));
     for (const auto& library : prepared.libraries) {
       digest.add(library->source_digest());

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/hash.h"
 #include "harness/cases/suite.h"
 #include "harness/run/libraries.h"
 #include "harness/run/runner.h"
@@ -276,7 +277,7 @@ TrialResult Trial::run_under(metal::Policy policy, const std::string& mutated, c
 }
 
 std::string Trial::cache_key(const std::string& mutated, metal::Policy policy) const {
-  metal::compile::Hash hash;
+  base::Hash hash;
   hash.add(subject_.judge_version).add(toolchain_).add(mutated).add(policy_name(policy));
   for (const kernels::Variant& known : subject_.catalogue) {
     if (known.name == subject_.variant || helper_families_.contains(known.family)) {

@@ -7,6 +7,7 @@
 #include <ios>
 #include <stdexcept>
 
+#include "base/hash.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
@@ -23,11 +24,7 @@ Mailbox::~Mailbox() {
 }
 
 // Names hold what case names hold, slashes among it.
-std::filesystem::path Mailbox::place_of(const std::string& name) const {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return folder_ / fmt::format("{:016x}-{}", hash, name.size());
-}
+std::filesystem::path Mailbox::place_of(const std::string& name) const { return folder_ / base::Hash().add(name).hex(); }
 
 void Mailbox::leave_bytes(const std::string& name, std::span<const std::byte> bytes) const {
   std::ofstream stream(place_of(name), std::ios::binary | std::ios::trunc);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/process.h"
 #include "metal/compile/messages.h"
 #include "metal/compile/temporary_file.h"
@@ -50,7 +51,7 @@ std::string find_clang() {
 
 // Our headers, the pass and the compiler: what else a compiled kernel depends on.
 std::string hash_toolchain(const std::string& clang) {
-  Hash hash;
+  base::Hash hash;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(shader_directory())) {
     if (entry.is_regular_file()) files.push_back(entry.path());
@@ -206,7 +207,7 @@ std::filesystem::path Compiler::prelude() const {
   // Its name tells the headers' contents, so their dates do not count: a checkout that touches them must not make it useless.
   const std::vector<std::string> dateless = {"-Xclang", "-fno-pch-timestamp"};
   const std::string name =
-      Hash().add(toolchain_).add(fmt::format("{} {}", fmt::join(language_flags(), " "), fmt::join(dateless, " "))).hex() + ".pch";
+      base::Hash().add(toolchain_).add(fmt::format("{} {}", fmt::join(language_flags(), " "), fmt::join(dateless, " "))).hex() + ".pch";
   return cache_.get(name, [&](const std::filesystem::path& output) {
     std::vector<std::string> command = {clang_};
     const auto flags = language_flags();
@@ -230,7 +231,7 @@ void Compiler::link(const std::filesystem::path& object, const std::filesystem::
 std::string Compiler::flags() const { return fmt::format("{}", fmt::join(language_flags(), " ")); }
 
 std::filesystem::path Compiler::shared_object(std::string_view source, std::string_view function) const {
-  const std::string name = Hash().add(toolchain_).add(flags()).add(source).hex() + ".so";
+  const std::string name = base::Hash().add(toolchain_).add(flags()).add(source).hex() + ".so";
   return cache_.get(name, [&](const std::filesystem::path& output) {
     const TemporaryFile input(cache_, source, ".clcpp");
     std::vector<std::string> command = {clang_};

@@ -53,8 +53,9 @@ struct Package {
   std::string_view door;    // a folder, or a folder below one; empty: anywhere
   std::string_view second_door = {};
 };
-constexpr std::array<Package, 21> kPackages = {{
+constexpr std::array<Package, 22> kPackages = {{
     {"fmt/", ""},
+    {"sodium", "base"},
     {"mpfr", "math"},
     {"gmp", "math"},
     {"llvm/", "metal/pass"},

@@ -43,6 +43,7 @@ void PrintTo(const Planted& planted, std::ostream* stream) { *stream << planted.
 const Planted kPlanted[] = {
     {"metal_includes_upwards", "metal/a.cpp", "#include \"oracles/fwht.h\"", "it may include: base, math", "#include \"base/process.h\""},
     {"math_includes_metal", "math/a.cpp", "#include \"metal/buffer.h\"", "it may include: nothing", "#include \"math/names.h\""},
+    {"sodium_in_metal", "metal/compile/a.cpp", "#include <sodium.h>", "enters the house in base/", "#include \"base/hash.h\""},
     {"mpfr_in_oracles", "oracles/a.cpp", "#include <mpfr.h>", "enters the house in math/", "#include \"math/functions.h\""},
     {"kernels_include_oracles", "kernels/a.cpp", "#include \"oracles/fwht.h\"", "it may include: metal", "#include \"metal/encoder.h\""},
     {"kernels_include_simulator", "kernels/a.h", "#pragma once\n#include \"metal/simulator.h\"", "not the simulator",
