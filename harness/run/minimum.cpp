@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/code_bytes.h"
 #include "fixtures/dense.h"
 #include "harness/cases/file_case.h"
 #include "harness/run/case_data.h"
@@ -30,9 +31,6 @@ Minimum of(std::uint64_t bytes_read, std::uint64_t bytes_written, std::uint64_t 
   return {bytes_read, bytes_written, bytes_read + bytes_written, flops};
 }
 
-// One index of four bits takes half a byte, any other a whole one.
-std::uint64_t code_bytes(std::uint64_t bits, std::uint64_t coordinates) { return bits == 4 ? coordinates / 2 : coordinates; }
-
 std::uint64_t rotation_flops(std::uint64_t head_dim) {
   return head_dim * (static_cast<std::uint64_t>(std::countr_zero(head_dim)) + 1);  // a power of two
 }
@@ -45,7 +43,7 @@ Minimum of_decode(const Case& about, std::uint64_t bits, std::uint64_t norms, bo
   std::uint64_t visible = axis(about, "kv_len");
   if (about.at("mask_type") == kSlidingWindow && window > 0) visible = std::min(visible, window);
   const std::uint64_t rows = kFloat * heads * head_dim;
-  const std::uint64_t cache = 2 * axis(about, "n_kv_heads") * visible * (code_bytes(bits, head_dim) + kFloat * norms);
+  const std::uint64_t cache = 2 * axis(about, "n_kv_heads") * visible * (base::code_bytes(bits, head_dim) + kFloat * norms);
   return of(rows + cache, rows, heads * visible * (4 * head_dim + 2 * norms + 3) + (rotates ? heads * rotation_flops(head_dim) : 0));
 }
 
@@ -76,7 +74,7 @@ Minimum of_quantize(const Case& about, const fixtures::Shelf&) {
   const std::uint64_t norms = head_dim / kBlock;
   const std::uint64_t row = kFloat * head_dim;
   const std::uint64_t written =
-      code_bytes(axis(about, "bits"), head_dim) + kFloat * norms + (about.at("rms_probe") != 0 ? row : std::uint64_t{0});
+      base::code_bytes(axis(about, "bits"), head_dim) + kFloat * norms + (about.at("rms_probe") != 0 ? row : std::uint64_t{0});
   return of(heads * row, heads * written, heads * (rotation_flops(head_dim) + 3 * head_dim + norms));
 }
 
@@ -84,7 +82,8 @@ Minimum of_dequantize(const Case& about, const fixtures::Shelf&) {
   const std::uint64_t heads = axis(about, "num_kv_heads");
   const std::uint64_t head_dim = axis(about, "head_dim");
   const std::uint64_t norms = head_dim / kBlock;
-  return of(heads * (code_bytes(axis(about, "bits"), head_dim) + kFloat * norms), heads * kFloat * head_dim, heads * (head_dim + norms));
+  return of(heads * (base::code_bytes(axis(about, "bits"), head_dim) + kFloat * norms), heads * kFloat * head_dim,
+            heads * (head_dim + norms));
 }
 
 // What the queries of a bf16 case see.

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/code_bytes.h"
 #include "harness/triage/parting.h"
 #include "kernels/launch/bf16_attention.h"
 
@@ -54,8 +55,7 @@ FollowedPlace key_place(std::uint64_t head, std::uint64_t slot, std::string_view
 
 // [G, capacity] rows of codes.
 FollowedPlace place_in_cache(const Case& about, std::uint64_t offset) {
-  const bool is_packed = about.family->name() == "tq4";
-  const std::uint64_t row = offset / (is_packed ? axis(about, "head_dim") / 2 : axis(about, "head_dim"));
+  const std::uint64_t row = offset / base::code_bytes(about.family->name() == "tq4" ? 4 : 8, axis(about, "head_dim"));
   return key_place(row / axis(about, "kv_capacity"), row % axis(about, "kv_capacity"), "slot");
 }
 
@@ -93,7 +93,7 @@ FollowedPlace place_in_partials(const Case& about, std::uint64_t offset) {
 }
 
 FollowedPlace place_in_codes(const Case& about, std::uint64_t offset) {
-  const std::uint64_t row_bytes = about.at("bits") == 4 ? axis(about, "head_dim") / 2 : axis(about, "head_dim");
+  const std::uint64_t row_bytes = base::code_bytes(about.at("bits"), axis(about, "head_dim"));
   const std::uint64_t row = offset / row_bytes;
   const std::uint64_t capacity = axis(about, "cache_capacity");
   return {fmt::format("byte {} of slot {} of head {}", offset % row_bytes, row % capacity, row / capacity), {}};
