@@ -22,7 +22,6 @@
 #include "metal/buffer.h"
 #include "metal/compile/cache.h"
 #include "metal/compile/compiler.h"
-#include "metal/compile/process.h"
 #include "metal/library.h"
 #include "metal/simulator.h"
 
@@ -43,7 +42,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::string check_compiler() {
   const metal::compile::Toolchain toolchain = metal::compile::find_toolchain();
-  const auto result = metal::compile::run_process({toolchain.clang.string(), "--version"});
+  const auto result = metal::compile::run_tool({toolchain.clang.string(), "--version"});
   const std::string version = first_line(result.output);
   if (result.exit_code != 0 || version.find("version 19.") == std::string::npos) {
     throw std::runtime_error(fmt::format("{} is no clang 19 ({}); install it with `apt-get install clang-19`, or set ASSAY_CLANG",
@@ -58,9 +57,9 @@ std::string check_plugin() {
     throw std::runtime_error(fmt::format("{} is not there; build again with ./assay", toolchain.pass.string()));
   }
   // An empty unit of C is enough for clang to load the plugin.
-  const auto result = metal::compile::run_process({toolchain.clang.string(), fmt::format("-fplugin={}", toolchain.pass.string()),
-                                                   fmt::format("-fpass-plugin={}", toolchain.pass.string()), "-x", "c", "-c", "/dev/null",
-                                                   "-o", "/dev/null"});
+  const auto result =
+      metal::compile::run_tool({toolchain.clang.string(), fmt::format("-fplugin={}", toolchain.pass.string()),
+                                fmt::format("-fpass-plugin={}", toolchain.pass.string()), "-x", "c", "-c", "/dev/null", "-o", "/dev/null"});
   if (result.exit_code != 0) {
     throw std::runtime_error(
         fmt::format("clang cannot load {}: {}; build again with ./assay", toolchain.pass.string(), first_line(result.errors)));

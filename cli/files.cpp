@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "metal/compile/cache.h"
+#include "base/hash.h"
 
 namespace assay::cli {
 namespace {
@@ -73,7 +73,7 @@ void require_writable(const std::filesystem::path& file) {
 std::string build_of_assay() {
   std::string id;
   dl_iterate_phdr(take_build_id, &id);
-  return id.empty() ? metal::compile::Hash().add(read_file("/proc/self/exe")).hex() : id;
+  return id.empty() ? base::Hash().add(read_file("/proc/self/exe")).hex() : id;
 }
 
 }  // namespace assay::cli

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/process.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/printable.h"
@@ -137,6 +138,8 @@ int main(int argc, char** argv) {
   try {
     return finish_output(action());
   } catch (const assay::metal::Error& error) {
+    return fail(assay::cli::kExitUsage, "", error);
+  } catch (const assay::base::ProcessRefused& error) {
     return fail(assay::cli::kExitUsage, "", error);
   } catch (const assay::kernels::VariantError& error) {
     return fail(assay::cli::kExitUsage, "", error);

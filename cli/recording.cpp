@@ -11,14 +11,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/hash.h"
 #include "cli/files.h"
 #include "cli/printable.h"
 #include "cli/workspace.h"
 #include "harness/ledger/comparable.h"
 #include "harness/ledger/shell_line.h"
-#include "metal/compile/cache.h"
 #include "metal/compile/compiler.h"
-#include "metal/compile/process.h"
 #include "reports/html.h"
 #include "reports/junit.h"
 #include "reports/replay.h"
@@ -54,10 +53,10 @@ harness::Environment environment_of(const Options& options, const harness::Workb
   harness::Environment environment;
   environment.policy = options.policy;
   environment.build = build_of_assay();
-  const auto asked = metal::compile::run_process({metal::compile::find_toolchain().clang.string(), "--version"});
+  const auto asked = metal::compile::run_tool({metal::compile::find_toolchain().clang.string(), "--version"});
   environment.compiler = asked.output.substr(0, asked.output.find('\n'));
   for (const auto& [name, prepared] : workbench.variants()) {
-    metal::compile::Hash digest;
+    base::Hash digest;
     digest.add(prepared.variant.description.empty() ? std::string() : read_file(prepared.variant.description));
     for (const auto& library : prepared.libraries) {
       digest.add(library->source_digest());

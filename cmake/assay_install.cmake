@@ -3,7 +3,7 @@
 #   bin/assay            the command
 #   lib/assay            the compiler's plugin, loaded when a kernel is compiled
 #   share/assay          headers that kernels see, our variants, the corpus of fixtures
-#   lib/<arch>           libassay_metal.a, libassay_kernels.a, libassay_math.a: the encoder interface, the simulator, variants and their binding, what they need
+#   lib/<arch>           libassay_metal.a, libassay_kernels.a, libassay_math.a, libassay_base.a: the encoder interface, the simulator, variants and their binding, what they need
 #   lib/<arch>/cmake     find_package(assay): assay::assay (the command), assay::metal, assay::kernels, assay_add_gate()
 #   share/doc/assay      what --help and messages refer to: README, docs with the report's schema, READMEs of metal and oracles; their links
 #                        lead to what is installed (install_documents.cmake)
@@ -14,12 +14,14 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/assay")
 set_target_properties(assay_cli PROPERTIES EXPORT_NAME assay)
+set_target_properties(assay_sodium PROPERTIES EXPORT_NAME sodium)
+set_target_properties(assay_base PROPERTIES EXPORT_NAME base)
 set_target_properties(assay_math PROPERTIES EXPORT_NAME math)
 set_target_properties(assay_mpfr PROPERTIES EXPORT_NAME mpfr)
 set_target_properties(assay_metal PROPERTIES EXPORT_NAME metal)
 set_target_properties(assay_kernels PROPERTIES EXPORT_NAME kernels)
 
-install(TARGETS assay_cli assay_mpfr assay_math assay_metal assay_kernels EXPORT assay_targets
+install(TARGETS assay_cli assay_sodium assay_base assay_mpfr assay_math assay_metal assay_kernels EXPORT assay_targets
   RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT assay_targets NAMESPACE assay:: DESTINATION "${package_dir}")
@@ -35,7 +37,7 @@ install(DIRECTORY docs DESTINATION share/doc/assay)
 install(FILES metal/README.md DESTINATION share/doc/assay/metal)
 install(FILES oracles/README.md DESTINATION share/doc/assay/oracles)
 
-install(DIRECTORY metal kernels DESTINATION include/assay FILES_MATCHING PATTERN "*.h"
+install(DIRECTORY base metal kernels DESTINATION include/assay FILES_MATCHING PATTERN "*.h"
   PATTERN shader EXCLUDE PATTERN pass EXCLUDE PATTERN variants EXCLUDE)
 
 # Last, when everything that a link may lead to is there.

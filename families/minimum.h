@@ -54,10 +54,6 @@ inline constexpr std::uint64_t kBlock = 256;  // coordinates that share a norm
 [[nodiscard]] inline Minimum of(std::uint64_t bytes_read, std::uint64_t bytes_written, std::uint64_t flops) {
   return {bytes_read, bytes_written, bytes_read + bytes_written, flops};
 }
-// One index of four bits takes half a byte, any other a whole one.
-[[nodiscard]] inline std::uint64_t code_bytes(std::uint64_t bits, std::uint64_t coordinates) {
-  return bits == 4 ? coordinates / 2 : coordinates;
-}
 // Of a row; head_dim is a power of two.
 [[nodiscard]] inline std::uint64_t rotation_flops(std::uint64_t head_dim) {
   return head_dim * (static_cast<std::uint64_t>(std::countr_zero(head_dim)) + 1);

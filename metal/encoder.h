@@ -1,6 +1,6 @@
 // The compute encoder that launch code drives: Metal's encoding calls as a pure C++ interface.
 //
-// Launch code (kernels/launch) sees only this header and argument_layout.h. Tests mock the interface, the simulator
+// Launch code (families/) sees only this header and argument_layout.h. Tests mock the interface, the simulator
 // (simulator.h) implements it, and an implementation over Apple's metal-cpp would fit it as well.
 #pragma once
 

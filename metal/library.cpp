@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/hash.h"
 #include "metal/compile/compiler.h"
 #include "metal/compile/repair.h"
 #include "metal/compile/temporary_file.h"
@@ -38,7 +39,7 @@ std::vector<ArgumentDeclaration> arguments_of(const translate::Kernel& kernel) {
 
 // Line markers name places on this machine, which say nothing of the source.
 std::string digest_of_source(std::string_view preprocessed) {
-  compile::Hash hash;
+  base::Hash hash;
   for (std::size_t start = 0; start < preprocessed.size();) {
     const std::size_t end = std::min(preprocessed.find('\n', start), preprocessed.size());
     const std::string_view line = preprocessed.substr(start, end - start);

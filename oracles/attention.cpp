@@ -69,8 +69,8 @@ void require_inputs(const DecodeShape& shape, std::span<const float> q, const Tu
   };
   (void)codebook(cache.bits);
   require_size("q", q.size(), shape.heads * shape.head_dim);
-  require_size("k_codes", cache.k_codes.size(), code_bytes(shape, cache.bits));
-  require_size("v_codes", cache.v_codes.size(), code_bytes(shape, cache.bits));
+  require_size("k_codes", cache.k_codes.size(), cache_code_bytes(shape, cache.bits));
+  require_size("v_codes", cache.v_codes.size(), cache_code_bytes(shape, cache.bits));
   require_size("k_norms", cache.k_norms.size(), norm_count(shape, cache.norm_layout));
   require_size("v_norms", cache.v_norms.size(), norm_count(shape, cache.norm_layout));
   if (cache.norm_layout == NormLayout::one_per_block && shape.head_dim > 256 &&

@@ -74,7 +74,7 @@ struct AttentionAccuracy {
 [[nodiscard]] std::vector<std::size_t> visible_slots(const DecodeShape& shape);
 
 // Bytes of codes and number of norms (for K and for V each) that a cache of this shape holds.
-[[nodiscard]] std::size_t code_bytes(const DecodeShape& shape, int bits);
+[[nodiscard]] std::size_t cache_code_bytes(const DecodeShape& shape, int bits);
 [[nodiscard]] std::size_t norm_count(const DecodeShape& shape, NormLayout layout);
 
 // The exact attention output [H, D] in the rotated domain. `q` is float [H, D], already rotated unless shape.fused_rotation; the

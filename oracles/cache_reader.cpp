@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/code_bytes.h"
 #include "oracles/codebook.h"
 
 namespace assay::oracles {
@@ -13,8 +14,8 @@ bool has_blocks(const DecodeShape& shape, NormLayout layout) { return layout == 
 
 }  // namespace
 
-std::size_t code_bytes(const DecodeShape& shape, int bits) {
-  return shape.kv_heads * shape.kv_capacity * (bits == 4 ? shape.head_dim / 2 : shape.head_dim);
+std::size_t cache_code_bytes(const DecodeShape& shape, int bits) {
+  return shape.kv_heads * shape.kv_capacity * base::code_bytes(bits, shape.head_dim);
 }
 
 std::size_t norm_count(const DecodeShape& shape, NormLayout layout) {
@@ -27,7 +28,7 @@ CacheReader::CacheReader(const DecodeShape& shape, int bits, NormLayout layout, 
       norms_(norms.data()),
       head_dim_(shape.head_dim),
       capacity_(shape.kv_capacity),
-      row_bytes_(bits == 4 ? shape.head_dim / 2 : shape.head_dim),
+      row_bytes_(base::code_bytes(bits, shape.head_dim)),
       norms_per_position_(has_blocks(shape, layout) ? shape.head_dim / 256 : 1),
       divisor_(has_blocks(shape, layout) ? static_cast<double>(scale_factor_d512) : std::sqrt(static_cast<double>(shape.head_dim))),
       index_mask_(static_cast<std::uint8_t>((1U << bits) - 1U)),

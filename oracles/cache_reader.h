@@ -11,7 +11,7 @@
 
 namespace assay::oracles {
 
-// One side (K or V) of a cache. Spans must have the sizes of code_bytes() and norm_count().
+// One side (K or V) of a cache. Spans must have the sizes of cache_code_bytes() and norm_count().
 class CacheReader {
  public:
   CacheReader(const DecodeShape& shape, int bits, NormLayout layout, float scale_factor_d512, std::span<const std::uint8_t> codes,

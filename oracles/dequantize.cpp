@@ -30,7 +30,7 @@ Expected dequantize(const DequantizeShape& shape, int bits, float scale_factor_d
       throw std::invalid_argument(fmt::format("dequantize: {} holds {} elements, the shape needs {}", what, size, needed));
   };
   (void)codebook(bits);
-  require_size("codes", codes.size(), code_bytes(cache, bits));
+  require_size("codes", codes.size(), cache_code_bytes(cache, bits));
   require_size("norms", norms.size(), norm_count(cache, NormLayout::one_per_block));
   const bool blocks = shape.head_dim > 256;
   if (blocks && !(scale_factor_d512 > 0.0F && std::isfinite(scale_factor_d512))) {

@@ -1,5 +1,6 @@
 #include "families/dequantize/launch.h"
 
+#include "base/code_bytes.h"
 #include "families/shared/refusal.h"
 
 namespace assay::families {
@@ -17,7 +18,7 @@ void validate(const DequantizeParameters& p) {
   require_slot("read_pos", p.read_pos, p.cache_capacity);
   require_scale_factor(p.scale_factor_d512, p.head_dim);
   require_reachable("num_kv_heads * cache_capacity * bytes of a row",
-                    std::uint64_t{p.num_kv_heads} * p.cache_capacity * cache_row_bytes(p.codebook_bits, p.head_dim), p.offset_bits);
+                    std::uint64_t{p.num_kv_heads} * p.cache_capacity * base::code_bytes(p.codebook_bits, p.head_dim), p.offset_bits);
 }
 
 void encode_dequantize(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const DequantizeParameters& parameters,
@@ -26,7 +27,7 @@ void encode_dequantize(metal::ComputeEncoder& encoder, const kernels::BoundKerne
   const std::uint64_t slots = std::uint64_t{parameters.num_kv_heads} * parameters.cache_capacity;
   const std::uint32_t norms_per_pos = parameters.head_dim / 256;
   const metal::BufferView packed = require_size(
-      "packed", buffers.packed, slots * cache_row_bytes(parameters.codebook_bits, parameters.head_dim),
+      "packed", buffers.packed, slots * base::code_bytes(parameters.codebook_bits, parameters.head_dim),
       parameters.codebook_bits == 4 ? "u8 [num_kv_heads, cache_capacity, head_dim / 2]" : "u8 [num_kv_heads, cache_capacity, head_dim]");
   const metal::BufferView norms =
       require_size("norms", buffers.norms, slots * norms_per_pos * 4, "f32 [num_kv_heads, cache_capacity, head_dim / 256]");

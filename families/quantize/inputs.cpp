@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/code_bytes.h"
 #include "families/shared/scales.h"
 #include "fixtures/generators.h"
 #include "fixtures/layout.h"
@@ -61,7 +62,7 @@ Minimum quantize_minimum(const Case& about, const Source&) {
   const std::uint64_t norms = head_dim / minimum::kBlock;
   const std::uint64_t row = minimum::kFloat * head_dim;
   const std::uint64_t written =
-      minimum::code_bytes(about.size("bits"), head_dim) + minimum::kFloat * norms + (about.at("rms_probe") != 0 ? row : std::uint64_t{0});
+      base::code_bytes(about.size("bits"), head_dim) + minimum::kFloat * norms + (about.at("rms_probe") != 0 ? row : std::uint64_t{0});
   return minimum::of(heads * row, heads * written, heads * (minimum::rotation_flops(head_dim) + 3 * head_dim + norms));
 }
 

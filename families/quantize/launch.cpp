@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "base/code_bytes.h"
 #include "families/shared/refusal.h"
 
 namespace assay::families {
@@ -15,7 +16,7 @@ QuantizeBuffers require_buffers(const QuantizeParameters& p, QuantizeBuffers buf
   const std::uint64_t row_bytes = std::uint64_t{p.num_kv_heads} * p.head_dim * 4;
   buffers.src = require_size("src", buffers.src, row_bytes, "f32 [num_kv_heads, head_dim]");
   buffers.packed = require_size(
-      "packed", buffers.packed, slots * cache_row_bytes(p.codebook_bits, p.head_dim),
+      "packed", buffers.packed, slots * base::code_bytes(p.codebook_bits, p.head_dim),
       p.codebook_bits == 4 ? "u8 [num_kv_heads, cache_capacity, head_dim / 2]" : "u8 [num_kv_heads, cache_capacity, head_dim]");
   buffers.norms =
       require_size("norms", buffers.norms, slots * (p.head_dim / 256) * 4, "f32 [num_kv_heads, cache_capacity, head_dim / 256]");
@@ -44,7 +45,7 @@ void validate(const QuantizeParameters& p) {
         fmt::format("rms_probe_enabled = 1 with codebook_bits = {}: only the 4-bit kernels have the probe", p.codebook_bits));
   }
   require_reachable("num_kv_heads * cache_capacity * bytes of a row",
-                    std::uint64_t{p.num_kv_heads} * p.cache_capacity * cache_row_bytes(p.codebook_bits, p.head_dim), p.offset_bits);
+                    std::uint64_t{p.num_kv_heads} * p.cache_capacity * base::code_bytes(p.codebook_bits, p.head_dim), p.offset_bits);
 }
 
 void encode_quantize(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const QuantizeParameters& parameters,

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/code_bytes.h"
 #include "families/shared/scales.h"
 #include "families/tqhb/contract.h"
 #include "fixtures/generators.h"
@@ -95,7 +96,7 @@ Minimum decode_minimum(const Case& about, std::uint64_t bits, std::uint64_t norm
   std::uint64_t visible = about.size("kv_len");
   if (about.at("mask_type") == kSlidingWindow && window > 0) visible = std::min(visible, window);
   const std::uint64_t rows = minimum::kFloat * heads * head_dim;
-  const std::uint64_t cache = 2 * about.size("n_kv_heads") * visible * (minimum::code_bytes(bits, head_dim) + minimum::kFloat * norms);
+  const std::uint64_t cache = 2 * about.size("n_kv_heads") * visible * (base::code_bytes(bits, head_dim) + minimum::kFloat * norms);
   return minimum::of(rows + cache, rows,
                      heads * visible * (4 * head_dim + 2 * norms + 3) + (rotates ? heads * minimum::rotation_flops(head_dim) : 0));
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "base/code_bytes.h"
 #include "families/reduce/launch.h"
 #include "families/shared/refusal.h"
 
@@ -17,7 +18,6 @@ constexpr std::uint32_t kBlock = 256;               // coordinates that share a 
 constexpr std::uint32_t kManyPositions = 512;       // beyond: more workgroups
 constexpr std::uint32_t kVeryManyPositions = 1024;  // beyond: more simdgroups
 
-std::uint64_t code_bytes(const DecodeParameters& p) { return p.codebook_bits == 4 ? p.head_dim / 2 : p.head_dim; }
 std::uint64_t norms_per_position(const DecodeParameters& p) { return p.scale_factor_d512 ? p.head_dim / kBlock : 1; }
 
 // Whether a launch of several simdgroups per workgroup can reach the kernel: it is told how many, or sees it.
@@ -32,9 +32,9 @@ DecodeBuffers require_buffers(const DecodeParameters& p, DecodeBuffers buffers, 
       p.codebook_bits == 4 ? "u8 [n_kv_heads, kv_capacity, head_dim / 2]" : "u8 [n_kv_heads, kv_capacity, head_dim]";
   const std::string_view norms = norms_per_position(p) == 1 ? "f32 [n_kv_heads, kv_capacity]" : "f32 [n_kv_heads, kv_capacity, 2]";
   buffers.q = require_size("Q", buffers.q, std::uint64_t{p.n_heads} * p.head_dim * 4, "f32 [n_heads, head_dim]");
-  buffers.k_packed = require_size("K_packed", buffers.k_packed, positions * code_bytes(p), codes);
+  buffers.k_packed = require_size("K_packed", buffers.k_packed, positions * base::code_bytes(p.codebook_bits, p.head_dim), codes);
   buffers.k_norms = require_size("K_norms", buffers.k_norms, positions * norms_per_position(p) * 4, norms);
-  buffers.v_packed = require_size("V_packed", buffers.v_packed, positions * code_bytes(p), codes);
+  buffers.v_packed = require_size("V_packed", buffers.v_packed, positions * base::code_bytes(p.codebook_bits, p.head_dim), codes);
   buffers.v_norms = require_size("V_norms", buffers.v_norms, positions * norms_per_position(p) * 4, norms);
   buffers.dst = require_size("dst", buffers.dst, std::uint64_t{p.n_heads} * p.head_dim * 4, "f32 [n_heads, head_dim]");
   if (nwg > 1) {
@@ -88,7 +88,7 @@ void validate(const DecodeParameters& p) {
   if (const std::uint32_t nsg = p.nsg.value_or(1); nsg != 1 && nsg != 2 && nsg != 4)
     throw std::invalid_argument(fmt::format("nsg = {}: accepted are 1, 2, 4", nsg));
 
-  const std::uint64_t cache_bytes = std::uint64_t{p.n_kv_heads} * p.kv_capacity * code_bytes(p);
+  const std::uint64_t cache_bytes = std::uint64_t{p.n_kv_heads} * p.kv_capacity * base::code_bytes(p.codebook_bits, p.head_dim);
   const std::uint64_t limit = std::uint64_t{1} << 32;
   if (cache_bytes > limit && p.offset_bits < 64) {
     throw std::invalid_argument(

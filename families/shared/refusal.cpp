@@ -48,8 +48,6 @@ void require_reachable(std::string_view what, std::uint64_t bytes, std::uint32_t
   }
 }
 
-std::uint64_t cache_row_bytes(std::uint64_t codebook_bits, std::uint64_t head_dim) { return codebook_bits == 4 ? head_dim / 2 : head_dim; }
-
 metal::BufferView require_size(std::string_view argument, metal::BufferView view, std::uint64_t bytes, std::string_view shape) {
   if (view.size() < bytes) {
     throw std::invalid_argument(fmt::format("{}: the buffer holds {} bytes, but {} needs {} bytes", argument, view.size(), shape, bytes));

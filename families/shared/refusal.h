@@ -26,7 +26,4 @@ void require_reachable(std::string_view what, std::uint64_t bytes, std::uint32_t
 // What fills the place of an argument of which the kernel uses no byte.
 [[nodiscard]] inline metal::BufferView placeholder(metal::BufferView view) { return {view.buffer, view.offset, 0}; }
 
-// Bytes of one position of one head in a TurboQuant cache: two indices a byte with 4 bits, one with more.
-[[nodiscard]] std::uint64_t cache_row_bytes(std::uint64_t codebook_bits, std::uint64_t head_dim);
-
 }  // namespace assay::families

@@ -8,6 +8,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/digest.h"
+
 namespace assay::harness {
 
 bool names_one_case(std::string_view word) { return !is_suite(word) && word.find_first_of("*?") == std::string_view::npos; }
@@ -71,12 +73,9 @@ Shard parse_shard(std::string_view index, std::string_view count) {
 
 namespace {
 
-// FNV-1a.
 std::string digest_of(std::span<const Case> cases) {
-  std::uint64_t digest = 0xcbf29ce484222325U;
-  for (const Case& about : cases) {
-    for (const char character : format_case(about) + '\n') digest = (digest ^ static_cast<unsigned char>(character)) * 0x100000001b3U;
-  }
+  std::uint64_t digest = base::kEmptyDigest;
+  for (const Case& about : cases) base::add_to_digest(digest, format_case(about) + '\n');
   return fmt::format("{:016x}", digest);
 }
 

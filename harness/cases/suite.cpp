@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "base/digest.h"
 #include "harness/cases/file_case.h"
 
 namespace assay::harness {
@@ -63,11 +64,10 @@ constexpr std::uint64_t kSeedRange = 1000;
 
 constexpr std::size_t kMostAxes = 32;
 
-// FNV-1a, folded to a seed that is short enough to read in a name.
+// Folded to a seed that is short enough to read in a name.
 std::uint64_t seed_from(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return (hash ^ (hash >> 32U)) % kSeedRange;
+  const std::uint64_t digest = base::digest_of(name);
+  return (digest ^ (digest >> 32U)) % kSeedRange;
 }
 
 bool is_longer(const Case& value, std::int64_t longest) {

@@ -1,25 +1,22 @@
 #include "harness/mutate/campaign.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <cstdint>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
+#include "base/server.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
 namespace {
 
-constexpr int kPollMilliseconds = 200;
+constexpr std::chrono::milliseconds kTick{200};
 constexpr double kSlowestTimes = 10;
 
 TrialResult unjudged(std::string reason) {
@@ -34,132 +31,73 @@ TrialResult cut_off(Cut cut) {
   return result;
 }
 
-// One process that tries one mutant and writes the result, encoded, into a pipe. Killed when it goes out of scope unfinished.
+constexpr std::uint64_t kLongestResult = std::uint64_t{16} << 20;
+
+base::Server start(const Trial& trial, const std::string& mutated, std::chrono::duration<double> timeout) {
+  // Interrupted is interrupted: what is not judged now is judged by the next run.
+  const base::ChildSetup setup{.name = "process for a mutant", .keeps_fault_handlers = true};
+  try {
+    return {setup, kLongestResult, [&](std::span<const std::byte>) {
+              TrialResult result;
+              try {
+                result = trial.run(mutated, timeout);
+              } catch (const std::exception& error) {
+                result = unjudged(error.what());
+                std::ranges::replace(result.reason, '\n', ' ');
+              }
+              return base::to_bytes(result);
+            }};
+  } catch (const base::ProcessRefused& refused) {
+    throw metal::EnvironmentError(refused.what());
+  }
+}
+
+// One process that tries one mutant.
 class TrialProcess {
  public:
-  TrialProcess(const Trial& trial, const std::string& mutated, std::chrono::duration<double> timeout, std::size_t index) : index_(index) {
-    int ends[2];
-    if (pipe(ends) != 0) fail("a pipe for a mutant's result");
-    const pid_t parent = getpid();
-    pid_ = fork();
-    if (pid_ < 0) {
-      close(ends[0]);
-      close(ends[1]);
-      fail("a process for a mutant");
-    }
-    if (pid_ == 0) {
-      close(ends[0]);
-      become_trial(parent, trial, mutated, timeout, ends[1]);
-    }
-    close(ends[1]);
-    output_ = ends[0];
-  }
-  TrialProcess(TrialProcess&& other) noexcept
-      : index_(other.index_),
-        pid_(std::exchange(other.pid_, -1)),
-        output_(std::exchange(other.output_, -1)),
-        text_(std::move(other.text_)) {}
-  TrialProcess& operator=(TrialProcess&& other) noexcept {
-    std::swap(index_, other.index_);
-    std::swap(pid_, other.pid_);
-    std::swap(output_, other.output_);
-    std::swap(text_, other.text_);
-    return *this;
-  }
-  ~TrialProcess() {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      static_cast<void>(reap());
-    }
-    if (output_ >= 0) close(output_);
+  TrialProcess(const Trial& trial, const std::string& mutated, std::chrono::duration<double> timeout, std::size_t index)
+      : index_(index), server_(start(trial, mutated, timeout)) {
+    server_.ask({});
   }
 
   [[nodiscard]] std::size_t index() const { return index_; }
-  [[nodiscard]] int output() const { return output_; }
-
-  // Takes what there is to read; true once there will be no more.
-  bool read_more() {
-    char buffer[4096];
-    const ssize_t count = read(output_, buffer, sizeof(buffer));
-    if (count > 0) text_.append(buffer, static_cast<std::size_t>(count));
-    return count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN);
-  }
-
-  TrialResult finish() {
-    const int status = reap();
-    if (WIFSIGNALED(status))
-      return unjudged(fmt::format("its process was killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status))));
-    try {
-      const bool is_cached = text_.starts_with(kCached);
-      TrialResult result = TrialResult::decode(std::string_view(text_).substr(is_cached ? kCached.size() : 0));
-      result.is_cached = is_cached;
-      return result;
-    } catch (const std::invalid_argument& error) {
-      return unjudged(fmt::format("its process ended with status {} and left no result ({})", WEXITSTATUS(status), error.what()));
-    }
+  [[nodiscard]] int descriptor() const { return server_.descriptor(); }
+  // Without waiting; nothing yet while it is at work.
+  [[nodiscard]] std::optional<TrialResult> result() {
+    const std::optional<base::Reply> reply = server_.receive();
+    return reply ? std::optional(result_of(*reply)) : std::nullopt;
   }
 
  private:
-  static constexpr std::string_view kCached = "cached yes\n";
-
-  [[noreturn]] static void fail(std::string_view what) {
-    throw metal::EnvironmentError(fmt::format("cannot get {}: {}", what, std::strerror(errno)));
-  }
-
-  // Never returns: what the parent would do at its end is not this process's business.
-  [[noreturn]] static void become_trial(pid_t parent, const Trial& trial, const std::string& mutated, std::chrono::duration<double> timeout,
-                                        int output) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);
-    // Interrupted is interrupted: what is not judged now is judged by the next run.
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    TrialResult result;
+  static TrialResult result_of(const base::Reply& reply) {
+    if (reply.kind == base::Reply::Kind::ended && reply.ending.kind == base::Ending::Kind::killed)
+      return unjudged(fmt::format("its process was killed by {}", reply.ending.to_string()));
+    if (reply.kind == base::Reply::Kind::ended)
+      return unjudged(fmt::format("its process ended with status {} and left no result", reply.ending.number));
     try {
-      result = trial.run(mutated, timeout);
-    } catch (const std::exception& error) {
-      result = unjudged(error.what());
-      std::ranges::replace(result.reason, '\n', ' ');
+      return base::from_bytes<TrialResult>(reply.bytes);
+    } catch (const base::DamagedArchive& error) {
+      return unjudged(fmt::format("its process left no result ({})", error.what()));
     }
-    const std::string text = (result.is_cached ? std::string(kCached) : std::string()) + result.encode();
-    for (std::size_t written = 0; written < text.size();) {
-      const ssize_t count = write(output, text.data() + written, text.size() - written);
-      if (count < 0 && errno != EINTR) _exit(1);
-      written += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
-    }
-    _exit(0);
-  }
-
-  int reap() {
-    int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-    return status;
   }
 
   std::size_t index_;
-  pid_t pid_ = -1;
-  int output_ = -1;
-  std::string text_;
+  base::Server server_;
 };
 
 // Waits until something can be read or some time has passed.
-void wait_for_any(const std::vector<TrialProcess>& running, std::vector<pollfd>& requests) {
-  requests.clear();
-  for (const TrialProcess& process : running) requests.push_back({process.output(), POLLIN, 0});
-  if (poll(requests.data(), requests.size(), kPollMilliseconds) < 0) {
-    for (pollfd& request : requests) request.revents = 0;
-  }
+void wait_for_any(const std::vector<TrialProcess>& running) {
+  std::vector<int> descriptors;
+  for (const TrialProcess& process : running) descriptors.push_back(process.descriptor());
+  base::wait_for_any(descriptors, kTick);
 }
 
 TrialResult judge_alone(const Trial& trial, const std::string& text, std::chrono::duration<double> timeout, const std::atomic<bool>& stop) {
   std::vector<TrialProcess> running;
   running.emplace_back(trial, text, timeout, 0);
-  std::vector<pollfd> requests;
   while (!stop) {
-    wait_for_any(running, requests);
-    if (requests.front().revents != 0 && running.front().read_more()) return running.front().finish();
+    wait_for_any(running);
+    if (std::optional<TrialResult> result = running.front().result()) return *result;
   }
   return cut_off(Cut::interrupted);
 }
@@ -181,7 +119,6 @@ std::vector<TrialResult> run_campaign(const Trial& trial, const Source& source, 
   const auto timeout = std::max(options.timeout, std::chrono::duration<double>(kSlowestTimes * original.slowest_seconds));
 
   std::vector<TrialProcess> running;
-  std::vector<pollfd> requests;
   std::size_t next = 0;
   std::size_t done = 0;
   while (!stop && done < mutants.size()) {
@@ -195,11 +132,12 @@ std::vector<TrialResult> run_campaign(const Trial& trial, const Source& source, 
       running.emplace_back(trial, mutated_text(source, mutants[next]), timeout, next);
       ++next;
     }
-    wait_for_any(running, requests);
+    wait_for_any(running);
     for (std::size_t i = running.size(); i-- > 0;) {
-      if (requests[i].revents == 0 || !running[i].read_more()) continue;
+      std::optional<TrialResult> result = running[i].result();
+      if (!result) continue;
       const std::size_t index = running[i].index();
-      results[index] = running[i].finish();
+      results[index] = std::move(*result);
       running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
       if (!stop) listener.judged(mutants[index], results[index], ++done, mutants.size());
     }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "base/hash.h"
 #include "harness/mutate/trial_result.h"
 #include "metal/compile/cache.h"
 #include "metal/errors.h"
@@ -20,7 +21,7 @@ constexpr std::string_view kKillerName = "killer";
 }  // namespace
 
 std::filesystem::path mutant_folder(const std::string& mutated) {
-  return metal::compile::Cache({}).directory() / "mutants" / metal::compile::Hash().add(mutated).hex();
+  return metal::compile::Cache({}).directory() / "mutants" / base::Hash().add(mutated).hex();
 }
 
 void write_whole(const std::filesystem::path& file, const std::string& text) {

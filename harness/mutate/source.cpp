@@ -13,73 +13,6 @@ namespace {
 
 using metal::translate::TokenKind;
 
-// A directive in the text, line breaks that a backslash hides included, and the macro body in it, if there is one.
-struct Directive {
-  std::size_t first = 0, last = 0;
-  std::size_t body = 0;  // == last: none
-};
-
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
-
-std::size_t skip_blanks(std::string_view text, std::size_t at, std::size_t last) {
-  while (at < last && is_blank(text[at])) ++at;
-  return at;
-}
-
-// Where the body of `#define NAME body` or `#define NAME(arguments) body` begins.
-std::size_t macro_body(std::string_view text, std::size_t first, std::size_t last) {
-  constexpr std::string_view word = "define";
-  std::size_t at = skip_blanks(text, first + 1, last);
-  if (text.substr(at, word.size()) != word) return last;
-  at = skip_blanks(text, at + word.size(), last);
-  while (at < last && is_word(text[at])) ++at;
-  if (at < last && text[at] == '(') {
-    const std::size_t close = text.find(')', at);
-    if (close >= last) return last;
-    at = close + 1;
-  }
-  return at;
-}
-
-// Directives stand at the start of a line, outside of comments and strings.
-std::vector<Directive> find_directives(std::string_view text) {
-  std::vector<Directive> found;
-  bool at_line_start = true;
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    const std::string_view rest = text.substr(at);
-    if (c == '\n') {
-      at_line_start = true;
-      ++at;
-    } else if (is_blank(c)) {
-      ++at;
-    } else if (rest.starts_with("//")) {
-      at = std::min(text.find('\n', at), text.size());
-    } else if (rest.starts_with("/*")) {
-      const std::size_t close = text.find("*/", at + 2);
-      at = close == std::string_view::npos ? text.size() : close + 2;
-    } else if (c == '#' && at_line_start) {
-      std::size_t end = at;
-      do {
-        end = std::min(text.find('\n', end + 1), text.size());
-      } while (end < text.size() && (text[end - 1] == '\\' || (text[end - 1] == '\r' && end >= 2 && text[end - 2] == '\\')));
-      found.push_back({at, end, macro_body(text, at, end)});
-      at = end;
-    } else if (c == '"' || c == '\'') {
-      for (++at; at < text.size() && text[at] != c && text[at] != '\n'; ++at) {
-        if (text[at] == '\\') ++at;
-      }
-      at = std::min(at + 1, text.size());
-      at_line_start = false;
-    } else {
-      at_line_start = false;
-      ++at;
-    }
-  }
-  return found;
-}
-
 // Templates of the standard library and of C++ itself; those of the file are found in it.
 constexpr std::array<std::string_view, 20> kTemplates = {
     "template",         "vec",         "packed_vec",  "matrix",         "array",   "simdgroup_matrix", "make_filled_simdgroup_matrix",
@@ -170,9 +103,7 @@ class Brackets {
     for (const SourceToken& token : tokens_) {
       SourceToken* last = joined.empty() ? nullptr : &joined.back();
       const bool adjacent = last != nullptr && last->offset + last->text.size() == token.offset && !last->is_angle && !token.is_angle;
-      const bool shift =
-          adjacent && (((last->is("<") && (token.is("<") || token.is("<="))) || (last->is(">") && (token.is(">") || token.is(">=")))));
-      if (shift) {
+      if (adjacent && metal::translate::is_shift(last->text, token.text)) {
         last->text = std::string_view(source_.text()).substr(last->offset, last->text.size() + token.text.size());
       } else {
         joined.push_back(token);
@@ -207,21 +138,13 @@ Source::Source(std::string text, std::string name) : text_(std::make_shared<cons
   for (std::size_t at = 0; at < text_->size(); ++at) {
     if ((*text_)[at] == '\n') line_starts_.push_back(at + 1);
   }
-  const std::vector<Directive> directives = find_directives(*text_);
-  std::string file = *text_;
-  for (const Directive& directive : directives) {
-    for (std::size_t at = directive.first; at < directive.last; ++at) {
-      if (file[at] != '\n') file[at] = ' ';
-    }
-  }
-  add_piece(std::move(file), 0, false);
-  for (const Directive& directive : directives) {
+  for (const metal::translate::Directive& directive : add_piece(*text_, 0, false)) {
     if (directive.body < directive.last) add_piece(text_->substr(directive.body, directive.last - directive.body), directive.body, true);
   }
 }
 
-void Source::add_piece(std::string code, std::size_t offset, bool is_macro) {
-  const metal::translate::TokenStream stream = metal::translate::tokenize(std::move(code), name_);
+std::vector<metal::translate::Directive> Source::add_piece(std::string code, std::size_t offset, bool is_macro) {
+  metal::translate::TokenStream stream = metal::translate::tokenize(std::move(code), name_, metal::translate::Form::written);
   SourcePiece piece;
   piece.is_macro = is_macro;
   for (const metal::translate::Token& token : stream.tokens) {
@@ -238,18 +161,19 @@ void Source::add_piece(std::string code, std::size_t offset, bool is_macro) {
       return token.is("template") || token.is("#") || (token.is("[") && i + 1 < piece.tokens.size() && piece.tokens[i + 1].is("["));
     };
     for (std::size_t i = 0; i < piece.tokens.size(); ++i) {
-      if (declares(i)) return;
+      if (declares(i)) return {};
     }
     // Half of a bracket in a macro has its partner in another: nothing that can be read alone.
     try {
       Brackets(piece.tokens, *this).pair();
     } catch (const metal::CompileError&) {
-      return;
+      return {};
     }
   } else {
     Brackets(piece.tokens, *this).pair();
   }
   if (!piece.tokens.empty()) pieces_.push_back(std::move(piece));
+  return std::move(stream.directives);
 }
 
 SourcePlace Source::place(std::size_t offset) const {

@@ -58,7 +58,8 @@ class Source {
   [[nodiscard]] std::uint32_t line_count() const { return static_cast<std::uint32_t>(line_starts_.size()); }
 
  private:
-  void add_piece(std::string code, std::size_t offset, bool is_macro);
+  // Returns the directives of the code.
+  std::vector<metal::translate::Directive> add_piece(std::string code, std::size_t offset, bool is_macro);
 
   std::shared_ptr<const std::string> text_;
   std::string name_;

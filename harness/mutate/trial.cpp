@@ -8,9 +8,11 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
+#include "base/hash.h"
 #include "harness/cases/suite.h"
 #include "harness/run/libraries.h"
 #include "harness/run/runner.h"
@@ -265,17 +267,17 @@ TrialResult Trial::run_under(metal::Policy policy, const std::string& mutated, c
   bool is_cached = true;
   const fs::path entry = metal::compile::Cache({}).get(cache_key(mutated, policy) + ".mutant", [&](const fs::path& output) {
     is_cached = false;
-    std::ofstream(output, std::ios::binary) << run_uncached(policy, mutated, killer, timeout).encode();
+    const base::Bytes bytes = base::to_bytes(run_uncached(policy, mutated, killer, timeout));
+    std::ofstream(output, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   });
-  std::string text = read_text(entry);
-  text.resize(metal::compile::content_size(text));
-  TrialResult result = TrialResult::decode(text);
+  const std::string text = read_text(entry);
+  auto result = base::from_bytes<TrialResult>(std::as_bytes(std::span(text)).first(metal::compile::content_size(text)));
   result.is_cached = is_cached;
   return result;
 }
 
 std::string Trial::cache_key(const std::string& mutated, metal::Policy policy) const {
-  metal::compile::Hash hash;
+  base::Hash hash;
   hash.add(subject_.judge_version).add(toolchain_).add(mutated).add(policy_name(policy));
   for (const kernels::Variant& known : subject_.catalogue) {
     if (known.name == subject_.variant || helper_families_.contains(known.family)) {

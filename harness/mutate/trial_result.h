@@ -1,12 +1,17 @@
-// What came of trying one mutant, and its text for pipes and the cache.
+// What came of trying one mutant.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
-#include "harness/run/verdict.h"
+#include "harness/run/fault_fields.h"
+#include "harness/run/metal_fields.h"
+#include "harness/run/verdict_wire.h"
 #include "metal/simulator.h"
 
 namespace assay::harness {
@@ -40,11 +45,16 @@ struct TrialResult {
 
   // Why the case failed, the mutant is stillborn or nothing could be judged; one line.
   [[nodiscard]] std::string why() const;
-
-  // A text of lines `key value`, and back. Decoding throws std::invalid_argument for anything that encode() does not write.
-  // Who was cut off has none.
-  [[nodiscard]] std::string encode() const;
-  static TrialResult decode(std::string_view text);
 };
+
+// As an archive it travels, and lies in the cache.
+constexpr std::uint64_t largest(Fate) { return static_cast<std::uint64_t>(Fate::unjudged); }
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, TrialResult>
+void fields(Archive& archive, T& value) {
+  auto& [fate, verdict, policy, case_name, faults, reason, cut, cases, slowest_seconds, is_cached] = value;
+  static_cast<void>(cut);  // of one that the parent gave up
+  each(archive, fate, verdict, policy, case_name, faults, reason, cases, slowest_seconds, is_cached);
+}
 
 }  // namespace assay::harness

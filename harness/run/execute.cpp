@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/digest.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/suite.h"
 #include "harness/run/execute_once.h"
@@ -181,10 +182,6 @@ void keep_shadowed(Execution& execution, const metal::BufferView& view, std::spa
                         .exact = expected};
 }
 
-void add_to_digest(std::uint64_t& digest, std::span<const std::byte> bytes) {
-  for (const std::byte byte : bytes) digest = (digest ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;
-}
-
 void check_unchanged(Verdict& verdict, std::string_view argument, const metal::Buffer& buffer, std::span<const std::byte> original) {
   note_change(verdict, argument, std::memcmp(buffer.bytes().data(), original.data(), original.size()) == 0);
 }
@@ -199,7 +196,7 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
   Verdict& verdict = outcome.verdict;
   verdict.about = about;
   verdict.schedules = schedule.to_string();
-  verdict.digest = 0xcbf29ce484222325U;
+  verdict.digest = base::kEmptyDigest;
   try {
     const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
     if (kernel == nullptr) return outcome;

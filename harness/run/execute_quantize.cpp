@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/code_bytes.h"
 #include "families/quantize/inputs.h"
 #include "families/quantize/rows.h"
 #include "harness/run/case_data.h"
@@ -32,7 +33,7 @@ struct CacheShape {
         head_dim(p.head_dim),
         bits(static_cast<int>(p.codebook_bits)) {}
 
-  [[nodiscard]] std::size_t row_bytes() const { return bits == 4 ? head_dim / 2 : head_dim; }
+  [[nodiscard]] std::size_t row_bytes() const { return base::code_bytes(bits, head_dim); }
   [[nodiscard]] std::size_t blocks() const { return head_dim / 256; }
   // Of the slot that the kernel must write.
   [[nodiscard]] std::size_t first_byte(std::size_t head) const { return (head * capacity + slot) * row_bytes(); }

@@ -15,6 +15,7 @@
 #include <typeindex>
 #include <vector>
 
+#include "base/digest.h"
 #include "fixtures/shelf.h"
 #include "harness/run/execute.h"
 #include "harness/run/verdict.h"
@@ -67,8 +68,7 @@ void execute_dequantize(Execution& execution);
 void execute_bf16_prefill(Execution& execution);
 void execute_bf16_vec(Execution& execution);
 
-// Adds bytes to an FNV-1a digest.
-void add_to_digest(std::uint64_t& digest, std::span<const std::byte> bytes);
+using base::add_to_digest;
 
 // Notes in the verdict if the kernel wrote to an input, which `const` forbids but a cast allows.
 void note_change(Verdict& verdict, std::string_view argument, bool is_unchanged);

@@ -14,6 +14,7 @@
 #include "harness/run/inspection.h"
 #include "kernels/binding.h"
 #include "metal/errors.h"
+#include "metal/translate/lexer.h"
 
 namespace assay::harness {
 namespace {
@@ -50,13 +51,9 @@ double likeness(const kernels::FamilyContract& contract, const metal::FunctionDe
 // The words of a declared type: "const", "device", "float4".
 std::set<std::string> words_of_type(std::string_view type) {
   std::set<std::string> words;
-  std::string word;
-  for (const char c : std::string(type) + " ") {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
-      word += c;
-    } else if (!word.empty()) {
-      words.insert(std::exchange(word, {}));
-    }
+  const metal::translate::TokenStream stream = metal::translate::tokenize(std::string(type), {}, metal::translate::Form::compared);
+  for (const metal::translate::Token& token : stream.tokens) {
+    if (token.kind == metal::translate::TokenKind::identifier) words.emplace(token.text);
   }
   return words;
 }

@@ -1,20 +1,17 @@
 #include "harness/run/runner.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <functional>
-#include <iterator>
 #include <list>
 #include <optional>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/process.h"
 #include "harness/run/execute.h"
 #include "harness/run/executors.h"
 #include "harness/run/fault_text.h"
@@ -111,7 +108,7 @@ class Supervisor {
 
   static void assign(Employed& employed, std::size_t index) {
     employed.start = Clock::now();
-    employed.waited = employed.worker.waited();
+    employed.waited = employed.worker.process().waited();
     employed.worker.assign(index);
   }
 
@@ -121,17 +118,17 @@ class Supervisor {
   void wait() {
     const Clock::time_point before = Clock::now();
     Clock::duration longest = kTick;
-    std::vector<pollfd> requests;
+    std::vector<int> descriptors;
     for (const Employed& employed : workers_) {
       if (!employed.worker.is_at_work()) continue;
-      requests.push_back({employed.worker.descriptor(), POLLIN, 0});
+      descriptors.push_back(employed.worker.descriptor());
       if (is_limited()) {
         const auto left = std::chrono::ceil<Clock::duration>(employed.start + options_.timeout - before);
         longest = std::clamp(left, Clock::duration::zero(), longest);
       }
     }
     // Interrupted by a signal, it returns early, and the listener is asked what that meant.
-    poll(requests.data(), requests.size(), static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(longest).count()));
+    base::wait_for_any(descriptors, std::chrono::ceil<std::chrono::milliseconds>(longest));
     const Clock::duration slept = Clock::now() - before;
     if (slept < longest + kOverslept) return;
     for (Employed& employed : workers_) employed.start += slept - longest;
@@ -179,7 +176,7 @@ class Supervisor {
   // On a machine that is busy with something else, a right kernel takes longer: its waiting for a processor does not count.
   [[nodiscard]] bool is_late(Employed& employed) const {
     if (Clock::now() - employed.start <= options_.timeout) return false;
-    const std::chrono::nanoseconds waited = employed.worker.waited();
+    const std::chrono::nanoseconds waited = employed.worker.process().waited();
     employed.start += std::chrono::duration_cast<Clock::duration>(waited - employed.waited);
     employed.waited = waited;
     return Clock::now() - employed.start > options_.timeout;
@@ -196,7 +193,7 @@ class Supervisor {
 
   // Before the system has to choose whom to kill.
   [[nodiscard]] std::optional<Verdict> grown(const Worker& worker) const {
-    const std::uint64_t resident = worker.resident_bytes();
+    const std::uint64_t resident = worker.process().resident_bytes();
     if (resident <= options_.memory) return std::nullopt;
     Verdict verdict = late(cases_[worker.index()]);
     verdict.status = Status::crashed;
@@ -217,18 +214,8 @@ class Supervisor {
   bool halt_ = false;
 };
 
-// A thread that was joined may be listed for an instant longer.
 void expect_one_thread() {
-  constexpr std::chrono::seconds kPatience{1};
-  const auto count = [] {
-    std::error_code unreadable;
-    const auto tasks = std::filesystem::directory_iterator("/proc/self/task", unreadable);
-    return unreadable ? 1 : std::distance(begin(tasks), end(tasks));
-  };
-  std::ptrdiff_t threads = count();
-  for (const Clock::time_point start = Clock::now(); threads > 1 && Clock::now() - start < kPatience; threads = count())
-    poll(nullptr, 0, 1);
-  if (threads > 1) {
+  if (const std::size_t threads = base::count_threads(); threads > 1) {
     throw std::logic_error(
         fmt::format("cases run in processes that are forked, and this process has {} threads: end the others before run_cases()", threads));
   }

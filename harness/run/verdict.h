@@ -60,7 +60,7 @@ struct Verdict {
   std::vector<std::string> known;      // Status::known: `see` of the findings, or where they are declared
   metal::ExecutionCounters counters;
   std::optional<metal::Cost> cost;  // of the policy `checked`, under the first schedule
-  std::uint64_t digest = 0;         // FNV-1a of every output byte under the first schedule: equal for equal bits
+  std::uint64_t digest = 0;         // of every output byte (base/digest.h) under the first schedule: equal for equal bits
   double oracle_seconds = 0;
   double simulator_seconds = 0;
 };

@@ -2,31 +2,24 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
+#include "base/archive.h"
 #include "harness/run/verdict.h"
 
 namespace assay::harness {
 
-// Bytes that are no verdict; what() says where and why.
-class MalformedVerdict : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+constexpr std::uint64_t largest(Status) { return static_cast<std::uint64_t>(Status::skipped); }
 
 // Everything but `about`, which the receiver knows better than a process that may have damaged its own memory. The form is
 // that of one build on one machine; nothing keeps it.
 [[nodiscard]] std::vector<std::byte> encode_verdict(const Verdict& verdict);
 
-// The verdict on `about`. Expects anything of `bytes`: throws MalformedVerdict for a message that is too short or too long, for a
+// The verdict on `about`. Expects anything of `bytes`: throws base::DamagedArchive for a message that is too short or too long, for a
 // value that its type does not have, and for a pass that its own figures contradict. Allocates no more than a small multiple of
 // what the message is long.
 [[nodiscard]] Verdict decode_verdict(std::span<const std::byte> bytes, const Case& about);
-
-// Faults alone, for those who pass on no more of a verdict. The same holds of them.
-[[nodiscard]] std::vector<std::byte> encode_faults(const std::vector<Fault>& faults);
-[[nodiscard]] std::vector<Fault> decode_faults(std::span<const std::byte> bytes);
 
 }  // namespace assay::harness

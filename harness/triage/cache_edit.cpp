@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/code_bytes.h"
 #include "oracles/codebook.h"
 
 namespace assay::harness {
@@ -20,7 +21,7 @@ std::size_t stored_index(const StoredSide& side, std::size_t position, std::size
 }
 
 std::size_t nibble(const StoredSide& side, std::size_t position, std::size_t byte_index, bool high) {
-  const std::size_t row_bytes = side.bits == 4 ? side.head_dim / 2 : side.head_dim;
+  const std::size_t row_bytes = base::code_bytes(side.bits, side.head_dim);
   const std::uint8_t byte = side.codes[position * row_bytes + byte_index];
   return high ? byte >> 4U : byte & 0xFU;
 }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <limits>
 #include <map>
+#include <type_traits>
 #include <utility>
 
 #include "families/quantize/inputs.h"
@@ -15,9 +17,25 @@
 #include "harness/run/execute_once.h"
 #include "harness/run/fault_text.h"
 #include "harness/run/known_finding.h"
+#include "harness/run/metal_fields.h"
 #include "harness/triage/mailbox.h"
 
 namespace assay::harness {
+
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, JudgedOutput>
+void fields(Archive& archive, T& value) {
+  auto& [actual, expected, bound] = value;
+  each(archive, actual, expected, bound);
+}
+
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, Minimum>
+void fields(Archive& archive, T& value) {
+  auto& [bytes_read, bytes_written, distinct_bytes, flops] = value;
+  each(archive, bytes_read, bytes_written, distinct_bytes, flops);
+}
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -27,22 +45,6 @@ bool leaves_output(const Outcome& outcome) {
   const Status status = outcome.verdict.status;
   return !outcome.judged.actual.empty() && !outcome.verdict.is_internal && status != Status::hazard && status != Status::rejected &&
          status != Status::skipped;
-}
-
-Parcel parcel_of(const JudgedOutput& output) {
-  Parcel parcel;
-  parcel.put(output.actual);
-  parcel.put(output.expected);
-  parcel.put(output.bound);
-  return parcel;
-}
-
-JudgedOutput output_of(Parcel parcel) {
-  JudgedOutput output;
-  parcel.take(output.actual);
-  parcel.take(output.expected);
-  parcel.take(output.bound);
-  return output;
 }
 
 bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
@@ -158,7 +160,7 @@ ComparedCases compare_cases(std::span<const CasePair> pairs, const Workbench& wo
     ExecutionOptions execution = options.execution;
     execution.keep_output = true;
     const Outcome outcome = execute_with_output(workbench.find(about.variant), about, execution);
-    if (leaves_output(outcome)) mailbox.leave(format_case(about), parcel_of(outcome.judged));
+    if (leaves_output(outcome)) mailbox.leave(format_case(about), outcome.judged);
     return outcome.verdict;
   };
   const std::vector<Case> cases = interleaved(pairs);
@@ -170,8 +172,8 @@ ComparedCases compare_cases(std::span<const CasePair> pairs, const Workbench& wo
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     std::optional<CaseComparison> result = collector.result(pairs[i], i);
     if (!result) continue;
-    std::optional<Parcel> before = mailbox.take(format_case(pairs[i].old_case));
-    std::optional<Parcel> after = mailbox.take(format_case(pairs[i].new_case));
+    const auto before = mailbox.take<JudgedOutput>(format_case(pairs[i].old_case));
+    const auto after = mailbox.take<JudgedOutput>(format_case(pairs[i].new_case));
     const bool old_skipped = result->old_side.status == Status::skipped;
     const bool new_skipped = result->new_side.status == Status::skipped;
     if (old_skipped && new_skipped) {
@@ -185,16 +187,14 @@ ComparedCases compare_cases(std::span<const CasePair> pairs, const Workbench& wo
       continue;
     }
     if (before && after) {
-      const JudgedOutput old_output = output_of(std::move(*before));
-      const JudgedOutput new_output = output_of(std::move(*after));
       // Where the axes are not the same, neither need the data be: then each case is one of its own kernel alone.
-      if (old_output.expected != new_output.expected) {
+      if (before->expected != after->expected) {
         const std::string reason = "the storage differs, and so does what is expected";
         compared.only_old.push_back({format_case(pairs[i].old_case), reason});
         compared.only_new.push_back({format_case(pairs[i].new_case), reason});
         continue;
       }
-      hold_against(*result, old_output, new_output);
+      hold_against(*result, *before, *after);
     }
     compared.cases.push_back(std::move(*result));
   }
@@ -260,15 +260,13 @@ CostComparison compare_costs(std::span<const CaseComparison> cases, const Workbe
   std::ranges::sort(pairs, {}, [&](const CasePair& pair) { return std::pair(-work(pair), format_case(pair.new_case)); });
   pairs.resize(std::min(pairs.size(), kCostCases));
 
+  using Costs = std::pair<metal::Cost, Minimum>;
   const Mailbox mailbox;
   RunOptions running = options;
   running.execution.policy = metal::Policy::checked;
   const CaseFunction execute = [&](const Case& about) {
     const CaseCost cost = cost_of(workbench.find(about.variant), about, running.execution);
-    Parcel parcel;
-    parcel.put(cost.total);
-    parcel.put(cost.minimum);
-    mailbox.leave(format_case(about), parcel);
+    mailbox.leave(format_case(about), Costs(cost.total, cost.minimum));
     Verdict verdict;
     verdict.about = about;
     verdict.status = Status::passed;
@@ -277,15 +275,11 @@ CostComparison compare_costs(std::span<const CaseComparison> cases, const Workbe
   const std::vector<Case> both = interleaved(pairs);
   static_cast<void>(run_cases(both, execute, running, stop, listener));
   for (const CasePair& pair : pairs) {
-    std::optional<Parcel> before = mailbox.take(format_case(pair.old_case));
-    std::optional<Parcel> after = mailbox.take(format_case(pair.new_case));
+    const auto before = mailbox.take<Costs>(format_case(pair.old_case));
+    const auto after = mailbox.take<Costs>(format_case(pair.new_case));
     if (!before || !after) continue;
-    metal::Cost cost;
-    families::Minimum minimum;
-    before->take(cost);
-    result.old_cost += cost;
-    after->take(cost);
-    after->take(minimum);
+    result.old_cost += before->first;
+    const auto& [cost, minimum] = *after;
     result.new_cost += cost;
     result.minimum.bytes_read += minimum.bytes_read;
     result.minimum.bytes_written += minimum.bytes_written;
@@ -309,11 +303,9 @@ CostComparison compare_costs(std::span<const CaseComparison> cases, const Workbe
 PartingResult part(const CasePair& pair, const Workbench& workbench, const RunOptions& options, RunListener& listener) {
   const Mailbox mailbox;
   const CaseFunction execute = [&](const Case& about) {
-    const auto parting =
+    const std::optional<Parting> parting =
         find_parting(workbench.find(pair.old_case.variant), pair.old_case, workbench.find(about.variant), about, options.execution.shelf);
-    Parcel parcel;
-    if (parting) put(parcel, *parting);
-    mailbox.leave("parting", parcel);
+    mailbox.leave("parting", parting);
     Verdict verdict;
     verdict.about = about;
     verdict.status = Status::passed;
@@ -329,10 +321,10 @@ PartingResult part(const CasePair& pair, const Workbench& workbench, const RunOp
   } watching(listener);
   const std::atomic<bool> never = false;
   static_cast<void>(run_cases(std::span(&pair.new_case, 1), execute, options, never, watching));
-  std::optional<Parcel> parcel = mailbox.take("parting");
-  if (!parcel) return {{}, watching.reason};
-  if (parcel->bytes().empty()) return {{}, "no line that both have computes different values"};
-  return {take_parting(*parcel), {}};
+  auto parting = mailbox.take<std::optional<Parting>>("parting");
+  if (!parting) return {{}, watching.reason};
+  if (!*parting) return {{}, "no line that both have computes different values"};
+  return {std::move(*parting), {}};
 }
 
 }  // namespace assay::harness

@@ -1,54 +1,16 @@
 #include "harness/triage/hunks.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <utility>
+
+#include "harness/triage/source_words.h"
 
 namespace assay::harness {
 namespace {
 
-struct Token {
-  std::string_view text;
-  std::size_t offset = 0;
-};
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
-
-// Signs that mean something else apart.
-constexpr std::array<std::string_view, 22> kLongSigns = {
-    "<<=", ">>=", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++", "--", "->", "::"};
-
-// Words, numbers and signs; neither comments nor blanks.
-std::vector<Token> tokens_of(std::string_view text) {
-  std::vector<Token> tokens;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    if (std::isspace(static_cast<unsigned char>(text[at])) != 0 || text[at] == '\\') {
-      ++at;
-    } else if (text.substr(at, 2) == "//") {
-      at = std::min(text.find('\n', at), text.size());
-    } else if (text.substr(at, 2) == "/*") {
-      const std::size_t end = text.find("*/", at + 2);
-      at = end == std::string_view::npos ? text.size() : end + 2;
-    } else {
-      std::size_t end = at + 1;
-      if (is_word(text[at])) {
-        while (end < text.size() && is_word(text[end])) ++end;
-      } else {
-        const auto sign = std::ranges::find_if(kLongSigns, [&](std::string_view known) { return text.substr(at).starts_with(known); });
-        if (sign != kLongSigns.end()) end = at + sign->size();
-      }
-      tokens.push_back({text.substr(at, end - at), at});
-      at = end;
-    }
-  }
-  return tokens;
-}
-
 // Pairs of equal tokens, ascending in both: Myers' greedy algorithm. nullopt beyond `most` edits.
-std::optional<std::vector<std::pair<std::size_t, std::size_t>>> common_tokens(const std::vector<Token>& a, const std::vector<Token>& b,
-                                                                              std::ptrdiff_t most) {
+std::optional<std::vector<std::pair<std::size_t, std::size_t>>> common_tokens(const std::vector<SourceWord>& a,
+                                                                              const std::vector<SourceWord>& b, std::ptrdiff_t most) {
   const auto n = static_cast<std::ptrdiff_t>(a.size());
   const auto m = static_cast<std::ptrdiff_t>(b.size());
   const auto equal = [&](std::ptrdiff_t x, std::ptrdiff_t y) {
@@ -90,6 +52,13 @@ std::optional<std::vector<std::pair<std::size_t, std::size_t>>> common_tokens(co
   return std::nullopt;
 }
 
+// Where a directive's lines end does not count as a difference.
+std::vector<SourceWord> words_across_lines(std::string_view source) {
+  std::vector<SourceWord> words = source_words(source);
+  std::erase_if(words, [](const SourceWord& word) { return word.text == "\\"; });
+  return words;
+}
+
 bool ends_statement(std::string_view token) { return token == ";" || token == "{" || token == "}"; }
 
 std::uint32_t line_at(std::string_view text, std::size_t offset) {
@@ -99,8 +68,8 @@ std::uint32_t line_at(std::string_view text, std::size_t offset) {
 }  // namespace
 
 std::optional<std::vector<Hunk>> hunks_between(std::string_view source, std::string_view other) {
-  const std::vector<Token> a = tokens_of(source);
-  const std::vector<Token> b = tokens_of(other);
+  const std::vector<SourceWord> a = words_across_lines(source);
+  const std::vector<SourceWord> b = words_across_lines(other);
   constexpr std::ptrdiff_t most_edits = 1200;
   auto pairs = common_tokens(a, b, most_edits);
   if (!pairs || pairs->size() * 2 < std::max(a.size(), b.size())) return std::nullopt;
@@ -108,7 +77,7 @@ std::optional<std::vector<Hunk>> hunks_between(std::string_view source, std::str
   std::vector<Hunk> hunks;
   std::size_t in_a = 0;
   std::size_t in_b = 0;
-  const auto end_of = [](const std::vector<Token>& tokens, std::size_t i) { return tokens[i].offset + tokens[i].text.size(); };
+  const auto end_of = [](const std::vector<SourceWord>& tokens, std::size_t i) { return tokens[i].offset + tokens[i].text.size(); };
   for (const auto& [next_a, next_b] : *pairs) {
     if (next_a > in_a || next_b > in_b) {
       Hunk hunk;

@@ -1,10 +1,10 @@
 #include "harness/triage/line_alignment.h"
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
-#include <string_view>
 #include <utility>
+
+#include "harness/triage/source_words.h"
 
 namespace assay::harness {
 namespace {
@@ -12,48 +12,20 @@ namespace {
 // The words and signs of a line: what is left of it without blanks and comments.
 using Words = std::vector<std::string>;
 
-class Splitter {
- public:
-  Words operator()(std::string_view line) {
-    Words words;
-    for (std::size_t at = 0; at < line.size();) {
-      if (in_comment_) {
-        const std::size_t end = line.find("*/", at);
-        if (end == std::string_view::npos) return words;
-        in_comment_ = false;
-        at = end + 2;
-      } else if (line.substr(at).starts_with("//")) {
-        return words;
-      } else if (line.substr(at).starts_with("/*")) {
-        in_comment_ = true;
-        at += 2;
-      } else if (std::isspace(static_cast<unsigned char>(line[at])) != 0) {
-        ++at;
-      } else {
-        std::size_t end = at + 1;
-        while (is_part_of_word(line[at]) && end < line.size() && is_part_of_word(line[end])) ++end;
-        words.emplace_back(line.substr(at, end - at));
-        at = end;
-      }
-    }
-    return words;
-  }
-
- private:
-  static bool is_part_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
-  bool in_comment_ = false;
-};
-
 struct Line {
   std::uint32_t number;
   Words words;
 };
 
 std::vector<Line> lines_with_words(std::span<const std::string> lines) {
+  std::string source;
+  for (const std::string& line : lines) source += line + "\n";
   std::vector<Line> result;
-  Splitter split;
-  for (std::size_t index = 0; index < lines.size(); ++index) {
-    if (Words words = split(lines[index]); !words.empty()) result.push_back({static_cast<std::uint32_t>(index + 1), std::move(words)});
+  for (const SourceWord& word : source_words(source)) {
+    if (result.empty() || result.back().number != word.line) result.push_back({word.line, {}});
+    // A longer sign resembles a shorter one.
+    const std::size_t piece = word.is_sign ? 1 : word.text.size();
+    for (std::size_t at = 0; at < word.text.size(); at += piece) result.back().words.emplace_back(word.text.substr(at, piece));
   }
   return result;
 }

@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <ios>
+#include <stdexcept>
 
+#include "base/hash.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
@@ -22,30 +24,26 @@ Mailbox::~Mailbox() {
 }
 
 // Names hold what case names hold, slashes among it.
-std::filesystem::path Mailbox::place_of(const std::string& name) const {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return folder_ / fmt::format("{:016x}-{}", hash, name.size());
-}
+std::filesystem::path Mailbox::place_of(const std::string& name) const { return folder_ / base::Hash().add(name).hex(); }
 
-void Mailbox::leave(const std::string& name, const Parcel& parcel) const {
+void Mailbox::leave_bytes(const std::string& name, std::span<const std::byte> bytes) const {
   std::ofstream stream(place_of(name), std::ios::binary | std::ios::trunc);
-  stream.write(reinterpret_cast<const char*>(parcel.bytes().data()), static_cast<std::streamsize>(parcel.bytes().size()));
+  stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   stream.close();
   if (!stream) throw std::runtime_error(fmt::format("{} cannot be written", place_of(name).string()));
 }
 
-std::optional<Parcel> Mailbox::take(const std::string& name) const {
+std::optional<base::Bytes> Mailbox::take_bytes(const std::string& name) const {
   const std::filesystem::path file = place_of(name);
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
   if (!stream) return std::nullopt;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(stream.tellg()));
+  base::Bytes bytes(static_cast<std::size_t>(stream.tellg()));
   stream.seekg(0);
   stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   if (!stream) return std::nullopt;
   std::error_code ignored;
   std::filesystem::remove(file, ignored);
-  return Parcel(std::move(bytes));
+  return bytes;
 }
 
 }  // namespace assay::harness

@@ -7,18 +7,20 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "harness/cases/case.h"
 #include "harness/run/execute.h"
+#include "harness/run/metal_fields.h"
 #include "harness/run/workbench.h"
 #include "harness/triage/line_alignment.h"
-#include "harness/triage/mailbox.h"
 #include "metal/value_trace.h"
 
 namespace assay::harness {
@@ -79,7 +81,35 @@ struct FollowedPlace {
 [[nodiscard]] std::optional<Parting> find_parting(const metal::ValueTrace& old_trace, std::span<const SourceText> old_texts,
                                                   const metal::ValueTrace& new_trace, std::span<const SourceText> new_texts);
 
-void put(Parcel& parcel, const Parting& parting);
-[[nodiscard]] Parting take_parting(Parcel& parcel);
+// As archives they travel from the worker that found them.
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, LineHunk>
+void fields(Archive& archive, T& value) {
+  auto& [old_first, old_count, new_first, new_count] = value;
+  each(archive, old_first, old_count, new_first, new_count);
+}
+
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, PartingSide>
+void fields(Archive& archive, T& side) {
+  auto& [file, line, text, value] = side;
+  each(archive, file, line, text, value);
+}
+
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, ChangedText>
+void fields(Archive& archive, T& value) {
+  auto& [hunk, old_lines, new_lines, holds_parting] = value;
+  each(archive, hunk, old_lines, new_lines, holds_parting);
+}
+
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, Parting>
+void fields(Archive& archive, T& value) {
+  auto& [function, dispatch, threadgroup, thread, old_side, new_side, occurrence, agreed, read, place, chunk, changes, further_changes,
+         is_cut] = value;
+  each(archive, function, dispatch, threadgroup, thread, old_side, new_side, occurrence, agreed, read, place, chunk, changes,
+       further_changes, is_cut);
+}
 
 }  // namespace assay::harness

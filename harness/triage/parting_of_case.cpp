@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/code_bytes.h"
 #include "families/shared/dense_launch.h"
 #include "harness/triage/parting.h"
 
@@ -54,8 +55,7 @@ FollowedPlace key_place(std::uint64_t head, std::uint64_t slot, std::string_view
 
 // [G, capacity] rows of codes.
 FollowedPlace place_in_cache(const Case& about, std::uint64_t offset) {
-  const bool is_packed = about.family->name() == "tq4";
-  const std::uint64_t row = offset / (is_packed ? axis(about, "head_dim") / 2 : axis(about, "head_dim"));
+  const std::uint64_t row = offset / base::code_bytes(about.family->name() == "tq4" ? 4 : 8, axis(about, "head_dim"));
   return key_place(row / axis(about, "kv_capacity"), row % axis(about, "kv_capacity"), "slot");
 }
 
@@ -93,7 +93,7 @@ FollowedPlace place_in_partials(const Case& about, std::uint64_t offset) {
 }
 
 FollowedPlace place_in_codes(const Case& about, std::uint64_t offset) {
-  const std::uint64_t row_bytes = about.at("bits") == 4 ? axis(about, "head_dim") / 2 : axis(about, "head_dim");
+  const std::uint64_t row_bytes = base::code_bytes(about.at("bits"), axis(about, "head_dim"));
   const std::uint64_t row = offset / row_bytes;
   const std::uint64_t capacity = axis(about, "cache_capacity");
   return {fmt::format("byte {} of slot {} of head {}", offset % row_bytes, row % capacity, row / capacity), {}};
@@ -144,85 +144,6 @@ std::optional<Parting> find_parting(const PreparedVariant& old_variant, const Ca
     FollowedPlace place = followed_place(new_case, parting->read - 1);
     parting->place = std::move(place.text);
     parting->chunk = place.chunk;
-  }
-  return parting;
-}
-
-namespace {
-
-void put(Parcel& parcel, const PartingSide& side) {
-  parcel.put(side.file);
-  parcel.put(side.line);
-  parcel.put(side.text);
-  parcel.put(side.value);
-}
-
-void take(Parcel& parcel, PartingSide& side) {
-  parcel.take(side.file);
-  parcel.take(side.line);
-  parcel.take(side.text);
-  parcel.take(side.value);
-}
-
-void put(Parcel& parcel, const std::vector<std::string>& lines) {
-  parcel.put(lines.size());
-  for (const std::string& line : lines) parcel.put(line);
-}
-
-void take(Parcel& parcel, std::vector<std::string>& lines) {
-  std::size_t count = 0;
-  parcel.take(count);
-  for (; count > 0; --count) parcel.take(lines.emplace_back());
-}
-
-}  // namespace
-
-void put(Parcel& parcel, const Parting& parting) {
-  parcel.put(parting.function);
-  parcel.put(parting.dispatch);
-  parcel.put(parting.threadgroup);
-  parcel.put(parting.thread);
-  put(parcel, parting.old_side);
-  put(parcel, parting.new_side);
-  parcel.put(parting.occurrence);
-  parcel.put(parting.agreed);
-  parcel.put(parting.read);
-  parcel.put(parting.place);
-  parcel.put(parting.chunk);
-  parcel.put(parting.further_changes);
-  parcel.put(parting.is_cut);
-  parcel.put(parting.changes.size());
-  for (const ChangedText& change : parting.changes) {
-    parcel.put(change.hunk);
-    put(parcel, change.old_lines);
-    put(parcel, change.new_lines);
-    parcel.put(change.holds_parting);
-  }
-}
-
-Parting take_parting(Parcel& parcel) {
-  Parting parting;
-  parcel.take(parting.function);
-  parcel.take(parting.dispatch);
-  parcel.take(parting.threadgroup);
-  parcel.take(parting.thread);
-  take(parcel, parting.old_side);
-  take(parcel, parting.new_side);
-  parcel.take(parting.occurrence);
-  parcel.take(parting.agreed);
-  parcel.take(parting.read);
-  parcel.take(parting.place);
-  parcel.take(parting.chunk);
-  parcel.take(parting.further_changes);
-  parcel.take(parting.is_cut);
-  std::size_t changes = 0;
-  parcel.take(changes);
-  for (; changes > 0; --changes) {
-    ChangedText& change = parting.changes.emplace_back();
-    parcel.take(change.hunk);
-    take(parcel, change.old_lines);
-    take(parcel, change.new_lines);
-    parcel.take(change.holds_parting);
   }
   return parting;
 }

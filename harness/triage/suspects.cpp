@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/hash.h"
 #include "harness/run/explain.h"
 #include "harness/triage/ordered.h"
 #include "metal/compile/cache.h"
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 // Where the compiler finds the text, with the neighbours that the original could include.
 fs::path write_source(const fs::path& home, const std::string& text) {
   const metal::compile::Cache cache({});
-  const fs::path folder = cache.directory() / "triage" / metal::compile::Hash().add(home.string()).add(text).hex();
+  const fs::path folder = cache.directory() / "triage" / base::Hash().add(home.string()).add(text).hex();
   fs::create_directories(folder);
   const fs::path file = folder / home.filename();
   const fs::path temporary = folder / fmt::format("{}.tmp", std::chrono::steady_clock::now().time_since_epoch().count());

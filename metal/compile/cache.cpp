@@ -10,6 +10,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "base/hash.h"
 #include "metal/errors.h"
 
 namespace assay::metal::compile {
@@ -19,7 +20,7 @@ namespace {
 // Appended to an entry: a mark and the hash of everything before it. Shared objects and precompiled headers are read by
 // their own tables, so bytes behind their end do no harm.
 constexpr std::string_view kSeal = "\nassay-seal:";
-constexpr std::size_t kSealBytes = kSeal.size() + 32;
+constexpr std::size_t kSealBytes = kSeal.size() + base::Hash::kHexDigits;
 
 constexpr std::string_view kTemporary = ".tmp";  // in the names of files that are not entries: ours, TemporaryFile's and clang's
 
@@ -40,7 +41,7 @@ bool is_sound(const std::filesystem::path& path) {
   if (text.size() < kSealBytes) return false;
   const std::string_view content = std::string_view(text).substr(0, text.size() - kSealBytes);
   const std::string_view seal = std::string_view(text).substr(content.size());
-  return seal.starts_with(kSeal) && seal.substr(kSeal.size()) == Hash().add(content).hex();
+  return seal.starts_with(kSeal) && seal.substr(kSeal.size()) == base::Hash().add(content).hex();
 }
 
 // What a killed process or its compiler left behind. Nothing is compiled for an hour.
@@ -62,24 +63,6 @@ std::filesystem::path default_directory() {
 }
 
 }  // namespace
-
-void Hash::add_bytes(std::string_view bytes) {
-  constexpr unsigned __int128 kPrime = (static_cast<unsigned __int128>(1) << 88) | 0x13b;
-  for (const char byte : bytes) {
-    state_ ^= static_cast<unsigned char>(byte);
-    state_ *= kPrime;
-  }
-}
-
-Hash& Hash::add(std::string_view text) {
-  add_bytes(fmt::format("{}:", text.size()));
-  add_bytes(text);
-  return *this;
-}
-
-std::string Hash::hex() const {
-  return fmt::format("{:016x}{:016x}", static_cast<std::uint64_t>(state_ >> 64), static_cast<std::uint64_t>(state_));
-}
 
 Cache::Cache(std::filesystem::path directory) : directory_(directory.empty() ? default_directory() : std::move(directory)) {
   std::error_code error;
@@ -107,7 +90,7 @@ std::filesystem::path Cache::get(const std::string& name, const std::function<vo
     }
   } remover{temporary};
   make(temporary);
-  const std::string seal = std::string(kSeal) + Hash().add(read_file(temporary)).hex();
+  const std::string seal = std::string(kSeal) + base::Hash().add(read_file(temporary)).hex();
   std::ofstream stream(temporary, std::ios::binary | std::ios::app);
   stream << seal;
   stream.close();
@@ -121,7 +104,7 @@ std::size_t content_size(std::string_view entry) { return entry.size() - std::mi
 
 std::string entry_digest(const std::filesystem::path& entry) {
   const std::string text = read_file(entry);
-  return Hash().add(std::string_view(text).substr(0, content_size(text))).hex();
+  return base::Hash().add(std::string_view(text).substr(0, content_size(text))).hex();
 }
 
 }  // namespace assay::metal::compile

@@ -8,17 +8,6 @@
 
 namespace assay::metal::compile {
 
-// 128-bit FNV-1a of a sequence of texts, each delimited by its length.
-class Hash {
- public:
-  Hash& add(std::string_view text);
-  [[nodiscard]] std::string hex() const;
-
- private:
-  void add_bytes(std::string_view bytes);
-  unsigned __int128 state_ = (static_cast<unsigned __int128>(0x6c62272e07bb0142u) << 64) | 0x62b821756295c58du;
-};
-
 class Cache {
  public:
   // An empty directory stands for $XDG_CACHE_HOME/assay, or ~/.cache/assay. Throws EnvironmentError if it cannot be

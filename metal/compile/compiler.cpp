@@ -12,8 +12,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/hash.h"
+#include "base/process.h"
 #include "metal/compile/messages.h"
-#include "metal/compile/process.h"
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
 #include "metal/run_time_file.h"
@@ -24,10 +25,10 @@ namespace assay::metal::compile {
 namespace {
 
 // Macros that expand to macros, and files that include without end or read from a device: what no kernel needs to be preprocessed.
-constexpr ProcessLimits kPreprocessing{translate::kLargestSource, std::uint64_t{4} << 30, 60};
+constexpr base::CommandLimits kPreprocessing{translate::kLargestSource, std::uint64_t{4} << 30, 60};
 
 // Templates without end and arrays of gigabytes, where a kernel takes a second and a few hundred megabytes.
-constexpr ProcessLimits kCompiling{std::size_t{64} << 20, std::uint64_t{8} << 30, 120};
+constexpr base::CommandLimits kCompiling{std::size_t{64} << 20, std::uint64_t{8} << 30, 120};
 
 // Also of what has no size, as /proc/cpuinfo.
 std::string text_of(const std::filesystem::path& file) {
@@ -50,7 +51,7 @@ std::string find_clang() {
 
 // Our headers, the pass and the compiler: what else a compiled kernel depends on.
 std::string hash_toolchain(const std::string& clang) {
-  Hash hash;
+  base::Hash hash;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(shader_directory())) {
     if (entry.is_regular_file()) files.push_back(entry.path());
@@ -89,6 +90,19 @@ Toolchain find_toolchain() { return {find_clang(), lockstep_pass(), shader_direc
 
 Compiler::Compiler(CompileOptions options)
     : options_(std::move(options)), clang_(find_clang()), cache_(options_.cache_directory), toolchain_(hash_toolchain(clang_)) {}
+
+base::CommandResult run_tool(const std::vector<std::string>& arguments, const base::CommandLimits& limits,
+                             const std::filesystem::path& temporary_directory) {
+  try {
+    base::CommandResult result = base::run_command(arguments, limits, temporary_directory);
+    // Its own doing it cannot be, nor that of what it compiled.
+    if (result.was_killed)
+      throw EnvironmentError(fmt::format("{} was killed (signal 9), and not by assay: is memory short?", arguments[0]));
+    return result;
+  } catch (const base::ProcessRefused& refused) {
+    throw EnvironmentError(refused.what());
+  }
+}
 
 namespace {
 
@@ -135,7 +149,7 @@ std::string Compiler::preprocess(const std::vector<SourceFile>& files) const {
   for (const auto& definition : options_.configuration) command.push_back("-D" + definition);
   for (const auto& directory : options_.include_directories) command.push_back("-I" + directory.string());
   command.insert(command.end(), {"-isystem", (shader_directory() / "include").string(), main});
-  auto result = run_process(command, kPreprocessing);
+  auto result = run_tool(command, kPreprocessing);
   if (result.is_cut) {
     throw CompileError(
         fmt::format("{}:1: error: the source has more than {} bytes once it is preprocessed", display_name, kPreprocessing.output_bytes));
@@ -194,7 +208,7 @@ std::filesystem::path Compiler::prelude() const {
   // Its name tells the headers' contents, so their dates do not count: a checkout that touches them must not make it useless.
   const std::vector<std::string> dateless = {"-Xclang", "-fno-pch-timestamp"};
   const std::string name =
-      Hash().add(toolchain_).add(fmt::format("{} {}", fmt::join(language_flags(), " "), fmt::join(dateless, " "))).hex() + ".pch";
+      base::Hash().add(toolchain_).add(fmt::format("{} {}", fmt::join(language_flags(), " "), fmt::join(dateless, " "))).hex() + ".pch";
   return cache_.get(name, [&](const std::filesystem::path& output) {
     std::vector<std::string> command = {clang_};
     const auto flags = language_flags();
@@ -202,7 +216,7 @@ std::filesystem::path Compiler::prelude() const {
     command.insert(command.end(), dateless.begin(), dateless.end());
     command.insert(command.end(), {"-Xclang", "-emit-pch", "-Xclang", "-fpch-instantiate-templates", "-c",
                                    (shader_directory() / "kernel.h").string(), "-o", output.string()});
-    const auto result = run_process(command);
+    const auto result = run_tool(command);
     if (result.exit_code != 0) throw EnvironmentError("assay's own shader headers do not compile:\n" + result.errors);
   });
 }
@@ -210,7 +224,7 @@ std::filesystem::path Compiler::prelude() const {
 // Without clang, which would search for start files and libraries and take half as long as the compilation: a kernel calls nothing but
 // functions that every process of ours has (ours, and a few of the C library and the compiler's), and they are found when it is loaded.
 void Compiler::link(const std::filesystem::path& object, const std::filesystem::path& output) {
-  const auto result = run_process(
+  const auto result = run_tool(
       {ASSAY_LD, "-shared", "-z", "noexecstack", "-x", "--eh-frame-hdr", "--build-id=none", "-o", output.string(), object.string()});
   if (result.exit_code != 0) throw EnvironmentError(fmt::format("{} cannot link a kernel:\n{}", ASSAY_LD, result.errors));
 }
@@ -218,7 +232,7 @@ void Compiler::link(const std::filesystem::path& object, const std::filesystem::
 std::string Compiler::flags() const { return fmt::format("{}", fmt::join(language_flags(), " ")); }
 
 std::filesystem::path Compiler::shared_object(std::string_view source, std::string_view function) const {
-  const std::string name = Hash().add(toolchain_).add(flags()).add(source).hex() + ".so";
+  const std::string name = base::Hash().add(toolchain_).add(flags()).add(source).hex() + ".so";
   return cache_.get(name, [&](const std::filesystem::path& output) {
     const TemporaryFile input(cache_, source, ".clcpp");
     std::vector<std::string> command = {clang_};
@@ -227,7 +241,7 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
     const TemporaryFile object(cache_, "", ".o");
     command.insert(command.end(), {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()), "-c",
                                    input.path().string(), "-o", object.path().string()});
-    const auto result = run_process(command, kCompiling, cache_.directory());
+    const auto result = run_tool(command, kCompiling, cache_.directory());
     if (result.is_cut || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
       throw CompileError(fmt::format("'{}' was not compiled: clang takes more than {} s or {} GiB for it", function,
                                      kCompiling.processor_seconds, kCompiling.memory_bytes >> 30));

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/command.h"
 #include "metal/compile/cache.h"
 #include "metal/library.h"
 
@@ -18,6 +19,10 @@ struct Toolchain {
 };
 // Throws EnvironmentError if there is no clang 19.
 [[nodiscard]] Toolchain find_toolchain();
+
+// base::run_command(). Throws EnvironmentError if the command cannot be started, and if somebody else killed it.
+[[nodiscard]] base::CommandResult run_tool(const std::vector<std::string>& arguments, const base::CommandLimits& limits = {},
+                                           const std::filesystem::path& temporary_directory = {});
 
 // A place in a source, both from 1.
 struct TextPlace {

@@ -5,14 +5,13 @@
 #include <optional>
 
 #include "metal/compile/compiler.h"
-#include "metal/compile/process.h"
 #include "metal/compile/temporary_file.h"
 
 namespace assay::metal::compile {
 
 namespace {
 
-constexpr ProcessLimits kExamining{std::size_t{64} << 20, std::uint64_t{8} << 30, 120};
+constexpr base::CommandLimits kExamining{std::size_t{64} << 20, std::uint64_t{8} << 30, 120};
 
 std::optional<std::size_t> number(std::string_view& text) {
   std::size_t value = 0;
@@ -78,7 +77,7 @@ std::vector<Complaint> Compiler::complaints(std::string_view source) const {
   command.insert(command.end(),
                  {"-include-pch", prelude().string(), "-fsyntax-only", "-fshow-column", "-fdiagnostics-print-source-range-info",
                   "-ferror-limit=0", "-fno-spell-checking", "-ftemplate-backtrace-limit=0", input.path().string()});
-  const auto run = run_process(command, kExamining, cache_.directory());
+  const auto run = run_tool(command, kExamining, cache_.directory());
   std::vector<Complaint> result;
   for (std::size_t start = 0; start < run.errors.size();) {
     const auto end = std::min(run.errors.find('\n', start), run.errors.size());

@@ -19,6 +19,7 @@ bool starts_identifier(char c) {
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool continues_identifier(char c) { return starts_identifier(c) || is_digit(c); }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
 constexpr std::size_t kLongestDelimiter = 16;  // of a raw string, as in C++
 
@@ -27,7 +28,7 @@ constexpr std::array<std::string_view, 23> kPunctuation = {"...", "<=>", "->*", 
 
 class Lexer {
  public:
-  Lexer(std::string source, std::string file) {
+  Lexer(std::string source, std::string file, Form form) : form_(form) {
     stream_.source = std::make_shared<const std::string>(std::move(source));
     text_ = *stream_.source;
     file_numbers_.emplace(file, 0);
@@ -35,10 +36,10 @@ class Lexer {
   }
 
   TokenStream run() {
-    if (text_.size() > kLargestSource)
+    if (text_.size() > kLargestSource && is_strict())
       fail(fmt::format("the source has {} bytes once it is preprocessed; at most {} are translated", text_.size(), kLargestSource));
     for (;;) {
-      if (stream_.tokens.size() > kMostTokens) fail(fmt::format("the source has more than {} words and signs", kMostTokens));
+      if (stream_.tokens.size() > kMostTokens && is_strict()) fail(fmt::format("the source has more than {} words and signs", kMostTokens));
       const std::size_t leading = position_;
       skip_space();
       Token token;
@@ -55,6 +56,7 @@ class Lexer {
   }
 
  private:
+  bool is_strict() const { return form_ != Form::compared; }
   char at(std::size_t offset = 0) const { return position_ + offset < text_.size() ? text_[position_ + offset] : '\0'; }
 
   void advance() {
@@ -72,16 +74,16 @@ class Lexer {
   void skip_space() {
     while (position_ < text_.size()) {
       const char c = at();
-      if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f') {
+      if (is_blank(c) || c == '\n') {
         advance();
-      } else if (c == '\\' && (at(1) == '\n' || (at(1) == '\r' && at(2) == '\n'))) {
+      } else if (c == '\\' && is_strict() && (at(1) == '\n' || (at(1) == '\r' && at(2) == '\n'))) {
         advance();
       } else if (c == '/' && at(1) == '/') {
         while (position_ < text_.size() && at() != '\n') advance();
       } else if (c == '/' && at(1) == '*') {
         skip_comment();
-      } else if (c == '#' && line_start_) {
-        skip_directive();
+      } else if (c == '#' && line_start_ && form_ != Form::compared) {
+        form_ == Form::written ? skip_written_directive() : skip_directive();
       } else {
         break;
       }
@@ -89,10 +91,11 @@ class Lexer {
   }
 
   void skip_comment() {
-    const auto end = text_.find("*/", position_ + 2);
-    if (end == std::string_view::npos) fail("a comment that does not end");
+    const auto close = text_.find("*/", position_ + 2);
+    if (close == std::string_view::npos && is_strict()) fail("a comment that does not end");
+    const std::size_t end = close == std::string_view::npos ? text_.size() : close + 2;
     const bool at_line_start = line_start_;
-    while (position_ < end + 2) advance();
+    while (position_ < end) advance();
     line_start_ = at_line_start;
   }
 
@@ -124,21 +127,52 @@ class Lexer {
     line_ = line - 1;  // the line break that ends the marker counts
   }
 
+  void skip_written_directive() {
+    Directive directive{.first = position_, .last = position_};
+    do directive.last = std::min(text_.find('\n', directive.last + 1), text_.size());
+    while (directive.last < text_.size() && is_joined(directive.last));
+    directive.body = macro_body(directive);
+    stream_.directives.push_back(directive);
+    while (position_ < directive.last) advance();
+  }
+
+  // The line break, with the next line.
+  bool is_joined(std::size_t line_break) const {
+    const std::size_t before = line_break - (text_[line_break - 1] == '\r' && line_break >= 2 ? 2 : 1);
+    return text_[before] == '\\';
+  }
+
+  // Of `#define NAME body` and `#define NAME(arguments) body`.
+  std::size_t macro_body(const Directive& directive) const {
+    constexpr std::string_view kDefine = "define";
+    const auto skip_blanks = [&](std::size_t from) {
+      while (from < directive.last && is_blank(text_[from])) ++from;
+      return from;
+    };
+    std::size_t cursor = skip_blanks(directive.first + 1);
+    if (!text_.substr(cursor).starts_with(kDefine)) return directive.last;
+    cursor = skip_blanks(cursor + kDefine.size());
+    while (cursor < directive.last && continues_identifier(text_[cursor])) ++cursor;
+    if (cursor == directive.last || text_[cursor] != '(') return cursor;
+    const std::size_t close = text_.find(')', cursor);
+    return close < directive.last ? close + 1 : directive.last;
+  }
+
   void scan(Token& token) {
     line_start_ = false;
     const char c = at();
-    if (c == 'R' && at(1) == '"') {
+    if (c == 'R' && at(1) == '"' && is_strict()) {
       token.kind = TokenKind::string;
       scan_raw_string();
     } else if (starts_identifier(c)) {
       token.kind = TokenKind::identifier;
       const std::size_t start = position_;
       while (continues_identifier(at())) ++position_;
-      if (position_ - start > kLongestName) fail(fmt::format("a name of more than {} characters", kLongestName));
+      if (position_ - start > kLongestName && is_strict()) fail(fmt::format("a name of more than {} characters", kLongestName));
     } else if (is_digit(c) || (c == '.' && is_digit(at(1)))) {
       token.kind = TokenKind::number;
       scan_number();
-    } else if (c == '"' || c == '\'') {
+    } else if ((c == '"' || c == '\'') && (is_strict() || ends_on_its_line(c))) {
       token.kind = TokenKind::string;
       scan_quoted(c);
     } else {
@@ -169,6 +203,14 @@ class Lexer {
     return hexadecimal ? previous == 'p' || previous == 'P' : true;
   }
 
+  bool ends_on_its_line(char quote) const {
+    for (std::size_t cursor = position_ + 1; cursor < text_.size() && text_[cursor] != '\n'; ++cursor) {
+      if (text_[cursor] == quote) return true;
+      if (text_[cursor] == '\\' && cursor + 1 < text_.size() && text_[cursor + 1] != '\n') ++cursor;
+    }
+    return false;
+  }
+
   void scan_quoted(char quote) {
     ++position_;
     while (at() != quote) {
@@ -191,6 +233,7 @@ class Lexer {
     position_ = end + close.size();
   }
 
+  Form form_;
   TokenStream stream_;
   std::map<std::string, std::uint32_t> file_numbers_;  // places in stream_.files
   std::string_view text_;
@@ -210,7 +253,7 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-TokenStream tokenize(std::string source, std::string file) { return Lexer(std::move(source), std::move(file)).run(); }
+TokenStream tokenize(std::string source, std::string file, Form form) { return Lexer(std::move(source), std::move(file), form).run(); }
 
 namespace {
 

@@ -1,4 +1,4 @@
-// Splits preprocessed Metal source into tokens that can be edited and written out again, line for line.
+// Splits Metal source into tokens: preprocessed, so that they can be edited and written out again, line for line; or as it is written.
 #pragma once
 
 #include <cstdint>
@@ -32,18 +32,35 @@ struct Token {
 [[nodiscard]] inline bool opens(const Token& token) { return token.is("(") || token.is("[") || token.is("{"); }
 [[nodiscard]] inline bool closes(const Token& token) { return token.is(")") || token.is("]") || token.is("}"); }
 
+// `<<`, `>>`, `<<=` and `>>=` are two tokens each, next to each other.
+[[nodiscard]] inline bool is_shift(std::string_view first, std::string_view second) {
+  return (first == "<" && (second == "<" || second == "<=")) || (first == ">" && (second == ">" || second == ">="));
+}
+
+// Bytes [first, last) of a source: a preprocessor line, with those that a backslash joins to it, from its `#` on.
+struct Directive {
+  std::size_t first = 0, last = 0;
+  std::size_t body = 0;  // where that begins which a macro stands for; == last: none
+};
+
 struct TokenStream {
   std::shared_ptr<const std::string> source;  // what the tokens' texts point into
   std::vector<Token> tokens;                  // the last one is of kind `end`
   std::vector<std::string> files;
+  std::vector<Directive> directives;  // of a source as it is written
 };
 
-// Tokenises the output of the preprocessor: `# <line> "<file>"` markers set the position of what follows. Comments count as
-// white space. `<` and `>` are always tokens of their own, so that `>>` can close two template argument lists.
+enum class Form {
+  preprocessed,  // `# <line> "<file>"` markers set the position of what follows
+  written,       // directives are left out, and told of apart; lines are those of the file
+  compared,  // as it is written, for those who compare: directives are tokens like all others, what does not end is a sign, and so is `\`
+};
+
+// Comments count as white space. `<` and `>` are always tokens of their own, so that `>>` can close two template argument lists.
 //
 // Throws CompileError for a string or a comment that does not end, for a raw string of several lines, and for a source larger than limits.h
-// has it. No token holds a line break.
-[[nodiscard]] TokenStream tokenize(std::string source, std::string file);
+// has it; nothing of Form::compared. No token holds a line break.
+[[nodiscard]] TokenStream tokenize(std::string source, std::string file, Form form = Form::preprocessed);
 
 // Text of a source for a message, which would end at a NUL: control characters as '?'.
 [[nodiscard]] std::string printable(std::string_view text);

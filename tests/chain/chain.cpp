@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/code_bytes.h"
 #include "families/quantize/launch.h"
 #include "families/quantize/rows.h"
 #include "families/reduce/launch.h"
@@ -126,7 +127,7 @@ struct RingSide {
       : codes(plan.kv_heads * plan.capacity * row_bytes(plan), side + "_packed"),
         norms(plan.kv_heads * plan.capacity * blocks(plan) * sizeof(float), side + "_norms") {}
 
-  static std::size_t row_bytes(const ChainPlan& plan) { return plan.bits == 4 ? plan.head_dim / 2 : plan.head_dim; }
+  static std::size_t row_bytes(const ChainPlan& plan) { return base::code_bytes(plan.bits, plan.head_dim); }
   static std::size_t blocks(const ChainPlan& plan) { return plan.head_dim / 256; }
 };
 

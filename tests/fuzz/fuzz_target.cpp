@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/digest.h"
+
 namespace assay::tests {
 namespace {
 
@@ -24,14 +26,14 @@ void require(bool holds, std::string_view what) {
 }
 
 void note_outcome(std::string_view text) {
-  std::uint32_t hash = 2166136261;  // FNV-1a
+  std::uint64_t digest = base::kEmptyDigest;
   bool quoted = false;
   for (const char c : text.substr(0, 400)) {
     if (c == '\'' || c == '"') quoted = !quoted;
     if (quoted || (c >= '0' && c <= '9')) continue;
-    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+    base::add_to_digest(digest, std::string_view(&c, 1));
   }
-  outcomes[hash % outcomes.size()] = 1;
+  outcomes[digest % outcomes.size()] = 1;
 }
 
 const std::filesystem::path& scratch_file(std::string_view bytes) {

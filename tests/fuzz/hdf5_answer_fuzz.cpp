@@ -1,10 +1,11 @@
 // What the process that reads a fixture file answers, as if the file had taken it over: any bytes are a description, or refused with
-// std::invalid_argument. From the description on everything happens in the process of the user: what the file says it is, which must be a
+// base::DamagedArchive. From the description on everything happens in the process of the user: what the file says it is, which must be a
 // case or a FileError, and the shapes that its tensors then need.
 //
 // The HDF5 library itself is no target of this kind: it crashes on damaged files, which is known, and what the other process is for
 // (fixtures/hdf5_file.h). hdf5_file_fuzz.cpp goes through that process.
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -37,10 +38,10 @@ void check_case(const harness::FileCase& about) {
   for (const std::uint64_t size : family.files.output_shape(value)) require(size > 0, "an output has some elements");
 }
 
-void check(std::string_view packed) {
-  const fixtures::FileDescription description = fixtures::unpack(packed);
+void check(std::span<const std::byte> packed) {
+  const auto description = base::from_bytes<fixtures::FileDescription>(packed);
   note_outcome("unpacked");
-  require(fixtures::pack(description).size() <= packed.size(), "a description is no larger than what it came from");
+  require(base::to_bytes(description).size() <= packed.size(), "a description is no larger than what it came from");
   for (const fixtures::TensorSpec& spec : description.tensors) {
     require(description.find(spec.path) != nullptr, "a tensor is found by its path");
     note_outcome(to_string(spec.element));
@@ -59,10 +60,8 @@ void check(std::string_view packed) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace assay;
   try {
-    tests::check(tests::text_of(data, size));
-  } catch (const fixtures::FileError&) {
-    tests::require(false, "a description that cannot be unpacked names no file: whoever asked for it does");
-  } catch (const std::invalid_argument& error) {
+    tests::check(std::as_bytes(std::span(data, size)));
+  } catch (const base::DamagedArchive& error) {
     tests::note_outcome(error.what());
   }
   return 0;

@@ -16,7 +16,7 @@ namespace {
 
 using Names = std::span<const std::string_view>;
 
-constexpr std::array<std::string_view, 10> kFolders = {"math",     "metal",   "kernels", "oracles", "fixtures",
+constexpr std::array<std::string_view, 11> kFolders = {"base",     "math",     "metal",   "kernels", "oracles", "fixtures",
                                                        "families", "harness", "reports", "cli",     "tests"};
 
 struct FolderRule {
@@ -26,15 +26,16 @@ struct FolderRule {
 
 const std::vector<FolderRule>& folder_rules() {
   static const std::vector<FolderRule> rules = {
+      {"base", {}},
       {"math", {}},
-      {"metal", {"math"}},
-      {"kernels", {"metal"}},
-      {"oracles", {"math"}},
-      {"fixtures", {"oracles"}},
-      {"families", {"math", "metal", "kernels", "oracles", "fixtures"}},
-      {"harness", {"math", "metal", "kernels", "oracles", "fixtures", "families"}},
+      {"metal", {"base", "math"}},
+      {"kernels", {"base", "metal"}},
+      {"oracles", {"base", "math"}},
+      {"fixtures", {"base", "oracles"}},
+      {"families", {"base", "math", "metal", "kernels", "oracles", "fixtures"}},
+      {"harness", {"base", "math", "metal", "kernels", "oracles", "fixtures", "families"}},
       {"reports", {"harness"}},
-      {"cli", {"metal", "kernels", "oracles", "fixtures", "families", "harness", "reports"}},
+      {"cli", {"base", "metal", "kernels", "oracles", "fixtures", "families", "harness", "reports"}},
       {"tests", {kFolders.begin(), kFolders.end()}},
   };
   return rules;
@@ -53,8 +54,9 @@ struct Package {
   std::string_view door;    // a folder, or a folder below one; empty: anywhere
   std::string_view second_door = {};
 };
-constexpr std::array<Package, 20> kPackages = {{
+constexpr std::array<Package, 21> kPackages = {{
     {"fmt/", ""},
+    {"sodium", "base"},
     {"mpfr", "math"},
     {"gmp", "math"},
     {"llvm/", "metal/pass"},
@@ -127,7 +129,7 @@ class SourceCheck {
     if (folder_ == "harness" && !harness_room(path_)) {
       report(0, fmt::format("stands in no room of harness/: {}", fmt::join(kHarnessRooms, ", ")));
     }
-    if (folder_ != "tests" && folder_ != "math" && !is_below(path_, "metal/shader")) own_bits(text);
+    if (folder_ != "tests" && !is_below(path_, "metal/shader")) check_code(text);
     for (const Include& include : includes_of(text)) {
       if (is_below(path_, "metal/shader")) {
         shader_include(include);
@@ -141,23 +143,37 @@ class SourceCheck {
  private:
   void report(unsigned line, std::string message) { violations_.push_back({std::string(path_), line, std::move(message)}); }
 
-  // What computes other bits on another processor or with another library.
-  void own_bits(std::string_view text) {
-    static const std::regex pattern(
-        R"(std::((exp|exp2|expm1|log|log2|log10|log1p|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|asinh|acosh|atanh|pow|cbrt|hypot|)"
-        R"(erf|erfc|lgamma|tgamma)[fl]?\s*[({]|\w+_distribution\b)|setCpuCacheSizes)");
-    static const std::regex of_eigen(R"(\.(exp|log|log10|log1p|expm1|sin|cos|tan|sinh|cosh|tanh|pow|erf|erfc|rsqrt|lazyProduct)\()");
+  void check_code(std::string_view text) {
     unsigned number = 0;
     for (std::size_t start = 0; start < text.size();) {
       const std::size_t end = std::min(text.find('\n', start), text.size());
       const std::string_view line = text.substr(start, end - start);
       const std::string code(line.substr(0, line.find("//")));
       ++number;
-      std::smatch found;
-      if (std::regex_search(code, found, pattern) || (folder_ == "oracles" && std::regex_search(code, found, of_eigen)))
-        report(number, fmt::format("'{}' has other bits on other machines: math/functions.h has those that have not", found.str()));
+      if (folder_ != "math") own_bits(number, code);
+      if (folder_ != "base") own_process(number, code);
       start = end + 1;
     }
+  }
+
+  // What starts a process, or ends one, past what children may take and keep.
+  void own_process(unsigned number, const std::string& code) {
+    static const std::regex pattern(
+        R"((^|[^\w.>])((fork|vfork|clone3?|posix_spawnp?|exec[lv][pe]*|popen|system|waitpid|waitid|wait4|kill)\s*\())");
+    std::smatch found;
+    if (std::regex_search(code, found, pattern))
+      report(number, fmt::format("'{}' starts or ends a process: base/process.h is where that is done", found[2].str()));
+  }
+
+  // What computes other bits on another processor or with another library.
+  void own_bits(unsigned number, const std::string& code) {
+    static const std::regex pattern(
+        R"(std::((exp|exp2|expm1|log|log2|log10|log1p|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|asinh|acosh|atanh|pow|cbrt|hypot|)"
+        R"(erf|erfc|lgamma|tgamma)[fl]?\s*[({]|\w+_distribution\b)|setCpuCacheSizes)");
+    static const std::regex of_eigen(R"(\.(exp|log|log10|log1p|expm1|sin|cos|tan|sinh|cosh|tanh|pow|erf|erfc|rsqrt|lazyProduct)\()");
+    std::smatch found;
+    if (std::regex_search(code, found, pattern) || (folder_ == "oracles" && std::regex_search(code, found, of_eigen)))
+      report(number, fmt::format("'{}' has other bits on other machines: math/functions.h has those that have not", found.str()));
   }
 
   // What a kernel sees is compiled without any system header: it may only reach its neighbours.

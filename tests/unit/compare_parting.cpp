@@ -157,7 +157,7 @@ TEST(Parting, IsWhereOneSideStopsComing) {
   EXPECT_FALSE(part(before, kText, cut, kText));
 }
 
-TEST(Parting, TravelsInAParcel) {
+TEST(Parting, TravelsAsAnArchive) {
   Made before(2);
   before.thread(0, {{1, 1.0F}});
   Made after(2);
@@ -165,9 +165,7 @@ TEST(Parting, TravelsInAParcel) {
   Parting parting = part(before, kText, after, "a = x - y;\nb = a * 2;\n").value();
   parting.place = "slot 3";
   parting.chunk = 7;
-  Parcel parcel;
-  put(parcel, parting);
-  const Parting back = take_parting(parcel);
+  const auto back = base::from_bytes<Parting>(base::to_bytes(parting));
   EXPECT_EQ(back.function, parting.function);
   EXPECT_EQ(back.new_side.text, "a = x - y;");
   EXPECT_EQ(back.new_side.value, 2.0);

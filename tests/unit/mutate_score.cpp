@@ -134,36 +134,33 @@ TEST_F(Score, WhatIsMissingIsSaid) {
   EXPECT_THAT(text, HasSubstr("3 mutants are missing from the score; the same command goes on"));
 }
 
-TEST(TrialResult, SurvivesItsOwnText) {
+TEST(TrialResult, SurvivesItsArchive) {
   TrialResult result = with(Fate::killed, Status::timeout);
   result.slowest_seconds = 1.25;
   result.policy = metal::Policy::checked;
-  const TrialResult again = TrialResult::decode(result.encode());
-  EXPECT_EQ(again.encode(), result.encode());
+  result.is_cached = true;
+  const auto again = base::from_bytes<TrialResult>(base::to_bytes(result));
+  EXPECT_EQ(base::to_bytes(again), base::to_bytes(result));
   EXPECT_EQ(again.verdict, Status::timeout);
   EXPECT_EQ(again.policy, metal::Policy::checked);
   EXPECT_EQ(again.faults, result.faults);
   EXPECT_EQ(again.why(), "2 elements above their bound");
+  EXPECT_EQ(again.slowest_seconds, 1.25);
+  EXPECT_TRUE(again.is_cached);
   result.faults = tests::faults_of_every_kind();
-  EXPECT_EQ(TrialResult::decode(result.encode()).faults, result.faults);
+  EXPECT_EQ(base::from_bytes<TrialResult>(base::to_bytes(result)).faults, result.faults);
 }
 
-TEST(TrialResult, OfAnotherTextIsRefused) {
-  const std::string good = with(Fate::killed).encode();
-  for (std::size_t length = 0; length < good.size(); ++length) {
-    EXPECT_THROW(static_cast<void>(TrialResult::decode(good.substr(0, length))), std::invalid_argument) << length;
-  }
-  EXPECT_THROW(
-      static_cast<void>(TrialResult::decode("fate eaten\nverdict failed\ncase \nfaults 0000000000000000\nreason \ncases 1\nslowest 1\n")),
-      std::invalid_argument);
-  for (const char* faults : {"0", "00", "0100000000000000", "zz", "000000000000000000"})
-    EXPECT_THROW(static_cast<void>(TrialResult::decode(std::string("fate killed\nverdict failed\npolicy native\ncase \nfaults ") + faults +
-                                                       "\nreason \ncases 1\nslowest 1\n")),
-                 std::invalid_argument)
-        << faults;
-  EXPECT_THROW(
-      static_cast<void>(TrialResult::decode("fate killed\nverdict failed\ncase \nfaults 0000000000000000\nreason \ncases x\nslowest 1\n")),
-      std::invalid_argument);
+TEST(TrialResult, OfOtherBytesIsRefused) {
+  const base::Bytes good = base::to_bytes(with(Fate::killed));
+  for (std::size_t length = 0; length < good.size(); ++length)
+    EXPECT_THROW(static_cast<void>(base::from_bytes<TrialResult>(std::span(good).first(length))), base::DamagedArchive) << length;
+  base::Bytes fate_of_no_kind = good;
+  fate_of_no_kind.front() = std::byte{5};
+  EXPECT_THROW(static_cast<void>(base::from_bytes<TrialResult>(fate_of_no_kind)), base::DamagedArchive);
+  base::Bytes longer = good;
+  longer.push_back(std::byte{0});
+  EXPECT_THROW(static_cast<void>(base::from_bytes<TrialResult>(longer)), base::DamagedArchive);
 }
 
 }  // namespace

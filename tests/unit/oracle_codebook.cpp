@@ -6,22 +6,25 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <span>
+
+#include "base/digest.h"
 
 namespace assay::tests {
 namespace {
 
-// FNV-1a over bytes, floats as little-endian words.
+// Over bytes, floats as little-endian words.
 class Checksum {
  public:
-  void add(std::uint8_t byte) { hash_ = (hash_ ^ byte) * 0x100000001b3ULL; }
+  void add(std::uint8_t byte) { base::add_to_digest(digest_, std::as_bytes(std::span(&byte, 1))); }
   void add(float value) {
     const auto word = std::bit_cast<std::uint32_t>(value);
     for (int shift = 0; shift < 32; shift += 8) add(static_cast<std::uint8_t>(word >> shift));
   }
-  [[nodiscard]] std::uint64_t value() const { return hash_; }
+  [[nodiscard]] std::uint64_t value() const { return digest_; }
 
  private:
-  std::uint64_t hash_ = 0xcbf29ce484222325ULL;
+  std::uint64_t digest_ = base::kEmptyDigest;
 };
 
 class OracleCodebook : public testing::TestWithParam<int> {};

@@ -12,6 +12,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/digest.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/suite.h"
 #include "harness/run/file_contents.h"
@@ -32,14 +33,12 @@ constexpr const char* kOtherLibrary = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-AVX
 
 class Digest {
  public:
-  void add(std::span<const std::byte> bytes) {
-    for (const std::byte byte : bytes) value_ = (value_ ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;
-  }
+  void add(std::span<const std::byte> bytes) { base::add_to_digest(value_, bytes); }
   void add(std::span<const double> values) { add(std::as_bytes(values)); }
   [[nodiscard]] std::string text() const { return fmt::format("{:016x}", value_); }
 
  private:
-  std::uint64_t value_ = 0xcbf29ce484222325U;
+  std::uint64_t value_ = base::kEmptyDigest;
 };
 
 // Every 40th case of a family's gate, twelve at most.

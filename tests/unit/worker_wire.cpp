@@ -14,9 +14,10 @@
 namespace assay {
 namespace {
 
+using base::DamagedArchive;
 using harness::decode_verdict;
 using harness::encode_verdict;
-using harness::MalformedVerdict;
+
 using harness::Status;
 using harness::Verdict;
 using Bytes = std::vector<std::byte>;
@@ -178,14 +179,14 @@ TEST(VerdictWire, WhatGoesInComesOut) {
 TEST(VerdictWire, EveryTruncationIsRefused) {
   const Bytes whole = encode_verdict(full_verdict());
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    EXPECT_THROW(static_cast<void>(decode_verdict(std::span(whole).first(length), some_case())), MalformedVerdict) << length;
+    EXPECT_THROW(static_cast<void>(decode_verdict(std::span(whole).first(length), some_case())), DamagedArchive) << length;
   }
 }
 
 TEST(VerdictWire, BytesBehindTheEndAreRefused) {
   Bytes bytes = encode_verdict(full_verdict());
   bytes.push_back(std::byte{0});
-  EXPECT_THROW(static_cast<void>(decode_verdict(bytes, some_case())), MalformedVerdict);
+  EXPECT_THROW(static_cast<void>(decode_verdict(bytes, some_case())), DamagedArchive);
 }
 
 // A flipped bit gives a refusal or a verdict that is in order in itself: it can be encoded and says the same again.
@@ -202,7 +203,7 @@ TEST(VerdictWire, EveryFlippedBitIsRefusedOrHarmless) {
       EXPECT_NE(verdict.row_length, 0U);
       EXPECT_EQ(encode_verdict(verdict), bytes) << "bit " << bit << " was not understood";
       ++accepted;
-    } catch (const MalformedVerdict&) {
+    } catch (const DamagedArchive&) {
       ++refused;
     }
   }
@@ -220,7 +221,7 @@ TEST(VerdictWire, ACountThatLiesCostsNoMemory) {
       try {
         const Verdict verdict = decode_verdict(bytes, some_case());
         EXPECT_LE(verdict.faults.size() + verdict.stages.size() + verdict.hazards.size() + verdict.judgement.worst.size(), whole.size());
-      } catch (const MalformedVerdict&) {
+      } catch (const DamagedArchive&) {
       }
     }
   }
@@ -236,13 +237,13 @@ TEST(VerdictWire, APassIsHeldAgainstItsFigures) {
   Verdict hazardous = passed_verdict();
   hazardous.hazards = full_verdict().hazards;
   for (const Verdict& wrong : {nothing_compared, above_bound, hazardous})
-    EXPECT_THROW(static_cast<void>(decode_verdict(encode_verdict(wrong), some_case())), MalformedVerdict);
+    EXPECT_THROW(static_cast<void>(decode_verdict(encode_verdict(wrong), some_case())), DamagedArchive);
 }
 
 TEST(VerdictWire, RowsOfNoElementsAreRefused) {
   Verdict verdict = full_verdict();
   verdict.row_length = 0;
-  EXPECT_THROW(static_cast<void>(decode_verdict(encode_verdict(verdict), some_case())), MalformedVerdict);
+  EXPECT_THROW(static_cast<void>(decode_verdict(encode_verdict(verdict), some_case())), DamagedArchive);
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // A call in a process of its own: its answer, its exception, and every way in which it may come to nothing.
-#include "fixtures/isolated_call.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -10,18 +8,24 @@
 
 #include <cerrno>
 #include <chrono>
+#include <functional>
 #include <stdexcept>
+
+#include "base/server.h"
 
 namespace assay::tests {
 namespace {
 
-using fixtures::call_isolated;
-using fixtures::IsolatedAnswer;
-using fixtures::IsolationLimits;
+using base::IsolationLimits;
+using IsolatedAnswer = base::IsolatedAnswer<std::string>;
 using Kind = IsolatedAnswer::Kind;
 using testing::HasSubstr;
 
 const IsolationLimits kLimits{std::uint64_t{256} << 20, std::chrono::seconds(20), std::chrono::seconds(20), std::uint64_t{1} << 20};
+
+IsolatedAnswer call_isolated(const IsolationLimits& limits, const std::function<std::string()>& work) {
+  return base::call_isolated(limits, work);
+}
 
 class IsolatedCall : public testing::Test {
  protected:
@@ -33,10 +37,10 @@ class IsolatedCall : public testing::Test {
 };
 
 TEST_F(IsolatedCall, HandsOverAnswersOfAnySize) {
-  for (const std::size_t size : {0U, 1U, 70000U, 1U << 20U}) {
+  for (const std::size_t size : {0U, 1U, 70000U, 1000000U}) {
     const IsolatedAnswer answer = call_isolated(kLimits, [&] { return std::string(size, 'a'); });
     EXPECT_EQ(answer.kind, Kind::returned);
-    EXPECT_EQ(answer.text, std::string(size, 'a'));
+    EXPECT_EQ(answer.value, std::string(size, 'a'));
   }
 }
 
@@ -89,8 +93,21 @@ TEST_F(IsolatedCall, TimeAndLengthAreLimited) {
 
   limits = kLimits;
   limits.answer_bytes = 100;
-  EXPECT_EQ(call_isolated(limits, [] { return std::string(100, 'a'); }).kind, Kind::returned);
+  EXPECT_EQ(call_isolated(limits, [] { return std::string(80, 'a'); }).kind, Kind::returned);
   EXPECT_EQ(call_isolated(limits, [] { return std::string(1 << 20, 'a'); }).kind, Kind::died);
+}
+
+// What the child was made to send in place of an answer.
+TEST_F(IsolatedCall, AnAnswerThatIsNoneIsADeath) {
+  for (const std::string& sent : {std::string("\x08\0\0\0\0\0\0\0surprise", 16), std::string(8, '\0'), std::string(8, '\xff')}) {
+    const IsolatedAnswer answer = call_isolated(kLimits, [&]() -> std::string {
+      for (int file = 3; file < 64; ++file) [[maybe_unused]]
+        const auto written = write(file, sent.data(), sent.size());
+      while (true) pause();
+    });
+    EXPECT_EQ(answer.kind, Kind::died) << answer.text;
+    EXPECT_NE(answer.text, "");
+  }
 }
 
 TEST_F(IsolatedCall, ProcessorTimeIsLimited) {
@@ -116,8 +133,8 @@ TEST_F(IsolatedCall, MemoryIsLimited) {
       return memory == MAP_FAILED ? "refused" : "given";
     });
   };
-  EXPECT_EQ(map(std::size_t{64} << 20).text, "given");
-  EXPECT_EQ(map(std::size_t{512} << 20).text, "refused");
+  EXPECT_EQ(map(std::size_t{64} << 20).value, "given");
+  EXPECT_EQ(map(std::size_t{512} << 20).value, "refused");
 }
 
 }  // namespace

@@ -1,0 +1,98 @@
+#include "base/command.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "base/descriptor.h"
+#include "base/process.h"
+
+namespace assay::base {
+namespace {
+
+struct Pipe {
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) throw_refused("a pipe for a child process");
+    reader = Descriptor(ends[0]);
+    writer = Descriptor(ends[1]);
+  }
+  Descriptor reader, writer;
+};
+
+// Drains both pipes together, so that a child which fills one of them does not block. False if one gives more than `most` bytes.
+bool drain(const Pipe& first, std::string& first_text, const Pipe& second, std::string& second_text, std::size_t most) {
+  std::array<pollfd, 2> waiting = {pollfd{first.reader.number(), POLLIN, 0}, pollfd{second.reader.number(), POLLIN, 0}};
+  const std::array<std::string*, 2> texts = {&first_text, &second_text};
+  std::array<char, 65536> chunk;
+  while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
+    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return true;
+    for (std::size_t which = 0; which < waiting.size(); ++which) {
+      if (waiting[which].fd < 0 || waiting[which].revents == 0) continue;
+      const auto count = read(waiting[which].fd, chunk.data(), chunk.size());
+      if (count > 0) {
+        texts[which]->append(chunk.data(), static_cast<std::size_t>(count));
+        if (texts[which]->size() > most) return false;
+      } else if (count == 0 || errno != EINTR) {
+        waiting[which].fd = -1;
+      }
+    }
+  }
+  return true;
+}
+
+// Why the child did not become the command; 0 if it did, which closes the pipe.
+int failed(const Pipe& failure) {
+  int reason = 0;
+  ssize_t count = 0;
+  do count = read(failure.reader.number(), &reason, sizeof reason);
+  while (count < 0 && errno == EINTR);
+  return count == sizeof reason ? reason : 0;
+}
+
+}  // namespace
+
+CommandResult run_command(const std::vector<std::string>& arguments, const CommandLimits& limits,
+                          const std::filesystem::path& temporary_directory) {
+  std::vector<char*> raw;
+  for (const auto& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
+  raw.push_back(nullptr);
+  // The first of a name counts.
+  std::string place = "TMPDIR=" + temporary_directory.string();
+  std::vector<char*> variables;
+  if (!temporary_directory.empty()) variables.push_back(place.data());
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
+  variables.push_back(nullptr);
+
+  Pipe output, errors, failure;
+  const ChildSetup setup{.limits = {.memory_bytes = limits.memory_bytes, .processor_seconds = limits.processor_seconds},
+                         .output = output.writer.number(),
+                         .errors = errors.writer.number(),
+                         .channel = failure.writer.number()};
+  // Other threads may run: from here to the command the child makes system calls only.
+  Process child(setup, [&](int channel) {
+    execvpe(raw[0], raw.data(), variables.data());
+    const int reason = errno;
+    [[maybe_unused]] const auto written = write(channel, &reason, sizeof reason);
+    _exit(127);
+  });
+  for (Pipe* pipe : {&output, &errors, &failure}) pipe->writer.close();
+  if (const int reason = failed(failure); reason != 0)
+    throw ProcessRefused(fmt::format("cannot start {}: {}", arguments[0], std::system_category().message(reason)));
+
+  CommandResult result;
+  result.is_cut = !drain(output, result.output, errors, result.errors, limits.output_bytes);
+  const Ending ending = result.is_cut ? child.kill() : child.wait();
+  const bool is_killed = ending.kind == Ending::Kind::killed;
+  result.was_killed = is_killed && ending.number == SIGKILL && !result.is_cut;
+  result.exit_code = is_killed ? 128 + ending.number : ending.number;
+  return result;
+}
+
+}  // namespace assay::base

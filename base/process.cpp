@@ -1,0 +1,255 @@
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace assay::base {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kExitNotSetUp = 118;
+constexpr int kChannel = STDERR_FILENO + 1;  // in a child
+
+// ---- in the child, where another thread of the parent may have held any lock: system calls only
+
+// A handler of the parent's has no business in a child, which it would run with the parent's memory.
+void set_signals(const ChildSetup& setup) {
+  constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+  for (int number = 1; number < NSIG; ++number) {
+    if (setup.keeps_fault_handlers && std::ranges::find(kFaults, number) != kFaults.end()) continue;
+    struct sigaction action = {};
+    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN && action.sa_handler != SIG_DFL) signal(number, SIG_DFL);
+  }
+  if (setup.interrupts == Interrupts::ignored) {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(number, SIG_IGN);
+  }
+}
+
+void close_between(int first, int last) {
+  if (first <= last) close_range(static_cast<unsigned>(first), static_cast<unsigned>(last), 0);
+}
+
+// The descriptor under another number, which none of 0 to kChannel is.
+int lifted(int descriptor) {
+  if (descriptor < 0) return -1;
+  const int number = fcntl(descriptor, F_DUPFD_CLOEXEC, kChannel + 1);
+  if (number < 0) _exit(kExitNotSetUp);
+  close(descriptor);
+  return number;
+}
+
+// Whatever their numbers were: a parent that was started without stdin, stdout or stderr may have given theirs to new descriptors.
+void keep_only(const ChildSetup& setup) {
+  // First room is made, as the parent may have as many descriptors as it is granted. Old systems refuse, which does no harm.
+  std::array<int, 3> kept = {setup.output, setup.errors, setup.channel};
+  std::ranges::sort(kept);
+  int next = 0;
+  for (const int descriptor : kept) {
+    close_between(next, descriptor - 1);
+    next = std::max(next, descriptor + 1);
+  }
+  close_between(next, INT_MAX);
+
+  const int output = lifted(setup.output);
+  const int errors = setup.errors == setup.output ? output : lifted(setup.errors);
+  const int channel = lifted(setup.channel);
+  const int null = lifted(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const auto place = [null](int descriptor, int number) { dup2(descriptor < 0 ? null : descriptor, number); };
+  place(-1, STDIN_FILENO);
+  place(output, STDOUT_FILENO);
+  place(errors, STDERR_FILENO);
+  if (channel >= 0) dup3(channel, kChannel, O_CLOEXEC);
+  close_between(channel >= 0 ? kChannel + 1 : kChannel, INT_MAX);
+}
+
+std::uint64_t mapped_bytes() {
+  std::array<char, 32> text{};
+  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t count = read(file, text.data(), text.size());
+  close(file);
+  std::uint64_t pages = 0;
+  for (ssize_t i = 0; i < count && text[static_cast<std::size_t>(i)] >= '0' && text[static_cast<std::size_t>(i)] <= '9'; ++i)
+    pages = pages * 10 + static_cast<std::uint64_t>(text[static_cast<std::size_t>(i)] - '0');
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+void limit(__rlimit_resource resource, std::uint64_t soft, std::uint64_t hard) {
+  const rlimit wanted{soft, hard};
+  setrlimit(resource, &wanted);
+}
+
+void limit_resources(const ProcessLimits& limits) {
+  limit(RLIMIT_CORE, 0, 0);
+  // The hard limit comes a second later, so that what reaches it dies of a signal of its own.
+  if (limits.processor_seconds != 0) {
+    signal(SIGXCPU, SIG_DFL);
+    limit(RLIMIT_CPU, limits.processor_seconds, limits.processor_seconds + 1);
+  }
+  if (limits.memory_bytes != 0) limit(RLIMIT_AS, limits.memory_bytes, limits.memory_bytes);
+  if (limits.added_memory_bytes == 0) return;
+  if (const std::uint64_t mapped = mapped_bytes(); mapped != 0)
+    limit(RLIMIT_AS, mapped + limits.added_memory_bytes, mapped + limits.added_memory_bytes);
+}
+
+void prefer_as_victim() {
+  const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  constexpr std::string_view kScore = "500";
+  [[maybe_unused]] const auto written = write(file, kScore.data(), kScore.size());
+  close(file);
+}
+
+[[noreturn]] void be_child(const ChildSetup& setup, pid_t parent, const sigset_t& signals, const std::function<void(int)>& body) noexcept {
+  // The parent may have ended before the request took effect.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kExitNotSetUp);
+  set_signals(setup);
+  pthread_sigmask(SIG_SETMASK, &signals, nullptr);
+  keep_only(setup);
+  prefer_as_victim();
+  limit_resources(setup.limits);
+  body(setup.channel < 0 ? -1 : kChannel);
+  _exit(0);
+}
+
+// Blocked while a child is made, so that it never runs a handler of its parent.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  [[nodiscard]] const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_;
+};
+
+Ending ending_of(int status) {
+  if (WIFSIGNALED(status)) return {Ending::Kind::killed, WTERMSIG(status)};
+  return {Ending::Kind::exited, WEXITSTATUS(status)};
+}
+
+}  // namespace
+
+void throw_refused(std::string_view what) {
+  throw ProcessRefused(fmt::format("the system refuses {}: {}", what, std::system_category().message(errno)));
+}
+
+std::string Ending::to_string() const {
+  switch (kind) {
+    case Kind::exited:
+      return fmt::format("exit status {}", number);
+    case Kind::killed:
+      return fmt::format("signal {} ({})", number, strsignal(number));
+    case Kind::unknown:
+      return "how is not known, because SIGCHLD is ignored";
+  }
+  return {};
+}
+
+Process::Process(const ChildSetup& setup, const std::function<void(int)>& body) {
+  const pid_t parent = getpid();
+  const BlockedSignals blocked;
+  id_ = fork();
+  if (id_ == 0) be_child(setup, parent, blocked.before(), body);
+  if (id_ < 0) throw_refused(fmt::format("a {}", setup.name));
+}
+
+Process::Process(Process&& other) noexcept : id_(std::exchange(other.id_, -1)), ending_(other.ending_) {}
+
+Process& Process::operator=(Process&& other) noexcept {
+  std::swap(id_, other.id_);
+  std::swap(ending_, other.ending_);
+  return *this;
+}
+
+Process::~Process() {
+  if (id_ >= 0) kill();
+}
+
+Ending Process::reap(int flags) {
+  if (id_ < 0) return ending_;
+  int status = 0;
+  pid_t ended = 0;
+  do ended = waitpid(id_, &status, flags);
+  while (ended < 0 && errno == EINTR);
+  if (ended == 0) return {};
+  id_ = -1;
+  if (ended > 0) ending_ = ending_of(status);
+  return ending_;
+}
+
+std::optional<Ending> Process::end_within(std::chrono::milliseconds patience) {
+  const Clock::time_point end = Clock::now() + patience;
+  for (reap(WNOHANG); id_ >= 0 && Clock::now() < end; reap(WNOHANG)) wait_for_any({}, std::chrono::milliseconds(1));
+  return id_ < 0 ? std::optional(ending_) : std::nullopt;
+}
+
+Ending Process::wait() { return reap(0); }
+
+Ending Process::kill() {
+  if (id_ >= 0) ::kill(id_, SIGKILL);
+  return reap(0);
+}
+
+std::uint64_t Process::resident_bytes() const {
+  std::ifstream file(fmt::format("/proc/{}/statm", id_));
+  std::uint64_t size = 0, resident = 0;
+  if (!(file >> size >> resident)) return 0;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::chrono::nanoseconds Process::waited() const {
+  std::ifstream file(fmt::format("/proc/{}/schedstat", id_));
+  std::int64_t ran = 0, waited = 0;
+  if (!(file >> ran >> waited)) return std::chrono::nanoseconds::zero();
+  return std::chrono::nanoseconds(waited);
+}
+
+void wait_for_any(std::span<const int> descriptors, std::chrono::milliseconds longest) {
+  std::vector<pollfd> requests;
+  requests.reserve(descriptors.size());
+  for (const int descriptor : descriptors) requests.push_back({descriptor, POLLIN, 0});
+  poll(requests.data(), requests.size(), static_cast<int>(longest.count()));
+}
+
+// A thread that was joined may be listed for an instant longer.
+std::size_t count_threads() {
+  constexpr std::chrono::seconds kPatience{1};
+  const auto count = [] {
+    std::error_code unreadable;
+    const auto tasks = std::filesystem::directory_iterator("/proc/self/task", unreadable);
+    return unreadable ? 1 : static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+  };
+  std::size_t threads = count();
+  for (const Clock::time_point start = Clock::now(); threads > 1 && Clock::now() - start < kPatience; threads = count())
+    wait_for_any({}, std::chrono::milliseconds(1));
+  return threads;
+}
+
+}  // namespace assay::base

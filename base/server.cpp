@@ -1,0 +1,190 @@
+#include "base/server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace assay::base {
+namespace {
+
+// How a child says that memory ran out, when it has none left to say it with.
+constexpr int kExitOutOfMemory = 117;
+constexpr std::size_t kLongestQuote = 200;  // characters of what a dying process wrote
+// Between closing its descriptors and being gone, a process has next to nothing to do.
+constexpr std::chrono::seconds kPatience{1};
+
+bool send_all(int channel, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = send(channel, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+bool send_message(int channel, std::span<const std::byte> message) {
+  const std::uint64_t length = message.size();
+  return send_all(channel, std::as_bytes(std::span(&length, 1))) && send_all(channel, message);
+}
+
+// False at the end of the stream.
+bool receive_all(int channel, std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = read(channel, bytes.data(), bytes.size());
+    if (count == 0 || (count < 0 && errno != EINTR)) return false;
+    if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+bool receive_message(int channel, Bytes& message) {
+  std::uint64_t length = 0;
+  if (!receive_all(channel, std::as_writable_bytes(std::span(&length, 1)))) return false;
+  message.resize(length);
+  return receive_all(channel, message);
+}
+
+// The whole life of the child.
+void serve(int channel, const Answerer& answer) {
+  try {
+    for (Bytes request; receive_message(channel, request);) {
+      if (!send_message(channel, answer(request))) return;
+    }
+  } catch (const std::bad_alloc&) {
+    _exit(kExitOutOfMemory);
+  }
+}
+
+}  // namespace
+
+Server::Ends Server::make_channel(const ChildSetup& setup) {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) throw_refused(fmt::format("a socket for a {}", setup.name));
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+// Whoever writes more than a pipe holds loses the rest; nobody reads before the end.
+Server::Ends Server::make_output(const ChildSetup& setup) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw_refused(fmt::format("a pipe for a {}", setup.name));
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+Server::Server(ChildSetup setup, std::uint64_t longest_answer, const Answerer& answer)
+    : Server(setup, longest_answer, answer, make_channel(setup), make_output(setup)) {}
+
+Server::Server(ChildSetup setup, std::uint64_t longest_answer, const Answerer& answer, Ends channel, Ends output)
+    : longest_answer_(longest_answer),
+      channel_(std::move(channel.ours)),
+      output_(std::move(output.ours)),
+      process_(
+          [&] {
+            setup.output = setup.errors = output.childs.number();
+            setup.channel = channel.childs.number();
+            return setup;
+          }(),
+          [&](int childs) { serve(childs, answer); }) {
+  fcntl(channel_.number(), F_SETFL, O_NONBLOCK);
+}
+
+void Server::ask(std::span<const std::byte> request) {
+  message_.clear();
+  send_message(channel_.number(), request);
+}
+
+std::optional<Reply> Server::receive() {
+  std::array<std::byte, 65536> chunk;
+  while (true) {
+    const ssize_t count = read(channel_.number(), chunk.data(), chunk.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return std::nullopt;
+    if (count <= 0) return ended();
+    message_.insert(message_.end(), chunk.begin(), chunk.begin() + count);
+    if (std::optional<Reply> reply = reply_in_message()) return reply;
+  }
+}
+
+std::optional<Reply> Server::receive_until(std::chrono::steady_clock::time_point deadline) {
+  while (true) {
+    if (std::optional<Reply> reply = receive()) return reply;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return std::nullopt;
+    wait_for_any(std::array{descriptor()}, left);
+  }
+}
+
+std::optional<Reply> Server::reply_in_message() {
+  std::uint64_t length = 0;
+  if (message_.size() < sizeof(length)) return std::nullopt;
+  std::memcpy(&length, message_.data(), sizeof(length));
+  if (length > longest_answer_) {
+    process_.kill();
+    return Reply{.kind = Reply::Kind::too_long, .announced = length};
+  }
+  const std::span<const std::byte> body = std::span(message_).subspan(sizeof(length));
+  if (body.size() < length) return std::nullopt;
+  return Reply{.bytes = {body.begin(), body.begin() + static_cast<std::ptrdiff_t>(length)}};
+}
+
+Reply Server::ended() {
+  const std::optional<Ending> ending = process_.end_within(kPatience);
+  if (!ending) {
+    process_.kill();
+    return {.kind = Reply::Kind::closed};
+  }
+  const bool ran_out = ending->kind == Ending::Kind::exited && ending->number == kExitOutOfMemory;
+  return {.kind = ran_out ? Reply::Kind::out_of_memory : Reply::Kind::ended, .ending = *ending};
+}
+
+std::string Server::last_words() const {
+  std::array<char, 4096> text;
+  const ssize_t count = read(output_.number(), text.data(), text.size());
+  if (count <= 0) return {};
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto end = text.begin() + count;
+  for (auto line = text.begin(); line != end;) {
+    const auto line_end = std::find(line, end, '\n');
+    if (std::any_of(line, line_end, is_letter)) {
+      std::string quote(line, line + std::min<std::ptrdiff_t>(line_end - line, kLongestQuote));
+      std::ranges::replace_if(quote, [](char c) { return c < ' ' || c > '~'; }, '?');
+      return quote;
+    }
+    line = line_end == end ? end : line_end + 1;
+  }
+  return {};
+}
+
+IsolatedAnswer<Bytes> answer_of_child(const IsolationLimits& limits, const std::function<Bytes()>& work) {
+  using Kind = IsolatedAnswer<Bytes>::Kind;
+  const auto deadline = std::chrono::steady_clock::now() + limits.time;
+  const ChildSetup setup{
+      .limits = {.added_memory_bytes = limits.extra_bytes, .processor_seconds = static_cast<std::uint64_t>(limits.processor.count())},
+      .interrupts = Interrupts::ignored};
+  Server child(setup, limits.answer_bytes, [&](std::span<const std::byte>) { return work(); });
+  child.ask({});
+  std::optional<Reply> reply = child.receive_until(deadline);
+  if (!reply) return {Kind::late, {}, fmt::format("no answer within {} s", static_cast<double>(limits.time.count()) / 1000.0)};
+  switch (reply->kind) {
+    case Reply::Kind::answer:
+      return {Kind::returned, std::move(reply->bytes), {}};
+    case Reply::Kind::too_long:
+      return {Kind::died, {}, fmt::format("an answer of more than {} bytes", limits.answer_bytes)};
+    case Reply::Kind::out_of_memory:
+      return {Kind::died, {}, "out of memory"};
+    case Reply::Kind::ended:
+      return {Kind::died, {}, reply->ending.to_string()};
+    case Reply::Kind::closed:
+      return {Kind::died, {}, "it closed the way its answer takes, and ran on"};
+  }
+  return {};
+}
+
+}  // namespace assay::base

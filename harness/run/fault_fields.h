@@ -1,0 +1,39 @@
+// How faults travel between processes (base/archive.h): the members that fault_members.h names, in its order.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+#include <variant>
+
+#include "base/archive.h"
+#include "harness/run/fault_members.h"
+#include "harness/run/metal_fields.h"
+
+namespace assay::harness {
+
+constexpr std::uint64_t largest(FaultKind) { return kFaultKinds - 1; }
+constexpr std::uint64_t largest(PartialsPart part) { return static_cast<std::uint64_t>(last_of(part)); }
+constexpr std::uint64_t largest(SlotPart part) { return static_cast<std::uint64_t>(last_of(part)); }
+constexpr std::uint64_t largest(CacheRows rows) { return static_cast<std::uint64_t>(last_of(rows)); }
+constexpr std::uint64_t largest(Distrust why) { return static_cast<std::uint64_t>(last_of(why)); }
+
+// Parts of faults; places are metal/'s.
+template <typename Archive, HasMembers T>
+  requires(!std::same_as<std::remove_const_t<T>, metal::SourceLocation>)
+void fields(Archive& archive, T& value) {
+  const auto visit = [&](const char*, auto& member) { archive(member); };
+  visit_members(visit, value);
+}
+
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, Fault>
+void fields(Archive& archive, T& value) {
+  FaultKind kind = value.kind();
+  archive(kind);
+  if constexpr (!std::is_const_v<T>) value.details = details_of(kind);
+  archive(value.schedule);
+  std::visit([&](auto& details) { fields(archive, details); }, value.details);
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,20 @@
+// A source as comparisons see it: its words and signs, directives and the `\` of their lines included, without blanks and comments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace assay::harness {
+
+struct SourceWord {
+  std::string_view text;   // points into the source
+  std::size_t offset = 0;  // in bytes
+  std::uint32_t line = 0;  // from 1
+  bool is_sign = false;    // and no name, number, member of something (`a.b`) or string
+};
+
+[[nodiscard]] std::vector<SourceWord> source_words(std::string_view source);
+
+}  // namespace assay::harness
