@@ -32,7 +32,9 @@
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace assay::families {
 
@@ -43,6 +45,14 @@ struct Minimum {
   std::uint64_t flops = 0;
   friend bool operator==(const Minimum&, const Minimum&) = default;
 };
+
+// How it travels between processes (base/archive.h).
+template <typename Archive, typename T>
+  requires std::same_as<std::remove_const_t<T>, Minimum>
+void fields(Archive& archive, T& value) {
+  auto& [bytes_read, bytes_written, distinct_bytes, flops] = value;
+  each(archive, bytes_read, bytes_written, distinct_bytes, flops);
+}
 
 namespace minimum {
 

@@ -18,13 +18,17 @@ constexpr std::uint64_t largest(SlotPart part) { return static_cast<std::uint64_
 constexpr std::uint64_t largest(CacheRows rows) { return static_cast<std::uint64_t>(last_of(rows)); }
 constexpr std::uint64_t largest(Distrust why) { return static_cast<std::uint64_t>(last_of(why)); }
 
-// Parts of faults; places are metal/'s.
+namespace fault {
+
+// What faults are made of; archives look for it where the types are.
 template <typename Archive, HasMembers T>
   requires(!std::same_as<std::remove_const_t<T>, metal::SourceLocation>)
 void fields(Archive& archive, T& value) {
   const auto visit = [&](const char*, auto& member) { archive(member); };
   visit_members(visit, value);
 }
+
+}  // namespace fault
 
 template <typename Archive, typename T>
   requires std::same_as<std::remove_const_t<T>, Fault>
@@ -33,7 +37,7 @@ void fields(Archive& archive, T& value) {
   archive(kind);
   if constexpr (!std::is_const_v<T>) value.details = details_of(kind);
   archive(value.schedule);
-  std::visit([&](auto& details) { fields(archive, details); }, value.details);
+  std::visit([&](auto& details) { archive(details); }, value.details);
 }
 
 }  // namespace assay::harness

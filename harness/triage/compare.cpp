@@ -29,13 +29,6 @@ void fields(Archive& archive, T& value) {
   each(archive, actual, expected, bound);
 }
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, Minimum>
-void fields(Archive& archive, T& value) {
-  auto& [bytes_read, bytes_written, distinct_bytes, flops] = value;
-  each(archive, bytes_read, bytes_written, distinct_bytes, flops);
-}
-
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -260,7 +253,7 @@ CostComparison compare_costs(std::span<const CaseComparison> cases, const Workbe
   std::ranges::sort(pairs, {}, [&](const CasePair& pair) { return std::pair(-work(pair), format_case(pair.new_case)); });
   pairs.resize(std::min(pairs.size(), kCostCases));
 
-  using Costs = std::pair<metal::Cost, Minimum>;
+  using Costs = std::pair<metal::Cost, families::Minimum>;
   const Mailbox mailbox;
   RunOptions running = options;
   running.execution.policy = metal::Policy::checked;

@@ -77,8 +77,9 @@ Hazard Threadgroup::invalid_access(const Fault& fault) {
         (lane.owns(fault.stack_pointer) || culprit == nullptr))
       culprit = &lane;
   });
-  const std::string who = culprit == nullptr ? "a thread" : culprit->name();
   const bool overflow = culprit != nullptr && culprit->is_beyond_stack(fault.address);
+  if (const Lane* wanted = overflow || !fault.address_known ? nullptr : strays_.lane_of(fault)) culprit = wanted;
+  const std::string who = culprit == nullptr ? "a thread" : culprit->name();
   const std::string what = overflow
                                ? fmt::format("needs more than the {} KiB of memory for its own variables", StackPool::kStackBytes >> 10)
                            : fault.signal == SIGFPE ? std::string("met an arithmetic trap")

@@ -33,6 +33,8 @@ class Strays {
 
   // The place of the instruction that a fault ended the threadgroup at; its line is 0 where that is not known.
   [[nodiscard]] SourceLocation place_of(const Fault& fault);
+  // The lane for which it happened, where lanes meet maybe another than that whose stack it happened on; nullptr if that is not known.
+  [[nodiscard]] const Lane* lane_of(const Fault& fault) const { return stray_of(fault).lane; }
 
   Incidents incidents;
 

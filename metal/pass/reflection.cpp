@@ -92,6 +92,7 @@ Scalars scalars_of(const llvm::DIType* type) {
 
 // The classes behind Metal's own names, as Metal writes them: `matrix<float, 4, 4>` is float4x4, `_atomic<unsigned int>` is atomic_uint.
 std::string in_metal_words(llvm::StringRef name) {
+  if (name == "__bf16") return "bfloat";
   if (name.consume_front("metal_atomic_")) return "atomic_" + name.str();
   const auto shape = [](llvm::StringRef list) {
     auto [element, counts] = list.drop_back().split(',');

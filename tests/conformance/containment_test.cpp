@@ -239,6 +239,13 @@ TEST(Contained, NothingIsLeftBehindInTheGuards) {
   }
 }
 
+// Stores of all lanes take effect together: whoever carries them out, the thread that wanted the address is the one to name.
+TEST(Contained, NamesTheThreadThatWroteThroughNull) {
+  const auto outcome = run("device uint* p = t == 7 ? nullptr : io;\np[t] = in[t];\nout[t] = io[t];");
+  ASSERT_EQ(outcome.hazards.size(), 1u);
+  EXPECT_THAT(outcome.hazards[0].message, AllOf(HasSubstr("thread (7, 0, 0)"), HasSubstr("given up")));
+}
+
 // A null pointer that the compiler can see is one all the same: nothing that it leads to is folded away.
 TEST(NullPointers, ThatTheCompilerSeesAreTold) {
   const std::string start = "#include <metal_stdlib>\nusing namespace metal;\nstruct S { int a, b; };\n";
