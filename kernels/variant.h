@@ -73,7 +73,7 @@ struct KnownFinding {
 using FieldValues = std::map<std::string, metal::FieldValue, std::less<>>;
 
 struct Variant {
-  std::string name;                   // the folder's name, or the stem of a lone .metal file
+  std::string name;                   // the folder's name, or the stem of a lone .metal file with '_' for what no case name has
   std::filesystem::path description;  // the variant.toml; empty for a lone file
   std::string family;
   std::filesystem::path source;                        // the first file, if there are several
