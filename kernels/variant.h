@@ -75,7 +75,7 @@ using FieldValues = std::map<std::string, metal::FieldValue, std::less<>>;
 using ConstantAssignments = std::map<std::string, std::vector<metal::FieldValue>, std::less<>>;
 
 struct Variant {
-  std::string name;                   // the folder's name, or the stem of a lone .metal file
+  std::string name;                   // the folder's name, or the stem of a lone .metal file with '_' for what no case name has
   std::filesystem::path description;  // the variant.toml; empty for a lone file
   std::string family;
   const FamilyContract* contract = nullptr;            // of that family; outlives this

@@ -112,7 +112,10 @@ std::string memory_text(const Group& group, bool is_listing) {
     least = std::min(least, function->layout.static_threadgroup_bytes);
     most = std::max(most, function->layout.static_threadgroup_bytes);
   }
-  const bool is_sized = std::ranges::any_of(group.arguments, [](const ArgumentRow& row) { return row.place.starts_with("threadgroup"); });
+  const bool is_sized = std::ranges::any_of(group.functions, [](const InspectedFunction* function) {
+    return std::ranges::any_of(function->layout.arguments,
+                               [](const metal::BoundArgument& argument) { return argument.space == metal::AddressSpace::threadgroup; });
+  });
   if (most == 0 && !is_sized) return {};
   const std::string own = least == most ? bytes_words(most) : fmt::format("{} to {}", grouped(least), bytes_words(most));
   return fmt::format("    threadgroup memory: {} of its own{}\n", own, is_sized ? ", and what the host gives its arguments" : "");
