@@ -1,12 +1,10 @@
 // What came of trying one mutant.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include "harness/run/metal_fields.h"
 #include "harness/run/verdict_wire.h"
@@ -39,9 +37,7 @@ struct TrialResult {
 
 // As an archive it travels, and lies in the cache.
 constexpr std::uint64_t largest(Fate) { return static_cast<std::uint64_t>(Fate::unjudged); }
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, TrialResult>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<TrialResult> auto& value) {
   auto& [fate, verdict, policy, case_name, reason, cases, slowest_seconds, is_cached] = value;
   each(archive, fate, verdict, policy, case_name, reason, cases, slowest_seconds, is_cached);
 }
