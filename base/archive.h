@@ -3,9 +3,7 @@
 // What travels of a type is told once, for both directions, by a function beside it, which names every member, so that a new one stops the
 // build there:
 //
-//   template <typename Archive, typename T>
-//     requires std::same_as<std::remove_const_t<T>, WorstElement>
-//   void fields(Archive& archive, T& value) {
+//   void fields(auto& archive, base::OneOf<WorstElement> auto& value) {
 //     auto& [index, expected] = value;
 //     each(archive, index, expected);
 //   }
@@ -43,6 +41,10 @@ class DamagedArchive : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
+
+// T as it is read, const T as it is written.
+template <typename T, typename Of>
+concept OneOf = std::same_as<std::remove_const_t<T>, Of>;
 
 // Members one after the other, for fields().
 template <typename Archive, typename... Members>

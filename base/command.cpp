@@ -1,6 +1,5 @@
 #include "base/command.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,20 +15,10 @@
 namespace assay::base {
 namespace {
 
-struct Pipe {
-  Pipe() {
-    std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) throw_refused("a pipe for a child process");
-    reader = Descriptor(ends[0]);
-    writer = Descriptor(ends[1]);
-  }
-  Descriptor reader, writer;
-};
-
-// Drains both pipes together, so that a child which fills one of them does not block. False if one gives more than `most` bytes.
-bool drain(const Pipe& first, std::string& first_text, const Pipe& second, std::string& second_text, std::size_t most) {
-  std::array<pollfd, 2> waiting = {pollfd{first.reader.number(), POLLIN, 0}, pollfd{second.reader.number(), POLLIN, 0}};
-  const std::array<std::string*, 2> texts = {&first_text, &second_text};
+// Drains both together, so that a child which fills one of them does not block. False if one gives more than `most` bytes.
+bool drain(const Ends& output, const Ends& errors, CommandResult& result, std::size_t most) {
+  std::array<pollfd, 2> waiting = {pollfd{output.ours.number(), POLLIN, 0}, pollfd{errors.ours.number(), POLLIN, 0}};
+  const std::array<std::string*, 2> texts = {&result.output, &result.errors};
   std::array<char, 65536> chunk;
   while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
     if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return true;
@@ -48,10 +37,10 @@ bool drain(const Pipe& first, std::string& first_text, const Pipe& second, std::
 }
 
 // Why the child did not become the command; 0 if it did, which closes the pipe.
-int failed(const Pipe& failure) {
+int failed(const Ends& failure) {
   int reason = 0;
   ssize_t count = 0;
-  do count = read(failure.reader.number(), &reason, sizeof reason);
+  do count = read(failure.ours.number(), &reason, sizeof reason);
   while (count < 0 && errno == EINTR);
   return count == sizeof reason ? reason : 0;
 }
@@ -70,11 +59,12 @@ CommandResult run_command(const std::vector<std::string>& arguments, const Comma
   for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
   variables.push_back(nullptr);
 
-  Pipe output, errors, failure;
+  const ChildSetup plain;
+  Ends output = make_pipe(plain.name), errors = make_pipe(plain.name), failure = make_pipe(plain.name);
   const ChildSetup setup{.limits = {.memory_bytes = limits.memory_bytes, .processor_seconds = limits.processor_seconds},
-                         .output = output.writer.number(),
-                         .errors = errors.writer.number(),
-                         .channel = failure.writer.number()};
+                         .output = output.theirs.number(),
+                         .errors = errors.theirs.number(),
+                         .channel = failure.theirs.number()};
   // Other threads may run: from here to the command the child makes system calls only.
   Process child(setup, [&](int channel) {
     execvpe(raw[0], raw.data(), variables.data());
@@ -82,12 +72,12 @@ CommandResult run_command(const std::vector<std::string>& arguments, const Comma
     [[maybe_unused]] const auto written = write(channel, &reason, sizeof reason);
     _exit(127);
   });
-  for (Pipe* pipe : {&output, &errors, &failure}) pipe->writer.close();
+  for (Ends* pipe : {&output, &errors, &failure}) pipe->theirs.close();
   if (const int reason = failed(failure); reason != 0)
     throw ProcessRefused(fmt::format("cannot start {}: {}", arguments[0], std::system_category().message(reason)));
 
   CommandResult result;
-  result.is_cut = !drain(output, result.output, errors, result.errors, limits.output_bytes);
+  result.is_cut = !drain(output, errors, result, limits.output_bytes);
   const Ending ending = result.is_cut ? child.kill() : child.wait();
   const bool is_killed = ending.kind == Ending::Kind::killed;
   result.was_killed = is_killed && ending.number == SIGKILL && !result.is_cut;

@@ -1,8 +1,9 @@
-// A file descriptor that is closed with its owner.
+// File descriptors that are closed with their owner, and with exec.
 #pragma once
 
 #include <unistd.h>
 
+#include <string_view>
 #include <utility>
 
 namespace assay::base {
@@ -26,5 +27,12 @@ class Descriptor {
  private:
   int number_;
 };
+
+// Of a pipe what is written to `theirs` is read from `ours`; of a socket, both do both. Throw ProcessRefused: "a pipe for a " `name`.
+struct Ends {
+  Descriptor ours, theirs;
+};
+[[nodiscard]] Ends make_pipe(std::string_view name, int flags = 0);
+[[nodiscard]] Ends make_socket(std::string_view name);
 
 }  // namespace assay::base

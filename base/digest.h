@@ -19,8 +19,8 @@ inline void add_to_digest(std::uint64_t& digest, std::span<const std::byte> byte
 }
 inline void add_to_digest(std::uint64_t& digest, std::string_view text) { add_to_digest(digest, std::as_bytes(std::span(text))); }
 
-[[nodiscard]] inline std::uint64_t digest_of(std::string_view text) {
-  std::uint64_t digest = kEmptyDigest;
+// Behind what `digest` is of.
+[[nodiscard]] inline std::uint64_t digest_of(std::string_view text, std::uint64_t digest = kEmptyDigest) {
   add_to_digest(digest, text);
   return digest;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,12 +15,15 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "base/descriptor.h"
 
 namespace assay::base {
 namespace {
@@ -82,15 +86,12 @@ void keep_only(const ChildSetup& setup) {
 }
 
 std::uint64_t mapped_bytes() {
-  std::array<char, 32> text{};
+  std::array<char, 32> text{};  // in pages, before a blank
   const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
-  const ssize_t count = read(file, text.data(), text.size());
+  [[maybe_unused]] const ssize_t count = read(file, text.data(), text.size() - 1);
   close(file);
-  std::uint64_t pages = 0;
-  for (ssize_t i = 0; i < count && text[static_cast<std::size_t>(i)] >= '0' && text[static_cast<std::size_t>(i)] <= '9'; ++i)
-    pages = pages * 10 + static_cast<std::uint64_t>(text[static_cast<std::size_t>(i)] - '0');
-  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return strtoull(text.data(), nullptr, 10) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 void limit(__rlimit_resource resource, std::uint64_t soft, std::uint64_t hard) {
@@ -132,23 +133,6 @@ void prefer_as_victim() {
   _exit(0);
 }
 
-// Blocked while a child is made, so that it never runs a handler of its parent.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  [[nodiscard]] const sigset_t& before() const { return before_; }
-
- private:
-  sigset_t before_;
-};
-
 Ending ending_of(int status) {
   if (WIFSIGNALED(status)) return {Ending::Kind::killed, WTERMSIG(status)};
   return {Ending::Kind::exited, WEXITSTATUS(status)};
@@ -160,23 +144,32 @@ void throw_refused(std::string_view what) {
   throw ProcessRefused(fmt::format("the system refuses {}: {}", what, std::system_category().message(errno)));
 }
 
+Ends make_pipe(std::string_view name, int flags) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC | flags) != 0) throw_refused(fmt::format("a pipe for a {}", name));
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+Ends make_socket(std::string_view name) {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) throw_refused(fmt::format("a socket for a {}", name));
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
 std::string Ending::to_string() const {
-  switch (kind) {
-    case Kind::exited:
-      return fmt::format("exit status {}", number);
-    case Kind::killed:
-      return fmt::format("signal {} ({})", number, strsignal(number));
-    case Kind::unknown:
-      return "how is not known, because SIGCHLD is ignored";
-  }
-  return {};
+  if (kind == Kind::unknown) return "how is not known, because SIGCHLD is ignored";
+  return kind == Kind::exited ? fmt::format("exit status {}", number) : fmt::format("signal {} ({})", number, strsignal(number));
 }
 
 Process::Process(const ChildSetup& setup, const std::function<void(int)>& body) {
   const pid_t parent = getpid();
-  const BlockedSignals blocked;
+  // Blocked while the child is made, so that it never runs a handler of its parent.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   id_ = fork();
-  if (id_ == 0) be_child(setup, parent, blocked.before(), body);
+  if (id_ == 0) be_child(setup, parent, before, body);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (id_ < 0) throw_refused(fmt::format("a {}", setup.name));
 }
 
@@ -240,16 +233,12 @@ void wait_for_any(std::span<const int> descriptors, std::chrono::milliseconds lo
 
 // A thread that was joined may be listed for an instant longer.
 std::size_t count_threads() {
-  constexpr std::chrono::seconds kPatience{1};
-  const auto count = [] {
+  for (const Clock::time_point end = Clock::now() + std::chrono::seconds(1);; wait_for_any({}, std::chrono::milliseconds(1))) {
     std::error_code unreadable;
     const auto tasks = std::filesystem::directory_iterator("/proc/self/task", unreadable);
-    return unreadable ? 1 : static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
-  };
-  std::size_t threads = count();
-  for (const Clock::time_point start = Clock::now(); threads > 1 && Clock::now() - start < kPatience; threads = count())
-    wait_for_any({}, std::chrono::milliseconds(1));
-  return threads;
+    const auto threads = unreadable ? 1 : static_cast<std::size_t>(std::distance(tasks, std::filesystem::directory_iterator()));
+    if (threads <= 1 || Clock::now() >= end) return threads;
+  }
 }
 
 }  // namespace assay::base

@@ -56,6 +56,7 @@ struct Ending {
 // Owns a child: killed and reaped with this object at the latest.
 class Process {
  public:
+  Process() = default;  // none
   // Runs `body` in a child, with the number that the channel has there, -1 if there is none; the child exits with 0 when that returns, and
   // without destructors, exit handlers and buffered output, all of which are this process's. What `body` throws aborts the child. Where
   // other threads run, a lock that one of them holds stays locked in the child. Throws ProcessRefused.

@@ -65,33 +65,15 @@ void serve(int channel, const Answerer& answer) {
 
 }  // namespace
 
-Server::Ends Server::make_channel(const ChildSetup& setup) {
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) throw_refused(fmt::format("a socket for a {}", setup.name));
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
-}
-
-// Whoever writes more than a pipe holds loses the rest; nobody reads before the end.
-Server::Ends Server::make_output(const ChildSetup& setup) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw_refused(fmt::format("a pipe for a {}", setup.name));
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
-}
-
-Server::Server(ChildSetup setup, std::uint64_t longest_answer, const Answerer& answer)
-    : Server(setup, longest_answer, answer, make_channel(setup), make_output(setup)) {}
-
-Server::Server(ChildSetup setup, std::uint64_t longest_answer, const Answerer& answer, Ends channel, Ends output)
-    : longest_answer_(longest_answer),
-      channel_(std::move(channel.ours)),
-      output_(std::move(output.ours)),
-      process_(
-          [&] {
-            setup.output = setup.errors = output.childs.number();
-            setup.channel = channel.childs.number();
-            return setup;
-          }(),
-          [&](int childs) { serve(childs, answer); }) {
+Server::Server(ChildSetup setup, std::uint64_t longest_answer, const Answerer& answer) : longest_answer_(longest_answer) {
+  Ends channel = make_socket(setup.name);
+  // Whoever writes more than a pipe holds loses the rest; nobody reads before the end.
+  Ends output = make_pipe(setup.name, O_NONBLOCK);
+  setup.output = setup.errors = output.theirs.number();
+  setup.channel = channel.theirs.number();
+  process_ = Process(setup, [&](int own) { serve(own, answer); });
+  channel_ = std::move(channel.ours);
+  output_ = std::move(output.ours);
   fcntl(channel_.number(), F_SETFL, O_NONBLOCK);
 }
 
@@ -145,19 +127,14 @@ Reply Server::ended() {
 }
 
 std::string Server::last_words() const {
-  std::array<char, 4096> text;
-  const ssize_t count = read(output_.number(), text.data(), text.size());
-  if (count <= 0) return {};
+  std::string text(4096, '\0');
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(read(output_.number(), text.data(), text.size()), 0)));
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto end = text.begin() + count;
-  for (auto line = text.begin(); line != end;) {
-    const auto line_end = std::find(line, end, '\n');
-    if (std::any_of(line, line_end, is_letter)) {
-      std::string quote(line, line + std::min<std::ptrdiff_t>(line_end - line, kLongestQuote));
-      std::ranges::replace_if(quote, [](char c) { return c < ' ' || c > '~'; }, '?');
-      return quote;
-    }
-    line = line_end == end ? end : line_end + 1;
+  for (std::size_t start = 0, end = 0; start < text.size(); start = end + 1) {
+    end = std::min(text.find('\n', start), text.size());
+    std::string quote = text.substr(start, std::min(end - start, kLongestQuote));
+    std::ranges::replace_if(quote, [](char c) { return c < ' ' || c > '~'; }, '?');
+    if (std::ranges::any_of(quote, is_letter)) return quote;
   }
   return {};
 }
@@ -165,9 +142,7 @@ std::string Server::last_words() const {
 IsolatedAnswer<Bytes> answer_of_child(const IsolationLimits& limits, const std::function<Bytes()>& work) {
   using Kind = IsolatedAnswer<Bytes>::Kind;
   const auto deadline = std::chrono::steady_clock::now() + limits.time;
-  const ChildSetup setup{
-      .limits = {.added_memory_bytes = limits.extra_bytes, .processor_seconds = static_cast<std::uint64_t>(limits.processor.count())},
-      .interrupts = Interrupts::ignored};
+  const ChildSetup setup{.limits = limits.process, .interrupts = Interrupts::ignored};
   Server child(setup, limits.answer_bytes, [&](std::span<const std::byte>) { return work(); });
   child.ask({});
   std::optional<Reply> reply = child.receive_until(deadline);

@@ -57,12 +57,6 @@ class Server {
   [[nodiscard]] const Process& process() const { return process_; }
 
  private:
-  struct Ends {
-    Descriptor ours, childs;
-  };
-  Server(ChildSetup setup, std::uint64_t longest_answer, const Answerer& answer, Ends channel, Ends output);
-  static Ends make_channel(const ChildSetup& setup);
-  static Ends make_output(const ChildSetup& setup);
   [[nodiscard]] std::optional<Reply> reply_in_message();
   [[nodiscard]] Reply ended();
 
@@ -76,9 +70,8 @@ class Server {
 // ---- one function, called in a child
 
 struct IsolationLimits {
-  std::uint64_t extra_bytes = 0;      // address space that the call may take beyond what the process has
+  ProcessLimits process = {};
   std::chrono::milliseconds time{0};  // from start to answer
-  std::chrono::seconds processor{0};  // of computing, however busy the machine is
   std::uint64_t answer_bytes = 0;     // the longest answer that is accepted, as an archive
 };
 

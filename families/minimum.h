@@ -32,9 +32,9 @@
 #pragma once
 
 #include <bit>
-#include <concepts>
 #include <cstdint>
-#include <type_traits>
+
+#include "base/archive.h"
 
 namespace assay::families {
 
@@ -47,9 +47,7 @@ struct Minimum {
 };
 
 // How it travels between processes (base/archive.h).
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, Minimum>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<Minimum> auto& value) {
   auto& [bytes_read, bytes_written, distinct_bytes, flops] = value;
   each(archive, bytes_read, bytes_written, distinct_bytes, flops);
 }

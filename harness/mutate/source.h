@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@
 #include "metal/translate/lexer.h"
 
 namespace assay::harness {
+
+// The text of a file. Throws kernels::VariantError if it cannot be read.
+[[nodiscard]] std::string read_text(const std::filesystem::path& file);
 
 template <std::size_t N>
 bool among(const std::array<std::string_view, N>& words, std::string_view word) {

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -14,6 +13,7 @@
 
 #include "base/hash.h"
 #include "harness/cases/suite.h"
+#include "harness/mutate/source.h"
 #include "harness/run/libraries.h"
 #include "harness/run/runner.h"
 #include "harness/run/workbench.h"
@@ -30,12 +30,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kProbes = 8;
 constexpr std::string_view kSourceName = "kernel.metal";
 constexpr const char* kSameCode = "compiles to the same code as the original";
-
-std::string read_text(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw kernels::VariantError(fmt::format("{}: cannot be read", file.string()));
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
 
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 

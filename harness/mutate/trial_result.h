@@ -1,12 +1,10 @@
 // What came of trying one mutant.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "harness/run/fault_fields.h"
@@ -49,9 +47,7 @@ struct TrialResult {
 
 // As an archive it travels, and lies in the cache.
 constexpr std::uint64_t largest(Fate) { return static_cast<std::uint64_t>(Fate::unjudged); }
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, TrialResult>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<TrialResult> auto& value) {
   auto& [fate, verdict, policy, case_name, faults, reason, cut, cases, slowest_seconds, is_cached] = value;
   static_cast<void>(cut);  // of one that the parent gave up
   each(archive, fate, verdict, policy, case_name, faults, reason, cases, slowest_seconds, is_cached);

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "harness/run/executors.h"
+#include "base/digest.h"
 
 namespace assay::harness {
 
@@ -16,9 +16,7 @@ std::string name_of(const DigestTable::key_type& half) { return fmt::format("{} 
 }  // namespace
 
 void DigestSum::add(const CaseDigest& one) {
-  std::uint64_t value = one.digest;
-  add_to_digest(value, std::as_bytes(std::span(one.name)));
-  digest += value;
+  digest += base::digest_of(one.name, one.digest);
   ++cases;
 }
 

@@ -30,12 +30,10 @@ void fields(Archive& archive, T& value) {
 
 }  // namespace fault
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, Fault>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<Fault> auto& value) {
   FaultKind kind = value.kind();
   archive(kind);
-  if constexpr (!std::is_const_v<T>) value.details = details_of(kind);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(value)>>) value.details = details_of(kind);
   archive(value.schedule);
   std::visit([&](auto& details) { archive(details); }, value.details);
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/process.h"
 #include "harness/run/execute.h"
 #include "harness/run/executors.h"
@@ -262,9 +263,7 @@ void Summary::add(const std::string& name, const Verdict& verdict) {
     largest_ratio_case = name;
   }
   // A sum does not depend on order; hashing the name in keeps equal outputs of different cases apart.
-  std::uint64_t case_digest = verdict.digest;
-  add_to_digest(case_digest, std::as_bytes(std::span(name)));
-  digest += case_digest;
+  digest += base::digest_of(name, verdict.digest);
 }
 
 std::size_t Summary::count(Status status) const {

@@ -1,8 +1,6 @@
 #include "harness/run/verdict_wire.h"
 
-#include <concepts>
 #include <cstdint>
-#include <type_traits>
 
 #include "harness/run/fault_fields.h"
 #include "harness/run/metal_fields.h"
@@ -13,61 +11,44 @@ constexpr std::uint64_t largest(ElementFault) { return static_cast<std::uint64_t
 
 // What travels, told once for both directions. Every member is bound by name, so that a new one stops the build here.
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, Mistrust>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<Mistrust> auto& value) {
   auto& [why, elements, uninformative, limit] = value;
   each(archive, why, elements, uninformative, limit);
 }
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, WorstElement>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<WorstElement> auto& value) {
   auto& [index, expected, actual, bound, ratio, fault] = value;
   each(archive, index, expected, actual, bound, ratio, fault);
 }
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, Judgement>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<Judgement> auto& value) {
   auto& [compared, above_bound, not_written, nans, infs, guard_violations, uninformative, distinct_expected, max_ratio, max_ratio_index,
          max_abs_error, max_rel_error, nmse, cosine, median_bound_ratio, worst, mistrusted] = value;
   each(archive, compared, above_bound, not_written, nans, infs, guard_violations, uninformative, distinct_expected, max_ratio,
        max_ratio_index, max_abs_error, max_rel_error, nmse, cosine, median_bound_ratio, worst, mistrusted);
 }
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, SplitElement>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<SplitElement> auto& value) {
   auto& [index, actual, shadow, expected, bound, exact, exact_bound] = value;
   each(archive, index, actual, shadow, expected, bound, exact, exact_bound);
 }
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, ErrorSplit>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<ErrorSplit> auto& value) {
   auto& [elements, discrete, above_bound, max_rounding_ratio, max_logic_ratio, max_rounding_index, max_logic_index, worst] = value;
   each(archive, elements, discrete, above_bound, max_rounding_ratio, max_logic_ratio, max_rounding_index, max_logic_index, worst);
 }
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, StageVerdict>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<StageVerdict> auto& value) {
   auto& [name, is_judged, passed, faults, judgement] = value;
-  each(archive, name, is_judged, passed, faults);
-  fields(archive, judgement);
+  each(archive, name, is_judged, passed, faults, judgement);
 }
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, Verdict>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<Verdict> auto& value) {
   auto& [about, status, faults, note, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks, known,
          counters, cost, digest, oracle_seconds, simulator_seconds] = value;
   static_cast<void>(known);  // the supervisor finds it
-  each(archive, status, faults, note, schedules, is_internal, row_length, split, lost_shadows, stages, hazards, remarks, cost, digest,
-       oracle_seconds, simulator_seconds);
-  fields(archive, judgement);
-  fields(archive, counters);
+  each(archive, status, faults, note, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks,
+       counters, cost, digest, oracle_seconds, simulator_seconds);
 }
 
 std::vector<std::byte> encode_verdict(const Verdict& verdict) { return base::to_bytes(verdict); }

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <concepts>
 #include <limits>
 #include <map>
-#include <type_traits>
 #include <utility>
 
 #include "families/quantize/inputs.h"
@@ -22,9 +20,7 @@
 
 namespace assay::harness {
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, JudgedOutput>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<JudgedOutput> auto& value) {
   auto& [actual, expected, bound] = value;
   each(archive, actual, expected, bound);
 }

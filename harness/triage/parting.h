@@ -7,13 +7,11 @@
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "harness/cases/case.h"
@@ -82,30 +80,22 @@ struct FollowedPlace {
                                                   const metal::ValueTrace& new_trace, std::span<const SourceText> new_texts);
 
 // As archives they travel from the worker that found them.
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, LineHunk>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<LineHunk> auto& value) {
   auto& [old_first, old_count, new_first, new_count] = value;
   each(archive, old_first, old_count, new_first, new_count);
 }
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, PartingSide>
-void fields(Archive& archive, T& side) {
+void fields(auto& archive, base::OneOf<PartingSide> auto& side) {
   auto& [file, line, text, value] = side;
   each(archive, file, line, text, value);
 }
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, ChangedText>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<ChangedText> auto& value) {
   auto& [hunk, old_lines, new_lines, holds_parting] = value;
   each(archive, hunk, old_lines, new_lines, holds_parting);
 }
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, Parting>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<Parting> auto& value) {
   auto& [function, dispatch, threadgroup, thread, old_side, new_side, occurrence, agreed, read, place, chunk, changes, further_changes,
          is_cut] = value;
   each(archive, function, dispatch, threadgroup, thread, old_side, new_side, occurrence, agreed, read, place, chunk, changes,

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "base/hash.h"
+#include "harness/mutate/source.h"
 #include "harness/run/explain.h"
 #include "harness/triage/ordered.h"
 #include "metal/compile/cache.h"
@@ -84,12 +84,6 @@ std::vector<Relative> relatives_of(const std::string& text, const kernels::Varia
 }
 
 }  // namespace
-
-std::string read_text(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw kernels::VariantError(fmt::format("{}: cannot be read", file.string()));
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
 
 Laboratory with_text(const Laboratory& laboratory, const std::string& text) {
   return laboratory.with_source(write_source(laboratory.variant().source, text));

@@ -19,9 +19,6 @@ struct Blame {
   std::string repaired;  // the whole text; empty if nothing was found
 };
 
-// The text of a source. Throws kernels::VariantError if it cannot be read.
-[[nodiscard]] std::string read_text(const std::filesystem::path& file);
-
 // Undoes differences from right sources of the family until the cases pass.
 [[nodiscard]] Blame blame_differences(const Laboratory& laboratory, std::span<const Case> cases, const TriageOptions& options);
 

@@ -5,13 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -44,9 +42,7 @@ struct Everything {
   friend bool operator==(const Everything&, const Everything&) = default;
 };
 
-template <typename Archive, typename T>
-  requires std::same_as<std::remove_const_t<T>, Everything>
-void fields(Archive& archive, T& value) {
+void fields(auto& archive, base::OneOf<Everything> auto& value) {
   auto& [narrow, negative, flag, real, colour, text, maybe, nothing, reals, texts, named, both] = value;
   each(archive, narrow, negative, flag, real, colour, text, maybe, nothing, reals, texts, named, both);
 }

@@ -21,7 +21,9 @@ using IsolatedAnswer = base::IsolatedAnswer<std::string>;
 using Kind = IsolatedAnswer::Kind;
 using testing::HasSubstr;
 
-const IsolationLimits kLimits{std::uint64_t{256} << 20, std::chrono::seconds(20), std::chrono::seconds(20), std::uint64_t{1} << 20};
+const IsolationLimits kLimits{.process = {.added_memory_bytes = std::uint64_t{256} << 20, .processor_seconds = 20},
+                              .time = std::chrono::seconds(20),
+                              .answer_bytes = std::uint64_t{1} << 20};
 
 IsolatedAnswer call_isolated(const IsolationLimits& limits, const std::function<std::string()>& work) {
   return base::call_isolated(limits, work);
@@ -112,7 +114,7 @@ TEST_F(IsolatedCall, AnAnswerThatIsNoneIsADeath) {
 
 TEST_F(IsolatedCall, ProcessorTimeIsLimited) {
   IsolationLimits limits = kLimits;
-  limits.processor = std::chrono::seconds(1);
+  limits.process.processor_seconds = 1;
   const IsolatedAnswer answer = call_isolated(limits, []() -> std::string {
     volatile unsigned spin = 0;
     while (true) spin = spin + 1;
