@@ -59,8 +59,8 @@ Minimum dequantize_minimum(const Case& about, const Source&) {
   const std::uint64_t heads = about.size("num_kv_heads");
   const std::uint64_t head_dim = about.size("head_dim");
   const std::uint64_t norms = head_dim / minimum::kBlock;
-  return minimum::of(heads * (base::code_bytes(about.size("bits"), head_dim) + minimum::kFloat * norms),
-                     heads * minimum::kFloat * head_dim, heads * (head_dim + norms));
+  return minimum::of(heads * (base::code_bytes(about.size("bits"), head_dim) + minimum::kFloat * norms), heads * minimum::kFloat * head_dim,
+                     heads * (head_dim + norms));
 }
 
 }  // namespace assay::families

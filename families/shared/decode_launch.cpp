@@ -113,8 +113,8 @@ std::uint64_t decode_partials_bytes(std::uint64_t n_heads, std::uint64_t head_di
 std::optional<Misfit> decode_misfit(const kernels::BoundKernel& attention, const DecodeParameters& parameters) {
   if (parameters.nsg.value_or(1) > 1 && !takes_simdgroups(attention)) {
     return Misfit{"nsg", fmt::format("nsg = {}, but the kernel has no field nsg and no argument for the size of its threadgroup: one "
-                                           "simdgroup per workgroup",
-                                           *parameters.nsg)};
+                                     "simdgroup per workgroup",
+                                     *parameters.nsg)};
   }
   if (parameters.fuse_fwht_pre && !attention.has_field("fuse_fwht_pre"))
     return Misfit{"fuse_fwht_pre", "fuse_fwht_pre = 1, but the kernel has no field fuse_fwht_pre: it does not rotate"};
@@ -122,15 +122,14 @@ std::optional<Misfit> decode_misfit(const kernels::BoundKernel& attention, const
   const bool factor_matters = parameters.codebook_bits == 4 || parameters.head_dim > kBlock;
   if (parameters.scale_factor_d512 && factor_matters && !attention.has_field("scale_factor_d512"))
     return Misfit{"scale_factor_d512", fmt::format("scale_factor_d512 = {}, but the kernel has no such field: one norm per position",
-                                                         *parameters.scale_factor_d512)};
+                                                   *parameters.scale_factor_d512)};
   if (!parameters.scale_factor_d512 && attention.has_field("scale_factor_d512"))
-    return Misfit{"scale_factor_d512",
-                        "one norm per position, but the kernel has the field scale_factor_d512: one norm per block of 256"};
+    return Misfit{"scale_factor_d512", "one norm per position, but the kernel has the field scale_factor_d512: one norm per block of 256"};
   const auto& constants = attention.entry().pipeline.constants;
   if (const auto codebook = constants.find(kCodebookConstant);
       codebook != constants.end() && codebook->second != metal::FunctionConstant(std::int64_t{parameters.codebook_bits})) {
     return Misfit{"codebook_bits", fmt::format("codebook_bits = {}, but the kernel's function constant {} was set for another",
-                                                     parameters.codebook_bits, kCodebookConstant)};
+                                               parameters.codebook_bits, kCodebookConstant)};
   }
   return std::nullopt;
 }

@@ -237,7 +237,8 @@ metal::FunctionConstant constant_of(std::span<const metal::FieldValue> values, c
   std::vector<metal::ConstantScalar> components;
   for (const metal::FieldValue& value : values) {
     const auto component = scalar_of(value, declared.type.scalar);
-    if (!component) throw std::invalid_argument(fmt::format("the value does not fit its type, {}: {}", declared.type_name, value_text(value)));
+    if (!component)
+      throw std::invalid_argument(fmt::format("the value does not fit its type, {}: {}", declared.type_name, value_text(value)));
     components.push_back(*component);
   }
   return metal::constant_of_components(components);

@@ -97,8 +97,8 @@ bool Translator::keep_one(const std::string& signature, std::size_t end, int ran
   if (is_first) return true;
   Member& earlier = entry->second;
   if (!only_one_counts && earlier.text != text) {
-    tokens_.fail(statement_, fmt::format("two functions '{}' of '{}' do different things, and cannot be told apart here",
-                                         signature, frames_.back().name));
+    tokens_.fail(statement_, fmt::format("two functions '{}' of '{}' do different things, and cannot be told apart here", signature,
+                                         frames_.back().name));
   }
   if (earlier.rank >= rank) {
     drop_member(last);

@@ -16,7 +16,7 @@ namespace {
 
 using Names = std::span<const std::string_view>;
 
-constexpr std::array<std::string_view, 11> kFolders = {"base",     "math",     "metal",   "kernels", "oracles", "fixtures",
+constexpr std::array<std::string_view, 11> kFolders = {"base",     "math",    "metal",   "kernels", "oracles", "fixtures",
                                                        "families", "harness", "reports", "cli",     "tests"};
 
 struct FolderRule {

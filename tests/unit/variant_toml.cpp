@@ -241,12 +241,14 @@ TEST(VariantFolders, AUsersKernelIsAFileADescriptionOrItsFolder) {
   folder.write("k/variant.toml", "family = \"fwht\"\nsource = \"missing.metal\"\n");
   EXPECT_THROW(static_cast<void>(variant_from_path(folder / "k", "", families::contracts())), VariantError);
   folder.write("k/spaced name.metal", "");
-  EXPECT_EQ(variant_from_path(folder / "k/spaced name.metal", "fwht", families::contracts()).name, "spaced_name") << "one word of a case name";
+  EXPECT_EQ(variant_from_path(folder / "k/spaced name.metal", "fwht", families::contracts()).name, "spaced_name")
+      << "one word of a case name";
   folder.write("k/it's.metal", "");
   EXPECT_EQ(variant_from_path(folder / "k/it's.metal", "fwht", families::contracts()).name, "it_s");
   folder.write("spaced folder/a.metal", "");
   folder.write("spaced folder/variant.toml", "family = \"fwht\"\nsource = \"a.metal\"\n");
-  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "spaced folder", "", families::contracts())), VariantError) << "its author chooses the name";
+  EXPECT_THROW(static_cast<void>(variant_from_path(folder / "spaced folder", "", families::contracts())), VariantError)
+      << "its author chooses the name";
 }
 
 // What stands beside it: the successor, if there is one, of which family, and superseded by whom.

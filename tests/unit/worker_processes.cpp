@@ -420,7 +420,7 @@ TEST_F(WorkerProcesses, AWorkerHasNoFileOfTheSupervisor) {
     return with_status(about, Status::failed, found + std::filesystem::read_symlink("/proc/self/fd/0").string());
   });
   for (const int file : files) close(file);
-  EXPECT_EQ(verdict(0).reason, "0 1 2 3 /dev/null");
+  EXPECT_EQ(reason_of(verdict(0)), "0 1 2 3 /dev/null");
 }
 
 TEST_F(WorkerProcesses, ASystemThatGrantsNoWorkerIsAClearError) {
