@@ -50,6 +50,9 @@ metal::FieldValue fitted(const metal::FieldValue& value, ScalarType type) {
                                                                     : static_cast<double>(std::bit_cast<std::int64_t>(value.bits)));
 }
 
+// Of a field that is a struct itself, which counts as a whole: nothing fills it by name.
+bool is_part(const metal::StructField& field) { return field.name.find('.') != std::string::npos; }
+
 }  // namespace
 
 BoundKernel::BoundKernel(const FamilyContract& contract, KernelEntry entry) : contract_(&contract), entry_(std::move(entry)) {
@@ -203,7 +206,9 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
   }
   if (!missing.empty()) {
     std::vector<std::string_view> has;
-    for (const metal::StructField& field : layout.fields) has.push_back(field.name);
+    for (const metal::StructField& field : layout.fields) {
+      if (!is_part(field)) has.push_back(field.name);
+    }
     fail(
         fmt::format("struct {} lacks {}; it has {}. Fields are found by these names alone, in any order, and [bind] is about arguments: "
                     "rename or add {}",
@@ -211,7 +216,7 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
   }
 
   for (const metal::StructField& field : layout.fields) {
-    if (contract_->find_field(field.name) != nullptr) continue;
+    if (is_part(field) || contract_->find_field(field.name) != nullptr) continue;
     if (!entry_.fields.contains(field.name)) {
       fail(fmt::format("field '{}' ({}) of struct {} has no value; give it one in [fields] or with --set {}=VALUE. The family knows {}",
                        field.name, field.type_name, layout.name, field.name, fmt::join(known, ", ")));

@@ -125,6 +125,8 @@ std::vector<std::byte> pack_struct(const StructLayout& layout, const std::map<st
   }
   std::vector<std::byte> bytes(layout.size);
   for (const auto& field : layout.fields) {
+    // Parts of a field that is a struct itself: it is asked for as a whole.
+    if (field.name.find('.') != std::string::npos) continue;
     const auto value = values.find(field.name);
     if (value == values.end()) {
       std::vector<std::string_view> known;
