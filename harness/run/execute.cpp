@@ -109,7 +109,7 @@ const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const C
     const auto absent = prepared.absent.find(key.entry);
     fault::NoFunction nobody_looked;
     nobody_looked.entry = kernels::to_string(key);
-    return settle(Status::skipped, absent == prepared.absent.end() ? std::move(nobody_looked) : absent->second);
+    return settle(Status::skipped, absent == prepared.absent.end() ? nobody_looked : absent->second);
   }
   if (auto misfit = misfit_of(about, *kernel)) return settle(Status::skipped, fault::Misfit{std::string(misfit->field), misfit->message});
   return kernel;
