@@ -59,7 +59,7 @@ FollowedPlace place_in_cache(const Case& about, std::uint64_t offset) {
   return key_place(row / axis(about, "kv_capacity"), row % axis(about, "kv_capacity"), "slot");
 }
 
-// [B, G, n + room] rows, and a row between batches of seeds that are not dense (execute_bf16.cpp).
+// [B, G, n + room] rows, and a row between batches of seeds that are not dense (families/shared/dense_inputs.cpp).
 FollowedPlace place_in_keys(const Case& about, std::uint64_t offset) {
   constexpr std::uint64_t kDenseSeeds = 4;
   const std::uint64_t rows_of_head = axis(about, "kv_len") + axis(about, "kv_room");
