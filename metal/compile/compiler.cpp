@@ -62,12 +62,18 @@ std::string hash_toolchain(const std::string& clang) {
   const auto compiler = std::filesystem::canonical(clang);
   const auto written = std::filesystem::last_write_time(compiler).time_since_epoch().count();
   hash.add(compiler.string()).add(std::to_string(std::filesystem::file_size(compiler))).add(std::to_string(written));
-  // -march=native means another processor on another machine.
-  const std::string processors = text_of("/proc/cpuinfo");
-  const auto flags = processors.find("flags");
-  if (flags != std::string::npos) hash.add(processors.substr(flags, processors.find('\n', flags) - flags));
   return hash.hex();
 }
+
+#if defined(__x86_64__)
+// A level, not -march=native: newer processors convert and add bfloat and half in instructions that flush subnormals, and no level has
+// those. So every processor computes the same bits.
+std::string_view architecture_level() {
+  if (__builtin_cpu_supports("x86-64-v4") != 0) return "x86-64-v4";
+  if (__builtin_cpu_supports("x86-64-v3") != 0) return "x86-64-v3";
+  return "x86-64-v2";
+}
+#endif
 
 // As line markers have it.
 std::string in_quotes(const std::string& path) {
@@ -198,8 +204,7 @@ std::vector<std::string> Compiler::language_flags() const {
                                     "-ftemplate-backtrace-limit=4",
                                     options_.fp_contract ? "-ffp-contract=fast" : "-ffp-contract=off"};
 #if defined(__x86_64__)
-  // The machine's own bfloat conversions flush subnormals, and its half arithmetic is not needed: both are done in software.
-  flags.insert(flags.end(), {"-march=native", "-mno-avx512bf16", "-mno-avx512fp16"});
+  flags.push_back(fmt::format("-march={}", architecture_level()));
 #endif
   return flags;
 }

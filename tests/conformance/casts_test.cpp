@@ -8,6 +8,21 @@ namespace {
 
 constexpr const char* kRounding = "Eigen: bfloat16(float(half)), half(float(bfloat16))";
 
+// Instructions of newer processors flush these to zero; no processor may.
+TEST(Casts, KeepSubnormals) {
+  check_rows("subnormal floats, bfloats and halves",
+             {{"float to bfloat and back",
+               kRounding,
+               "PUTH(0, bfloat(F(0))); PUTH(1, bfloat(F(0) * 0.5f)); PUT(2, float(bfloat(F(0))) * 2.0f);",
+               {f(0x1p-130F)},
+               {b(0x1p-130F), b(0x1p-131F), f(0x1p-129F)}},
+              {"arithmetic of bfloat and of half",
+               kRounding,
+               "PUTH(0, B(0) * bfloat(0.5)); PUTH(1, H(1) * 0.5h + H(1));",
+               {b(0x1p-130F), h(0x1p-20F)},
+               {b(0x1p-131F), h(0x1.8p-20F)}}});
+}
+
 TEST(Casts, BetweenHalfAndBfloatInEverySpelling) {
   check_rows(
       "casts between half and bfloat",
