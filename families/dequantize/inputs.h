@@ -15,5 +15,6 @@ namespace assay::families {
 
 [[nodiscard]] FileRules dequantize_files();
 [[nodiscard]] Minimum dequantize_minimum(const Case& about, const Source& source);
+[[nodiscard]] TriageRules dequantize_triage();
 
 }  // namespace assay::families

@@ -17,5 +17,6 @@ namespace assay::families {
 
 [[nodiscard]] FileRules fwht_files();
 [[nodiscard]] Minimum fwht_minimum(const Case& about, const Source& source);
+[[nodiscard]] TriageRules fwht_triage();
 
 }  // namespace assay::families

@@ -18,5 +18,6 @@ namespace assay::families {
 
 [[nodiscard]] FileRules quantize_files();
 [[nodiscard]] Minimum quantize_minimum(const Case& about, const Source& source);
+[[nodiscard]] TriageRules quantize_triage();
 
 }  // namespace assay::families

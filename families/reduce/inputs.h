@@ -15,5 +15,6 @@ namespace assay::families {
 
 [[nodiscard]] FileRules reduce_files();
 [[nodiscard]] Minimum reduce_minimum(const Case& about, const Source& source);
+[[nodiscard]] TriageRules reduce_triage();
 
 }  // namespace assay::families
