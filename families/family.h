@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/job.h"
 #include "families/minimum.h"
 #include "families/misfit.h"
 #include "families/source.h"
@@ -172,13 +173,13 @@ struct RowPart {
 // What triage and comparisons know of a family.
 struct TriageRules {
   // What a case computes, in double, for mistakes to be made in it. Throws fixtures::FileError if a value of a file is forbidden.
-  std::shared_ptr<const Model> (*model)(const Case& about, const Source& source) = nullptr;
-  std::vector<Mistake> (*mistakes)() = nullptr;
+  std::shared_ptr<const Model> (*model)(const Case& about, const Source& source);
+  std::vector<Mistake> (*mistakes)();
   // Of a codebook that an output has told; null for a family that reads none.
   std::vector<Mistake> (*codebook_mistakes)(const std::vector<double>& codebook) = nullptr;
 
   // Cases that tell classes of mistakes apart, near a failing one; some may not exist.
-  std::vector<Case> (*probes)(const Case& about) = nullptr;
+  std::vector<Case> (*probes)(const Case& about);
   // Smaller cases in several axes at once, some of which may not exist; null where axes are tried alone.
   std::vector<Case> (*smaller)(const Case& about, Smaller how) = nullptr;
   // In each group the first step that leaves what is looked for is taken; the order is that of what makes a trace short and its reader
@@ -186,19 +187,20 @@ struct TriageRules {
   std::vector<std::vector<ShrinkStep>> steps;
 
   std::string_view followed;  // the argument that is read in the order of the work
-  Place (*place)(const Case& about, std::uint64_t byte) = nullptr;
+  Place (*place)(const Case& about, std::uint64_t byte);
 
   // From the outermost inwards.
-  std::vector<RowPart> (*row_parts)(const Case& about) = nullptr;
+  std::vector<RowPart> (*row_parts)(const Case& about);
   // So many elements at the start of a row are whole numbers, not rounded; null: none.
   std::size_t (*row_indices)(const Case& about) = nullptr;
   // What the elements at these places of a row are; null where all are coordinates. With it, only indices are.
   std::string (*describe_places)(const Case& about, const std::set<std::size_t>& places) = nullptr;
 };
 
+// A member without a default may not be left out of the initialiser, which is a warning and so an error; a default stands for "none".
 struct Family {
-  const kernels::FamilyContract* contract = nullptr;
-  std::vector<kernels::FamilyContract> helper_contracts;  // of functions that its launch needs and no family has
+  const kernels::FamilyContract& contract;
+  std::vector<kernels::FamilyContract> helper_contracts = {};  // of functions that its launch needs and no family has
   std::string_view about;
   std::vector<Axis> axes;
   std::vector<Word> words;
@@ -212,42 +214,44 @@ struct Family {
   std::function<bool(std::span<const int> levels, std::span<std::int64_t> values)> realise;
 
   // Cases that the gate takes as they are: names without the variant, for shapes that no design combines.
-  std::vector<std::string_view> own_cases;
+  std::vector<std::string_view> own_cases = {};
   // The same for suites with long contexts: the longest, of which a design would make too many.
-  std::vector<std::string_view> long_cases;
+  std::vector<std::string_view> long_cases = {};
 
   // What a case costs at least, in multiplications of its dot products or what takes as long; open axes at their cheapest.
   std::function<std::int64_t(std::span<const std::int64_t> values)> work;
 
-  std::vector<std::size_t> class_factors;  // the factors that the classifiers look at
+  std::vector<std::size_t> class_factors = {};  // the factors that the classifiers look at
   // The suites meet every triple of their classes, the fixture being one more, that any case can have. May be empty.
-  std::vector<Classifier> classifiers;
+  std::vector<Classifier> classifiers = {};
   // So many of them, the first, tell how a case's parts lie to each other; fixtures meet pairs of those.
   std::size_t structural_classifiers = 0;
 
-  bool (*has_fixture)(const fixtures::Fixture& fixture) = nullptr;
+  bool (*has_fixture)(const fixtures::Fixture& fixture);
 
   // The function that a case runs.
   std::function<kernels::FunctionKey(std::span<const std::int64_t> values)> function_key;
 
   // Functions of other families that its launch dispatches as well. May be empty.
-  std::function<std::vector<HelperKey>(std::span<const std::int64_t> values)> helpers;
+  std::function<std::vector<HelperKey>(std::span<const std::int64_t> values)> helpers = {};
 
   // Throws std::invalid_argument naming the field if the launch code would refuse the case.
-  void (*validate)(const Case& about) = nullptr;
+  void (*validate)(const Case& about);
   // Why the kernel was not made for the case, which is then skipped; nothing if it was. Null for families with kernels of one kind.
   std::optional<Misfit> (*misfit)(const Case& about, const kernels::BoundKernel& kernel) = nullptr;
   // Simdgroups in a threadgroup of the dispatch that decides the verdict.
-  std::int64_t (*simdgroups)(const Case& about) = nullptr;
-  FileRules files = {};
+  std::int64_t (*simdgroups)(const Case& about);
+  FileRules files;
+  // What a case asks of a device and of the judge.
+  Job (*job)(const JobRequest& request);
   // What any kernel needs for a case whose values the launch code accepts.
-  Minimum (*minimum)(const Case& about, const Source& source) = nullptr;
-  std::vector<Quantity> quantities;  // may be empty
+  Minimum (*minimum)(const Case& about, const Source& source);
+  std::vector<Quantity> quantities = {};  // may be empty
   TriageRules triage;
   // Whether the bound has terms for a kernel that stores less than the contract: the [accuracy] of variant.toml.
   bool bounds_weaker_storage = false;
 
-  [[nodiscard]] std::string_view name() const { return contract->name; }
+  [[nodiscard]] std::string_view name() const { return contract.name; }
   // Throws std::invalid_argument if there is no such axis.
   [[nodiscard]] std::size_t axis_index(std::string_view axis) const;
   [[nodiscard]] bool has_axis(std::string_view axis) const;

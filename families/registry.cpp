@@ -43,7 +43,7 @@ const Family& find_family(std::string_view name) {
 kernels::Contracts contracts() {
   static const std::vector<kernels::FamilyContract> contracts = [] {
     std::vector<kernels::FamilyContract> all;
-    for (const Family& family : all_families()) all.push_back(*family.contract);
+    for (const Family& family : all_families()) all.push_back(family.contract);
     for (const Family& family : all_families()) all.insert(all.end(), family.helper_contracts.begin(), family.helper_contracts.end());
     return all;
   }();

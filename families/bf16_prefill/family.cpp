@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "families/bf16_prefill/contract.h"
+#include "families/bf16_prefill/helpers.h"
 #include "families/bf16_prefill/launch.h"
 #include "families/shared/attention_model.h"
 #include "families/shared/dense_cases.h"
@@ -29,10 +30,20 @@ std::int64_t prefill_work(std::span<const std::int64_t> v) {
 }  // namespace
 
 Family bf16_prefill_family() {
-  Family family = dense_family(kBf16PrefillContract);
-  family.about = "attention of many queries over bfloat keys and values with head dimension 512, in tiles, with pad and blk";
+  Family family =
+      dense_family({.contract = kBf16PrefillContract,
+                    .about = "attention of many queries over bfloat keys and values with head dimension 512, in tiles, with pad and blk",
+                    .work = prefill_work,
+                    .function_key = [](std::span<const std::int64_t> v) -> kernels::FunctionKey {
+                      return {"d512", {{kHasMask, v[kMaskType] != kNoMask}, {kHasRaggedTile, v[kKvLen] % kTileKeys != 0}}};
+                    },
+                    .validate = [](const Case& about) { validate_bf16_prefill(dense_parameters(about, metal::ScalarType::bfloat16)); },
+                    .simdgroups = [](const Case&) { return std::int64_t{8}; },
+                    .job = bf16_prefill_job,
+                    .model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
+                      return std::make_shared<AttentionModel>(about, dense_inputs(about, source), 1, kTileKeys);
+                    }});
   family.helper_contracts = {kBf16PadContract, kBf16BlkContract};
-  family.work = prefill_work;
   // Sums beyond half, which the pairs of the design bring together with rows of fewer than eight queries only.
   family.own_cases = {"b1/h1x1/q8/kv190r0/nomask/broad/s1", "b1/h2x1/q16/kv257r7/causal1x1/broad/s2",
                       // Heads and batches of keys and values on both sides of bytes 2^31 and 2^32.
@@ -54,20 +65,12 @@ Family bf16_prefill_family() {
                        "b1/h32x8/q8/kv4096r0/causal1x1/gauss/s17",   "b1/h16x2/q8/kv2048r7/row1x16/gauss/s18",
                        "b1/h8x8/q8/kv4096r0/random1x8/heavy/s19",    "b1/h8x2/q1/kv4096r0/nomask/large/s20",
                        "b1/h8x1/q8/kv4096r64/causal1x1/uniform/s21"};
-  family.function_key = [](std::span<const std::int64_t> v) -> kernels::FunctionKey {
-    return {"d512", {{kHasMask, v[kMaskType] != kNoMask}, {kHasRaggedTile, v[kKvLen] % kTileKeys != 0}}};
-  };
   family.helpers = [](std::span<const std::int64_t> v) {
     std::vector<HelperKey> helpers;
     const bool has_mask = v[kMaskType] != kNoMask;
     if (v[kKvLen] % kTileKeys != 0) helpers.push_back({"bf16_pad", {"pad", {{kPadHasMask, has_mask}}}});
     if (has_mask) helpers.push_back({"bf16_blk", {"blk"}});
     return helpers;
-  };
-  family.validate = [](const Case& about) { validate_bf16_prefill(dense_parameters(about, metal::ScalarType::bfloat16)); };
-  family.simdgroups = [](const Case&) { return std::int64_t{8}; };
-  family.triage.model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
-    return std::make_shared<AttentionModel>(about, dense_inputs(about, source), 1, kTileKeys);
   };
   return family;
 }

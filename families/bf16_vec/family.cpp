@@ -34,8 +34,17 @@ std::int64_t vec_work(std::span<const std::int64_t> v) {
 }  // namespace
 
 Family bf16_vec_family() {
-  Family family = dense_family(kBf16VecContract);
-  family.about = "attention of few queries over bfloat keys and values with head dimension 512, NSG simdgroups per query and head";
+  Family family = dense_family(
+      {.contract = kBf16VecContract,
+       .about = "attention of few queries over bfloat keys and values with head dimension 512, NSG simdgroups per query and head",
+       .work = vec_work,
+       .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"d512"}; },
+       .validate = [](const Case& about) { validate_bf16_vec(vec_parameters(about)); },
+       .simdgroups = [](const Case& about) { return about.at("nsg"); },
+       .job = bf16_vec_job,
+       .model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
+         return std::make_shared<AttentionModel>(about, dense_inputs(about, source), about.size("nsg"), kKeysOfChunk);
+       }});
   family.axes.push_back({.name = "nsg",
                          .minimum = 0,
                          .maximum = 32,
@@ -51,7 +60,6 @@ Family bf16_vec_family() {
     set(values[kNsg], kSimdgroups, levels[kFactorNsg]);
     return is_sensible;
   };
-  family.work = vec_work;
   // A chunk of which all but one key is room, and room that is just enough for it.
   family.own_cases = {"b1/h2x2/q1/kv1r31/nomask/nsg1/gauss/s1", "b1/h2x2/q1/kv65r31/nomask/nsg2/poisoned/s2",
                       // Heads and batches of keys and values on both sides of bytes 2^31 and 2^32.
@@ -67,12 +75,6 @@ Family bf16_vec_family() {
   family.long_cases = {"b1/h2x1/q8/kv36864r0/causal1x1/nsg4/drift/s1",   "b1/h1x1/q1/kv65537r31/nomask/nsg4/drift/s2",
                        "b1/h2x1/q1/kv32768r0/random1x2/nsg2/uniform/s3", "b1/h32x8/q1/kv2048r0/nomask/nsg4/gauss/s4",
                        "b1/h32x4/q1/kv4096r0/causal1x32/nsg2/needle/s5", "b1/h1x1/q64/kv4096r64/nomask/nsg4/gauss/s6"};
-  family.function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"d512"}; };
-  family.validate = [](const Case& about) { validate_bf16_vec(vec_parameters(about)); };
-  family.simdgroups = [](const Case& about) { return about.at("nsg"); };
-  family.triage.model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
-    return std::make_shared<AttentionModel>(about, dense_inputs(about, source), about.size("nsg"), kKeysOfChunk);
-  };
   family.quantities.push_back({"idle_pairs", idle_pairs});
   return family;
 }

@@ -38,51 +38,50 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
 }  // namespace
 
 Family dequantize_family() {
-  Family family;
-  family.contract = &kDequantizeContract;
-  family.about = "one position of a cache per key/value head as float, still rotated";
-  family.axes = {{.name = "head_dim",
-                  .minimum = 256,
-                  .maximum = 512,
-                  .initial = 256,
-                  .weight = Weight::factor,
-                  .tried = Tried::simplest,
-                  .simplest = 256},
-                 {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .told_by = kCodebookToldBy},
-                 {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
-                 {.name = "read_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
-                 {.name = "cache_capacity", .minimum = 0, .maximum = 1 << 26, .initial = 1, .weight = Weight::extent},
-                 float_axis("scale_factor_d512", 1, kScaleFactorWhole)};
-  family.words = {{{{"d{head_dim}", {}}}},
-                  {{{"b{bits}", {}}}},
-                  {{{"g{num_kv_heads}", {}}}},
-                  {{{"pos{read_pos}c{cache_capacity}", {}}}},
-                  scale_factor_word()};
-  family.factors = {
-      factor_of("head_dim", kHeadDim, kHeadDims),
-      factor_of("bits", kBitsAxis, kBits),
-      factor_of("num_kv_heads", kKvHeads, kHeads, kEverydayHeads),
-      factor_of("cache_capacity", kCapacity, kCapacities, kEverydayCapacities),
-      {"read_pos", labels(kReads, position_label), kReads.size(),
-       [](std::size_t level, std::span<const std::int64_t> v) { return v[kReadPos] == position_of(kReads[level], v[kCapacity]); }},
-      scale_factor_factor(kScaleFactor)};
-  family.realise = realise;
-  // Caches of exactly 2^32 bytes and of just under, with the slot of the last head behind byte 2^31.
-  family.own_cases = {"d256/b4/g2/pos5c16777216/huge/s1", "d512/b8/g5/pos3c1677721/sf16/huge/s2", "d256/b5/g32/pos40c524288/huge/s3",
-                      // Slots that 16 bits do not hold.
-                      "d256/b4/g1/pos65541c65600/gauss/s4", "d512/b6/g2/pos70000c70001/gauss/s5"};
-  family.work = no_work;
-  family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dequantize != nullptr; };
-  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
-    return {values[kBitsAxis] == 4 ? "4bit" : "hb"};
-  };
-  family.validate = [](const Case& about) { families::validate(dequantize_parameters(about)); };
-  // All threads of a head are independent of each other, and yet several simdgroups take turns.
-  family.simdgroups = [](const Case& about) { return about.at("head_dim") / 32; };
-  family.files = dequantize_files();
-  family.minimum = dequantize_minimum;
-  family.triage = dequantize_triage();
-  return family;
+  return {
+      .contract = kDequantizeContract,
+      .about = "one position of a cache per key/value head as float, still rotated",
+      .axes = {{.name = "head_dim",
+                .minimum = 256,
+                .maximum = 512,
+                .initial = 256,
+                .weight = Weight::factor,
+                .tried = Tried::simplest,
+                .simplest = 256},
+               {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .told_by = kCodebookToldBy},
+               {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+               {.name = "read_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
+               {.name = "cache_capacity", .minimum = 0, .maximum = 1 << 26, .initial = 1, .weight = Weight::extent},
+               float_axis("scale_factor_d512", 1, kScaleFactorWhole)},
+      .words = {{{{"d{head_dim}", {}}}},
+                {{{"b{bits}", {}}}},
+                {{{"g{num_kv_heads}", {}}}},
+                {{{"pos{read_pos}c{cache_capacity}", {}}}},
+                scale_factor_word()},
+      .factors = {factor_of("head_dim", kHeadDim, kHeadDims),
+                  factor_of("bits", kBitsAxis, kBits),
+                  factor_of("num_kv_heads", kKvHeads, kHeads, kEverydayHeads),
+                  factor_of("cache_capacity", kCapacity, kCapacities, kEverydayCapacities),
+                  {"read_pos", labels(kReads, position_label), kReads.size(),
+                   [](std::size_t level, std::span<const std::int64_t> v) {
+                     return v[kReadPos] == position_of(kReads[level], v[kCapacity]);
+                   }},
+                  scale_factor_factor(kScaleFactor)},
+      .realise = realise,
+      // Caches of exactly 2^32 bytes and of just under, with the slot of the last head behind byte 2^31.
+      .own_cases = {"d256/b4/g2/pos5c16777216/huge/s1", "d512/b8/g5/pos3c1677721/sf16/huge/s2", "d256/b5/g32/pos40c524288/huge/s3",
+                    // Slots that 16 bits do not hold.
+                    "d256/b4/g1/pos65541c65600/gauss/s4", "d512/b6/g2/pos70000c70001/gauss/s5"},
+      .work = no_work,
+      .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dequantize != nullptr; },
+      .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {values[kBitsAxis] == 4 ? "4bit" : "hb"}; },
+      .validate = [](const Case& about) { families::validate(dequantize_parameters(about)); },
+      // All threads of a head are independent of each other, and yet several simdgroups take turns.
+      .simdgroups = [](const Case& about) { return about.at("head_dim") / 32; },
+      .files = dequantize_files(),
+      .job = dequantize_job,
+      .minimum = dequantize_minimum,
+      .triage = dequantize_triage()};
 }
 
 }  // namespace assay::families

@@ -17,4 +17,6 @@ namespace assay::families {
 [[nodiscard]] Minimum dequantize_minimum(const Case& about, const Source& source);
 [[nodiscard]] TriageRules dequantize_triage();
 
+[[nodiscard]] Job dequantize_job(const JobRequest& request);
+
 }  // namespace assay::families

@@ -24,51 +24,53 @@ constexpr std::array<std::string_view, 3> kModes = {"standalone", "premult", "un
 }  // namespace
 
 Family fwht_family() {
-  Family family;
-  family.contract = &kFwhtContract;
-  family.about = "fast Walsh-Hadamard transform of every head's row in place, with the rotation's signs before, after or not at all";
-  family.axes = {{.name = "head_dim",
-                  .minimum = 256,
-                  .maximum = 512,
-                  .initial = 256,
-                  .is_capability = true,
-                  .weight = Weight::factor,
-                  .tried = Tried::simplest,
-                  .simplest = 256},
-                 {.name = "num_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
-                 {.name = "mode",
-                  .minimum = 0,
-                  .maximum = 2,
-                  .initial = 0,
-                  .is_capability = true,
-                  .weight = Weight::choice,
-                  .tried = Tried::simplest}};
-  family.words = {{{{"d{head_dim}", {}}}},
-                  {{{"h{num_heads}", {}}}},
-                  {{{"standalone", {{"mode", 0}}}, {"premult", {{"mode", 1}}}, {"undo", {{"mode", 2}}}}}};
-  family.factors = {factor_of("head_dim", 0, kHeadDims),
-                    factor_of("num_heads", 1, kHeads, kEverydayHeads),
-                    {"mode", {kModes.begin(), kModes.end()}, kModes.size(), [](std::size_t level, std::span<const std::int64_t> values) {
-                       return values[2] == static_cast<std::int64_t>(level);
-                     }}};
-  family.gate_strength = 3;
-  family.realise = [](std::span<const int> levels, std::span<std::int64_t> values) {
-    set(values[0], kHeadDims, levels[0]);
-    set(values[1], kHeads, levels[1]);
-    values[2] = levels[2] < 0 ? kOpen : levels[2];
-    return true;
-  };
-  family.work = no_work;
-  family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; };
-  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
-    return {fmt::format("{}_d{}", kModes.at(static_cast<std::size_t>(values[2])), values[0])};
-  };
-  family.validate = [](const Case& about) { families::validate(fwht_parameters(about)); };
-  family.simdgroups = [](const Case&) { return std::int64_t{1}; };
-  family.files = fwht_files();
-  family.minimum = fwht_minimum;
-  family.triage = fwht_triage();
-  return family;
+  return {
+      .contract = kFwhtContract,
+      .about = "fast Walsh-Hadamard transform of every head's row in place, with the rotation's signs before, after or not at all",
+      .axes = {{.name = "head_dim",
+                .minimum = 256,
+                .maximum = 512,
+                .initial = 256,
+                .is_capability = true,
+                .weight = Weight::factor,
+                .tried = Tried::simplest,
+                .simplest = 256},
+               {.name = "num_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+               {.name = "mode",
+                .minimum = 0,
+                .maximum = 2,
+                .initial = 0,
+                .is_capability = true,
+                .weight = Weight::choice,
+                .tried = Tried::simplest}},
+      .words = {{{{"d{head_dim}", {}}}},
+                {{{"h{num_heads}", {}}}},
+                {{{"standalone", {{"mode", 0}}}, {"premult", {{"mode", 1}}}, {"undo", {{"mode", 2}}}}}},
+      .factors = {factor_of("head_dim", 0, kHeadDims),
+                  factor_of("num_heads", 1, kHeads, kEverydayHeads),
+                  {"mode",
+                   {kModes.begin(), kModes.end()},
+                   kModes.size(),
+                   [](std::size_t level, std::span<const std::int64_t> values) { return values[2] == static_cast<std::int64_t>(level); }}},
+      .gate_strength = 3,
+      .realise =
+          [](std::span<const int> levels, std::span<std::int64_t> values) {
+            set(values[0], kHeadDims, levels[0]);
+            set(values[1], kHeads, levels[1]);
+            values[2] = levels[2] < 0 ? kOpen : levels[2];
+            return true;
+          },
+      .work = no_work,
+      .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; },
+      .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
+        return {fmt::format("{}_d{}", kModes.at(static_cast<std::size_t>(values[2])), values[0])};
+      },
+      .validate = [](const Case& about) { families::validate(fwht_parameters(about)); },
+      .simdgroups = [](const Case&) { return std::int64_t{1}; },
+      .files = fwht_files(),
+      .job = fwht_job,
+      .minimum = fwht_minimum,
+      .triage = fwht_triage()};
 }
 
 }  // namespace assay::families

@@ -19,4 +19,6 @@ namespace assay::families {
 [[nodiscard]] Minimum fwht_minimum(const Case& about, const Source& source);
 [[nodiscard]] TriageRules fwht_triage();
 
+[[nodiscard]] Job fwht_job(const JobRequest& request);
+
 }  // namespace assay::families

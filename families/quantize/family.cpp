@@ -43,63 +43,64 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
 }  // namespace
 
 Family quantize_family() {
-  Family family;
-  family.contract = &kQuantizeContract;
-  family.about = "one token per key/value head, rotated, normalised, quantised and written into a cache";
-  family.axes = {{.name = "head_dim",
-                  .minimum = 256,
-                  .maximum = 512,
-                  .initial = 256,
-                  .is_capability = true,
-                  .weight = Weight::factor,
-                  .tried = Tried::simplest,
-                  .simplest = 256},
-                 {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .told_by = kCodebookToldBy},
-                 {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
-                 {.name = "write_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
-                 {.name = "cache_capacity", .minimum = 0, .maximum = 1 << 26, .initial = 1, .weight = Weight::extent},
-                 {.name = "is_sliding", .minimum = 0, .maximum = 1, .initial = 0, .weight = Weight::choice},
-                 float_axis("scale_factor_d512", 1, kScaleFactorWhole),
-                 {.name = "rms_probe", .minimum = 0, .maximum = 1, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest}};
-  family.words = {{{{"d{head_dim}", {}}}},
-                  {{{"b{bits}", {}}}},
-                  {{{"g{num_kv_heads}", {}}}},
-                  {{{"pos{write_pos}c{cache_capacity}", {}}}},
-                  {{{"linear", {{"is_sliding", 0}}}, {"sliding", {{"is_sliding", 1}}}}, true},
-                  scale_factor_word(),
-                  {{{"noprobe", {{"rms_probe", 0}}}, {"probe", {{"rms_probe", 1}}}}, true}};
-  family.factors = {factor_of("head_dim", kHeadDim, kHeadDims),
-                    factor_of("bits", kBitsAxis, kBits),
-                    factor_of("num_kv_heads", kKvHeads, kHeads, kEverydayHeads),
-                    factor_of("cache_capacity", kCapacity, kCapacities, kEverydayCapacities),
-                    {"write_pos", labels(kWrites, position_label), kWrites.size(),
-                     [](std::size_t level, std::span<const std::int64_t> v) {
-                       return v[kWritePos] == position_of(kWrites[level], v[kCapacity]) &&
-                              v[kIsSliding] == (kWrites[level].is_sliding ? 1 : 0);
-                     }},
-                    scale_factor_factor(kScaleFactor),
-                    {"rms_probe", {"off", "on"}, 2, [](std::size_t level, std::span<const std::int64_t> v) {
-                       return v[kProbe] == static_cast<std::int64_t>(level);
-                     }}};
-  family.realise = realise;
-  // Slots and positions that 16 bits do not hold, and heads on both sides of byte 2^31.
-  family.own_cases = {
-      "d256/b4/g1/pos65541c65600/gauss/s1", "d512/b4/g2/pos70000c70001/probe/gauss/s2", "d256/b4/g1/pos4000000007c100/sliding/gauss/s3",
-      "d256/b8/g1/pos65541c65600/gauss/s4", "d512/b5/g2/pos70000c70001/sf16/gauss/s5", "d512/b6/g1/pos4000000007c100/sliding/gauss/s6",
-      // Rows on both sides of every boundary, and of the smallest norm.
-      "d256/b4/g12/pos0c1/edges/s7", "d512/b4/g12/pos0c1/edges/s8", "d256/b5/g12/pos0c1/edges/s9", "d512/b5/g12/pos0c1/edges/s10",
-      "d256/b6/g12/pos0c1/edges/s11", "d512/b6/g12/pos0c1/edges/s12", "d256/b8/g12/pos0c1/edges/s13", "d512/b8/g12/pos0c1/edges/s14"};
-  family.work = no_work;
-  family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.quantize != nullptr; };
-  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
-    return {fmt::format("{}_d{}", values[kBitsAxis] == 4 ? "fast" : "hb", values[kHeadDim])};
-  };
-  family.validate = [](const Case& about) { families::validate(quantize_parameters(about)); };
-  family.simdgroups = [](const Case&) { return std::int64_t{1}; };
-  family.files = quantize_files();
-  family.minimum = quantize_minimum;
-  family.triage = quantize_triage();
-  return family;
+  return {.contract = kQuantizeContract,
+          .about = "one token per key/value head, rotated, normalised, quantised and written into a cache",
+          .axes = {{.name = "head_dim",
+                    .minimum = 256,
+                    .maximum = 512,
+                    .initial = 256,
+                    .is_capability = true,
+                    .weight = Weight::factor,
+                    .tried = Tried::simplest,
+                    .simplest = 256},
+                   {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .told_by = kCodebookToldBy},
+                   {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+                   {.name = "write_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
+                   {.name = "cache_capacity", .minimum = 0, .maximum = 1 << 26, .initial = 1, .weight = Weight::extent},
+                   {.name = "is_sliding", .minimum = 0, .maximum = 1, .initial = 0, .weight = Weight::choice},
+                   float_axis("scale_factor_d512", 1, kScaleFactorWhole),
+                   {.name = "rms_probe", .minimum = 0, .maximum = 1, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest}},
+          .words = {{{{"d{head_dim}", {}}}},
+                    {{{"b{bits}", {}}}},
+                    {{{"g{num_kv_heads}", {}}}},
+                    {{{"pos{write_pos}c{cache_capacity}", {}}}},
+                    {{{"linear", {{"is_sliding", 0}}}, {"sliding", {{"is_sliding", 1}}}}, true},
+                    scale_factor_word(),
+                    {{{"noprobe", {{"rms_probe", 0}}}, {"probe", {{"rms_probe", 1}}}}, true}},
+          .factors = {factor_of("head_dim", kHeadDim, kHeadDims),
+                      factor_of("bits", kBitsAxis, kBits),
+                      factor_of("num_kv_heads", kKvHeads, kHeads, kEverydayHeads),
+                      factor_of("cache_capacity", kCapacity, kCapacities, kEverydayCapacities),
+                      {"write_pos", labels(kWrites, position_label), kWrites.size(),
+                       [](std::size_t level, std::span<const std::int64_t> v) {
+                         return v[kWritePos] == position_of(kWrites[level], v[kCapacity]) &&
+                                v[kIsSliding] == (kWrites[level].is_sliding ? 1 : 0);
+                       }},
+                      scale_factor_factor(kScaleFactor),
+                      {"rms_probe",
+                       {"off", "on"},
+                       2,
+                       [](std::size_t level, std::span<const std::int64_t> v) { return v[kProbe] == static_cast<std::int64_t>(level); }}},
+          .realise = realise,
+          // Slots and positions that 16 bits do not hold, and heads on both sides of byte 2^31.
+          .own_cases = {"d256/b4/g1/pos65541c65600/gauss/s1", "d512/b4/g2/pos70000c70001/probe/gauss/s2",
+                        "d256/b4/g1/pos4000000007c100/sliding/gauss/s3", "d256/b8/g1/pos65541c65600/gauss/s4",
+                        "d512/b5/g2/pos70000c70001/sf16/gauss/s5", "d512/b6/g1/pos4000000007c100/sliding/gauss/s6",
+                        // Rows on both sides of every boundary, and of the smallest norm.
+                        "d256/b4/g12/pos0c1/edges/s7", "d512/b4/g12/pos0c1/edges/s8", "d256/b5/g12/pos0c1/edges/s9",
+                        "d512/b5/g12/pos0c1/edges/s10", "d256/b6/g12/pos0c1/edges/s11", "d512/b6/g12/pos0c1/edges/s12",
+                        "d256/b8/g12/pos0c1/edges/s13", "d512/b8/g12/pos0c1/edges/s14"},
+          .work = no_work,
+          .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.quantize != nullptr; },
+          .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
+            return {fmt::format("{}_d{}", values[kBitsAxis] == 4 ? "fast" : "hb", values[kHeadDim])};
+          },
+          .validate = [](const Case& about) { families::validate(quantize_parameters(about)); },
+          .simdgroups = [](const Case&) { return std::int64_t{1}; },
+          .files = quantize_files(),
+          .job = quantize_job,
+          .minimum = quantize_minimum,
+          .triage = quantize_triage()};
 }
 
 }  // namespace assay::families

@@ -20,4 +20,6 @@ namespace assay::families {
 [[nodiscard]] Minimum quantize_minimum(const Case& about, const Source& source);
 [[nodiscard]] TriageRules quantize_triage();
 
+[[nodiscard]] Job quantize_job(const JobRequest& request);
+
 }  // namespace assay::families

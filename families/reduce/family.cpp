@@ -27,38 +27,38 @@ constexpr std::size_t kEverydayWorkgroups = 10;
 }  // namespace
 
 Family reduce_family() {
-  Family family;
-  family.contract = &kReduceContract;
-  family.about = "merge of the partial attention results of NWG workgroups";
-  family.axes = {{.name = "head_dim",
-                  .minimum = 256,
-                  .maximum = 512,
-                  .initial = 256,
-                  .is_capability = true,
-                  .weight = Weight::factor,
-                  .tried = Tried::simplest,
-                  .simplest = 256},
-                 {.name = "nrows", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
-                 {.name = "nwg", .minimum = 0, .maximum = 1024, .initial = 16, .weight = Weight::repeat, .tried = Tried::counts}};
-  family.words = {{{{"d{head_dim}", {}}}}, {{{"rows{nrows}", {}}}}, {{{"nwg{nwg}", {}}}}};
-  family.factors = {factor_of("head_dim", 0, kHeadDims), factor_of("nrows", 1, kRows, kEverydayRows),
-                    factor_of("nwg", 2, kWorkgroups, kEverydayWorkgroups)};
-  family.gate_strength = 3;
-  family.realise = [](std::span<const int> levels, std::span<std::int64_t> values) {
-    set(values[0], kHeadDims, levels[0]);
-    set(values[1], kRows, levels[1]);
-    set(values[2], kWorkgroups, levels[2]);
-    return true;
-  };
-  family.work = no_work;
-  family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.reduce != nullptr; };
-  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[0])}; };
-  family.validate = [](const Case& about) { families::validate(reduce_parameters(about)); };
-  family.simdgroups = [](const Case& about) { return about.at("nwg"); };
-  family.files = reduce_files();
-  family.minimum = reduce_minimum;
-  family.triage = reduce_triage();
-  return family;
+  return {.contract = kReduceContract,
+          .about = "merge of the partial attention results of NWG workgroups",
+          .axes = {{.name = "head_dim",
+                    .minimum = 256,
+                    .maximum = 512,
+                    .initial = 256,
+                    .is_capability = true,
+                    .weight = Weight::factor,
+                    .tried = Tried::simplest,
+                    .simplest = 256},
+                   {.name = "nrows", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+                   {.name = "nwg", .minimum = 0, .maximum = 1024, .initial = 16, .weight = Weight::repeat, .tried = Tried::counts}},
+          .words = {{{{"d{head_dim}", {}}}}, {{{"rows{nrows}", {}}}}, {{{"nwg{nwg}", {}}}}},
+          .factors = {factor_of("head_dim", 0, kHeadDims), factor_of("nrows", 1, kRows, kEverydayRows),
+                      factor_of("nwg", 2, kWorkgroups, kEverydayWorkgroups)},
+          .gate_strength = 3,
+          .realise =
+              [](std::span<const int> levels, std::span<std::int64_t> values) {
+                set(values[0], kHeadDims, levels[0]);
+                set(values[1], kRows, levels[1]);
+                set(values[2], kWorkgroups, levels[2]);
+                return true;
+              },
+          .work = no_work,
+          .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.reduce != nullptr; },
+          .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[0])}; },
+          .validate = [](const Case& about) { families::validate(reduce_parameters(about)); },
+          .simdgroups = [](const Case& about) { return about.at("nwg"); },
+          .files = reduce_files(),
+          .job = reduce_job,
+          .minimum = reduce_minimum,
+          .triage = reduce_triage()};
 }
 
 }  // namespace assay::families

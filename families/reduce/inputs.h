@@ -17,4 +17,6 @@ namespace assay::families {
 [[nodiscard]] Minimum reduce_minimum(const Case& about, const Source& source);
 [[nodiscard]] TriageRules reduce_triage();
 
+[[nodiscard]] Job reduce_job(const JobRequest& request);
+
 }  // namespace assay::families

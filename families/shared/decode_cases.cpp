@@ -154,98 +154,109 @@ Classifier class_of(std::size_t axis, std::string_view name, std::span<const std
 
 Family decode_family(const DecodeKind& kind) {
   const std::span<const Norms> norms = kind.norms;
-  Family family;
-  family.contract = kind.contract;
-  family.axes = {
-      {.name = "head_dim",
-       .minimum = 256,
-       .maximum = 512,
-       .initial = 256,
-       .is_capability = true,
-       .weight = Weight::factor,
-       .tried = Tried::simplest,
-       .simplest = 256},
-      {.name = "n_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::factor},
-      {.name = "n_kv_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::extent},
-      {.name = "kv_len", .minimum = 0, .maximum = 1 << 20, .initial = 1, .weight = Weight::factor, .is_length = true},
-      {.name = "kv_capacity",
-       .minimum = 0,
-       .maximum = 1 << 26,
-       .initial = 1,
-       .weight = Weight::choice,
-       .tried = Tried::simplest,
-       .simplest_as = "kv_len",
-       .is_length = true},
-      {.name = "ring_start", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::start, .tried = Tried::simplest},
-      {.name = "mask_type", .minimum = 0, .maximum = 2, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest},
-      {.name = "sliding_window", .minimum = 0, .maximum = 1 << 21, .initial = 0, .weight = Weight::start, .tried = Tried::simplest},
-      {.name = "nwg",
-       .minimum = 0,
-       .maximum = 1024,
-       .initial = 16,
-       .is_launch_choice = true,
-       .weight = Weight::repeat,
-       .tried = Tried::counts},
-      float_axis("scale", kScaleInverseRoot, kScaleOne),
-      float_axis("scale_factor_d512", 1, kScaleFactorWhole),
-  };
-  family.words = {
-      {{{"d{head_dim}", {}}}},
-      {{{"h{n_heads}x{n_kv_heads}", {}}}},
-      {{{"kv{kv_len}c{kv_capacity}", {}}}},
-      {{{"ring{ring_start}", {}}}},
-      {{{"nomask", {{"mask_type", 0}, {"sliding_window", 0}}},
-        {"causal", {{"mask_type", 1}, {"sliding_window", 0}}},
-        {"win{sliding_window}", {{"mask_type", 2}}},
-        {"nomaskwin{sliding_window}", {{"mask_type", 0}}},
-        {"causalwin{sliding_window}", {{"mask_type", 1}}}}},
-      {{{"nwg{nwg}", {}}}},
-      {{{"scale{scale}", {}}}, true},
-      {{{"sfroot512", {{"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {}}}, true},
-  };
-  family.factors = {
-      {"head_dim", labels(kHeadDims, number_label), kHeadDims.size(), equal_to(kHeadDim, kHeadDims)},
-      {"heads", labels(kHeadCounts, [](const auto& heads) { return fmt::format("{}x{}", heads.first, heads.second); }), kHeadCounts.size(),
-       [](std::size_t level, Values v) { return std::pair(v[kHeads], v[kKvHeads]) == kHeadCounts[level]; }},
-      {"n", labels(kLengths, number_label), kEverydayLengths, equal_to(kKvLen, kLengths)},
-      {"cap", labels(kCapacities, text_label), kCapacities.size(),
-       [](std::size_t level, Values v) { return v[kKvCapacity] == capacity_of(static_cast<int>(level), v[kKvLen]); }},
-      {"ring_start", labels(kRings, text_label), kRings.size(),
-       [](std::size_t level, Values v) { return v[kRingStart] == ring_of(static_cast<int>(level), v[kKvCapacity]); }},
-      {"mask", labels(kMasks, [](const Mask& mask) { return std::string(mask.label); }), kMasks.size(),
-       [](std::size_t level, Values v) {
-         return v[kMaskType] == kMasks[level].mask_type && v[kWindow] == window_of(kMasks[level], v[kKvLen]);
-       }},
-      {"nwg", labels(kWorkgroups, number_label), kWorkgroups.size(), equal_to(kNwg, kWorkgroups)},
-      {"scale",
-       {"1/sqrt(D)", "1"},
-       2,
-       [](std::size_t level, Values v) { return v[kScale] == (level == 0 ? kScaleInverseRoot : kScaleOne); }},
-      {"norms", labels(norms, [](const Norms& norm) { return std::string(norm.label); }), norms.size(),
-       [norms, has_norms = kind.has_norms](std::size_t level, Values v) {
-         return v[kNormFactor] == norms[level].factor && (!has_norms || has_norms(norms[level], v));
-       }},
-  };
-  family.realise = [norms, realise_rest = kind.realise_rest](std::span<const int> levels, std::span<std::int64_t> values) {
-    const bool is_sensible = realise(norms, levels, values);
-    realise_rest(levels, values);
-    return is_sensible;
-  };
-  family.work = work;
-  family.class_factors = {kFactorLength, kFactorCapacity, kFactorRing, kFactorMask, kFactorNwg};
-  family.classifiers = structural_classifiers(kind.simdgroups);
-  family.structural_classifiers = family.classifiers.size();
-  family.classifiers.push_back(class_of(kNwg, "nwg", kWorkgroups));
-  family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.decode != nullptr; };
-  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[kHeadDim])}; };
-  family.helpers = [](std::span<const std::int64_t> values) -> std::vector<HelperKey> {
-    if (values[kNwg] <= 1) return {};
-    return {{"reduce", {fmt::format("d{}", values[kHeadDim])}}};
-  };
-  family.misfit = [](const Case& about, const kernels::BoundKernel& kernel) { return decode_misfit(kernel, decode_parameters(about)); };
-  family.files = decode_files();
-  family.bounds_weaker_storage = true;
-  return family;
+  std::vector<Classifier> classifiers = structural_classifiers(kind.banks);
+  const std::size_t structural = classifiers.size();
+  classifiers.push_back(class_of(kNwg, "nwg", kWorkgroups));
+  return {
+      .contract = kind.contract,
+      .about = kind.about,
+      .axes =
+          {
+              {.name = "head_dim",
+               .minimum = 256,
+               .maximum = 512,
+               .initial = 256,
+               .is_capability = true,
+               .weight = Weight::factor,
+               .tried = Tried::simplest,
+               .simplest = 256},
+              {.name = "n_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::factor},
+              {.name = "n_kv_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::extent},
+              {.name = "kv_len", .minimum = 0, .maximum = 1 << 20, .initial = 1, .weight = Weight::factor, .is_length = true},
+              {.name = "kv_capacity",
+               .minimum = 0,
+               .maximum = 1 << 26,
+               .initial = 1,
+               .weight = Weight::choice,
+               .tried = Tried::simplest,
+               .simplest_as = "kv_len",
+               .is_length = true},
+              {.name = "ring_start", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::start, .tried = Tried::simplest},
+              {.name = "mask_type", .minimum = 0, .maximum = 2, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest},
+              {.name = "sliding_window", .minimum = 0, .maximum = 1 << 21, .initial = 0, .weight = Weight::start, .tried = Tried::simplest},
+              {.name = "nwg",
+               .minimum = 0,
+               .maximum = 1024,
+               .initial = 16,
+               .is_launch_choice = true,
+               .weight = Weight::repeat,
+               .tried = Tried::counts},
+              float_axis("scale", kScaleInverseRoot, kScaleOne),
+              float_axis("scale_factor_d512", 1, kScaleFactorWhole),
+          },
+      .words =
+          {
+              {{{"d{head_dim}", {}}}},
+              {{{"h{n_heads}x{n_kv_heads}", {}}}},
+              {{{"kv{kv_len}c{kv_capacity}", {}}}},
+              {{{"ring{ring_start}", {}}}},
+              {{{"nomask", {{"mask_type", 0}, {"sliding_window", 0}}},
+                {"causal", {{"mask_type", 1}, {"sliding_window", 0}}},
+                {"win{sliding_window}", {{"mask_type", 2}}},
+                {"nomaskwin{sliding_window}", {{"mask_type", 0}}},
+                {"causalwin{sliding_window}", {{"mask_type", 1}}}}},
+              {{{"nwg{nwg}", {}}}},
+              {{{"scale{scale}", {}}}, true},
+              {{{"sfroot512", {{"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {}}}, true},
+          },
+      .factors =
+          {
+              {"head_dim", labels(kHeadDims, number_label), kHeadDims.size(), equal_to(kHeadDim, kHeadDims)},
+              {"heads", labels(kHeadCounts, [](const auto& heads) { return fmt::format("{}x{}", heads.first, heads.second); }),
+               kHeadCounts.size(), [](std::size_t level, Values v) { return std::pair(v[kHeads], v[kKvHeads]) == kHeadCounts[level]; }},
+              {"n", labels(kLengths, number_label), kEverydayLengths, equal_to(kKvLen, kLengths)},
+              {"cap", labels(kCapacities, text_label), kCapacities.size(),
+               [](std::size_t level, Values v) { return v[kKvCapacity] == capacity_of(static_cast<int>(level), v[kKvLen]); }},
+              {"ring_start", labels(kRings, text_label), kRings.size(),
+               [](std::size_t level, Values v) { return v[kRingStart] == ring_of(static_cast<int>(level), v[kKvCapacity]); }},
+              {"mask", labels(kMasks, [](const Mask& mask) { return std::string(mask.label); }), kMasks.size(),
+               [](std::size_t level, Values v) {
+                 return v[kMaskType] == kMasks[level].mask_type && v[kWindow] == window_of(kMasks[level], v[kKvLen]);
+               }},
+              {"nwg", labels(kWorkgroups, number_label), kWorkgroups.size(), equal_to(kNwg, kWorkgroups)},
+              {"scale",
+               {"1/sqrt(D)", "1"},
+               2,
+               [](std::size_t level, Values v) { return v[kScale] == (level == 0 ? kScaleInverseRoot : kScaleOne); }},
+              {"norms", labels(norms, [](const Norms& norm) { return std::string(norm.label); }), norms.size(),
+               [norms, has_norms = kind.has_norms](std::size_t level, Values v) {
+                 return v[kNormFactor] == norms[level].factor && (!has_norms || has_norms(norms[level], v));
+               }},
+          },
+      .realise =
+          [norms, realise_rest = kind.realise_rest](std::span<const int> levels, std::span<std::int64_t> values) {
+            const bool is_sensible = realise(norms, levels, values);
+            realise_rest(levels, values);
+            return is_sensible;
+          },
+      .work = work,
+      .class_factors = {kFactorLength, kFactorCapacity, kFactorRing, kFactorMask, kFactorNwg},
+      .classifiers = std::move(classifiers),
+      .structural_classifiers = structural,
+      .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.decode != nullptr; },
+      .function_key = kind.function_key,
+      .helpers = [](std::span<const std::int64_t> values) -> std::vector<HelperKey> {
+        if (values[kNwg] <= 1) return {};
+        return {{"reduce", {fmt::format("d{}", values[kHeadDim])}}};
+      },
+      .validate = kind.validate,
+      .misfit = [](const Case& about, const kernels::BoundKernel& kernel) { return decode_misfit(kernel, decode_parameters(about)); },
+      .simdgroups = kind.simdgroups,
+      .files = decode_files(),
+      .job = kind.job,
+      .minimum = kind.minimum,
+      .triage = decode_triage(kind.is_4bit),
+      .bounds_weaker_storage = true};
 }
 
 }  // namespace assay::families::decode

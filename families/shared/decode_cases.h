@@ -53,13 +53,21 @@ using Values = std::span<const std::int64_t>;
 
 // In what the two families differ.
 struct DecodeKind {
-  const kernels::FamilyContract* contract;
+  const kernels::FamilyContract& contract;
+  std::string_view about;
   std::span<const Norms> norms;
   // Whether a case has these norms, as far as axes of the family's own say; empty if none does.
   std::function<bool(const Norms& norms, Values values)> has_norms;
   // Sets the axes from kOwnAxis on, as Family::realise.
   std::function<void(std::span<const int> levels, std::span<std::int64_t> values)> realise_rest;
-  std::function<std::int64_t(Values values)> simdgroups;  // of a workgroup
+  std::function<std::int64_t(Values values)> banks;  // simdgroups of a workgroup, of values
+  bool is_4bit;
+  // As Family has them.
+  std::function<kernels::FunctionKey(Values values)> function_key;
+  void (*validate)(const Case& about);
+  std::int64_t (*simdgroups)(const Case& about);
+  Job (*job)(const JobRequest& request);
+  Minimum (*minimum)(const Case& about, const Source& source);
 };
 
 // A class for each value of the table, which outlives the result.

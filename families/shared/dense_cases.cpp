@@ -82,68 +82,84 @@ std::int64_t key_rows(Values v) {
 }
 std::int64_t query_rows(Values v) { return at_least(v, kBatches, 1) * at_least(v, kHeads, 1); }
 
-Family dense_family(const kernels::FamilyContract& contract) {
-  Family family;
-  family.contract = &contract;
-  family.axes = {
-      {.name = "batches", .minimum = 0, .maximum = 64, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
-      {.name = "n_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::factor},
-      {.name = "n_kv_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::extent},
-      {.name = "queries", .minimum = 0, .maximum = 1 << 16, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
-      {.name = "kv_len", .minimum = 0, .maximum = 1 << 20, .initial = 1, .weight = Weight::factor, .is_length = true},
-      {.name = "kv_room", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::extent, .tried = Tried::simplest},
-      {.name = "mask_type", .minimum = kNoMask, .maximum = kSingle, .initial = kNoMask, .weight = Weight::choice, .tried = Tried::simplest},
-      {.name = "sliding_window", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::start, .tried = Tried::simplest},
-      {.name = "mask_batches", .minimum = 1, .maximum = 64, .initial = 1, .weight = Weight::repeat, .tried = Tried::counts},
-      {.name = "mask_heads", .minimum = 1, .maximum = 4096, .initial = 1, .weight = Weight::repeat, .tried = Tried::counts},
-      {.name = "hides_lowest", .minimum = 0, .maximum = 1, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest},
-      float_axis("scale", kScaleInverseRoot, kScaleOne),
-  };
-  family.words = {
-      {{{"b{batches}", {}}}},
-      {{{"h{n_heads}x{n_kv_heads}", {}}}},
-      {{{"q{queries}", {}}}},
-      {{{"kv{kv_len}r{kv_room}", {}}}},
-      {{{"nomask", {{"mask_type", kNoMask}, {"sliding_window", 0}, {"mask_batches", 1}, {"mask_heads", 1}}},
-        {"zero{mask_batches}x{mask_heads}", {{"mask_type", kZeroMask}, {"sliding_window", 0}}},
-        {"causal{mask_batches}x{mask_heads}", {{"mask_type", kCausal}, {"sliding_window", 0}}},
-        {"win{sliding_window}m{mask_batches}x{mask_heads}", {{"mask_type", kWindowed}}},
-        {"random{mask_batches}x{mask_heads}", {{"mask_type", kRandom}, {"sliding_window", 0}}},
-        {"row{mask_batches}x{mask_heads}", {{"mask_type", kOneRow}, {"sliding_window", 0}}},
-        {"single{mask_batches}x{mask_heads}", {{"mask_type", kSingle}, {"sliding_window", 0}}}}},
-      {{{"low", {{"hides_lowest", 1}}}}, true},
-      {{{"scale{scale}", {}}}, true},
-  };
-  family.factors = {
-      {"batches", labels(kBatchCounts, number_label), kBatchCounts.size(), equal_to(kBatches, kBatchCounts)},
-      {"heads", labels(kHeadCounts, [](const auto& heads) { return fmt::format("{}x{}", heads.first, heads.second); }), kHeadCounts.size(),
-       [](std::size_t level, std::span<const std::int64_t> v) { return std::pair(v[kHeads], v[kKvHeads]) == kHeadCounts[level]; }},
-      {"queries", labels(kQueryCounts, number_label), kQueryCounts.size(), equal_to(kQueries, kQueryCounts)},
-      {"n", labels(kLengths, number_label), kEverydayLengths, equal_to(kKvLen, kLengths)},
-      {"room", labels(kRooms, number_label), kRooms.size(), equal_to(kRoom, kRooms)},
-      {"mask", labels(kMasks, [](const Mask& mask) { return std::string(mask.label); }), kMasks.size(),
-       [](std::size_t level, std::span<const std::int64_t> v) {
-         const Mask& mask = kMasks[level];
-         return v[kMaskType] == mask.type && v[kWindow] == mask.window && v[kHidesLowest] == mask.hides_lowest;
-       }},
-      {"planes", labels(kSpreads, text_label), kSpreads.size(),
-       [](std::size_t level, std::span<const std::int64_t> v) {
-         const int spread = static_cast<int>(level);
-         return v[kMaskBatches] == mask_batches_of(spread, v[kBatches]) && v[kMaskHeads] == mask_heads_of(spread, v[kHeads]);
-       }},
-      {"scale",
-       {"1/sqrt(D)", "1"},
-       2,
-       [](std::size_t level, std::span<const std::int64_t> v) { return v[kScale] == (level == 0 ? kScaleInverseRoot : kScaleOne); }},
-  };
-  family.realise = realise;
-  family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dense != nullptr; };
-  family.files = dense_files();
-  family.triage = dense_triage();
-  family.bounds_weaker_storage = true;
-  family.minimum = dense_minimum;
-  family.quantities = {{"last_seen", last_seen}, {"most_seen", most_seen}};
-  return family;
+Family dense_family(const DenseKind& kind) {
+  return {
+      .contract = kind.contract,
+      .about = kind.about,
+      .axes =
+          {
+              {.name = "batches", .minimum = 0, .maximum = 64, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+              {.name = "n_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::factor},
+              {.name = "n_kv_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::extent},
+              {.name = "queries", .minimum = 0, .maximum = 1 << 16, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+              {.name = "kv_len", .minimum = 0, .maximum = 1 << 20, .initial = 1, .weight = Weight::factor, .is_length = true},
+              {.name = "kv_room", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::extent, .tried = Tried::simplest},
+              {.name = "mask_type",
+               .minimum = kNoMask,
+               .maximum = kSingle,
+               .initial = kNoMask,
+               .weight = Weight::choice,
+               .tried = Tried::simplest},
+              {.name = "sliding_window", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::start, .tried = Tried::simplest},
+              {.name = "mask_batches", .minimum = 1, .maximum = 64, .initial = 1, .weight = Weight::repeat, .tried = Tried::counts},
+              {.name = "mask_heads", .minimum = 1, .maximum = 4096, .initial = 1, .weight = Weight::repeat, .tried = Tried::counts},
+              {.name = "hides_lowest", .minimum = 0, .maximum = 1, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest},
+              float_axis("scale", kScaleInverseRoot, kScaleOne),
+          },
+      .words =
+          {
+              {{{"b{batches}", {}}}},
+              {{{"h{n_heads}x{n_kv_heads}", {}}}},
+              {{{"q{queries}", {}}}},
+              {{{"kv{kv_len}r{kv_room}", {}}}},
+              {{{"nomask", {{"mask_type", kNoMask}, {"sliding_window", 0}, {"mask_batches", 1}, {"mask_heads", 1}}},
+                {"zero{mask_batches}x{mask_heads}", {{"mask_type", kZeroMask}, {"sliding_window", 0}}},
+                {"causal{mask_batches}x{mask_heads}", {{"mask_type", kCausal}, {"sliding_window", 0}}},
+                {"win{sliding_window}m{mask_batches}x{mask_heads}", {{"mask_type", kWindowed}}},
+                {"random{mask_batches}x{mask_heads}", {{"mask_type", kRandom}, {"sliding_window", 0}}},
+                {"row{mask_batches}x{mask_heads}", {{"mask_type", kOneRow}, {"sliding_window", 0}}},
+                {"single{mask_batches}x{mask_heads}", {{"mask_type", kSingle}, {"sliding_window", 0}}}}},
+              {{{"low", {{"hides_lowest", 1}}}}, true},
+              {{{"scale{scale}", {}}}, true},
+          },
+      .factors =
+          {
+              {"batches", labels(kBatchCounts, number_label), kBatchCounts.size(), equal_to(kBatches, kBatchCounts)},
+              {"heads", labels(kHeadCounts, [](const auto& heads) { return fmt::format("{}x{}", heads.first, heads.second); }),
+               kHeadCounts.size(),
+               [](std::size_t level, std::span<const std::int64_t> v) { return std::pair(v[kHeads], v[kKvHeads]) == kHeadCounts[level]; }},
+              {"queries", labels(kQueryCounts, number_label), kQueryCounts.size(), equal_to(kQueries, kQueryCounts)},
+              {"n", labels(kLengths, number_label), kEverydayLengths, equal_to(kKvLen, kLengths)},
+              {"room", labels(kRooms, number_label), kRooms.size(), equal_to(kRoom, kRooms)},
+              {"mask", labels(kMasks, [](const Mask& mask) { return std::string(mask.label); }), kMasks.size(),
+               [](std::size_t level, std::span<const std::int64_t> v) {
+                 const Mask& mask = kMasks[level];
+                 return v[kMaskType] == mask.type && v[kWindow] == mask.window && v[kHidesLowest] == mask.hides_lowest;
+               }},
+              {"planes", labels(kSpreads, text_label), kSpreads.size(),
+               [](std::size_t level, std::span<const std::int64_t> v) {
+                 const int spread = static_cast<int>(level);
+                 return v[kMaskBatches] == mask_batches_of(spread, v[kBatches]) && v[kMaskHeads] == mask_heads_of(spread, v[kHeads]);
+               }},
+              {"scale",
+               {"1/sqrt(D)", "1"},
+               2,
+               [](std::size_t level, std::span<const std::int64_t> v) {
+                 return v[kScale] == (level == 0 ? kScaleInverseRoot : kScaleOne);
+               }},
+          },
+      .realise = realise,
+      .work = kind.work,
+      .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dense != nullptr; },
+      .function_key = kind.function_key,
+      .validate = kind.validate,
+      .simdgroups = kind.simdgroups,
+      .files = dense_files(),
+      .job = kind.job,
+      .minimum = dense_minimum,
+      .quantities = {{"last_seen", last_seen}, {"most_seen", most_seen}},
+      .triage = dense_triage(kind.model),
+      .bounds_weaker_storage = true};
 }
 
 }  // namespace assay::families::dense

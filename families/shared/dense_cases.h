@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
+#include <string_view>
 
 #include "families/family.h"
 
@@ -54,7 +57,19 @@ using Values = std::span<const std::int64_t>;
 [[nodiscard]] std::int64_t key_rows(Values values);
 [[nodiscard]] std::int64_t query_rows(Values values);
 
-// All but what a case costs, its function and cases of a family's own.
-[[nodiscard]] Family dense_family(const kernels::FamilyContract& contract);
+// In what the two families differ; as Family and TriageRules have it.
+struct DenseKind {
+  const kernels::FamilyContract& contract;
+  std::string_view about;
+  std::function<std::int64_t(Values values)> work;
+  std::function<kernels::FunctionKey(Values values)> function_key;
+  void (*validate)(const Case& about);
+  std::int64_t (*simdgroups)(const Case& about);
+  Job (*job)(const JobRequest& request);
+  std::shared_ptr<const Model> (*model)(const Case& about, const Source& source);
+};
+
+// All that the kinds have in common; what each has of its own is added by its own file.
+[[nodiscard]] Family dense_family(const DenseKind& kind);
 
 }  // namespace assay::families::dense

@@ -55,8 +55,9 @@ Place place_in_keys(const Case& about, std::uint64_t byte) {
 
 }  // namespace
 
-TriageRules dense_triage() {
-  return {.mistakes = [] { return attention_mistakes(false); },
+TriageRules dense_triage(std::shared_ptr<const Model> (*model)(const Case& about, const Source& source)) {
+  return {.model = model,
+          .mistakes = [] { return attention_mistakes(false); },
           .probes = dense_probes,
           .smaller = smaller_attention,
           .steps = attention_steps(),

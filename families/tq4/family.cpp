@@ -11,6 +11,7 @@
 
 #include "families/shared/decode_cases.h"
 #include "families/shared/decode_inputs.h"
+#include "families/shared/decode_job.h"
 #include "families/shared/levels.h"
 #include "families/tq4/contract.h"
 
@@ -24,7 +25,8 @@ constexpr std::size_t kBlockNorms = kOwnAxis;
 }  // namespace
 
 Family tq4_family() {
-  Family family = decode_family({.contract = &kTq4Contract,
+  Family family = decode_family({.contract = kTq4Contract,
+                                 .about = "decode attention over a 4-bit TurboQuant cache, one query token per head",
                                  .norms = kNorms,
                                  .has_norms = [](const Norms& norms, Values v) { return (v[kBlockNorms] != 0) == norms.per_block; },
                                  .realise_rest =
@@ -32,7 +34,18 @@ Family tq4_family() {
                                        const int norms = levels[kFactorNorm];
                                        values[kBlockNorms] = norms < 0 ? kOpen : kNorms[static_cast<std::size_t>(norms)].per_block ? 1 : 0;
                                      },
-                                 .simdgroups = [](Values) { return std::int64_t{1}; }});
+                                 .banks = [](Values) { return std::int64_t{1}; },
+                                 .is_4bit = true,
+                                 .function_key = [](Values v) -> kernels::FunctionKey { return {fmt::format("d{}", v[kHeadDim])}; },
+                                 .validate = [](const Case& about) { families::validate(decode_parameters(about)); },
+                                 // The reduce behind it has more, but family reduce judges that.
+                                 .simdgroups = [](const Case&) { return std::int64_t{1}; },
+                                 .job = [](const JobRequest& request) { return decode_job(request, 1); },
+                                 .minimum =
+                                     [](const Case& about, const Source&) {
+                                       return decode_minimum(
+                                           about, 4, about.at("block_norms") != 0 ? about.size("head_dim") / minimum::kBlock : 1, false);
+                                     }});
   family.axes[kNormFactor].may_be_absent = true;
   family.axes[kNormFactor].needed_by = "block_norms";
   family.axes.push_back({.name = "block_norms",
@@ -47,7 +60,6 @@ Family tq4_family() {
   family.words.back() = {
       {{"sfroot512", {{"block_norms", 1}, {"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {{"block_norms", 1}}}},
       true};
-  family.about = "decode attention over a 4-bit TurboQuant cache, one query token per head";
   // Caches of just under 2^32 and of exactly 2^32 bytes, and heads on both sides of byte 2^31.
   family.own_cases = {"d256/h32x32/kv40c1048576/ring0/nomask/nwg1/huge/s1", "d256/h2x2/kv65c16777216/ring0/win33/nwg2/huge/s2",
                       "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/huge/s3", "d512/h5x5/kv100c3355443/ring0/causal/nwg1/scale1/huge/s4",
@@ -58,13 +70,6 @@ Family tq4_family() {
   family.long_cases = {"d256/h1x1/kv65537c65537/ring32/nomask/nwg32/drift/s1", "d256/h2x1/kv65537c65537/ring65536/win512/nwg31/gauss/s2",
                        "d512/h2x2/kv65537c65537/ring0/nomask/nwg16/sf16/needle/s3",
                        "d512/h1x1/kv65537c65537/ring32768/win65536/nwg3/faint/s4", "d512/h2x1/kv65537c65538/ring0/causal/nwg1/cancel/s5"};
-  family.validate = [](const Case& about) { families::validate(decode_parameters(about)); };
-  // The reduce behind it has more, but family reduce judges that.
-  family.simdgroups = [](const Case&) { return std::int64_t{1}; };
-  family.triage = decode_triage(true);
-  family.minimum = [](const Case& about, const Source&) {
-    return decode_minimum(about, 4, about.at("block_norms") != 0 ? about.size("head_dim") / minimum::kBlock : 1, false);
-  };
   return family;
 }
 

@@ -12,6 +12,7 @@
 
 #include "families/shared/decode_cases.h"
 #include "families/shared/decode_inputs.h"
+#include "families/shared/decode_job.h"
 #include "families/shared/decode_launch.h"
 #include "families/shared/levels.h"
 #include "families/tqhb/contract.h"
@@ -32,7 +33,8 @@ constexpr std::array<std::int64_t, 2> kFused = {0, 1};
 
 Family tqhb_family() {
   // Norms of blocks only.
-  Family family = decode_family({.contract = &kTqhbContract,
+  Family family = decode_family({.contract = kTqhbContract,
+                                 .about = "decode attention over a 5-, 6- or 8-bit TurboQuant cache, one query token per head",
                                  .norms = std::span(kNorms).subspan(1),
                                  .has_norms = {},
                                  .realise_rest =
@@ -41,8 +43,26 @@ Family tqhb_family() {
                                        set(values[kNsg], kSimdgroups, levels[kFactorNsg]);
                                        set(values[kFuse], kFused, levels[kFactorFuse]);
                                      },
-                                 .simdgroups = [](Values v) { return v[kNsg]; }});
-  family.about = "decode attention over a 5-, 6- or 8-bit TurboQuant cache, one query token per head";
+                                 .banks = [](Values v) { return v[kNsg]; },
+                                 .is_4bit = false,
+                                 .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
+                                   return {fmt::format("d{}", values[kHeadDim]), {{kCodebookConstant, values[kBits]}}};
+                                 },
+                                 .validate =
+                                     [](const Case& about) {
+                                       const DecodeParameters parameters = decode_parameters(about);
+                                       if (parameters.codebook_bits == 4)
+                                         throw std::invalid_argument("codebook_bits = 4: accepted are 5, 6, 8");
+                                       families::validate(parameters);
+                                     },
+                                 // The reduce behind it has more, but family reduce judges that.
+                                 .simdgroups = [](const Case& about) { return about.at("nsg"); },
+                                 .job = [](const JobRequest& request) { return decode_job(request, request.about.at("nsg")); },
+                                 .minimum =
+                                     [](const Case& about, const Source&) {
+                                       return decode_minimum(about, about.size("codebook_bits"), about.size("head_dim") / minimum::kBlock,
+                                                             about.at("fuse_fwht_pre") != 0);
+                                     }});
   family.axes.insert(
       family.axes.end(),
       {{.name = "codebook_bits", .minimum = 0, .maximum = 16, .initial = 8, .is_capability = true, .told_by = kCodebookToldBy},
@@ -83,20 +103,6 @@ Family tqhb_family() {
       "d256/b8/h1x1/kv65537c65537/ring32/nomask/nwg32/nsg4/drift/s1", "d256/b5/h2x1/kv65537c65537/ring65536/win512/nwg31/nsg1/gauss/s2",
       "d512/b6/h2x2/kv65537c65537/ring0/nomask/nwg16/nsg2/sf16/needle/s3",
       "d512/b8/h1x1/kv65537c65537/ring32768/win65536/nwg3/nsg1/faint/s4", "d512/b5/h2x1/kv65537c65538/ring0/causal/nwg1/nsg1/cancel/s5"};
-  family.function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
-    return {fmt::format("d{}", values[kHeadDim]), {{kCodebookConstant, values[kBits]}}};
-  };
-  family.validate = [](const Case& about) {
-    const DecodeParameters parameters = decode_parameters(about);
-    if (parameters.codebook_bits == 4) throw std::invalid_argument("codebook_bits = 4: accepted are 5, 6, 8");
-    families::validate(parameters);
-  };
-  // The reduce behind it has more, but family reduce judges that.
-  family.simdgroups = [](const Case& about) { return about.at("nsg"); };
-  family.triage = decode_triage(false);
-  family.minimum = [](const Case& about, const Source&) {
-    return decode_minimum(about, about.size("codebook_bits"), about.size("head_dim") / minimum::kBlock, about.at("fuse_fwht_pre") != 0);
-  };
   return family;
 }
 

@@ -63,7 +63,7 @@ void hold_against(CaseComparison& result, const JudgedOutput& before, const Judg
   const Case& about = result.pair.new_case;
   const families::TriageRules& rules = about.family->triage;
   const std::size_t indices = rules.row_indices == nullptr ? 0 : rules.row_indices(about);
-  const bool is_bfloat = std::ranges::any_of(about.family->contract->arguments, [](const kernels::ArgumentContract& argument) {
+  const bool is_bfloat = std::ranges::any_of(about.family->contract.arguments, [](const kernels::ArgumentContract& argument) {
     return argument.role == kernels::ArgumentRole::output && argument.element == metal::ScalarType::bfloat16;
   });
   result.is_compared = true;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "harness/cases/suite.h"
-#include "harness/run/executors.h"
+#include "harness/run/execute_job.h"
 #include "harness/run/fault_text.h"
 
 namespace assay::harness {

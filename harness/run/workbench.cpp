@@ -316,7 +316,7 @@ Workbench::Workbench(std::span<const kernels::Variant> catalogue, std::span<cons
     if (described != catalogue.end() && said_limit_against(*described, value) != nullptr) continue;
     // A head_dim that no kernel has gets as far as the launch code, which refuses it.
     kernels::FunctionKey key = value.family->function_key(value.values);
-    if (value.family->contract->find_entry(key.entry) == nullptr) continue;
+    if (value.family->contract.find_entry(key.entry) == nullptr) continue;
     demand.functions.insert(std::move(key));
     if (!value.family->helpers) continue;
     for (families::HelperKey& helper : value.family->helpers(value.values))
