@@ -34,6 +34,7 @@ install(DIRECTORY fixtures/corpus/ DESTINATION share/assay/corpus FILES_MATCHING
 
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/assay)
 install(DIRECTORY docs DESTINATION share/doc/assay)
+install(DIRECTORY families DESTINATION share/doc/assay FILES_MATCHING PATTERN "*.md")
 install(FILES metal/README.md DESTINATION share/doc/assay/metal)
 install(FILES oracles/README.md DESTINATION share/doc/assay/oracles)
 

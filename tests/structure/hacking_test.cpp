@@ -97,6 +97,8 @@ std::vector<std::string> documents() {
   std::vector<std::string> names = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "metal/README.md", "oracles/README.md"};
   for (const auto& entry : fs::directory_iterator(kRoot / "docs"))
     if (entry.path().extension() == ".md") names.push_back("docs/" + entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(kRoot / "families"))
+    if (fs::exists(entry.path() / "contract.md")) names.push_back("families/" + entry.path().filename().string() + "/contract.md");
   return names;
 }
 
