@@ -21,13 +21,6 @@ namespace fs = std::filesystem;
 
 const fs::path kRoot = ASSAY_SOURCE_DIR;
 
-// Still to be moved to families/.
-constexpr std::array<std::string_view, 10> kNotYetMoved = {"harness/run/attention_accuracy.cpp", "harness/run/execute.cpp",
-                                                           "harness/run/execute_bf16.cpp",       "harness/run/execute_decode.cpp",
-                                                           "harness/run/execute_dequantize.cpp", "harness/run/execute_fwht.cpp",
-                                                           "harness/run/execute_quantize.cpp",   "harness/run/execute_reduce.cpp",
-                                                           "harness/run/prefill_helpers.h",      "harness/run/strided_buffer.h"};
-
 // In the folders below families/, operations have these names, whether or not a family is about them.
 constexpr std::array<std::string_view, 4> kOperations = {"dequantize", "fwht", "quantize", "reduce"};
 
@@ -80,7 +73,7 @@ std::string occurrences(std::string_view folder, const char* pattern, const std:
   std::string report;
   const std::regex regex(pattern);
   each_source(folder, [&](const std::string& path, const std::string& text) {
-    if (path.starts_with("kernels/variants/") || std::ranges::find(kNotYetMoved, path) != kNotYetMoved.end()) return;
+    if (path.starts_with("kernels/variants/")) return;
     for (std::sregex_iterator match(text.begin(), text.end(), regex), end; match != end; ++match) {
       const std::string name = (*match)[1];
       if (!names.contains(name) || !is_meant(path, name)) continue;
@@ -119,17 +112,12 @@ TEST(Families, NobodyElseNamesAnAxisOrAnArgument) {
 TEST(Families, TheirHeadersAreTheirOwn) {
   for (const std::string_view folder : {"harness", "reports", "cli"}) {
     each_source(folder, [](const std::string& path, const std::string& text) {
-      if (std::ranges::find(kNotYetMoved, path) != kNotYetMoved.end()) return;
       for (const Include& include : includes_of(text)) {
         const bool is_inside = include.target.starts_with("families/") && include.target.find('/', 9) != std::string::npos;
         EXPECT_FALSE(is_inside) << path << ":" << include.line << ": includes " << include.target;
       }
     });
   }
-}
-
-TEST(Families, WhatIsListedAsNotYetMovedStillIsThere) {
-  for (const std::string_view file : kNotYetMoved) EXPECT_TRUE(fs::exists(kRoot / file)) << file;
 }
 
 }  // namespace
