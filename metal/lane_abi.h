@@ -39,8 +39,8 @@ enum Builtin : std::uint32_t {
   kBuiltinCount
 };
 
-// What a read of a buffer needs to know, in modules compiled to be checked: from these it sees for itself that it is harmless, counts
-// itself and notes the bytes. What does not start below `limit` bytes behind `data`, or not at a multiple of its alignment, calls kAccess.
+// In modules compiled to be checked: data with which a read of a buffer can test inline that it is harmless, count itself and mark its
+// bytes. A read that does not start below `limit` bytes behind `data`, or that is misaligned, calls kAccess.
 struct Quick {
   const void* data;
   std::uint64_t limit;    // 0: always call

@@ -16,6 +16,7 @@
 #include "harness/cases/suite.h"
 #include "harness/run/execute_once.h"
 #include "harness/run/fault_text.h"
+#include "metal/devices/simulator.h"
 #include "metal/errors.h"
 
 namespace assay::harness {

@@ -8,7 +8,7 @@
 #include "harness/run/case_data.h"
 #include "harness/run/executors.h"
 #include "harness/run/guarded_buffer.h"
-#include "metal/encoder.h"
+#include "metal/devices/encoder.h"
 #include "oracles/fwht.h"
 
 namespace assay::harness {

@@ -22,7 +22,8 @@
 #include "harness/run/workbench.h"
 #include "kernels/binding.h"
 #include "metal/buffer.h"
-#include "metal/encoder.h"
+#include "metal/devices/encoder.h"
+#include "metal/float_type.h"
 #include "oracles/expected.h"
 
 namespace assay::harness {

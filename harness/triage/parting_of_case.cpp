@@ -12,6 +12,7 @@
 #include "base/code_bytes.h"
 #include "families/shared/dense_launch.h"
 #include "harness/triage/parting.h"
+#include "metal/devices/simulator.h"
 
 namespace assay::harness {
 namespace {

@@ -1,3 +1,4 @@
+// Records accessed bytes, and compares two records.
 #include "metal/execute/access_log.h"
 
 #include <algorithm>

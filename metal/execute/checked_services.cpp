@@ -1,4 +1,4 @@
-// What stands in place of some of the runtime's functions in kernels that were compiled to be checked.
+// Replacements for some of the runtime's functions in kernels that were compiled to be checked.
 #include "metal/execute/checked_services.h"
 
 #include <cstring>
@@ -48,7 +48,7 @@ void service_arithmetic(abi::Lane* abi_lane, std::uint32_t operation, const std:
 
 }  // namespace
 
-std::array<Service, abi::kServiceCount> checked(std::array<Service, abi::kServiceCount> services) {
+Services checked(Services services) {
   plain_store = reinterpret_cast<Store>(services[abi::kStore]);
   plain_atomic = reinterpret_cast<Atomic>(services[abi::kAtomic]);
   services[abi::kStore] = reinterpret_cast<Service>(service_store);

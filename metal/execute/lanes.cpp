@@ -1,3 +1,4 @@
+// Runs the lanes of a threadgroup: meeting points, barriers, and the turns of SIMD-groups.
 #include "metal/execute/lanes.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@
 #include "metal/execute/faults.h"
 #include "metal/execute/shadow_cells.h"
 #include "metal/execute/shadow_watch.h"
-#include "metal/execute/shadowed_services.h"
+#include "metal/execute/shadowed_collectives.h"
 #include "metal/execute/value_recorder.h"
 #include "metal/limits.h"
 
@@ -283,7 +284,7 @@ std::optional<Hazard> Threadgroup::run(const Launch& launch) {
     }
   }
   if (hazard_) {
-    // Lanes that were left in the middle of the kernel never resume: they start afresh.
+    // Lanes that were suspended in the middle of the kernel never resume: they get new stacks.
     for (std::size_t number = 0; number < active_groups_; ++number) {
       for_each_lane(groups_[number], groups_[number].existing, [](Lane& lane) { lane.flow.context = nullptr; });
     }
@@ -332,7 +333,7 @@ SimdGroup* Threadgroup::choose() {
   return nullptr;
 }
 
-// Called when no SIMD-group can run: all have finished, or wait at the barrier. False if there is nothing to go on with.
+// Called when no SIMD-group can run: all have finished, or wait at the barrier. False if nothing can run any more.
 bool Threadgroup::release_barrier() {
   const SimdGroup* at_barrier = nullptr;
   const SimdGroup* returned = nullptr;

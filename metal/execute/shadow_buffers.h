@@ -9,7 +9,7 @@
 
 #include "metal/buffer.h"
 #include "metal/lane_abi.h"
-#include "metal/simulator.h"
+#include "metal/source_location.h"
 
 namespace assay::metal::execute {
 

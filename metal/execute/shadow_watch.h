@@ -1,4 +1,4 @@
-// What the policy `shadow` learns when it is asked to explain: how much each operation rounds away, and where a large error is born.
+// What the policy `shadow` records for `explain`: how much each operation rounds away, and where a large error is born.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "metal/execute/rounding.h"
 #include "metal/lane_abi.h"
-#include "metal/simulator.h"
+#include "metal/source_location.h"
 
 namespace assay::metal::execute {
 

@@ -1,3 +1,4 @@
+// Appends the values that threads compute, with the reads before them, to a trace.
 #include "metal/execute/value_recorder.h"
 
 #include <cstring>
@@ -27,20 +28,6 @@ TracedOperation::Type type_of(std::uint32_t type) {
 }
 
 }  // namespace
-
-double number_of(const TracedValue& value, TracedOperation::Type type) {
-  switch (type) {
-    case TracedOperation::Type::float32:
-      return static_cast<double>(std::bit_cast<float>(value.bits));
-    case TracedOperation::Type::half:
-      return static_cast<double>(std::bit_cast<execute::Half>(static_cast<std::uint16_t>(value.bits)));
-    case TracedOperation::Type::bfloat:
-      return static_cast<double>(std::bit_cast<float>(value.bits << 16));
-    case TracedOperation::Type::integer:
-      break;
-  }
-  return value.bits;
-}
 
 namespace execute {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "metal/execute/value_trace.h"
 #include "metal/lane_abi.h"
-#include "metal/value_trace.h"
 
 namespace assay::metal::execute {
 

@@ -1,4 +1,4 @@
-// What every thread of some dispatches computed, value by value: for holding two kernels against each other.
+// What every thread of some dispatches computed, value by value, to compare two kernels.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "metal/encoder.h"
-#include "metal/simulator.h"
+#include "metal/size3.h"
+#include "metal/source_location.h"
 
 namespace assay::metal {
 

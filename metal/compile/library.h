@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "metal/argument_layout.h"
-#include "metal/encoder.h"
+#include "metal/pipeline_descriptor.h"
 
 namespace assay::metal {
 
@@ -48,7 +48,7 @@ struct FunctionDeclaration {
   std::string name;  // host name
   std::string file;
   std::uint32_t line = 0;
-  bool reads_threadgroup_size = false;  // an argument tells it how many threads or simdgroups its threadgroup has
+  bool reads_threadgroup_size = false;  // an argument is the number of threads or simdgroups of its threadgroup
   std::vector<ArgumentDeclaration> arguments = {};
 };
 
@@ -69,8 +69,8 @@ struct SourceNote {
 
 class Pipeline;
 
-// What compiled code does beside computing: report its accesses to device memory, as concurrent encoders need; have every access to
-// memory that lanes share checked; carry shadows; say what each operation rounds away; and tell every value that it makes.
+// What compiled code does in addition to computing: reports its accesses to device memory, for concurrent encoders; has every access to
+// shared memory checked; carries shadows; reports what each operation rounds away; reports every value that it computes.
 enum class Instrumentation { none, traced, checked, shadowed, explained, recorded };
 
 // Immutable and safe to share between threads; pipelines are compiled once per set of constants and kept.
