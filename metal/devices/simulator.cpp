@@ -16,8 +16,8 @@
 #include "metal/devices/unordered_dispatches.h"
 #include "metal/errors.h"
 #include "metal/execute/checker.h"
+#include "metal/execute/connect.h"
 #include "metal/execute/dispatch.h"
-#include "metal/execute/services.h"
 #include "metal/execute/shadow_buffers.h"
 #include "metal/execute/shadow_cells.h"
 #include "metal/execute/shadow_watch.h"
@@ -91,21 +91,19 @@ struct Simulator::Impl {
       for (const auto& binding : bindings.all()) {
         if (const Buffer* buffer = binding.buffer()) log.watch(*buffer);
       }
-      work.launch.log = &log;
+      work.launch.observer = &log;
     }
     std::optional<execute::Checker> checker;
     if (options.policy == Policy::checked)
-      work.launch.checker = &checker.emplace(module, layout, checked_bindings(), written_bytes, work.launch.log);
+      work.launch.observer = &checker.emplace(module, layout, checked_bindings(), written_bytes, options.concurrent ? &log : nullptr);
     if (options.policy == Policy::shadow) {
       work.launch.shadowed_buffers = shadow_buffers.begin(module, bound_buffers());
-      if (watch) {
-        watch->begin(module, layout.function);
-        work.launch.watch = &*watch;
-      }
+      if (watch) watch->begin(module, layout.function);
+      work.launch.observer = watch ? &*watch : nullptr;
     }
     if (recorder) {
       recorder->begin(module, layout.function, followed_bytes());
-      work.launch.recorder = &*recorder;
+      work.launch.observer = &*recorder;
     }
 
     std::vector<Hazard> found;

@@ -9,16 +9,19 @@
 #include <vector>
 
 #include "metal/buffer.h"
+#include "metal/execute/observer.h"
 
 namespace assay::metal::execute {
 
-class AccessLog {
+class AccessLog : public Observer {
  public:
   // Records accesses to this buffer from now on. It must live as long as accesses are recorded; the record may outlive it.
   void watch(const Buffer& buffer);
 
   // Records an access of `bytes` bytes; ignored outside of the watched buffers.
   void record(const void* address, std::size_t bytes, bool is_write);
+
+  void accessed(const Lane& lane, const void* address, std::size_t bytes, bool is_write) override;
 
   struct Conflict {
     std::string buffer;          // its label

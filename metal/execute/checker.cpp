@@ -131,27 +131,26 @@ void Checker::make_quick() {
   }
 }
 
-void Checker::begin_threadgroup(Size3 position, std::span<const std::byte> memory, std::span<const std::uint32_t> offsets,
-                                std::span<const std::uint32_t> lengths) {
+void Checker::begin_threadgroup(const ThreadgroupStart& start) {
   const bool is_first = device_order_.clock() == 0;
   device_order_.begin();
-  position_ = position;
+  position_ = start.position;
   knows_unwritten_ = true;
   order_.begin();
   const auto part = [&](Object& object, std::size_t offset, std::size_t size) {
-    object.data = memory.data() + offset;
+    object.data = start.memory.data() + offset;
     object.size = size;
     object.first = offset;
     object.is_threadgroup = true;
   };
-  threadgroup_cells_.resize((memory.size() >> threadgroup_shift_) + 1);
-  part(whole_threadgroup_, 0, memory.size());
-  whole_threadgroup_.name = fmt::format("threadgroup memory ({} bytes)", memory.size());
+  threadgroup_cells_.resize((start.memory.size() >> threadgroup_shift_) + 1);
+  part(whole_threadgroup_, 0, start.memory.size());
+  whole_threadgroup_.name = fmt::format("threadgroup memory ({} bytes)", start.memory.size());
   for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
     Object& argument = objects_[abi::kThreadgroupArgument + index];
     if (argument.name.empty()) continue;
-    if (is_first) argument.name = fmt::format("'{}' (threadgroup {}, {} bytes)", argument.name, index, lengths[index]);
-    part(argument, offsets[index], lengths[index]);
+    if (is_first) argument.name = fmt::format("'{}' (threadgroup {}, {} bytes)", argument.name, index, start.lengths[index]);
+    part(argument, start.offsets[index], start.lengths[index]);
   }
   for (std::uint32_t index = 0; index < module_.variable_count; ++index) {
     const abi::Variable& variable = module_.variables[index];
@@ -161,6 +160,11 @@ void Checker::begin_threadgroup(Size3 position, std::span<const std::byte> memor
     object.name = name.empty() ? fmt::format("a threadgroup variable of {} bytes", variable.size)
                                : fmt::format("'{}' (threadgroup variable, {} bytes)", name, variable.size);
   }
+}
+
+void Checker::prepare(abi::Lane& lane) {
+  lane.quick = quick_.data();
+  lane.block_counts = block_counts_.data();
 }
 
 void Checker::threadgroup_barrier(std::uint32_t site, std::uint32_t flags) {

@@ -24,6 +24,7 @@
 #include "metal/execute/byte_set.h"
 #include "metal/execute/device_order.h"
 #include "metal/execute/findings.h"
+#include "metal/execute/observer.h"
 #include "metal/execute/race_marks.h"
 #include "metal/execute/touched_bytes.h"
 #include "metal/hazard.h"
@@ -32,13 +33,11 @@
 
 namespace assay::metal::execute {
 
-struct Lane;
-
 // Which bytes of a buffer kernels have written, by Buffer::id(), since it may outlive the buffers. Buffers that the host has written are
 // not in it.
 using WrittenBytes = std::map<std::uint64_t, ByteSet>;
 
-class Checker {
+class Checker : public Observer {
  public:
   // One of the dispatch's bindings: `size` bytes from `data` on are what the kernel may access.
   struct Binding {
@@ -51,9 +50,8 @@ class Checker {
   Checker(const abi::Module& module, const ArgumentLayout& layout, std::span<const Binding> bindings, WrittenBytes& written,
           AccessLog* log);
 
-  // `memory` is the threadgroup's memory; `offsets` and `lengths` of the [[threadgroup(n)]] arguments by index.
-  void begin_threadgroup(Size3 position, std::span<const std::byte> memory, std::span<const std::uint32_t> offsets,
-                         std::span<const std::uint32_t> lengths);
+  void begin_threadgroup(const ThreadgroupStart& start) override;
+  void prepare(abi::Lane& lane) override;
 
   // A read, or an atomic operation, of `bytes` bytes that is about to happen. Returns the address to use: another one if this one must
   // not be accessed. A misaligned access happens as written.
@@ -63,23 +61,17 @@ class Checker {
   bool may_write(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes);
   // Whether other lanes see the write while the dispatch runs, so that it has to wait.
   [[nodiscard]] bool is_ordered(const Lane& lane, std::uint32_t number) const;
-  // A write commits `source` now, and has not been copied yet.
-  void wrote(const Lane& lane, std::uint32_t number, const void* address, const void* source, std::size_t bytes);
+  void wrote(const Lane& lane, std::uint32_t number, const void* address, const void* source, std::size_t bytes) override;
 
   // An operation whose result, and its operands behind it, lie in slots of kSlotBytes; one of the result's components is not finite.
   static constexpr std::size_t kSlotBytes = 64;
   void arithmetic(const Lane& lane, std::uint32_t number, const std::byte* slots);
 
-  // The lanes of a simdgroup meet at a site.
-  void met(std::uint32_t site) { ++meetings_[site]; }
-  void threadgroup_barrier(std::uint32_t site, std::uint32_t flags);
+  void met(std::uint32_t site) override { ++meetings_[site]; }
+  void threadgroup_barrier(std::uint32_t site, std::uint32_t flags) override;
+  void simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags) override;
   // By any lane. It counts for its whole threadgroup.
   void fence(std::uint32_t flags);
-  void simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags);
-
-  // Of every lane, as abi::Lane has them.
-  [[nodiscard]] abi::Quick* quick() { return quick_.data(); }
-  [[nodiscard]] std::uint64_t* block_counts() { return block_counts_.data(); }
 
   [[nodiscard]] std::vector<Hazard> findings() const { return findings_.all(); }
   // Adds what the dispatch cost.

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "metal/execute/atomics.h"
-#include "metal/execute/checker.h"
 #include "metal/execute/matrix.h"
 #include "metal/execute/reductions.h"
 #include "metal/execute/shuffles.h"
@@ -57,9 +56,9 @@ void perform(SimdGroup& group, LaneMask participants) {
   const auto service = static_cast<abi::Service>(site.service);
   switch (service) {
     case abi::kStore:
-      if (Checker* checker = group.threadgroup->checker()) {
+      if (Observer* observer = group.threadgroup->observer()) {
         for_each_lane(group, participants, [&](Lane& lane) {
-          checker->wrote(lane, group.sites[lane.index], lane.request.pointers[0], lane.request.pointers[1], lane.request.bytes);
+          observer->wrote(lane, group.sites[lane.index], lane.request.pointers[0], lane.request.pointers[1], lane.request.bytes);
           commit(lane.request);
         });
         return;

@@ -11,10 +11,9 @@
 
 #include "metal/argument_layout.h"
 #include "metal/cost.h"
-#include "metal/execute/access_log.h"
-#include "metal/execute/checker.h"
 #include "metal/execute/fiber.h"
 #include "metal/execute/matrix.h"
+#include "metal/execute/observer.h"
 #include "metal/execute/schedule.h"
 #include "metal/execute/strays.h"
 #include "metal/execute/turns.h"
@@ -25,10 +24,8 @@
 
 namespace assay::metal::execute {
 
-class ShadowWatch;
 class SimdGroup;
 class Threadgroup;
-class ValueRecorder;
 
 // What a lane requests at the meeting point where it waits. The members are the arguments of the runtime function of that
 // service (metal/shader/runtime.h), in its order.
@@ -42,7 +39,7 @@ struct Request {
 struct Lane : abi::Lane {
   Suspended flow;
   SimdGroup* group = nullptr;
-  Checker* checker = nullptr;  // of the policy `checked`
+  Observer* observer = nullptr;  // of the dispatch; null if there is none
   Request request;
   std::uint32_t index = 0;  // in the SIMD-group
   std::byte* stack_bottom = nullptr;
@@ -116,11 +113,8 @@ class Threadgroup {
     std::uint32_t ordered_buffers = 0;
     Schedule schedule;
     const std::array<std::uint32_t, abi::kMaxBuffers>* threadgroup_lengths = nullptr;  // of the arguments
-    AccessLog* log = nullptr;                                                          // of a concurrent encoder's dispatch
-    Checker* checker = nullptr;                                                        // of the policy `checked`
+    Observer* observer = nullptr;                                                      // of the dispatch
     std::uint32_t shadowed_buffers = 0;                                                // of the policy `shadow`; see abi::Lane
-    ShadowWatch* watch = nullptr;                                                      // of modules compiled to be explained
-    ValueRecorder* recorder = nullptr;                                                 // of modules compiled to be recorded
     Turns* turns = nullptr;                                                            // of several CPU threads
   };
 
@@ -135,10 +129,7 @@ class Threadgroup {
   std::vector<Incidents::Incident> take_incidents() { return strays_.incidents.take(); }
 
   // For lanes and SIMD-groups.
-  AccessLog* log() const { return launch_->log; }
-  Checker* checker() const { return launch_->checker; }
-  ShadowWatch* watch() const { return launch_->watch; }
-  ValueRecorder* recorder() const { return launch_->recorder; }
+  Observer* observer() const { return launch_->observer; }
   const abi::Module& module() const { return *launch_->module; }
   SourceLocation location(std::uint32_t site) const;
   // Suspends `lane`, which is no longer runnable, and runs the next lane.

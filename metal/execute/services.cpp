@@ -1,13 +1,9 @@
 // What compiled kernels call: each function notes the lane's request and waits at the meeting point.
 #include "metal/execute/services.h"
 
-#include <algorithm>
 #include <cstring>
 
-#include "metal/execute/checked_services.h"
 #include "metal/execute/lanes.h"
-#include "metal/execute/shadowed_services.h"
-#include "metal/execute/value_recorder.h"
 
 namespace assay::metal::execute {
 
@@ -100,22 +96,14 @@ std::uint64_t service_matrix_multiply(abi::Lane*, std::uint32_t site, std::uint6
   return running_group->matrices.c[place_in_matrix(running_group->running())];
 }
 
-void trace(const Lane& lane, const void* address, std::size_t bytes, bool is_write) {
-  if (ValueRecorder* recorder = lane.group->threadgroup->recorder()) {
-    if (!is_write) recorder->read(lane, address);
-    return;
-  }
-  AccessLog* log = lane.group->threadgroup->log();
-  if (log != nullptr && !lane.owns(address)) log->record(address, bytes, is_write);
-}
-
-void service_trace(abi::Lane* lane, std::uint32_t, const void* address, std::uint64_t bytes, std::uint32_t is_write) {
-  trace(*static_cast<Lane*>(lane), address, bytes, is_write != 0);
-}
-
-void service_record(abi::Lane* abi_lane, std::uint32_t operation, const void* address, std::uint64_t bytes) {
+void service_trace(abi::Lane* abi_lane, std::uint32_t, const void* address, std::uint64_t bytes, std::uint32_t is_write) {
   const auto& lane = *static_cast<Lane*>(abi_lane);
-  lane.group->threadgroup->recorder()->record(lane, operation, address, bytes);
+  lane.observer->accessed(lane, address, bytes, is_write != 0);
+}
+
+void service_record(abi::Lane* abi_lane, std::uint32_t operation, const void* value, std::uint64_t bytes) {
+  const auto& lane = *static_cast<Lane*>(abi_lane);
+  lane.observer->computed(lane, operation, value, bytes);
 }
 
 void service_reconverge(abi::Lane*, std::uint32_t site) { SimdGroup::meet(site); }
@@ -128,7 +116,9 @@ void service_atomic(abi::Lane* lane, std::uint32_t site, std::uint32_t operation
   SimdGroup::meet(site);
 }
 
-Services plain() {
+}  // namespace
+
+Services plain_services() {
   Services functions{};
   functions[abi::kStore] = reinterpret_cast<Service>(service_store);
   functions[abi::kSimdReduceWord] = reinterpret_cast<Service>(service_reduce_word);
@@ -145,18 +135,6 @@ Services plain() {
   functions[abi::kMisaligned] = reinterpret_cast<Service>(service_misaligned);
   functions[abi::kAtomic] = reinterpret_cast<Service>(service_atomic);
   return functions;
-}
-
-}  // namespace
-
-void connect(const abi::Module& module) {
-  static const Services plain_services = plain();
-  static const Services checked_services = checked(plain_services);
-  static const Services shadowed_services = shadowed(plain_services);
-  const Services& services = module.is_checked != 0              ? checked_services
-                             : module.shadows != abi::kNoShadows ? shadowed_services
-                                                                 : plain_services;
-  std::ranges::transform(services, module.services, [](Service service) { return reinterpret_cast<void*>(service); });
 }
 
 }  // namespace assay::metal::execute

@@ -10,7 +10,7 @@ namespace assay::metal::execute {
 using Service = void (*)();
 using Services = std::array<Service, abi::kServiceCount>;  // by abi::Service
 
-// Connects a loaded kernel to the functions for its policy. Nothing else writes to the module's table.
-void connect(const abi::Module& module);
+// Those of kernels that are neither checked nor carry shadows.
+Services plain_services();
 
 }  // namespace assay::metal::execute

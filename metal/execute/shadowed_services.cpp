@@ -42,7 +42,7 @@ void service_copy(abi::Lane*, std::uint32_t, const void* destination, const void
 
 void service_rounded(abi::Lane* abi_lane, std::uint32_t operation, const double* rows) {
   const auto& lane = *static_cast<Lane*>(abi_lane);
-  lane.group->threadgroup->watch()->rounded(lane, operation, rows);
+  static_cast<ShadowWatch*>(lane.observer)->rounded(lane, operation, rows);
 }
 
 }  // namespace
