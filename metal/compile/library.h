@@ -60,7 +60,7 @@ struct RefusedFunction {
   std::string reason;  // "<file>:<line>: error: ..."
 };
 
-// What a reader of the file should know and no check says.
+// A remark about the file that no check reports.
 struct SourceNote {
   std::string file;
   std::uint32_t line = 0;
@@ -91,11 +91,11 @@ class Library {
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] const std::vector<FunctionDeclaration>& functions() const;
   [[nodiscard]] const std::vector<FunctionConstantDeclaration>& function_constants() const;
-  // Kernel functions that it does not offer, and why; pipeline() throws a CompileError with that reason.
+  // Kernel functions that cannot be translated, and why; pipeline() throws a CompileError with that reason.
   [[nodiscard]] const std::vector<RefusedFunction>& refused() const;
   [[nodiscard]] const std::vector<SourceNote>& notes() const;
   [[nodiscard]] bool has_function(std::string_view function) const;
-  // Whether pipeline() can be asked for it: the function is here, and the definitions are those of this library.
+  // Whether pipeline() accepts it: the function is here, and the definitions are those of this library.
   [[nodiscard]] bool offers(const PipelineDescriptor& descriptor) const;
   [[nodiscard]] const std::vector<std::string>& configuration() const;
   // The files that were named, not those that they include.
