@@ -19,13 +19,19 @@ using families::Gap;
 using families::JobBuffer;
 using families::Piece;
 
+// Guard bands are whole words.
+std::size_t size_in_memory(const JobBuffer& described) {
+  constexpr std::size_t kWord = sizeof(std::uint32_t);
+  return described.has_guards ? (described.size + kWord - 1) / kWord * kWord + 2 * kGuardBytes : described.size;
+}
+
 std::size_t guard_bytes(const JobBuffer& described) { return described.has_guards ? kGuardBytes : 0; }
 
 std::unique_ptr<metal::Buffer> make_buffer(const JobBuffer& described, std::size_t pass) {
   std::string label(described.argument);
   const std::size_t guard = guard_bytes(described);
   auto buffer = described.gap == Gap::untouched ? metal::Buffer::sparse(described.size, std::move(label))
-                                                : std::make_unique<metal::Buffer>(described.size + 2 * guard, std::move(label));
+                                                : std::make_unique<metal::Buffer>(size_in_memory(described), std::move(label));
   if (described.gap == Gap::forbidden) buffer->poison(metal::kReadPoisonWord);
   // bytes() marks a buffer as written by the host, so it is only called for those that are.
   if (!described.fills.empty()) std::ranges::fill(buffer->bytes().subspan(guard, described.size), described.fills[pass]);

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "families/shared/attention_accuracy.h"
 #include "fixtures/generators.h"
 #include "harness/judge/judge.h"
-#include "families/shared/attention_accuracy.h"
 #include "kernels/variant.h"
 #include "oracles/attention.h"
 #include "tests/unit/bound_reference_kernel.h"
