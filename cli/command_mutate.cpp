@@ -242,8 +242,8 @@ void add_mutate(CLI::App& app, Action& action) {
   command->footer(
       "examples\n"
       "  assay mutate reduce_v1                                        all mutants, by the gate and under the policy checked\n"
-      "  assay mutate tq4_v1 --max 150 --markdown tq4.md               a sample, and a record to keep\n"
-      "  assay mutate mine.metal --family tq4 --budget 30              half an hour; the same again goes on\n"
+      "  assay mutate tq4_v1 --max 150 --markdown mutants.md           a sample, and a record to keep\n"
+      "  assay mutate mine.metal --family FAMILY --budget 30           half an hour; the same again goes on\n"
       "  assay mutate tqhb_v2 --mutant drop_barrier:318:9:1 --policies checked\n\n"
       "score = killed / (killed + survived); equivalent and stillborn mutants do not count. Mutants that no test can tell from the\n"
       "original stand with the reason in equivalent.toml beside the source (grammar: kernels/equivalent_mutants.h).\n\n"

@@ -42,7 +42,7 @@ struct FigureTable {
 // then one per axis.
 [[nodiscard]] std::vector<FigureTable> figure_tables(std::span<const harness::CaseRecord> cases);
 
-// The fixture tables alone, a line or two per family: "tq4  gauss 0.0142  heavy 0.0213 ...".
+// The fixture tables alone, a line or two per family: "FAMILY  gauss 0.0142  heavy 0.0213 ...".
 [[nodiscard]] std::string fixture_lines(std::span<const FigureTable> tables);
 
 // Every table in full, for a terminal.
