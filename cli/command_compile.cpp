@@ -21,8 +21,8 @@
 #include "harness/run/inspection.h"
 #include "harness/run/libraries.h"
 #include "kernels/variant.h"
+#include "metal/compile/library.h"
 #include "metal/errors.h"
-#include "metal/library.h"
 #include "reports/compilation.h"
 
 namespace assay::cli {

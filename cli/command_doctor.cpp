@@ -22,8 +22,8 @@
 #include "metal/buffer.h"
 #include "metal/compile/cache.h"
 #include "metal/compile/compiler.h"
-#include "metal/library.h"
-#include "metal/simulator.h"
+#include "metal/compile/library.h"
+#include "metal/devices/simulator.h"
 
 namespace assay::cli {
 namespace {

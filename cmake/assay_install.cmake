@@ -7,7 +7,7 @@
 #   lib/<arch>/cmake     find_package(assay): assay::assay (the command), assay::metal, assay::kernels, assay_add_gate()
 #   share/doc/assay      what --help and messages refer to: README, docs with the report's schema, READMEs of metal and oracles; their links
 #                        lead to what is installed (install_documents.cmake)
-#   include/assay        headers of the libraries, included as here: "metal/encoder.h"
+#   include/assay        headers of the libraries, included as here: "metal/devices/encoder.h"
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

@@ -17,7 +17,7 @@
 #include "kernels/variant.h"
 #include "metal/argument_layout.h"
 #include "metal/buffer.h"
-#include "metal/encoder.h"
+#include "metal/devices/encoder.h"
 #include "oracles/expected.h"
 
 namespace assay::families {

@@ -11,7 +11,7 @@
 #include "kernels/contract.h"
 #include "kernels/variant.h"
 #include "metal/argument_layout.h"
-#include "metal/encoder.h"
+#include "metal/devices/encoder.h"
 
 namespace assay::kernels {
 

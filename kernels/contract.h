@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "metal/argument_layout.h"
-#include "metal/encoder.h"
+#include "metal/devices/encoder.h"
 
 namespace assay::kernels {
 

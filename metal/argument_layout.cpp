@@ -1,3 +1,4 @@
+// Names scalar types, and packs structs by field name.
 #include "metal/argument_layout.h"
 
 #include <fmt/format.h>

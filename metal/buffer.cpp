@@ -1,3 +1,4 @@
+// Poisons buffers, and keeps the list of those that exist.
 #include "metal/buffer.h"
 
 #include <mutex>

@@ -38,7 +38,7 @@ class Buffer {
   ~Buffer();
   // Whether the buffer of that id() has not been destroyed.
   [[nodiscard]] static bool exists(std::uint64_t id);
-  // No other buffer of this process has it, whenever that is made: who remembers a buffer for longer than it may live remembers this.
+  // Unique in this process, also after the buffer is destroyed. Code that refers to a buffer for longer than it may live keeps the id.
   [[nodiscard]] std::uint64_t id() const { return id_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const std::string& label() const { return label_; }
@@ -61,15 +61,15 @@ class Buffer {
     return {reinterpret_cast<const T*>(memory_.data()), size_ / sizeof(T)};
   }
 
-  // Fills the whole buffer with such a word: nobody has written it then.
+  // Fills the whole buffer with that word. It then counts as uninitialised.
   void poison(std::uint32_t word = kPoisonWord);
 
-  // Whether anybody on the host could have written, which is taken for the whole of it: contents were handed out to be changed.
+  // Whether the host may have written the buffer: it got a writable view. All of the buffer then counts as initialised.
   [[nodiscard]] bool host_has_written() const { return host_has_written_; }
-  // The bytes as a kernel's dispatch has them, which is not writing on the host.
+  // The bytes for a kernel's dispatch. This does not count as a write by the host.
   [[nodiscard]] std::byte* device_address() { return memory_.data(); }
 
-  // What a kernel has written outside of the buffer and short of the guards: "before" or "behind" it. Forgets it.
+  // Where a kernel has written outside of the buffer, but not as far as the guards: "before" or "behind" it. Resets that state.
   [[nodiscard]] std::optional<std::string_view> take_stray_write();
 
  private:
@@ -89,10 +89,10 @@ class Buffer {
 struct BufferView {
   Buffer* buffer = nullptr;
   std::size_t offset = 0;
-  // Bytes that the kernel may rely on, where the launch code says so: 0 for a view that is bound only because Metal wants every argument
-  // bound. Executing takes no notice.
+  // Bytes that the kernel may rely on, if the launch code says so. 0: the view is bound only because Metal requires a binding for every
+  // argument. Execution ignores this.
   std::optional<std::size_t> needed = std::nullopt;
-  // How many bytes of the buffer are the kernel's, where the host keeps what lies behind for itself; without it all of them.
+  // How many bytes the kernel may access, if the host uses the rest of the buffer for something else. Without it: all of them.
   std::optional<std::size_t> limit = std::nullopt;
 
   [[nodiscard]] std::size_t size() const {

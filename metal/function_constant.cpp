@@ -1,3 +1,4 @@
+// Converts function constants to components and to text, and reads the names of their types.
 #include "metal/function_constant.h"
 
 #include <fmt/format.h>

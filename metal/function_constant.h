@@ -40,7 +40,7 @@ struct FunctionConstantType {
   enum class Scalar { boolean, integer, floating } scalar = Scalar::integer;
   std::uint32_t components = 1;
 
-  // Whether one of its components can be made of that number: integers become floating, no other kind becomes another.
+  // Whether the number converts to one of its components: integers convert to floating-point numbers, other kinds do not convert.
   [[nodiscard]] bool takes(const ConstantScalar& value) const;
   friend bool operator==(const FunctionConstantType&, const FunctionConstantType&) = default;
 };

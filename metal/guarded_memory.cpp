@@ -1,3 +1,4 @@
+// Maps memory between guard pages, and checks the poison in its margins.
 #include "metal/guarded_memory.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// Memory between pages that nobody may touch, so that an overrun is a fault and not a neighbour's loss.
+// Memory between guard pages, so that an overrun is a fault and does not damage other memory.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kMarginPoisonWord = 0x7fc57fc5u;
 // poisoned when made. Neither copyable nor movable.
 class GuardedMemory {
  public:
-  // On both sides; an access that misses by more may meet other memory of the process.
+  // On both sides. An access that misses by more may hit other memory of the process.
   static constexpr std::size_t kGuardBytes = std::size_t{4} << 20;
   static constexpr std::size_t kAlignment = 64;
 
@@ -36,7 +36,7 @@ class GuardedMemory {
 
   void poison(std::uint32_t word = kPoisonWord);  // fills data() with it
 
-  // Whether the page at this address is one of those that nobody may touch, of any memory of this kind that there is.
+  // Whether the page at this address is a guard page of any GuardedMemory that exists.
   [[nodiscard]] static bool is_guard(const std::byte* page);
 
   // Where the margin is poisoned no longer: "before" or "behind".

@@ -39,8 +39,8 @@ enum Builtin : std::uint32_t {
   kBuiltinCount
 };
 
-// What a read of a buffer needs to know, in modules compiled to be checked: from these it sees for itself that it is harmless, counts
-// itself and notes the bytes. What does not start below `limit` bytes behind `data`, or not at a multiple of its alignment, calls kAccess.
+// In modules compiled to be checked: data with which a read of a buffer can test inline that it is harmless, count itself and mark its
+// bytes. A read that does not start below `limit` bytes behind `data`, or that is misaligned, calls kAccess.
 struct Quick {
   const void* data;
   std::uint64_t limit;    // 0: always call
@@ -48,8 +48,8 @@ struct Quick {
   std::uint64_t hits;
 };
 
-// In modules compiled to carry shadows, the one of the number at an address: a cell every kCellGranule bytes of the address modulo
-// kCellWindow, of which a number uses the first that it covers. It is the number's if the tag is that of its type and its bits.
+// In modules compiled to carry shadows: the shadow of the number at an address. There is a cell for every kCellGranule bytes of the address
+// modulo kCellWindow; a number uses the first one that it covers. The cell is valid if its tag has the type and the bits of the number.
 struct Cell {
   double shadow;
   std::uint64_t tag;  // bits | (FloatType + 1) << kCellKindShift
@@ -88,10 +88,10 @@ enum Service : std::uint32_t {
   kBarrier,
   kMatrixMultiply,  // (a, b, c) -> a b + c: the lane's elements, in registers
   kAtomic,
-  kReconverge,   // (): lanes that took different ways come together
+  kReconverge,   // (): lanes that took different branches meet again
   kTrace,        // (address, bytes, is_write): in modules compiled to be traced
   kAccess,       // (address, bytes) -> address: in modules compiled to be checked, before every read of memory that lanes share; the site
-                 // is the number of the access, and the address that comes back is the one to go to
+                 // is the number of the access, and the returned address is the one to use
   kArithmetic,   // (result, a, b, c): there too, behind a floating-point operation with a NaN or an infinity in its result; the site is the
                  // number of the operation, all are addresses, and null where it has no such operand
   kFence,        // (flags): in modules compiled to be checked
@@ -100,7 +100,7 @@ enum Service : std::uint32_t {
              // of RoundedRow
   kRecord,   // (address, bytes): in modules compiled to be recorded, behind what makes a value and before what stores one; the site is the
              // number of the operation
-  kMisaligned,  // (address): before an access whose address is no multiple of Access::alignment; the site is the number of the access
+  kMisaligned,  // (address): before an access whose address is not a multiple of Access::alignment; the site is the number of the access
   kServiceCount
 };
 
@@ -120,12 +120,12 @@ struct Site {
   std::uint32_t loops[kMaxLoopDepth];  // their numbers, outermost first
 };
 
-// One place where memory that a lane shares with others is read or written. In modules compiled to be checked these are all, and those of
-// meeting points come first and have their numbers; in others those whose alignment cannot be told when the kernel is compiled.
+// One place where memory that lanes share is read or written. In modules compiled to be checked these are all such places; those of meeting
+// points come first and have their numbers. In other modules they are the places whose alignment is not known at compile time.
 struct Access {
   std::uint32_t file;  // index into Module::files
   std::uint32_t line;
-  std::uint32_t kind;       // bits of AccessKind; 0 for a meeting point that goes to no memory
+  std::uint32_t kind;       // bits of AccessKind; 0 for a meeting point that accesses no memory
   std::uint32_t alignment;  // in bytes, that the access relies on
   std::uint32_t object;     // what the pointer was derived from: below kMaxBuffers that buffer, else one of AccessObject and the next ones
   std::uint32_t bytes;      // 0 if only the running kernel knows
@@ -135,7 +135,7 @@ enum AccessKind : std::uint32_t {
   kWrites = 2,
   kAtomically = 4,
   kCopiesWhole = 8,    // reads what may be a vector of three, whose last quarter is padding
-  kCopiesPadding = 16  // reads what may be padding and only hands it on
+  kCopiesPadding = 16  // reads what may be padding and only copies it
 };
 enum AccessObject : std::uint32_t {
   kAnyObject = kMaxBuffers,    // not known when the kernel was compiled
@@ -204,7 +204,7 @@ struct Module {
   std::uint32_t present_buffers;    // bit i: [[buffer(i)]] is an argument of this specialisation
   std::uint32_t present_threadgroup_arguments;
   std::uint32_t has_device_atomics;
-  std::uint32_t max_total_threads;  // what the kernel allows in a threadgroup; 0: it says nothing
+  std::uint32_t max_total_threads;  // most threads that the kernel allows in a threadgroup; 0: not given
   std::uint32_t is_checked;
   std::uint32_t access_count;
   std::uint32_t variable_count;
@@ -220,7 +220,7 @@ struct Module {
   std::uint32_t place_count;
   const Place* places;     // line n of the object's table of lines (execute/line_table.h) stands for the place n - 1
   const char* reflection;  // see pass/reflection.h
-  void** services;         // kServiceCount entries, filled in by the loader
+  void** services;         // kServiceCount entries, filled in when the kernel is first executed
   void (*entry)(Lane*);
 };
 

@@ -1,3 +1,4 @@
+// Finds run-time files below an install prefix or in the build tree.
 #include "metal/run_time_file.h"
 
 #include <cstdlib>

@@ -7,7 +7,7 @@
 #include "families/shared/dense_launch.h"
 #include "kernels/binding.h"
 #include "metal/buffer.h"
-#include "metal/encoder.h"
+#include "metal/devices/encoder.h"
 
 namespace assay::families {
 

@@ -6,7 +6,7 @@
 
 #include "kernels/binding.h"
 #include "metal/buffer.h"
-#include "metal/encoder.h"
+#include "metal/devices/encoder.h"
 
 namespace assay::families {
 

@@ -10,7 +10,7 @@
 #include "families/misfit.h"
 #include "kernels/binding.h"
 #include "metal/buffer.h"
-#include "metal/encoder.h"
+#include "metal/devices/encoder.h"
 
 namespace assay::families {
 

@@ -1,7 +1,7 @@
 // Where the computations of two iterations of a kernel part: the first line whose values differ, and which keys it was about.
 //
-// Both are run on the same case with a trace of every value of every thread (metal/value_trace.h). Their lines are aligned by their text
-// (line_alignment.h); of each thread the values of aligned lines are held against each other in the order of execution, and the thread
+// Both are run on the same case with a trace of every value of every thread (metal/execute/value_trace.h). Their lines are aligned by their
+// text (line_alignment.h); of each thread the values of aligned lines are held against each other in the order of execution, and the thread
 // that parts first by its own clock, in the first dispatch where one does, tells the place. Values are those of operations in
 // floating point, loads of such numbers and stores: an index or a condition that differs shows in the first number that it leads to.
 #pragma once
@@ -19,7 +19,7 @@
 #include "harness/run/execute.h"
 #include "harness/run/metal_fields.h"
 #include "harness/run/workbench.h"
-#include "metal/value_trace.h"
+#include "metal/execute/value_trace.h"
 
 namespace assay::harness {
 

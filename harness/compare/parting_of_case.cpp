@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/compare/parting.h"
+#include "metal/devices/simulator.h"
 
 namespace assay::harness {
 namespace {

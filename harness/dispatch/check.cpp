@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "harness/dispatch/correspondence.h"
+#include "metal/compile/library.h"
 #include "metal/errors.h"
-#include "metal/library.h"
 #include "metal/limits.h"
 
 namespace assay::harness {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "harness/run/execute.h"
-#include "metal/library.h"
+#include "metal/compile/library.h"
 
 namespace assay::harness {
 namespace {

@@ -12,7 +12,7 @@
 #include "harness/dispatch/trace.h"
 #include "harness/run/workbench.h"
 #include "metal/argument_layout.h"
-#include "metal/encoder.h"
+#include "metal/devices/encoder.h"
 
 namespace assay::harness {
 

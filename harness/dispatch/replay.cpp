@@ -12,8 +12,8 @@
 #include "harness/dispatch/correspondence.h"
 #include "harness/dispatch/recorder.h"
 #include "metal/buffer.h"
+#include "metal/compile/library.h"
 #include "metal/errors.h"
-#include "metal/library.h"
 #include "metal/limits.h"
 
 namespace assay::harness {

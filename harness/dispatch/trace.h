@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "metal/argument_layout.h"
-#include "metal/encoder.h"
+#include "metal/devices/encoder.h"
 #include "metal/limits.h"
 
 namespace assay::harness {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "metal/simulator.h"
+#include "metal/policy.h"
 
 namespace assay::harness {
 

@@ -18,8 +18,8 @@
 #include "harness/run/runner.h"
 #include "harness/run/workbench.h"
 #include "metal/compile/cache.h"
+#include "metal/compile/library.h"
 #include "metal/errors.h"
-#include "metal/library.h"
 
 namespace assay::harness {
 namespace {

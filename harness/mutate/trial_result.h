@@ -10,7 +10,7 @@
 #include "harness/run/fault_fields.h"
 #include "harness/run/metal_fields.h"
 #include "harness/run/verdict_wire.h"
-#include "metal/simulator.h"
+#include "metal/policy.h"
 
 namespace assay::harness {
 

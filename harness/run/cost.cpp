@@ -1,4 +1,5 @@
 #include "harness/run/cost.h"
+#include "metal/devices/simulator.h"
 
 namespace assay::harness {
 

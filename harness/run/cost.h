@@ -7,7 +7,7 @@
 #include "harness/run/execute.h"
 #include "harness/run/minimum.h"
 #include "harness/run/workbench.h"
-#include "metal/simulator.h"
+#include "metal/cost.h"
 
 namespace assay::harness {
 

@@ -14,7 +14,7 @@
 #include "kernels/binding.h"
 #include "kernels/contract.h"
 #include "kernels/variant.h"
-#include "metal/library.h"
+#include "metal/compile/library.h"
 
 namespace assay::harness {
 

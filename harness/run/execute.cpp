@@ -18,6 +18,7 @@
 #include "harness/run/execute_once.h"
 #include "harness/run/fault_text.h"
 #include "harness/run/job_memory.h"
+#include "metal/devices/simulator.h"
 #include "metal/errors.h"
 
 namespace assay::harness {

@@ -10,8 +10,11 @@
 #include "harness/judge/judge.h"
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
-#include "metal/encoder.h"
-#include "metal/simulator.h"
+#include "metal/devices/encoder.h"
+#include "metal/execute/rounding.h"
+#include "metal/execute/schedule.h"
+#include "metal/policy.h"
+#include "metal/source_location.h"
 
 namespace assay::harness {
 
@@ -35,7 +38,7 @@ struct ExecutionOptions {
   metal::Policy policy = metal::Policy::native;
   // Of the policy `shadow`, as in metal::SimulatorOptions; for explain_case().
   bool explain = false;
-  double large_error = metal::SimulatorOptions{}.large_error;
+  double large_error = metal::kLargeError;
   std::optional<metal::SourceLocation> rounded_line = {};
 
   bool keep_output = false;  // for those who hold outputs against each other: Outcome::judged

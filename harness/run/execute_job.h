@@ -16,7 +16,7 @@
 #include "harness/run/execute.h"
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
-#include "metal/simulator.h"
+#include "metal/float_type.h"
 
 namespace assay::harness {
 

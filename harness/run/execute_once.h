@@ -9,7 +9,8 @@
 #include "harness/judge/split.h"
 #include "harness/run/execute.h"
 #include "harness/run/execute_job.h"
-#include "metal/simulator.h"
+#include "metal/execute/rounding.h"
+#include "metal/execute/schedule.h"
 
 namespace assay::harness {
 

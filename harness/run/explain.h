@@ -9,7 +9,7 @@
 #include "harness/run/execute.h"
 #include "harness/run/verdict.h"
 #include "harness/run/workbench.h"
-#include "metal/simulator.h"
+#include "metal/execute/rounding.h"
 
 namespace assay::harness {
 
@@ -46,8 +46,8 @@ struct Explanation {
 };
 
 struct ExplainOptions {
-  double large_error = metal::SimulatorOptions{}.large_error;  // the relative error whose birth is looked for
-  std::size_t most_lines = 12;                                 // how many lines are tried; each is a run
+  double large_error = metal::kLargeError;  // the relative error whose birth is looked for
+  std::size_t most_lines = 12;              // how many lines are tried; each is a run
 };
 
 // The lines to try, at most `most`: by turns the one with the largest relative error of a single operation (a narrow store, a conversion)

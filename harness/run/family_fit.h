@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/contract.h"
-#include "metal/library.h"
+#include "metal/compile/library.h"
 
 namespace assay::harness {
 

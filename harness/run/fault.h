@@ -14,7 +14,8 @@
 #include "families/broken_promise.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/split.h"
-#include "metal/simulator.h"
+#include "metal/hazard.h"
+#include "metal/source_location.h"
 
 namespace assay::harness {
 

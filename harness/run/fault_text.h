@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/run/fault.h"
-#include "metal/simulator.h"
+#include "metal/hazard.h"
 
 namespace assay::harness {
 

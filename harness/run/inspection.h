@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "metal/argument_layout.h"
-#include "metal/library.h"
+#include "metal/compile/library.h"
 
 namespace assay::harness {
 

@@ -20,7 +20,7 @@
 //   nan | inf | not_written     elements that are NaN, infinite or were never written
 //   error/bound > X             elements above their bound, the worst by more than X
 //   failed                      any wrong output
-//   hazard:KIND[@LINE|@FILE:LINE]   a kind of metal/simulator.h that is a defect, at the place if one is given
+//   hazard:KIND[@LINE|@FILE:LINE]   a kind of metal/hazard.h that is a defect, at the place if one is given
 //   crashed | timeout | rejected    the verdict of that name
 //
 // Kinds of hazard that only `--policy checked` sees hold under it alone. Every case that matches must fail so, with nothing that is not
@@ -36,6 +36,7 @@
 #include "harness/cases/case.h"
 #include "harness/run/verdict.h"
 #include "kernels/variant.h"
+#include "metal/policy.h"
 
 namespace assay::harness {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/variant.h"
-#include "metal/library.h"
+#include "metal/compile/library.h"
 
 namespace assay::harness {
 

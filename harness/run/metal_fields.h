@@ -4,7 +4,10 @@
 #include <cstdint>
 
 #include "base/archive.h"
-#include "metal/simulator.h"
+#include "metal/cost.h"
+#include "metal/hazard.h"
+#include "metal/policy.h"
+#include "metal/size3.h"
 
 namespace assay::metal {
 

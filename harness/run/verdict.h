@@ -12,7 +12,9 @@
 #include "harness/judge/judge.h"
 #include "harness/judge/split.h"
 #include "harness/run/fault.h"
-#include "metal/simulator.h"
+#include "metal/cost.h"
+#include "metal/hazard.h"
+#include "metal/source_location.h"
 
 namespace assay::harness {
 

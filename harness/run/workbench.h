@@ -13,7 +13,7 @@
 #include "harness/run/known_finding.h"
 #include "kernels/binding.h"
 #include "kernels/variant.h"
-#include "metal/library.h"
+#include "metal/compile/library.h"
 
 namespace assay::harness {
 

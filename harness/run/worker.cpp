@@ -11,6 +11,7 @@
 
 #include "harness/run/verdict_wire.h"
 #include "metal/errors.h"
+#include "metal/execute/schedule.h"
 
 namespace assay::harness {
 namespace {

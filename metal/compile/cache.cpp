@@ -1,3 +1,4 @@
+// Reads and writes cache entries, each sealed with a checksum.
 #include "metal/compile/cache.h"
 
 #include <fmt/format.h>
@@ -50,7 +51,7 @@ void sweep(const std::filesystem::path& directory) {
   std::error_code error;
   for (auto file = std::filesystem::directory_iterator(directory, error); !error && file != std::filesystem::directory_iterator();
        file.increment(error)) {
-    std::error_code gone;  // somebody else sweeps as well
+    std::error_code gone;  // another process may sweep at the same time
     if (file->path().filename().string().find(kTemporary) == std::string::npos) continue;
     if (file->last_write_time(gone) < oldest && !gone) std::filesystem::remove(file->path(), gone);
   }

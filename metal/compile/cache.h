@@ -1,4 +1,4 @@
-// The cache of compiled files: entries that are whole or absent, whoever else writes at the same time.
+// The cache of compiled files: an entry is complete or absent, also if other processes write at the same time.
 #pragma once
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// Runs clang and the linker, with limits.
 #include "metal/compile/compiler.h"
 
 #include <fmt/format.h>
@@ -190,7 +191,7 @@ std::vector<std::string> Compiler::language_flags() const {
                                     "-cl-single-precision-constant",
                                     "-fno-finite-loops",  // a kernel that never ends is to be seen, not tidied away
                                     "-fno-strict-float-cast-overflow",
-                                    "-fno-delete-null-pointer-checks",  // an access through a null pointer happens, and is told
+                                    "-fno-delete-null-pointer-checks",  // an access through a null pointer happens, and is reported
                                     "-fstack-clash-protection",
                                     "-Xclang",
                                     "-ffloat16-excess-precision=none",
@@ -210,7 +211,7 @@ std::vector<std::string> Compiler::language_flags() const {
 }
 
 std::filesystem::path Compiler::prelude() const {
-  // Its name tells the headers' contents, so their dates do not count: a checkout that touches them must not make it useless.
+  // Its name contains a hash of the headers, so their dates do not matter: a checkout that touches them must not invalidate it.
   const std::vector<std::string> dateless = {"-Xclang", "-fno-pch-timestamp"};
   const std::string name =
       base::Hash().add(toolchain_).add(fmt::format("{} {}", fmt::join(language_flags(), " "), fmt::join(dateless, " "))).hex() + ".pch";

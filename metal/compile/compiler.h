@@ -7,7 +7,7 @@
 
 #include "base/command.h"
 #include "metal/compile/cache.h"
-#include "metal/library.h"
+#include "metal/compile/library.h"
 
 namespace assay::metal::compile {
 
@@ -20,7 +20,7 @@ struct Toolchain {
 // Throws EnvironmentError if there is no clang 19.
 [[nodiscard]] Toolchain find_toolchain();
 
-// base::run_command(). Throws EnvironmentError if the command cannot be started, and if somebody else killed it.
+// base::run_command(). Throws EnvironmentError if the command cannot be started, or if another process killed it.
 [[nodiscard]] base::CommandResult run_tool(const std::vector<std::string>& arguments, const base::CommandLimits& limits = {},
                                            const std::filesystem::path& temporary_directory = {});
 
@@ -30,7 +30,7 @@ struct TextPlace {
   std::size_t column = 0;
 };
 
-// An error of clang's.
+// An error message of clang.
 struct Complaint {
   std::string text;
   std::string notes;                                    // what clang says to it, a line each
@@ -57,7 +57,7 @@ class Compiler {
   // user's file and line.
   [[nodiscard]] std::filesystem::path shared_object(std::string_view source, std::string_view function) const;
 
-  // What clang refuses of a source in which no line markers stand; no code is made. Empty if it takes all of it.
+  // The errors of clang for a source without line markers; makes no code. Empty if it accepts all of it.
   [[nodiscard]] std::vector<Complaint> complaints(std::string_view source) const;
 
   // Hash of the compiler, our headers and the pass: all that an object depends on besides its source and the options.

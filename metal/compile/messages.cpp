@@ -1,3 +1,4 @@
+// Rewrites messages of clang with the words and places of the user's source.
 #include "metal/compile/messages.h"
 
 #include <fmt/format.h>

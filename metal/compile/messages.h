@@ -1,4 +1,4 @@
-// What clang complains about, in the words and at the places of the user's source.
+// Messages of clang, with the names and places of the user's source.
 #pragma once
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// Loads a compiled kernel, and combines its reflection with its translation.
 #include "metal/compile/module.h"
 
 #include <cxxabi.h>
@@ -8,7 +9,6 @@
 #include <sstream>
 
 #include "metal/errors.h"
-#include "metal/execute/collectives.h"
 
 namespace assay::metal::compile {
 
@@ -26,7 +26,7 @@ LoadedModule::LoadedModule(const std::filesystem::path& path) {
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     const std::string reason = dlerror();
-    // What the source declares and nobody defines.
+    // A function that the source declares and does not define.
     constexpr std::string_view kUndefined = "undefined symbol: ";
     if (const auto at = reason.find(kUndefined); at != std::string::npos)
       throw CompileError(fmt::format("{}: error: the kernel uses '{}', which is declared and not defined", path.string(),
@@ -42,9 +42,6 @@ LoadedModule::LoadedModule(const std::filesystem::path& path) {
                     "rebuild assay",
                     found, abi::kVersion));
   }
-  const auto& services = execute::services(*module_);
-  for (std::size_t service = 0; service < services.size(); ++service)
-    module_->services[service] = reinterpret_cast<void*>(services[service]);
 }
 
 LoadedModule::~LoadedModule() { dlclose(handle_); }

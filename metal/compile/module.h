@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 
 #include "metal/argument_layout.h"
 #include "metal/lane_abi.h"
@@ -10,9 +11,10 @@
 
 namespace assay::metal::compile {
 
-// Loads a shared object and connects it to the runtime. Throws EnvironmentError if it cannot be loaded.
+// A loaded shared object. It can run once it is connected to the runtime.
 class LoadedModule {
  public:
+  // Throws EnvironmentError if it cannot be loaded, and CompileError if it lacks a function.
   explicit LoadedModule(const std::filesystem::path& path);
   LoadedModule(const LoadedModule&) = delete;
   LoadedModule& operator=(const LoadedModule&) = delete;
@@ -20,9 +22,13 @@ class LoadedModule {
 
   [[nodiscard]] const abi::Module& module() const { return *module_; }
 
+  // The first call has `fill` enter the runtime's functions, which belong to a layer above this one, in module().services.
+  void connect(void (*fill)(const abi::Module&)) const { std::call_once(connected_, fill, *module_); }
+
  private:
   void* handle_ = nullptr;
   const abi::Module* module_ = nullptr;
+  mutable std::once_flag connected_;
 };
 
 // The host's view of a kernel's arguments, from its translation and its module's reflection.

@@ -101,7 +101,7 @@ bool leave_out(const Complaint& complaint, const Translation& translation, const
   return false;
 }
 
-// One look at clang's complaints about the file, with the kernel or without any, at a time.
+// One round of clang's errors for the file, with the kernel or without any.
 class Repairer {
  public:
   Repairer(const Compiler& compiler, const Translation& translation, const translate::Kernel& kernel,

@@ -5,13 +5,13 @@
 #include <map>
 
 #include "metal/compile/compiler.h"
-#include "metal/encoder.h"
+#include "metal/function_constant.h"
 #include "metal/translate/translation.h"
 
 namespace assay::metal::compile {
 
 // Adds to `rendering` what clang's messages call for, until it takes the kernel or nothing more can be done:
-//   - a conversion between half and bfloat, which clang has not, leads over float;
+//   - a conversion between half and bfloat, which clang lacks, goes through float;
 //   - an object with a conversion to an integer that is added to a pointer by `+=` is converted first;
 //   - the value of an assignment between objects, which for clang lies in any space, is put where the object is;
 //   - components of vectors are read before a template's operator takes them;

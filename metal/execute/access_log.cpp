@@ -1,6 +1,9 @@
+// Records accessed bytes, and compares two records.
 #include "metal/execute/access_log.h"
 
 #include <algorithm>
+
+#include "metal/execute/lanes.h"
 
 namespace assay::metal::execute {
 
@@ -21,6 +24,10 @@ void AccessLog::record(const void* address, std::size_t bytes, bool is_write) {
     for (std::size_t byte = offset; byte < std::min(offset + bytes, bits.size()); ++byte) bits[byte] = true;
     return;
   }
+}
+
+void AccessLog::accessed(const Lane& lane, const void* address, std::size_t bytes, bool is_write) {
+  if (!lane.owns(address)) record(address, bytes, is_write);
 }
 
 std::optional<AccessLog::Conflict> AccessLog::conflict(const AccessLog& earlier, const AccessLog& later) {

@@ -1,4 +1,4 @@
-// Which bytes of which device buffers a dispatch touched: what a concurrent encoder needs to know of its dispatches.
+// The bytes of device buffers that a dispatch accessed, for the hazards of a concurrent encoder.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,19 @@
 #include <vector>
 
 #include "metal/buffer.h"
+#include "metal/execute/observer.h"
 
 namespace assay::metal::execute {
 
-class AccessLog {
+class AccessLog : public Observer {
  public:
-  // Accesses are looked for in this buffer too, from now on. It lives as long as accesses are recorded; what was recorded may outlive it.
+  // Records accesses to this buffer from now on. It must live as long as accesses are recorded; the record may outlive it.
   void watch(const Buffer& buffer);
 
-  // Notes an access of `bytes` bytes; one that lies in no watched buffer is ignored.
+  // Records an access of `bytes` bytes; ignored outside of the watched buffers.
   void record(const void* address, std::size_t bytes, bool is_write);
+
+  void accessed(const Lane& lane, const void* address, std::size_t bytes, bool is_write) override;
 
   struct Conflict {
     std::string buffer;          // its label
@@ -27,7 +30,7 @@ class AccessLog {
     bool earlier_writes = false;
     bool later_writes = false;
   };
-  // The first place where one of two dispatches writes what the other touches.
+  // The first bytes that one of two dispatches writes and the other accesses.
   [[nodiscard]] static std::optional<Conflict> conflict(const AccessLog& earlier, const AccessLog& later);
 
  private:

@@ -1,4 +1,4 @@
-// A set of byte offsets that takes memory only where it has members: which bytes of a buffer anybody has written.
+// A set of byte offsets that occupies memory only where it has members: the initialised bytes of a buffer.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What stands in place of some of the runtime's functions in kernels that were compiled to be checked.
+// Replacements for some of the runtime's functions in kernels that were compiled to be checked.
 #include "metal/execute/checked_services.h"
 
 #include <cstring>
@@ -15,19 +15,22 @@ using Atomic = void (*)(abi::Lane*, std::uint32_t, std::uint32_t, std::uint32_t,
 Store plain_store = nullptr;
 Atomic plain_atomic = nullptr;
 
+// Dispatches of such kernels have no other observer.
+Checker& checker_of(const Lane& lane) { return static_cast<Checker&>(*lane.observer); }
+
 void* service_access(abi::Lane* abi_lane, std::uint32_t access, void* address, std::uint64_t bytes) {
   const auto& lane = *static_cast<Lane*>(abi_lane);
-  return lane.checker->access(lane, access, address, bytes);
+  return checker_of(lane).access(lane, access, address, bytes);
 }
 
 void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, const void* source, std::uint64_t bytes) {
   const auto& lane = *static_cast<Lane*>(abi_lane);
   // A store that must not happen meets the others nevertheless.
-  if (!lane.checker->may_write(lane, site, destination, bytes)) bytes = 0;
-  if (lane.checker->is_ordered(lane, site)) {
+  if (!checker_of(lane).may_write(lane, site, destination, bytes)) bytes = 0;
+  if (checker_of(lane).is_ordered(lane, site)) {
     plain_store(abi_lane, site, destination, source, bytes);
   } else if (bytes != 0) {
-    lane.checker->wrote(lane, site, destination, source, bytes);
+    checker_of(lane).wrote(lane, site, destination, source, bytes);
     std::memmove(destination, source, bytes);
   }
 }
@@ -36,19 +39,19 @@ void service_atomic(abi::Lane* abi_lane, std::uint32_t site, std::uint32_t opera
                     const void* desired) {
   const auto& lane = *static_cast<Lane*>(abi_lane);
   const std::uint32_t bytes = lane.group->threadgroup->module().accesses[site].bytes;
-  plain_atomic(abi_lane, site, operation, type, lane.checker->access(lane, site, object, bytes), operand, desired);
+  plain_atomic(abi_lane, site, operation, type, checker_of(lane).access(lane, site, object, bytes), operand, desired);
 }
 
-void service_fence(abi::Lane* abi_lane, std::uint32_t, std::uint32_t flags) { static_cast<Lane*>(abi_lane)->checker->fence(flags); }
+void service_fence(abi::Lane* abi_lane, std::uint32_t, std::uint32_t flags) { checker_of(*static_cast<Lane*>(abi_lane)).fence(flags); }
 
 void service_arithmetic(abi::Lane* abi_lane, std::uint32_t operation, const std::byte* slots) {
   const auto& lane = *static_cast<Lane*>(abi_lane);
-  lane.checker->arithmetic(lane, operation, slots);
+  checker_of(lane).arithmetic(lane, operation, slots);
 }
 
 }  // namespace
 
-std::array<Service, abi::kServiceCount> checked(std::array<Service, abi::kServiceCount> services) {
+Services checked(Services services) {
   plain_store = reinterpret_cast<Store>(services[abi::kStore]);
   plain_atomic = reinterpret_cast<Atomic>(services[abi::kAtomic]);
   services[abi::kStore] = reinterpret_cast<Service>(service_store);

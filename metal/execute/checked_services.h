@@ -1,13 +1,11 @@
 // The runtime's functions for kernels that were compiled to be checked.
 #pragma once
 
-#include <array>
-
-#include "metal/execute/collectives.h"
+#include "metal/execute/services.h"
 
 namespace assay::metal::execute {
 
-// `services` with those exchanged that go to memory: they have the lane's checker look first.
-std::array<Service, abi::kServiceCount> checked(std::array<Service, abi::kServiceCount> services);
+// `services`, of which those that access memory let the lane's checker look first.
+Services checked(Services services);
 
 }  // namespace assay::metal::execute

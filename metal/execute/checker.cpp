@@ -1,3 +1,4 @@
+// Checks the bounds, initialisation, alignment and order of every access.
 #include "metal/execute/checker.h"
 
 #include <fmt/format.h>
@@ -38,7 +39,7 @@ std::uint32_t mark_of(const abi::Access& access, std::uint32_t number, std::uint
   return number << Mark::kAccessShift | ((access.kind & abi::kAtomically) != 0 ? Mark::kAtomic : 0) | thread;
 }
 
-// How many of the bytes that are read somebody must have written.
+// How many of the bytes that are read must be initialised.
 std::size_t bytes_wanted(const abi::Access& access, std::size_t bytes) {
   if ((access.kind & abi::kCopiesPadding) != 0) return 0;
   return (access.kind & abi::kCopiesWhole) != 0 ? bytes / 4 * 3 : bytes;
@@ -111,7 +112,7 @@ void Checker::find_granules() {
   threadgroup_shift_ = static_cast<unsigned>(std::countr_zero(threadgroup));
 }
 
-// Reads of what the host has written and no kernel writes can only miss: the kernel sees for itself that they do not.
+// Reads of buffers that the host has written and no kernel writes can only be out of bounds. The kernel tests that itself.
 void Checker::make_quick() {
   if (log_ != nullptr) return;
   for (std::uint32_t number = module_.site_count; number < module_.access_count; ++number) {
@@ -130,27 +131,26 @@ void Checker::make_quick() {
   }
 }
 
-void Checker::begin_threadgroup(Size3 position, std::span<const std::byte> memory, std::span<const std::uint32_t> offsets,
-                                std::span<const std::uint32_t> lengths) {
+void Checker::begin_threadgroup(const ThreadgroupStart& start) {
   const bool is_first = device_order_.clock() == 0;
   device_order_.begin();
-  position_ = position;
+  position_ = start.position;
   knows_unwritten_ = true;
   order_.begin();
   const auto part = [&](Object& object, std::size_t offset, std::size_t size) {
-    object.data = memory.data() + offset;
+    object.data = start.memory.data() + offset;
     object.size = size;
     object.first = offset;
     object.is_threadgroup = true;
   };
-  threadgroup_cells_.resize((memory.size() >> threadgroup_shift_) + 1);
-  part(whole_threadgroup_, 0, memory.size());
-  whole_threadgroup_.name = fmt::format("threadgroup memory ({} bytes)", memory.size());
+  threadgroup_cells_.resize((start.memory.size() >> threadgroup_shift_) + 1);
+  part(whole_threadgroup_, 0, start.memory.size());
+  whole_threadgroup_.name = fmt::format("threadgroup memory ({} bytes)", start.memory.size());
   for (std::uint32_t index = 0; index < abi::kMaxBuffers; ++index) {
     Object& argument = objects_[abi::kThreadgroupArgument + index];
     if (argument.name.empty()) continue;
-    if (is_first) argument.name = fmt::format("'{}' (threadgroup {}, {} bytes)", argument.name, index, lengths[index]);
-    part(argument, offsets[index], lengths[index]);
+    if (is_first) argument.name = fmt::format("'{}' (threadgroup {}, {} bytes)", argument.name, index, start.lengths[index]);
+    part(argument, start.offsets[index], start.lengths[index]);
   }
   for (std::uint32_t index = 0; index < module_.variable_count; ++index) {
     const abi::Variable& variable = module_.variables[index];
@@ -160,6 +160,11 @@ void Checker::begin_threadgroup(Size3 position, std::span<const std::byte> memor
     object.name = name.empty() ? fmt::format("a threadgroup variable of {} bytes", variable.size)
                                : fmt::format("'{}' (threadgroup variable, {} bytes)", name, variable.size);
   }
+}
+
+void Checker::prepare(abi::Lane& lane) {
+  lane.quick = quick_.data();
+  lane.block_counts = block_counts_.data();
 }
 
 void Checker::threadgroup_barrier(std::uint32_t site, std::uint32_t flags) {
@@ -175,7 +180,7 @@ void Checker::simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags) {
   order_.simdgroup_barrier(simdgroup, (flags & kFencesThreadgroup) != 0);
 }
 
-// Null for the lane's own memory, the kernel's constants, and what is nobody's: that is a fault then.
+// Null for the lane's own memory, the kernel's constants, and unmapped addresses: an access to these is a fault.
 const Checker::Object* Checker::object_of(const Lane& lane, const abi::Access& access, const void* address) const {
   if (access.object != abi::kAnyObject) {
     const Object& object = objects_[access.object];
@@ -211,7 +216,7 @@ void Checker::report_place(const Lane& lane, std::uint32_t number, const Object&
   const auto offset = static_cast<const std::byte*>(address) - object.data;
   if (offset >= 0 && static_cast<std::size_t>(offset) + bytes <= object.size) {
     findings_.add(HazardKind::misaligned_access, line_of(access), std::nullopt, [&] {
-      return fmt::format("misaligned access: {} {} {}, and the type wants a multiple of {}{}", who(lane), verb(access),
+      return fmt::format("misaligned access: {} {} {}, and the type requires a multiple of {}{}", who(lane), verb(access),
                          where(object, static_cast<std::size_t>(offset), bytes), access.alignment, threadgroup());
     });
     return;
@@ -263,7 +268,7 @@ bool Checker::may_write(const Lane& lane, std::uint32_t number, void* address, s
   return is_inside;
 }
 
-// The marks of races are those of granules, of which such an access touches parts: it leaves none, and what it writes counts as written.
+// Marks of races belong to whole granules, and such an access touches parts of them: it leaves no marks. Its bytes count as initialised.
 void Checker::wrote_misaligned(const Object& object, std::size_t offset, std::size_t bytes) {
   if (object.is_threadgroup) {
     knows_unwritten_ = false;
@@ -289,7 +294,7 @@ void Checker::wrote(const Lane& lane, std::uint32_t number, const void* address,
   if (object->written != nullptr) object->written->insert(object->first + offset, bytes);
 }
 
-// What a read gets in place of what it must not have: poison, which nobody overwrites before the kernel has read it.
+// Memory for a read that must not happen: poison, which stays until the kernel has read it.
 std::byte* Checker::elsewhere(std::size_t bytes) {
   constexpr std::size_t kAlignment = 64;
   if (elsewhere_bytes_ < bytes) {
@@ -313,7 +318,7 @@ void Checker::check_initialised(const Lane& lane, std::uint32_t number, const Ob
 void Checker::report_uninitialised(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes,
                                    std::size_t missing) {
   findings_.add(HazardKind::uninitialised_read, line_of(module_.accesses[number]), std::nullopt, [&] {
-    return fmt::format("uninitialised read: {} reads {}, and nobody has written byte {}{}", who(lane), where(object, offset, bytes),
+    return fmt::format("uninitialised read: {} reads {}, and byte {} is uninitialised{}", who(lane), where(object, offset, bytes),
                        offset + missing, threadgroup());
   });
 }

@@ -1,4 +1,4 @@
-// The policy `checked`: looks at every access to memory that lanes share, as it happens, and counts what a dispatch costs.
+// The policy `checked`: checks every access to memory that lanes share, as it happens, and counts what a dispatch costs.
 //
 // One checker is made for each dispatch, and its threadgroups run one after the other. Bounds are those of what a pointer was derived
 // from. Two accesses to one byte, of which at least one writes and not both are atomic, race if nothing orders them (race_marks.h): in
@@ -19,26 +19,27 @@
 
 #include "metal/argument_layout.h"
 #include "metal/buffer.h"
+#include "metal/cost.h"
 #include "metal/execute/access_log.h"
 #include "metal/execute/byte_set.h"
 #include "metal/execute/device_order.h"
 #include "metal/execute/findings.h"
+#include "metal/execute/observer.h"
 #include "metal/execute/race_marks.h"
 #include "metal/execute/touched_bytes.h"
+#include "metal/hazard.h"
 #include "metal/lane_abi.h"
-#include "metal/simulator.h"
+#include "metal/size3.h"
 
 namespace assay::metal::execute {
 
-struct Lane;
-
-// Which bytes of a buffer anybody has written: nothing is kept of one that the host has.
-// By Buffer::id(), since it may outlive the buffers.
+// Which bytes of a buffer kernels have written, by Buffer::id(), since it may outlive the buffers. Buffers that the host has written are
+// not in it.
 using WrittenBytes = std::map<std::uint64_t, ByteSet>;
 
-class Checker {
+class Checker : public Observer {
  public:
-  // One of the dispatch's bindings: `size` bytes from `data` on are what the kernel may touch.
+  // One of the dispatch's bindings: `size` bytes from `data` on are what the kernel may access.
   struct Binding {
     const std::byte* data = nullptr;
     std::size_t size = 0;
@@ -49,35 +50,28 @@ class Checker {
   Checker(const abi::Module& module, const ArgumentLayout& layout, std::span<const Binding> bindings, WrittenBytes& written,
           AccessLog* log);
 
-  // What the threadgroup's own memory is; `offsets` and `lengths` of the [[threadgroup(n)]] arguments by index.
-  void begin_threadgroup(Size3 position, std::span<const std::byte> memory, std::span<const std::uint32_t> offsets,
-                         std::span<const std::uint32_t> lengths);
+  void begin_threadgroup(const ThreadgroupStart& start) override;
+  void prepare(abi::Lane& lane) override;
 
-  // A read, or an atomic operation, of `bytes` bytes that is about to happen. Returns the address to go to: another where this one must
-  // not be touched. What is only misaligned happens as it is.
+  // A read, or an atomic operation, of `bytes` bytes that is about to happen. Returns the address to use: another one if this one must
+  // not be accessed. A misaligned access happens as written.
   void* access(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes);
 
   // A write that is about to wait for its meeting point: whether it may happen. wrote() does the rest when it commits.
   bool may_write(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes);
   // Whether other lanes see the write while the dispatch runs, so that it has to wait.
   [[nodiscard]] bool is_ordered(const Lane& lane, std::uint32_t number) const;
-  // A write commits `source` now, and has not been copied yet.
-  void wrote(const Lane& lane, std::uint32_t number, const void* address, const void* source, std::size_t bytes);
+  void wrote(const Lane& lane, std::uint32_t number, const void* address, const void* source, std::size_t bytes) override;
 
   // An operation whose result, and its operands behind it, lie in slots of kSlotBytes; one of the result's components is not finite.
   static constexpr std::size_t kSlotBytes = 64;
   void arithmetic(const Lane& lane, std::uint32_t number, const std::byte* slots);
 
-  // The lanes of a simdgroup meet at a site.
-  void met(std::uint32_t site) { ++meetings_[site]; }
-  void threadgroup_barrier(std::uint32_t site, std::uint32_t flags);
-  // By any lane, and taken for its whole threadgroup.
+  void met(std::uint32_t site) override { ++meetings_[site]; }
+  void threadgroup_barrier(std::uint32_t site, std::uint32_t flags) override;
+  void simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags) override;
+  // By any lane. It counts for its whole threadgroup.
   void fence(std::uint32_t flags);
-  void simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags);
-
-  // Of every lane, as abi::Lane has them.
-  [[nodiscard]] abi::Quick* quick() { return quick_.data(); }
-  [[nodiscard]] std::uint64_t* block_counts() { return block_counts_.data(); }
 
   [[nodiscard]] std::vector<Hazard> findings() const { return findings_.all(); }
   // Adds what the dispatch cost.
@@ -140,7 +134,7 @@ class Checker {
   ThreadgroupOrder order_;
   DeviceOrder device_order_;
   Size3 position_;
-  bool knows_unwritten_ = true;  // which bytes of threadgroup memory nobody has written: a misaligned write leaves no marks
+  bool knows_unwritten_ = true;  // which bytes of threadgroup memory are uninitialised: a misaligned write leaves no marks
   std::vector<std::unique_ptr<std::byte[]>> elsewhere_;
   std::size_t elsewhere_bytes_ = 0;
   Findings findings_;

@@ -9,8 +9,4 @@ namespace assay::metal::execute {
 // SIMD-group function, matrix product or atomics, and leaves results where the requests say. Not for barriers.
 void perform(SimdGroup& group, LaneMask participants);
 
-// The runtime's function table, by abi::Service, for a kernel as it was compiled.
-using Service = void (*)();
-const std::array<Service, abi::kServiceCount>& services(const abi::Module& module);
-
 }  // namespace assay::metal::execute

@@ -72,7 +72,7 @@ Hazard Threadgroup::invalid_access(const Fault& fault) {
   hazard.kind = HazardKind::invalid_access;
   const Lane* culprit = nullptr;
   for_each([&](const Lane& lane) {
-    // The page below the stack is nobody's: a lane that has overflowed stands there.
+    // The page below the stack is unmapped. An address there means a stack overflow.
     if (fault.stack_pointer >= lane.stack_bottom - StackPool::kStackBytes / 2 && fault.stack_pointer < lane.stack_top &&
         (lane.owns(fault.stack_pointer) || culprit == nullptr))
       culprit = &lane;

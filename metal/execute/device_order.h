@@ -1,9 +1,9 @@
-// What orders the threadgroups of one dispatch: atomic operations on one place, with barriers that fence device memory around them.
+// The order between threadgroups of one dispatch: atomic operations on the same address, between barriers that fence device memory.
 //
-// The idiom is the last threadgroup's: each writes its part, passes a threadgroup_barrier(mem_device), and adds to a counter; whoever finds
-// that it was the last passes such a barrier again and reads everybody's. The barrier before the atomic operation releases what the
-// threadgroup has done so far, the one behind it acquires what others had released to that place before. An operation that reads and writes
-// adds to what the place holds, a store begins anew. Threadgroups are executed one after the other, so that "before" is what happened.
+// An example is the idiom of the last threadgroup. Each threadgroup writes its part, passes a threadgroup_barrier(mem_device), and adds to
+// a counter. The last one passes another such barrier and reads the parts of all. The barrier before the atomic operation releases the
+// earlier accesses of the threadgroup. The barrier behind it acquires what others have released to that address. A read-modify-write
+// operation adds to what was released there, a store replaces it. Threadgroups run one after the other, which decides what "before" means.
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Spreads the threadgroups of a dispatch over CPU threads, and sorts their hazards.
 #include "metal/execute/dispatch.h"
 
 #include <algorithm>
@@ -118,17 +119,6 @@ class Run {
 };
 
 }  // namespace
-
-void merge(std::vector<Hazard>& hazards, Hazard hazard) {
-  const auto equal = std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& other) {
-    return other.kind == hazard.kind && other.function == hazard.function && other.first == hazard.first && other.second == hazard.second;
-  });
-  if (equal == hazards.end()) {
-    hazards.push_back(std::move(hazard));
-  } else {
-    equal->count += hazard.count;
-  }
-}
 
 std::vector<Hazard> run(const Dispatch& dispatch, ExecutionCounters& counters) { return Run(dispatch)(counters); }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "metal/execute/lanes.h"
+#include "metal/hazard.h"
 
 namespace assay::metal::execute {
 
@@ -14,8 +15,5 @@ struct Dispatch {
 
 // Runs all of them (on one CPU thread if accesses are logged) and returns the hazards in the order of the threadgroups, equal ones merged.
 std::vector<Hazard> run(const Dispatch& dispatch, ExecutionCounters& counters);
-
-// Adds a hazard, or to the count of an equal one (same kind, function and places).
-void merge(std::vector<Hazard>& hazards, Hazard hazard);
 
 }  // namespace assay::metal::execute

@@ -1,3 +1,4 @@
+// Handles the signals of faults inside kernels.
 #include "metal/execute/faults.h"
 
 #include <signal.h>

@@ -1,3 +1,4 @@
+// Maps the stacks of lanes, and prepares their first switch.
 #include "metal/execute/fiber.h"
 
 #include <sys/mman.h>

@@ -36,7 +36,7 @@ struct Suspended {
 inline thread_local Suspended* last_suspended = nullptr;
 #endif
 
-// Suspends the running flow in `from` and resumes `to`; returns when somebody resumes `from`. Exceptions must not cross a switch.
+// Suspends the running flow in `from` and resumes `to`; returns when `from` is resumed. Exceptions must not cross a switch.
 //
 // A lane is mostly resumed at the very instruction at which the lane before it was suspended, below the same calls. A jump there that is
 // compiled into the caller leaves the processor's prediction of returns right, and only what lanes have of their own is saved: not the
@@ -104,11 +104,11 @@ inline void prepare_flow(Suspended& flow, void* owner, std::byte* stack_top, std
 }
 
 // Memory for the stacks of one worker's lanes, reserved at once and touched only where used. A stack that overflows hits a
-// page that nobody may touch.
+// guard page.
 class StackPool {
  public:
   static constexpr std::size_t kStackBytes = std::size_t{512} << 10;
-  static constexpr std::size_t kGuardBytes = std::size_t{64} << 10;  // of those, at the bottom, that nobody may touch
+  static constexpr std::size_t kGuardBytes = std::size_t{64} << 10;  // of those, at the bottom, that are unmapped
 
   StackPool() = default;
   StackPool(const StackPool&) = delete;

@@ -1,4 +1,4 @@
-// What a checked dispatch was found to do, equal findings merged as they come.
+// The findings of a checked dispatch; equal ones are merged.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
+#include "metal/hazard.h"
 #include "metal/lane_abi.h"
-#include "metal/simulator.h"
 
 namespace assay::metal::execute {
 
@@ -28,8 +28,8 @@ class Findings {
  public:
   explicit Findings(const abi::Module& module) : module_(module) {}
 
-  // Counts a finding at one line or between two. Who of two comes first is the schedule's affair: it is one finding either way.
-  // `describe()` gives the words for the first of its kind alone.
+  // Counts a finding at one line or between two. Which of two comes first depends on the schedule: it is the same finding.
+  // `describe()` is called only for the first of its kind.
   template <typename Describe>
   void add(HazardKind kind, Line first, std::optional<Line> second, Describe&& describe) {
     const Key key{kind, second ? std::min(first, *second) : first, second ? std::max(first, *second) : first};

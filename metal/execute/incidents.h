@@ -1,4 +1,4 @@
-// What threadgroups did and were not ended for: merged by kind and place, in an order that does not depend on who executed them.
+// Hazards after which a threadgroup continued: merged by kind and place, in an order that does not depend on CPU threads.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "metal/simulator.h"
+#include "metal/hazard.h"
 
 namespace assay::metal::execute {
 
@@ -14,13 +14,13 @@ namespace assay::metal::execute {
 class Incidents {
  public:
   struct Incident {
-    std::uint64_t threadgroup = 0;  // the first that it happened in
+    std::uint64_t threadgroup = 0;  // the first in which it happened
     Hazard hazard;
   };
 
   void begin_threadgroup(std::uint64_t number) { threadgroup_ = number; }
 
-  // `describe()` gives the words for the first of its kind at a place alone; where nothing is known of that, the kernel's is taken later.
+  // `describe()` is called only for the first of its kind at a place. A hazard without a place gets the kernel's later.
   template <typename Describe>
   void add(HazardKind kind, const SourceLocation& place, std::uint64_t count, Describe&& describe) {
     for (Incident& known : all_) {

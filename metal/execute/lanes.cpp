@@ -1,3 +1,4 @@
+// Runs the lanes of a threadgroup: meeting points, barriers, and the turns of SIMD-groups.
 #include "metal/execute/lanes.h"
 
 #include <fmt/format.h>
@@ -9,9 +10,7 @@
 #include "metal/execute/collectives.h"
 #include "metal/execute/faults.h"
 #include "metal/execute/shadow_cells.h"
-#include "metal/execute/shadow_watch.h"
-#include "metal/execute/shadowed_services.h"
-#include "metal/execute/value_recorder.h"
+#include "metal/execute/shadowed_collectives.h"
 #include "metal/limits.h"
 
 namespace assay::metal::execute {
@@ -99,7 +98,7 @@ void SimdGroup::resolve() {
   const auto service = static_cast<abi::Service>(threadgroup->module().sites[site].service);
   const bool all = meeting == waiting;
   ++threadgroup->counters.meeting_points;
-  if (Checker* checker = threadgroup->checker()) checker->met(site);
+  if (Observer* observer = threadgroup->observer()) observer->met(site);
   if (service != abi::kBarrier) {
     if (service != abi::kStore && service != abi::kReconverge) {
       ++threadgroup->counters.collectives;
@@ -121,8 +120,8 @@ void SimdGroup::resolve() {
     return;
   }
   if (!for_threadgroup) {
-    if (Checker* checker = threadgroup->checker())
-      checker->simdgroup_barrier(first.builtins[abi::kSimdgroupIndexInThreadgroup][0], first.request.words[1]);
+    if (Observer* observer = threadgroup->observer())
+      observer->simdgroup_barrier(first.builtins[abi::kSimdgroupIndexInThreadgroup][0], first.request.words[1]);
     waiting = 0;
     runnable = meeting;
     return;
@@ -193,15 +192,16 @@ void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t t
   set(abi::kGridOrigin, 0, 0, 0);
   set_size(abi::kGridSize, launch.total_threads);
   lane.ordered_buffers = launch.ordered_buffers;
-  lane.checker = launch.checker;
-  lane.quick = launch.checker == nullptr ? nullptr : launch.checker->quick();
-  lane.block_counts = launch.checker == nullptr ? nullptr : launch.checker->block_counts();
+  lane.observer = launch.observer;
+  lane.quick = nullptr;
+  lane.block_counts = nullptr;
   if (launch.module->shadows != abi::kNoShadows) {
     lane.cells = ShadowCells::instance().data();
     lane.shadowed_buffers = launch.shadowed_buffers;
-    lane.weights = launch.watch == nullptr ? nullptr : launch.watch->weights();
-    lane.is_watched = launch.watch != nullptr && launch.watch->is_watching() ? 1 : 0;
+    lane.weights = nullptr;
+    lane.is_watched = 0;
   }
+  if (launch.observer != nullptr) launch.observer->prepare(lane);
   std::copy(launch.buffers->begin(), launch.buffers->end(), lane.buffers);
   for (std::size_t index = 0; index < abi::kMaxBuffers; ++index)
     lane.threadgroup_arguments[index] = memory_->data() + (*launch.threadgroup_offsets)[index];
@@ -219,13 +219,12 @@ void Threadgroup::prepare(const Launch& launch) {
     random_state_ = next_random(random_state_) ^ coordinate;
   if (!memory_ || memory_->size() != launch.threadgroup_bytes) memory_.emplace(launch.threadgroup_bytes);
   memory_->poison(kReadPoisonWord);
-  if (launch.checker != nullptr) {
-    launch.checker->begin_threadgroup(launch.position, {memory_->data(), launch.threadgroup_bytes}, *launch.threadgroup_offsets,
-                                      *launch.threadgroup_lengths);
-  }
   const auto threads = static_cast<std::uint32_t>(launch.threads.count());
   active_groups_ = (threads + abi::kLanes - 1) / abi::kLanes;
-  if (launch.recorder != nullptr) launch.recorder->begin_threadgroup(launch.position, threads);
+  if (launch.observer != nullptr) {
+    launch.observer->begin_threadgroup(
+        {launch.position, threads, {memory_->data(), launch.threadgroup_bytes}, *launch.threadgroup_offsets, *launch.threadgroup_lengths});
+  }
   while (groups_.size() < active_groups_) {
     const std::size_t number = groups_.size();
     lanes_.push_back(std::make_unique<std::array<Lane, abi::kLanes>>());
@@ -283,7 +282,7 @@ std::optional<Hazard> Threadgroup::run(const Launch& launch) {
     }
   }
   if (hazard_) {
-    // Lanes that were left in the middle of the kernel never resume: they start afresh.
+    // Lanes that were suspended in the middle of the kernel never resume: they get new stacks.
     for (std::size_t number = 0; number < active_groups_; ++number) {
       for_each_lane(groups_[number], groups_[number].existing, [](Lane& lane) { lane.flow.context = nullptr; });
     }
@@ -332,7 +331,7 @@ SimdGroup* Threadgroup::choose() {
   return nullptr;
 }
 
-// Called when no SIMD-group can run: all have finished, or wait at the barrier. False if there is nothing to go on with.
+// Called when no SIMD-group can run: all have finished, or wait at the barrier. False if nothing can run any more.
 bool Threadgroup::release_barrier() {
   const SimdGroup* at_barrier = nullptr;
   const SimdGroup* returned = nullptr;
@@ -356,8 +355,8 @@ bool Threadgroup::release_barrier() {
                              fmt::format("SIMD-group {} had returned from the kernel", returned - groups_.data())));
     return false;
   }
-  if (Checker* checker = launch_->checker)
-    checker->threadgroup_barrier(*at_barrier->barrier_site, at_barrier->lanes[std::countr_zero(at_barrier->waiting)].request.words[1]);
+  if (Observer* observer = launch_->observer)
+    observer->threadgroup_barrier(*at_barrier->barrier_site, at_barrier->lanes[std::countr_zero(at_barrier->waiting)].request.words[1]);
   for (std::size_t number = 0; number < active_groups_; ++number) {
     SimdGroup& group = groups_[number];
     group.barrier_site.reset();

@@ -10,24 +10,24 @@
 #include <vector>
 
 #include "metal/argument_layout.h"
-#include "metal/execute/access_log.h"
-#include "metal/execute/checker.h"
+#include "metal/cost.h"
 #include "metal/execute/fiber.h"
 #include "metal/execute/matrix.h"
+#include "metal/execute/observer.h"
+#include "metal/execute/schedule.h"
 #include "metal/execute/strays.h"
 #include "metal/execute/turns.h"
 #include "metal/guarded_memory.h"
+#include "metal/hazard.h"
 #include "metal/lane_abi.h"
-#include "metal/simulator.h"
+#include "metal/size3.h"
 
 namespace assay::metal::execute {
 
-class ShadowWatch;
 class SimdGroup;
 class Threadgroup;
-class ValueRecorder;
 
-// What a lane wants at the meeting point where it waits. The members are the arguments of the runtime function of that
+// What a lane requests at the meeting point where it waits. The members are the arguments of the runtime function of that
 // service (metal/shader/runtime.h), in its order.
 struct Request {
   std::array<std::uint32_t, 5> words{};
@@ -39,14 +39,14 @@ struct Request {
 struct Lane : abi::Lane {
   Suspended flow;
   SimdGroup* group = nullptr;
-  Checker* checker = nullptr;  // of the policy `checked`
+  Observer* observer = nullptr;  // of the dispatch; null if there is none
   Request request;
   std::uint32_t index = 0;  // in the SIMD-group
   std::byte* stack_bottom = nullptr;
   std::byte* stack_top = nullptr;
 
   [[nodiscard]] bool owns(const void* address) const { return address >= stack_bottom && address < stack_top; }
-  // Where the lane comes that needs more than its stack: the guard, or what is below if it takes much at a time.
+  // Whether a stack overflow of the lane would access it: the guard, or memory below the guard for a large frame.
   [[nodiscard]] bool is_beyond_stack(const void* address) const {
     return address >= stack_bottom - StackPool::kStackBytes / 2 && address < stack_bottom + 2 * StackPool::kGuardBytes;
   }
@@ -54,7 +54,7 @@ struct Lane : abi::Lane {
 };
 
 // 32 lanes in lockstep. A lane runs until its next meeting point; when no lane can run any more, those that are behind in
-// program order meet there and go on together.
+// program order meet there and continue together.
 class SimdGroup {
  public:
   LaneMask runnable = 0;
@@ -64,7 +64,7 @@ class SimdGroup {
   std::optional<std::uint32_t> barrier_site;  // set while the whole group waits at a threadgroup barrier
   Threadgroup* threadgroup = nullptr;
   Lane* lanes = nullptr;  // 32 of them
-  // Side by side rather than in the lanes: all of them are looked at when the lanes meet.
+  // Arrays rather than members of the lanes: all elements are read when the lanes meet.
   std::array<std::uint32_t, abi::kLanes> sites{};   // where each waiting lane waits
   std::array<std::uint32_t, abi::kLanes> values{};  // operands and results of kSimdReduceWord and kSimdShuffleWord
   MatrixOperands matrices;                          // of kMatrixMultiply; the result replaces c
@@ -78,7 +78,7 @@ class SimdGroup {
   // Makes the running lane of the running group wait at `site` and returns when it has met the others there.
   static void meet(std::uint32_t site);
 
-  // Requires that no lane is runnable and some wait. Lets the hindmost lanes meet: does what they asked for and makes them
+  // Requires that no lane is runnable and some wait. Lets the hindmost lanes meet: performs their requests and makes them
   // runnable, or notes that the group waits at a barrier, or aborts the threadgroup with a hazard.
   void resolve();
 
@@ -113,32 +113,26 @@ class Threadgroup {
     std::uint32_t ordered_buffers = 0;
     Schedule schedule;
     const std::array<std::uint32_t, abi::kMaxBuffers>* threadgroup_lengths = nullptr;  // of the arguments
-    AccessLog* log = nullptr;                                                          // of a concurrent encoder's dispatch
-    Checker* checker = nullptr;                                                        // of the policy `checked`
+    Observer* observer = nullptr;                                                      // of the dispatch
     std::uint32_t shadowed_buffers = 0;                                                // of the policy `shadow`; see abi::Lane
-    ShadowWatch* watch = nullptr;                                                      // of modules compiled to be explained
-    ValueRecorder* recorder = nullptr;                                                 // of modules compiled to be recorded
     Turns* turns = nullptr;                                                            // of several CPU threads
   };
 
   Threadgroup();
   ~Threadgroup();
 
-  // Runs to the end, or to the first hazard that does not let it go on, which is returned.
+  // Runs to the end, or to the first hazard that ends the threadgroup, which is returned.
   std::optional<Hazard> run(const Launch& launch);
 
   ExecutionCounters counters;
-  // What it went on after, since they were taken last.
+  // Hazards after which it continued, since the last call.
   std::vector<Incidents::Incident> take_incidents() { return strays_.incidents.take(); }
 
   // For lanes and SIMD-groups.
-  AccessLog* log() const { return launch_->log; }
-  Checker* checker() const { return launch_->checker; }
-  ShadowWatch* watch() const { return launch_->watch; }
-  ValueRecorder* recorder() const { return launch_->recorder; }
+  Observer* observer() const { return launch_->observer; }
   const abi::Module& module() const { return *launch_->module; }
   SourceLocation location(std::uint32_t site) const;
-  // Suspends `lane`, whose group has just lost it as a runnable lane, and lets whoever is next run.
+  // Suspends `lane`, which is no longer runnable, and runs the next lane.
   void leave(Lane& lane);
   void abort(Hazard hazard) { hazard_ = std::move(hazard); }
   template <typename Visit>
@@ -150,15 +144,15 @@ class Threadgroup {
     if (launch_->turns != nullptr) launch_->turns->be_alone(is_alone_);
   }
   [[nodiscard]] std::string name() const;  // " (threadgroup 1, 0, 0)"
-  // Whether the bytes lie within something that the dispatch has.
+  // Whether the bytes lie within memory of the dispatch.
   [[nodiscard]] bool has(const void* address, std::size_t bytes) const;
-  // A byte, or several that lie in something that the dispatch has, in its words.
+  // A text about a byte, or about several bytes of the dispatch's memory.
   [[nodiscard]] std::string describe_address(const void* address) const;
   [[nodiscard]] std::string describe_bytes(const void* address, std::size_t bytes) const;
   Hazard barrier_divergence(std::uint32_t site, const std::string& who, std::optional<std::uint32_t> other, const std::string& what) const;
 
  private:
-  // What the dispatch may touch.
+  // Memory that the dispatch may access.
   struct Memory {
     const std::byte* data = nullptr;
     std::size_t size = 0;
@@ -188,11 +182,11 @@ class Threadgroup {
   mutable bool is_alone_ = false;  // of launch_->turns
 };
 
-// The group whose lanes this CPU thread runs. Together with SimdGroup::running it tells who runs and who is next without a look at what
-// the lane has of its own, so that the processor can begin with the next lane while it still waits for data of this one.
+// The group whose lanes this CPU thread runs. With SimdGroup::running it gives the current and the next lane without reading the lane's
+// own data, so that the processor can begin with the next lane while it still waits for data of this one.
 inline thread_local constinit SimdGroup* running_group = nullptr;
 
-// Here because it runs once a lane and meeting point, and little else does.
+// Inline: it runs once per lane and meeting point, which makes it the hottest function.
 inline void SimdGroup::meet(std::uint32_t site) {
   SimdGroup& group = *running_group;
   const std::size_t index = group.running();

@@ -1,3 +1,4 @@
+// Reads the DWARF line table of a compiled kernel.
 #include "metal/execute/line_table.h"
 
 #include <elf.h>
@@ -81,6 +82,77 @@ struct State {
   std::int64_t line = 1;
 };
 
+// What a unit's program needs of its header.
+struct LineHeader {
+  std::uint8_t step = 0;  // bytes that an operation advances
+  std::int8_t line_base = 0;
+  std::uint8_t line_range = 0, opcode_base = 0;
+  std::vector<std::uint8_t> operands;  // by standard opcode: how many
+};
+
+// Leaves the reader at the program. Nothing if the header cannot be used.
+std::optional<LineHeader> read_header(Reader& reader) {
+  const auto header_length = reader.fixed<std::uint32_t>();
+  const std::size_t program = reader.at() + header_length;
+  LineHeader header;
+  header.step = reader.fixed<std::uint8_t>();
+  static_cast<void>(reader.fixed<std::uint8_t>());  // operations of an instruction: of other processors
+  static_cast<void>(reader.fixed<std::uint8_t>());  // whether rows are statements
+  header.line_base = reader.fixed<std::int8_t>();
+  header.line_range = reader.fixed<std::uint8_t>();
+  header.opcode_base = reader.fixed<std::uint8_t>();
+  if (header.line_range == 0 || header.opcode_base == 0) return std::nullopt;
+  header.operands.resize(header.opcode_base);
+  for (std::size_t opcode = 1; opcode < header.opcode_base; ++opcode) header.operands[opcode] = reader.fixed<std::uint8_t>();
+  reader.go_to(program);
+  return header;
+}
+
+// Executes the program of a unit.
+template <typename Rows>
+void read_rows(Reader& reader, const LineHeader& header, std::size_t end, Rows& rows) {
+  State state;
+  const auto add_row = [&] { rows.push_back({state.offset, state.line > 0 ? static_cast<std::uint32_t>(state.line) : 0}); };
+  const auto special = [&](unsigned opcode) {
+    return static_cast<std::uint64_t>((opcode - header.opcode_base) / header.line_range) * header.step;
+  };
+  while (reader.at() < end && !reader.at_end()) {
+    const auto opcode = reader.fixed<std::uint8_t>();
+    if (opcode >= header.opcode_base) {
+      state.offset += special(opcode);
+      state.line += header.line_base + (opcode - header.opcode_base) % header.line_range;
+      add_row();
+    } else if (opcode == 0) {  // extended: its length, then its own number
+      const auto size = reader.leb();
+      const std::size_t next = reader.at() + size;
+      switch (reader.fixed<std::uint8_t>()) {
+        case 1:  // end of a sequence
+          rows.push_back({state.offset, 0});
+          state = {};
+          break;
+        case 2:
+          state.offset = reader.fixed<std::uint64_t>();
+          break;
+        default:
+          break;
+      }
+      reader.go_to(next);
+    } else if (opcode == 1) {
+      add_row();
+    } else if (opcode == 2) {
+      state.offset += reader.leb() * header.step;
+    } else if (opcode == 3) {
+      state.line += reader.signed_leb();
+    } else if (opcode == 8) {
+      state.offset += special(255);
+    } else if (opcode == 9) {
+      state.offset += reader.fixed<std::uint16_t>();
+    } else {
+      for (unsigned operand = 0; operand < header.operands[opcode]; ++operand) reader.leb();
+    }
+  }
+}
+
 }  // namespace
 
 LineTable::LineTable(const std::string& object) {
@@ -92,56 +164,9 @@ LineTable::LineTable(const std::string& object) {
     const std::size_t end = reader.at() + length;
     const auto version = reader.fixed<std::uint16_t>();
     if (length == 0 || length >= 0xfffffff0U || version != 4) return;
-    const auto header_length = reader.fixed<std::uint32_t>();
-    const std::size_t program = reader.at() + header_length;
-    const auto step = reader.fixed<std::uint8_t>();
-    static_cast<void>(reader.fixed<std::uint8_t>());  // operations of an instruction: of other processors
-    static_cast<void>(reader.fixed<std::uint8_t>());  // whether rows are statements
-    const auto line_base = reader.fixed<std::int8_t>();
-    const auto line_range = reader.fixed<std::uint8_t>();
-    const auto opcode_base = reader.fixed<std::uint8_t>();
-    if (line_range == 0 || opcode_base == 0) return;
-    std::vector<std::uint8_t> operands(opcode_base);
-    for (std::size_t opcode = 1; opcode < opcode_base; ++opcode) operands[opcode] = reader.fixed<std::uint8_t>();
-    reader.go_to(program);
-    State state;
-    const auto add_row = [&] { rows_.push_back({state.offset, state.line > 0 ? static_cast<std::uint32_t>(state.line) : 0}); };
-    const auto special = [&](unsigned opcode) { return static_cast<std::uint64_t>((opcode - opcode_base) / line_range) * step; };
-    while (reader.at() < end && !reader.at_end()) {
-      const auto opcode = reader.fixed<std::uint8_t>();
-      if (opcode >= opcode_base) {
-        state.offset += special(opcode);
-        state.line += line_base + (opcode - opcode_base) % line_range;
-        add_row();
-      } else if (opcode == 0) {  // extended: its length, then its own number
-        const auto size = reader.leb();
-        const std::size_t next = reader.at() + size;
-        switch (reader.fixed<std::uint8_t>()) {
-          case 1:  // end of a sequence
-            rows_.push_back({state.offset, 0});
-            state = {};
-            break;
-          case 2:
-            state.offset = reader.fixed<std::uint64_t>();
-            break;
-          default:
-            break;
-        }
-        reader.go_to(next);
-      } else if (opcode == 1) {
-        add_row();
-      } else if (opcode == 2) {
-        state.offset += reader.leb() * step;
-      } else if (opcode == 3) {
-        state.line += reader.signed_leb();
-      } else if (opcode == 8) {
-        state.offset += special(255);
-      } else if (opcode == 9) {
-        state.offset += reader.fixed<std::uint16_t>();
-      } else {
-        for (unsigned operand = 0; operand < operands[opcode]; ++operand) reader.leb();
-      }
-    }
+    const auto header = read_header(reader);
+    if (!header) return;
+    read_rows(reader, *header, end, rows_);
     reader.go_to(end);
   }
   // One function has lines, the kernel.

@@ -1,4 +1,4 @@
-// Which place of the user's source an instruction of a compiled kernel belongs to.
+// Maps instructions of a compiled kernel to places in the user's source.
 #pragma once
 
 #include <cstdint>

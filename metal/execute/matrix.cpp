@@ -1,3 +1,4 @@
+// Multiplies 8x8 matrices whose elements lie in the lanes.
 #include "metal/execute/matrix.h"
 
 #include <bit>

@@ -1,7 +1,7 @@
-// Who touched memory last, and what races with it: one cell for each granule, the largest unit that every access is made of.
+// The last accesses to memory, and the races between them: one cell for each granule, the largest unit that divides all accesses.
 //
-// Of each cell the last write is remembered, and the last two reads by different parties: one of them is not the next writer's own. A
-// party is a simdgroup where the memory is a threadgroup's, and a threadgroup where it is the device's.
+// Each cell keeps the last write, and the last two reads by different parties, because one of them may be by the next writer. In
+// threadgroup memory a party is a simdgroup, in device memory a threadgroup.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct Mark {
   static constexpr std::uint32_t kSeveral = 0x800;  // other lanes of the simdgroup too
   static constexpr std::uint32_t kAccessShift = 12;
 
-  std::uint32_t when = 0;  // by the clock of the order that it is held against; 0: never
+  std::uint32_t when = 0;  // by the clock of the order that it is compared with; 0: never
   std::uint32_t who = 0;   // access << kAccessShift | kSeveral | kAtomic | thread in the threadgroup
 
   [[nodiscard]] std::uint32_t access() const { return who >> kAccessShift; }
@@ -31,7 +31,7 @@ struct Cell {
   Mark writer, reader, other_reader;
 };
 
-// Cells by number, made when they are first asked for.
+// Cells by number, allocated at their first use.
 class Cells {
  public:
   Cell& operator[](std::size_t number) {
@@ -50,11 +50,11 @@ class Cells {
   std::vector<std::unique_ptr<Page>> pages_;
 };
 
-// What orders accesses to the memory of one threadgroup: a clock that every barrier moves on.
+// The order of accesses to the memory of one threadgroup: a clock that every barrier advances.
 struct ThreadgroupOrder {
   std::uint32_t clock = 0;
-  std::uint32_t first = 0;                     // what is older belongs to a threadgroup before this one
-  std::uint32_t fence = 0;                     // what is older is ordered for the whole threadgroup
+  std::uint32_t first = 0;                     // older accesses belong to an earlier threadgroup
+  std::uint32_t fence = 0;                     // older accesses are ordered for the whole threadgroup
   std::array<std::uint32_t, 32> own_fences{};  // and for each simdgroup, among its own lanes
   struct Unfenced {
     std::uint32_t when = 0;

@@ -1,3 +1,4 @@
+// Notes which buffers a dispatch writes, and where its kernel loses shadows.
 #include "metal/execute/shadow_buffers.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 #include "metal/buffer.h"
 #include "metal/lane_abi.h"
-#include "metal/simulator.h"
+#include "metal/source_location.h"
 
 namespace assay::metal::execute {
 
@@ -18,7 +18,7 @@ class ShadowBuffers {
   // A dispatch of the kernel on these buffers begins (null where none is bound); returns abi::Lane::shadowed_buffers.
   std::uint32_t begin(const abi::Module& module, std::span<const Buffer* const> buffers);
 
-  // Whether a dispatch was given the buffer, so that its numbers can have shadows of this simulator's.
+  // Whether a dispatch had the buffer bound, so that its numbers can have shadows of this simulator.
   [[nodiscard]] bool knows(const Buffer& buffer) const { return seen_.contains(buffer.id()); }
   // As Simulator has it.
   [[nodiscard]] const std::vector<SourceLocation>& lost() const { return lost_; }

@@ -1,3 +1,4 @@
+// Reserves the cells of shadows, and reads, writes and copies them.
 #include "metal/execute/shadow_cells.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Where the shadows of numbers in memory are kept (lane_abi.h): one reservation of address space for the whole process, of which only
-// what kernels write takes room.
+// The shadows of numbers in memory (lane_abi.h): one reservation of address space for the process, of which only written parts occupy
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@ namespace assay::metal::execute {
 
 class ShadowCells {
  public:
-  // Reserves them when it is first asked; throws EnvironmentError if the system does not give the room.
+  // The first call reserves them; throws EnvironmentError if the system refuses.
   static ShadowCells& instance();
 
   [[nodiscard]] abi::Cell* data() const { return cells_; }
-  // What the number at an address would be without rounding: the number itself if nobody has said.
+  // What the number at an address would be without rounding; the number itself if it has no shadow.
   [[nodiscard]] double read(const void* address, abi::FloatType type) const;
-  // Says it of the number that is there now.
+  // Sets the shadow of the number that is there now.
   void write(const void* address, abi::FloatType type, double shadow);
-  // Behind a copy of memory, or before it; the ranges do not overlap.
+  // Copies the shadows of a range. To be called after or before the copy of the memory; the ranges do not overlap.
   void copy(const void* destination, const void* source, std::size_t bytes);
-  // Forgets what is known of whole pages, which hold the range and nothing else that matters.
+  // Drops the shadows of all pages that hold a part of the range.
   void forget(const void* first, std::size_t bytes);
 
  private:

@@ -1,3 +1,4 @@
+// Sums up what operations round away, and finds the first large error.
 #include "metal/execute/shadow_watch.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What the policy `shadow` learns when it is asked to explain: how much each operation rounds away, and where a large error is born.
+// What the policy `shadow` records for `explain`: how much each operation rounds away, and where a large error is born.
 #pragma once
 
 #include <cstdint>
@@ -8,28 +8,29 @@
 #include <string>
 #include <vector>
 
+#include "metal/execute/observer.h"
+#include "metal/execute/rounding.h"
 #include "metal/lane_abi.h"
-#include "metal/simulator.h"
+#include "metal/source_location.h"
 
 namespace assay::metal::execute {
-
-struct Lane;
 
 // A number and what it would be without any rounding.
 struct Shadowed {
   double value = 0, shadow = 0;
 };
 
-class ShadowWatch {
+class ShadowWatch : public Observer {
  public:
   ShadowWatch(double large_error, std::optional<SourceLocation> rounded_line);
 
   // A dispatch of this kernel begins.
   void begin(const abi::Module& module, const std::string& function);
 
-  // As abi::Lane has them.
-  [[nodiscard]] const double* weights() const { return kernel_->weights.data(); }
-  [[nodiscard]] bool is_watching() const { return !rounded_line_; }
+  void prepare(abi::Lane& lane) override {
+    lane.weights = kernel_->weights.data();
+    lane.is_watched = is_watching() ? 1 : 0;
+  }
 
   // An operation of the kernel has been executed; `rows` are those of abi::RoundedRow.
   void rounded(const Lane& lane, std::uint32_t operation, const double* rows);
@@ -54,6 +55,7 @@ class ShadowWatch {
     std::vector<double> weights;
   };
 
+  [[nodiscard]] bool is_watching() const { return !rounded_line_; }
   void look(const Lane& lane, std::uint32_t number, Shadowed result, double exact, std::span<const Shadowed> operands);
   [[nodiscard]] static SourceLocation place(const Kernel& kernel, std::uint32_t number);
   [[nodiscard]] static std::string name(const Kernel& kernel, std::uint32_t number);

@@ -1,3 +1,4 @@
+// Maps and unmaps pages of poison.
 #include "metal/execute/stray_pages.h"
 
 #include <sys/mman.h>

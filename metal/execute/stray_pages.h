@@ -1,4 +1,4 @@
-// Pages that stand where nothing is, full of poison, for as long as a stray access takes.
+// Pages of poison, mapped at an unmapped address for the duration of one invalid access.
 #pragma once
 
 #include <array>
@@ -10,16 +10,16 @@ namespace assay::metal::execute {
 // Used by signal handlers: takes no memory from the heap.
 class StrayPages {
  public:
-  // Whether a page may stand there, where a fault says that there `is_nothing` or only a guard.
+  // Whether a page may be mapped there. `is_nothing`: the fault says that the address is unmapped; otherwise it may be a guard.
   static bool can_open(const void* address, bool is_nothing);
-  // Lets the instruction that has faulted at `address` read poison and write. False if the page is another's, or too many are there.
+  // Lets the instruction that has faulted at `address` read poison and write. False if the page is in use, or too many are open.
   bool open(const void* address);
   [[nodiscard]] bool is_open() const { return open_count_ != 0; }
-  // Whether a page that close() has kept stands there.
+  // Whether close() has kept a page there.
   [[nodiscard]] bool keeps(const void* address) const;
-  // What was written is forgotten; where `keeps`, the pages stay as poison that may be read until clear().
+  // Drops what was written. With `keeps`, the pages stay, as poison that can be read until clear().
   void close(bool keeps);
-  // Everything is as it was.
+  // Unmaps all pages.
   void clear();
 
  private:

@@ -1,3 +1,4 @@
+// Reports invalid and misaligned accesses, and lets the kernel continue.
 #include "metal/execute/strays.h"
 
 #include <dlfcn.h>
@@ -12,12 +13,12 @@ namespace assay::metal::execute {
 
 namespace {
 
-// Of one threadgroup, each told for itself; then pages stay where they are. What comes behind the most of all ends it: a fault takes some
-// ten microseconds.
-constexpr std::uint64_t kToldEach = 256;
+// Invalid accesses of one threadgroup that are reported one by one; after them, pages that were read stay mapped. More than kMost end the
+// threadgroup: a fault takes some ten microseconds.
+constexpr std::uint64_t kReportedEach = 256;
 constexpr std::uint64_t kMost = 16384;
 
-// That are told apart: the compiler makes dozens of one line.
+// Instructions that are reported separately: the compiler makes dozens of one line.
 constexpr std::size_t kMostInstructions = 4096;
 
 bool covers(const void* first, std::uint64_t bytes, const void* address) {
@@ -93,7 +94,7 @@ Containment Strays::contain(const Fault& fault) {
   } else {
     strays_.push_back(stray);
   }
-  return count_ > kToldEach ? Containment::pages : Containment::once;
+  return count_ > kReportedEach ? Containment::pages : Containment::once;
 }
 
 void Strays::report() {
@@ -108,12 +109,12 @@ void Strays::report() {
 
 void Strays::misaligned(const Lane& lane, std::uint32_t number, const void* address) {
   const abi::Access& access = threadgroup_.module().accesses[number];
-  // What is not inside of anything is no matter of alignment; it is told if it is a fault.
+  // Outside of all memory, alignment does not matter: if it is a fault, that is reported.
   if (!threadgroup_.has(address, std::max(access.bytes, 1U))) return;
   incidents.add(HazardKind::misaligned_access, location(access.file, access.line), 1, [&] {
     const bool is_write = (access.kind & abi::kWrites) != 0;
     const bool is_read = (access.kind & abi::kReads) != 0;
-    return fmt::format("misaligned access: {} {} {}, and the type wants a multiple of {}{}", lane.name(),
+    return fmt::format("misaligned access: {} {} {}, and the type requires a multiple of {}{}", lane.name(),
                        !is_write ? "reads"
                        : is_read ? "changes"
                                  : "writes",

@@ -1,4 +1,4 @@
-// Accesses of a threadgroup to what is nobody's, or to what is no multiple of its type's alignment: which lane, where, and in which line.
+// Invalid and misaligned accesses of a threadgroup: which lane, which address, and which line.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +22,25 @@ class Strays {
 
   void begin_threadgroup();
 
-  // Whether the access may go on, as ContainFault has it; if so it is remembered.
+  // Whether the access may continue (see ContainFault). If so it is recorded for report().
   Containment contain(const Fault& fault);
 
-  // An access that is about to happen, to no multiple of what it wants.
+  // A misaligned access is about to happen.
   void misaligned(const Lane& lane, std::uint32_t number, const void* address);
 
-  // Tells what was remembered, when nothing is interrupted any more.
+  // Reports what contain() recorded. To be called outside of signal handlers.
   void report();
 
   // The place of the instruction that a fault ended the threadgroup at; its line is 0 where that is not known.
   [[nodiscard]] SourceLocation place_of(const Fault& fault);
-  // The lane for which it happened, where lanes meet maybe another than that whose stack it happened on; nullptr if that is not known.
+  // The lane that made the access; nullptr if that is not known. At a meeting point, the runtime may access memory for it on another
+  // lane's stack.
   [[nodiscard]] const Lane* lane_of(const Fault& fault) const { return stray_of(fault).lane; }
 
   Incidents incidents;
 
  private:
-  // Of one instruction, or of one meeting point where the runtime did what lanes wanted.
+  // Of one instruction, or of one meeting point where the runtime made the accesses for the lanes.
   struct Stray {
     const void* instruction = nullptr;
     std::uint32_t site = 0;  // + 1; 0: none
@@ -58,7 +59,7 @@ class Strays {
   const Threadgroup& threadgroup_;
   std::vector<Stray> strays_;
   std::uint64_t count_ = 0;
-  std::map<std::string, LineTable> tables_;  // by the object's file: another object may be loaded where one was
+  std::map<std::string, LineTable> tables_;  // by the object's file, because addresses are reused by later objects
 };
 
 }  // namespace assay::metal::execute

@@ -1,4 +1,4 @@
-// Which bytes of a buffer were touched: a bit for each, without memory for the parts of the buffer where none is set.
+// Which bytes of a buffer were accessed: a bit for each, without memory for the parts of the buffer where none is set.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@ namespace assay::metal::execute {
 class TouchedBytes {
  public:
   explicit TouchedBytes(std::size_t bytes) : words_((bytes + 7) / 8 / sizeof(std::uint64_t) + 2) {
-    // Zeroed pages of the system's, of which only those that are written take room.
+    // Zeroed pages of the system, of which only written ones occupy memory.
     bits_.reset(static_cast<std::uint64_t*>(std::calloc(words_, sizeof(std::uint64_t))));
     if (bits_ == nullptr) throw std::bad_alloc();
   }

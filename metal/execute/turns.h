@@ -6,8 +6,8 @@
 
 namespace assay::metal::execute {
 
-// A stray access is let through by putting a page where none is, which all threads would see. So from the first one on the threadgroups of
-// the dispatch take turns: what one writes where nothing is, no other can read.
+// A stray access is contained by mapping a page at its address, which all CPU threads would see. So from the first one on, the threadgroups
+// of the dispatch run one at a time: no other can read what one of them writes to such a page.
 class Turns {
  public:
   // Around each threadgroup.

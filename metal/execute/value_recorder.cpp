@@ -1,3 +1,4 @@
+// Appends the values that threads compute, with the reads before them, to a trace.
 #include "metal/execute/value_recorder.h"
 
 #include <cstring>
@@ -28,20 +29,6 @@ TracedOperation::Type type_of(std::uint32_t type) {
 
 }  // namespace
 
-double number_of(const TracedValue& value, TracedOperation::Type type) {
-  switch (type) {
-    case TracedOperation::Type::float32:
-      return static_cast<double>(std::bit_cast<float>(value.bits));
-    case TracedOperation::Type::half:
-      return static_cast<double>(std::bit_cast<execute::Half>(static_cast<std::uint16_t>(value.bits)));
-    case TracedOperation::Type::bfloat:
-      return static_cast<double>(std::bit_cast<float>(value.bits << 16));
-    case TracedOperation::Type::integer:
-      break;
-  }
-  return value.bits;
-}
-
 namespace execute {
 
 void ValueRecorder::begin(const abi::Module& module, const std::string& function, std::span<const std::byte> followed) {
@@ -57,20 +44,21 @@ void ValueRecorder::begin(const abi::Module& module, const std::string& function
   }
 }
 
-void ValueRecorder::begin_threadgroup(const Size3& position, std::uint32_t threads) {
+void ValueRecorder::begin_threadgroup(const ThreadgroupStart& start) {
   first_thread_ = trace_.threads.size();
-  last_reads_.assign(threads, 0);
+  last_reads_.assign(start.threads, 0);
   last_read_ = 0;
   const auto dispatch = static_cast<std::uint32_t>(trace_.functions.size() - 1);
-  for (std::uint32_t thread = 0; thread < threads; ++thread) trace_.threads.push_back({dispatch, position, thread, {}});
+  for (std::uint32_t thread = 0; thread < start.threads; ++thread) trace_.threads.push_back({dispatch, start.position, thread, {}});
 }
 
-void ValueRecorder::read(const Lane& lane, const void* address) {
+void ValueRecorder::accessed(const Lane& lane, const void* address, std::size_t, bool is_write) {
+  if (is_write) return;
   const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(followed_.data());
   if (offset < followed_.size()) last_read_ = last_reads_[lane.builtins[abi::kThreadIndexInThreadgroup][0]] = offset + 1;
 }
 
-void ValueRecorder::record(const Lane& lane, std::uint32_t operation, const void* address, std::uint64_t bytes) {
+void ValueRecorder::computed(const Lane& lane, std::uint32_t operation, const void* value, std::uint64_t bytes) {
   const std::uint32_t thread = lane.builtins[abi::kThreadIndexInThreadgroup][0];
   const std::uint64_t count = module_->operations[operation].count;
   const std::uint64_t width = bytes / count;
@@ -83,7 +71,7 @@ void ValueRecorder::record(const Lane& lane, std::uint32_t operation, const void
       return;
     }
     std::uint64_t bits = 0;
-    std::memcpy(&bits, static_cast<const std::byte*>(address) + component * width, width);
+    std::memcpy(&bits, static_cast<const std::byte*>(value) + component * width, width);
     traced.values.push_back({first_operation_ + operation, static_cast<std::uint32_t>(bits ^ (bits >> 32U)), read});
     ++trace_.size;
   }

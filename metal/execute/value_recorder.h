@@ -8,24 +8,22 @@
 #include <string>
 #include <vector>
 
+#include "metal/execute/observer.h"
+#include "metal/execute/value_trace.h"
 #include "metal/lane_abi.h"
-#include "metal/value_trace.h"
 
 namespace assay::metal::execute {
 
-struct Lane;
-
-class ValueRecorder {
+class ValueRecorder : public Observer {
  public:
   explicit ValueRecorder(ValueTrace& trace) : trace_(trace) {}
 
   // A dispatch of this kernel begins; `followed` is where reads are followed, and may be empty.
   void begin(const abi::Module& module, const std::string& function, std::span<const std::byte> followed);
-  void begin_threadgroup(const Size3& position, std::uint32_t threads);
 
-  void read(const Lane& lane, const void* address);
-  // The arguments are those of abi::kRecord.
-  void record(const Lane& lane, std::uint32_t operation, const void* address, std::uint64_t bytes);
+  void begin_threadgroup(const ThreadgroupStart& start) override;
+  void accessed(const Lane& lane, const void* address, std::size_t bytes, bool is_write) override;
+  void computed(const Lane& lane, std::uint32_t operation, const void* value, std::uint64_t bytes) override;
 
  private:
   ValueTrace& trace_;

@@ -1,7 +1,7 @@
-// Makes every access right at any address, and has those told whose address is no multiple of what their type wants.
+// Makes every access correct at any address, and reports those whose address is not a multiple of their type's alignment.
 //
-// Nothing is done where the alignment can be told when the kernel is compiled: of a pointer that is an argument of the kernel, moved by
-// multiples of what is wanted. Of all others the base is tested, from which they are such multiples away: once for all accesses of a block.
+// Nothing is done where the alignment is known at compile time: for an argument of the kernel, moved by multiples of the required
+// alignment. For all other pointers, the base from which they are such multiples away is tested, once for all accesses of a block.
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
 #include <llvm/IR/InstIterator.h>
@@ -18,7 +18,7 @@
 namespace assay::metal::pass {
 namespace {
 
-// What the runtime gives: of threadgroup arguments, and of buffers at most.
+// The alignment that the runtime guarantees for threadgroup arguments, and the most that it can give for buffers.
 constexpr std::uint64_t kThreadgroupAlignment = 16;
 constexpr std::uint64_t kBufferAlignment = 64;
 
@@ -28,7 +28,7 @@ llvm::Align multiple_of(const llvm::KnownBits& bits) {
   return llvm::Align(std::uint64_t{1} << std::min(bits.countMinTrailingZeros(), kLargestShift));
 }
 
-// What is a component of a vector wants the alignment of the vector, which is more than its size.
+// A component of a vector requires the alignment of the vector, which is larger than its size.
 bool is_scalar(const llvm::Instruction& instruction) {
   if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return !load->getType()->isVectorTy();
   const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
@@ -37,10 +37,10 @@ bool is_scalar(const llvm::Instruction& instruction) {
 
 }  // namespace
 
-// Of the type that the kernel declares; a buffer that is bound elsewhere is told when it is (abi::Module::alignments).
+// Of the type that the kernel declares. A misaligned binding is reported at the dispatch (abi::Module::alignments).
 std::uint64_t Lockstep::buffer_alignment(const llvm::CallBase& call) { return std::min(constant_argument(call, 1), kBufferAlignment); }
 
-// What all that is added to the base of a place is a multiple of.
+// The largest known divisor of all offsets that are added to the base.
 llvm::Align Lockstep::alignment_of_steps(const llvm::GEPOperator& place) {
   const auto& layout = module_.getDataLayout();
   llvm::Align result(std::uint64_t{1} << kLargestShift);
@@ -66,7 +66,7 @@ llvm::Align Lockstep::alignment_of_steps(const llvm::GEPOperator& place) {
   return result;
 }
 
-// Where a pointer may come from by several ways, the least of them. A way back into a loop adds nothing but its own steps.
+// For a pointer from several origins, the smallest alignment. A loop's back edge only adds the steps of the loop.
 llvm::Align Lockstep::known_alignment(const llvm::Value* pointer, bool trusts_bindings) {
   llvm::Align result(std::uint64_t{1} << kLargestShift);
   llvm::SmallPtrSet<const llvm::Value*, 16> seen;
@@ -98,7 +98,7 @@ llvm::Align Lockstep::known_alignment(const llvm::Value* pointer, bool trusts_bi
   return result;
 }
 
-// The pointer that this one is a multiple of `wanted` away from.
+// The base pointer: `pointer` is a multiple of `wanted` away from it.
 llvm::Value* Lockstep::base_of(llvm::Value* pointer, llvm::Align wanted) {
   for (;;) {
     if (auto* place = llvm::dyn_cast<llvm::GEPOperator>(pointer); place != nullptr && alignment_of_steps(*place) >= wanted) {
@@ -116,7 +116,7 @@ llvm::Align Lockstep::wanted_alignment(const llvm::Instruction& instruction, boo
   return found == wanted_.end() ? otherwise : found->second;
 }
 
-// The processor ends a kernel that moves a vector to where it relied on more than is true; a GPU does not.
+// The processor faults on a vector access that relied on too large an alignment; a GPU does not.
 void Lockstep::relax(llvm::Instruction& instruction, llvm::Value* pointer, llvm::Align wanted, std::uint32_t kind, std::uint64_t bytes) {
   const llvm::Align known = known_alignment(pointer, /*trusts_bindings=*/false);
   if (known >= wanted) return;
@@ -129,8 +129,8 @@ void Lockstep::relax(llvm::Instruction& instruction, llvm::Value* pointer, llvm:
     memory->setDestAlignment(known);
   }
   wanted_[{&instruction, of_source}] = wanted;
-  // A scalar is left to the policy `checked`: every processor reads it, and to test each is a tenth of the time of kernels whose rows are
-  // numbers of bytes apart.
+  // Scalars are tested only by the policy `checked`: every processor reads them at any address, and testing each would cost a tenth of the
+  // time of kernels whose rows are byte offsets apart.
   if (is_scalar(instruction) && wanted.value() <= bytes) return;
   if (known_alignment(pointer, /*trusts_bindings=*/true) < wanted && object_of(pointer))
     loose_.push_back({&instruction, pointer, wanted, kind, bytes});
@@ -156,7 +156,7 @@ void Lockstep::relax_alignments() {
   }
 }
 
-// Accesses of a block that want the same of the same base are told behind one test, at the last of them, where all addresses are known.
+// Accesses of a block that require the same alignment of the same base share one test, at the last of them, where all addresses are known.
 void Lockstep::watch_alignments() {
   std::map<std::pair<llvm::Value*, std::uint64_t>, llvm::Value*> tests;
   const auto test_of = [&](llvm::Value* base, llvm::Align wanted) -> llvm::Value* {

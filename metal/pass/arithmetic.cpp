@@ -1,4 +1,4 @@
-// Counts floating-point operations, and has those looked at by the runtime that leave a NaN or an infinity.
+// Counts floating-point operations, and reports those that produce a NaN or an infinity to the runtime.
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
@@ -44,7 +44,7 @@ std::optional<abi::Arithmetic> arithmetic_of(unsigned opcode) {
   }
 }
 
-// Functions of the C library and their like; those that choose or round give nothing that was not there.
+// Functions of the C library and similar ones. Those that choose or round make no new NaN or infinity.
 std::optional<abi::Arithmetic> function_of(const llvm::CallBase& call) {
   const auto* callee = call.getCalledFunction();
   if (callee == nullptr || !callee->isDeclaration() || call.arg_empty() || callee->getName().starts_with("__assay_")) return std::nullopt;
@@ -79,13 +79,13 @@ std::optional<abi::Operation> Lockstep::operation_of(const llvm::Instruction& in
   if (operation.operands > abi::kMaxOperands) return std::nullopt;
   const auto from = float_type(instruction.getOperand(0)->getType());
   if (!from) {
-    // Of the integers only those too large for half become infinite.
+    // Only integers too large for half become infinite.
     if (*type != abi::kHalf) return std::nullopt;
     operation.operands = 0;
     return operation;
   }
   operation.from = *from;
-  // Metal has no double: it stands for the inside of library functions here, of which the rounding at the end is counted.
+  // Metal has no double. It occurs inside of library functions, of which only the final rounding is counted.
   if (*what == abi::kConvert) {
     operation.flops = *from == abi::kDouble ? 1 : 0;
   } else if (*type != abi::kDouble) {
@@ -94,18 +94,8 @@ std::optional<abi::Operation> Lockstep::operation_of(const llvm::Instruction& in
   return operation;
 }
 
-void Lockstep::watch_arithmetic() {
-  struct Watched {
-    llvm::Instruction* instruction;
-    std::uint32_t number;
-  };
-  // Those that one test covers, and where it stands: no operand needs to be kept across a call then.
-  struct Stretch {
-    llvm::Instruction* end;
-    llvm::SmallVector<Watched> all;
-  };
+std::vector<Lockstep::Stretch> Lockstep::find_stretches(llvm::SmallVectorImpl<llvm::BasicBlock*>& counted) {
   std::vector<Stretch> stretches;
-  llvm::SmallVector<llvm::BasicBlock*> counted;
   for (auto& block : *entry_) {
     bool is_counted = false;
     Stretch stretch{};
@@ -124,6 +114,12 @@ void Lockstep::watch_arithmetic() {
     }
     if (is_counted) counted.push_back(&block);
   }
+  return stretches;
+}
+
+void Lockstep::watch_arithmetic() {
+  llvm::SmallVector<llvm::BasicBlock*> counted;
+  const auto stretches = find_stretches(counted);
   block_count_ = counted.size();
   if (counted.empty()) return;
   llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
@@ -157,7 +153,7 @@ void Lockstep::watch_arithmetic() {
   }
 }
 
-// Whether a component of the value has all bits of its exponent set.
+// Whether any component of the value has all exponent bits set.
 llvm::Value* Lockstep::is_not_finite(llvm::IRBuilder<>& builder, llvm::Value* value) {
   auto* type = value->getType();
   auto* scalar = type->getScalarType();

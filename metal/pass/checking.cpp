@@ -1,4 +1,4 @@
-// Has every access to memory that lanes share looked at by the runtime, which may send it elsewhere.
+// Lets the runtime check every access to memory that lanes share, and redirect it.
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
@@ -22,7 +22,7 @@ struct Run {
   std::uint64_t first, size;
 };
 
-// Where the fields of a copied struct are, neighbours together; nothing if the compiler does not say.
+// The fields of a copied struct, adjacent ones together; nothing if the compiler does not describe them.
 llvm::SmallVector<Run> fields_of(const llvm::MemCpyInst& copy) {
   const auto* fields = copy.getMetadata(llvm::LLVMContext::MD_tbaa_struct);
   const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy.getLength());
@@ -48,7 +48,7 @@ llvm::SmallVector<Run> fields_of(const llvm::MemCpyInst& copy) {
   return runs;
 }
 
-// The type that a pointer was made for, as far as that can be told.
+// The type that a pointer was declared for, if it is known.
 llvm::Type* pointee_of(const llvm::Value* pointer) {
   if (const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(pointer)) return variable->getAllocatedType();
   if (const auto* place = llvm::dyn_cast<llvm::GetElementPtrInst>(pointer)) return place->getResultElementType();
@@ -69,10 +69,10 @@ llvm::FixedVectorType* vector_of(const llvm::MemCpyInst& copy, const llvm::DataL
   return nullptr;
 }
 
-// Of a vector of three, which takes the room of four.
+// Of a vector of three, which occupies the bytes of four.
 bool may_be_padded_vector(std::uint64_t bytes) { return bytes == 4 || bytes == 8 || bytes == 16 || bytes == 32; }
 
-// SROA reads the padding of a vector of three as an integer without a type of its own, to hand it on.
+// SROA reads the padding of a vector of three as an untyped integer, to copy it.
 bool only_hands_on_padding(const llvm::LoadInst& load) {
   if (!load.getType()->isIntegerTy() || load.getType()->isIntegerTy(8)) return false;
   const auto* tag = load.getMetadata(llvm::LLVMContext::MD_tbaa);
@@ -88,8 +88,8 @@ bool only_hands_on_padding(const llvm::LoadInst& load) {
 
 }  // namespace
 
-// A copy of a vector becomes one access, which SROA cannot take apart; a copy of a struct becomes copies of its fields. Nobody need have
-// written the padding of either.
+// A copy of a vector becomes one access, which SROA cannot take apart; a copy of a struct becomes copies of its fields. The padding of
+// either may be uninitialised.
 void Lockstep::leave_out_padding() {
   llvm::SmallVector<llvm::MemCpyInst*> copies;
   for (auto& function : module_) {
@@ -117,7 +117,7 @@ void Lockstep::leave_out_padding() {
   }
 }
 
-// What nobody looks at the optimiser would not read either.
+// The optimiser would remove reads whose value is unused, too.
 void Lockstep::remove_unused_reads() {
   llvm::SmallVector<llvm::WeakTrackingVH> unused;
   for (auto& instruction : llvm::instructions(*entry_)) {
@@ -126,7 +126,7 @@ void Lockstep::remove_unused_reads() {
   llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(unused);
 }
 
-// What the pointer of an access was derived from, as abi::Access::object has it; nothing if it is the lane's own or a constant.
+// The object that the pointer of an access was derived from (abi::Access::object); nothing for the lane's own memory and constants.
 std::optional<std::uint32_t> Lockstep::object_of(const llvm::Value* pointer) {
   llvm::SmallVector<const llvm::Value*, 4> objects;
   llvm::getUnderlyingObjects(pointer, objects, nullptr, /*MaxLookup=*/0);
@@ -165,7 +165,7 @@ std::uint32_t Lockstep::variable_object(const llvm::CallBase& call, std::uint32_
   return abi::kThreadgroupVariable + found->second;
 }
 
-// Meeting points that go to memory, before they are routed: what is known of them then.
+// Records meeting points that access memory, before routing removes what is known about them.
 void Lockstep::note_access(const llvm::Instruction& instruction, std::uint32_t site) {
   const auto note = [&](std::uint32_t kind, const llvm::Value* pointer, std::uint64_t alignment, std::uint64_t bytes) {
     site_accesses_[site] = {kind, static_cast<std::uint32_t>(alignment), object_of(pointer).value_or(abi::kAnyObject),
@@ -270,8 +270,8 @@ llvm::Value* Lockstep::checked_source(llvm::MemTransferInst& transfer) {
                         wanted_alignment(transfer, true, transfer.getSourceAlign().valueOrOne()));
 }
 
-// The program's own, before anything is instrumented: what the instrumentation reads is no memory of the program, and lies beside bytes
-// that were set. Copies to memory that lanes share become calls later on, which check what they read themselves.
+// The reads of the program, collected before any instrumentation: its own reads must not be checked. Copies to memory that lanes share
+// become calls later, which check what they read themselves.
 Lockstep::Readers Lockstep::readers() {
   Readers readers;
   for (auto& instruction : llvm::instructions(*entry_)) {

@@ -2,7 +2,7 @@
 //
 // C++ for OpenCL writes only `__global` behind a member function, and `__global` is what `constant` is here: `device` is the subset of it
 // that clang calls opencl_global_device, for which there is no keyword. So `f() device` and `f() constant` would be one function. The
-// attribute says which of them is meant; from then on overloads, `this` and everything that follows from its type are clang's own business.
+// attribute says which of them is meant. Overloads, `this` and everything else that follows from its type are then handled by clang.
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/DeclCXX.h>
 #include <clang/Sema/ParsedAttr.h>
@@ -19,7 +19,7 @@ class DeviceMember : public clang::ParsedAttrInfo {
     Spellings = kSpellings;
   }
 
-  // Clang asks before it looks for an earlier declaration of the same function, so that type is the one that counts.
+  // Clang calls this before it looks up earlier declarations of the same function, so they are compared by this type.
   AttrHandling handleDeclAttribute(clang::Sema& sema, clang::Decl* declaration, const clang::ParsedAttr&) const override {
     auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(declaration);
     const auto* type = method == nullptr ? nullptr : method->getType()->getAs<clang::FunctionProtoType>();
@@ -40,7 +40,7 @@ class DeviceMember : public clang::ParsedAttrInfo {
   }
 
  private:
-  // A mark that went unnoticed would be a wrong number.
+  // An ignored attribute would lead to wrong results.
   static AttrHandling refuse(clang::Sema& sema, const clang::Decl& declaration) {
     sema.Diag(declaration.getLocation(),
               sema.getDiagnostics().getCustomDiagID(clang::DiagnosticsEngine::Error,

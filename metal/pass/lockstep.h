@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "metal/lane_abi.h"
+#include "metal/pass/places.h"
 #include "metal/pass/program_order.h"
 
 namespace assay::metal::pass {
@@ -31,23 +32,6 @@ inline constexpr llvm::StringLiteral kReconvergeCall = "__assay_reconverge";
 
 // Functions (value, exact) of our headers that return the value; the other is what it would be without rounding.
 inline constexpr llvm::StringLiteral kWithoutRounding = "__assay_without_rounding";
-
-struct Place {
-  std::string file;
-  std::uint32_t line = 0;
-};
-
-// The innermost place of an instruction in the user's own source.
-Place place_of(const llvm::Instruction& instruction);
-
-// By file and line, from 1: the places that the finished module has (abi::Module::places), for passes that come later.
-std::map<std::pair<std::string, std::uint32_t>, std::size_t>& source_places();
-
-// Whether a scope lies in one of our own headers; a location inside is attributed to its caller.
-bool is_ours(const llvm::DIScope& scope);
-
-// Ends the compilation with an error message at a place of the user's source.
-[[noreturn]] void refuse(const Place& place, const llvm::Twine& message);
 
 // What a pointer may point to. `unknown` if it was loaded from memory or merged from different origins.
 struct Origin {
@@ -76,11 +60,13 @@ class Lockstep {
   void inline_everything(llvm::Function& entry);
   // A conversion that the backend calls, later and by name.
   static bool is_backend_helper(const llvm::Function& function) { return function.getName().starts_with("__trunc"); }
-  void report_derived_from_unset();
-  void note_unset_uses();
   void guard_divisions();
   void convert_halves_over_float();
   void simplify_loops();
+
+  // ---- unset_constants.cpp
+  void report_derived_from_unset();
+  void note_unset_uses();
 
   // ---- recursion.cpp
   void unroll_recursion(llvm::Function& entry);
@@ -157,11 +143,23 @@ class Lockstep {
   // ---- arithmetic.cpp
   static std::optional<abi::Operation> operation_of(const llvm::Instruction& instruction);
   static abi::FloatType float_type_of(const llvm::Type& type);
+  struct Watched {
+    llvm::Instruction* instruction;
+    std::uint32_t number;  // into arithmetic_
+  };
+  // Operations that one test covers, and the instruction before which it stands. No operand has to be kept across a call.
+  struct Stretch {
+    llvm::Instruction* end;
+    llvm::SmallVector<Watched> all;
+  };
+  std::vector<Stretch> find_stretches(llvm::SmallVectorImpl<llvm::BasicBlock*>& counted);
   void watch_arithmetic();
   static llvm::Value* is_not_finite(llvm::IRBuilder<>& builder, llvm::Value* value);
 
   // ---- module.cpp
   static std::uint64_t constant_argument(const llvm::CallBase& call, unsigned index);
+  // Places the threadgroup variables that the calls name, and returns their offsets by identity.
+  llvm::DenseMap<std::uint64_t, std::uint64_t> place_variables(llvm::ArrayRef<llvm::CallBase*> queries);
   void replace_position_queries();
   llvm::Constant* text(llvm::StringRef value);
   llvm::Constant* word(std::uint64_t value);
@@ -201,7 +199,7 @@ class Lockstep {
   std::vector<std::pair<abi::Operation, Place>> arithmetic_;
   std::uint64_t block_count_ = 0;
   std::uint64_t threadgroup_bytes_ = 0;
-  std::array<std::uint64_t, abi::kMaxBuffers> alignments_{};  // that the kernel's arguments want, by buffer
+  std::array<std::uint64_t, abi::kMaxBuffers> alignments_{};  // that the kernel's arguments require, by buffer
   std::uint32_t read_buffers_ = 0;
   std::uint32_t written_buffers_ = 0;
   std::uint32_t present_buffers_ = 0;

@@ -5,14 +5,10 @@
 // runtime. It runs before clang's optimiser, on the control flow as written: an optimiser may move code between branches
 // and loops where that changes nothing for one thread, but it would change which lanes meet.
 #include <llvm/Analysis/ValueTracking.h>
-#include <llvm/BinaryFormat/Dwarf.h>
-#include <llvm/IR/DIBuilder.h>
-#include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassPlugin.h>
-#include <llvm/Support/Path.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
@@ -20,81 +16,19 @@
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
-#include <map>
 #include <string>
 
 #include "metal/pass/lockstep.h"
+#include "metal/pass/places.h"
 #include "metal/pass/reflection.h"
 #include "metal/pass/shadow.h"
 #include "metal/pass/table_lookup.h"
+#include "metal/pass/unset_constants.h"
 
 namespace assay::metal::pass {
 namespace {
 
 constexpr llvm::StringLiteral kEntry = "__assay_entry";
-constexpr unsigned kDwarfVersion = 4;  // that execute/line_table.cpp reads
-constexpr llvm::StringLiteral kUnsetConstant = "__assay_unset_function_constant.";
-
-// Where the kernel uses each constant that has no value, noted before the optimiser loses places; by the variable's name.
-std::map<std::string, Place>& places_of_unset() {
-  static std::map<std::string, Place> places;
-  return places;
-}
-
-// Where the headers of metal/shader lie: told by a constant of theirs, because an installation may be moved.
-std::string& shader_directory() {
-  static std::string directory;
-  return directory;
-}
-
-void note_shader_directory(llvm::Module& module) {
-  auto* file = module.getGlobalVariable("__assay_shader_file");
-  const auto* text = llvm::dyn_cast<llvm::ConstantDataSequential>(file->getInitializer());
-  shader_directory() = (llvm::sys::path::parent_path(text->getAsCString()) + "/").str();
-  file->eraseFromParent();
-}
-
-}  // namespace
-
-bool is_ours(const llvm::DIScope& scope) {
-  // The compiler shortens a path by what it shares with the working directory.
-  llvm::SmallString<256> path(scope.getFilename());
-  if (!llvm::sys::path::is_absolute(path)) {
-    path = scope.getDirectory();
-    llvm::sys::path::append(path, scope.getFilename());
-  }
-  return path.str().starts_with(shader_directory());
-}
-
-Place place_of(const llvm::Instruction& instruction) {
-  Place innermost;
-  for (const auto* location = instruction.getDebugLoc().get(); location != nullptr; location = location->getInlinedAt()) {
-    if (innermost.line == 0) innermost = {location->getFilename().str(), location->getLine()};
-    if (!is_ours(*location->getScope()) && location->getLine() != 0) return {location->getFilename().str(), location->getLine()};
-  }
-  return innermost;
-}
-
-std::map<std::pair<std::string, std::uint32_t>, std::size_t>& source_places() {
-  static std::map<std::pair<std::string, std::uint32_t>, std::size_t> places;
-  return places;
-}
-
-namespace {
-
-void complain(const Place& place, const llvm::Twine& message) {
-  llvm::errs() << place.file << ':' << place.line << ": error: " << message << '\n';
-}
-
-}  // namespace
-
-void refuse(const Place& place, const llvm::Twine& message) {
-  complain(place, message);
-  std::exit(1);
-}
-
-namespace {
-
 // Whether the function writes to the variable, as a whole or in part.
 bool writes_to(const llvm::Function& function, const llvm::GlobalVariable& variable) {
   for (const auto& instruction : llvm::instructions(function)) {
@@ -107,7 +41,7 @@ bool writes_to(const llvm::Function& function, const llvm::GlobalVariable& varia
   return false;
 }
 
-// Metal has no variable that outlives a thread beside threadgroup memory.
+// In Metal, only threadgroup memory outlives a thread.
 void refuse_variables(const llvm::Module& module, const llvm::Function& entry) {
   for (const auto& variable : module.globals()) {
     if (variable.isConstant() || variable.isDeclaration()) continue;
@@ -160,14 +94,14 @@ bool Lockstep::run() {
   }
   replace_position_queries();
   emit_module();
-  // The backend would crash on what we made wrong, or compile it to something else.
+  // The backend would crash on invalid code, or miscompile it.
   std::string mistake;
   llvm::raw_string_ostream stream(mistake);
   if (llvm::verifyFunction(*entry_, &stream)) refuse(place_of(*entry_->getEntryBlock().getTerminator()), "internal: " + mistake);
   return true;
 }
 
-// What the headers say of exact values is for shadows alone.
+// The headers give exact values for the policy `shadow` only.
 void Lockstep::drop_exact_values() {
   llvm::SmallVector<llvm::CallBase*> calls;
   for (auto& instruction : llvm::instructions(*entry_)) {
@@ -215,7 +149,7 @@ void Lockstep::inline_everything(llvm::Function& entry) {
     function.setComdat(nullptr);
     function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
-  // A call through a function reference becomes a direct one only when the reference was inlined: again until it settles.
+  // A call through a function reference becomes direct only after the reference was inlined: repeat until nothing is left.
   for (int round = 0; round < 8; ++round) {
     llvm::AlwaysInlinerPass(/*InsertLifetime=*/false).run(module_, analyses_);
     function_analyses().clear();
@@ -241,41 +175,6 @@ void Lockstep::inline_everything(llvm::Function& entry) {
   analyses_.invalidate(module_, llvm::PreservedAnalyses::none());
 }
 
-// A namespace-scope value computed from a constant without a value is initialised at load time from an unset one.
-void Lockstep::report_derived_from_unset() {
-  for (auto& function : module_) {
-    if (&function == entry_) continue;
-    const llvm::GlobalVariable* unset = nullptr;
-    for (auto& instruction : llvm::instructions(function)) {
-      for (auto& operand : instruction.operands()) {
-        const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(operand->stripPointerCasts());
-        if (variable != nullptr && variable->getName().starts_with(kUnsetConstant)) unset = variable;
-      }
-    }
-    if (unset == nullptr) continue;
-    for (auto& instruction : llvm::instructions(function)) {
-      auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
-      auto* target = store == nullptr ? nullptr : llvm::dyn_cast<llvm::GlobalVariable>(store->getPointerOperand()->stripPointerCasts());
-      if (target == nullptr) continue;
-      target->setInitializer(nullptr);
-      target->setLinkage(llvm::GlobalValue::ExternalLinkage);
-      target->setName(unset->getName());
-      store->eraseFromParent();
-      break;
-    }
-  }
-}
-
-void Lockstep::note_unset_uses() {
-  for (auto& instruction : llvm::instructions(*entry_)) {
-    for (auto& operand : instruction.operands()) {
-      const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(operand->stripPointerCasts());
-      if (variable != nullptr && variable->getName().starts_with(kUnsetConstant))
-        places_of_unset().try_emplace(variable->getName().str(), place_of(instruction));
-    }
-  }
-}
-
 // Integer division by zero has no defined value in Metal, but it does not stop the GPU as it would this processor: the divisor
 // becomes 1 there, and where the quotient of the smallest integer by -1 would overflow.
 void Lockstep::guard_divisions() {
@@ -299,7 +198,7 @@ void Lockstep::guard_divisions() {
   }
 }
 
-// Where half meets bfloat in an operation, clang's front end makes the bfloat a half by one instruction, which LLVM has not.
+// Where an operation has a half and a bfloat, clang's front end converts the bfloat to half by one instruction. LLVM has no such one.
 void Lockstep::convert_halves_over_float() {
   llvm::SmallVector<llvm::CastInst*> casts;
   for (auto& instruction : llvm::instructions(*entry_)) {
@@ -350,64 +249,12 @@ void refuse_initialisers(const llvm::Module& module) {
   }
 }
 
-// What is left of the compiler's debug information: for every instruction its place in the user's source, so that a fault can be told with
-// its line. Nothing else leads from the code to the source.
-void keep_places(llvm::Module& module) {
-  llvm::DenseMap<llvm::Instruction*, unsigned> numbers;
-  for (auto& function : module) {
-    for (auto& instruction : llvm::instructions(function)) {
-      if (!instruction.getDebugLoc()) continue;
-      const Place place = place_of(instruction);
-      const auto found = source_places().find({place.file, place.line});
-      numbers[&instruction] = found == source_places().end() ? 0 : static_cast<unsigned>(found->second);
-    }
-  }
-  llvm::StripDebugInfo(module);
-  auto* entry = module.getFunction(kEntry);
-  if (entry == nullptr) return;
-  llvm::DIBuilder builder(module);
-  auto* file = builder.createFile("kernel", "/");
-  builder.createCompileUnit(llvm::dwarf::DW_LANG_C, file, "assay", /*isOptimized=*/true, "", 0, "",
-                            llvm::DICompileUnit::DebugEmissionKind::LineTablesOnly);
-  auto* type = builder.createSubroutineType(builder.getOrCreateTypeArray({}));
-  auto* scope = builder.createFunction(file, entry->getName(), "", file, 0, type, 0, llvm::DINode::FlagZero,
-                                       llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
-  entry->setSubprogram(scope);
-  builder.finalize();
-  const auto number_of = [&](unsigned value) {
-    return llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(module.getContext()), value));
-  };
-  module.setModuleFlag(llvm::Module::Warning, "Debug Info Version", number_of(llvm::DEBUG_METADATA_VERSION));
-  module.setModuleFlag(llvm::Module::Max, "Dwarf Version", number_of(kDwarfVersion));
-  for (auto& instruction : llvm::instructions(*entry))
-    if (const unsigned number = numbers.lookup(&instruction); number != 0)
-      instruction.setDebugLoc(llvm::DILocation::get(module.getContext(), number, 0, scope));
-}
-
-// By an instruction, perhaps through the address of a component.
-bool is_read(const llvm::Constant& value) {
-  return llvm::any_of(value.users(), [](const llvm::User* user) {
-    const auto* constant = llvm::dyn_cast<llvm::Constant>(user);
-    return llvm::isa<llvm::Instruction>(user) || (constant != nullptr && is_read(*constant));
-  });
-}
-
-// After the optimiser has removed what the constants rule out: whatever still reads an unset constant really needs it.
-struct UnsetConstantPass : llvm::PassInfoMixin<UnsetConstantPass> {
+// After the optimiser has removed what the constants rule out.
+struct LastPass : llvm::PassInfoMixin<LastPass> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     refuse_initialisers(module);
-    // All of them, since whoever sets one wants to know the others.
-    bool is_refused = false;
-    for (auto& variable : module.globals()) {
-      if (!variable.getName().starts_with(kUnsetConstant)) continue;
-      if (!is_read(variable)) continue;
-      const auto [index, rest] = variable.getName().drop_front(kUnsetConstant.size()).split('.');
-      complain(places_of_unset()[variable.getName().str()], "function constant '" + rest.take_until([](char c) { return c == '.'; }) +
-                                                                "' (index " + index + ") is used by the kernel but has no value");
-      is_refused = true;
-    }
-    if (is_refused) std::exit(1);
-    keep_places(module);
+    refuse_unset_constants(module);
+    if (auto* entry = module.getFunction(kEntry)) keep_places(module, *entry);
     return llvm::PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }
@@ -420,10 +267,10 @@ extern "C" LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo
   return {LLVM_PLUGIN_API_VERSION, "assay-lockstep", "1", [](llvm::PassBuilder& builder) {
             builder.registerPipelineStartEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::LockstepPass()); });
-            // When the optimiser has seen through the functions and indices of the kernel, and not yet chosen vectors of its own.
+            // After the optimiser has simplified functions and indices of the kernel, and before it forms vectors.
             builder.registerVectorizerStartEPCallback(
                 [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::TableLookupPass()); });
             builder.registerOptimizerEarlyEPCallback(
-                [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::UnsetConstantPass()); });
+                [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::LastPass()); });
           }};
 }

@@ -46,7 +46,7 @@ void Lockstep::mark(std::uint32_t& buffers, const Origin& origin) {
   if (origin.kind == Origin::Kind::unknown) buffers = ~0u;
 }
 
-// Whether a write is a meeting point, and if so remembers it.
+// Records a write if it is a meeting point.
 void Lockstep::visit_write(llvm::Instruction& instruction, const llvm::Value* destination) {
   const Origin origin = origin_of(destination);
   if (origin.kind == Origin::Kind::thread || origin.kind == Origin::Kind::program_constant) return;
@@ -61,7 +61,7 @@ const llvm::Value* Lockstep::destination_of(const llvm::Instruction& write) {
   return llvm::cast<llvm::CallBase>(write).getArgOperand(2);  // of an atomic
 }
 
-// What some lanes store under a condition, all of them see behind it.
+// All lanes see behind a condition what some of them stored under it.
 void Lockstep::rejoin_after_writes() {
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), false);
   // Output that the kernel does not read back needs no order.

@@ -13,15 +13,7 @@ std::uint64_t Lockstep::constant_argument(const llvm::CallBase& call, unsigned i
   return constant->getZExtValue();
 }
 
-void Lockstep::replace_position_queries() {
-  llvm::SmallVector<llvm::CallBase*> queries;
-  for (auto& instruction : llvm::instructions(*entry_)) {
-    auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    if (call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName().starts_with("__assay_"))
-      queries.push_back(call);
-  }
-  // Fixed for the lane's life: read once, at the top, so that no meeting point makes the optimiser read them again.
-  llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
+llvm::DenseMap<std::uint64_t, std::uint64_t> Lockstep::place_variables(llvm::ArrayRef<llvm::CallBase*> queries) {
   llvm::MapVector<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> variables;  // id -> size, alignment
   for (auto* call : queries) {
     if (call->getCalledFunction()->getName() == "__assay_threadgroup_variable") {
@@ -40,7 +32,19 @@ void Lockstep::replace_position_queries() {
     variables_[number].offset = offsets[id];
     variables_[number].size = variables[id].first;
   }
+  return offsets;
+}
 
+void Lockstep::replace_position_queries() {
+  llvm::SmallVector<llvm::CallBase*> queries;
+  for (auto& instruction : llvm::instructions(*entry_)) {
+    auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    if (call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName().starts_with("__assay_"))
+      queries.push_back(call);
+  }
+  const auto offsets = place_variables(queries);
+  // They do not change while the lane runs. Read once, at the top: otherwise the optimiser reads them again after each meeting point.
+  llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
   const auto load = [&](llvm::Type* type, std::uint64_t offset) { return top.CreateLoad(type, lane_member(top, offset)); };
   const auto builtin = [&](std::uint64_t which, std::uint64_t axis) {
     return load(top.getInt32Ty(), offsetof(abi::Lane, builtins) + (which * 3 + axis) * sizeof(std::uint32_t));
@@ -67,7 +71,7 @@ void Lockstep::replace_position_queries() {
       value = load(top.getPtrTy(), offsetof(abi::Lane, threadgroup_arguments) + constant_argument(*call, 0) * sizeof(void*));
     } else if (name == "__assay_threadgroup_variable") {
       auto* base = load(top.getPtrTy(), offsetof(abi::Lane, threadgroup_memory));
-      value = top.CreateConstInBoundsGEP1_64(top.getInt8Ty(), base, offsets[constant_argument(*call, 0)]);
+      value = top.CreateConstInBoundsGEP1_64(top.getInt8Ty(), base, offsets.lookup(constant_argument(*call, 0)));
     } else if (name == "__assay_builtin") {
       value = builtin(constant_argument(*call, 0), constant_argument(*call, 1));
     } else if (name == "__assay_lane") {
@@ -93,6 +97,7 @@ llvm::Constant* Lockstep::table(llvm::Type* element, llvm::ArrayRef<llvm::Consta
                                   "__assay_table");
 }
 
+// Longer than 60 lines: one block per table of abi::Module, which all add to the same list of files.
 void Lockstep::emit_module() {
   services();
   llvm::MapVector<llvm::StringRef, std::uint32_t> files;
@@ -143,7 +148,7 @@ void Lockstep::emit_module() {
   for (const auto& place : lost_shadows_) lost.push_back(llvm::ConstantStruct::get(lost_type, {file_of(place), word(place.line)}));
   llvm::SmallVector<llvm::Constant*> alignments;
   for (const auto alignment : alignments_) alignments.push_back(word(alignment));
-  // The table of lines that the object gets later on has no files: its lines are numbers of these places.
+  // The line table of the object has no files: its lines are numbers of these places.
   llvm::SmallVector<llvm::Constant*> places;
   for (const auto& instruction : llvm::instructions(*entry_)) {
     const Place place = place_of(instruction);

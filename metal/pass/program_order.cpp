@@ -1,3 +1,4 @@
+// Orders the blocks of a kernel, and counts loop iterations.
 #include "metal/pass/program_order.h"
 
 #include <llvm/ADT/DenseMap.h>

@@ -1,3 +1,4 @@
+// Finds the points where lanes that took different branches meet again.
 #include "metal/pass/reconvergence.h"
 
 #include <llvm/ADT/DenseMap.h>
@@ -58,7 +59,7 @@ std::vector<llvm::BasicBlock*> rejoining_blocks(llvm::Function& function, const 
     for (auto* branch : found->second) {
       conditional.insert(branch);
       auto* join = immediate(tree, branch);
-      // Behind the end of the kernel nobody reads.
+      // Nothing is read behind the end of the kernel.
       if (join == nullptr) continue;
       const bool last = llvm::isa<llvm::ReturnInst>(join->getTerminator());
       if (last && llvm::none_of(*join, [](const llvm::Instruction& i) { return i.mayReadFromMemory(); })) continue;

@@ -1,4 +1,4 @@
-// Where lanes that took different ways come together again.
+// The points where lanes that took different branches meet again.
 #pragma once
 
 #include <vector>

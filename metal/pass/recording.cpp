@@ -1,4 +1,4 @@
-// Tells the runtime every value that a kernel makes or stores, for traces of values.
+// Reports every value that a kernel computes or stores to the runtime, for traces of values.
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 
@@ -7,7 +7,7 @@
 namespace assay::metal::pass {
 namespace {
 
-// The widest vector, of 16 floats; a store of more is not one value.
+// The widest vector, of 16 floats; a larger store is not one value.
 constexpr std::uint64_t kMostBytes = 64;
 constexpr std::uint64_t kWidestComponent = 8;
 
@@ -35,7 +35,7 @@ struct Stored {
   std::uint64_t bytes;
 };
 
-// The function of the runtime that a call by now goes to, told by the slot that it came from.
+// The function of the runtime that a call now goes to, identified by the slot that it was loaded from.
 std::optional<abi::Service> service_called(const llvm::CallBase& call, const llvm::DataLayout& layout) {
   const auto* function = llvm::dyn_cast<llvm::LoadInst>(call.getCalledOperand());
   if (function == nullptr) return std::nullopt;
@@ -59,7 +59,7 @@ void Lockstep::record_values() {
     } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
                call != nullptr && service_called(*call, module_.getDataLayout()) == abi::kStore) {
       const auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(4));
-      // A value on its way to the store stands in a slot of its type (slot_for).
+      // The stored value is in a slot of its type (slot_for).
       const auto* slot = llvm::dyn_cast<llvm::AllocaInst>(call->getArgOperand(3));
       auto* type = slot != nullptr && slot->getAllocatedType()->isFPOrFPVectorTy() ? slot->getAllocatedType() : nullptr;
       if (bytes != nullptr) stored.push_back({call, nullptr, call->getArgOperand(3), type, bytes->getZExtValue()});

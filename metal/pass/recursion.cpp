@@ -1,5 +1,5 @@
-// Recursion that ends because of its arguments: the calls of a function to itself are inlined one level after the other, and what is
-// constant then decides which of them are ever made.
+// Unrolls recursion that ends because of its arguments: calls of a function to itself are inlined level by level, and constant arguments
+// then remove calls that are never made.
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Scalar/SCCP.h>
 #include <llvm/Transforms/Scalar/SROA.h>
@@ -10,14 +10,14 @@
 namespace assay::metal::pass {
 namespace {
 
-// A call that fans out takes one for each branch.
+// A call that recurses in several branches counts once for each.
 constexpr std::size_t kMostCalls = 2048;
-// Of a kernel that grows while its recursion is unrolled: what no kernel comes near, and what clang still takes.
+// The size of a kernel at which unrolling stops: far more than any real kernel has, and still compilable.
 constexpr unsigned kMostInstructions = 1u << 20;
 
 }  // namespace
 
-// Calls that are left when everything else was inlined. No call is inlined before all constants are known that the last level brought.
+// Inlines calls that remain after everything else was inlined. Each round first propagates the constants of the level before.
 void Lockstep::unroll_recursion(llvm::Function& entry) {
   std::size_t calls_inlined = 0;
   for (;;) {
@@ -30,7 +30,7 @@ void Lockstep::unroll_recursion(llvm::Function& entry) {
     if (calls.empty() || calls_inlined + calls.size() > kMostCalls || entry.getInstructionCount() > kMostInstructions) return;
     const std::size_t before = calls_inlined;
     for (auto* call : calls) {
-      // Without one nothing that is known can end it; what another call returns may become one.
+      // Without a constant argument the recursion cannot be shown to end. The result of another call may become a constant.
       if (llvm::none_of(call->args(), [](const llvm::Use& argument) { return llvm::isa<llvm::Constant>(argument); })) continue;
       llvm::InlineFunctionInfo info;
       if (!llvm::InlineFunction(*call, info).isSuccess()) return;

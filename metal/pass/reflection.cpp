@@ -1,3 +1,4 @@
+// Writes parameter types and struct layouts from debug information as text.
 #include "metal/pass/reflection.h"
 
 #include <llvm/BinaryFormat/Dwarf.h>
@@ -112,7 +113,7 @@ std::string in_metal_words(llvm::StringRef name) {
   return name.str();
 }
 
-// Classes of the library that stand for one of Metal's types: what they are made of is nothing of the host's.
+// Classes of our library that implement one of Metal's types: the host does not see their members.
 bool is_of_library(const llvm::DICompositeType& type) {
   const auto name = type.getName();
   return name.starts_with("matrix<") || name.starts_with("_atomic<");
@@ -153,7 +154,7 @@ std::string name_of(const llvm::DIType* type) {
                                                                 : "unnamed";
 }
 
-// Whether the type of a member is written in the member's own declaration, so that no other place tells of its fields.
+// Whether the type of a member is defined in the member's own declaration, so that its fields are described only here.
 bool is_unnamed(const llvm::DIType* type, const llvm::DICompositeType& composite) {
   return type == &composite && composite.getName().empty() &&
          (composite.getTag() == llvm::dwarf::DW_TAG_structure_type || composite.getTag() == llvm::dwarf::DW_TAG_union_type);
@@ -177,7 +178,7 @@ void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std
       continue;
     }
     if (member->getTag() != llvm::dwarf::DW_TAG_member) continue;
-    // A bit-field shares its bytes with others: whoever fills structs by name must not take it for a scalar of its own.
+    // A bit-field shares its bytes with others: code that fills structs by name must not treat it as a scalar of its own.
     const auto scalars = member->isBitField() ? Scalars{} : scalars_of(member->getBaseType());
     out << "field " << offset << ' ' << bytes_of(member->getBaseType()) << ' ' << scalars.scalar << ' ' << scalars.count << ' ' << prefix
         << member->getName() << ' ' << name_of(member->getBaseType()) << '\n';

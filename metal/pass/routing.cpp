@@ -22,7 +22,7 @@ llvm::GlobalVariable& Lockstep::services() {
     auto* type = llvm::ArrayType::get(llvm::PointerType::get(context_, 0), abi::kServiceCount);
     services_ = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage, llvm::ConstantAggregateZero::get(type),
                                          "__assay_services");
-    // The loader writes it: without an escape the optimiser would take the zeros for final.
+    // The runtime writes it. If it did not escape, the optimiser would treat the zeros as its final value.
     services_->setExternallyInitialized(true);
   }
   return *services_;
@@ -68,7 +68,7 @@ void Lockstep::route_to_runtime(llvm::Instruction& instruction, std::uint32_t si
   route_write(instruction, site);
 }
 
-// One 32-bit scalar, as most reductions are of, travels in registers instead of through the lane's stack.
+// A 32-bit scalar, the most common operand, is passed in registers instead of through the lane's stack.
 bool Lockstep::route_word_reduction(llvm::CallInst& call, std::uint32_t site) {
   const auto constant = [&](unsigned index) { return llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(index)); };
   for (const unsigned index : {0u, 1u, 2u, 3u}) {
@@ -119,8 +119,8 @@ void Lockstep::route_shadowed_product(llvm::CallInst& call, std::uint32_t site) 
   shadowed_products_.push_back(replacement);
 }
 
-// A write to a device buffer that the dispatch does not read stays an ordinary store: nobody can see when it happens. Where it is to be
-// checked, the runtime makes that difference.
+// A write to a device buffer that the dispatch does not read stays an ordinary store: no lane can observe when it happens. If it is
+// checked, the runtime makes that distinction.
 void Lockstep::route_write(llvm::Instruction& instruction, std::uint32_t site) {
   auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
   auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction);

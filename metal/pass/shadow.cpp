@@ -1,3 +1,4 @@
+// Computes the shadows of operations and of values that come around a loop.
 #include "metal/pass/shadow.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
@@ -35,7 +36,7 @@ void Shadow::run() {
   }
   find_arrays();
   find_accounted();
-  // In an order in which operands come before their uses; what comes around a loop is filled in at the end.
+  // Operands before their uses; values from a loop's previous iteration are filled in at the end.
   std::vector<llvm::Instruction*> all;
   for (auto* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&entry)) {
     for (auto& instruction : *block) all.push_back(&instruction);
@@ -128,7 +129,7 @@ llvm::Value* Shadow::make(llvm::Instruction& value) {
   }
 }
 
-// Of a struct that a function returned: as it was put together, or from memory.
+// Of a member of a struct: from the value that was inserted, or from memory.
 llvm::Value* Shadow::make_member(llvm::ExtractValueInst& member, Builder& builder) {
   auto* inserted = llvm::FindInsertedValue(member.getAggregateOperand(), member.getIndices());
   if (inserted != nullptr && inserted->getType() == member.getType()) return of(inserted);
@@ -142,7 +143,7 @@ llvm::Value* Shadow::make_member(llvm::ExtractValueInst& member, Builder& builde
   return from_cells(behind_load, behind_load.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), load->getPointerOperand(), offset), number);
 }
 
-// a - k b, with the whole number k that the values' quotient has.
+// a - k b, with the integer k of the values' quotient.
 llvm::Value* Shadow::make_remainder(llvm::Instruction& value, Builder& builder) {
   auto* divisor = widened(builder, value.getOperand(1));
   auto* quotient = builder.CreateFDiv(builder.CreateFSub(widened(builder, value.getOperand(0)), widened(builder, &value)), divisor);
@@ -183,14 +184,14 @@ llvm::Value* Shadow::make_call(llvm::CallBase& call, Builder& builder) {
       break;
   }
   if (callee->isIntrinsic() || !callee->isDeclaration() || !call.getType()->isDoubleTy()) return widened(builder, &call);
-  // The C library's, of doubles. Where it rounds to whole numbers, the value's is the decision.
+  // The function of the C library for double. Functions that round to integers take the value's result.
   if (callee->getName() == "fmod") return make_remainder(call, builder);
   llvm::SmallVector<llvm::Value*> arguments;
   for (auto& one : call.args()) arguments.push_back(one->getType()->isDoubleTy() ? of(one) : one.get());
   return nearest_double(builder, call, arguments);
 }
 
-// A function of math/kernel_functions.h as it is for numbers that stay doubles.
+// The variant for double of a function of math/kernel_functions.h.
 llvm::CallInst* Shadow::nearest_double(Builder& builder, llvm::CallBase& call, llvm::ArrayRef<llvm::Value*> arguments) {
   constexpr llvm::StringLiteral kForKernels = "assay_math_", kExact = "assay_math_exact_";
   auto* type = call.getFunctionType();

@@ -3,8 +3,8 @@
 // Works on a kernel that is one function already and whose meeting points are calls. A value's shadow is made right behind it, by the
 // same operation in double on the operands' shadows; decisions (comparisons, conversions to integers, floor and its like) stay those
 // of the values. In memory a shadow lies in the cell that belongs to its address (lane_abi.h), with the bits of its value: where they
-// are not those in memory, somebody else has written there and the value is its own shadow. Arrays of a lane whose address goes
-// nowhere have an array of doubles instead, which the optimiser can take apart as it does the other.
+// are not those in memory, the host or an integer operation has written there, and the value is its own shadow. Arrays of a lane whose
+// address does not escape have an array of doubles instead, which the optimiser can take apart as it does the other.
 #pragma once
 
 #include <deque>
@@ -98,7 +98,7 @@ class Shadow {
   llvm::DenseMap<llvm::Value*, bool> only_words_;
 };
 
-// An instruction that stands behind `value`, where what belongs to it can be computed.
+// The place behind `value` where its shadow can be computed.
 llvm::Instruction* behind(llvm::Instruction& value);
 
 // Whether values of the type are numbers of a kernel or of the library functions that it calls.

@@ -24,7 +24,7 @@ bool is_zero_there(const llvm::KnownBits& known, unsigned first, unsigned count)
 }
 bool is_one_there(const llvm::KnownBits& known, unsigned first, unsigned count) { return known.One.extractBits(count, first).isAllOnes(); }
 
-// Behind which both a number and its shadow are there: a shadow stands behind its number, or is one that stood before it already.
+// The later one of a number and its shadow. A shadow is computed behind its number, or existed before it.
 llvm::Instruction* later_of(llvm::Value* number, llvm::Value* shadow) {
   auto* first = llvm::dyn_cast<llvm::Instruction>(number);
   auto* second = llvm::dyn_cast<llvm::Instruction>(shadow);
@@ -33,13 +33,13 @@ llvm::Instruction* later_of(llvm::Value* number, llvm::Value* shadow) {
   return llvm::DominatorTree(*first->getFunction()).dominates(first->getParent(), second->getParent()) ? second : first;
 }
 
-// Numbers whose bits go into the word by more than moving them.
+// Numbers whose bits are computed with, and not only moved, on their way into the word.
 bool computes_with_bits(const llvm::Value* word, llvm::SmallPtrSetImpl<const llvm::Value*>& seen) {
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(word);
   if (instruction == nullptr || !seen.insert(word).second) return false;
   if (const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(instruction); cast != nullptr && is_number(cast->getSrcTy()))
     return !llvm::isa<llvm::Constant>(cast->getOperand(0));
-  // What was decided by comparing, or read from elsewhere, is no number's bits any more.
+  // The result of a comparison, or of a read from other memory, is not the bits of a number.
   if (!llvm::isa<llvm::BinaryOperator>(instruction) && !llvm::isa<llvm::CastInst>(instruction) && !llvm::isa<llvm::PHINode>(instruction) &&
       !llvm::isa<llvm::SelectInst>(instruction) && !llvm::isa<llvm::FreezeInst>(instruction) &&
       !llvm::isa<llvm::ShuffleVectorInst>(instruction) && !llvm::isa<llvm::ExtractElementInst>(instruction) &&
@@ -83,10 +83,10 @@ llvm::Value* Shadow::of_bits(llvm::Value* carrier, unsigned first_bit, llvm::Typ
   return bits_[key] = shadow;
 }
 
-// Of a number itself: as it was asked for, or as the upper half of a float, which is a bfloat.
+// For a number itself: in the requested type, or as the upper half of a float, which is a bfloat.
 llvm::Value* Shadow::bits_of_number(llvm::Value* number, unsigned first_bit, llvm::Type* element) {
   auto* own = number->getType()->getScalarType();
-  if (own->isDoubleTy()) return nullptr;  // no type of Metal: it only carries what lies in it
+  if (own->isDoubleTy()) return nullptr;  // not a type of Metal: it only carries other numbers
   const unsigned width = bits_of(own);
   const bool is_cell = element == granule();
   const unsigned offset = first_bit % width;
@@ -106,7 +106,7 @@ llvm::Value* Shadow::bits_of_number(llvm::Value* number, unsigned first_bit, llv
   return builder.CreateInsertValue(cell, tag(builder, holder), 1);
 }
 
-// Nothing if the bits are not simply somebody's.
+// Null if the bits are not those of one number. Longer than 60 lines: one case per opcode.
 llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::Type* element) {
   const unsigned width = bits_of(element);
   if (is_number(carrier->getType())) {
@@ -180,7 +180,7 @@ llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::T
       const auto kind = kernel_.origin_of(load->getPointerOperand()).kind;
       auto* object = llvm::getUnderlyingObject(load->getPointerOperand(), 0);
       if (kind == Origin::Kind::program_constant || arrays_.contains(object) || holds_only_words(object)) return nullptr;
-      // Here, and not where the word is used: memory may hold others by then.
+      // Read here and not where the word is used: memory may have changed by then.
       if (element == granule())
         return builder.CreateAlignedLoad(cell_type(), cell(builder, load->getPointerOperand(), first_bit / 8), llvm::Align(8));
       auto* number = number_in(builder, carrier, first_bit, element);
@@ -191,7 +191,7 @@ llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::T
   }
 }
 
-// Another word's bits beside the number, or one that changes nothing of it but its sign.
+// Adds another word's bits next to the number, or changes only its sign.
 llvm::Value* Shadow::masked_bits(llvm::Instruction& word, unsigned first_bit, llvm::Type* element) {
   const unsigned width = bits_of(element);
   for (const unsigned mask : {0U, 1U}) {
@@ -236,7 +236,7 @@ llvm::Value* Shadow::number_in(Builder& builder, llvm::Value* carrier, unsigned 
   return builder.CreateBitCast(builder.CreateTrunc(builder.CreateLShr(word, first_bit), builder.getIntNTy(bits_of(element))), element);
 }
 
-// Whether a stored word may have parts that were numbers: it was read from memory, or put together of such.
+// Whether a stored word may contain numbers: it was read from memory, or combined from words that were.
 bool Shadow::may_carry(llvm::Value* word) {
   llvm::SmallVector<llvm::Value*> rest{word};
   llvm::SmallPtrSet<llvm::Value*, 8> seen;
@@ -251,7 +251,7 @@ bool Shadow::may_carry(llvm::Value* word) {
   return false;
 }
 
-// Values whose exact counterpart our headers name themselves.
+// Values whose exact counterpart our headers give.
 void Shadow::find_accounted() {
   llvm::SmallVector<llvm::Value*> rest;
   for (auto& instruction : llvm::instructions(*kernel_.entry_)) {

@@ -48,8 +48,7 @@ void Shadow::find_arrays() {
   }
 }
 
-// Whether an object is a variable of the lane in which nothing ever lies but integers that are read and written as such, and that no
-// number's bits are stored in.
+// Whether an object is a variable of the lane that only ever holds integers, and never the bits of a number.
 bool Shadow::holds_only_words(llvm::Value* object) {
   auto* variable = llvm::dyn_cast<llvm::AllocaInst>(object);
   if (variable == nullptr) return false;
@@ -77,7 +76,7 @@ bool Shadow::holds_only_words(llvm::Value* object) {
   return only_words_[variable] = look();
 }
 
-// The type of all numbers in a variable that is read, written and filled with zeros, and whose address goes nowhere else.
+// The type of all numbers in a variable that is only read, written and filled with zeros, and whose address does not escape.
 llvm::Type* Shadow::only_element(llvm::AllocaInst& variable) const {
   llvm::Type* element = nullptr;
   const auto accept = [&](llvm::Type* type) {
@@ -145,7 +144,7 @@ llvm::Value* Shadow::cell(Builder& builder, llvm::Value* pointer, std::uint64_t 
   return builder.CreateGEP(builder.getInt8Ty(), cells_, place);
 }
 
-// What tells whether a cell belongs to a number: its bits and its type.
+// The tag of a cell for a number: its bits and its type.
 llvm::Value* Shadow::tag(Builder& builder, llvm::Value* number) const {
   auto* element = number->getType();
   auto* bits = builder.CreateBitCast(number, builder.getIntNTy(static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue())));
@@ -191,7 +190,7 @@ llvm::Value* Shadow::load(llvm::LoadInst& load) {
   const Origin origin = kernel_.origin_of(pointer);
   if (origin.kind == Origin::Kind::program_constant) return widened(builder, &load);
   if (origin.kind != Origin::Kind::buffer) return from_cells(builder, pointer, &load);
-  // Of most buffers the host wrote all, and what it wrote is exact.
+  // Most buffers were written by the host only, and its values are exact.
   auto* is_shadowed = builder.CreateICmpNE(builder.CreateAnd(shadowed_buffers_, 1u << origin.buffer), builder.getInt32(0));
   llvm::Instruction* rare = nullptr;
   llvm::Instruction* usual = nullptr;
@@ -223,7 +222,7 @@ void Shadow::store(llvm::StoreInst& store) {
     }
     return;
   }
-  // A word, or a double that carries two floats: whatever its parts were made of.
+  // A word, or a double that carries two floats: the shadows of its parts.
   if (!type->isIntOrIntVectorTy() && !type->getScalarType()->isDoubleTy()) return;
   const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue());
   const bool only_words = holds_only_words(llvm::getUnderlyingObject(pointer, 0));

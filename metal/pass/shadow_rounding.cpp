@@ -1,4 +1,4 @@
-// What an operation rounds away, for the runtime to look at and, where it asks for that, for the shadow to feel too.
+// Reports what an operation rounds away to the runtime, and adds it to the shadow if the runtime asks for that.
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 

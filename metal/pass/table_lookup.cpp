@@ -1,3 +1,4 @@
+// Replaces lookups in small constant tables by vector instructions.
 #include "metal/pass/table_lookup.h"
 
 #include <llvm/Analysis/ValueTracking.h>
@@ -123,7 +124,7 @@ class Rewriter {
     return true;
   }
 
-  // <8 x i32>: the indices, with bits above the fourth that nobody looks at; the upper half is of no use.
+  // <8 x i32>: the indices, with bits above the fourth that are ignored; the upper half is unused.
   static llvm::Value* indices(llvm::IRBuilder<>& builder, const std::array<Field, kElements>& fields) {
     auto* type = llvm::FixedVectorType::get(builder.getInt32Ty(), 2 * kElements);
     llvm::Value* vector = llvm::PoisonValue::get(type);

@@ -8,7 +8,7 @@
 
 namespace std {
 
-// The compiler builds these. It wants a pointer to an element in no address space at all, which only decay spells here: where
+// The compiler builds these. It requires a pointer to an element in no address space at all, which only decay spells here: where
 // a pointer is declared, this dialect makes it generic.
 template <class E>
 class initializer_list {

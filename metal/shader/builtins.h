@@ -3,7 +3,7 @@
 //
 // No document lists them. Those of the library's functions carry their names and take one more argument, which chooses between fast and
 // precise there. They are templates over everything that the function behind them takes; those of SIMD-groups also take types that the
-// library leaves out, because a kernel's own function for such a type must compile even if nobody calls it.
+// library leaves out, because a kernel's own function for such a type must compile even if it is never called.
 #pragma once
 
 #include "compute.h"
@@ -68,7 +68,7 @@ constexpr ushort __metal_get_quadgroup_size(T) {
 namespace metal {
 namespace __detail {
 
-// What a group reduces where it is asked for T: itself, but a bool as a number, of which every value but 0 is true.
+// The type in which a group reduces T: T itself, but for bool a number, of which every value but 0 is true.
 template <class T>
 struct reduced_as {
   typedef T type;
@@ -82,7 +82,7 @@ inline T reduce_any(uint op, uint width, T value) {
   return T(reduce(op, width, typename reduced_as<T>::type(value)));
 }
 
-// A floating-point number's bits take part in `and`, `or` and `xor`: nobody has said what else they should mean.
+// `and`, `or` and `xor` combine the bits of floating-point numbers: no document gives them another meaning.
 template <uint size>
 struct bits_code;
 template <>

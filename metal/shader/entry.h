@@ -1,4 +1,4 @@
-// What the translator's output uses beside the user's own text: entry points fetch their arguments through these.
+// What the translator adds to the user's text: entry points fetch their arguments through these.
 #pragma once
 
 extern "C" {
@@ -8,7 +8,7 @@ __attribute__((const)) __local void* __assay_threadgroup_argument(unsigned int i
 __attribute__((const)) __local void* __assay_threadgroup_variable(unsigned int id, unsigned long bytes, unsigned long alignment);
 __attribute__((const)) unsigned int __assay_builtin(unsigned int which, unsigned int component);
 void __assay_iteration_end();
-// Stands in a kernel whose max_total_threads_per_threadgroup only the compiler can compute.
+// Called in a kernel whose max_total_threads_per_threadgroup only the compiler can compute.
 void __assay_max_total_threads(unsigned int threads);
 
 // The backend converts float to bfloat by calling this, and Debian's libgcc 12 does not have it. To nearest even; NaN stays
@@ -24,7 +24,7 @@ __attribute__((used)) inline __bf16 __truncsfbf2(float value) {
 namespace __assay {
 
 // Converts to whatever pointer or reference the kernel declares, so that entry points need not repeat types. An argument whose
-// function constant is false does not exist: a null pointer, or a reference to where nothing is.
+// function constant is false does not exist: a null pointer, or a reference to an unmapped address.
 #define ASSAY_ARGUMENT(name, space, fetch)              \
   template <unsigned int Index, bool Exists = true>     \
   struct name {                                         \
@@ -108,7 +108,7 @@ template <int Number, typename R, typename... A>
 struct index_at<Number, R(A...)> : index_at<Number, R> {};
 template <int Number, typename T>
 __global constexpr const long index_of = index_at<Number, T>::value;
-// For the translator, which asks whether a kernel returns something.
+// The translator uses it to find out whether a kernel returns a value.
 template <typename T>
 __global constexpr const bool is_nothing = metal::is_void<T>::value;
 // Of any type, for what is not evaluated.
@@ -194,7 +194,7 @@ struct vector_type<metal::packed_vec<T, N>> {
 template <typename T>
 __global constexpr const bool is_vector = vector_type<metal::__detail::remove_cvref_t<T>>::value;
 
-// What becomes of a half where a bfloat is wanted, and the other way round: Metal converts, clang does not.
+// Converts a half where a bfloat is needed, and the other way round: Metal does so implicitly, clang does not.
 struct bridged {
   float value;
   template <typename To, typename = metal::enable_if_t<metal::is_arithmetic<To>::value>>

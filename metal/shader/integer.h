@@ -148,7 +148,7 @@ struct Integer {
   }
 };
 
-// mul24 and mad24 look at the low 24 bits of their factors.
+// mul24 and mad24 use the low 24 bits of their factors.
 inline int low24(int x) { return int(uint(x) << 8) >> 8; }
 inline uint low24(uint x) { return x & 0xffffffu; }
 template <class T>

@@ -1,4 +1,4 @@
-// Everything that stands before a translated kernel: Metal's library, then what the translation itself refers to.
+// Everything that is included before a translated kernel: Metal's library, then what the translation itself refers to.
 #pragma once
 
 // OpenCL leaves bit-fields out, Metal does not.
@@ -38,7 +38,7 @@
 #undef cl_khr_subgroups
 #undef cles_khr_int64
 
-// By it the pass tells our headers from the user's.
+// The pass uses it to distinguish our headers from the user's.
 extern "C" {
 extern __constant const char __assay_shader_file[];
 __constant const char __assay_shader_file[] = __FILE__;

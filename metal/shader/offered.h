@@ -115,7 +115,7 @@ struct underlying_type {
 template <class T>
 using underlying_type_t = typename underlying_type<T>::type;
 
-// What `condition ? a : b` makes of two types, from left to right.
+// The type of `condition ? a : b` for two types, from left to right.
 template <class... T>
 struct common_type {};
 template <class T>

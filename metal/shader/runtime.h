@@ -1,4 +1,4 @@
-// What the headers of this folder ask of the runtime: the points at which the lanes of a SIMD-group meet.
+// The functions of the runtime that the headers of this folder call: points at which the lanes of a SIMD-group meet.
 //
 // This is the only place that declares these functions. The lockstep pass replaces the calls; every pointer is to storage
 // of the calling lane, and results are written in place.
@@ -98,7 +98,7 @@ __attribute__((convergent)) void __assay_barrier(uint scope, uint flags);
 // the word; returns the same two elements of the result. Conversions from and to other types are the caller's.
 __attribute__((convergent)) ulong __assay_matrix_multiply(ulong a, ulong b, ulong c);
 
-// Orders what the caller has done before the atomic operations that it does later; `flags` as above. It does not wait for anybody.
+// Orders what the caller has done before the atomic operations that it does later; `flags` as above. It does not wait for other lanes.
 void __assay_fence(uint flags);
 
 // One atomic operation on `object`. `operand` holds the operand (of a compare-exchange: the expected value) and receives the

@@ -75,7 +75,7 @@ inline float round_to_odd(double d) {
   return __builtin_bit_cast(float, bits);
 }
 
-// Where bits are computed with, the policy `shadow` cannot see what would come out without rounding: it is told here.
+// Where bits are computed with, the policy `shadow` cannot follow the exact value: this gives it.
 inline float without_rounding(float value, double exact) { return __assay_without_rounding_float(value, exact); }
 inline half without_rounding(half value, double exact) { return __assay_without_rounding_half(value, exact); }
 inline bfloat without_rounding(bfloat value, double exact) { return __assay_without_rounding_bfloat(value, exact); }
@@ -258,7 +258,7 @@ template <class T>
 inline T round(T x) {
   return T(__builtin_roundf(x));
 }
-// In [0, 1): x - floor(x), held below 1 where that difference would round up to it.
+// In [0, 1): x - floor(x), limited to values below 1 where that difference would round up to 1.
 template <class T>
 inline T fract(T x) {
   if (isinf(x)) return copysign(T(0), x);

@@ -3,7 +3,7 @@
 // In C++ for OpenCL a variable's class type is qualified with its address space and a temporary's is not, and the compiler
 // has no conversion between the two: `c ? v : float4(0)` would not compile. `(metal::__detail::Value(), v)` is the value of v
 // if its type is a class, and is v itself (the built-in comma) otherwise, so that scalars, pointers and void stay as they
-// are. A literal 0 must not be wrapped where it stands for a null pointer.
+// are. A literal 0 must not be wrapped where it is a null pointer.
 #pragma once
 
 #include "traits.h"

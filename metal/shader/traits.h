@@ -57,7 +57,7 @@ struct without_private<__private T> {
   typedef T type;
 };
 }  // namespace __detail
-// A variable's own space counts for nothing: decltype of a local float is `thread float` here and plain float in Metal.
+// A variable's own space is ignored: decltype of a local float is `thread float` here and plain float in Metal.
 template <class T, class U>
 struct is_same : bool_constant<__is_same(typename __detail::without_private<T>::type, typename __detail::without_private<U>::type)> {};
 

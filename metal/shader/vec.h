@@ -6,7 +6,7 @@
 // construction is trivial, so that vectors may stand in unions.
 //
 // Member functions take an object in any address space (an unqualified `this` is generic); single components are written
-// alone and never by rewriting the whole vector, because another lane may own the neighbour.
+// alone and never by rewriting the whole vector, because another lane may own the next one.
 // Braces are read component by component (braces.h).
 #pragma once
 

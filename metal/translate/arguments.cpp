@@ -41,7 +41,7 @@ std::optional<abi::Builtin> builtin_named(std::string_view name) {
   return found == kBuiltins.end() ? std::nullopt : std::optional(found->second);
 }
 
-// What a type is called in messages if kernels cannot be given one here.
+// The name in messages of a type that is not supported as an argument.
 std::string_view unsupported_kind(const Token& token) {
   static constexpr auto kTypes =
       std::to_array<std::pair<std::string_view, std::string_view>>({{"sampler", "sampler"},
@@ -151,10 +151,22 @@ Parameter Translator::parameter(std::size_t first, std::size_t last, Signature s
       tokens_.fail(first, fmt::format("argument '{}': {} arguments are not supported", label, kind));
     }
   }
-  // What an instantiation repeats of the kernel's attributes says nothing new.
+  // The attributes that an instantiation repeats are those of the kernel.
   if (signature == Signature::of_instantiation) return result;
-  bool is_builtin = false;
-  // The words of a template's head are its parameters, and what they are made of: the compiler knows both.
+  apply_attributes(result, lists, first, label);
+  if (result.role == Role::builtin) return result;
+  if (threadgroup) {
+    result.role = Role::threadgroup;
+  } else if (!has_space || !pointer) {
+    tokens_.fail(
+        first, fmt::format("argument '{}' is neither a device, constant or threadgroup pointer or reference nor has an attribute", label));
+  }
+  return result;
+}
+
+void Translator::apply_attributes(Parameter& parameter, std::span<const AttributeList* const> lists, std::size_t first,
+                                  std::string_view label) {
+  // The words of a template's head are its parameters and their types: the compiler knows their values.
   const auto names_template_word = [&](const Attribute& attribute) {
     for (std::size_t index = attribute.first_argument; index < attribute.last_argument; ++index) {
       if (tokens_[index].kind == TokenKind::identifier && template_words_.contains(tokens_[index].text)) return true;
@@ -165,31 +177,22 @@ Parameter Translator::parameter(std::size_t first, std::size_t last, Signature s
     for (const auto& attribute : list->attributes) {
       if (attribute.name == "buffer" || attribute.name == "threadgroup") {
         if (names_template_word(attribute)) {
-          result.dependent_index = tokens_.text(attribute.first_argument, attribute.last_argument);
+          parameter.dependent_index = tokens_.text(attribute.first_argument, attribute.last_argument);
           continue;
         }
         const auto index = constants_.value(attribute.first_argument, attribute.last_argument, qualified(""));
         const auto written = fmt::format("[[{}({})]]", attribute.name, tokens_.brief(attribute.first_argument, attribute.last_argument));
-        result.index = checked_index(first, label, written, index);
+        parameter.index = checked_index(first, label, written, index);
       } else if (attribute.name == "function_constant") {
-        result.condition = tokens_.text(attribute.first_argument, attribute.last_argument);
+        parameter.condition = tokens_.text(attribute.first_argument, attribute.last_argument);
       } else if (const auto builtin = builtin_named(attribute.name)) {
-        result.role = Role::builtin;
-        result.builtin = *builtin;
-        is_builtin = true;
+        parameter.role = Role::builtin;
+        parameter.builtin = *builtin;
       } else if (!is_compiler_attribute_name(attribute.name)) {
         tokens_.fail(first, fmt::format("argument '{}': [[{}]] is not supported", label, attribute.name));
       }
     }
   }
-  if (is_builtin) return result;
-  if (threadgroup) {
-    result.role = Role::threadgroup;
-  } else if (!has_space || !pointer) {
-    tokens_.fail(
-        first, fmt::format("argument '{}' is neither a device, constant or threadgroup pointer or reference nor has an attribute", label));
-  }
-  return result;
 }
 
 std::uint32_t Translator::checked_index(std::size_t place, std::string_view label, std::string_view written,

@@ -1,3 +1,4 @@
+// Parses and evaluates integer constant expressions.
 #include "metal/translate/constant_expression.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Finds matching brackets, and the ends of statements and attributes.
 #include "metal/translate/cursor.h"
 
 #include <fmt/format.h>

@@ -34,8 +34,7 @@ class Cursor {
  public:
   explicit Cursor(TokenStream& stream) : stream_(stream) {}
 
-  // Behind the end token, and before the first one, is nothing that a translation could go on with: throws CompileError. So does the look
-  // that is one too many for any source that people write (limits.h).
+  // Throws CompileError behind the end token and before the first one, and after more accesses than any real source needs (limits.h).
   [[nodiscard]] Token& operator[](std::size_t index) { return stream_.tokens[checked(index)]; }
   [[nodiscard]] const Token& operator[](std::size_t index) const { return stream_.tokens[checked(index)]; }
   [[nodiscard]] std::size_t size() const { return stream_.tokens.size() - 1; }  // without the end token
@@ -43,12 +42,12 @@ class Cursor {
   // Throws CompileError at the token's place.
   [[noreturn]] void fail(std::size_t index, std::string_view message) const;
   [[nodiscard]] const std::string& file(std::size_t index) const { return stream_.files[stream_.tokens[checked(index)].file]; }
-  // Counts work that is done on the tokens around `index` besides looking at them, a unit per character copied or name looked up.
+  // Counts other work on the tokens around `index`, a unit per character copied or name looked up.
   void spend(std::size_t index, std::size_t units) const {
     work_ += units;
     if (work_ > kMostWork) refuse_work(index);
   }
-  // Throws CompileError if brackets nest deeper than kDeepestNesting: whoever follows them down needs a stack.
+  // Throws CompileError if brackets nest deeper than kDeepestNesting: code that follows them recurses.
   void require_shallow() const;
 
   // The bracket that closes the one at `open`: ( [ {. Throws CompileError if there is none.

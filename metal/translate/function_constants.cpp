@@ -46,7 +46,7 @@ std::size_t Translator::function_constant(std::size_t first) {
   for (const auto& declarator : declarators) {
     const auto name = tokens_[declarator.name].text;
     if (declarator.attribute == nullptr)
-      tokens_.fail(declarator.name, fmt::format("constant '{}' stands beside function constants and is none", name));
+      tokens_.fail(declarator.name, fmt::format("constant '{}' is declared together with function constants and is not one", name));
     const auto [unused, index_first, index_last] = *declarator.attribute;
     const auto value = constants_.value(index_first, index_last, qualified(""));
     if (!value) {

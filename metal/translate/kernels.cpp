@@ -70,6 +70,7 @@ Translator::Attributes Translator::attributes_in(std::size_t first, std::size_t 
 }
 
 // `template [[host_name("x")]] kernel void f<float>(...);` and its relatives: taken out, as the entry point itself instantiates.
+// Longer than 60 lines: it reads one declaration from its end to its beginning.
 std::size_t Translator::explicit_instantiation(std::size_t first) {
   if (!tokens_[first].is("template") || tokens_[first + 1].is("<")) return first;
   const std::size_t end = tokens_.semicolon(first);
@@ -230,7 +231,8 @@ void Translator::resolve_indices(Kernel& kernel, const Primary& primary, const s
   assign_indices(kernel.parameters, first);
 }
 
-// A kernel's declaration or definition. Its tokens stay (it becomes an ordinary function); only graphics functions go.
+// A kernel's declaration or definition. Its tokens stay (it becomes an ordinary function); only graphics functions are removed.
+// Longer than 60 lines: it reads one declaration from its beginning to its end, and each part needs the places of those before it.
 std::size_t Translator::kernel_function(std::size_t first) {
   std::size_t header = first;
   bool is_template = false;

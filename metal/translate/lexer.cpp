@@ -1,3 +1,4 @@
+// Splits text into tokens: comments, literals, line markers and pragmas.
 #include "metal/translate/lexer.h"
 
 #include <fmt/format.h>

@@ -59,7 +59,7 @@ enum class Form {
 // Comments count as white space. `<` and `>` are always tokens of their own, so that `>>` can close two template argument lists.
 //
 // Throws CompileError for a string or a comment that does not end, for a raw string of several lines, and for a source larger than limits.h
-// has it; nothing of Form::compared. No token holds a line break.
+// allows; never for Form::compared. No token holds a line break.
 [[nodiscard]] TokenStream tokenize(std::string source, std::string file, Form form = Form::preprocessed);
 
 // Text of a source for a message, which would end at a NUL: control characters as '?'.

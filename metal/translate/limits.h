@@ -1,5 +1,5 @@
-// How much of a source is translated: what no kernel that people write comes near, so that a hostile one ends in a message and not with
-// the memory or the patience of the machine.
+// Limits on a source: far more than any real kernel needs, so that a hostile one ends in an error message instead of using up memory or
+// time.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ inline constexpr int kDeepestExpression = 256;      // of conditionals and unary
 inline constexpr std::size_t kLongestName = 1024;   // characters of an identifier, and of a qualified name
 inline constexpr std::size_t kMostKernels = 16384;  // entry points: each has its own copy of its parameters
 inline constexpr std::size_t kMostParameters = 128;
-inline constexpr std::size_t kMostQuestions = 4096;  // constants that the compiler is asked for
+inline constexpr std::size_t kMostQuestions = 4096;  // constants that the compiler evaluates
 inline constexpr std::size_t kMostQuestionTokens = 256;
-// Looks at tokens and copies of their characters. Our kernels take some tens per token; what grows with the square of a source is
-// refused after some seconds.
+// Accesses to tokens and copies of their characters. Our kernels need some tens per token. A source with quadratic cost is refused after
+// some seconds.
 inline constexpr std::size_t kMostWork = std::size_t{1} << 27;
 
 }  // namespace assay::metal::translate

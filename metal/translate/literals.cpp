@@ -1,3 +1,4 @@
+// Spells number literals for C++ for OpenCL.
 #include "metal/translate/literals.h"
 
 #include <fmt/format.h>

@@ -180,7 +180,7 @@ void Translator::note_unqualified_member(std::size_t close_parenthesis, std::siz
     if (tokens_[type].is(">")) type = tokens_.opening_angle(type).value_or(type) - 1;
     if (tokens_[type].text == tokens_[name].text) return;
   }
-  // Before `noexcept`, where the compiler wants it.
+  // Before `noexcept`, where the compiler requires it.
   std::size_t qualified_up_to = close_parenthesis;
   while (tokens_[qualified_up_to + 1].is("const") || tokens_[qualified_up_to + 1].is("volatile")) ++qualified_up_to;
   const bool is_const = qualified_up_to != close_parenthesis;

@@ -1,3 +1,4 @@
+// Collects the integers that a file names, and their values.
 #include "metal/translate/named_constants.h"
 
 #include <fmt/format.h>

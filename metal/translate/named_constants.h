@@ -19,8 +19,8 @@ inline constexpr std::string_view kAcceptedConstants =
     "it is made of integer literals, enumerators and constexpr or constant integers of namespaces and types (with values of the same "
     "kind, declared before), casts between integer types, and operators";
 
-// Expressions whose values only the compiler knows: calls of constexpr functions, sizeof, members of template specialisations. A first
-// translation asks, a second one has the answers.
+// Expressions that only the compiler can evaluate: calls of constexpr functions, sizeof, members of template specialisations. A first
+// translation collects them, a second one uses the answers.
 struct ConstantQuestions {
   struct Question {
     std::string scope;       // empty, or ends in `::`
@@ -36,16 +36,16 @@ class NamedConstants {
   // Without questions an expression that is not made of kAcceptedConstants has no value.
   explicit NamedConstants(const Cursor& tokens, ConstantQuestions* questions = nullptr) : tokens_(tokens), questions_(questions) {}
 
-  // Reads the declarations of the whole file. What is no constant of this kind is passed over, whatever it is.
+  // Reads the declarations of the whole file, and skips everything that is not a constant of this kind.
   void collect();
 
-  // Whether values are missing that the compiler may know: what is refused for want of them may still be right.
+  // Whether values are missing that the compiler may know: a source that was refused because of them may still be correct.
   [[nodiscard]] bool is_asking() const { return questions_ != nullptr && !questions_->open.empty(); }
 
   // The value of the tokens [first, last) in `scope`, which is empty or ends in `::`.
   [[nodiscard]] std::optional<std::int64_t> value(std::size_t first, std::size_t last, const std::string& scope) const;
 
-  // What the compiler says of an expression in `scope`; 0 until it is asked, and nothing if nobody can be asked or it has no value.
+  // The compiler's value of an expression in `scope`; 0 until it has answered, and nothing if it cannot be asked or has no value.
   [[nodiscard]] std::optional<std::int64_t> ask(std::string expression, const std::string& scope) const;
 
  private:

@@ -1,3 +1,4 @@
+// Decides which names of metal/shader/offered.h a source needs.
 #include "metal/translate/offered_names.h"
 
 #include <fmt/format.h>

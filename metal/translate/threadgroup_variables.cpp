@@ -6,6 +6,48 @@
 
 namespace assay::metal::translate {
 
+// The declarators between the keyword at `index` and the semicolon at `end`; nothing if one of them is a pointer, a reference or a
+// function.
+std::optional<std::vector<Translator::Declarator>> Translator::declarators_of(std::size_t index, std::size_t end, std::string& alignment,
+                                                                              std::vector<std::size_t>& dropped) {
+  std::vector<Declarator> declarators;
+  Declarator current{0, index, 0};
+  for (std::size_t position = index + 1; position <= end; ++position) {
+    const Token& token = tokens_[position];
+    if (attribute_end_.contains(position)) {
+      position = attribute_end_.at(position);
+    } else if (token.is(",") || token.is(";")) {
+      if (current.name == 0) return std::nullopt;
+      declarators.push_back(current);
+      current = {0, position, 0};
+    } else if (token.is("{") && defines_type(position)) {
+      position = current.last = tokens_.closing(position);
+    } else if (token.is("=") || token.is("{") ||
+               (token.is("(") && current.name == position - 1 && current.name != 0 && !tokens_[position + 1].is("&") &&
+                !tokens_[position + 1].is("*"))) {
+      if (current.name == 0) return std::nullopt;
+      current.initializer = position;
+      position = initializer_end(position);
+    } else if (token.is("*") || token.is("&") || token.is("(")) {
+      return std::nullopt;
+    } else if (token.is("__attribute__") || token.is("alignas")) {
+      const std::size_t close = tokens_.closing(position + 1);
+      if (token.is("alignas")) alignment = tokens_.text(position + 2, close);
+      for (; position <= close; ++position) dropped.push_back(position);
+      --position;
+    } else if (token.is("<")) {
+      const auto close = tokens_.closing_angle(position);
+      if (!close) return std::nullopt;
+      position = current.last = *close;
+    } else if (token.is("[")) {
+      position = current.last = tokens_.closing(position);
+    } else if (token.kind == TokenKind::identifier) {
+      current.name = current.last = position;
+    }
+  }
+  return declarators;
+}
+
 // `threadgroup T x[N];` in a kernel's body names memory that the whole threadgroup shares: it becomes a reference to it.
 bool Translator::rewrite_threadgroup_variable(std::size_t first) {
   std::string alignment = "0";
@@ -24,51 +66,12 @@ bool Translator::rewrite_threadgroup_variable(std::size_t first) {
   }
   if (!tokens_[index].is("threadgroup") || tokens_[index].replacement) return false;
 
-  // Find the declarators, and whether they are variables rather than pointers, references or functions.
   const std::size_t end = tokens_.semicolon(index);
-  struct Declarator {
-    std::size_t name = 0;
-    std::size_t last = 0;
-    std::size_t initializer = 0;  // its first token
-  };
-  std::vector<Declarator> declarators;
-  Declarator current{0, index, 0};
-  for (std::size_t position = index + 1; position <= end; ++position) {
-    const Token& token = tokens_[position];
-    if (attribute_end_.contains(position)) {
-      position = attribute_end_.at(position);
-    } else if (token.is(",") || token.is(";")) {
-      if (current.name == 0) return false;
-      declarators.push_back(current);
-      current = {0, position, 0};
-    } else if (token.is("{") && defines_type(position)) {
-      position = current.last = tokens_.closing(position);
-    } else if (token.is("=") || token.is("{") ||
-               (token.is("(") && current.name == position - 1 && current.name != 0 && !tokens_[position + 1].is("&") &&
-                !tokens_[position + 1].is("*"))) {
-      if (current.name == 0) return false;
-      current.initializer = position;
-      position = initializer_end(position);
-    } else if (token.is("*") || token.is("&") || token.is("(")) {
-      return false;
-    } else if (token.is("__attribute__") || token.is("alignas")) {
-      const std::size_t close = tokens_.closing(position + 1);
-      if (token.is("alignas")) alignment = tokens_.text(position + 2, close);
-      for (; position <= close; ++position) dropped.push_back(position);
-      --position;
-    } else if (token.is("<")) {
-      const auto close = tokens_.closing_angle(position);
-      if (!close) return false;
-      position = current.last = *close;
-    } else if (token.is("[")) {
-      position = current.last = tokens_.closing(position);
-    } else if (token.kind == TokenKind::identifier) {
-      current.name = current.last = position;
-    }
-  }
+  const auto declarators = declarators_of(index, end, alignment, dropped);
+  if (!declarators) return false;
   for (const auto drop : dropped) tokens_.remove(drop, drop);
   tokens_[index].replacement = "__local";
-  for (const auto& declarator : declarators) {
+  for (const auto& declarator : *declarators) {
     if (declarator.initializer != 0) {
       note(declarator.name,
            fmt::format("threadgroup variable '{}' has an initialiser, which no thread executes: its value is unspecified until "

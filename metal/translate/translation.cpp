@@ -1,3 +1,4 @@
+// Translates a file, and renders it for one kernel with its constants.
 #include "metal/translate/translation.h"
 
 #include <fmt/format.h>

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "metal/argument_layout.h"
-#include "metal/encoder.h"
+#include "metal/function_constant.h"
 #include "metal/lane_abi.h"
 #include "metal/translate/lexer.h"
 #include "metal/translate/named_constants.h"
@@ -75,7 +75,7 @@ struct Refusal {
   bool is_kernel = false;
 };
 
-// What a reader of the source should know and no check says.
+// A remark about the source that no check reports.
 struct Note {
   std::string file;
   std::uint32_t line = 0;
@@ -110,7 +110,7 @@ class Translation {
   [[nodiscard]] bool is_computed_from(std::string_view variable, std::string_view constant) const;
 
   // The source of a pipeline: one kernel's entry point and the constants' values. A constant without a value becomes a
-  // variable that nobody defines, so that its use is found after optimisation and not before.
+  // variable without a definition, so that its use is found after optimisation and not before.
   //
   // `spaces` says how far Metal's thread address space reaches where clang is stricter than Metal. `exact` takes Metal at its word:
   // a member function without an address space serves thread objects. In `values`, const members and const references that name

@@ -1,3 +1,4 @@
+// Walks over the tokens of a file and hands each construct to the code that rewrites it.
 #include "metal/translate/translator.h"
 
 #include <fmt/format.h>
@@ -106,8 +107,8 @@ void Translator::walk() {
   }
 }
 
-// Deals with the token at `index` and perhaps with some behind it; the last one. `at_start`: whether a statement begins here, and then
-// whether one begins behind it.
+// Handles the token at `index`, and perhaps some behind it; returns the last of them. `at_start`: whether a statement begins here; set to
+// whether one begins behind it. Longer than 60 lines: one branch per construct.
 std::size_t Translator::step(std::size_t index, bool& at_start) {
   if (at_start) {
     at_start = false;

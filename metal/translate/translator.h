@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,14 @@ class Translator {
   [[nodiscard]] bool used_as_name(std::size_t index) const;
 
   // ---- threadgroup_variables.cpp
+  // A variable of a declaration, by its tokens.
+  struct Declarator {
+    std::size_t name = 0;
+    std::size_t last = 0;
+    std::size_t initializer = 0;  // its first token; 0: none
+  };
+  std::optional<std::vector<Declarator>> declarators_of(std::size_t index, std::size_t end, std::string& alignment,
+                                                        std::vector<std::size_t>& dropped);
   bool rewrite_threadgroup_variable(std::size_t first);
   [[nodiscard]] bool defines_type(std::size_t brace) const;
   [[nodiscard]] std::size_t initializer_end(std::size_t first) const;
@@ -126,13 +135,13 @@ class Translator {
   [[nodiscard]] std::size_t member_end(std::size_t end) const;
 
   // ---- function_constants.cpp
-  // The token to go on with if the statement at `first` declares function constants, else `first`.
+  // The next token if the statement at `first` declares function constants, else `first`.
   std::size_t function_constant(std::size_t first);
   [[nodiscard]] FunctionConstantType shape_of_constant(std::size_t name, const std::string& type) const;
   void defined_query(std::size_t index);
 
   // ---- kernels.cpp: entry points
-  // Each returns the token to go on with if it has dealt with the statement at `first`, else `first`.
+  // Each returns the next token if it has handled the statement at `first`, else `first`.
   std::size_t explicit_instantiation(std::size_t first);
   std::size_t kernel_function(std::size_t first);
   struct Attributes {
@@ -156,6 +165,8 @@ class Translator {
   enum class Signature { of_kernel, of_instantiation };
   [[nodiscard]] std::vector<Parameter> parameters(std::size_t first, std::size_t last, Signature signature);
   [[nodiscard]] Parameter parameter(std::size_t first, std::size_t last, Signature signature);
+  // `first` and `label` are the parameter's, for messages.
+  void apply_attributes(Parameter& parameter, std::span<const AttributeList* const> lists, std::size_t first, std::string_view label);
   [[nodiscard]] std::uint32_t checked_index(std::size_t place, std::string_view label, std::string_view written,
                                             std::optional<std::int64_t> index) const;
   [[nodiscard]] std::size_t parameter_name(std::size_t first, std::size_t last) const;

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "kernels/variant.h"
-#include "metal/library.h"
+#include "metal/compile/library.h"
 #include "tests/bench/interleaved.h"
 #include "tests/bench/matrix_setup.h"
 #include "tests/bench/scalar_attention.h"

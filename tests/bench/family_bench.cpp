@@ -25,7 +25,7 @@
 #include "harness/run/file_contents.h"
 #include "harness/run/workbench.h"
 #include "kernels/variant.h"
-#include "metal/simulator.h"
+#include "metal/devices/simulator.h"
 #include "tests/bench/family_cases.h"
 
 namespace assay::bench {

@@ -12,6 +12,7 @@
 #include "harness/run/fault_text.h"
 #include "harness/run/workbench.h"
 #include "kernels/variant.h"
+#include "metal/devices/simulator.h"
 #include "tests/bench/family_cases.h"
 #include "tests/bench/interleaved.h"
 

@@ -11,8 +11,8 @@
 #include "fixtures/generators.h"
 #include "kernels/binding.h"
 #include "metal/buffer.h"
-#include "metal/library.h"
-#include "metal/simulator.h"
+#include "metal/compile/library.h"
+#include "metal/devices/simulator.h"
 #include "oracles/attention.h"
 #include "oracles/expected.h"
 

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "metal/compile/library.h"
+#include "metal/compile/pipeline.h"
 #include "metal/errors.h"
-#include "metal/library.h"
-#include "metal/pipeline.h"
 #include "tests/conformance/execute.h"
 
 namespace assay::conformance {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "metal/compile/library.h"
 #include "metal/errors.h"
-#include "metal/library.h"
 #include "tests/conformance/execute.h"
 
 namespace assay::conformance {

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
     ScratchIdioms, Checked,
     ::testing::Values(
         CheckedRow{"a_sum_that_nobody_started", HazardKind::uninitialised_read, "if (tg == 0) scratch[t] += 1.0f;", 1, 0,
-                   "nobody has written byte"},
+                   "is uninitialised"},
         CheckedRow{"a_sum_that_was_started", HazardKind::uninitialised_read,
                    "if (tg == 0) scratch[t] = 0.0f;\nif (tg == 0) scratch[t] += 1.0f;"},
         CheckedRow{"partials_of_half_the_lanes", HazardKind::uninitialised_read,
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         CheckedRow{"a_vector_of_which_two_were_written", HazardKind::uninitialised_read,
                    "if (tg == 0 && lane == 0) ((device float2*)scratch)[2 * sg] = float2(1);\nif (tg == 0 && lane == 0) out[t] = "
                    "uint(((device float4*)scratch)[sg].w);",
-                   2, 0, "nobody has written byte"},
+                   2, 0, "is uninitialised"},
         CheckedRow{"a_vector_of_which_all_were_written", HazardKind::uninitialised_read,
                    "if (tg == 0 && lane == 0) ((device float4*)scratch)[sg] = float4(1);\nif (tg == 0 && lane == 0) out[t] = "
                    "uint(((device float4*)scratch)[sg].w);"},

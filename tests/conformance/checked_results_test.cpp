@@ -7,6 +7,7 @@
 #include <ostream>
 #include <vector>
 
+#include "metal/compile/library.h"
 #include "tests/conformance/checked_kernel.h"
 #include "tests/conformance/execute.h"
 

@@ -7,7 +7,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "metal/simulator.h"
+#include "metal/hazard.h"
 
 namespace assay::conformance {
 

@@ -77,14 +77,14 @@ INSTANTIATE_TEST_SUITE_P(
     Uninitialised, Checked,
     ::testing::Values(
         CheckedRow{"scratch_before_it_is_written", HazardKind::uninitialised_read, kOut + "as_type<uint>(scratch[0]);", 1, 0,
-                   "nobody has written byte 0"},
+                   "byte 0 is uninitialised"},
         CheckedRow{"scratch_that_is_written", HazardKind::uninitialised_read,
                    "if (tg == 0) scratch[t] = 1.0f;\nif (tg == 0) " + kOut + "as_type<uint>(scratch[t]);"},
         CheckedRow{"threadgroup_memory", HazardKind::uninitialised_read, "if (t < 63) sh[t] = t;\n" + kBarrier + kOut + "sh[t];", 3, 0,
                    "bytes 252..255 of 'sh'"},
         CheckedRow{"threadgroup_memory_whole", HazardKind::uninitialised_read, "sh[t] = t;\n" + kBarrier + kOut + "sh[63 - t];"},
         CheckedRow{"half_of_a_word", HazardKind::uninitialised_read,
-                   "if (t == 0) ((threadgroup half*)sh)[0] = 1.0h;\nif (t == 0) " + kOut + "sh[0];", 2, 0, "nobody has written byte 2"},
+                   "if (t == 0) ((threadgroup half*)sh)[0] = 1.0h;\nif (t == 0) " + kOut + "sh[0];", 2, 0, "byte 2 is uninitialised"},
         CheckedRow{"both_halves", HazardKind::uninitialised_read,
                    "((threadgroup half*)sh)[2 * t] = 1.0h;\n((threadgroup half*)sh)[2 * t + 1] = 1.0h;\n" + kOut + "sh[t];"},
         CheckedRow{"of_the_threadgroup_before", HazardKind::uninitialised_read, "if (tg == 0) sh[t] = t;\n" + kOut + "sh[t];", 2, 0,
@@ -92,13 +92,13 @@ INSTANTIATE_TEST_SUITE_P(
         CheckedRow{"one_component_missing", HazardKind::uninitialised_read,
                    "if (t == 0 && tg == 0) ((device float2*)scratch)[0].x = 1.0f;\nif (t == 0 && tg == 0) " + kOut +
                        "uint(((device float2*)scratch)[0].y);",
-                   2, 0, "nobody has written byte 4"},
+                   2, 0, "byte 4 is uninitialised"},
         CheckedRow{"one_component_read", HazardKind::uninitialised_read,
                    "if (t == 0 && tg == 0) ((device float2*)scratch)[0].x = 1.0f;\nif (t == 0 && tg == 0) " + kOut +
                        "uint(((device float2*)scratch)[0].x);"},
         CheckedRow{"an_atomic_nobody_set", HazardKind::uninitialised_read,
                    "threadgroup atomic_uint n;\natomic_fetch_add_explicit(&n, 1u, memory_order_relaxed);", 2, 0,
-                   "nobody has written byte 0"}),
+                   "byte 0 is uninitialised"}),
     kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "metal/library.h"
+#include "metal/compile/library.h"
 #include "metal/translate/translation.h"
 #include "tests/conformance/execute.h"
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "metal/compile/library.h"
 #include "metal/guarded_memory.h"
 #include "tests/conformance/execute.h"
 
@@ -78,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         MisalignedRow{"float4_read_at_any_bytes", "uint4 v = *(device const uint4*)(in + t + 2);\nout[t] = v.x;", 1, "bytes "},
         MisalignedRow{"packed_uint4_read", "uint4 v = *(device const packed_uint4*)(in + t + 2);\nout[t] = v.x;"},
         MisalignedRow{"uint2_read", "uint2 v = *(device const uint2*)(in + t + 1);\nout[t] = v.y;", 1,
-                      "and the type wants a multiple of 8"},
+                      "and the type requires a multiple of 8"},
         MisalignedRow{"from_bytes_set", "uint4 v = *(constant uint4*)(c + c[t + 2]);\nout[t] = v.x;", 1, "of 'c' (buffer 3, 256 bytes)"},
         MisalignedRow{"float4_stored",
                       "*(device uint4*)(out + t + 2) = uint4(t + 4);\nout[t % 2] = t % 2 + 2;\n"

@@ -1,9 +1,9 @@
 // What Metal's compiler takes from C++ and GNU C and OpenCL's leaves out, and where conditionals may stand.
 #include <gtest/gtest.h>
 
+#include "metal/compile/library.h"
+#include "metal/compile/pipeline.h"
 #include "metal/errors.h"
-#include "metal/library.h"
-#include "metal/pipeline.h"
 #include "tests/conformance/execute.h"
 #include "tests/conformance/rows.h"
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "metal/compile/library.h"
 #include "metal/errors.h"
 #include "tests/conformance/execute.h"
 

@@ -1,4 +1,5 @@
 #include "tests/conformance/execute.h"
+#include "metal/compile/library.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "metal/simulator.h"
+#include "metal/devices/simulator.h"
 
 namespace assay::conformance {
 

@@ -13,8 +13,8 @@
 #include <map>
 #include <memory>
 
-#include "metal/library.h"
-#include "metal/simulator.h"
+#include "metal/compile/library.h"
+#include "metal/devices/simulator.h"
 #include "tests/conformance/rows.h"
 
 namespace assay::conformance {

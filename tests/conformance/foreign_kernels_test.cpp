@@ -6,8 +6,8 @@
 #include <memory>
 #include <numeric>
 
-#include "metal/library.h"
-#include "metal/simulator.h"
+#include "metal/compile/library.h"
+#include "metal/devices/simulator.h"
 #include "tests/conformance/rows.h"
 
 namespace assay::conformance {

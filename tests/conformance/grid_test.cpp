@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "metal/compile/library.h"
 #include "tests/conformance/execute.h"
 #include "tests/conformance/rows.h"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "metal/compile/library.h"
 #include "metal/errors.h"
-#include "metal/library.h"
 
 namespace assay {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "metal/library.h"
+#include "metal/compile/library.h"
 #include "tests/conformance/execute.h"
 #include "tests/conformance/rows.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "metal/library.h"
+#include "metal/compile/library.h"
 #include "tests/conformance/execute.h"
 
 namespace assay::conformance {

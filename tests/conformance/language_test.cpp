@@ -1,7 +1,7 @@
 // The language: address spaces, templates, structs, constants, and the habits of real kernels listed in MSL_CENSUS.md.
 #include <gtest/gtest.h>
 
-#include "metal/library.h"
+#include "metal/compile/library.h"
 #include "tests/conformance/rows.h"
 
 namespace assay::conformance {

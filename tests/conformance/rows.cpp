@@ -10,9 +10,9 @@
 #include <sstream>
 
 #include "metal/buffer.h"
+#include "metal/compile/library.h"
+#include "metal/devices/simulator.h"
 #include "metal/errors.h"
-#include "metal/library.h"
-#include "metal/simulator.h"
 
 namespace assay::conformance {
 

@@ -1,4 +1,5 @@
 #include "tests/conformance/shadow_kernel.h"
+#include "metal/compile/library.h"
 
 #include <stdexcept>
 

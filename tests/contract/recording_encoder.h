@@ -17,7 +17,7 @@
 #include "families/registry.h"
 #include "kernels/binding.h"
 #include "metal/argument_layout.h"
-#include "metal/encoder.h"
+#include "metal/devices/encoder.h"
 
 namespace assay::tests {
 

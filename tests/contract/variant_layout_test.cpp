@@ -2,7 +2,7 @@
 // spelled-out layouts that the dispatch tests drive the launch code with. A user's kernel may differ; ours may not.
 #include <gtest/gtest.h>
 
-#include "metal/library.h"
+#include "metal/compile/library.h"
 #include "tests/contract/recording_encoder.h"
 
 namespace assay::tests {

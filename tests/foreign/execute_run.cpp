@@ -7,7 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "metal/library.h"
+#include "metal/compile/library.h"
 
 namespace assay::foreign {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "metal/simulator.h"
+#include "metal/devices/simulator.h"
 #include "tests/foreign/foreign.h"
 
 namespace assay::foreign {

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <set>
 
+#include "metal/compile/library.h"
 #include "metal/errors.h"
-#include "metal/library.h"
 #include "tests/foreign/execute_run.h"
 
 namespace assay::foreign {

@@ -45,8 +45,13 @@ const std::vector<FolderRule>& folder_rules() {
 constexpr std::array<std::string_view, 9> kHarnessRooms = {"cases",  "judge",  "quality", "run",   "dispatch",
                                                            "ledger", "mutate", "compare", "triage"};
 
+// The layers of metal/, each of which may use only itself, those before it, and the files of metal/'s root: what all layers share.
+constexpr std::array<std::string_view, 4> kMetalLayers = {"translate", "compile", "execute", "devices"};
+// What clang reads and loads beside them: the pass uses itself and the root, and no layer includes either.
+constexpr std::array<std::string_view, 2> kBesideMetalLayers = {"pass", "shader"};
+
 // Launch code knows the encoder it drives, never what stands behind it.
-constexpr std::array<std::string_view, 4> kSeenByLaunchCode = {"metal/encoder.h", "metal/argument_layout.h", "metal/buffer.h",
+constexpr std::array<std::string_view, 4> kSeenByLaunchCode = {"metal/devices/encoder.h", "metal/argument_layout.h", "metal/buffer.h",
                                                                "metal/errors.h"};
 
 // An outside package enters the house through one door; tests may use any.
@@ -102,11 +107,18 @@ bool is_below(std::string_view path, std::string_view folder) {
 
 std::string_view first_part(std::string_view path) { return path.substr(0, path.find('/')); }
 
-std::optional<std::size_t> harness_room(std::string_view path) {
-  if (!path.starts_with("harness/")) return std::nullopt;
-  const auto room = std::find(kHarnessRooms.begin(), kHarnessRooms.end(), first_part(path.substr(8)));
-  if (room == kHarnessRooms.end()) return std::nullopt;
-  return static_cast<std::size_t>(room - kHarnessRooms.begin());
+// The folder of metal/ that a path is in; empty for a file of its root.
+std::string_view metal_part(std::string_view path) {
+  const std::string_view rest = path.substr(std::string_view("metal/").size());
+  return rest.find('/') == std::string_view::npos ? std::string_view() : first_part(rest);
+}
+
+// Which of `rooms` the path is in, counted from 0.
+std::optional<std::size_t> room_of(std::string_view path, std::string_view folder, Names rooms) {
+  if (first_part(path) != folder) return std::nullopt;
+  const auto room = std::find(rooms.begin(), rooms.end(), first_part(path.substr(folder.size() + 1)));
+  if (room == rooms.end()) return std::nullopt;
+  return static_cast<std::size_t>(room - rooms.begin());
 }
 
 const Package* package_of(std::string_view target) {
@@ -127,8 +139,12 @@ class SourceCheck {
     const bool is_stand_in = is_below(path_, "metal/shader/include");
     if (path_.ends_with(".h") && !is_stand_in && text.find("#pragma once") == std::string_view::npos)
       report(0, "a header needs #pragma once");
-    if (folder_ == "harness" && !harness_room(path_)) {
+    if (folder_ == "harness" && !room_of(path_, "harness", kHarnessRooms)) {
       report(0, fmt::format("stands in no room of harness/: {}", fmt::join(kHarnessRooms, ", ")));
+    }
+    if (folder_ == "metal" && !metal_part(path_).empty() && !contains(kMetalLayers, metal_part(path_)) &&
+        !contains(kBesideMetalLayers, metal_part(path_))) {
+      report(0, fmt::format("stands in no layer of metal/: {}; or {}", fmt::join(kMetalLayers, ", "), fmt::join(kBesideMetalLayers, ", ")));
     }
     if (folder_ != "tests" && !is_below(path_, "metal/shader")) check_code(text);
     for (const Include& include : includes_of(text)) {
@@ -224,17 +240,35 @@ class SourceCheck {
     if (is_launch_code(path_) && room == "metal" && !contains(kSeenByLaunchCode, target)) {
       report(include.line,
              fmt::format("launch code must not include \"{}\"; of metal/ it sees: {}", target, fmt::join(kSeenByLaunchCode, ", ")));
-    } else if (folder_ == "kernels" && target == "metal/simulator.h") {
+    } else if (folder_ == "kernels" && target == "metal/devices/simulator.h") {
       report(include.line, "kernels/ knows the encoder, not the simulator");
     }
     if (is_below(target, "metal/shader") && folder_ != "metal" && folder_ != "tests") {
       report(include.line, fmt::format("\"{}\" is for kernels to see", target));
     }
-    const auto mine = harness_room(path_);
-    const auto theirs = harness_room(target);
+    keep_order(include, "harness", kHarnessRooms);
+    keep_order(include, "metal", kMetalLayers);
+    if (folder_ == "metal" && room == "metal") metal_include(include);
+  }
+
+  void keep_order(const Include& include, std::string_view folder, Names rooms) {
+    const auto mine = room_of(path_, folder, rooms);
+    const auto theirs = room_of(include.target, folder, rooms);
     if (mine && theirs && *theirs > *mine) {
-      report(include.line, fmt::format("harness/{} comes before harness/{} and must not include \"{}\"", kHarnessRooms[*mine],
-                                       kHarnessRooms[*theirs], target));
+      report(include.line, fmt::format("{}/{} comes before {}/{} and must not include \"{}\"", folder, rooms[*mine], folder, rooms[*theirs],
+                                       include.target));
+    }
+  }
+
+  void metal_include(const Include& include) {
+    const std::string_view mine = metal_part(path_);
+    const std::string_view theirs = metal_part(include.target);
+    if (theirs.empty() || mine == theirs) return;
+    if (mine.empty()) {
+      report(include.line, fmt::format("the root of metal/ is its lowest layer and must not include \"{}\"", include.target));
+    } else if (contains(kBesideMetalLayers, mine) || contains(kBesideMetalLayers, theirs)) {
+      report(include.line, fmt::format("metal/{} stands beside the layers: metal/{} must not include \"{}\"",
+                                       contains(kBesideMetalLayers, mine) ? mine : theirs, mine, include.target));
     }
   }
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "metal/buffer.h"
-#include "metal/library.h"
-#include "metal/simulator.h"
-#include "metal/value_trace.h"
+#include "metal/compile/library.h"
+#include "metal/devices/simulator.h"
+#include "metal/execute/value_trace.h"
 
 namespace assay::metal {
 namespace {

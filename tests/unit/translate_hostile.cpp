@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "metal/compile/library.h"
 #include "metal/errors.h"
-#include "metal/library.h"
 #include "metal/translate/limits.h"
 #include "metal/translate/translation.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "metal/encoder.h"
+#include "metal/devices/encoder.h"
 
 // In place over `rows`, f32 [num_heads, head_dim] from the view's offset on. head_dim is 256 or 512, num_heads at least 1; throws
 // std::invalid_argument otherwise, and then nothing was encoded.

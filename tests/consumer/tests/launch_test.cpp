@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "metal/buffer.h"
-#include "metal/library.h"
-#include "metal/simulator.h"
+#include "metal/compile/library.h"
+#include "metal/devices/simulator.h"
 
 namespace {
 

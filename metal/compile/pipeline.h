@@ -2,8 +2,8 @@
 #pragma once
 
 #include "metal/compile/cache.h"
+#include "metal/compile/library.h"
 #include "metal/compile/module.h"
-#include "metal/library.h"
 
 namespace assay::metal {
 

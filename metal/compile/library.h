@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "metal/argument_layout.h"
-#include "metal/encoder.h"
+#include "metal/pipeline_descriptor.h"
 
 namespace assay::metal {
 
@@ -48,7 +48,7 @@ struct FunctionDeclaration {
   std::string name;  // host name
   std::string file;
   std::uint32_t line = 0;
-  bool reads_threadgroup_size = false;  // an argument tells it how many threads or simdgroups its threadgroup has
+  bool reads_threadgroup_size = false;  // an argument is the number of threads or simdgroups of its threadgroup
   std::vector<ArgumentDeclaration> arguments = {};
 };
 
@@ -60,7 +60,7 @@ struct RefusedFunction {
   std::string reason;  // "<file>:<line>: error: ..."
 };
 
-// What a reader of the file should know and no check says.
+// A remark about the file that no check reports.
 struct SourceNote {
   std::string file;
   std::uint32_t line = 0;
@@ -69,8 +69,8 @@ struct SourceNote {
 
 class Pipeline;
 
-// What compiled code does beside computing: report its accesses to device memory, as concurrent encoders need; have every access to
-// memory that lanes share checked; carry shadows; say what each operation rounds away; and tell every value that it makes.
+// What compiled code does in addition to computing: reports its accesses to device memory, for concurrent encoders; has every access to
+// shared memory checked; carries shadows; reports what each operation rounds away; reports every value that it computes.
 enum class Instrumentation { none, traced, checked, shadowed, explained, recorded };
 
 // Immutable and safe to share between threads; pipelines are compiled once per set of constants and kept.
@@ -91,11 +91,11 @@ class Library {
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] const std::vector<FunctionDeclaration>& functions() const;
   [[nodiscard]] const std::vector<FunctionConstantDeclaration>& function_constants() const;
-  // Kernel functions that it does not offer, and why; pipeline() throws a CompileError with that reason.
+  // Kernel functions that cannot be translated, and why; pipeline() throws a CompileError with that reason.
   [[nodiscard]] const std::vector<RefusedFunction>& refused() const;
   [[nodiscard]] const std::vector<SourceNote>& notes() const;
   [[nodiscard]] bool has_function(std::string_view function) const;
-  // Whether pipeline() can be asked for it: the function is here, and the definitions are those of this library.
+  // Whether pipeline() accepts it: the function is here, and the definitions are those of this library.
   [[nodiscard]] bool offers(const PipelineDescriptor& descriptor) const;
   [[nodiscard]] const std::vector<std::string>& configuration() const;
   // The files that were named, not those that they include.

@@ -6,36 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "metal/buffer.h"
-#include "metal/function_constant.h"
+#include "metal/pipeline_descriptor.h"
+#include "metal/size3.h"
 
 namespace assay::metal {
-
-// Counts along x, y, z: a grid in threadgroups (or threads), or a threadgroup in threads. Every component is >= 1.
-struct Size3 {
-  std::uint32_t x = 1;
-  std::uint32_t y = 1;
-  std::uint32_t z = 1;
-
-  [[nodiscard]] std::uint64_t count() const { return std::uint64_t{x} * y * z; }
-  friend bool operator==(const Size3&, const Size3&) = default;
-};
-
-// What `newComputePipelineState` needs: a function's host name and the constants that specialise it, by index; and of which library it is
-// where a host builds several from one source, each with other preprocessor macros.
-struct PipelineDescriptor {
-  std::string function;
-  std::map<std::uint32_t, FunctionConstant> constants;
-  std::vector<std::string> definitions = {};  // the library's CompileOptions::configuration
-
-  friend bool operator==(const PipelineDescriptor&, const PipelineDescriptor&) = default;
-  friend auto operator<=>(const PipelineDescriptor&, const PipelineDescriptor&) = default;
-};
 
 // Encodes dispatches. State (pipeline, bindings, threadgroup lengths) persists from one dispatch to the next, as in
 // Metal. Misuse (an index out of range, a length that Metal forbids, an argument left unbound) throws EncodeError from

@@ -1,4 +1,4 @@
-// What every thread of some dispatches computed, value by value: for holding two kernels against each other.
+// What every thread of some dispatches computed, value by value, to compare two kernels.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "metal/encoder.h"
-#include "metal/simulator.h"
+#include "metal/size3.h"
+#include "metal/source_location.h"
 
 namespace assay::metal {
 
@@ -20,7 +20,7 @@ struct TracedValue {
 };
 
 struct TracedOperation {
-  // `move`: what an operation chose, loaded or converted without changing it. `store`: what went to device or threadgroup memory.
+  // `move`: a value that was chosen, loaded or converted without a change. `store`: one written to device or threadgroup memory.
   enum class Kind { arithmetic, move, store } kind = Kind::arithmetic;
   enum class Type { float32, half, bfloat, integer } type = Type::float32;
   SourceLocation place;
@@ -34,7 +34,7 @@ struct TracedThread {
 };
 
 struct ValueTrace {
-  // To be set before: the label of the buffer whose reads are followed, from where it is bound on; empty: none.
+  // Set before the dispatches: the label of the buffer whose reads are followed, from its bound offset on; empty: none.
   std::string followed;
   std::size_t most_values = std::size_t{1} << 24;  // 16 bytes each
 

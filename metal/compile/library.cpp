@@ -1,4 +1,5 @@
-#include "metal/library.h"
+// Translates a file, and compiles its kernels on demand.
+#include "metal/compile/library.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,10 +11,10 @@
 
 #include "base/hash.h"
 #include "metal/compile/compiler.h"
+#include "metal/compile/pipeline.h"
 #include "metal/compile/repair.h"
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
-#include "metal/pipeline.h"
 #include "metal/translate/translation.h"
 
 namespace assay::metal {

@@ -1,0 +1,36 @@
+// Reads and writes the name of a schedule.
+#include "metal/execute/schedule.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <stdexcept>
+
+namespace assay::metal {
+
+Schedule Schedule::parse(std::string_view text) {
+  if (text == "forward") return {Kind::forward, 0};
+  if (text == "reverse") return {Kind::reverse, 0};
+  constexpr std::string_view kRandom = "random:";
+  if (text.starts_with(kRandom)) {
+    const auto digits = text.substr(kRandom.size());
+    Schedule schedule{Kind::random, 0};
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), schedule.seed);
+    if (parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size() && !digits.empty()) return schedule;
+  }
+  throw std::invalid_argument(fmt::format("schedule '{}' is none of forward, reverse, random:<seed>", text));
+}
+
+std::string Schedule::to_string() const {
+  switch (kind) {
+    case Kind::forward:
+      return "forward";
+    case Kind::reverse:
+      return "reverse";
+    case Kind::random:
+      break;
+  }
+  return fmt::format("random:{}", seed);
+}
+
+}  // namespace assay::metal

@@ -1,0 +1,47 @@
+// What a correct kernel never does: the kinds of hazards, and a hazard that was detected.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metal/source_location.h"
+
+namespace assay::metal {
+
+enum class HazardKind {
+  barrier_divergence,
+  dispatch_hazard,
+  invalid_access,
+  // Only the policy `checked` detects these, except misaligned accesses, which every policy detects.
+  out_of_bounds,       // of the bound view, the threadgroup argument or variable
+  uninitialised_read,  // of a byte that neither the host nor a kernel has written
+  misaligned_access,   // at an address that is not a multiple of the type's alignment
+  threadgroup_race,    // in threadgroup memory, between simdgroups
+  unfenced_barrier,    // the same, where a barrier between the two accesses does not fence threadgroup memory
+  device_race,         // in device memory, between threadgroups of one dispatch
+  simdgroup_race,      // in threadgroup memory, within one simdgroup: harmless in lockstep, undefined by the language
+  identical_writes,    // unordered, of the same bits to one place
+  nonfinite_result,    // a NaN or an infinity from an operation on finite operands
+};
+inline constexpr HazardKind kLastHazardKind = HazardKind::nonfinite_result;
+[[nodiscard]] std::string_view to_string(HazardKind kind);
+// Whether a kernel with such a hazard is wrong. The other kinds are only listed.
+[[nodiscard]] bool is_defect(HazardKind kind);
+
+// Equal hazards are merged and counted.
+struct Hazard {
+  HazardKind kind = HazardKind::barrier_divergence;
+  std::string function;
+  std::string message;  // one line, names both parties
+  SourceLocation first;
+  std::optional<SourceLocation> second;
+  std::uint64_t count = 1;
+};
+
+// Adds a hazard, or adds its count to that of an equal one (same kind, function and places).
+void merge(std::vector<Hazard>& hazards, Hazard hazard);
+
+}  // namespace assay::metal

@@ -1,0 +1,81 @@
+// Notes where a kernel uses constants that have no value, and refuses those that are still used after optimisation.
+#include "metal/pass/unset_constants.h"
+
+#include <llvm/IR/InstIterator.h>
+
+#include <map>
+#include <string>
+
+#include "metal/pass/lockstep.h"
+
+namespace assay::metal::pass {
+namespace {
+
+constexpr llvm::StringLiteral kUnsetConstant = "__assay_unset_function_constant.";
+
+// Where the kernel uses each constant that has no value, noted before the optimiser loses places; by the variable's name.
+std::map<std::string, Place>& places_of_unset() {
+  static std::map<std::string, Place> places;
+  return places;
+}
+
+// By an instruction, perhaps through the address of a component.
+bool is_read(const llvm::Constant& value) {
+  return llvm::any_of(value.users(), [](const llvm::User* user) {
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(user);
+    return llvm::isa<llvm::Instruction>(user) || (constant != nullptr && is_read(*constant));
+  });
+}
+
+}  // namespace
+
+// A namespace-scope value computed from a constant without a value is initialised at load time from an unset one.
+void Lockstep::report_derived_from_unset() {
+  for (auto& function : module_) {
+    if (&function == entry_) continue;
+    const llvm::GlobalVariable* unset = nullptr;
+    for (auto& instruction : llvm::instructions(function)) {
+      for (auto& operand : instruction.operands()) {
+        const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(operand->stripPointerCasts());
+        if (variable != nullptr && variable->getName().starts_with(kUnsetConstant)) unset = variable;
+      }
+    }
+    if (unset == nullptr) continue;
+    for (auto& instruction : llvm::instructions(function)) {
+      auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+      auto* target = store == nullptr ? nullptr : llvm::dyn_cast<llvm::GlobalVariable>(store->getPointerOperand()->stripPointerCasts());
+      if (target == nullptr) continue;
+      target->setInitializer(nullptr);
+      target->setLinkage(llvm::GlobalValue::ExternalLinkage);
+      target->setName(unset->getName());
+      store->eraseFromParent();
+      break;
+    }
+  }
+}
+
+void Lockstep::note_unset_uses() {
+  for (auto& instruction : llvm::instructions(*entry_)) {
+    for (auto& operand : instruction.operands()) {
+      const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(operand->stripPointerCasts());
+      if (variable != nullptr && variable->getName().starts_with(kUnsetConstant))
+        places_of_unset().try_emplace(variable->getName().str(), place_of(instruction));
+    }
+  }
+}
+
+void refuse_unset_constants(llvm::Module& module) {
+  // All of them: a user who sets one needs to know the others.
+  bool is_refused = false;
+  for (auto& variable : module.globals()) {
+    if (!variable.getName().starts_with(kUnsetConstant)) continue;
+    if (!is_read(variable)) continue;
+    const auto [index, rest] = variable.getName().drop_front(kUnsetConstant.size()).split('.');
+    complain(places_of_unset()[variable.getName().str()], "function constant '" + rest.take_until([](char c) { return c == '.'; }) +
+                                                              "' (index " + index + ") is used by the kernel but has no value");
+    is_refused = true;
+  }
+  if (is_refused) std::exit(1);
+}
+
+}  // namespace assay::metal::pass
