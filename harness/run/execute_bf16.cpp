@@ -154,8 +154,8 @@ void settle_helper(Execution& execution, std::string_view family, const std::opt
                             .judgement = {}});
   if (!fault) return;
   if (owner != execution.prepared.variant.name)
-    throw std::runtime_error(fmt::format("{} has no {} of its own, and the one of {} is wrong: {}", execution.prepared.variant.name, family,
-                                         owner, text_of(fault->details)));
+    throw std::runtime_error(fmt::format("{0} has no {1} of its own, and the {1} of {2} that it uses is wrong: {3}",
+                                         execution.prepared.variant.name, family, owner, text_of(fault->details)));
   verdict.faults.push_back(*fault);
 }
 

@@ -170,8 +170,9 @@ void execute_decode(Execution& execution) {
   if (!verdict.judgement.passed()) {
     const oracles::DomainReport domain = oracles::decode_domain(shape, inputs.q, inputs.cache());
     if (!domain.inside) {
-      const std::string text = fmt::format("scores {} .. {}, largest masked excess {}: outside of the domain of decode attention",
-                                           domain.smallest_visible_score, domain.largest_visible_score, domain.largest_excess);
+      const std::string text =
+          fmt::format("the inputs are outside of the domain of decode attention: scores {} .. {}, largest masked excess {}",
+                      domain.smallest_visible_score, domain.largest_visible_score, domain.largest_excess);
       if (const auto stem = file_stem(about.fixture))
         throw fixtures::FileError(fixtures::file_message(execution.shelf.find(*stem), "inputs", text));
       throw std::domain_error(fmt::format("fixture {}: {}", about.fixture, text));

@@ -36,8 +36,8 @@ void require_known_codebook(const PreparedVariant& prepared, const Family& famil
   for (const auto& [entry, asked] : widths) {
     if (asked.size() < 2) continue;
     throw kernels::VariantError(fmt::format(
-        "{}: its function for {} takes the bits of the codebook neither as a field codebook_bits nor as function constant {}, so "
-        "which of {} it is for cannot be seen; say it with --limit {}={}",
+        "{}: its function for {} has neither a field codebook_bits nor function constant {}, so it works for one codebook only. "
+        "Which of {} that is cannot be detected; pass it, for example --limit {}={}",
         prepared.variant.source.string(), entry, families::kCodebookConstant, fmt::join(asked, ", "), axis->name, *asked.rbegin()));
   }
 }

@@ -55,7 +55,7 @@ StridedBuffer::StridedBuffer(std::span<const std::byte> rows, const StridedLayou
     : rows_(rows), layout_(layout) {
   const std::size_t needed = layout.batches * layout.heads * layout.rows * layout.row_bytes;
   if (rows.size() != needed)
-    throw std::invalid_argument(fmt::format("{}: {} bytes of rows, the layout has {}", label, rows.size(), needed));
+    throw std::invalid_argument(fmt::format("{}: {} bytes of rows, but the layout needs {}", label, rows.size(), needed));
   buffer_ = layout.is_sparse ? metal::Buffer::sparse(layout.size(), std::move(label))
                              : std::make_unique<metal::Buffer>(layout.size(), std::move(label));
   if (!layout.is_sparse) buffer_->poison(metal::kReadPoisonWord);

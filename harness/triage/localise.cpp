@@ -96,11 +96,11 @@ void add_coordinates(std::vector<std::string>& sentences, const std::set<std::si
   const std::set<std::size_t> singles = lanes_of(1);
   const std::set<std::size_t> runs = lanes_of(std::max<std::size_t>(length / kLanes, 1));
   if (quads.size() < kLanes && quads.size() <= singles.size())
-    sentences.push_back(fmt::format("only lanes {} where a lane holds every 32nd four coordinates", ranges_text(quads)));
+    sentences.push_back(fmt::format("only lanes {} if each lane holds every 32nd group of four coordinates", ranges_text(quads)));
   else if (singles.size() < kLanes)
-    sentences.push_back(fmt::format("only lanes {} where a lane holds every 32nd coordinate", ranges_text(singles)));
+    sentences.push_back(fmt::format("only lanes {} if each lane holds every 32nd coordinate", ranges_text(singles)));
   if (runs.size() < kLanes && length % kLanes == 0)
-    sentences.push_back(fmt::format("only lanes {} where a lane holds {} coordinates in a row", ranges_text(runs), length / kLanes));
+    sentences.push_back(fmt::format("only lanes {} if each lane holds {} consecutive coordinates", ranges_text(runs), length / kLanes));
   std::set<std::size_t> parities;
   for (const std::size_t j : coordinates) parities.insert(j % 2);
   if (parities.size() == 1 && coordinates.size() > 1)
@@ -133,9 +133,9 @@ std::vector<std::string> localise(const Observation& observation) {
   for (const auto& [count, what] : {std::pair{faulty.unwritten, "were never written"},
                                     {faulty.not_numbers, "are NaN or infinite"},
                                     {faulty.zeros, "are 0"},
-                                    {faulty.negated, "have the other sign"}}) {
+                                    {faulty.negated, "have the opposite sign"}}) {
     if (count > 0)
-      sentences.push_back(count == faulty.count ? fmt::format("all of these {}", what) : fmt::format("{} of these {}", count, what));
+      sentences.push_back(count == faulty.count ? fmt::format("all of them {}", what) : fmt::format("{} of them {}", count, what));
   }
   if (std::string rows = rows_sentence(observation, faulty, length); !rows.empty()) sentences.push_back(std::move(rows));
   if (observation.about.family->name() == "quantize") {
@@ -154,7 +154,7 @@ std::vector<std::string> localise(const Observation& observation) {
         ++inputs;
       }
     }
-    sentences.push_back(fmt::format("of a row: indices of {} coordinates{}{}", indices,
+    sentences.push_back(fmt::format("in a row: indices of {} coordinates{}{}", indices,
                                     norms.empty() ? std::string(", no norm") : fmt::format(", {}", fmt::join(norms, ", ")),
                                     rows.has_inputs ? fmt::format(", {} quantiser inputs", inputs) : std::string()));
     if (!coordinates.empty()) add_coordinates(sentences, coordinates, rows.head_dim);

@@ -33,30 +33,32 @@ template <typename Rows>
 void add_rotation(Rows& table, const auto& of) {
   using Signs = RotationChange::Signs;
   using Order = RotationChange::Order;
-  for (const auto& [signs, says] : {std::pair{Signs::none, "the signs are left out"},
+  for (const auto& [signs, says] : {std::pair{Signs::none, "the signs are omitted"},
                                     {Signs::other_side, "signs are changed on the wrong side of the transform"},
                                     {Signs::both_sides, "signs are changed on both sides of the transform"},
-                                    {Signs::bits_reversed, "bits of the sign table are counted from the most significant"},
-                                    {Signs::of_lower_half, "the upper half takes the signs of the lower"},
-                                    {Signs::inverted, "set and clear bits of the sign table are exchanged"},
-                                    {Signs::shifted, "each coordinate takes the sign of the next"}}) {
+                                    {Signs::bits_reversed, "bits of the sign table are read most significant first"},
+                                    {Signs::of_lower_half, "the upper half uses the signs of the lower"},
+                                    {Signs::inverted, "bits of the sign table are inverted"},
+                                    {Signs::shifted, "each coordinate uses the sign of the next"}}) {
     table.add(mistake::kSigns, says, [&, chosen = signs](auto& c) { of(c).signs = chosen; });
   }
   for (std::size_t distance = 1; distance <= 256; distance *= 2) {
     const std::string at = std::to_string(distance);
     table.add(mistake::kUnknown, "the butterflies at distance " + at + " are missing", [&](auto& c) { of(c).missing_stage = distance; }, 1);
     table.add(
-        mistake::kSigns, "the difference of the butterflies at distance " + at + " is turned round",
+        mistake::kSigns, "the difference of the butterflies at distance " + at + " has the wrong sign",
         [&](auto& c) { of(c).turned_stage = distance; }, 1);
   }
-  for (const auto& [which, says] : {std::pair{RotationChange::Turned::all, "the difference of all butterflies is turned round"},
-                                    {RotationChange::Turned::between_lanes, "the difference of butterflies between lanes is turned round"},
-                                    {RotationChange::Turned::within_lanes, "the difference of butterflies within lanes is turned round"}}) {
+  for (const auto& [which, says] :
+       {std::pair{RotationChange::Turned::all, "the difference of all butterflies has the wrong sign"},
+        {RotationChange::Turned::between_lanes, "the difference of butterflies between lanes has the wrong sign"},
+        {RotationChange::Turned::within_lanes, "the difference of butterflies within lanes has the wrong sign"}}) {
     table.add(mistake::kSigns, says, [&, chosen = which](auto& c) { of(c).turned = chosen; }, 1);
   }
   table.add(
-      mistake::kUnknown, "the result leaves in reversed bit order of the lane", [&](auto& c) { of(c).order = Order::lanes_reversed; }, 2);
-  table.add(mistake::kUnknown, "the result leaves in reversed bit order", [&](auto& c) { of(c).order = Order::bits_reversed; }, 2);
+      mistake::kUnknown, "the result is written in bit-reversed order of the lanes", [&](auto& c) { of(c).order = Order::lanes_reversed; },
+      2);
+  table.add(mistake::kUnknown, "the result is written in bit-reversed order", [&](auto& c) { of(c).order = Order::bits_reversed; }, 2);
 }
 
 }  // namespace
@@ -69,7 +71,7 @@ std::vector<Mistake> reduce_mistakes() {
   using Precision = Change::Precision;
   table.add(mistake::kRescale, "workgroups' outputs are added without weights", [](Change& c) { c.keeps_output = true; });
   table.add(mistake::kRescale, "workgroups' sums are added without weights", [](Change& c) { c.keeps_sum = true; });
-  table.add(mistake::kRescale, "all workgroups count alike", [](Change& c) { c.keeps_output = c.keeps_sum = true; });
+  table.add(mistake::kRescale, "all workgroups have equal weights", [](Change& c) { c.keeps_output = c.keeps_sum = true; });
   table.add(mistake::kUnnormalised, "the merged output is not divided by the sum", [](Change& c) { c.unnormalised = true; });
   table.add(
       mistake::kUnnormalised, "the merged output is divided by the first workgroup's sum alone", [](Change& c) { c.sum_of_own = true; }, 2);
@@ -77,21 +79,22 @@ std::vector<Mistake> reduce_mistakes() {
     table.add(mistake::kMaximum, "the common maximum starts at " + std::to_string(static_cast<int>(start)),
               [start](Change& c) { c.lowest_maximum = start; });
   }
-  table.add(mistake::kWorkgroup, "the last workgroup is lost", [](Change& c) { c.lost = Lost::last; });
-  table.add(mistake::kWorkgroup, "the first workgroup is lost", [](Change& c) { c.lost = Lost::first; });
-  table.add(mistake::kWorkgroup, "all workgroups but the first are lost", [](Change& c) { c.lost = Lost::above_first; }, 1);
-  table.add(mistake::kWorkgroup, "the upper half of the workgroups is lost", [](Change& c) { c.lost = Lost::upper_half; }, 1);
-  table.add(mistake::kHead, "every row takes outputs, sums and maxima of the first",
+  table.add(mistake::kWorkgroup, "the last workgroup is skipped", [](Change& c) { c.lost = Lost::last; });
+  table.add(mistake::kWorkgroup, "the first workgroup is skipped", [](Change& c) { c.lost = Lost::first; });
+  table.add(mistake::kWorkgroup, "all workgroups but the first are skipped", [](Change& c) { c.lost = Lost::above_first; }, 1);
+  table.add(mistake::kWorkgroup, "the upper half of the workgroups is skipped", [](Change& c) { c.lost = Lost::upper_half; }, 1);
+  table.add(mistake::kHead, "every row uses the outputs, sums and maxima of the first",
             [](Change& c) { c.outputs_of = c.pairs_of = Rows::first; });
-  table.add(mistake::kHead, "every row takes outputs, sums and maxima of the next",
+  table.add(mistake::kHead, "every row uses the outputs, sums and maxima of the next",
             [](Change& c) { c.outputs_of = c.pairs_of = Rows::next; });
-  table.add(mistake::kHead, "every row takes sums and maxima of the first", [](Change& c) { c.pairs_of = Rows::first; }, 1);
-  table.add(mistake::kHead, "sums and maxima are found as if rows had one workgroup each", [](Change& c) { c.pairs_two_apart = true; }, 1);
-  table.add(mistake::kHead, "every row takes the outputs of the first", [](Change& c) { c.outputs_of = Rows::first; }, 1);
-  table.add(mistake::kRescale, "workgroups are weighted by each other's maxima", [](Change& c) { c.maxima_reversed = true; }, 1);
-  table.add(mistake::kUnknown, "workgroups' sums are taken from each other", [](Change& c) { c.sums_reversed = true; }, 1);
-  table.add(mistake::kUnknown, "each workgroup's row is taken to be in one piece", [](Change& c) { c.not_interleaved = true; }, 1);
-  table.add(mistake::kNibbles, "four columns at a time are taken from the wrong end", [](Change& c) { c.columns_reversed = true; }, 1);
+  table.add(mistake::kHead, "every row uses the sums and maxima of the first", [](Change& c) { c.pairs_of = Rows::first; }, 1);
+  table.add(
+      mistake::kHead, "sums and maxima are addressed as if each row had one workgroup", [](Change& c) { c.pairs_two_apart = true; }, 1);
+  table.add(mistake::kHead, "every row uses the outputs of the first", [](Change& c) { c.outputs_of = Rows::first; }, 1);
+  table.add(mistake::kRescale, "workgroups are weighted with each other's maxima", [](Change& c) { c.maxima_reversed = true; }, 1);
+  table.add(mistake::kUnknown, "the sums of workgroups are exchanged", [](Change& c) { c.sums_reversed = true; }, 1);
+  table.add(mistake::kUnknown, "each workgroup's row is read as contiguous", [](Change& c) { c.not_interleaved = true; }, 1);
+  table.add(mistake::kNibbles, "each group of four columns is read in reverse", [](Change& c) { c.columns_reversed = true; }, 1);
   for (const auto& [precision, name] : {std::pair{Precision::half, "half"}, {Precision::bfloat, "bfloat"}}) {
     table.add(mistake::kHalf, std::string("outputs are added in ") + name, [p = precision](Change& c) { c.output = p; });
     table.add(mistake::kHalf, std::string("sums are added in ") + name, [p = precision](Change& c) { c.sum = p; });
@@ -106,11 +109,11 @@ std::vector<Mistake> fwht_mistakes() {
   add_rotation(table, [](FwhtChange& c) -> RotationChange& { return c.rotation; });
   table.add(mistake::kUnnormalised, "the transform is not divided by sqrt(D)", [](FwhtChange& c) { c.unnormalised = true; });
   table.add_factor(mistake::kScale, "the output is scaled by {}", usual_factors, [](FwhtChange& c, double f) { c.rotation.factor = f; }, 1);
-  table.add(mistake::kHead, "every head takes the first row", [](FwhtChange& c) { c.first_row_again = true; });
+  table.add(mistake::kHead, "every head uses the first row", [](FwhtChange& c) { c.first_row_again = true; });
   table.add(mistake::kHead, "every head transforms the first row in its place", [](FwhtChange& c) { c.first_row_in_place = true; });
-  table.add(mistake::kNotWritten, "rows are left as they were", [](FwhtChange& c) { c.untouched = true; }, 1);
-  table.add(mistake::kHalf, "results are kept in half", [](FwhtChange& c) { c.precision = Precision::half; });
-  table.add(mistake::kHalf, "results are kept in bfloat", [](FwhtChange& c) { c.precision = Precision::bfloat; });
+  table.add(mistake::kNotWritten, "rows are left unchanged", [](FwhtChange& c) { c.untouched = true; }, 1);
+  table.add(mistake::kHalf, "results are stored in half", [](FwhtChange& c) { c.precision = Precision::half; });
+  table.add(mistake::kHalf, "results are stored in bfloat", [](FwhtChange& c) { c.precision = Precision::bfloat; });
   return table.take();
 }
 
@@ -122,25 +125,25 @@ std::vector<Mistake> quantize_mistakes() {
   using Norms = Change::Norms;
   add_rotation(table, [](Change& c) -> RotationChange& { return c.rotation; });
   table.add(mistake::kSigns, "the row is not rotated", [](Change& c) { c.rotates = false; }, 2);
-  table.add(mistake::kRounding, "an input on a boundary takes the upper cell", [](Change& c) { c.search = Search::ties_up; });
-  table.add(mistake::kRounding, "the largest index is never reached", [](Change& c) { c.search = Search::outer_lost; }, 1);
+  table.add(mistake::kRounding, "an input on a boundary gets the upper cell", [](Change& c) { c.search = Search::ties_up; });
+  table.add(mistake::kRounding, "the largest index is never used", [](Change& c) { c.search = Search::outer_lost; }, 1);
   table.add(mistake::kRounding, "indices are one too large", [](Change& c) { c.codes = Codes::one_higher; }, 1);
   table.add(mistake::kRounding, "indices are one too small", [](Change& c) { c.codes = Codes::one_lower; }, 1);
-  table.add(mistake::kNibbles, "indices of neighbouring coordinates are exchanged", [](Change& c) { c.codes = Codes::swapped; });
-  table.add(mistake::kNibbles, "four indices at a time are written in reverse", [](Change& c) { c.codes = Codes::fours_reversed; }, 1);
+  table.add(mistake::kNibbles, "indices of neighbouring coordinates are swapped", [](Change& c) { c.codes = Codes::swapped; });
+  table.add(mistake::kNibbles, "each group of four indices is written in reverse", [](Change& c) { c.codes = Codes::fours_reversed; }, 1);
   table.add(mistake::kNibbles, "the even coordinate is written twice", [](Change& c) { c.codes = Codes::low_twice; }, 1);
-  table.add(mistake::kNibbles, "indices are written one bit too high", [](Change& c) { c.codes = Codes::shifted_up; }, 1);
+  table.add(mistake::kNibbles, "indices are shifted up by one bit when written", [](Change& c) { c.codes = Codes::shifted_up; }, 1);
   for (const auto& [search, bits] :
        {std::pair{Search::other_bits_4, "4"}, {Search::other_bits_5, "5"}, {Search::other_bits_6, "6"}, {Search::other_bits_8, "8"}}) {
-    table.add(mistake::kCodebook, std::string("the centroids of ") + bits + " bits are searched",
+    table.add(mistake::kCodebook, std::string("the centroids of ") + bits + " bits are used for the search",
               [s = search](Change& c) { c.search = s; });
   }
   table.add(mistake::kCodebook, "centroids are evenly spaced", [](Change& c) { c.search = Search::uniform; });
-  table.add(mistake::kNorm, "blocks take each other's norms", [](Change& c) { c.norms = Norms::other_block; });
-  table.add(mistake::kNorm, "every block takes the norm of the first", [](Change& c) { c.norms = Norms::first_block; });
-  table.add(mistake::kNorm, "every block takes the norm of the whole row", [](Change& c) { c.norms = Norms::of_whole_row; });
-  table.add(mistake::kNorm, "the square of the norm is taken for it", [](Change& c) { c.norms = Norms::unrooted; }, 1);
-  table.add(mistake::kScale, "coordinates are multiplied with the norm", [](Change& c) { c.norms = Norms::inverse_input; }, 1);
+  table.add(mistake::kNorm, "blocks use each other's norms", [](Change& c) { c.norms = Norms::other_block; });
+  table.add(mistake::kNorm, "every block uses the norm of the first", [](Change& c) { c.norms = Norms::first_block; });
+  table.add(mistake::kNorm, "every block uses the norm of the whole row", [](Change& c) { c.norms = Norms::of_whole_row; });
+  table.add(mistake::kNorm, "the square of the norm is used as the norm", [](Change& c) { c.norms = Norms::unrooted; }, 1);
+  table.add(mistake::kScale, "coordinates are multiplied by the norm", [](Change& c) { c.norms = Norms::inverse_input; }, 1);
   table.add_factor(
       mistake::kScale, "the quantiser's inputs are scaled by {}",
       [](const Model& model) {
@@ -152,13 +155,13 @@ std::vector<Mistake> quantize_mistakes() {
       [](Change& c, double f) { c.input_factor = f; });
   table.add_factor(mistake::kScale, "the norm is stored scaled by {}", usual_factors, [](Change& c, double f) { c.norm_factor = f; });
   table.add(
-      mistake::kUnnormalised, "the transform is not divided by sqrt(D), which only the norm keeps", [](Change& c) { c.norm_factor = 16.0; },
-      1);
+      mistake::kUnnormalised, "the transform is not divided by sqrt(D), and only the norm is compensated",
+      [](Change& c) { c.norm_factor = 16.0; }, 1);
   table.add(
-      mistake::kUnnormalised, "the transform of 512 is not divided by sqrt(D), which only the norm keeps",
+      mistake::kUnnormalised, "the transform of 512 is not divided by sqrt(D), and only the norm is compensated",
       [](Change& c) { c.norm_factor = std::sqrt(512.0); }, 1);
   table.add(mistake::kHead, "every head quantises the first row", [](Change& c) { c.first_row_again = true; });
-  table.add(mistake::kRounding, "inputs are divided by norms below 1e-10, too", [](Change& c) { c.threshold_ignored = true; }, 2);
+  table.add(mistake::kRounding, "inputs are divided even by norms below 1e-10", [](Change& c) { c.threshold_ignored = true; }, 2);
   table.add(mistake::kRounding, "norms below 1e-10 are stored as 0", [](Change& c) { c.threshold_on_norm = true; }, 2);
   return table.take();
 }
@@ -182,11 +185,11 @@ std::vector<Mistake> dequantize_mistakes() {
   add_cache_mistakes([&](std::string_view kind, const std::string& says, const auto& make, int rank) {
     table.add(kind, says, [&](Change& c) { make(c.edit); }, rank);
   });
-  table.add(mistake::kUnknown, "the position before is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::previous; }, 1);
-  table.add(mistake::kUnknown, "the position behind is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::next; }, 1);
-  table.add(mistake::kHead, "every head takes the first key/value head", [](Change& c) { c.heads = Change::Heads::first; });
-  table.add(mistake::kHead, "every head takes the next key/value head", [](Change& c) { c.heads = Change::Heads::next; });
-  table.add(mistake::kHead, "heads are taken in reverse", [](Change& c) { c.heads = Change::Heads::reversed; });
+  table.add(mistake::kUnknown, "the previous position is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::previous; }, 1);
+  table.add(mistake::kUnknown, "the next position is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::next; }, 1);
+  table.add(mistake::kHead, "every head uses the first key/value head", [](Change& c) { c.heads = Change::Heads::first; });
+  table.add(mistake::kHead, "every head uses the next key/value head", [](Change& c) { c.heads = Change::Heads::next; });
+  table.add(mistake::kHead, "heads are used in reverse order", [](Change& c) { c.heads = Change::Heads::reversed; });
   table.add(mistake::kScale, "norms are divided by 16, whatever the scale factor", [](Change& c) { c.fixed_root = true; });
   table.add_factor(
       mistake::kScale, "the output is scaled by {}",

@@ -150,7 +150,7 @@ TEST(CaseSelection, NothingSelectedIsAnErrorAndNeverAPass) {
   };
   EXPECT_THAT(refusal({}, ""), HasSubstr("nothing was selected"));
   EXPECT_THAT(refusal({"nothing*"}, ""), HasSubstr("'nothing*'"));
-  EXPECT_THAT(refusal({"three/d256/h1/undo/gauss/s1"}, ""), HasSubstr("'three' is no variant"));
+  EXPECT_THAT(refusal({"three/d256/h1/undo/gauss/s1"}, ""), HasSubstr("'three' is not a variant"));
   EXPECT_THAT(refusal({"one/d256/h1/undo/gauss/s1"}, "reduce"), HasSubstr("of family reduce"));
   EXPECT_THAT(refusal({"gate"}, "tq4"), HasSubstr("no variant of family tq4"));
   EXPECT_THAT(refusal({"gate"}, "tq5"), HasSubstr("'tq5'"));
