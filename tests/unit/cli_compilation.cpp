@@ -81,7 +81,7 @@ TEST_F(CliCompilation, WhatDefinesOrIncludesNothingIsRefused) {
     EXPECT_EQ(refused.status, 2) << wrong;
     EXPECT_THAT(refused.output, HasSubstr("defines no macro")) << wrong;
   }
-  EXPECT_THAT(run_lone("--ledger none --include /nowhere/at/all").output, HasSubstr("'/nowhere/at/all' is no folder"));
+  EXPECT_THAT(run_lone("--ledger none --include /nowhere/at/all").output, HasSubstr("'/nowhere/at/all' is not a folder"));
 }
 
 TEST_F(CliCompilation, ReplayLinesAndTriageSayItAgain) {
