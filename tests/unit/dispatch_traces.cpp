@@ -286,7 +286,7 @@ TEST(DispatchCheck, AConstantMayBeLeftToADefaultThatComesToTheSame) {
   ASSERT_EQ(trace.dispatches[0].constants.erase(50), 1U);
   const harness::TraceCheck result = check_trace(eight, dispatches, trace);
   EXPECT_THAT(result.differences, IsEmpty());
-  EXPECT_THAT(result.remarks, ElementsAre(HasSubstr("function constant 50: the trace does not set it, and the kernel's default comes to")));
+  EXPECT_THAT(result.remarks, ElementsAre(HasSubstr("function constant 50: the trace does not set it; the kernel's default equals")));
 }
 
 TEST(DispatchCheck, OneBufferMayNotHoldTwoThingsInOnePlace) {
