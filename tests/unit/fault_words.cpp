@@ -48,7 +48,7 @@ std::vector<Saying> sayings() {
        "(row 1, coordinate 1: 2 and -0.1), and at 38 of 512 elements in total; either a barrier is missing or float atomics add in a "
        "different order"},
       {OrderDependence{"forward", "random:3", {{3, 0, 3, 1.5F, 1.25F}}, 1, 512, "word of the partials"},
-       "output depends on the order of simdgroups: forward and random:3 differ at word of the partials 3 (1.5 and 1.25), at 1 of 512 "
+       "output depends on the order of simdgroups: forward and random:3 differ at word of the partials 3 (1.5 and 1.25), and at 1 of 512 "
        "words of the partials in total; either a barrier is missing or float atomics add in a different order"},
       {InputWritten{"Q"}, "the kernel wrote to its input Q"},
       {ThreadgroupBehindLast{2}, "threadgroup 2 is beyond num_heads = 2 and must return, but it wrote past the end of the data"},
@@ -128,7 +128,7 @@ TEST(FaultWords, SeveralAreOneLine) {
   std::vector<Fault> faults = {fault::OrderDependence{}, fault::InputWritten{"Q"}, fault::Nan{1}, fault::StaleFinding{kUnseen}};
   faults[1].schedule = faults[2].schedule = "reverse";
   EXPECT_THAT(line(faults),
-              HasSubstr("in another order; under schedule reverse: the kernel wrote to its input Q; 1 NaN; the known finding"));
+              HasSubstr("in a different order; under schedule reverse: the kernel wrote to its input Q; 1 NaN; the known finding"));
 }
 
 TEST(FaultWords, KindsHaveNamesOfTheirOwn) {
