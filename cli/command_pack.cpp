@@ -117,7 +117,7 @@ class Manifest {
       if (event == Json::parse_event_t::object_start) open.emplace_back();
       if (event == Json::parse_event_t::object_end) open.pop_back();
       if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
-        fail("", fmt::format("an object has '{}' twice", parsed.get<std::string>()));
+        fail("", fmt::format("an object has the key '{}' twice", parsed.get<std::string>()));
       return true;
     });
   }

@@ -199,7 +199,7 @@ TEST_F(CliCompile, FamiliesAreToldHereAndWhereOneIsWrongOrMissing) {
   for (const std::string family : {"", " --family fwht"}) {
     const Outcome refused = run_assay("run --ledger none --kernel " + file + family);
     EXPECT_EQ(refused.status, 2);
-    EXPECT_THAT(refused.output, AllOf(HasSubstr("the nearest is fwht, by 'a'"), HasSubstr("no argument for params"),
+    EXPECT_THAT(refused.output, AllOf(HasSubstr("the nearest is fwht, with 'a'"), HasSubstr("no argument for params"),
                                       HasSubstr("assay compile " + file), Not(HasSubstr("function 'b'"))))
         << refused.output;
   }

@@ -84,7 +84,7 @@ TEST(CliShard, AnEmptyOneSaysSoAndWrongOnesAreRefused) {
 TEST(CliSeed, WithoutASuiteItIsRefused) {
   const Outcome outcome = run_assay("run fwht_v1/d256/h1/undo/gauss/s1 --seed 5");
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_THAT(outcome.output, HasSubstr("'fwht_v1/d256/h1/undo/gauss/s1' says its own seed"));
+  EXPECT_THAT(outcome.output, HasSubstr("'fwht_v1/d256/h1/undo/gauss/s1' names its own seed"));
 }
 
 TEST(CliNumbers, ThatAreNoneAreNotTakenForOthers) {

@@ -121,10 +121,10 @@ TEST_F(CliFixture, OnlyRegularFilesAreReplaced) {
     EXPECT_EQ(type_of(path("to_pipe")), std::filesystem::file_type::symlink);
     EXPECT_EQ(type_of(path("to_nothing")), std::filesystem::file_type::symlink);
   }
-  EXPECT_THAT(run_assay(packing + folder_.string()).output, HasSubstr("is a directory, in whose place"));
+  EXPECT_THAT(run_assay(packing + folder_.string()).output, HasSubstr("is a directory and is not replaced"));
   const Outcome several = run_assay("fixture generate fwht/d256/h2/premult/gauss/s1 fwht/d256/h2/undo/gauss/s1 -o " + pipe);
   EXPECT_EQ(several.status, 2) << several.output;
-  EXPECT_THAT(several.output, HasSubstr(pipe + ": is no directory"));
+  EXPECT_THAT(several.output, HasSubstr(pipe + ": is not a directory"));
 
   // A file that is there, and one behind a link, are replaced.
   const std::string file = write("old", "old.h5");
@@ -192,7 +192,7 @@ TEST_F(CliFixture, AStoredExpectationCountsAsWell) {
   EXPECT_EQ(run_with(0, 1).status, 0);
   const Outcome shifted = run_with(1e-3, 1);
   EXPECT_EQ(shifted.status, 1);
-  EXPECT_THAT(shifted.output, AllOf(HasSubstr("mistrusted"), HasSubstr("is not what the oracle finds")));
+  EXPECT_THAT(shifted.output, AllOf(HasSubstr("mistrusted"), HasSubstr("differs from what the oracle computes")));
   // Bounds that no float kernel keeps: the recomputed ones pass, these do not.
   const Outcome tight = run_with(0, 1e-6);
   EXPECT_EQ(tight.status, 1);
@@ -205,7 +205,7 @@ TEST_F(CliFixture, GenerateInfoAndVerifyAgree) {
   const Outcome info = run_assay("fixture info " + file);
   EXPECT_EQ(info.status, 0);
   EXPECT_THAT(info.output, AllOf(HasSubstr(kCase), HasSubstr("inputs/k_codes"), HasSubstr("uint8 [1, 96, 128]")));
-  EXPECT_THAT(run_assay("fixture verify " + file).output, HasSubstr("sound"));
+  EXPECT_THAT(run_assay("fixture verify " + file).output, HasSubstr("valid"));
 
   // Several go into a directory, each under its own name.
   const Outcome several = run_assay("fixture generate fwht/d256/h2/premult/gauss/s1 reduce/d256/rows2/nwg3/gauss/s1 -o " + path("many"));
