@@ -20,8 +20,8 @@
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/cases/suite.h"
+#include "harness/compare/compare.h"
 #include "harness/ledger/shell_line.h"
-#include "harness/triage/compare.h"
 #include "reports/comparison.h"
 
 namespace assay::cli {
@@ -282,10 +282,10 @@ void add_compare(CLI::App& app, Action& action) {
   command->add_option("--json", options->json, "Write everything as JSON")->type_name("FILE");
   command->add_option("--markdown", options->markdown, "Write the comparison as Markdown, for a pull request")->type_name("FILE");
   command->footer(R"(examples
-  assay compare tq4_v1 mine/tq4 --suite smoke
-  assay compare old.metal new.metal --family tq4 --json compare.json
+  assay compare tq4_v1 mine/new --suite smoke
+  assay compare old.metal new.metal --family FAMILY --json compare.json
   assay compare tqhb_v1 tqhb_v2 'tqhb_v1/d256/*'
-  assay compare tq4_v1 mine.metal --family tq4 --same-bits    for a change that must not change any output
+  assay compare tq4_v1 mine.metal --family FAMILY --same-bits  for a change that must not change any output
 
 exit status
   0 no case that passed with OLD fails with NEW   1 some do (with --same-bits: or some bit differs)

@@ -77,7 +77,7 @@ void add_cost(CLI::App& app, Action& action) {
   command->footer(R"(examples
   assay cost tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay cost tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --json
-  assay cost fwht/d256/h5/premult/gauss/s7 --kernel mine.metal --family fwht)");
+  assay cost CASE --kernel mine.metal --family FAMILY)");
   command->callback([options, &action] { action = [options] { return cost(*options); }; });
 }
 

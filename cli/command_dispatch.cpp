@@ -146,7 +146,7 @@ void add_dispatch(CLI::App& app, Action& action) {
   command->footer(R"(examples
   assay dispatch tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay dispatch tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --json
-  assay dispatch fwht/d256/h5/premult/gauss/s7 --kernel mine.metal --family fwht)");
+  assay dispatch CASE --kernel mine.metal --family FAMILY)");
   command->callback([options, &action] { action = [options] { return dispatch(*options); }; });
 }
 
@@ -162,7 +162,7 @@ void add_check_dispatch(CLI::App& app, Action& action) {
   add_execution(*command, options->common);
   command->footer(R"(examples
   assay check-dispatch trace.json
-  assay check-dispatch trace.json --execute --kernel mine.metal --family tq4
+  assay check-dispatch trace.json --execute --kernel mine.metal --family FAMILY
   my_host --record | assay check-dispatch - --case tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7)");
   command->callback([options, &action] { action = [options] { return check_dispatch(*options); }; });
 }

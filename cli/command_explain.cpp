@@ -109,7 +109,7 @@ void add_explain(CLI::App& app, Action& action) {
   app_command->footer(R"(examples
   assay explain tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay explain tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --large 1e-5 --lines 40
-  assay explain fwht/d256/h5/premult/gauss/s7 --kernel mine.metal --family fwht --json)");
+  assay explain CASE --kernel mine.metal --family FAMILY --json)");
   app_command->callback([command, &action] { action = [command] { return explain(*command); }; });
 }
 

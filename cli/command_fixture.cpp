@@ -160,7 +160,7 @@ void add_fixture(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("fixture", "Fixture files: inputs and expectations in HDF5 (docs/FIXTURES.md)");
   command->require_subcommand(1);
   command->footer(R"(examples
-  assay fixture generate tq4/d256/h8x2/kv65c65/ring30/win33/nwg2/gauss/s7 -o small.h5
+  assay fixture generate tq4_v1/d256/h8x2/kv65c65/ring30/win33/nwg2/gauss/s7 -o small.h5
   assay fixture info small.h5
   assay fixture verify small.h5)");
   CLI::App* made =

@@ -132,7 +132,7 @@ void add_list(CLI::App& app, Action& action) {
   command->footer(R"(examples
   assay list                                  variants, suites, the axes of each family, fixtures
   assay list 'tq4_v1/*/nwg16/*'               the cases of the gate that match
-  assay list --cases smoke --family reduce
+  assay list --cases smoke --family FAMILY
   assay list gate --coverage                  how many combinations of values the gate covers)");
   command->callback([options, &action] { action = [options] { return list(*options); }; });
 }

@@ -242,8 +242,8 @@ void add_mutate(CLI::App& app, Action& action) {
   command->footer(
       "examples\n"
       "  assay mutate reduce_v1                                        all mutants, with the gate and policy checked\n"
-      "  assay mutate tq4_v1 --max 150 --markdown tq4.md               a sample, recorded in a file\n"
-      "  assay mutate mine.metal --family tq4 --budget 30              half an hour; repeat it to continue\n"
+      "  assay mutate tq4_v1 --max 150 --markdown mutants.md           a sample, recorded in a file\n"
+      "  assay mutate mine.metal --family FAMILY --budget 30           half an hour; repeat it to continue\n"
       "  assay mutate tqhb_v2 --mutant drop_barrier:318:9:1 --policies checked\n\n"
       "score = killed / (killed + survived); equivalent mutants and those that do not compile are not counted. Declare mutants that no\n"
       "test can tell from the original in equivalent.toml beside the source, with a reason (grammar: kernels/equivalent_mutants.h).\n\n"

@@ -44,7 +44,7 @@ class Manifest {
     std::error_code error;
     const std::uintmax_t size = fs::file_size(path_, error);
     if (error) fail("", fmt::format("cannot be read ({})", error.message()));
-    if (!fs::is_regular_file(path_)) fail("", "cannot be read (no regular file)");
+    if (!fs::is_regular_file(path_)) fail("", "cannot be read (not a regular file)");
     if (size > kLargestManifest) fail("", fmt::format("has {} bytes; a manifest has at most {}", size, kLargestManifest));
     std::ifstream stream(path_);
     if (!stream) fail("", fmt::format("cannot be read ({})", std::strerror(errno)));

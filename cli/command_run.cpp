@@ -203,7 +203,7 @@ void add_gate(CLI::App& app, Action& action) {
   add_recording(*command, *options);
   command->footer(R"(examples
   assay gate                                       every variant, as CI does
-  assay gate --family bf16_vec                     one family
+  assay gate --family FAMILY                       one family
   assay gate --junit gate.xml --html gate.html     reports that CI systems and people read
   assay gate --policy checked --fail-fast          races, bounds and reads of unset memory; end at the first
   assay gate --resume                              only what an interrupted run left
@@ -225,12 +225,12 @@ void add_run(CLI::App& app, Action& action) {
   add_recording(*command, *options);
   command->footer(R"(examples
   assay run tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
-  assay run smoke --family tq4                            a hundred short cases
+  assay run smoke --family FAMILY                         a hundred short cases
   assay run 'tq4_v1/*/nwg16/*'                            all cases of the gate that match
-  assay run --kernel mine.metal --family tq4              the gate on a kernel of your own
-  assay run --kernel mine.metal --family tq4 --set chunk=32
-  assay run --kernel mine.metal --family tqhb --limit codebook_bits=8
-  assay run smoke --kernel my/kernels/tq4_v9 --policy checked --junit tq4.xml
+  assay run --kernel mine.metal --family FAMILY           the gate on a kernel of your own
+  assay run --kernel mine.metal --family FAMILY --set chunk=32
+  assay run --kernel mine.metal --family FAMILY --limit AXIS=8
+  assay run smoke --kernel my/kernels/tq4_v9 --policy checked --junit junit.xml
   assay run --fixture captured.h5 --kernel mine.metal     inputs captured in your own application
 
 exit status

@@ -57,7 +57,7 @@ void add_show(CLI::App& app, Action& action) {
   command->footer(R"(examples
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --policy checked
-  assay show fwht/d256/h5/premult/gauss/s7 --kernel mine.metal --family fwht
+  assay show CASE --kernel mine.metal --family FAMILY
 
 exit status
   0 passed   1 failed   2 bad usage, environment or kernel file   4 skipped: the kernel has no function for it)");

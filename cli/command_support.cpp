@@ -112,8 +112,8 @@ void add_support(CLI::App& app, Action& action) {
   add_selection(*command, *options);
   command->footer(R"(examples
   assay support                          every variant
-  assay support --family tqhb
-  assay support --kernel mine.metal --family tq4)");
+  assay support --family FAMILY
+  assay support --kernel mine.metal --family FAMILY)");
   command->callback([options, &action] { action = [options] { return support(*options); }; });
 }
 

@@ -235,8 +235,8 @@ void add_triage(CLI::App& app, Action& action) {
   add_execution(*app_command, command->options);
   app_command->footer(R"(examples
   assay triage tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
-  assay triage smoke --kernel mine.metal --family tqhb
-  assay triage --kernel mine.metal --family tq4 --against mine_before.metal
+  assay triage smoke --kernel mine.metal --family FAMILY
+  assay triage --kernel mine.metal --family FAMILY --against mine_before.metal
   assay triage --ledger gate.sqlite --run 3 -o finding.md)");
   app_command->callback([command, &action] { action = [command] { return triage(*command); }; });
 }

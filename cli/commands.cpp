@@ -38,10 +38,10 @@ std::span<const AddCommand> all_commands() {
 const char* help_footer() {
   return R"(examples
   assay gate                                          every variant against its oracle, as CI does
-  assay run smoke --family tq4                        a hundred short cases
-  assay run --kernel mine.metal --family tq4          the gate on a kernel of your own
-  assay run --kernel mine.metal --family tq4 --set chunk=32
-  assay run --kernel mine.metal --family tqhb --limit codebook_bits=8
+  assay run smoke --family FAMILY                     a hundred short cases
+  assay run --kernel mine.metal --family FAMILY       the gate on a kernel of your own
+  assay run --kernel mine.metal --family FAMILY --set chunk=32
+  assay run --kernel mine.metal --family FAMILY --limit AXIS=8
   assay run 'tq4_v1/*/nwg16/*'                        all gate cases that match
   assay run tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
@@ -55,7 +55,7 @@ const char* help_footer() {
   assay history 'tq4_v1/*/nwg16/*'                    verdicts of some cases in the last runs
   assay diff                                          what changed between the last two runs
   assay quality --bits 4 5                            error of storing keys and values in 4 and 5 bits
-  assay compare tq4_v1 mine/tq4                       what a new iteration changes, and where
+  assay compare tq4_v1 mine/new                       what a new iteration changes, and where
   assay mutate reduce_v1                              how many planted mistakes the gate detects
   assay cost CASE --json                              bytes and operations by source line, compared with the minimum
 

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +26,29 @@
 namespace assay::families {
 
 struct Case;
+class Model;
+struct Mistake;
+
+// What a value of an axis costs a reader who has to think about the case: the smallest failing case is the one that costs least.
+enum class Weight : std::uint8_t {
+  none,
+  factor,  // multiplies all else: heads, keys, coordinates
+  repeat,  // a little for each beyond the first: workgroups, masks
+  extent,  // next to nothing for each: room
+  start,   // a little, unless it is 0, and next to nothing for each
+  choice,  // a little, unless it is the simplest
+};
+
+// The smaller values that a search tries of an axis alone.
+enum class Tried : std::uint8_t { nothing, counts, simplest };
+
+// A function of the family's launch that a kernel may be told an axis by: a field of its struct, or a function constant. A function that
+// has neither is made for one value.
+struct ToldBy {
+  std::string_view meaning;  // "the bits of the codebook"
+  std::string_view field;
+  std::uint32_t constant;
+};
 
 // One integer coordinate of a case. The range is what a name may say; whether a kernel accepts the value is for the
 // launch code to decide, so that a refusal can be a case too.
@@ -43,6 +68,15 @@ struct Axis {
   // Of an axis that is a float: numbers up to here are what the axis says they are, those from kSmallestFloatBits on the bits of a float,
   // and none between.
   std::optional<std::int64_t> largest_whole = {};
+
+  Weight weight = Weight::none;
+  Tried tried = Tried::nothing;
+  std::int64_t simplest = 0;
+  std::string_view simplest_as = {};  // the axis whose value is the simplest of this one
+
+  bool is_length = false;      // of keys, or room for them, which suites of short cases limit; the first: how many keys there are
+  bool is_simdgroups = false;  // counts those of a workgroup, whose results the kernel merges
+  std::optional<ToldBy> told_by = {};
 
   [[nodiscard]] bool holds(std::int64_t value) const;
   // A short name for predicates, as n for kv_len; empty if it has none.
@@ -107,6 +141,62 @@ struct Quantity {
   std::optional<std::int64_t> (*of)(const Case& about, bool is_on_file);
 };
 
+// How much smaller cases are made at once.
+enum class Smaller : std::uint8_t {
+  in_one_axis,  // or in those that belong together
+  in_length,    // with what must go along
+  in_several,   // length, window, ring and fixture
+  in_seed,      // and length: at few keys a mistake may need other data to show
+};
+
+// Values for some axes. An axis that a family lacks is one of its relatives.
+using Settings = std::vector<std::pair<std::string_view, std::int64_t>>;
+
+// Lowers axes to these values, if any of them (`first_alone`: the first) is larger.
+struct ShrinkStep {
+  Settings settings;
+  bool first_alone = false;
+};
+
+// What an input buffer holds at some byte: "slot 37 of KV head 0, chunk 1 of 32 keys".
+struct Place {
+  std::string text;
+  std::optional<std::uint64_t> chunk;  // of 32 keys
+};
+
+// What makes up the rows of a judged output: {"heads", 8}.
+struct RowPart {
+  std::string_view name;
+  std::size_t count;
+};
+
+// What triage and comparisons know of a family.
+struct TriageRules {
+  // What a case computes, in double, for mistakes to be made in it. Throws fixtures::FileError if a value of a file is forbidden.
+  std::shared_ptr<const Model> (*model)(const Case& about, const Source& source) = nullptr;
+  std::vector<Mistake> (*mistakes)() = nullptr;
+  // Of a codebook that an output has told; null for a family that reads none.
+  std::vector<Mistake> (*codebook_mistakes)(const std::vector<double>& codebook) = nullptr;
+
+  // Cases that tell classes of mistakes apart, near a failing one; some may not exist.
+  std::vector<Case> (*probes)(const Case& about) = nullptr;
+  // Smaller cases in several axes at once, some of which may not exist; null where axes are tried alone.
+  std::vector<Case> (*smaller)(const Case& about, Smaller how) = nullptr;
+  // In each group the first step that leaves what is looked for is taken; the order is that of what makes a trace short and its reader
+  // glad.
+  std::vector<std::vector<ShrinkStep>> steps;
+
+  std::string_view followed;  // the argument that is read in the order of the work
+  Place (*place)(const Case& about, std::uint64_t byte) = nullptr;
+
+  // From the outermost inwards.
+  std::vector<RowPart> (*row_parts)(const Case& about) = nullptr;
+  // So many elements at the start of a row are whole numbers, not rounded; null: none.
+  std::size_t (*row_indices)(const Case& about) = nullptr;
+  // What the elements at these places of a row are; null where all are coordinates. With it, only indices are.
+  std::string (*describe_places)(const Case& about, const std::set<std::size_t>& places) = nullptr;
+};
+
 struct Family {
   const kernels::FamilyContract* contract = nullptr;
   std::vector<kernels::FamilyContract> helper_contracts;  // of functions that its launch needs and no family has
@@ -156,6 +246,9 @@ struct Family {
   // What any kernel needs for a case whose values the launch code accepts.
   Minimum (*minimum)(const Case& about, const Source& source) = nullptr;
   std::vector<Quantity> quantities;  // may be empty
+  TriageRules triage;
+  // Whether the bound has terms for a kernel that stores less than the contract: the [accuracy] of variant.toml.
+  bool bounds_weaker_storage = false;
 
   [[nodiscard]] std::string_view name() const { return contract->name; }
   // Throws std::invalid_argument if there is no such axis.

@@ -55,12 +55,19 @@ struct FunctionKey {
 // "d256", or "d256 with function constant 50 = 8".
 [[nodiscard]] std::string to_string(const FunctionKey& key);
 
+// A function constant that launch code sets for each case.
+struct ConstantContract {
+  std::uint32_t index;
+  std::string_view meaning;  // "whether there is a mask"
+};
+
 struct FamilyContract {
   std::string_view name;
   std::span<const EntryContract> entries;
   std::span<const ArgumentContract> arguments;
   std::span<const FieldContract> fields;  // of the one argument with role `parameters`
   bool has_threadgroup_memory;            // [[threadgroup(0)]]
+  std::span<const ConstantContract> constants = {};
 
   [[nodiscard]] const ArgumentContract* find_argument(std::string_view argument) const;
   [[nodiscard]] const FieldContract* find_field(std::string_view field) const;

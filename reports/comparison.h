@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/triage/compare.h"
+#include "harness/compare/compare.h"
 
 namespace assay::reports {
 

@@ -42,7 +42,7 @@ struct FigureTable {
 // axis.
 [[nodiscard]] std::vector<FigureTable> figure_tables(std::span<const harness::CaseRecord> cases);
 
-// Only the fixture tables, one or two lines per family: "tq4  gauss 0.0142  heavy 0.0213 ...".
+// Only the fixture tables, one or two lines per family: "FAMILY  gauss 0.0142  heavy 0.0213 ...".
 [[nodiscard]] std::string fixture_lines(std::span<const FigureTable> tables);
 
 // Every table in full, for a terminal.

@@ -64,10 +64,22 @@ inline constexpr std::array kBf16BlkFields = {
     kernels::FieldContract{"nb32", metal::ScalarType::uint64}, kernels::FieldContract{"nb33", metal::ScalarType::uint64},
 };
 
-inline constexpr kernels::FamilyContract kBf16PrefillContract{"bf16_prefill", kBf16PrefillEntries, kBf16PrefillArguments, kBf16Fields,
-                                                              true};
+// Indices of function constants.
+inline constexpr std::uint32_t kPadHasMask = 100;
+inline constexpr std::uint32_t kHasMask = 300;
+inline constexpr std::uint32_t kHasRaggedTile = 304;
 
-inline constexpr kernels::FamilyContract kBf16PadContract{"bf16_pad", kBf16PadEntries, kBf16PadArguments, kBf16PadFields, false};
+inline constexpr std::array kBf16PrefillConstants = {
+    kernels::ConstantContract{kPadHasMask, "whether there is a mask"},
+    kernels::ConstantContract{kHasMask, "whether there is a mask"},
+    kernels::ConstantContract{kHasRaggedTile, "whether the last tile of keys is ragged"},
+};
+
+inline constexpr kernels::FamilyContract kBf16PrefillContract{"bf16_prefill", kBf16PrefillEntries,  kBf16PrefillArguments, kBf16Fields,
+                                                              true,           kBf16PrefillConstants};
+
+inline constexpr kernels::FamilyContract kBf16PadContract{"bf16_pad",     kBf16PadEntries, kBf16PadArguments,
+                                                          kBf16PadFields, false,           std::span(kBf16PrefillConstants).first(1)};
 
 inline constexpr kernels::FamilyContract kBf16BlkContract{"bf16_blk", kBf16BlkEntries, kBf16BlkArguments, kBf16BlkFields, false};
 

@@ -12,6 +12,7 @@
 #include "families/bf16_prefill/contract.h"
 #include "families/bf16_prefill/helpers.h"
 #include "families/bf16_prefill/launch.h"
+#include "families/shared/attention_model.h"
 #include "families/shared/dense_cases.h"
 #include "families/shared/dense_inputs.h"
 #include "families/shared/levels.h"
@@ -55,18 +56,21 @@ Family bf16_prefill_family() {
                        "b1/h8x8/q8/kv4096r0/random1x8/heavy/s19",    "b1/h8x2/q1/kv4096r0/nomask/large/s20",
                        "b1/h8x1/q8/kv4096r64/causal1x1/uniform/s21"};
   family.function_key = [](std::span<const std::int64_t> v) -> kernels::FunctionKey {
-    return {"d512", {{300, v[kMaskType] != kNoMask}, {304, v[kKvLen] % kTileKeys != 0}}};
+    return {"d512", {{kHasMask, v[kMaskType] != kNoMask}, {kHasRaggedTile, v[kKvLen] % kTileKeys != 0}}};
   };
   family.helpers = [](std::span<const std::int64_t> v) {
     std::vector<HelperKey> helpers;
     const bool has_mask = v[kMaskType] != kNoMask;
-    if (v[kKvLen] % kTileKeys != 0) helpers.push_back({"bf16_pad", {"pad", {{100, has_mask}}}});
+    if (v[kKvLen] % kTileKeys != 0) helpers.push_back({"bf16_pad", {"pad", {{kPadHasMask, has_mask}}}});
     if (has_mask) helpers.push_back({"bf16_blk", {"blk"}});
     return helpers;
   };
   family.validate = [](const Case& about) { validate_bf16_prefill(dense_parameters(about, metal::ScalarType::bfloat16)); };
   family.simdgroups = [](const Case&) { return std::int64_t{8}; };
   family.job = bf16_prefill_job;
+  family.triage.model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
+    return std::make_shared<AttentionModel>(about, dense_inputs(about, source), 1, kTileKeys);
+  };
   return family;
 }
 

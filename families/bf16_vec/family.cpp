@@ -11,6 +11,8 @@
 
 #include "families/bf16_vec/contract.h"
 #include "families/bf16_vec/inputs.h"
+#include "families/shared/attention_model.h"
+#include "families/shared/attention_smaller.h"
 #include "families/shared/dense_cases.h"
 #include "families/shared/dense_inputs.h"
 #include "families/shared/levels.h"
@@ -34,7 +36,14 @@ std::int64_t vec_work(std::span<const std::int64_t> v) {
 Family bf16_vec_family() {
   Family family = dense_family(kBf16VecContract);
   family.about = "attention of few queries over bfloat keys and values with head dimension 512, NSG simdgroups per query and head";
-  family.axes.push_back({"nsg", 0, 32, 4, true});
+  family.axes.push_back({.name = "nsg",
+                         .minimum = 0,
+                         .maximum = 32,
+                         .initial = 4,
+                         .is_launch_choice = true,
+                         .weight = Weight::repeat,
+                         .tried = Tried::counts,
+                         .is_simdgroups = true});
   family.words.push_back({{{"nsg{nsg}", {}}}});
   family.factors.push_back({"nsg", labels(kSimdgroups, number_label), kSimdgroups.size(), equal_to(kNsg, kSimdgroups)});
   family.realise = [shared = family.realise](std::span<const int> levels, std::span<std::int64_t> values) {
@@ -61,6 +70,9 @@ Family bf16_vec_family() {
   family.function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"d512"}; };
   family.validate = [](const Case& about) { validate_bf16_vec(vec_parameters(about)); };
   family.simdgroups = [](const Case& about) { return about.at("nsg"); };
+  family.triage.model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
+    return std::make_shared<AttentionModel>(about, dense_inputs(about, source), about.size("nsg"), kKeysOfChunk);
+  };
   family.quantities.push_back({"idle_pairs", idle_pairs});
   family.job = bf16_vec_job;
   return family;

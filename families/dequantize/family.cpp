@@ -12,6 +12,7 @@
 #include "families/dequantize/contract.h"
 #include "families/dequantize/inputs.h"
 #include "families/shared/cache_slots.h"
+#include "families/shared/codebook.h"
 #include "families/shared/levels.h"
 
 namespace assay::families {
@@ -40,9 +41,18 @@ Family dequantize_family() {
   Family family;
   family.contract = &kDequantizeContract;
   family.about = "one position of a cache per key/value head as float, still rotated";
-  family.axes = {{"head_dim", 256, 512, 256},       {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true},
-                 {"num_kv_heads", 0, 65536, 1},     {"read_pos", 0, 0xffffffff, 0},
-                 {"cache_capacity", 0, 1 << 26, 1}, float_axis("scale_factor_d512", 1, kScaleFactorWhole)};
+  family.axes = {{.name = "head_dim",
+                  .minimum = 256,
+                  .maximum = 512,
+                  .initial = 256,
+                  .weight = Weight::factor,
+                  .tried = Tried::simplest,
+                  .simplest = 256},
+                 {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .told_by = kCodebookToldBy},
+                 {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+                 {.name = "read_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
+                 {.name = "cache_capacity", .minimum = 0, .maximum = 1 << 26, .initial = 1, .weight = Weight::extent},
+                 float_axis("scale_factor_d512", 1, kScaleFactorWhole)};
   family.words = {{{{"d{head_dim}", {}}}},
                   {{{"b{bits}", {}}}},
                   {{{"g{num_kv_heads}", {}}}},
@@ -72,6 +82,7 @@ Family dequantize_family() {
   family.files = dequantize_files();
   family.minimum = dequantize_minimum;
   family.job = dequantize_job;
+  family.triage = dequantize_triage();
   return family;
 }
 

@@ -15,6 +15,7 @@ namespace assay::families {
 
 [[nodiscard]] FileRules dequantize_files();
 [[nodiscard]] Minimum dequantize_minimum(const Case& about, const Source& source);
+[[nodiscard]] TriageRules dequantize_triage();
 
 [[nodiscard]] Job dequantize_job(const JobRequest& request);
 

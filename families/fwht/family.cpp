@@ -27,9 +27,22 @@ Family fwht_family() {
   Family family;
   family.contract = &kFwhtContract;
   family.about = "fast Walsh-Hadamard transform of every head's row in place, with the rotation's signs before, after or not at all";
-  family.axes = {{.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
-                 {"num_heads", 0, 65536, 1},
-                 {.name = "mode", .minimum = 0, .maximum = 2, .initial = 0, .is_capability = true}};
+  family.axes = {{.name = "head_dim",
+                  .minimum = 256,
+                  .maximum = 512,
+                  .initial = 256,
+                  .is_capability = true,
+                  .weight = Weight::factor,
+                  .tried = Tried::simplest,
+                  .simplest = 256},
+                 {.name = "num_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+                 {.name = "mode",
+                  .minimum = 0,
+                  .maximum = 2,
+                  .initial = 0,
+                  .is_capability = true,
+                  .weight = Weight::choice,
+                  .tried = Tried::simplest}};
   family.words = {{{{"d{head_dim}", {}}}},
                   {{{"h{num_heads}", {}}}},
                   {{{"standalone", {{"mode", 0}}}, {"premult", {{"mode", 1}}}, {"undo", {{"mode", 2}}}}}};
@@ -55,6 +68,7 @@ Family fwht_family() {
   family.files = fwht_files();
   family.minimum = fwht_minimum;
   family.job = fwht_job;
+  family.triage = fwht_triage();
   return family;
 }
 

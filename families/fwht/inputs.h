@@ -17,6 +17,7 @@ namespace assay::families {
 
 [[nodiscard]] FileRules fwht_files();
 [[nodiscard]] Minimum fwht_minimum(const Case& about, const Source& source);
+[[nodiscard]] TriageRules fwht_triage();
 
 [[nodiscard]] Job fwht_job(const JobRequest& request);
 

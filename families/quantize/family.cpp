@@ -12,6 +12,7 @@
 #include "families/quantize/contract.h"
 #include "families/quantize/inputs.h"
 #include "families/shared/cache_slots.h"
+#include "families/shared/codebook.h"
 #include "families/shared/levels.h"
 
 namespace assay::families {
@@ -45,14 +46,21 @@ Family quantize_family() {
   Family family;
   family.contract = &kQuantizeContract;
   family.about = "one token per key/value head, rotated, normalised, quantised and written into a cache";
-  family.axes = {{.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
-                 {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true},
-                 {"num_kv_heads", 0, 65536, 1},
-                 {"write_pos", 0, 0xffffffff, 0},
-                 {"cache_capacity", 0, 1 << 26, 1},
-                 {"is_sliding", 0, 1, 0},
+  family.axes = {{.name = "head_dim",
+                  .minimum = 256,
+                  .maximum = 512,
+                  .initial = 256,
+                  .is_capability = true,
+                  .weight = Weight::factor,
+                  .tried = Tried::simplest,
+                  .simplest = 256},
+                 {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .told_by = kCodebookToldBy},
+                 {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+                 {.name = "write_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
+                 {.name = "cache_capacity", .minimum = 0, .maximum = 1 << 26, .initial = 1, .weight = Weight::extent},
+                 {.name = "is_sliding", .minimum = 0, .maximum = 1, .initial = 0, .weight = Weight::choice},
                  float_axis("scale_factor_d512", 1, kScaleFactorWhole),
-                 {"rms_probe", 0, 1, 0}};
+                 {.name = "rms_probe", .minimum = 0, .maximum = 1, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest}};
   family.words = {{{{"d{head_dim}", {}}}},
                   {{{"b{bits}", {}}}},
                   {{{"g{num_kv_heads}", {}}}},
@@ -91,6 +99,7 @@ Family quantize_family() {
   family.files = quantize_files();
   family.minimum = quantize_minimum;
   family.job = quantize_job;
+  family.triage = quantize_triage();
   return family;
 }
 

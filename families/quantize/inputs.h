@@ -18,6 +18,7 @@ namespace assay::families {
 
 [[nodiscard]] FileRules quantize_files();
 [[nodiscard]] Minimum quantize_minimum(const Case& about, const Source& source);
+[[nodiscard]] TriageRules quantize_triage();
 
 [[nodiscard]] Job quantize_job(const JobRequest& request);
 

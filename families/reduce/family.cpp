@@ -30,9 +30,16 @@ Family reduce_family() {
   Family family;
   family.contract = &kReduceContract;
   family.about = "merge of the partial attention results of NWG workgroups";
-  family.axes = {{.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
-                 {"nrows", 0, 65536, 1},
-                 {"nwg", 0, 1024, 16}};
+  family.axes = {{.name = "head_dim",
+                  .minimum = 256,
+                  .maximum = 512,
+                  .initial = 256,
+                  .is_capability = true,
+                  .weight = Weight::factor,
+                  .tried = Tried::simplest,
+                  .simplest = 256},
+                 {.name = "nrows", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+                 {.name = "nwg", .minimum = 0, .maximum = 1024, .initial = 16, .weight = Weight::repeat, .tried = Tried::counts}};
   family.words = {{{{"d{head_dim}", {}}}}, {{{"rows{nrows}", {}}}}, {{{"nwg{nwg}", {}}}}};
   family.factors = {factor_of("head_dim", 0, kHeadDims), factor_of("nrows", 1, kRows, kEverydayRows),
                     factor_of("nwg", 2, kWorkgroups, kEverydayWorkgroups)};
@@ -51,6 +58,7 @@ Family reduce_family() {
   family.files = reduce_files();
   family.minimum = reduce_minimum;
   family.job = reduce_job;
+  family.triage = reduce_triage();
   return family;
 }
 

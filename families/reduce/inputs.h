@@ -15,6 +15,7 @@ namespace assay::families {
 
 [[nodiscard]] FileRules reduce_files();
 [[nodiscard]] Minimum reduce_minimum(const Case& about, const Source& source);
+[[nodiscard]] TriageRules reduce_triage();
 
 [[nodiscard]] Job reduce_job(const JobRequest& request);
 

@@ -157,15 +157,35 @@ Family decode_family(const DecodeKind& kind) {
   Family family;
   family.contract = kind.contract;
   family.axes = {
-      {.name = "head_dim", .minimum = 256, .maximum = 512, .initial = 256, .is_capability = true},
-      {"n_heads", 0, 4096, 1},
-      {"n_kv_heads", 0, 4096, 1},
-      {"kv_len", 0, 1 << 20, 1},
-      {"kv_capacity", 0, 1 << 26, 1},
-      {"ring_start", 0, 1 << 20, 0},
-      {"mask_type", 0, 2, 0},
-      {"sliding_window", 0, 1 << 21, 0},
-      {"nwg", 0, 1024, 16, true},
+      {.name = "head_dim",
+       .minimum = 256,
+       .maximum = 512,
+       .initial = 256,
+       .is_capability = true,
+       .weight = Weight::factor,
+       .tried = Tried::simplest,
+       .simplest = 256},
+      {.name = "n_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::factor},
+      {.name = "n_kv_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::extent},
+      {.name = "kv_len", .minimum = 0, .maximum = 1 << 20, .initial = 1, .weight = Weight::factor, .is_length = true},
+      {.name = "kv_capacity",
+       .minimum = 0,
+       .maximum = 1 << 26,
+       .initial = 1,
+       .weight = Weight::choice,
+       .tried = Tried::simplest,
+       .simplest_as = "kv_len",
+       .is_length = true},
+      {.name = "ring_start", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::start, .tried = Tried::simplest},
+      {.name = "mask_type", .minimum = 0, .maximum = 2, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest},
+      {.name = "sliding_window", .minimum = 0, .maximum = 1 << 21, .initial = 0, .weight = Weight::start, .tried = Tried::simplest},
+      {.name = "nwg",
+       .minimum = 0,
+       .maximum = 1024,
+       .initial = 16,
+       .is_launch_choice = true,
+       .weight = Weight::repeat,
+       .tried = Tried::counts},
       float_axis("scale", kScaleInverseRoot, kScaleOne),
       float_axis("scale_factor_d512", 1, kScaleFactorWhole),
   };
@@ -224,6 +244,7 @@ Family decode_family(const DecodeKind& kind) {
   };
   family.misfit = [](const Case& about, const kernels::BoundKernel& kernel) { return decode_misfit(kernel, decode_parameters(about)); };
   family.files = decode_files();
+  family.bounds_weaker_storage = true;
   return family;
 }
 

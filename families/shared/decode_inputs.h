@@ -16,5 +16,6 @@ namespace assay::families {
 [[nodiscard]] FileRules decode_files();
 // Of a kernel that reads `norms` norms of each position and head, and rotates the query or does not.
 [[nodiscard]] Minimum decode_minimum(const Case& about, std::uint64_t bits, std::uint64_t norms, bool rotates);
+[[nodiscard]] TriageRules decode_triage(bool is_4bit);
 
 }  // namespace assay::families

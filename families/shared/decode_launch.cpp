@@ -9,6 +9,7 @@
 
 #include "base/code_bytes.h"
 #include "families/reduce/launch.h"
+#include "families/shared/codebook.h"
 #include "families/shared/refusal.h"
 
 namespace assay::families {

@@ -14,9 +14,6 @@
 
 namespace assay::families {
 
-// Function constant of `tqhb`: codebook_bits.
-inline constexpr std::uint32_t kCodebookConstant = 50;
-
 // One query token per head; names as in the kernels' structs.
 struct DecodeParameters {
   std::uint32_t n_heads = 0;      // H

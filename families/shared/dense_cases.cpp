@@ -86,17 +86,17 @@ Family dense_family(const kernels::FamilyContract& contract) {
   Family family;
   family.contract = &contract;
   family.axes = {
-      {"batches", 0, 64, 1},
-      {"n_heads", 0, 4096, 1},
-      {"n_kv_heads", 0, 4096, 1},
-      {"queries", 0, 1 << 16, 1},
-      {"kv_len", 0, 1 << 20, 1},
-      {"kv_room", 0, 1 << 20, 0},
-      {"mask_type", kNoMask, kSingle, kNoMask},
-      {"sliding_window", 0, 1 << 20, 0},
-      {"mask_batches", 1, 64, 1},
-      {"mask_heads", 1, 4096, 1},
-      {"hides_lowest", 0, 1, 0},
+      {.name = "batches", .minimum = 0, .maximum = 64, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+      {.name = "n_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::factor},
+      {.name = "n_kv_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::extent},
+      {.name = "queries", .minimum = 0, .maximum = 1 << 16, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+      {.name = "kv_len", .minimum = 0, .maximum = 1 << 20, .initial = 1, .weight = Weight::factor, .is_length = true},
+      {.name = "kv_room", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::extent, .tried = Tried::simplest},
+      {.name = "mask_type", .minimum = kNoMask, .maximum = kSingle, .initial = kNoMask, .weight = Weight::choice, .tried = Tried::simplest},
+      {.name = "sliding_window", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::start, .tried = Tried::simplest},
+      {.name = "mask_batches", .minimum = 1, .maximum = 64, .initial = 1, .weight = Weight::repeat, .tried = Tried::counts},
+      {.name = "mask_heads", .minimum = 1, .maximum = 4096, .initial = 1, .weight = Weight::repeat, .tried = Tried::counts},
+      {.name = "hides_lowest", .minimum = 0, .maximum = 1, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest},
       float_axis("scale", kScaleInverseRoot, kScaleOne),
   };
   family.words = {
@@ -139,6 +139,8 @@ Family dense_family(const kernels::FamilyContract& contract) {
   family.realise = realise;
   family.has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dense != nullptr; };
   family.files = dense_files();
+  family.triage = dense_triage();
+  family.bounds_weaker_storage = true;
   family.minimum = dense_minimum;
   family.quantities = {{"last_seen", last_seen}, {"most_seen", most_seen}};
   return family;

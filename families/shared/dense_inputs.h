@@ -16,6 +16,8 @@ namespace assay::families {
 
 [[nodiscard]] FileRules dense_files();
 [[nodiscard]] Minimum dense_minimum(const Case& about, const Source& source);
+// All but the model, which depends on how a kernel shares out the keys.
+[[nodiscard]] TriageRules dense_triage();
 
 // The largest number of a key that any query sees, -1 if there is none; nothing of a mask that comes from a file.
 [[nodiscard]] std::optional<std::int64_t> last_seen(const Case& about, bool is_on_file);

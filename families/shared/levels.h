@@ -17,7 +17,14 @@ namespace assay::families {
 
 // An axis that is a positive float, of which the numbers up to `largest_whole` say something else or themselves.
 [[nodiscard]] inline Axis float_axis(std::string_view name, std::int64_t initial, std::int64_t largest_whole) {
-  return {.name = name, .minimum = 0, .maximum = kScaleLargest, .initial = initial, .largest_whole = largest_whole};
+  return {.name = name,
+          .minimum = 0,
+          .maximum = kScaleLargest,
+          .initial = initial,
+          .largest_whole = largest_whole,
+          .weight = Weight::choice,
+          .tried = Tried::simplest,
+          .simplest = initial};
 }
 
 template <typename Table, typename Label>

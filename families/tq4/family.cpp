@@ -36,7 +36,14 @@ Family tq4_family() {
                                  .simdgroups = [](Values) { return std::int64_t{1}; }});
   family.axes[kNormFactor].may_be_absent = true;
   family.axes[kNormFactor].needed_by = "block_norms";
-  family.axes.push_back({.name = "block_norms", .minimum = 0, .maximum = 1, .initial = 0, .is_capability = true, .may_be_absent = true});
+  family.axes.push_back({.name = "block_norms",
+                         .minimum = 0,
+                         .maximum = 1,
+                         .initial = 0,
+                         .is_capability = true,
+                         .may_be_absent = true,
+                         .weight = Weight::choice,
+                         .tried = Tried::simplest});
   // Whoever gives a factor means norms of blocks.
   family.words.back() = {
       {{"sfroot512", {{"block_norms", 1}, {"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {{"block_norms", 1}}}},
@@ -55,6 +62,7 @@ Family tq4_family() {
   family.validate = [](const Case& about) { families::validate(decode_parameters(about)); };
   // The reduce behind it has more, but family reduce judges that.
   family.simdgroups = [](const Case&) { return std::int64_t{1}; };
+  family.triage = decode_triage(true);
   family.minimum = [](const Case& about, const Source&) {
     return decode_minimum(about, 4, about.at("block_norms") != 0 ? about.size("head_dim") / minimum::kBlock : 1, false);
   };

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "families/shared/codebook.h"
 #include "families/shared/decode_contract.h"
 #include "kernels/contract.h"
 
@@ -32,6 +33,10 @@ inline constexpr std::array kTqhbFields = {
     kernels::FieldContract{"nsg", metal::ScalarType::uint32, true},
 };
 
-inline constexpr kernels::FamilyContract kTqhbContract{"tqhb", kTqhbEntries, kDecodeArguments, kTqhbFields, true};
+inline constexpr std::array kTqhbConstants = {
+    kernels::ConstantContract{kCodebookConstant, "codebook_bits"},
+};
+
+inline constexpr kernels::FamilyContract kTqhbContract{"tqhb", kTqhbEntries, kDecodeArguments, kTqhbFields, true, kTqhbConstants};
 
 }  // namespace assay::families

@@ -44,10 +44,26 @@ Family tqhb_family() {
                                      },
                                  .simdgroups = [](Values v) { return v[kNsg]; }});
   family.about = "decode attention over a 5-, 6- or 8-bit TurboQuant cache, one query token per head";
-  family.axes.insert(family.axes.end(),
-                     {{.name = "codebook_bits", .minimum = 0, .maximum = 16, .initial = 8, .is_capability = true},
-                      {.name = "nsg", .minimum = 0, .maximum = 1024, .initial = 1, .is_launch_choice = true, .is_capability = true},
-                      {.name = "fuse_fwht_pre", .minimum = 0, .maximum = 1, .initial = 0, .is_capability = true, .may_be_absent = true}});
+  family.axes.insert(
+      family.axes.end(),
+      {{.name = "codebook_bits", .minimum = 0, .maximum = 16, .initial = 8, .is_capability = true, .told_by = kCodebookToldBy},
+       {.name = "nsg",
+        .minimum = 0,
+        .maximum = 1024,
+        .initial = 1,
+        .is_launch_choice = true,
+        .is_capability = true,
+        .weight = Weight::repeat,
+        .tried = Tried::counts,
+        .is_simdgroups = true},
+       {.name = "fuse_fwht_pre",
+        .minimum = 0,
+        .maximum = 1,
+        .initial = 0,
+        .is_capability = true,
+        .may_be_absent = true,
+        .weight = Weight::choice,
+        .tried = Tried::simplest}});
   family.words.insert(family.words.begin() + 1, Word{{{"b{codebook_bits}", {}}}});
   const auto nwg = std::ranges::find_if(family.words, [](const Word& word) { return word.forms.front().pattern.starts_with("nwg"); });
   family.words.insert(nwg + 1, {Word{{{"nsg{nsg}", {}}}}, Word{{{"fuse", {{"fuse_fwht_pre", 1}}}}, true}});
@@ -78,6 +94,7 @@ Family tqhb_family() {
   };
   // The reduce behind it has more, but family reduce judges that.
   family.simdgroups = [](const Case& about) { return about.at("nsg"); };
+  family.triage = decode_triage(false);
   family.minimum = [](const Case& about, const Source&) {
     return decode_minimum(about, about.size("codebook_bits"), about.size("head_dim") / minimum::kBlock, about.at("fuse_fwht_pre") != 0);
   };

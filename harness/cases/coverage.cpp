@@ -75,6 +75,7 @@ Coverage measure_coverage(Suite suite, const kernels::Variant& variant, std::spa
   coverage.strength = std::min<std::size_t>(design.strength, 3);
   Combinations levels;
   Combinations triples;
+  const auto length = std::ranges::find_if(family.axes, &Axis::is_length);
   std::vector<std::int64_t> lengths;
   for (const Case& value : cases) {
     if (value.variant != variant.name || value.family != &family) continue;
@@ -95,7 +96,7 @@ Coverage measure_coverage(Suite suite, const kernels::Variant& variant, std::spa
     classes.push_back(fixture);
     add_triples(design, classes, triples);
 
-    if (family.has_axis("kv_len")) lengths.push_back(value.at("kv_len"));
+    if (length != family.axes.end()) lengths.push_back(value.at(length->name));
   }
 
   const Combinations possible = possible_levels(design);

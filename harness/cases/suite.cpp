@@ -71,9 +71,7 @@ std::uint64_t seed_from(std::string_view name) {
 }
 
 bool is_longer(const Case& value, std::int64_t longest) {
-  return std::ranges::any_of(value.family->axes, [&](const Axis& axis) {
-    return (axis.name == "kv_len" || axis.name == "kv_capacity") && value.at(axis.name) > longest;
-  });
+  return std::ranges::any_of(value.family->axes, [&](const Axis& axis) { return axis.is_length && value.at(axis.name) > longest; });
 }
 
 // `given`, and the rows of the plan that are missing: first those that everyday cases can be, then the dear ones.

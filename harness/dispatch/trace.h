@@ -30,7 +30,7 @@ using TraceNumber = std::variant<bool, std::uint64_t, std::int64_t, double>;
 
 // A scalar within the bytes of an argument, as the kernel's reflection lays them out.
 struct TraceField {
-  std::string name;  // "scale", "strides[2]"; of an argument that is itself a scalar, the argument's
+  std::string name;  // "softcap", "strides[2]"; of an argument that is itself a scalar, the argument's
   std::string type;  // as in the kernel's source
   std::size_t offset = 0;
   std::size_t size = 0;  // bytes

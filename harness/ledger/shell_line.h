@@ -11,7 +11,7 @@ namespace assay::harness {
 // In single quotes if a shell would touch it.
 [[nodiscard]] std::string shell_quoted(std::string_view text);
 
-// "--kernel 'a b.metal' --family tq4"
+// "--kernel 'a b.metal' --family FAMILY"
 [[nodiscard]] std::string shell_line(std::span<const std::string> words);
 
 // The words of such a line. Only for ledgers of version 3 and before, which kept options so.

@@ -43,20 +43,6 @@ class CaseSource {
   std::optional<StoredExpectation> stored_;
 };
 
-template <typename Inputs>
-struct CaseData {
-  Inputs inputs;
-  std::optional<StoredExpectation> stored;
-};
-
-// The inputs, as a family's function makes or converts them.
-template <typename Inputs>
-[[nodiscard]] CaseData<Inputs> data_of(const Case& about, const fixtures::Shelf& shelf,
-                                       Inputs (*inputs)(const Case&, const families::Source&)) {
-  const CaseSource source(about, shelf);
-  return {inputs(about, source.get()), source.stored()};
-}
-
 // Two evaluations of one expectation in double may differ by this part of the (smaller) bound. A bound covers every order of summation
 // in float, and scales with the unit of rounding: in double it is 2^-29 of the float one, for each of the two 2^-28, for a libm whose
 // exp errs by a whole ulp, where the bound counts half, 2^-27. A bound tightened to a shallow tree of a variant is at most

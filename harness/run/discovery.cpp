@@ -167,21 +167,6 @@ class Finder {
   Discovery result_;
 };
 
-// Function constants that mean something to launch code, which gives each case its value.
-struct OwnConstant {
-  std::string_view family;
-  std::uint32_t index;
-  std::string_view meaning;
-};
-
-constexpr OwnConstant kOwnConstants[] = {
-    {"tqhb", 50, "codebook_bits"},
-    {"bf16_prefill", 100, "whether there is a mask"},
-    {"bf16_prefill", 300, "whether there is a mask"},
-    {"bf16_prefill", 304, "whether the last tile of keys is ragged"},
-    {"bf16_pad", 100, "whether there is a mask"},
-};
-
 }  // namespace
 
 std::optional<std::size_t> speaks_for(std::string_view function, std::string_view key, const kernels::FamilyContract& contract) {
@@ -265,9 +250,11 @@ void add_constants(const kernels::FamilyContract& contract, const kernels::Varia
       refuse(fmt::format("the file has no such function constant; it has {}",
                          known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
     }
-    for (const OwnConstant& own : kOwnConstants) {
-      if (own.index == declared->index && (own.family == contract.name || own.family == variant.family))
-        refuse(fmt::format("family {} sets function constant {} for each case: {}", own.family, own.index, own.meaning));
+    for (const kernels::FamilyContract* owner : {&contract, &families::contract(variant.family)}) {
+      for (const kernels::ConstantContract& own : owner->constants) {
+        if (own.index == declared->index)
+          refuse(fmt::format("family {} sets function constant {} for each case: {}", owner->name, own.index, own.meaning));
+      }
     }
     if (!set.insert(declared->index).second) refuse("set twice, by name and by index");
     try {
@@ -301,10 +288,13 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
   entry.fields = variant.fields;
   const auto declared = std::ranges::find(library.functions(), entry.pipeline.function, &metal::FunctionDeclaration::name);
   // Or its author says for which sizes it is made, as of one that a function constant tells.
-  const auto is_told = [](const kernels::AxisLimit& limit) { return limit.axis == "nsg" && !limit.is_found; };
+  const auto is_told = [&](const kernels::AxisLimit& limit) {
+    return !limit.is_found && std::ranges::any_of(find_family(variant.family).axes,
+                                                  [&](const Axis& axis) { return axis.is_simdgroups && axis.name == limit.axis; });
+  };
   entry.reads_threadgroup_size =
       std::ranges::any_of(variant.limits, is_told) || (declared != library.functions().end() && declared->reads_threadgroup_size);
-  // [bind] speaks of the variant's own family; a reduce in the same file goes by the reduce family's names.
+  // [bind] speaks of the variant's own family; a helper in the same file goes by its own family's names.
   if (contract.name == variant.family) entry.bind = variant.bind;
   return {contract, std::move(entry)};
 }

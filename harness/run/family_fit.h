@@ -41,8 +41,8 @@ struct FamilyFits {
 // Compiles no more functions than may bind, and the nearest one. Throws metal::EnvironmentError.
 [[nodiscard]] FamilyFits fit_families(const metal::Library& library);
 
-// "it implements fwht (standalone_d256: rotate_256)", or that it is none and what the nearest misses; and which command tells more of
-// `file`.
+// "its arguments are those of family FAMILY (d256: rotate_256)", or that it is none and what the nearest misses; and which command tells
+// more of `file`.
 [[nodiscard]] std::string families_sentence(const metal::Library& library, std::string_view file);
 
 }  // namespace assay::harness

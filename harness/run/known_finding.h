@@ -12,9 +12,7 @@
 //
 // An axis is one of the family's, or short for one: n (kv_len), cap (kv_capacity), d (head_dim), h (n_heads), g (n_kv_heads),
 // window (sliding_window). Numbers are 64-bit integers, / cuts off; a predicate that divides by zero or overflows does not match.
-// A quantity is known of some families only, and is made from the whole mask, so let it stand last. Those with a mask know last_seen, the
-// largest number of a key that any query sees, and most_seen, the largest number of keys that one sees; bf16_vec knows idle_pairs, in how
-// many rows of the mask two simdgroups whose outputs are merged both see nothing.
+// A quantity (Family::quantities) is known of some families only, and is made from the whole mask, so let it stand last.
 // fixture is only compared with the name of one, by == and !=.
 //
 // Grammar of `shows`: alternatives joined by "||", each one of

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "families/shared/decode_launch.h"
 #include "harness/cases/suite.h"
 #include "harness/run/execute_job.h"
 #include "harness/run/fault_text.h"
@@ -18,27 +17,28 @@
 namespace assay::harness {
 namespace {
 
-// A function that is told the width of its codebook by nobody has one of its own. Which, only its author knows: at any other width its
-// output is rightly something else.
-void require_known_codebook(const PreparedVariant& prepared, const Family& family, std::span<const Case> cases) {
-  const auto axis = std::ranges::find_if(family.axes, [](const Axis& one) { return one.name == "codebook_bits" || one.name == "bits"; });
+// A function that nobody tells the value of such an axis is made for one value. Which, only its author knows: at any other its output is
+// rightly something else.
+void require_told_axis(const PreparedVariant& prepared, const Family& family, std::span<const Case> cases) {
+  const auto axis = std::ranges::find_if(family.axes, [](const Axis& one) { return one.told_by.has_value(); });
   if (axis == family.axes.end()) return;
-  std::map<std::string, std::set<std::int64_t>> widths;  // by entry
+  const families::ToldBy& told = *axis->told_by;
+  std::map<std::string, std::set<std::int64_t>> asked_by_entry;
   for (const Case& value : cases) {
     const kernels::FunctionKey key = family.function_key(value.values);
     const kernels::BoundKernel* kernel = prepared.kernel(key);
-    if (kernel == nullptr || kernel->has_field("codebook_bits") ||
-        kernel->entry().pipeline.constants.contains(families::kCodebookConstant)) {
+    if (kernel == nullptr || kernel->has_field(told.field) || kernel->entry().pipeline.constants.contains(told.constant)) {
       continue;
     }
-    widths[key.entry].insert(value.at(axis->name));
+    asked_by_entry[key.entry].insert(value.at(axis->name));
   }
-  for (const auto& [entry, asked] : widths) {
+  for (const auto& [entry, asked] : asked_by_entry) {
     if (asked.size() < 2) continue;
-    throw kernels::VariantError(fmt::format(
-        "{}: its function for {} has neither a field codebook_bits nor function constant {}, so it works for one codebook only. "
-        "Which of {} that is cannot be detected; pass it, for example --limit {}={}",
-        prepared.variant.source.string(), entry, families::kCodebookConstant, fmt::join(asked, ", "), axis->name, *asked.rbegin()));
+    throw kernels::VariantError(
+        fmt::format("{}: its function for {} receives {} neither as field {} nor as function constant {}, so it supports only one "
+                    "value. Which of {} that is cannot be detected; pass it, for example --limit {}={}",
+                    prepared.variant.source.string(), entry, told.meaning, told.field, told.constant, fmt::join(asked, ", "), axis->name,
+                    *asked.rbegin()));
   }
 }
 
@@ -63,7 +63,7 @@ std::vector<FoundLimit> limits_of_lone(const kernels::Variant& lone, std::span<c
   if (cases.empty()) return {};
   const Workbench workbench(catalogue, cases, options);
   const PreparedVariant& prepared = workbench.find(lone.name);
-  require_known_codebook(prepared, family, cases);
+  require_told_axis(prepared, family, cases);
 
   std::vector<std::string> misfits;  // of each case; empty: none
   for (const Case& value : cases) misfits.push_back(misfit_with(prepared, value));

@@ -43,7 +43,7 @@ struct Summary {
   ElementCount elements;                              // of cases that did not fail as declared
   ElementCount known_elements;                        // of those that did
   std::map<std::string, std::size_t> known_findings;  // cases that failed as declared, by the declaration's `see` or place
-  double largest_ratio = 0;  // largest error / bound of an attention, reduce or fwht output, of cases that did not fail as declared
+  double largest_ratio = 0;                           // largest error / bound of an output, of cases that did not fail as declared
   std::string largest_ratio_case;
   std::size_t stage_failures = 0;  // cases that passed, but with a later stage that is wrong
   bool any_internal = false;

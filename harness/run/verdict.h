@@ -35,7 +35,7 @@ enum class Status {
 
 // A later stage of the same dispatches, judged on the bits that the stage before it stored. Does not decide the verdict.
 struct StageVerdict {
-  std::string name;       // "reduce of reduce_v1"
+  std::string name;       // "merge of VARIANT"
   bool is_judged = true;  // false: what it got is outside of what its oracle can judge
   bool passed = false;
   std::vector<Fault> faults;  // why not judged or not passed

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <set>
 #include <stdexcept>
@@ -61,18 +60,19 @@ void compile_ahead(const metal::Library& library, const std::vector<metal::Pipel
 // where no bound has terms for it.
 std::string weaker_storage(const kernels::Variant& variant) {
   const kernels::Accuracy& accuracy = variant.accuracy;
+  const Family& family = find_family(variant.family);
+  const auto simdgroups = std::ranges::find_if(family.axes, &Axis::is_simdgroups);
+  if (accuracy.merge_store && simdgroups == family.axes.end())
+    throw kernels::VariantError(fmt::format("{}: [accuracy] merge_store is only for families with an axis of simdgroups; {} has none",
+                                            variant.description.string(), variant.family));
   std::string text;
   if (accuracy.accumulator != "float") text = fmt::format("accumulator {}", accuracy.accumulator);
   if (accuracy.accumulator_keys) text += fmt::format(" after every {} keys", *accuracy.accumulator_keys);
   if (!accuracy.stores.empty()) text += fmt::format("{}stores {}", text.empty() ? "" : ", ", fmt::join(accuracy.stores, ", "));
-  if (accuracy.merge_store) text += fmt::format("{}{} with every halving of nsg", text.empty() ? "" : ", ", *accuracy.merge_store);
+  if (accuracy.merge_store)
+    text += fmt::format("{}{} with every halving of {}", text.empty() ? "" : ", ", *accuracy.merge_store, simdgroups->name);
   if (text.empty()) return text;
-  if (accuracy.merge_store &&
-      std::ranges::find(find_family(variant.family).axes, "nsg", &Axis::name) == find_family(variant.family).axes.end())
-    throw kernels::VariantError(fmt::format("{}: [accuracy] merge_store is only for families with the axis nsg; {} has none",
-                                            variant.description.string(), variant.family));
-  constexpr std::array<std::string_view, 4> bounded = {"tq4", "tqhb", "bf16_prefill", "bf16_vec"};
-  if (std::ranges::find(bounded, variant.family) == bounded.end()) {
+  if (!family.bounds_weaker_storage) {
     throw kernels::VariantError(
         fmt::format("{}: [accuracy] declares a weaker storage ({}), but the bounds of family {} have no terms for it",
                     variant.description.string(), text, variant.family));

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
+#include "harness/run/case_data.h"
 #include "harness/run/fault_text.h"
 #include "harness/triage/ordered.h"
 #include "math/functions.h"
@@ -22,10 +24,16 @@ constexpr double kGood = 0.9;
 // Rounding errors of a kernel that makes a mistake are those of the mistaken values: the judged bound, with room for other orders.
 constexpr double kRoom = 4.0;
 
+using families::Mistake;
+
 struct Specimen {
   const Observation* observation;
-  std::shared_ptr<const Model> model;
+  std::shared_ptr<const families::Model> model;
 };
+
+std::shared_ptr<const families::Model> model_of(const Case& about, const fixtures::Shelf& shelf) {
+  return about.family->triage.model(about, CaseSource(about, shelf).get());
+}
 
 double square(double x) { return x * x; }
 
@@ -171,29 +179,29 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   std::vector<Specimen> wrong;
   for (const Observation& observation : failing) {
     if (count_faults(std::span(&observation, 1)).faulty == 0) continue;  // fails for what stands beside the output
-    wrong.push_back({&observation, make_model(observation.about, shelf)});
+    wrong.push_back({&observation, model_of(observation.about, shelf)});
   }
-  if (wrong.empty() || wrong.front().model == nullptr) return {};
+  if (wrong.empty()) return {};
   std::vector<Candidate> candidates;
   const std::size_t first = std::min(kFirstCases, wrong.size());
-  const Family& family = *failing.front().about.family;
-  std::vector<Mistake> learned;
+  const families::TriageRules& rules = failing.front().about.family->triage;
+  std::vector<Mistake> mistakes = rules.mistakes();
   for (const Specimen& specimen : wrong) {
-    if (learned.empty()) learned = mistakes_of_codebook(family, specimen.model->learn_codebook(specimen.observation->actual));
+    const std::vector<double> codebook = specimen.model->learn_codebook(specimen.observation->actual);
+    if (codebook.empty()) continue;
+    std::ranges::move(rules.codebook_mistakes(codebook), std::back_inserter(mistakes));
+    break;
   }
-  std::vector<const Mistake*> mistakes;
-  for (const Mistake& mistake : mistakes_of(family)) mistakes.push_back(&mistake);
-  for (const Mistake& mistake : learned) mistakes.push_back(&mistake);
-  for (const Mistake* mistake : mistakes) {
+  for (const Mistake& mistake : mistakes) {
     Candidate candidate;
-    candidate.mistake = mistake;
+    candidate.mistake = &mistake;
     for (std::size_t i = 0; i < first; ++i) try_on(candidate, wrong[i]);
     candidates.push_back(std::move(candidate));
   }
   order_by(candidates, [](const Candidate& candidate) { return -candidate.score(); });
   candidates.resize(std::min(candidates.size(), kFinalists));
   std::vector<Specimen> right;
-  for (const Observation& observation : passing) right.push_back({&observation, make_model(observation.about, shelf)});
+  for (const Observation& observation : passing) right.push_back({&observation, model_of(observation.about, shelf)});
   for (Candidate& candidate : candidates) {
     for (std::size_t i = first; i < wrong.size(); ++i) try_on(candidate, wrong[i]);
     for (const Specimen& specimen : right) {

@@ -8,12 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "families/mistakes.h"
 #include "fixtures/shelf.h"
 #include "harness/run/verdict.h"
 #include "harness/triage/laboratory.h"
-#include "harness/triage/mistakes.h"
 
 namespace assay::harness {
+
+namespace mistake = families::mistake;
 
 // How well one mistake explains several cases.
 struct Fit {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/triage/source_words.h"
+#include "harness/compare/source_words.h"
 
 namespace assay::harness {
 namespace {

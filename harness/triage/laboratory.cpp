@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "metal/errors.h"
-#include "oracles/partials.h"
 
 namespace assay::harness {
 namespace {
@@ -152,12 +151,10 @@ std::optional<Observation> Laboratory::observe(const Case& about, metal::Policy 
   options.policy = policy;
   options.keep_output = true;
   const metal::Schedule schedule = options.schedules.empty() ? metal::Schedule{} : options.schedules.front();
-  const Outcome outcome = execute_once(workbench(about)->find(about.variant), about, options, schedule, kept);
-  if (!kept.expected || outcome.judged.actual.empty()) return std::nullopt;
-  observation.actual = outcome.judged.actual;
-  observation.expected = *kept.expected;
-  if (kept.job->widen) kept.job->widen(observation.expected);
-  if (observation.actual.size() != observation.expected.size()) return std::nullopt;
+  JudgedOutput judged = execute_once(workbench(about)->find(about.variant), about, options, schedule, kept).judged;
+  if (judged.actual.empty()) return std::nullopt;
+  observation.actual = std::move(judged.actual);
+  observation.expected = {std::move(judged.expected), std::move(judged.bound), {}};
   return observation;
 }
 

@@ -7,9 +7,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "families/quantize/inputs.h"
-#include "harness/run/case_data.h"
-
 namespace assay::harness {
 namespace {
 
@@ -43,11 +40,6 @@ Faulty faulty_of(const Observation& observation, std::size_t length) {
   return faulty;
 }
 
-std::int64_t axis_or(const Case& about, std::string_view name, std::int64_t otherwise) {
-  const bool has = std::ranges::any_of(about.family->axes, [&](const Axis& axis) { return axis.name == name; });
-  return has ? about.at(name) : otherwise;
-}
-
 // "heads 4..7 of 8" from the numbers of rows, each (row / divisor) % count.
 void add_part(std::vector<std::string>& parts, const std::set<std::size_t>& rows, std::string_view name, std::size_t divisor,
               std::size_t count) {
@@ -61,17 +53,16 @@ void add_part(std::vector<std::string>& parts, const std::set<std::size_t>& rows
   }
 }
 
-std::string rows_sentence(const Observation& observation, const Faulty& faulty, std::size_t length) {
-  const Case& about = observation.about;
-  const auto queries = static_cast<std::size_t>(axis_or(about, "queries", 1));
-  const auto batches = static_cast<std::size_t>(axis_or(about, "batches", 1));
-  const std::size_t rows = observation.actual.size() / length;
-  const std::size_t heads = rows / std::max<std::size_t>(queries * batches, 1);
-  std::vector<std::string> parts;
-  add_part(parts, faulty.rows, "batches", queries * heads, batches);
-  add_part(parts, faulty.rows, about.family->name() == "reduce" ? "rows" : "heads", queries, heads);
-  add_part(parts, faulty.rows, "queries", 1, queries);
-  return parts.empty() ? std::string() : fmt::format("{}", fmt::join(parts, ", "));
+std::string rows_sentence(const Case& about, const Faulty& faulty) {
+  const std::vector<families::RowPart> parts = about.family->triage.row_parts(about);
+  std::size_t inner = 1;
+  for (const families::RowPart& part : parts) inner *= std::max<std::size_t>(part.count, 1);
+  std::vector<std::string> texts;
+  for (const families::RowPart& part : parts) {
+    inner /= std::max<std::size_t>(part.count, 1);
+    add_part(texts, faulty.rows, part.name, inner, part.count);
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 // The coordinates that are wrong, as the smallest description that holds.
@@ -137,30 +128,16 @@ std::vector<std::string> localise(const Observation& observation) {
     if (count > 0)
       sentences.push_back(count == faulty.count ? fmt::format("all of them {}", what) : fmt::format("{} of them {}", count, what));
   }
-  if (std::string rows = rows_sentence(observation, faulty, length); !rows.empty()) sentences.push_back(std::move(rows));
-  if (observation.about.family->name() == "quantize") {
-    const families::QuantizedRows rows = families::quantized_rows(observation.about);
-    std::size_t indices = 0;
-    std::set<std::string> norms;
-    std::size_t inputs = 0;
-    std::set<std::size_t> coordinates;
-    for (const std::size_t place : faulty.coordinates) {
-      if (rows.is_index(place)) {
-        ++indices;
-        coordinates.insert(place);
-      } else if (place < rows.head_dim + rows.blocks()) {
-        norms.insert(rows.describe(place));
-      } else {
-        ++inputs;
-      }
-    }
-    sentences.push_back(fmt::format("in a row: indices of {} coordinates{}{}", indices,
-                                    norms.empty() ? std::string(", no norm") : fmt::format(", {}", fmt::join(norms, ", ")),
-                                    rows.has_inputs ? fmt::format(", {} quantiser inputs", inputs) : std::string()));
-    if (!coordinates.empty()) add_coordinates(sentences, coordinates, rows.head_dim);
-  } else {
+  if (std::string rows = rows_sentence(observation.about, faulty); !rows.empty()) sentences.push_back(std::move(rows));
+  const families::TriageRules& rules = observation.about.family->triage;
+  if (rules.describe_places == nullptr) {
     add_coordinates(sentences, faulty.coordinates, length);
+    return sentences;
   }
+  sentences.push_back(rules.describe_places(observation.about, faulty.coordinates));
+  const std::size_t indices = rules.row_indices(observation.about);
+  const std::set<std::size_t> coordinates(faulty.coordinates.begin(), faulty.coordinates.lower_bound(indices));
+  if (!coordinates.empty()) add_coordinates(sentences, coordinates, indices);
   return sentences;
 }
 

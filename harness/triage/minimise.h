@@ -13,13 +13,8 @@ namespace assay::harness {
 // not at its simplest.
 [[nodiscard]] double size_of(const Case& about);
 
+using families::Smaller;
 // Cases smaller than this one, the smallest first.
-enum class Smaller {
-  in_one_axis,  // or in those that belong together
-  in_length,    // with what must go along
-  in_several,   // length, window, ring and fixture
-  in_seed,      // and length: at few keys a mistake may need other data to show
-};
 [[nodiscard]] std::vector<Case> smaller_cases(const Case& about, Smaller how);
 
 // Whether two verdicts fail alike: the same status, and the same kind of hazard or of faulty element.

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 
+#include "harness/triage/case_name.h"
 #include "harness/triage/localise.h"
 #include "harness/triage/minimise.h"
 #include "harness/triage/ordered.h"
@@ -26,12 +29,11 @@ struct Nearby {
 Nearby observe_nearby(Laboratory& laboratory, const Finding& finding) {
   Nearby nearby;
   std::vector<Case> cases = {finding.given.about, finding.minimal.about};
-  for (Case& probe : probes_near(finding.given.about)) cases.push_back(std::move(probe));
-  std::vector<std::string> seen;
+  for (Case& probe : finding.given.about.family->triage.probes(finding.given.about)) cases.push_back(std::move(probe));
+  std::set<std::string> seen;
   for (const Case& about : cases) {
-    std::string name = format_case(about);
-    if (std::ranges::find(seen, name) != seen.end() || size_of(about) > kLargest) continue;
-    seen.push_back(std::move(name));
+    const std::optional<std::string> name = name_of(about);
+    if (!name || size_of(about) > kLargest || !seen.insert(*name).second) continue;
     std::optional<Observation> observation = laboratory.observe(about);
     if (!observation) continue;
     if (observation->is_failure()) {

@@ -51,7 +51,4 @@ struct TriageOptions {
 // `failures` are verdicts of the laboratory's variant, none of them a success. Findings in the order of their first members.
 [[nodiscard]] std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> failures, const TriageOptions& options);
 
-// Cases that tell classes apart, near a failing one: a few of each thing that a mistake may be about.
-[[nodiscard]] std::vector<Case> probes_near(const Case& about);
-
 }  // namespace assay::harness

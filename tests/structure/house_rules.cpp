@@ -42,7 +42,8 @@ const std::vector<FolderRule>& folder_rules() {
 }
 
 // Each may use only itself and those before it.
-constexpr std::array<std::string_view, 8> kHarnessRooms = {"cases", "judge", "quality", "run", "dispatch", "ledger", "mutate", "triage"};
+constexpr std::array<std::string_view, 9> kHarnessRooms = {"cases",  "judge",  "quality", "run",   "dispatch",
+                                                           "ledger", "mutate", "compare", "triage"};
 
 // Launch code knows the encoder it drives, never what stands behind it.
 constexpr std::array<std::string_view, 4> kSeenByLaunchCode = {"metal/encoder.h", "metal/argument_layout.h", "metal/buffer.h",

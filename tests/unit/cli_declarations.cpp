@@ -96,7 +96,7 @@ TEST_F(CliDeclarations, FamiliesWithoutTermsForItRefuse) {
 
   const Outcome merged = run_assay(kCase + half_kernel("[accuracy]\nmerge_store = \"bf16\"\nreason = \"x\"\n"));
   EXPECT_EQ(merged.status, 2) << merged.output;
-  EXPECT_THAT(merged.output, HasSubstr("merge_store is only for families with the axis nsg; tq4 has none"));
+  EXPECT_THAT(merged.output, HasSubstr("merge_store is only for families with an axis of simdgroups; tq4 has none"));
 }
 
 TEST_F(CliDeclarations, AKnownFindingIsASuccessThatTheHeadlineShows) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/triage/line_alignment.h"
+#include "harness/compare/line_alignment.h"
 
 namespace assay::harness {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "families/family.h"
-#include "harness/triage/parting.h"
+#include "harness/compare/parting.h"
 
 namespace assay::harness {
 namespace {
@@ -174,25 +174,27 @@ TEST(Parting, TravelsAsAnArchive) {
   EXPECT_EQ(back.changes.front().old_lines, parting.changes.front().old_lines);
 }
 
+families::Place place_of(const Case& about, std::uint64_t byte) { return about.family->triage.place(about, byte); }
+
 Case named(const std::string& family, const std::string& name) { return parse_case(name, find_family(family)); }
 
 TEST(FollowedPlace, IsTheKeyThatAByteBelongsTo) {
   const Case tq4 = named("tq4", "tq4_v1/d256/h8x2/kv100c128/ring0/nomask/nwg1/gauss/s7");
-  EXPECT_EQ(followed_place(tq4, 0).text, "slot 0 of KV head 0, chunk 0 of 32 keys");
-  EXPECT_EQ(followed_place(tq4, 128 * (128 + 70) + 3).text, "slot 70 of KV head 1, chunk 2 of 32 keys");
-  EXPECT_EQ(followed_place(tq4, 128 * 64).chunk, 2U);
+  EXPECT_EQ(place_of(tq4, 0).text, "slot 0 of KV head 0, chunk 0 of 32 keys");
+  EXPECT_EQ(place_of(tq4, 128 * (128 + 70) + 3).text, "slot 70 of KV head 1, chunk 2 of 32 keys");
+  EXPECT_EQ(place_of(tq4, 128 * 64).chunk, 2U);
   const Case bf16 = named("bf16_vec", "bf16_vec_v2/b2/h8x2/q1/kv65r3/nomask/nsg4/gauss/s7");
-  EXPECT_EQ(followed_place(bf16, 1024 * (68 + 64)).text, "key 64 of KV head 1, chunk 2 of 32 keys");
-  EXPECT_EQ(followed_place(bf16, 1024 * (2 * 68 + 1)).text, "key 1 of KV head 0, chunk 0 of 32 keys");
+  EXPECT_EQ(place_of(bf16, 1024 * (68 + 64)).text, "key 64 of KV head 1, chunk 2 of 32 keys");
+  EXPECT_EQ(place_of(bf16, 1024 * (2 * 68 + 1)).text, "key 1 of KV head 0, chunk 0 of 32 keys");
 }
 
 TEST(FollowedPlace, IsARowWhereThereAreNoKeys) {
   const Case fwht = named("fwht", "fwht_v1/d512/h8/standalone/gauss/s7");
-  EXPECT_EQ(followed_place(fwht, 4 * (512 * 3 + 300)).text, "head 3, coordinate 300 (block 1 of 256)");
-  EXPECT_FALSE(followed_place(fwht, 0).chunk);
+  EXPECT_EQ(place_of(fwht, 4 * (512 * 3 + 300)).text, "head 3, coordinate 300 (block 1 of 256)");
+  EXPECT_FALSE(place_of(fwht, 0).chunk);
   const Case reduce = named("reduce", "reduce_v1/d256/rows2/nwg4/gauss/s7");
-  EXPECT_EQ(followed_place(reduce, 16 * (256 + 4 * 5 + 3)).text, "row 1, workgroup 3, coordinate 20");
-  EXPECT_EQ(followed_place(reduce, 4 * (2 * 256 * 4 + 2 * 5 + 1)).text, "row 1, workgroup 1, its maximum");
+  EXPECT_EQ(place_of(reduce, 16 * (256 + 4 * 5 + 3)).text, "row 1, workgroup 3, coordinate 20");
+  EXPECT_EQ(place_of(reduce, 4 * (2 * 256 * 4 + 2 * 5 + 1)).text, "row 1, workgroup 1, its maximum");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/triage/source_words.h"
+#include "harness/compare/source_words.h"
 #include "metal/errors.h"
 #include "metal/translate/lexer.h"
 

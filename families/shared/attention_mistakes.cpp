@@ -1,12 +1,13 @@
+// The known mistakes of attention.
 #include <cmath>
 #include <utility>
 
-#include "harness/triage/attention_model.h"
-#include "harness/triage/mistake_table.h"
-#include "harness/triage/mistakes.h"
-#include "harness/triage/mistakes_cache.h"
+#include "families/mistakes.h"
+#include "families/shared/attention_model.h"
+#include "families/shared/cache_mistakes.h"
+#include "families/shared/mistake_table.h"
 
-namespace assay::harness {
+namespace assay::families {
 namespace {
 
 using Change = AttentionChange;
@@ -219,7 +220,6 @@ void add_softmax(Table& table) {
 }
 
 void add_precision(Table& table) {
-  using Precision = Change::Precision;
   for (const auto& [precision, name] : {std::pair{Precision::half, "half"}, {Precision::bfloat, "bfloat"}}) {
     const std::string in = std::string(" in ") + name;
     table.add(mistake::kHalf, "the output is accumulated" + in, [p = precision](Change& c) { c.output = p; });
@@ -298,4 +298,4 @@ std::vector<Mistake> attention_mistakes(bool is_decode) {
   return table.take();
 }
 
-}  // namespace assay::harness
+}  // namespace assay::families

@@ -1,4 +1,4 @@
-#include "harness/triage/compare.h"
+#include "harness/compare/compare.h"
 
 #include <fmt/format.h>
 
@@ -9,14 +9,13 @@
 #include <map>
 #include <utility>
 
-#include "families/quantize/inputs.h"
 #include "harness/cases/file_case.h"
+#include "harness/compare/mailbox.h"
 #include "harness/run/case_data.h"
 #include "harness/run/execute_once.h"
 #include "harness/run/fault_text.h"
 #include "harness/run/known_finding.h"
 #include "harness/run/metal_fields.h"
-#include "harness/triage/mailbox.h"
 
 namespace assay::harness {
 
@@ -62,9 +61,11 @@ void keep_larger(Distance& largest, const Distance& one) {
 
 void hold_against(CaseComparison& result, const JudgedOutput& before, const JudgedOutput& after) {
   const Case& about = result.pair.new_case;
-  const bool is_bfloat = about.family->name().starts_with("bf16");
-  const bool has_indices = about.family->name() == "quantize";
-  const families::QuantizedRows rows = has_indices ? families::quantized_rows(about) : families::QuantizedRows{};
+  const families::TriageRules& rules = about.family->triage;
+  const std::size_t indices = rules.row_indices == nullptr ? 0 : rules.row_indices(about);
+  const bool is_bfloat = std::ranges::any_of(about.family->contract->arguments, [](const kernels::ArgumentContract& argument) {
+    return argument.role == kernels::ArgumentRole::output && argument.element == metal::ScalarType::bfloat16;
+  });
   result.is_compared = true;
   result.elements = before.actual.size();
   for (std::size_t i = 0; i < before.actual.size(); ++i) {
@@ -73,7 +74,7 @@ void hold_against(CaseComparison& result, const JudgedOutput& before, const Judg
     if (same_bits(a, b)) continue;
     ++result.differing;
     keep_larger(result.bounds, {distance_in_bounds(a, b, std::min(before.bound[i], after.bound[i])), i, a, b});
-    if (!has_indices || !rows.is_index(i % rows.length())) keep_larger(result.ulps, {distance_in_ulps(a, b, is_bfloat), i, a, b});
+    if (i % result.row_length >= indices) keep_larger(result.ulps, {distance_in_ulps(a, b, is_bfloat), i, a, b});
   }
   result.is_same_bits = result.differing == 0 && result.old_side.digest == result.new_side.digest;
 }

@@ -9,20 +9,21 @@
 #include <memory>
 #include <vector>
 
+#include "families/family.h"
+#include "families/mistakes.h"
+#include "families/shared/attention_change.h"
+#include "families/shared/attention_streams.h"
+#include "families/shared/cache_edit.h"
 #include "fixtures/generators.h"
-#include "fixtures/shelf.h"
-#include "harness/cases/case.h"
-#include "harness/triage/attention_change.h"
-#include "harness/triage/attention_streams.h"
-#include "harness/triage/cache_edit.h"
-#include "harness/triage/model.h"
 
-namespace assay::harness {
+namespace assay::families {
 
 class AttentionModel final : public Model {
  public:
-  // Of tq4, tqhb, bf16_prefill and bf16_vec.
-  AttentionModel(const Case& about, const fixtures::Shelf& shelf);
+  // Of decode attention.
+  AttentionModel(const Case& about, fixtures::DecodeInputs inputs);
+  // Of dense attention; simdgroups take so many keys in turn.
+  AttentionModel(const Case& about, const fixtures::DenseInputs& inputs, std::size_t simdgroups, std::size_t keys_of_chunk);
 
   [[nodiscard]] std::vector<double> evaluate(const AttentionChange& change) const;
 
@@ -38,8 +39,6 @@ class AttentionModel final : public Model {
     std::size_t batch, head, query, key_head, value_head;
   };
 
-  void make_decode(const Case& about, const fixtures::Shelf& shelf);
-  void make_dense(const Case& about, const fixtures::Shelf& shelf);
   [[nodiscard]] std::vector<double> queries_of(const AttentionChange& change) const;
   [[nodiscard]] std::size_t mapped(HeadMap map, std::size_t head) const;
   // Whether the row sees a key, and what the mask adds to its score.
@@ -67,4 +66,8 @@ class AttentionModel final : public Model {
   oracles::DecodeShape shape_;
 };
 
-}  // namespace assay::harness
+// The tables of attention's mistakes.
+[[nodiscard]] std::vector<Mistake> attention_mistakes(bool is_decode);
+[[nodiscard]] std::vector<Mistake> attention_mistakes_of_codebook(const std::vector<double>& codebook);
+
+}  // namespace assay::families

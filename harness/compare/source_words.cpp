@@ -1,4 +1,4 @@
-#include "harness/triage/source_words.h"
+#include "harness/compare/source_words.h"
 
 #include <string>
 

@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "harness/triage/cache_edit.h"
-#include "harness/triage/mistakes.h"
+#include "families/mistakes.h"
+#include "families/shared/cache_edit.h"
 
-namespace assay::harness {
+namespace assay::families {
 
 // Calls add(class, what it does in words, function that makes the edit, rank) for each.
 void add_cache_mistakes(const auto& add) {
@@ -52,4 +52,4 @@ void add_cache_mistakes(const auto& add) {
   }
 }
 
-}  // namespace assay::harness
+}  // namespace assay::families

@@ -1,7 +1,7 @@
 // The table of known mistakes: what the output of a kernel that makes one would be.
 //
 // A row says which class a mistake is of, what it does in words, and how the model of its family computes under it. A new mistake is a new
-// row of one of the mistakes_* files, and touches nothing else.
+// row of such a table, and touches nothing else.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,19 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/triage/model.h"
+namespace assay::families {
 
-namespace assay::harness {
+// The base of each family's own; a row of the table of mistakes knows which.
+class Model {
+ public:
+  Model() = default;
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+  virtual ~Model() = default;
+
+  // The codebook that values of an output must have been looked up in; empty where that cannot be told.
+  [[nodiscard]] virtual std::vector<double> learn_codebook(std::span<const double> /*actual*/) const { return {}; }
+};
 
 // The classes, in the words that reports use.
 namespace mistake {
@@ -53,19 +63,4 @@ struct Mistake {
   int rank = 0;
 };
 
-// Of a family's models. Built once.
-[[nodiscard]] std::span<const Mistake> mistakes_of(const Family& family);
-
-// Mistakes that an output itself tells: a codebook of which nobody knew.
-[[nodiscard]] std::vector<Mistake> mistakes_of_codebook(const Family& family, const std::vector<double>& codebook);
-
-// The tables behind it.
-[[nodiscard]] std::vector<Mistake> attention_mistakes(bool is_decode);
-[[nodiscard]] std::vector<Mistake> attention_mistakes_of_codebook(const std::vector<double>& codebook);
-[[nodiscard]] std::vector<Mistake> dequantize_mistakes_of_codebook(const std::vector<double>& codebook);
-[[nodiscard]] std::vector<Mistake> reduce_mistakes();
-[[nodiscard]] std::vector<Mistake> fwht_mistakes();
-[[nodiscard]] std::vector<Mistake> quantize_mistakes();
-[[nodiscard]] std::vector<Mistake> dequantize_mistakes();
-
-}  // namespace assay::harness
+}  // namespace assay::families

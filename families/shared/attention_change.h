@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "harness/triage/cache_edit.h"
+#include "families/shared/cache_edit.h"
+#include "families/shared/precision.h"
 
-namespace assay::harness {
+namespace assay::families {
 
 // How query heads find their key/value heads.
 enum class HeadMap { grouped, modulo, first, last, own_number, reversed, next };
@@ -77,7 +78,6 @@ struct AttentionChange {
   bool keeps_output = false, keeps_sum = false;                // not rescaled when the maximum grows
   bool merges_output_as_is = false, merges_sum_as_is = false;  // simdgroups' results added without weights
   bool merges_forget_maximum = false;                          // two simdgroups' result goes on with the first's maximum
-  enum class Precision { full, half, bfloat };
   Precision output = Precision::full, sum = Precision::full, weights = Precision::full, scores = Precision::full;
   bool unnormalised = false, normalised_early = false;
   enum class Stream { nothing, first_workgroup, last_workgroup, first_simdgroup, last_simdgroup, upper_simdgroups, odd_simdgroups };
@@ -86,4 +86,4 @@ struct AttentionChange {
   Order order = Order::in_turn;
 };
 
-}  // namespace assay::harness
+}  // namespace assay::families

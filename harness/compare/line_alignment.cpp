@@ -1,10 +1,10 @@
-#include "harness/triage/line_alignment.h"
+#include "harness/compare/line_alignment.h"
 
 #include <algorithm>
 #include <functional>
 #include <utility>
 
-#include "harness/triage/source_words.h"
+#include "harness/compare/source_words.h"
 
 namespace assay::harness {
 namespace {

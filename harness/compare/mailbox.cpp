@@ -1,4 +1,4 @@
-#include "harness/triage/mailbox.h"
+#include "harness/compare/mailbox.h"
 
 #include <fmt/format.h>
 

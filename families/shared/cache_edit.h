@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace assay::harness {
+namespace assay::families {
 
 struct CacheEdit {
   enum class Codes {
@@ -68,4 +68,4 @@ struct StoredSide {
 // Writes the head_dim coordinates of a slot.
 void decode_slot(const StoredSide& side, const CacheEdit& edit, std::size_t head, std::size_t slot, std::span<double> row);
 
-}  // namespace assay::harness
+}  // namespace assay::families

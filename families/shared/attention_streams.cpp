@@ -1,4 +1,4 @@
-#include "harness/triage/attention_streams.h"
+#include "families/shared/attention_streams.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "math/functions.h"
 #include "oracles/arithmetic.h"
 
-namespace assay::harness {
+namespace assay::families {
 namespace {
 
 // What one simdgroup, or a workgroup after its merge, holds.
@@ -19,7 +19,6 @@ struct Bank {
 double exp_in_float(double x) { return static_cast<double>(static_cast<float>(math::exp(x))); }
 
 void add_chunk(const AttentionChange& change, const std::vector<AttentionEntry>& chunk, const double* values, Bank& bank) {
-  using Precision = AttentionChange::Precision;
   if (chunk.empty()) return;
   const double before = bank.maximum;
   for (const AttentionEntry& entry : chunk) bank.maximum = std::max(bank.maximum, entry.score);
@@ -105,17 +104,6 @@ Bank merged(const std::vector<Bank>& banks, double first_maximum, bool output_as
 
 }  // namespace
 
-double rounded(double value, AttentionChange::Precision precision) {
-  switch (precision) {
-    case AttentionChange::Precision::half:
-      return oracles::round_to_half(value);
-    case AttentionChange::Precision::bfloat:
-      return oracles::round_to_bfloat(static_cast<float>(value));
-    default:
-      return value;
-  }
-}
-
 void attend(const AttentionChange& change, const StreamShape& shape, const AttentionChunks& chunks, const double* values, double* output) {
   std::vector<Bank> of_workgroups;
   for (std::size_t workgroup = 0; workgroup < shape.workgroups; ++workgroup) {
@@ -139,4 +127,4 @@ void attend(const AttentionChange& change, const StreamShape& shape, const Atten
   for (std::size_t j = 0; j < shape.head_dim; ++j) output[j] = total.output[j] * (divides ? inverse : 1.0);
 }
 
-}  // namespace assay::harness
+}  // namespace assay::families

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "harness/cases/selection.h"
-#include "harness/triage/compare.h"
+#include "harness/compare/compare.h"
 
 namespace assay::harness {
 namespace {

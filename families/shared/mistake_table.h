@@ -2,14 +2,36 @@
 #pragma once
 
 #include <functional>
+#include <numbers>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "harness/triage/mistakes.h"
+#include "families/mistakes.h"
 
-namespace assay::harness {
+namespace assay::families {
+
+// Factors that kernels leave out or apply twice.
+[[nodiscard]] inline std::vector<double> usual_factors(const Model&) {
+  return {1.0 / 512,
+          1.0 / 256,
+          1.0 / 16,
+          0.044194173824159216,
+          0.25,
+          0.5,
+          std::numbers::sqrt2 / 2,
+          0.9,
+          1.1,
+          std::numbers::sqrt2,
+          2.0,
+          4.0,
+          16.0,
+          22.627416997969522,
+          256.0,
+          512.0,
+          -1.0};
+}
 
 template <typename Of, typename Change>
 class MistakeTable {
@@ -47,4 +69,4 @@ class MistakeTable {
   std::vector<Mistake> rows_;
 };
 
-}  // namespace assay::harness
+}  // namespace assay::families

@@ -1,4 +1,4 @@
-#include "harness/triage/cache_edit.h"
+#include "families/shared/cache_edit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "base/code_bytes.h"
 #include "oracles/codebook.h"
 
-namespace assay::harness {
+namespace assay::families {
 namespace {
 
 std::uint8_t index_mask(int bits) { return static_cast<std::uint8_t>((1U << static_cast<unsigned>(bits)) - 1U); }
@@ -193,4 +193,4 @@ void decode_slot(const StoredSide& side, const CacheEdit& edit, std::size_t head
   }
 }
 
-}  // namespace assay::harness
+}  // namespace assay::families

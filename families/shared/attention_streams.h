@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "harness/triage/attention_change.h"
+#include "families/shared/attention_change.h"
 
-namespace assay::harness {
+namespace assay::families {
 
 struct AttentionEntry {
   std::size_t slot = 0;
@@ -22,9 +22,7 @@ struct StreamShape {
   bool partials = false;  // workgroups leave partial results, which somebody else merges and divides
 };
 
-[[nodiscard]] double rounded(double value, AttentionChange::Precision precision);
-
 // The output row [head_dim] of one query. `values` are the rows that the entries' slots number.
 void attend(const AttentionChange& change, const StreamShape& shape, const AttentionChunks& chunks, const double* values, double* output);
 
-}  // namespace assay::harness
+}  // namespace assay::families

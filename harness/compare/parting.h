@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "harness/cases/case.h"
+#include "harness/compare/line_alignment.h"
 #include "harness/run/execute.h"
 #include "harness/run/metal_fields.h"
 #include "harness/run/workbench.h"
-#include "harness/triage/line_alignment.h"
 #include "metal/value_trace.h"
 
 namespace assay::harness {
@@ -60,16 +60,6 @@ struct Parting {
 };
 
 inline constexpr std::size_t kMostChanges = 3;
-
-// What a family reads in the order of its work, and how a place in it is called.
-struct FollowedPlace {
-  std::string text;
-  std::optional<std::uint64_t> chunk;
-};
-// The label of the buffer; empty if the family has none.
-[[nodiscard]] std::string followed_buffer(const Case& about);
-// Of the byte `offset` of that buffer. Only for cases whose values the launch code accepts.
-[[nodiscard]] FollowedPlace followed_place(const Case& about, std::uint64_t offset);
 
 // Runs both cases once each, in this process. Nothing if no thread parts. Throws as encode_case().
 [[nodiscard]] std::optional<Parting> find_parting(const PreparedVariant& old_variant, const Case& old_case,

@@ -1,4 +1,4 @@
-#include "harness/triage/parting.h"
+#include "harness/compare/parting.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -14,10 +14,10 @@
 
 #include "harness/cases/case.h"
 #include "harness/cases/suite.h"
+#include "harness/compare/parting.h"
 #include "harness/run/cost.h"
 #include "harness/run/runner.h"
 #include "harness/run/workbench.h"
-#include "harness/triage/parting.h"
 #include "kernels/variant.h"
 
 namespace assay::harness {

@@ -1,4 +1,4 @@
-#include "harness/triage/attention_model.h"
+#include "families/shared/attention_model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,23 +6,17 @@
 #include <numeric>
 #include <utility>
 
+#include "families/shared/attention_streams.h"
 #include "families/shared/decode_inputs.h"
 #include "families/shared/dense_inputs.h"
-#include "harness/run/case_data.h"
-#include "harness/triage/attention_streams.h"
 #include "oracles/arithmetic.h"
 #include "oracles/codebook.h"
 #include "oracles/fwht.h"
 
-namespace assay::harness {
+namespace assay::families {
 namespace {
 
 constexpr std::size_t kSlotsOfChunk = 32;
-constexpr std::size_t kKeysOfTile = 64;  // of bf16_prefill
-
-std::size_t axis_or(const Case& about, std::string_view name, std::size_t otherwise) {
-  return about.family->has_axis(name) ? static_cast<std::size_t>(about.at(name)) : otherwise;
-}
 
 void change_signs(std::span<double> row, AttentionChange::Rotation rotation) {
   const int dim = static_cast<int>(row.size());
@@ -50,25 +44,17 @@ double dot(const double* a, const double* b, std::size_t count) { return std::in
 
 }  // namespace
 
-AttentionModel::AttentionModel(const Case& about, const fixtures::Shelf& shelf) {
-  if (about.family->has_axis("nwg")) {
-    make_decode(about, shelf);
-  } else {
-    make_dense(about, shelf);
-  }
-}
-
-void AttentionModel::make_decode(const Case& about, const fixtures::Shelf& shelf) {
-  decode_ = std::make_shared<fixtures::DecodeInputs>(data_of(about, shelf, families::decode_inputs).inputs);
-  shape_ = families::decode_request(about).shape;
+AttentionModel::AttentionModel(const Case& about, fixtures::DecodeInputs inputs) {
+  decode_ = std::make_shared<fixtures::DecodeInputs>(std::move(inputs));
+  shape_ = decode_request(about).shape;
   heads_ = shape_.heads;
   kv_heads_ = shape_.kv_heads;
   dim_ = shape_.head_dim;
   length_ = shape_.kv_len;
   rows_ = shape_.kv_capacity;
   scale_ = static_cast<double>(shape_.scale);
-  workgroups_ = axis_or(about, "nwg", 1);
-  simdgroups_ = axis_or(about, "nsg", 1);
+  workgroups_ = about.size("nwg");
+  simdgroups_ = static_cast<std::size_t>(about.family->simdgroups(about));
   partials_ = workgroups_ > 1;
   chunk_ = kSlotsOfChunk;
   q_ = decode_->q;
@@ -76,9 +62,8 @@ void AttentionModel::make_decode(const Case& about, const fixtures::Shelf& shelf
   v_ = decoded(CacheEdit{}, false);
 }
 
-void AttentionModel::make_dense(const Case& about, const fixtures::Shelf& shelf) {
-  const fixtures::DenseInputs inputs = data_of(about, shelf, families::dense_inputs).inputs;
-  const oracles::DenseShape shape = families::dense_request(about).shape;
+AttentionModel::AttentionModel(const Case& about, const fixtures::DenseInputs& inputs, std::size_t simdgroups, std::size_t keys_of_chunk) {
+  const oracles::DenseShape shape = dense_request(about).shape;
   batches_ = shape.batches;
   heads_ = shape.heads;
   kv_heads_ = shape.kv_heads;
@@ -89,8 +74,8 @@ void AttentionModel::make_dense(const Case& about, const fixtures::Shelf& shelf)
   mask_heads_ = shape.mask_heads;
   mask_batches_ = shape.mask_batches;
   scale_ = static_cast<double>(shape.scale);
-  simdgroups_ = axis_or(about, "nsg", 1);
-  chunk_ = about.family->has_axis("nsg") ? kSlotsOfChunk : kKeysOfTile;
+  simdgroups_ = simdgroups;
+  chunk_ = keys_of_chunk;
   q_ = inputs.q;
   for (const std::uint16_t bits : inputs.k) k_.push_back(oracles::bfloat_value(bits));
   for (const std::uint16_t bits : inputs.v) v_.push_back(oracles::bfloat_value(bits));
@@ -296,7 +281,7 @@ AttentionChunks AttentionModel::chunks_of(const AttentionChange& change, const R
       if (!visible && !hidden_count) continue;
       const std::size_t from = slot + static_cast<std::size_t>(elsewhere);
       double score = dot(query, keys + from * dim_, dim_) * scale_ * change.score_factor + bias;
-      if (change.scores != AttentionChange::Precision::full) score = rounded(score, change.scores);
+      if (change.scores != Precision::full) score = rounded(score, change.scores);
       chunks[c].push_back({from, score, twice ? 2.0 : 1.0, false});
     }
     const bool is_skipped =
@@ -356,4 +341,4 @@ std::vector<double> AttentionModel::evaluate(const AttentionChange& asked) const
   return output;
 }
 
-}  // namespace assay::harness
+}  // namespace assay::families

@@ -1,0 +1,161 @@
+// Smaller cases of attention: lengths with what must go along with them.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "families/shared/attention_smaller.h"
+#include "families/shared/probes.h"
+
+namespace assay::families {
+namespace {
+
+std::int64_t get(const Case& about, std::string_view name, std::int64_t otherwise) {
+  return about.family->has_axis(name) ? about.at(name) : otherwise;
+}
+
+void set(Case& about, std::string_view name, std::int64_t value) { put(about, {{name, value}}); }
+
+// Lengths below a given one: all short ones, both sides of every edge, and a few in between.
+std::vector<std::int64_t> lengths_below(std::int64_t length) {
+  std::set<std::int64_t> lengths;
+  for (std::int64_t n = 1; n <= 8; ++n) lengths.insert(n);
+  for (const std::int64_t edge : {16, 32, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024, 2048})
+    lengths.insert({edge - 1, edge, edge + 1});
+  for (std::int64_t part = 1; part < 8; ++part) lengths.insert(length * part / 8);
+  lengths.insert({12, 20, 24, 40, 48, length - 1, length - 2, length - 4, length - 8});
+  std::erase_if(lengths, [&](std::int64_t n) { return n < 1 || n >= length; });
+  return {lengths.begin(), lengths.end()};
+}
+
+// A case with other lengths, its capacity, ring, window and room as they can be then.
+Case with_length(const Case& about, std::int64_t length) {
+  Case result = about;
+  const std::int64_t old = about.at("kv_len");
+  set(result, "kv_len", length);
+  if (!about.family->has_axis("kv_capacity")) return result;
+  const std::int64_t capacity = about.at("kv_capacity");
+  const std::int64_t now = capacity == old ? length : length + std::max<std::int64_t>(1, (capacity - old) * length / old);
+  set(result, "kv_capacity", now);
+  set(result, "ring_start", std::min(about.at("ring_start"), now - 1));
+  return result;
+}
+
+void add_heads(std::vector<Case>& cases, const Case& about) {
+  for (const auto& [heads, kv_heads] : {std::pair<std::int64_t, std::int64_t>{1, 1},
+                                        {2, 1},
+                                        {2, 2},
+                                        {3, 1},
+                                        {3, 3},
+                                        {4, 2},
+                                        {4, 1},
+                                        {4, 4},
+                                        {6, 3},
+                                        {6, 2},
+                                        {8, 2},
+                                        {8, 4}}) {
+    Case next = about;
+    set(next, "n_heads", heads);
+    set(next, "n_kv_heads", kv_heads);
+    if (get(next, "mask_heads", 1) > 1) set(next, "mask_heads", heads);
+    cases.push_back(std::move(next));
+  }
+}
+
+// Lengths with what must go along with them: a mistake in a window shows at small lengths in small windows only.
+void add_lengths(std::vector<Case>& cases, const Case& about) {
+  const std::int64_t old = about.at("kv_len");
+  const std::int64_t window = get(about, "sliding_window", 0);
+  const bool on_ring = get(about, "kv_capacity", 0) == old;
+  std::vector<std::string> fixtures = {about.fixture, "gauss"};
+  for (const std::string_view other : {"needle", "uniform", "cancel"}) {
+    if (old <= 96) fixtures.emplace_back(other);
+  }
+  std::vector<std::int64_t> lengths = lengths_below(old);
+  lengths.push_back(old);
+  std::vector<Case> bases;
+  for (const std::int64_t length : lengths) {
+    bases.push_back(with_length(about, length));
+    // In place of a ring that has turned: one that is not full, whose slots behind the last position hold nothing.
+    if (!on_ring || length > 4) continue;
+    bases.push_back(bases.back());
+    set(bases.back(), "kv_capacity", length + 1);
+  }
+  for (const Case& base : bases) {
+    const std::int64_t length = base.at("kv_len");
+    std::set<std::int64_t> windows = {window};
+    if (window > 0) windows.insert({1, 2, window * length / old, length - 1, length - (old - window)});
+    std::set<std::int64_t> rings = {get(base, "ring_start", 0)};
+    if (on_ring && get(about, "ring_start", 0) > 0) rings.insert({1, length - 1, length / 2});
+    for (const std::int64_t w : windows) {
+      for (const std::int64_t ring : rings) {
+        for (const std::string& fixture : fixtures) {
+          if (w < 0 || (window > 0 && w < 1) || ring < 0 || (ring != 0 && ring >= length)) continue;
+          Case next = base;
+          set(next, "sliding_window", w);
+          set(next, "ring_start", ring);
+          next.fixture = fixture;
+          cases.push_back(std::move(next));
+        }
+      }
+    }
+  }
+}
+
+// A mistake in what goes from one chunk to the next shows only if the maximum grows there, and that is luck of the data.
+void add_seeds(std::vector<Case>& cases, const Case& about) {
+  for (const std::int64_t length : {1, 2, 8, 16, 33, 65, 97, 129}) {
+    if (length >= about.at("kv_len")) break;
+    for (std::uint64_t seed = 2; seed <= 8; ++seed) {
+      Case next = with_length(about, length);
+      next.seed = seed;
+      cases.push_back(std::move(next));
+    }
+  }
+}
+
+ShrinkStep keys(std::int64_t count) { return {{{"kv_len", count}, {"kv_capacity", count}, {"ring_start", 0}}, true}; }
+
+}  // namespace
+
+std::vector<Case> smaller_attention(const Case& about, Smaller how) {
+  std::vector<Case> cases;
+  if (how == Smaller::in_several) add_lengths(cases, about);
+  if (how == Smaller::in_seed) add_seeds(cases, about);
+  if (how == Smaller::in_length) {
+    for (const std::int64_t length : lengths_below(about.at("kv_len"))) cases.push_back(with_length(about, length));
+  }
+  if (how != Smaller::in_one_axis) return cases;
+  add_heads(cases, about);
+  if (about.at("mask_type") != 0) {
+    cases.push_back(about);
+    put(cases.back(), {{"mask_type", 0}, {"sliding_window", 0}, {"mask_heads", 1}, {"mask_batches", 1}});
+  }
+  return cases;
+}
+
+std::vector<std::vector<ShrinkStep>> attention_steps() {
+  std::vector<ShrinkStep> lengths;
+  for (const std::int64_t count : {1, 2, 8, 16, 31, 32, 33, 48, 64, 65, 96, 128, 256, 512, 1024, 2048}) lengths.push_back(keys(count));
+  return {{{{{"n_heads", 1}, {"n_kv_heads", 1}}},
+           {{{"n_heads", 2}, {"n_kv_heads", 1}}},
+           {{{"n_heads", 2}, {"n_kv_heads", 2}}},
+           {{{"n_heads", 4}, {"n_kv_heads", 2}}}},
+          {{{{"batches", 1}}}},
+          steps_of("queries", {1, 2, 8, 9, 16, 32}),
+          {{{{"mask_type", 0}, {"sliding_window", 0}, {"mask_batches", 1}, {"mask_heads", 1}}}, {{{"mask_batches", 1}, {"mask_heads", 1}}}},
+          steps_of("sliding_window", {0}),
+          steps_of("kv_room", {0}),
+          steps_of("ring_start", {0}),
+          lengths,
+          steps_of("nwg", {1, 2, 4, 8}),
+          steps_of("nsg", {1, 2}),
+          steps_of("head_dim", {256})};
+}
+
+Place key_place(std::uint64_t head, std::uint64_t slot, std::string_view what) {
+  const std::uint64_t chunk = slot / kKeysOfChunk;
+  return {fmt::format("{} {} of KV head {}, chunk {} of {} keys", what, slot, head, chunk, kKeysOfChunk), chunk};
+}
+
+}  // namespace assay::families

@@ -1,0 +1,68 @@
+// What triage knows of decode attention.
+#include "base/code_bytes.h"
+#include "families/shared/attention_model.h"
+#include "families/shared/attention_smaller.h"
+#include "families/shared/decode_inputs.h"
+#include "families/shared/probes.h"
+
+namespace assay::families {
+namespace {
+
+std::vector<Case> decode_probes(const Case& about) {
+  Probes probes(about, {{"n_heads", 1},
+                        {"n_kv_heads", 1},
+                        {"kv_len", 33},
+                        {"kv_capacity", 33},
+                        {"ring_start", 0},
+                        {"mask_type", 0},
+                        {"sliding_window", 0},
+                        {"nwg", 1},
+                        {"nsg", 1}});
+  probes.add({{"kv_len", 1}, {"kv_capacity", 1}}, "gauss");
+  probes.add({}, "gauss");
+  probes.add({{"n_heads", 8}, {"n_kv_heads", 2}, {"kv_len", 70}, {"kv_capacity", 70}, {"ring_start", 13}}, "gauss");
+  probes.add({{"n_heads", 4}, {"n_kv_heads", 4}, {"kv_len", 40}, {"kv_capacity", 64}}, "gauss");
+  probes.add({{"n_heads", 2}, {"kv_len", 65}, {"kv_capacity", 65}, {"ring_start", 31}, {"mask_type", 2}, {"sliding_window", 33}}, "gauss");
+  probes.add({{"kv_len", 65}, {"kv_capacity", 65}, {"mask_type", 2}, {"sliding_window", 33}}, "gauss");
+  probes.add({{"kv_len", 65}, {"kv_capacity", 65}, {"ring_start", 31}, {"mask_type", 2}, {"sliding_window", 20}}, "needle");
+  probes.add({{"kv_len", 65}, {"kv_capacity", 65}, {"mask_type", 2}, {"sliding_window", 0}}, "gauss");
+  probes.add({{"kv_len", 65}, {"kv_capacity", 65}, {"mask_type", 1}, {"sliding_window", 33}}, "gauss");
+  probes.add({{"kv_len", 64}, {"kv_capacity", 64}, {"ring_start", 10}}, "uniform");
+  probes.add({{"kv_len", 257}, {"kv_capacity", 257}}, "gauss");
+  probes.add({{"kv_len", 160}, {"kv_capacity", 160}, {"nwg", 3}}, "uniform");
+  probes.add({{"kv_len", 257}, {"kv_capacity", 257}, {"nwg", 4}}, "gauss");
+  probes.add({{"kv_len", 257}, {"kv_capacity", 257}, {"nsg", 2}}, "gauss");
+  probes.add({{"kv_len", 257}, {"kv_capacity", 300}, {"nsg", 4}, {"nwg", 2}}, "gauss");
+  probes.add({{"kv_len", 64}, {"kv_capacity", 64}}, "all_negative");
+  probes.add({{"kv_len", 64}, {"kv_capacity", 64}}, "all_negative_deep");
+  probes.add({{"n_heads", 2}, {"head_dim", other_dim(about)}}, "gauss");
+  probes.add({{"n_heads", 2}, {"n_kv_heads", 2}}, "structured");
+  probes.add({{"kv_len", 512}, {"kv_capacity", 512}}, "drift");
+  probes.add({{"scale", 1}, {"kv_len", 40}, {"kv_capacity", 40}}, "gauss");
+  return probes.take();
+}
+
+// [G, capacity] rows of codes.
+template <int kBits>
+Place place_in_cache(const Case& about, std::uint64_t byte) {
+  const std::uint64_t row = byte / base::code_bytes(kBits, about.size("head_dim"));
+  return key_place(row / about.size("kv_capacity"), row % about.size("kv_capacity"), "slot");
+}
+
+}  // namespace
+
+TriageRules decode_triage(bool is_4bit) {
+  return {.model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
+            return std::make_shared<AttentionModel>(about, decode_inputs(about, source));
+          },
+          .mistakes = [] { return attention_mistakes(true); },
+          .codebook_mistakes = attention_mistakes_of_codebook,
+          .probes = decode_probes,
+          .smaller = smaller_attention,
+          .steps = attention_steps(),
+          .followed = "K_packed",
+          .place = is_4bit ? place_in_cache<4> : place_in_cache<8>,
+          .row_parts = [](const Case& about) -> std::vector<RowPart> { return {{"heads", about.size("n_heads")}}; }};
+}
+
+}  // namespace assay::families

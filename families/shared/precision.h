@@ -1,0 +1,22 @@
+// The formats in which a mistaken kernel may keep what it should keep in float.
+#pragma once
+
+#include "oracles/arithmetic.h"
+
+namespace assay::families {
+
+enum class Precision { full, half, bfloat };
+
+[[nodiscard]] inline double rounded(double value, Precision precision) {
+  switch (precision) {
+    case Precision::half:
+      return oracles::round_to_half(value);
+    case Precision::bfloat:
+      return oracles::round_to_bfloat(static_cast<float>(value));
+    case Precision::full:
+      break;
+  }
+  return value;
+}
+
+}  // namespace assay::families

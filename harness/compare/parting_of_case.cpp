@@ -1,0 +1,71 @@
+// Where two iterations of a kernel part on a case.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "harness/compare/parting.h"
+
+namespace assay::harness {
+namespace {
+
+using metal::TracedOperation;
+using metal::ValueTrace;
+
+SourceText read_text(const std::filesystem::path& path, std::string name) {
+  SourceText text{std::move(name), {}};
+  std::ifstream stream(path);
+  for (std::string line; std::getline(stream, line);) text.lines.push_back(std::move(line));
+  return text;
+}
+
+// The kernel's own file, under the name that its operations have, then every other one that a trace names.
+std::vector<SourceText> texts_of(const ValueTrace& trace, const PreparedVariant& prepared) {
+  const std::filesystem::path& source = prepared.variant.source;
+  std::vector<SourceText> texts = {read_text(source, prepared.libraries.front()->name())};
+  std::set<std::string> known = {texts.front().file};
+  for (const TracedOperation& operation : trace.operations) {
+    const std::string& file = operation.place.file;
+    if (!known.insert(file).second) continue;
+    std::error_code unreadable;
+    if (std::filesystem::equivalent(file, source, unreadable)) {
+      if (!unreadable) texts.front().file = file;
+      continue;
+    }
+    texts.push_back(read_text(file, file));
+  }
+  return texts;
+}
+
+ValueTrace trace_of(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf) {
+  ValueTrace trace;
+  trace.followed = about.family->triage.followed;
+  metal::Simulator simulator(prepared.libraries, {.trace = &trace});
+  encode_case(prepared, about, shelf, simulator);
+  return trace;
+}
+
+}  // namespace
+
+std::optional<Parting> find_parting(const PreparedVariant& old_variant, const Case& old_case, const PreparedVariant& new_variant,
+                                    const Case& new_case, const fixtures::Shelf& shelf) {
+  const ValueTrace old_trace = trace_of(old_variant, old_case, shelf);
+  const ValueTrace new_trace = trace_of(new_variant, new_case, shelf);
+  const std::vector<SourceText> old_texts = texts_of(old_trace, old_variant);
+  const std::vector<SourceText> new_texts = texts_of(new_trace, new_variant);
+  std::optional<Parting> parting = find_parting(old_trace, old_texts, new_trace, new_texts);
+  if (parting && parting->read != 0) {
+    families::Place place = new_case.family->triage.place(new_case, parting->read - 1);
+    parting->place = std::move(place.text);
+    parting->chunk = place.chunk;
+  }
+  return parting;
+}
+
+}  // namespace assay::harness

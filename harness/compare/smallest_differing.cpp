@@ -1,0 +1,86 @@
+// Makes a differing pair of cases smaller, axis by axis.
+#include <algorithm>
+#include <utility>
+
+#include "harness/cases/file_case.h"
+#include "harness/compare/compare.h"
+
+namespace assay::harness {
+namespace {
+
+// False if the step is of no use: the values are as small as that already.
+bool shrink(const families::ShrinkStep& step, Case& about) {
+  bool is_smaller = false;
+  for (const auto& [axis, value] : step.settings) {
+    if (about.family->has_axis(axis) && about.at(axis) > value) {
+      about.values[about.family->axis_index(axis)] = value;
+      is_smaller = true;
+    }
+    if (step.first_alone && !is_smaller) return false;
+  }
+  return is_smaller;
+}
+
+std::int64_t work(const CasePair& pair) { return pair.new_case.family->work(pair.new_case.values); }
+
+bool is_possible(const CasePair& pair, const Workbench& workbench) {
+  const auto is_possible = [&](const Case& about) {
+    return has_name(about) && within_limits(workbench.find(about.variant).variant, about);
+  };
+  return is_possible(pair.old_case) && is_possible(pair.new_case);
+}
+
+// A rounding shows by chance: what is smaller may need other data for it.
+constexpr std::uint64_t kSeeds = 4;
+
+// What is seen of a shrinking pair: whether to go on, and nothing else.
+class Quiet final : public RunListener {
+ public:
+  explicit Quiet(RunListener& next) : next_(next) {}
+  void started(const Case&) override {}
+  void finished(const Verdict&, const Summary&) override {}
+  bool tick() override { return next_.tick(); }
+
+ private:
+  RunListener& next_;
+};
+
+}  // namespace
+
+std::optional<CasePair> smallest_differing(std::span<const CaseComparison> cases, const Workbench& workbench, const RunOptions& options,
+                                           const std::atomic<bool>& stop, RunListener& listener) {
+  std::vector<const CaseComparison*> differing;
+  for (const CaseComparison& one : cases) {
+    if (one.differs()) differing.push_back(&one);
+  }
+  if (differing.empty()) return std::nullopt;
+  // What broke is what a reader wants to know of first.
+  const auto* start =
+      *std::ranges::min_element(differing, {}, [](const CaseComparison* one) { return std::pair(!one->broke(), work(one->pair)); });
+  CasePair smallest = start->pair;
+  const bool must_break = start->broke();
+  Quiet quiet(listener);
+  for (const std::vector<families::ShrinkStep>& group : smallest.new_case.family->triage.steps) {
+    std::vector<CasePair> candidates;
+    for (const families::ShrinkStep& step : group) {
+      CasePair candidate = smallest;
+      if (!shrink(step, candidate.old_case) || !shrink(step, candidate.new_case) || !is_possible(candidate, workbench)) continue;
+      for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+        if (seed != 0 && is_on_file(candidate.new_case)) break;
+        candidates.push_back(candidate);
+        candidates.back().old_case.seed += seed;
+        candidates.back().new_case.seed += seed;
+      }
+    }
+    if (candidates.empty() || stop) continue;
+    const ComparedCases tried = compare_cases(candidates, workbench, options, stop, quiet);
+    for (const CaseComparison& one : tried.cases) {
+      if (!one.differs() || (must_break && !one.broke())) continue;
+      smallest = one.pair;
+      break;
+    }
+  }
+  return smallest;
+}
+
+}  // namespace assay::harness
