@@ -1,15 +1,15 @@
-// Values as bytes and back, for a process of the same build that need not be trusted: it may have been harmed by what it worked on.
+// Serialises values for a process of the same build. The reader does not trust the bytes, because a damaged process may have written them.
 //
-// What travels of a type is told once, for both directions, by a function beside it, which names every member, so that a new one stops the
-// build there:
+// A function fields() beside a type lists its members for reading and writing. It names every member, so that a new member stops the build
+// there:
 //
 //   void fields(auto& archive, base::OneOf<WorstElement> auto& value) {
 //     auto& [index, expected] = value;
 //     each(archive, index, expected);
 //   }
 //
-// Of an enumeration, `largest(E)` beside it says the largest value that may travel. Numbers are words of 64 bits; texts and lists stand
-// behind their length. Equal values give equal bytes, and no two sequences of bytes give equal values but for maps.
+// For an enumeration, `largest(E)` beside it gives the largest accepted value. Numbers are 64-bit words; strings and lists follow their
+// length. Equal values give equal bytes. Different byte sequences give different values, except for maps.
 #pragma once
 
 #include <fmt/format.h>
@@ -36,17 +36,17 @@ namespace assay::base {
 
 using Bytes = std::vector<std::byte>;
 
-// Bytes that no value has; what() says where and why.
+// Bytes that do not encode a value; what() says where and why.
 class DamagedArchive : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
-// T as it is read, const T as it is written.
+// Matches T when reading and const T when writing.
 template <typename T, typename Of>
 concept OneOf = std::same_as<std::remove_const_t<T>, Of>;
 
-// Members one after the other, for fields().
+// Reads or writes members in order, for fields().
 template <typename Archive, typename... Members>
 void each(Archive& archive, Members&... members) {
   (archive(members), ...);
@@ -54,7 +54,7 @@ void each(Archive& archive, Members&... members) {
 
 template <typename T>
 concept Enumeration = std::is_enum_v<T>;
-// What is a word in memory as well.
+// Types that are also words in memory.
 template <typename T>
 concept Word = std::same_as<T, double> || (std::integral<T> && sizeof(T) == sizeof(std::uint64_t));
 
@@ -116,7 +116,7 @@ class ArchiveWriter {
   void word(std::uint64_t value) { append(std::as_bytes(std::span(&value, 1))); }
 };
 
-// Throws DamagedArchive, and allocates no more than a small multiple of what there is to read.
+// Throws DamagedArchive. Allocates at most a small multiple of the size of the input.
 class ArchiveReader {
  public:
   explicit ArchiveReader(std::span<const std::byte> bytes) : rest_(bytes), size_(bytes.size()) {}
@@ -157,7 +157,7 @@ class ArchiveReader {
       values.resize(left);
       if (left != 0) std::memcpy(values.data(), bytes.data(), bytes.size());
     } else {
-      // Grown one by one: a count that lies meets the end before it costs memory.
+      // Grows one by one, so that a wrong count reaches the end of the input before it allocates much memory.
       for (; left != 0; --left) (*this)(values.emplace_back());
     }
   }
@@ -211,7 +211,7 @@ class ArchiveReader {
     if (value > limit) throw DamagedArchive(fmt::format("{} {} at byte {} is above {}", what, value, start, limit));
     return value;
   }
-  // Of elements that take at least `smallest` bytes each.
+  // Reads the length of a list whose elements take at least `smallest` bytes each.
   std::size_t count(std::size_t smallest) {
     const std::size_t longest = rest_.size() < sizeof(std::uint64_t) ? 0 : (rest_.size() - sizeof(std::uint64_t)) / smallest;
     return static_cast<std::size_t>(word(longest, "count"));
@@ -228,7 +228,7 @@ template <typename T>
   return std::move(writer.bytes);
 }
 
-// Throws DamagedArchive for anything that to_bytes() does not write.
+// Throws DamagedArchive for bytes that to_bytes() cannot produce.
 template <typename T>
 [[nodiscard]] T from_bytes(std::span<const std::byte> bytes) {
   T value;

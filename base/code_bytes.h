@@ -1,4 +1,4 @@
-// How stored indices of codebooks lie in bytes.
+// The layout of codebook indices in bytes.
 #pragma once
 
 #include <concepts>
@@ -6,7 +6,7 @@
 
 namespace assay::base {
 
-// Bytes that the indices of so many coordinates take: with 4 bits two share a byte, with more each has one of its own.
+// The number of bytes for this many indices: with 4 bits two share a byte, with more bits each has its own.
 [[nodiscard]] constexpr std::uint64_t code_bytes(std::integral auto bits, std::uint64_t coordinates) {
   return bits == 4 ? coordinates / 2 : coordinates;
 }

@@ -1,3 +1,4 @@
+// Starts a command, drains its output under limits, and waits for its end.
 #include "base/command.h"
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@
 namespace assay::base {
 namespace {
 
-// Drains both together, so that a child which fills one of them does not block. False if one gives more than `most` bytes.
+// Reads both pipes alternately, so that the child never blocks on a full one. Returns false if one delivers more than `most` bytes.
 bool drain(const Ends& output, const Ends& errors, CommandResult& result, std::size_t most) {
   std::array<pollfd, 2> waiting = {pollfd{output.ours.number(), POLLIN, 0}, pollfd{errors.ours.number(), POLLIN, 0}};
   const std::array<std::string*, 2> texts = {&result.output, &result.errors};
@@ -36,7 +37,7 @@ bool drain(const Ends& output, const Ends& errors, CommandResult& result, std::s
   return true;
 }
 
-// Why the child did not become the command; 0 if it did, which closes the pipe.
+// The errno of a failed exec; 0 on success, when exec closes the pipe.
 int failed(const Ends& failure) {
   int reason = 0;
   ssize_t count = 0;
@@ -52,7 +53,7 @@ CommandResult run_command(const std::vector<std::string>& arguments, const Comma
   std::vector<char*> raw;
   for (const auto& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
-  // The first of a name counts.
+  // The first definition of a variable takes precedence.
   std::string place = "TMPDIR=" + temporary_directory.string();
   std::vector<char*> variables;
   if (!temporary_directory.empty()) variables.push_back(place.data());
@@ -65,7 +66,7 @@ CommandResult run_command(const std::vector<std::string>& arguments, const Comma
                          .output = output.theirs.number(),
                          .errors = errors.theirs.number(),
                          .channel = failure.theirs.number()};
-  // Other threads may run: from here to the command the child makes system calls only.
+  // Other threads may be running, so the child makes only system calls until exec.
   Process child(setup, [&](int channel) {
     execvpe(raw[0], raw.data(), variables.data());
     const int reason = errno;

@@ -1,4 +1,4 @@
-// Running a command and collecting what it prints.
+// Runs a command and captures its output.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@ struct CommandResult {
   int exit_code = 0;  // 128 + signal if it was killed
   std::string output;
   std::string errors;
-  bool is_cut = false;      // it printed more than it may, and was killed
-  bool was_killed = false;  // by somebody else, with SIGKILL
+  bool is_cut = false;      // it exceeded the output limit, and was killed
+  bool was_killed = false;  // by another process, with SIGKILL
 };
 
-// What a command that works on other people's files may take.
+// Limits for a command that reads untrusted files.
 struct CommandLimits {
-  std::size_t output_bytes = std::size_t{1} << 30;  // of each of its two streams
+  std::size_t output_bytes = std::size_t{1} << 30;  // per output stream
   std::uint64_t memory_bytes = 0;                   // as in ProcessLimits
   std::uint64_t processor_seconds = 0;
 };
 
-// Runs `arguments` (the first is the program, looked up on PATH if it has no slash) with no standard input; files of its own that are not
-// to last it puts into `temporary_directory`, or where this process would if that is empty. May be called from any thread. Throws
-// ProcessRefused if it cannot be started.
+// Runs `arguments` without standard input; the first is the program, looked up on PATH if it has no slash. Its temporary files go to
+// `temporary_directory`, or to this process's default if that is empty. May be called from any thread. Throws ProcessRefused if it cannot
+// be started.
 [[nodiscard]] CommandResult run_command(const std::vector<std::string>& arguments, const CommandLimits& limits = {},
                                         const std::filesystem::path& temporary_directory = {});
 

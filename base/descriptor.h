@@ -28,7 +28,7 @@ class Descriptor {
   int number_;
 };
 
-// Of a pipe what is written to `theirs` is read from `ours`; of a socket, both do both. Throw ProcessRefused: "a pipe for a " `name`.
+// A pipe passes data from `theirs` to `ours`; a socket works both ways. Throws ProcessRefused: "a pipe for a " `name`.
 struct Ends {
   Descriptor ours, theirs;
 };

@@ -1,8 +1,8 @@
-// The digest that compares things: outputs of cases, inputs, selections; seeds come from it as well.
+// The digest for comparing outputs and inputs, also used to derive seeds.
 //
-// FNV-1a with 64 bits. Its values are printed, recorded in tests/golden and in ledgers, and added up over cases, so they stay as they are.
-// It is simple to make another text of the same digest, and does no harm: a digest is held against one that we recorded of the same case,
-// to find what differs between machines, versions and schedules; no verdict depends on it, and nothing is found or trusted by it.
+// 64-bit FNV-1a. Its values are printed, recorded in tests/golden and in ledgers, and added over cases, so they must not change. Collisions
+// are easy to construct, but harmless: a digest is only compared with one recorded by us for the same case, to find differences between
+// machines, versions and schedules. No verdict depends on it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ inline void add_to_digest(std::uint64_t& digest, std::span<const std::byte> byte
 }
 inline void add_to_digest(std::uint64_t& digest, std::string_view text) { add_to_digest(digest, std::as_bytes(std::span(text))); }
 
-// Behind what `digest` is of.
+// Continues `digest` with more data.
 [[nodiscard]] inline std::uint64_t digest_of(std::string_view text, std::uint64_t digest = kEmptyDigest) {
   add_to_digest(digest, text);
   return digest;

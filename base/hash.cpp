@@ -1,3 +1,4 @@
+// BLAKE2b-256, by libsodium.
 #include "base/hash.h"
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ State* state_in(std::array<std::byte, sizeof(State)>& bytes) { return reinterpre
 
 Hash::Hash() {
   static_assert(sizeof(state_) == sizeof(State) && alignof(Hash) >= alignof(State));
-  // Chooses the code for this processor, once.
+  // Selects the implementation for this processor, once.
   static const int ready = sodium_init();
   if (ready < 0) throw std::runtime_error("libsodium cannot be used");
   crypto_generichash_init(state_in(state_), nullptr, 0, kBytes);

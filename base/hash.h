@@ -1,7 +1,7 @@
-// The hash that names things: entries of the cache, sources, toolchains.
+// The hash that names cache entries, sources and toolchains.
 //
-// Whoever finds an entry under its name takes it for what the name was made of, and sources come from anybody: the hash is a cryptographic
-// one, under which nobody can make two texts that share a name. What only compares outputs is base/digest.h.
+// A cache entry is trusted by its name, and sources may be hostile, so the hash is cryptographic: nobody can construct two texts with the
+// same name. base/digest.h has the digest for comparing outputs.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace assay::base {
 
-// BLAKE2b with 256 bits, of a sequence of texts, each delimited by its length.
+// BLAKE2b-256 of a sequence of strings, each preceded by its length.
 class Hash {
  public:
   static constexpr std::size_t kHexDigits = 64;
@@ -23,7 +23,7 @@ class Hash {
  private:
   void add_bytes(std::string_view bytes);
 
-  alignas(64) std::array<std::byte, 384> state_;  // libsodium's, whose headers stay out of this one
+  alignas(64) std::array<std::byte, 384> state_;  // state of libsodium, whose headers are not included here
 };
 
 }  // namespace assay::base

@@ -1,3 +1,4 @@
+// Starts, limits, watches and ends child processes.
 #include "base/process.h"
 
 #include <fcntl.h>
@@ -35,7 +36,7 @@ constexpr int kChannel = STDERR_FILENO + 1;  // in a child
 
 // ---- in the child, where another thread of the parent may have held any lock: system calls only
 
-// A handler of the parent's has no business in a child, which it would run with the parent's memory.
+// The child must not run the parent's signal handlers.
 void set_signals(const ChildSetup& setup) {
   constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
   for (int number = 1; number < NSIG; ++number) {
@@ -52,7 +53,7 @@ void close_between(int first, int last) {
   if (first <= last) close_range(static_cast<unsigned>(first), static_cast<unsigned>(last), 0);
 }
 
-// The descriptor under another number, which none of 0 to kChannel is.
+// Duplicates the descriptor to a number above kChannel.
 int lifted(int descriptor) {
   if (descriptor < 0) return -1;
   const int number = fcntl(descriptor, F_DUPFD_CLOEXEC, kChannel + 1);
@@ -61,9 +62,9 @@ int lifted(int descriptor) {
   return number;
 }
 
-// Whatever their numbers were: a parent that was started without stdin, stdout or stderr may have given theirs to new descriptors.
+// Descriptors 0 to 2 may be in use for other purposes, if the parent was started without stdin, stdout or stderr.
 void keep_only(const ChildSetup& setup) {
-  // First room is made, as the parent may have as many descriptors as it is granted. Old systems refuse, which does no harm.
+  // Raises the limit of descriptors first, because the parent may use all that it has. Old systems refuse, which is harmless.
   std::array<int, 3> kept = {setup.output, setup.errors, setup.channel};
   std::ranges::sort(kept);
   int next = 0;
@@ -101,7 +102,7 @@ void limit(__rlimit_resource resource, std::uint64_t soft, std::uint64_t hard) {
 
 void limit_resources(const ProcessLimits& limits) {
   limit(RLIMIT_CORE, 0, 0);
-  // The hard limit comes a second later, so that what reaches it dies of a signal of its own.
+  // The hard limit is a second later, so that the soft limit ends the child with its own signal.
   if (limits.processor_seconds != 0) {
     signal(SIGXCPU, SIG_DFL);
     limit(RLIMIT_CPU, limits.processor_seconds, limits.processor_seconds + 1);
@@ -141,7 +142,7 @@ Ending ending_of(int status) {
 }  // namespace
 
 void throw_refused(std::string_view what) {
-  throw ProcessRefused(fmt::format("the system refuses {}: {}", what, std::system_category().message(errno)));
+  throw ProcessRefused(fmt::format("cannot create {}: {}", what, std::system_category().message(errno)));
 }
 
 Ends make_pipe(std::string_view name, int flags) {
@@ -157,13 +158,13 @@ Ends make_socket(std::string_view name) {
 }
 
 std::string Ending::to_string() const {
-  if (kind == Kind::unknown) return "how is not known, because SIGCHLD is ignored";
+  if (kind == Kind::unknown) return "exit status unknown, because SIGCHLD is ignored";
   return kind == Kind::exited ? fmt::format("exit status {}", number) : fmt::format("signal {} ({})", number, strsignal(number));
 }
 
 Process::Process(const ChildSetup& setup, const std::function<void(int)>& body) {
   const pid_t parent = getpid();
-  // Blocked while the child is made, so that it never runs a handler of its parent.
+  // Signals are blocked while the child is created, so that it never runs a handler of its parent.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -231,7 +232,7 @@ void wait_for_any(std::span<const int> descriptors, std::chrono::milliseconds lo
   poll(requests.data(), requests.size(), static_cast<int>(longest.count()));
 }
 
-// A thread that was joined may be listed for an instant longer.
+// A joined thread may still be listed for a moment.
 std::size_t count_threads() {
   for (const Clock::time_point end = Clock::now() + std::chrono::seconds(1);; wait_for_any({}, std::chrono::milliseconds(1))) {
     std::error_code unreadable;

@@ -1,3 +1,4 @@
+// The two sides of a child that answers requests: framing, deadlines and last words.
 #include "base/server.h"
 
 #include <fcntl.h>
@@ -15,10 +16,10 @@
 namespace assay::base {
 namespace {
 
-// How a child says that memory ran out, when it has none left to say it with.
+// The message of a child without memory; it needs no allocation.
 constexpr int kExitOutOfMemory = 117;
-constexpr std::size_t kLongestQuote = 200;  // characters of what a dying process wrote
-// Between closing its descriptors and being gone, a process has next to nothing to do.
+constexpr std::size_t kLongestQuote = 200;  // characters quoted from a dying process
+// Between closing its descriptors and its end, a process needs only a moment.
 constexpr std::chrono::seconds kPatience{1};
 
 bool send_all(int channel, std::span<const std::byte> bytes) {
@@ -35,7 +36,7 @@ bool send_message(int channel, std::span<const std::byte> message) {
   return send_all(channel, std::as_bytes(std::span(&length, 1))) && send_all(channel, message);
 }
 
-// False at the end of the stream.
+// Returns false at the end of the stream.
 bool receive_all(int channel, std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t count = read(channel, bytes.data(), bytes.size());
@@ -52,7 +53,7 @@ bool receive_message(int channel, Bytes& message) {
   return receive_all(channel, message);
 }
 
-// The whole life of the child.
+// The main loop of the child.
 void serve(int channel, const Answerer& answer) {
   try {
     for (Bytes request; receive_message(channel, request);) {
@@ -67,7 +68,7 @@ void serve(int channel, const Answerer& answer) {
 
 Server::Server(ChildSetup setup, std::uint64_t longest_answer, const Answerer& answer) : longest_answer_(longest_answer) {
   Ends channel = make_socket(setup.name);
-  // Whoever writes more than a pipe holds loses the rest; nobody reads before the end.
+  // Output beyond the capacity of the pipe is lost, because it is read only at the end.
   Ends output = make_pipe(setup.name, O_NONBLOCK);
   setup.output = setup.errors = output.theirs.number();
   setup.channel = channel.theirs.number();
@@ -157,7 +158,7 @@ IsolatedAnswer<Bytes> answer_of_child(const IsolationLimits& limits, const std::
     case Reply::Kind::ended:
       return {Kind::died, {}, reply->ending.to_string()};
     case Reply::Kind::closed:
-      return {Kind::died, {}, "it closed the way its answer takes, and ran on"};
+      return {Kind::died, {}, "it closed the channel for its answer but kept running"};
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// A child process that answers requests one after the other, so that whatever one of them does to it, this process goes on.
+// A child process that answers requests, so that a crash in one of them does not affect this process.
 #pragma once
 
 #include <chrono>
@@ -19,39 +19,39 @@
 
 namespace assay::base {
 
-// What a child answers to a request. Out of memory (std::bad_alloc), it ends; any other exception aborts it.
+// Computes the answer to a request in the child. std::bad_alloc ends the child; any other exception aborts it.
 using Answerer = std::function<Bytes(std::span<const std::byte> request)>;
 
-// What comes back: an answer, or how it came about that there is none.
+// The result of a request: an answer, or the reason why there is none.
 struct Reply {
   enum class Kind {
     answer,
-    too_long,       // it announced an answer of more bytes than it may give, and was killed
-    out_of_memory,  // it had none left
+    too_long,       // the answer exceeded the size limit; the child was killed
+    out_of_memory,  // the child ran out of memory
     ended,
-    closed,  // it closed its channel and ran on, and was killed
+    closed,  // the child closed its channel but kept running; it was killed
   } kind = Kind::answer;
-  Bytes bytes = {};             // of the answer
-  std::uint64_t announced = 0;  // bytes of what was too long
-  Ending ending = {};           // of what ended
+  Bytes bytes = {};             // the answer
+  std::uint64_t announced = 0;  // announced size of a too long answer
+  Ending ending = {};           // how the child ended
 };
 
-// What it writes to stdout and stderr is kept as far as a pipe holds it, for last_words().
+// Keeps what the child writes to stdout and stderr, up to the capacity of a pipe, for last_words().
 class Server {
  public:
-  // As Process; of `setup` the descriptors are set here. Everything that `answer` refers to is copied with this process.
+  // Like Process; the descriptors of `setup` are set here. Everything that `answer` refers to is copied by the fork.
   Server(ChildSetup setup, std::uint64_t longest_answer, const Answerer& answer);
 
-  // Some kilobytes at most, and only if no answer is due. Should the child have died meanwhile, receive() will tell.
+  // Sends a request of at most some kilobytes; only if no answer is pending. If the child has died, receive() reports it.
   void ask(std::span<const std::byte> request);
-  // Readable when receive() has something to do.
+  // A descriptor that is readable when receive() has something to do.
   [[nodiscard]] int descriptor() const { return channel_.number(); }
-  // Takes what has arrived, without waiting for more. Nothing: no answer yet. After anything but an answer there is no other.
+  // Reads what has arrived, without waiting. Nothing: no answer yet. After a failure there are no further answers.
   [[nodiscard]] std::optional<Reply> receive();
-  // Waits until then.
+  // The same, but waits.
   [[nodiscard]] std::optional<Reply> receive_until(std::chrono::steady_clock::time_point deadline);
 
-  // The first line with a letter in it: allocators and sanitizers name the damage there. Printable, and no longer than a line.
+  // The first line that contains a letter: allocators and sanitizers report the damage there. Printable, and at most one line long.
   [[nodiscard]] std::string last_words() const;
   [[nodiscard]] Process& process() { return process_; }
   [[nodiscard]] const Process& process() const { return process_; }
@@ -61,7 +61,7 @@ class Server {
   [[nodiscard]] Reply ended();
 
   std::uint64_t longest_answer_;
-  Descriptor channel_;  // requests go out, answers come in; in front of each stands its length
+  Descriptor channel_;  // carries requests and answers, each preceded by its length
   Descriptor output_;
   Process process_;
   Bytes message_;
@@ -71,22 +71,22 @@ class Server {
 
 struct IsolationLimits {
   ProcessLimits process = {};
-  std::chrono::milliseconds time{0};  // from start to answer
-  std::uint64_t answer_bytes = 0;     // the longest answer that is accepted, as an archive
+  std::chrono::milliseconds time{0};  // time limit from start to answer
+  std::uint64_t answer_bytes = 0;     // size limit of the answer, as an archive
 };
 
 template <typename T>
 struct IsolatedAnswer {
   enum class Kind { returned, threw, died, late } kind = Kind::died;
-  T value = {};      // what was returned
-  std::string text;  // what() of what was thrown; how it died
+  T value = {};      // the returned value
+  std::string text;  // what() of the exception, or how the child died
 };
 
-// What one answer of a child is, as bytes; never `threw`.
+// A result as bytes; never `threw`.
 [[nodiscard]] IsolatedAnswer<Bytes> answer_of_child(const IsolationLimits& limits, const std::function<Bytes()>& work);
 
-// Runs `work` in a child and hands over what it returns. The child shares nothing with this process but memory mapped as shared; it prints
-// nothing and never outlives the call. Throws ProcessRefused.
+// Runs `work` in a child and returns its result. The child shares only memory that is mapped as shared, prints nothing, and never outlives
+// the call. Throws ProcessRefused.
 template <typename T>
 [[nodiscard]] IsolatedAnswer<T> call_isolated(const IsolationLimits& limits, const std::function<T()>& work) {
   using Kind = typename IsolatedAnswer<T>::Kind;

@@ -1,4 +1,4 @@
-// `assay compare`: two iterations of a kernel over a suite, and where their computations part.
+// `assay compare`: runs two iterations of a kernel on a suite and finds where their computations diverge.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -36,13 +36,13 @@ struct CompareOptions {
   bool no_parting = false;
 };
 
-// Claims about a third variant are tried on so many cases, those with the least work.
+// Claims about a third variant are checked on this many cases, those with the least work.
 constexpr std::size_t kClaimCases = 24;
 
 struct Iteration {
   kernels::Variant variant;
   std::vector<std::string> notes;
-  std::optional<OwnKernel> own = {};  // not if it is one of ours
+  std::optional<OwnKernel> own = {};  // empty for one of our variants
 };
 
 Iteration iteration_of(const std::string& kernel, const CompareOptions& options) {
@@ -56,7 +56,7 @@ Iteration iteration_of(const std::string& kernel, const CompareOptions& options)
     return {*named, {}};
   }
   if (!std::filesystem::exists(kernel))
-    throw std::invalid_argument(fmt::format("'{}' is neither a variant nor a file or directory; `assay list` names the variants", kernel));
+    throw std::invalid_argument(fmt::format("'{}' is not a variant, file or directory; `assay list` prints the variants", kernel));
   one.kernel = kernel;
   const bool is_lone = std::filesystem::is_regular_file(kernel) && std::filesystem::path(kernel).extension() != ".toml";
   if (!is_lone) {
@@ -66,14 +66,14 @@ Iteration iteration_of(const std::string& kernel, const CompareOptions& options)
   Workspace workspace = open_workspace(one);
   if (is_lone) find_limits(workspace, one);
   Iteration iteration{workspace.catalogue.front(), {}, OwnKernel{kernel, workspace.catalogue.front().name}};
-  // That a variant of ours has the same name is what comparing iterations is about.
+  // The compared kernel may have the name of one of our variants.
   for (const std::string& note : workspace.notes) {
     if (note != workspace.replaced_note) iteration.notes.push_back(note);
   }
   return iteration;
 }
 
-// The two in front of everything that they may borrow from, each under a name of its own.
+// The two kernels come first, under different names, followed by the variants whose helpers they may use.
 std::vector<kernels::Variant> catalogue_of(Iteration& before, Iteration& after, const CompareOptions& options) {
   if (before.variant.name == after.variant.name) {
     before.variant.name += "@old";
@@ -141,7 +141,7 @@ class Comparison {
   }
 
  private:
-  // Passes on that a run is to end, and shows nothing.
+  // Forwards the request to stop a run, and prints nothing.
   class Quiet final : public harness::RunListener {
    public:
     explicit Quiet(const InterruptGuard& interrupt) : interrupt_(interrupt) { interrupt_.start_listening(); }
@@ -162,7 +162,7 @@ class Comparison {
     return found == catalogue_.end() || found->family != before_.variant.family ? nullptr : &*found;
   }
 
-  // With those that claims are about, so that everything is compiled before anything runs.
+  // Includes the cases of claims, so that everything is compiled before anything runs.
   [[nodiscard]] std::vector<harness::Case> prepared_cases(const harness::Pairing& pairing) const {
     std::vector<harness::Case> cases;
     for (const harness::CasePair& pair : pairing.pairs) {
@@ -208,7 +208,7 @@ class Comparison {
       for (const kernels::Claim& claim : claimant.claims) {
         const kernels::Variant* third = third_party(claim);
         if (claim.same_bits_as != other.name && third == nullptr) {
-          report_.notes.push_back(fmt::format("{} claims {}, and there is no such variant", claimant.name, claim.text));
+          report_.notes.push_back(fmt::format("{} claims {}, but there is no such variant", claimant.name, claim.text));
           continue;
         }
         if (third == nullptr) {
@@ -228,7 +228,7 @@ class Comparison {
     const std::vector<harness::CaseComparison>& cases = report_.cases.cases;
     const auto any = [&](const auto& is_one) { return std::ranges::any_of(cases, is_one); };
     if (any([](const harness::CaseComparison& one) { return one.broke(); })) return kExitFailed;
-    // A case that left no output has not shown the same bits either.
+    // A case without output does not count as bit-identical.
     if (options_.same_bits && any([](const harness::CaseComparison& one) { return !one.is_compared || !one.is_same_bits; }))
       return kExitFailed;
     if (interrupt_.stop()) return kExitInterrupted;
@@ -237,7 +237,7 @@ class Comparison {
 
   const InterruptGuard interrupt_;
   const CompareOptions& options_;
-  Options common_;  // and how a case is replayed
+  Options common_;  // also used for replay lines
   Iteration before_, after_;
   std::vector<kernels::Variant> catalogue_;
   reports::ComparisonRun report_;
@@ -255,38 +255,41 @@ void add_compare(CLI::App& app, Action& action) {
   const auto options = std::make_shared<CompareOptions>();
   CLI::App* command = app.add_subcommand(
       "compare",
-      "Two iterations of a kernel on the same cases: whose bits differ and by how much, what broke and what healed, whether claims hold, "
-      "costs side by side, and the first chunk and source line where the two part");
+      "Compare two iterations of a kernel on the same cases: differing bits, new failures and repaired cases, declared claims, "
+      "costs side by side, and the first chunk and source line where they diverge");
   command->add_option("OLD", options->old_kernel, "A variant's name, a directory with a variant.toml, or a .metal file with --family")
       ->required();
-  command->add_option("NEW", options->new_kernel, "The same")->required();
+  command->add_option("NEW", options->new_kernel, "The same for the newer kernel")->required();
   command->add_option("CASE", options->common.words,
-                      "Only these: names of cases, or globs over the suite's, written for either of the two variants");
-  command->add_option("--suite", options->suite, "Cases of which suite; a superseded variant is compared on all of it")
+                      "Compare only these: case names, or globs over the suite's cases, written for either variant");
+  command->add_option("--suite", options->suite, "Suite to take the cases from; superseded variants also use the whole suite")
       ->type_name("SUITE")
       ->capture_default_str();
-  command->add_option("--family", options->common.family, "What a lone .metal file implements")->type_name("NAME");
+  command->add_option("--family", options->common.family, "Family that a .metal file implements")->type_name("NAME");
   add_lone(*command, options->common);
   add_compilation(*command, options->common);
-  command->add_option("--variants", options->common.variants, "Directory to look for variants in")->type_name("DIR");
-  command->add_option("--seed", options->common.seed, "Added to the seeds of the suite's cases")->type_name("N")->check(whole_number());
+  command->add_option("--variants", options->common.variants, "Directory of variants to use instead of ours")->type_name("DIR");
+  command->add_option("--seed", options->common.seed, "Number added to the seeds of the suite's cases")
+      ->type_name("N")
+      ->check(whole_number());
   add_execution(*command, options->common);
   command->remove_option(command->get_option("--fixture"));
-  command->add_option("--jobs", options->common.jobs, "Cases at a time; default: one per core")
+  command->add_option("--jobs", options->common.jobs, "Number of cases to run at the same time; default: one per core")
       ->type_name("N")
       ->check(CLI::Range(1U, 1024U));
-  command->add_flag("--same-bits", options->same_bits, "Any difference in any bit is a failure");
-  command->add_flag("--no-parting", options->no_parting, "Do not look for the line where they part");
+  command->add_flag("--same-bits", options->same_bits, "Count every differing bit as a failure");
+  command->add_flag("--no-parting", options->no_parting, "Do not search for the line where they diverge");
   command->add_option("--json", options->json, "Write everything as JSON")->type_name("FILE");
   command->add_option("--markdown", options->markdown, "Write the comparison as Markdown, for a pull request")->type_name("FILE");
   command->footer(R"(examples
   assay compare tq4_v1 mine/new --suite smoke
   assay compare old.metal new.metal --family FAMILY --json compare.json
   assay compare tqhb_v1 tqhb_v2 'tqhb_v1/d256/*'
-  assay compare tq4_v1 mine.metal --family FAMILY --same-bits  a change that is to change nothing
+  assay compare tq4_v1 mine.metal --family FAMILY --same-bits  for a change that must not change any output
 
 exit status
-  0 no case broke: none fails with NEW that passed with OLD; 1 some did (with --same-bits: or any bit differs); 2, 3, 4, 130 as ever)");
+  0 no case that passed with OLD fails with NEW   1 some do (with --same-bits: or some bit differs)
+  2, 3, 4, 130 as for other commands)");
   command->callback([options, &action] { action = [options] { return compare(*options); }; });
 }
 

@@ -1,4 +1,4 @@
-// `assay compile`: what a kernel file holds, which of its functions compile, and what a host must bind for each; no family is needed.
+// `assay compile`: lists what a kernel file contains, which functions compile, and what a host must bind for each. Needs no family.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -36,7 +36,7 @@ struct CompileOptions {
   bool json = false;
 };
 
-// What is compiled, whatever it implements: a file, or what a variant.toml describes.
+// What to compile: a file, or the sources that a variant.toml describes.
 kernels::Variant subject_of(const CompileOptions& options) {
   const std::filesystem::path path = options.file;
   std::error_code error;
@@ -52,7 +52,7 @@ kernels::Variant subject_of(const CompileOptions& options) {
   return subject;
 }
 
-// Macros of single entries make a library each.
+// Entries with macros of their own need a library each.
 std::set<std::vector<std::string>> configurations_of(const kernels::Variant& subject) {
   std::set<std::vector<std::string>> configurations;
   if (subject.entry_definitions.empty()) return {{}};
@@ -124,35 +124,35 @@ void add_compile(CLI::App& app, Action& action) {
   const auto options = std::make_shared<CompileOptions>();
   CLI::App* command = app.add_subcommand(
       "compile",
-      "Every kernel of a file and every instantiation: whether it compiles or why not, its arguments, structs, function constants and "
-      "threadgroup memory, and which family it is of. Needs no family and runs nothing");
+      "List every kernel and instantiation of a file: whether it compiles or why not, its arguments, structs, function constants and "
+      "threadgroup memory, and the families that it fits. Needs no --family and runs nothing");
   command->add_option("FILE", options->file, "A .metal file, or a directory with a variant.toml")->required();
   add_compilation(*command, options->common);
   command
       ->add_option("--constant", options->common.constants,
-                   "Value of a function constant, by name or index; may be repeated. What is needed and not given gets a made-up value")
+                   "Value of a function constant, by name or index; may be repeated. A missing constant gets a placeholder value")
       ->type_name("NAME|INDEX=VALUE[,VALUE...]")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  command->add_option("--function", options->functions, "Only functions whose name matches; may be repeated")
+  command->add_option("--function", options->functions, "Only functions whose name matches the glob; may be repeated")
       ->type_name("GLOB")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  command->add_flag("--listing", options->listing, "Names, places and declarations only: nothing is compiled");
-  command->add_flag("--json", options->json, "One JSON document (docs/compile.schema.json)");
-  command->add_option("--jobs", options->common.jobs, "Functions at a time; default: one per core")
+  command->add_flag("--listing", options->listing, "Print only names, locations and declarations; compile nothing");
+  command->add_flag("--json", options->json, "Print one JSON document (docs/compile.schema.json)");
+  command->add_option("--jobs", options->common.jobs, "Number of functions to compile at the same time; default: one per core")
       ->type_name("N")
       ->check(CLI::Range(1U, 1024U));
   command->footer(R"(examples
   assay compile mine.metal
   assay compile mine.metal -I include -D TILE=32 --metal-version 3.1 --constant has_mask=true
   assay compile mine.metal --function 'gemv_*' --json
-  assay compile mine.metal --listing         what is there, at once
+  assay compile mine.metal --listing         only lists the functions, at once
 
 exit status
-  0 all functions compile   1 some do not, or there is none   2 bad usage or environment)");
+  0 all functions compile   1 some do not, or there are none   2 bad usage or environment)");
   command->callback([options, &action] { action = [options] { return compile(*options); }; });
 }
 

@@ -1,4 +1,4 @@
-// `assay cost`: what one case costs, kernel by kernel and line by line, and what it would cost at least.
+// `assay cost`: counts what one case costs, by kernel and source line, and compares it with the minimum.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,7 @@ struct CostOptions {
   bool json = false;
 };
 
-// Whether a kernel that got this verdict came to its end, and may be executed in this process.
+// Whether a kernel with this verdict finished, so that it can run in this process.
 bool came_to_its_end(harness::Status status) {
   using enum harness::Status;
   return status == passed || status == known || status == failed || status == hazard;
@@ -36,11 +36,11 @@ int cost(const CostOptions& options) {
   select(workspace, options.common, options.common.words);
   if (const std::size_t count = workspace.selection.cases.size(); count != 1)
     throw std::invalid_argument(
-        fmt::format("cost is that of one case; this selects {} (`assay list --cases SELECTION` names them)", count));
+        fmt::format("cost needs exactly one case; this selects {} (`assay list --cases SELECTION` prints them)", count));
   const harness::Case& about = workspace.selection.cases.front();
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, workbench_options(options.common, workspace));
 
-  // Figures of a kernel that is wrong mean little, and one that does not end has none: the verdict comes first, from a process of its own.
+  // Figures of a wrong kernel mean little, and an endless one has none. So the case is first judged in a separate process.
   harness::RunOptions run = run_options(options.common);
   run.execution.policy = metal::Policy::checked;
   if (run.execution.schedules.empty()) run.execution.schedules.emplace_back();
@@ -65,12 +65,12 @@ int cost(const CostOptions& options) {
 
 void add_cost(CLI::App& app, Action& action) {
   const auto options = std::make_shared<CostOptions>();
-  CLI::App* command = app.add_subcommand(
-      "cost",
-      "What a case costs, by kernel and source line: bytes, threadgroup accesses, SIMD-group calls, barriers, floating-point operations; "
-      "beside what any kernel needs for it. The same figures in every run");
-  command->add_option("CASE", options->common.words, "Case name; may be left out with --fixture");
-  command->add_flag("--json", options->json, "One JSON document, for a CI that holds two iterations of a kernel against each other");
+  CLI::App* command = app.add_subcommand("cost",
+                                         "Count what a case costs, by kernel and source line: bytes, threadgroup accesses, SIMD-group "
+                                         "calls, barriers, floating-point operations, "
+                                         "next to the minimum that any kernel needs. Every run gives the same figures");
+  command->add_option("CASE", options->common.words, "Case name; may be omitted with --fixture");
+  command->add_flag("--json", options->json, "Print one JSON document, for CI jobs that compare two iterations of a kernel");
   add_selection(*command, options->common);
   add_execution(*command, options->common);
   command->remove_option(command->get_option("--policy"));  // only `checked` counts

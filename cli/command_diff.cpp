@@ -1,4 +1,4 @@
-// `assay diff`: what changed between two recorded runs.
+// `assay diff`: compares two recorded runs.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -41,21 +41,21 @@ int diff(const DiffOptions& options) {
 
 void add_diff(CLI::App& app, Action& action) {
   const auto options = std::make_shared<DiffOptions>();
-  CLI::App* command = app.add_subcommand("diff", "What changed between two recorded runs: what broke, what healed, what drifted");
+  CLI::App* command = app.add_subcommand("diff", "Compare two recorded runs: new failures, repaired cases, and changed errors");
   command->add_option("EARLIER", options->earlier, kRunReferenceHelp)->capture_default_str();
-  command->add_option("LATER", options->later, "The same")->capture_default_str();
-  command->add_option("--ledger", options->ledger, "The ledger to read; default: your own")->type_name("FILE");
-  command->add_option("--drift", options->drift, "List cases whose largest error/bound moved by more than this many bounds")
+  command->add_option("LATER", options->later, "The same for the newer kernel")->capture_default_str();
+  command->add_option("--ledger", options->ledger, "Ledger to read; default: your own")->type_name("FILE");
+  command->add_option("--drift", options->drift, "List cases whose largest error/bound changed by more than this")
       ->type_name("X")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_flag("--all", options->all, "Lists in full, not only their first entries");
+  command->add_flag("--all", options->all, "Print complete lists, not only their first entries");
   command->add_flag("--json", options->json, "As JSON");
   command->footer(R"(examples
-  assay diff                                  the last run against the one before
+  assay diff                                  compares the last two runs
   assay diff 12 15 --drift 0.01
-  assay diff main.sqlite pull-request.sqlite  the latest of two ledgers
-exit status 0: nothing broke; 1: something did; 2: bad usage, or no such run)");
+  assay diff main.sqlite pull-request.sqlite  compares the latest runs of two ledgers
+exit status 0: no case broke; 1: some case broke; 2: bad usage, or no such run)");
   command->callback([options, &action] { action = [options] { return diff(*options); }; });
 }
 

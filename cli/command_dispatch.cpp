@@ -1,4 +1,4 @@
-// `assay dispatch` and `assay check-dispatch`: what the launch code encodes for a case, and how somebody else's compares.
+// `assay dispatch` and `assay check-dispatch`: print what the launch code encodes for a case, and compare a host's trace with it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -39,7 +39,7 @@ struct DispatchOptions {
   bool execute = false;
 };
 
-// One case, ready to be recorded and executed.
+// One case, prepared for recording and execution.
 struct Subject {
   Workspace workspace;
   std::unique_ptr<const harness::Workbench> workbench;
@@ -48,7 +48,7 @@ struct Subject {
     select(workspace, options, words);
     if (const std::size_t count = workspace.selection.cases.size(); count != 1)
       throw std::invalid_argument(
-          fmt::format("dispatches are those of one case; this selects {} (`assay list --cases SELECTION` names them)", count));
+          fmt::format("dispatch needs exactly one case; this selects {} (`assay list --cases SELECTION` prints them)", count));
     workbench = std::make_unique<harness::Workbench>(workspace.catalogue, workspace.selection.cases, workbench_options(options, workspace));
   }
 
@@ -56,7 +56,7 @@ struct Subject {
   [[nodiscard]] const harness::PreparedVariant& prepared() const { return workbench->find(about().variant); }
   [[nodiscard]] std::string name() const { return harness::format_case(about()); }
 
-  // What the user of a kernel of their own should know of how it was taken.
+  // Notes on how the user's kernel was bound.
   [[nodiscard]] std::string notes() const {
     std::string text;
     for (const std::string& note : workspace.notes) text += fmt::format("note: {}\n", note);
@@ -74,14 +74,14 @@ int dispatch(const DispatchOptions& options) {
   return kExitPassed;
 }
 
-// No more of it than a trace may have.
+// Reads at most the size limit of a trace.
 std::string read_trace(const std::string& name) {
   const auto read = [&](std::istream& stream) {
     std::string text(kLargestTrace + 1, '\0');
     stream.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(stream.gcount()));
     if (text.size() > kLargestTrace)
-      throw harness::TraceError(fmt::format("{}: has more than the {} bytes of a trace", name, kLargestTrace));
+      throw harness::TraceError(fmt::format("{}: is larger than {} bytes, the limit of a trace", name, kLargestTrace));
     if (stream.bad()) throw harness::TraceError(fmt::format("{}: cannot be read", name));
     return text;
   };
@@ -89,12 +89,11 @@ std::string read_trace(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
   std::error_code error;
   if (!file) throw harness::TraceError(fmt::format("{}: cannot be read ({})", name, std::strerror(errno)));
-  if (std::filesystem::is_directory(name, error)) throw harness::TraceError(fmt::format("{}: cannot be read (a folder)", name));
+  if (std::filesystem::is_directory(name, error)) throw harness::TraceError(fmt::format("{}: cannot be read (it is a folder)", name));
   return read(file);
 }
 
-// What the trace's launch computes, judged. A failure that the contract's own launch has as well, and that the variant declares, is
-// not the host's.
+// Executes and judges the trace's launch. A declared failure that the contract's own launch has too is not the host's fault.
 int execute(const DispatchOptions& options, const Subject& subject, const harness::Trace& trace, const harness::TraceCheck& check) {
   const std::atomic<bool> never = false;
   const harness::RunOptions own = run_options(options.common);
@@ -102,7 +101,7 @@ int execute(const DispatchOptions& options, const Subject& subject, const harnes
   theirs.launch = [&](metal::ComputeEncoder& simulator, const harness::Encode& encode) {
     harness::replay(subject.prepared(), trace, simulator, encode);
   };
-  // Only without a barrier can dispatches meet, and looking for that costs time and memory.
+  // Dispatches can only conflict if a barrier is missing; detecting conflicts costs time and memory.
   theirs.concurrent = check.lacks_barrier;
   const harness::CaseFunction run = [&](const harness::Case& about) { return execute_case(subject.prepared(), about, theirs); };
   Keeper keeper;
@@ -124,7 +123,7 @@ int check_dispatch(const DispatchOptions& options) {
   const std::string& name = options.case_name.empty() ? trace.case_name : options.case_name;
   if (name.empty())
     throw harness::TraceError(
-        fmt::format("{}: 'case' is missing: say with --case what was recorded (`assay list` explains names)", options.trace));
+        fmt::format("{}: 'case' is missing; pass the recorded case with --case (`assay list` explains names)", options.trace));
   const Subject subject(options.common, {name});
   const auto contract = harness::record_case(subject.prepared(), subject.about(), run_options(options.common).execution.shelf);
   const harness::TraceCheck check = harness::check_trace(subject.prepared(), contract, trace);
@@ -138,9 +137,10 @@ int check_dispatch(const DispatchOptions& options) {
 
 void add_dispatch(CLI::App& app, Action& action) {
   const auto options = std::make_shared<DispatchOptions>();
-  CLI::App* command = app.add_subcommand("dispatch", "What the launch code encodes for a case: functions, arguments, grids, barriers");
-  command->add_option("CASE", options->common.words, "Case name; may be left out with --fixture");
-  command->add_flag("--json", options->json, "As a trace (docs/DISPATCH.md), for hosts to compare theirs with");
+  CLI::App* command =
+      app.add_subcommand("dispatch", "Print what the launch code encodes for a case: functions, arguments, grids, barriers");
+  command->add_option("CASE", options->common.words, "Case name; may be omitted with --fixture");
+  command->add_flag("--json", options->json, "Print a trace (docs/DISPATCH.md) that a host can compare with its own");
   add_selection(*command, options->common);
   add_execution(*command, options->common);
   command->footer(R"(examples
@@ -153,12 +153,11 @@ void add_dispatch(CLI::App& app, Action& action) {
 void add_check_dispatch(CLI::App& app, Action& action) {
   const auto options = std::make_shared<DispatchOptions>();
   CLI::App* command = app.add_subcommand("check-dispatch",
-                                         "Hold a trace that your own host recorded (docs/DISPATCH.md) to what the launch code encodes; "
+                                         "Compare a trace recorded by your own host (docs/DISPATCH.md) with what the launch code encodes; "
                                          "status 0: they agree, 1: they differ, 2: the file cannot be used");
   command->add_option("TRACE", options->trace, "The trace, in JSON; - for standard input")->required();
-  command->add_option("--case", options->case_name, "The case that was recorded, in place of the one that the trace names")
-      ->type_name("CASE");
-  command->add_flag("--execute", options->execute, "Execute the trace's dispatches on the case's inputs as well, and judge the output");
+  command->add_option("--case", options->case_name, "The recorded case; overrides the case that the trace names")->type_name("CASE");
+  command->add_flag("--execute", options->execute, "Also execute the trace's dispatches on the case's inputs, and judge the output");
   add_selection(*command, options->common);
   add_execution(*command, options->common);
   command->footer(R"(examples

@@ -1,4 +1,4 @@
-// `assay doctor`: whether this machine has what the other commands need, one line each, with what to do where it has not.
+// `assay doctor`: checks that this machine has what the other commands need, one line per check, each with advice on failure.
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr double kMegabyte = 1024.0 * 1024.0;
 
-// What one check found; a check that cannot be satisfied throws what is wrong and what to do.
+// The result of a check; a failed check throws the problem and its remedy.
 struct Check {
   const char* name;
   std::function<std::string()> run;
@@ -45,7 +45,7 @@ std::string check_compiler() {
   const auto result = metal::compile::run_tool({toolchain.clang.string(), "--version"});
   const std::string version = first_line(result.output);
   if (result.exit_code != 0 || version.find("version 19.") == std::string::npos) {
-    throw std::runtime_error(fmt::format("{} is no clang 19 ({}); install it with `apt-get install clang-19`, or set ASSAY_CLANG",
+    throw std::runtime_error(fmt::format("{} is not clang 19 ({}); install it with `apt-get install clang-19`, or set ASSAY_CLANG",
                                          toolchain.clang.string(), version.empty() ? first_line(result.errors) : version));
   }
   return fmt::format("{}: {}", toolchain.clang.string(), version);
@@ -54,15 +54,15 @@ std::string check_compiler() {
 std::string check_plugin() {
   const metal::compile::Toolchain toolchain = metal::compile::find_toolchain();
   if (!fs::is_regular_file(toolchain.pass)) {
-    throw std::runtime_error(fmt::format("{} is not there; build again with ./assay", toolchain.pass.string()));
+    throw std::runtime_error(fmt::format("{} is missing; rebuild with ./assay", toolchain.pass.string()));
   }
-  // An empty unit of C is enough for clang to load the plugin.
+  // An empty C file is enough to make clang load the plugin.
   const auto result =
       metal::compile::run_tool({toolchain.clang.string(), fmt::format("-fplugin={}", toolchain.pass.string()),
                                 fmt::format("-fpass-plugin={}", toolchain.pass.string()), "-x", "c", "-c", "/dev/null", "-o", "/dev/null"});
   if (result.exit_code != 0) {
     throw std::runtime_error(
-        fmt::format("clang cannot load {}: {}; build again with ./assay", toolchain.pass.string(), first_line(result.errors)));
+        fmt::format("clang cannot load {}: {}; rebuild with ./assay", toolchain.pass.string(), first_line(result.errors)));
   }
   return toolchain.pass.string();
 }
@@ -74,7 +74,7 @@ std::string check_cache() {
   for (const fs::directory_entry& entry : fs::directory_iterator(cache.directory())) {
     std::error_code error;
     const std::uintmax_t size = entry.file_size(error);
-    if (error) continue;  // removed meanwhile by another run
+    if (error) continue;  // removed by another run in the meantime
     bytes += size;
     ++files;
   }
@@ -83,7 +83,7 @@ std::string check_cache() {
                      static_cast<double>(space.available) / kMegabyte);
 }
 
-// A kernel whose answer needs every lane, so that translator, plugin, loader and lockstep must all have worked.
+// The result of this kernel needs every lane, so it tests translator, plugin, loader and lockstep execution.
 std::string check_kernel() {
   constexpr const char* source = R"(#include <metal_stdlib>
 using namespace metal;
@@ -102,7 +102,7 @@ kernel void doctor(device float* out [[buffer(0)]], uint lane [[thread_index_in_
     const float expected = 496.0F + static_cast<float>(lane);
     if (values[lane] != expected) {
       throw std::runtime_error(
-          fmt::format("lane {} gave {} and not {}; delete the kernel cache and build again with ./assay", lane, values[lane], expected));
+          fmt::format("lane {} gave {}, expected {}; delete the kernel cache and rebuild with ./assay", lane, values[lane], expected));
     }
   }
   return "compiled and run, all 32 lanes right";
@@ -110,7 +110,7 @@ kernel void doctor(device float* out [[buffer(0)]], uint lane [[thread_index_in_
 
 std::string check_variants(const Options& options) {
   const Workspace workspace = open_workspace(options);
-  if (workspace.catalogue.empty()) throw std::runtime_error("no variant found; name a directory with --variants or ASSAY_VARIANTS");
+  if (workspace.catalogue.empty()) throw std::runtime_error("no variant found; pass a directory with --variants or ASSAY_VARIANTS");
   std::string names;
   for (const kernels::Variant& variant : workspace.catalogue) names += (names.empty() ? "" : ", ") + variant.name;
   return fmt::format("{}: {}", options.variants.empty() ? kernels::default_variants_directory().string() : options.variants, names);
@@ -118,7 +118,7 @@ std::string check_variants(const Options& options) {
 
 std::string check_ledger() {
   const fs::path file = harness::Ledger::default_file();
-  if (!fs::exists(file)) return fmt::format("{}: made by the first run; SQLite {}", file.string(), harness::sqlite_version());
+  if (!fs::exists(file)) return fmt::format("{}: the first run will create it; SQLite {}", file.string(), harness::sqlite_version());
   const harness::Ledger ledger = harness::Ledger::open_existing(file);
   return fmt::format("{}: {} runs, {:.1f} MB; SQLite {}", file.string(), ledger.runs().size(),
                      static_cast<double>(fs::file_size(file)) / kMegabyte, harness::sqlite_version());
@@ -126,7 +126,7 @@ std::string check_ledger() {
 
 std::string check_machine() {
   utsname system{};
-  if (uname(&system) != 0) throw std::runtime_error("the system does not say what it is");
+  if (uname(&system) != 0) throw std::runtime_error("the system reports no name");
   const double page = static_cast<double>(sysconf(_SC_PAGESIZE));
   const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * page / kMegabyte;
   const double free = static_cast<double>(sysconf(_SC_AVPHYS_PAGES)) * page / kMegabyte;
@@ -163,14 +163,14 @@ int doctor(const Options& options) {
 
 void add_doctor(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("doctor", "Whether this machine has what is needed: compiler, cache, a kernel that runs");
-  command->add_option("--variants", options->variants, "Directory to look for variants in")->type_name("DIR");
+  CLI::App* command = app.add_subcommand("doctor", "Check that this machine has what assay needs: compiler, cache, a kernel that runs");
+  command->add_option("--variants", options->variants, "Directory of variants to use instead of ours")->type_name("DIR");
   command->footer(R"(examples
   assay doctor
   assay doctor --variants my/kernels
 
 exit status
-  0 everything is there   2 something is not: each line says what to do)");
+  0 nothing is missing   2 something is missing; its line says what to do)");
   command->callback([options, &action] { action = [options] { return doctor(*options); }; });
 }
 

@@ -1,4 +1,4 @@
-// `assay explain`: where the error of one case comes from.
+// `assay explain`: explains the error of one case.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -50,7 +50,7 @@ int explain(const ExplainCommand& command) {
   const harness::Case& about = workspace.selection.cases.front();
   const harness::PreparedVariant& prepared = workbench.find(about.variant);
 
-  // In a process of its own and under a time limit first: what follows happens in this one.
+  // Runs the case in a separate process with a time limit first, because the explanation runs in this process.
   options.policy = Options{}.policy;
   Listener natively;
   const std::atomic<bool> never = false;
@@ -81,8 +81,8 @@ int explain(const ExplainCommand& command) {
                replay_line(options, harness::format_case(about), options.schedule), verdict.schedules);
   }
   if (verdict.digest != natively.verdict->digest)
-    throw std::logic_error(fmt::format("the output under policy shadow (digest {:016x}) is not that under native ({:016x})", verdict.digest,
-                                       natively.verdict->digest));
+    throw std::logic_error(fmt::format("the output under policy shadow (digest {:016x}) differs from that under native ({:016x})",
+                                       verdict.digest, natively.verdict->digest));
   if (verdict.is_internal) return kExitInternal;
   return harness::is_success(verdict.status) && harness::is_success(natively.verdict->status) ? kExitPassed : kExitFailed;
 }
@@ -91,22 +91,21 @@ int explain(const ExplainCommand& command) {
 
 void add_explain(CLI::App& app, Action& action) {
   const auto command = std::make_shared<ExplainCommand>();
-  CLI::App* app_command = app.add_subcommand(
-      "explain",
-      "Run one case under the policy shadow and tell where its error comes from: what is rounding and what is wrong with what the "
-      "kernel computes, which source lines the rounding is made in, and where the first large error is born");
-  app_command->add_option("CASE", command->options.words, "Case name; may be left out with --fixture");
+  CLI::App* app_command =
+      app.add_subcommand("explain",
+                         "Run one case under policy shadow and explain its error: how much is rounding and how much is logic, "
+                         "which source lines round, and where the first large error occurs");
+  app_command->add_option("CASE", command->options.words, "Case name; may be omitted with --fixture");
   add_selection(*app_command, command->options);
   add_execution(*app_command, command->options);
   app_command
-      ->add_option("--large", command->large,
-                   "The relative error whose birth is told; default: what the case's bounds allow an element, as a median")
+      ->add_option("--large", command->large, "Relative error that counts as large; default: the median that the bounds of the case allow")
       ->type_name("X")
       ->check(CLI::PositiveNumber);
-  app_command->add_option("--lines", command->lines, "How many source lines are tried, each in a run of its own; default: 12")
+  app_command->add_option("--lines", command->lines, "Number of source lines to try, each in its own run; default: 12")
       ->type_name("N")
       ->check(CLI::Range(0U, 1000U));
-  app_command->add_flag("--json", command->json, "Print one JSON document in place of text");
+  app_command->add_flag("--json", command->json, "Print one JSON document instead of text");
   app_command->footer(R"(examples
   assay explain tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay explain tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --large 1e-5 --lines 40

@@ -1,4 +1,4 @@
-// `assay fixture generate|info|verify`: fixture files (docs/FIXTURES.md), made, looked into and checked.
+// `assay fixture generate|info|verify`: writes, prints and checks fixture files (docs/FIXTURES.md).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +26,7 @@ struct FixtureOptions {
   std::string output;
 };
 
-// A case named with a family or with one of its variants in front: what is made is the same.
+// The first word of a case may be a family or one of its variants; both give the same fixture.
 harness::Case parse_named(const std::string& word, std::span<const kernels::Variant> catalogue) {
   const std::string_view first = harness::variant_of(word);
   const auto families = families::all_families();
@@ -40,7 +40,7 @@ harness::Case parse_named(const std::string& word, std::span<const kernels::Vari
   throw std::invalid_argument(fmt::format("'{}': '{}' is neither a family ({}) nor a variant", word, first, fmt::join(names, ", ")));
 }
 
-// What a file is called that nobody named: the case, without its slashes.
+// The default file name: the case name with its slashes replaced.
 std::string file_name(harness::Case value) {
   value.variant = value.family->name();
   std::string name = harness::format_case(value);
@@ -52,10 +52,10 @@ std::string attribute_text(const fixtures::Attribute& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *number);
   if (const auto* real = std::get_if<double>(&value)) return fmt::format("{}", *real);
   if (const auto* text = std::get_if<std::string>(&value)) return fixtures::shown(*text);
-  return "(of a type that is not read)";
+  return "(of an unsupported type)";
 }
 
-// `number_of` turns what is stored into its value.
+// `number_of` converts a stored element to its value.
 template <typename T>
 std::string range_text(const fixtures::Tensor& tensor, double (*number_of)(T) = [](T value) { return static_cast<double>(value); }) {
   std::size_t nans = 0;
@@ -94,7 +94,7 @@ void make_directory(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error)
-    throw std::invalid_argument(fmt::format("{}: is no directory and cannot be made one ({})", directory.string(), error.message()));
+    throw std::invalid_argument(fmt::format("{}: is not a directory and cannot be created ({})", directory.string(), error.message()));
 }
 
 int generate(const FixtureOptions& options) {
@@ -105,7 +105,7 @@ int generate(const FixtureOptions& options) {
   if (into_directory) make_directory(options.output);
   for (const harness::Case& value : cases) {
     const fs::path file = into_directory ? fs::path(options.output) / file_name(value) : fs::path(options.output);
-    static_cast<void>(fixtures::require_target(file));  // before the work, which may take a while
+    static_cast<void>(fixtures::require_target(file));  // fails before the inputs are generated, which may take a while
     const harness::FileContents contents = harness::contents_of(value);
     fixtures::write_file(file, contents.format, contents.tensors);
     fmt::print("wrote {}: {} tensors, {} bytes\n", file.string(), contents.tensors.size(), fs::file_size(file));
@@ -134,10 +134,10 @@ int verify(const FixtureOptions& options) {
       status = kExitFailed;
       continue;
     }
-    const std::string origin = loaded.about.generator.empty() ? "inputs are captured, no generator can vouch for them"
-                                                              : fmt::format("inputs are what generator {} makes", loaded.about.generator);
-    const std::string_view expectation = loaded.expectation.empty() ? "no expectation is stored" : "the expectation is the oracle's";
-    fmt::print("{}: sound; {}; {}\n", file, origin, expectation);
+    const std::string origin = loaded.about.generator.empty() ? "the inputs were captured, so they cannot be compared with a generator"
+                                                              : fmt::format("the inputs match generator {}", loaded.about.generator);
+    const std::string_view expectation = loaded.expectation.empty() ? "no expectation is stored" : "the expectation matches the oracle";
+    fmt::print("{}: valid; {}; {}\n", file, origin, expectation);
   }
   return status;
 }
@@ -147,7 +147,7 @@ using Work = int (*)(const FixtureOptions&);
 CLI::App* add_one(CLI::App& parent, Action& action, const std::string& name, const std::string& about, const std::string& words, Work work,
                   const std::shared_ptr<FixtureOptions>& options) {
   CLI::App* command = parent.add_subcommand(name, about);
-  command->add_option(words, options->words, words == "CASE" ? "Case name; the family may stand in the variant's place" : "Fixture file")
+  command->add_option(words, options->words, words == "CASE" ? "Case name; the family may replace the variant" : "Fixture file")
       ->required();
   command->callback([options, work, &action] { action = [options, work] { return work(*options); }; });
   return command;
@@ -166,9 +166,9 @@ void add_fixture(CLI::App& app, Action& action) {
   CLI::App* made =
       add_one(*command, action, "generate", "Write the inputs of cases, with the oracle's expectation", "CASE", generate, options);
   made->add_option("-o,--output", options->output, "File, or directory for several")->required()->type_name("FILE|DIR");
-  add_one(*command, action, "info", "What a file says and holds", "FILE", info, options);
-  add_one(*command, action, "verify", "Check a file's inputs against their generator and its expectation against the oracle", "FILE",
-          verify, options);
+  add_one(*command, action, "info", "Print what a file contains", "FILE", info, options);
+  add_one(*command, action, "verify", "Compare a file's inputs with their generator and its expectation with the oracle", "FILE", verify,
+          options);
 }
 
 }  // namespace assay::cli

@@ -1,4 +1,4 @@
-// `assay history`: the runs that a ledger remembers, or one case through them.
+// `assay history`: lists the runs in a ledger, or one case in all of them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,7 @@ int history(const HistoryOptions& options) {
   const harness::Ledger ledger =
       harness::Ledger::open_existing(options.ledger.empty() ? harness::Ledger::default_file() : std::filesystem::path(options.ledger));
   std::vector<harness::RunRecord> runs = ledger.runs();
-  if (runs.empty()) throw harness::LedgerError(fmt::format("ledger {} holds no run", ledger.file().string()));
+  if (runs.empty()) throw harness::LedgerError(fmt::format("ledger {} has no runs", ledger.file().string()));
   if (runs.size() > options.last) runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(options.last));
   if (options.words.empty()) {
     fmt::print("{}", reports::history_text(runs));
@@ -52,10 +52,13 @@ int history(const HistoryOptions& options) {
 
 void add_history(CLI::App& app, Action& action) {
   const auto options = std::make_shared<HistoryOptions>();
-  CLI::App* command = app.add_subcommand("history", "The recorded runs, or what they said of some cases");
-  command->add_option("CASE", options->words, "Case name, or glob over recorded names");
-  command->add_option("--ledger", options->ledger, "The ledger to read; default: your own")->type_name("FILE");
-  command->add_option("--last", options->last, "How many runs to look back")->type_name("N")->check(whole_number(1))->capture_default_str();
+  CLI::App* command = app.add_subcommand("history", "List the recorded runs, or the verdicts of some cases in them");
+  command->add_option("CASE", options->words, "Case name, or glob over the recorded names");
+  command->add_option("--ledger", options->ledger, "Ledger to read; default: your own")->type_name("FILE");
+  command->add_option("--last", options->last, "Number of newest runs to read")
+      ->type_name("N")
+      ->check(whole_number(1))
+      ->capture_default_str();
   command->footer(R"(examples
   assay history
   assay history 'tq4_v1/*/nwg16/*' --last 5

@@ -1,4 +1,4 @@
-// `assay list`: what there is to run.
+// `assay list`: lists variants, suites, families, fixtures and cases.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,7 +18,7 @@ namespace assay::cli {
 namespace {
 
 struct ListOptions : Options {
-  std::string cases;  // the first of the selections, as the value of --cases
+  std::string cases;  // the value of --cases, the first selection
   bool coverage = false;
 };
 
@@ -30,7 +30,7 @@ void print_notes(const Workspace& workspace) {
   for (const std::string& note : workspace.notes) fmt::print("note: {}\n", note);
 }
 
-// What stands in front of everything that is told of a variant that is superseded; else nothing.
+// The prefix for superseded variants; else empty.
 std::string successor_words(const kernels::Variant& variant) {
   return variant.superseded_by ? fmt::format("superseded by {}: ", variant.superseded_by->name) : std::string();
 }
@@ -82,7 +82,7 @@ void print_fixtures(const Options& options) {
   }
 }
 
-// How much the selected cases combine, variant by variant, held against the suite that was asked for, else the gate.
+// The coverage of the selected cases per variant, measured against their suite, else the gate.
 int print_coverage(const Workspace& workspace, const std::vector<std::string>& words) {
   const harness::Suite suite =
       words.size() == 1 && harness::is_suite(words.front()) ? harness::parse_suite(words.front()) : harness::Suite::gate;
@@ -123,18 +123,17 @@ int list(const ListOptions& options) {
 void add_list(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ListOptions>();
   CLI::App* command =
-      app.add_subcommand("list", "Variants, suites, families and fixtures; with a selection, its cases, without running them");
+      app.add_subcommand("list", "List variants, suites, families and fixtures; with a selection, print its cases without running them");
   command->add_option("CASE", options->words, "Case name, glob or suite");
-  command->add_option("--cases", options->cases, "The same, as an option")->type_name("SELECTION");
-  command->add_flag(
-      "--coverage", options->coverage,
-      "Instead of the cases: how many of the combinations of values that their suite (else the gate) sets out to meet they meet");
+  command->add_option("--cases", options->cases, "The same as an option")->type_name("SELECTION");
+  command->add_flag("--coverage", options->coverage,
+                    "Instead of the cases, print how many of the value combinations that their suite (else the gate) aims for they cover");
   add_selection(*command, *options);
   command->footer(R"(examples
   assay list                                  variants, suites, the axes of each family, fixtures
   assay list 'tq4_v1/*/nwg16/*'               the cases of the gate that match
   assay list --cases smoke --family FAMILY
-  assay list gate --coverage                  which combinations of values the gate meets)");
+  assay list gate --coverage                  how many combinations of values the gate covers)");
   command->callback([options, &action] { action = [options] { return list(*options); }; });
 }
 

@@ -1,4 +1,4 @@
-// `assay merge`: the runs of the shards of a job array, made one.
+// `assay merge`: combines the runs of shards into one run.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -49,15 +49,15 @@ int merge(const MergeOptions& options) {
 
 void add_merge(CLI::App& app, Action& action) {
   const auto options = std::make_shared<MergeOptions>();
-  CLI::App* command = app.add_subcommand("merge", "Make one run of the runs of the shards of a selection");
+  CLI::App* command = app.add_subcommand("merge", "Combine the runs of the shards of a selection into one run");
   command->add_option("SHARD", options->shards, kRunReferenceHelp)->required();
-  command->add_option("--ledger", options->common.ledger, "The ledger that the whole run is added to")->type_name("FILE")->required();
+  command->add_option("--ledger", options->common.ledger, "Ledger to add the combined run to")->type_name("FILE")->required();
   add_reports(*command, options->common);
   command->footer(R"(examples
   assay gate --shard 1/2 --ledger one.sqlite      on one machine
   assay gate --shard 2/2 --ledger two.sqlite      on another
   assay merge one.sqlite two.sqlite --ledger whole.sqlite
-exit status 0: every case of the whole selection passed; 1: one did not, or has no verdict; 2: bad usage, or shards of different runs)");
+exit status 0: every case of the selection passed; 1: some case failed or has no verdict; 2: bad usage, or shards of different runs)");
   command->callback([options, &action] { action = [options] { return merge(*options); }; });
 }
 

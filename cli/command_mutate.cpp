@@ -1,4 +1,4 @@
-// `assay mutate`: plants small mistakes in a kernel and counts how many of them its suite notices.
+// `assay mutate`: plants small mistakes in a kernel and counts how many its suite detects.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -51,7 +51,7 @@ class CampaignProgress final : public harness::CampaignListener {
  public:
   void judged(const harness::Mutant& mutant, const harness::TrialResult& result, std::size_t done, std::size_t total) override {
     if (result.fate == harness::Fate::survived) ++survived_;
-    const std::string line = fmt::format("{} of {} mutants, {} survived (declared equivalents included)", done, total, survived_);
+    const std::string line = fmt::format("{} of {} mutants, {} survived (including declared equivalents)", done, total, survived_);
     if (is_terminal_) {
       fmt::print(stderr, "\r\x1b[K{}  {} {}", line, to_string(result.fate), mutant.id());
       if (done == total) fmt::print(stderr, "\r\x1b[K");
@@ -90,7 +90,7 @@ std::string command_of(const MutateOptions& options) {
   return harness::shell_line(words);
 }
 
-// A name of the catalogue, or the path of a kernel.
+// The name of a variant, or the path of a kernel.
 harness::TrialSubject subject_of(const MutateOptions& options) {
   Options common = options.common;
   common.limits.clear();
@@ -112,8 +112,7 @@ harness::TrialSubject subject_of(const MutateOptions& options) {
   subject.cases = harness::suite_cases(harness::parse_suite(options.suite), *variant, 0);
   subject.policies.clear();
   for (const std::string& policy : options.policies) {
-    if (std::ranges::count(options.policies, policy) > 1)
-      throw std::invalid_argument(fmt::format("--policies: '{}' is there twice", policy));
+    if (std::ranges::count(options.policies, policy) > 1) throw std::invalid_argument(fmt::format("--policies: '{}' occurs twice", policy));
     subject.policies.push_back(metal::parse_policy(policy));
   }
   subject.fields = workbench_options(common, workspace).fields;
@@ -149,7 +148,7 @@ int mutate(const MutateOptions& options) {
     fmt::print("{} mutants\n", mutants.size());
     return kExitPassed;
   }
-  if (mutants.empty()) throw std::invalid_argument(fmt::format("{} has nothing that could be mutated", source.name()));
+  if (mutants.empty()) throw std::invalid_argument(fmt::format("{} contains nothing to mutate", source.name()));
   const std::vector<kernels::EquivalentMutant> declared = kernels::read_equivalent_mutants(variant.source);
 
   reports::MutationRun run;
@@ -167,7 +166,7 @@ int mutate(const MutateOptions& options) {
   campaign.timeout = std::chrono::duration<double>(options.timeout);
   if (options.budget_minutes > 0) campaign.budget = std::chrono::duration<double>(60 * options.budget_minutes);
   CampaignProgress progress;
-  // Either signal ends the campaign with the mutants that are being tried, and with what is known of the others.
+  // Either signal stops the campaign after the running mutants, and prints the results so far.
   interrupt.start_listening();
   const std::vector<harness::TrialResult> results = harness::run_campaign(trial, source, mutants, campaign, interrupt.stop(), progress);
   interrupt.stop_listening();
@@ -190,35 +189,36 @@ int mutate(const MutateOptions& options) {
 
 }  // namespace
 
+// Long because of its help texts.
 void add_mutate(CLI::App& app, Action& action) {
   const auto options = std::make_shared<MutateOptions>();
   CLI::App* command =
       app.add_subcommand("mutate",
-                         "Plant small mistakes in a kernel, one at a time, and count how many its suite notices; results are kept, so "
-                         "that an interrupted run goes on where it ended");
+                         "Plant small mistakes in a kernel, one at a time, and count how many its suite detects; results are stored, so "
+                         "an interrupted run continues where it stopped");
   command->add_option("KERNEL", options->kernel, "A variant's name, a .metal file, or a directory with a variant.toml")->required();
-  command->add_option("--family", options->common.family, "What a lone .metal file implements")->type_name("NAME");
+  command->add_option("--family", options->common.family, "Family that a .metal file implements")->type_name("NAME");
   add_lone(*command, options->common);
   add_compilation(*command, options->common);
-  command->add_option("--variants", options->common.variants, "Directory to look for variants in")->type_name("DIR");
-  command->add_option("--set", options->common.fields, "Value of a struct field that the family does not know; may be repeated")
+  command->add_option("--variants", options->common.variants, "Directory of variants to use instead of ours")->type_name("DIR");
+  command->add_option("--set", options->common.fields, "Value of a struct field that the family does not define; may be repeated")
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  command->add_option("--suite", options->suite, "Cases to judge by")->type_name("SUITE")->capture_default_str();
-  command->add_option("--max", options->max, "Try no more than N mutants, picked by --seed")->type_name("N")->check(whole_number(1));
-  command->add_option("--seed", options->seed, "Of the sample that --max takes")->type_name("N")->check(whole_number());
-  command->add_option("--mutant", options->ids, "Try this mutant (operator:line:column:number); may be repeated")->type_name("ID");
-  command->add_option("--timeout", options->timeout, "Seconds per case, at least; ten times the original's slowest case if that is longer")
+  command->add_option("--suite", options->suite, "Cases that judge the mutants")->type_name("SUITE")->capture_default_str();
+  command->add_option("--max", options->max, "Try at most N mutants, sampled with --seed")->type_name("N")->check(whole_number(1));
+  command->add_option("--seed", options->seed, "Seed of the sample of --max")->type_name("N")->check(whole_number());
+  command->add_option("--mutant", options->ids, "Try only this mutant (operator:line:column:number); may be repeated")->type_name("ID");
+  command->add_option("--timeout", options->timeout, "Time limit of a case in seconds; at least ten times the slowest case of the original")
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
-      ->add_option(
-          "--policies", options->policies,
-          "What judges, with commas, one after the other until one kills: native (the whole suite), checked and shadow (of the suite "
-          "what is in smoke as well: they cost many times as much)")
+      ->add_option("--policies", options->policies,
+                   "Policies, separated by commas, tried in order until one kills the mutant: native (whole suite), checked and shadow "
+                   "(only those cases "
+                   "that are also in smoke, because these policies are much slower)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"native", "checked", "shadow"}))
@@ -226,34 +226,33 @@ void add_mutate(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--budget", options->budget_minutes,
-                   "Start no further mutant after so many minutes; the same command later goes on with those that are left")
+                   "Start no more mutants after this many minutes; run the same command later to continue")
       ->type_name("MINUTES")
       ->check(CLI::Range(0.001, 1e6));
-  command->add_option("--jobs", options->common.jobs, "Mutants at a time; default: one per core")
+  command->add_option("--jobs", options->common.jobs, "Number of mutants to try at the same time; default: one per core")
       ->type_name("N")
       ->check(CLI::Range(1U, 1024U));
-  command->add_option("--minimum-score", options->minimum_score, "Percent under which the exit status is 1")
+  command->add_option("--minimum-score", options->minimum_score, "Score in percent below which the exit status is 1")
       ->type_name("P")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   command->add_option("--json", options->json, "Write everything as JSON")->type_name("FILE");
   command->add_option("--markdown", options->markdown, "Write the record as Markdown")->type_name("FILE");
-  command->add_flag("--list", options->list, "Print the mutants as diffs and try none");
+  command->add_flag("--list", options->list, "Print the mutants as diffs, without trying them");
   command->footer(
       "examples\n"
-      "  assay mutate reduce_v1                                        all mutants, by the gate and under the policy checked\n"
-      "  assay mutate tq4_v1 --max 150 --markdown mutants.md           a sample, and a record to keep\n"
-      "  assay mutate mine.metal --family FAMILY --budget 30           half an hour; the same again goes on\n"
+      "  assay mutate reduce_v1                                        all mutants, with the gate and policy checked\n"
+      "  assay mutate tq4_v1 --max 150 --markdown mutants.md           a sample, recorded in a file\n"
+      "  assay mutate mine.metal --family FAMILY --budget 30           half an hour; repeat it to continue\n"
       "  assay mutate tqhb_v2 --mutant drop_barrier:318:9:1 --policies checked\n\n"
-      "score = killed / (killed + survived); equivalent and stillborn mutants do not count. Mutants that no test can tell from the\n"
-      "original stand with the reason in equivalent.toml beside the source (grammar: kernels/equivalent_mutants.h).\n\n"
-      "policies: only a verdict that is no pass kills. Shadow judges values as native does, and fails no case for its logic alone, so that "
-      "it\n"
-      "is asked on demand only.\n\n"
-      "Results are kept with the executable that judged. Which case killed a mutant is kept without it: another executable tries that\n"
-      "case first, and needs little more than one case for a mutant that is killed again.\n\n"
-      "exit status 0: score reached; 1: not, or a declaration there is stale or refuted; 5: --budget was used up before all were judged;\n"
-      "2, 3, 130 as ever");
+      "score = killed / (killed + survived); equivalent mutants and those that do not compile are not counted. Declare mutants that no\n"
+      "test can tell from the original in equivalent.toml beside the source, with a reason (grammar: kernels/equivalent_mutants.h).\n\n"
+      "policies: a mutant is killed by a verdict other than passed. Shadow judges values like native and fails no case because of logic\n"
+      "errors alone, so it is used only on demand.\n\n"
+      "Results are stored per executable of assay. The case that killed a mutant is stored for all executables: another executable\n"
+      "tries that case first, so a mutant that is killed again costs little more than one case.\n\n"
+      "exit status 0: score reached; 1: score not reached, or an entry of equivalent.toml is stale or refuted; 5: --budget ended before\n"
+      "all mutants were judged; 2, 3, 130: as for other commands");
   command->callback([options, &action] { action = [options] { return mutate(*options); }; });
 }
 

@@ -1,4 +1,4 @@
-// `assay pack`: raw tensor files and a manifest in JSON become a fixture file, for hosts that cannot write HDF5.
+// `assay pack`: builds a fixture file from raw tensor files and a JSON manifest, for hosts that cannot write HDF5.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -37,14 +37,14 @@ struct PackOptions {
 
 constexpr std::uintmax_t kLargestManifest = std::uintmax_t{1} << 20;
 
-// The manifest, with errors that name it and the entry.
+// The parsed manifest; its errors name the file and the entry.
 class Manifest {
  public:
   explicit Manifest(fs::path path) : path_(std::move(path)) {
     std::error_code error;
     const std::uintmax_t size = fs::file_size(path_, error);
     if (error) fail("", fmt::format("cannot be read ({})", error.message()));
-    if (!fs::is_regular_file(path_)) fail("", "cannot be read (no regular file)");
+    if (!fs::is_regular_file(path_)) fail("", "cannot be read (not a regular file)");
     if (size > kLargestManifest) fail("", fmt::format("has {} bytes; a manifest has at most {}", size, kLargestManifest));
     std::ifstream stream(path_);
     if (!stream) fail("", fmt::format("cannot be read ({})", std::strerror(errno)));
@@ -64,13 +64,13 @@ class Manifest {
       if (value.is_string()) {
         attributes.emplace(name, value.get<std::string>());
       } else if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
-        fail(entry, "is beyond every number that is used here");
+        fail(entry, "is too large");
       } else if (value.is_number_integer()) {
         attributes.emplace(name, value.get<std::int64_t>());
       } else if (value.is_number_float()) {
         attributes.emplace(name, value.get<double>());
       } else {
-        fail(entry, "must be a number or a text");
+        fail(entry, "must be a number or a string");
       }
     }
     return attributes;
@@ -85,17 +85,17 @@ class Manifest {
       tensors.push_back(tensor(list[index], entry, total));
       const std::string& name = tensors.back().spec.path;
       if (std::ranges::count(tensors, name, [](const fixtures::Tensor& one) -> const std::string& { return one.spec.path; }) > 1)
-        fail(entry, fmt::format("'{}' is there twice", name));
+        fail(entry, fmt::format("'{}' occurs twice", name));
     }
     return tensors;
   }
 
-  // The file to write must be none of those that it is made of. To be called after tensors().
+  // The output must not overwrite an input file. Call this after tensors().
   void require_apart(const fs::path& output) const {
     const auto refuse_if = [&](const fs::path& input, std::string_view what) {
       std::error_code absent;
       if (fs::equivalent(input, output, absent))
-        throw std::invalid_argument(fmt::format("{}: is {}; name another file to write", output.string(), what));
+        throw std::invalid_argument(fmt::format("{}: is {}; choose another output file", output.string(), what));
     };
     refuse_if(path_, "the manifest itself");
     const Json& list = root_.at("tensors");
@@ -110,14 +110,14 @@ class Manifest {
                                               : fmt::format("{}: {}: {}", path_.string(), entry, what));
   }
 
-  // JSON leaves open which of two equal keys counts, and the other value would be ignored in silence.
+  // JSON does not define which of two equal keys counts, so duplicates are rejected.
   [[nodiscard]] Json parse(std::istream& stream) const {
-    std::vector<std::set<std::string>> open;  // the keys so far of each object that is not closed yet
+    std::vector<std::set<std::string>> open;  // the keys read so far in each open object
     return Json::parse(stream, [&](int, Json::parse_event_t event, const Json& parsed) {
       if (event == Json::parse_event_t::object_start) open.emplace_back();
       if (event == Json::parse_event_t::object_end) open.pop_back();
       if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
-        fail("", fmt::format("an object has '{}' twice", parsed.get<std::string>()));
+        fail("", fmt::format("an object has the key '{}' twice", parsed.get<std::string>()));
       return true;
     });
   }
@@ -126,7 +126,7 @@ class Manifest {
     if (!object.is_object()) fail(entry, fmt::format("must be an object with {}", fmt::join(known, ", ")));
     for (const auto& [key, value] : object.items()) {
       if (std::ranges::find(known, key) == known.end())
-        fail(entry, fmt::format("does not know '{}'; known are {}", key, fmt::join(known, ", ")));
+        fail(entry, fmt::format("has the unknown key '{}'; accepted: {}", key, fmt::join(known, ", ")));
     }
   }
 
@@ -150,27 +150,27 @@ class Manifest {
       fail(entry, unknown.what());
     }
     for (const Json& size : member(object, entry, "shape", Json::value_t::array)) {
-      if (!size.is_number_unsigned() || size.get<std::uint64_t>() == 0) fail(entry, "'shape' must be a list of positive whole numbers");
+      if (!size.is_number_unsigned() || size.get<std::uint64_t>() == 0) fail(entry, "'shape' must be a list of positive integers");
       spec.shape.push_back(size.get<std::uint64_t>());
     }
     if (spec.shape.empty() || spec.shape.size() > 8) fail(entry, "'shape' must have 1 to 8 sizes");
     try {
       if (__builtin_add_overflow(total, spec.bytes(), &total) || total > fixtures::kLargestFileBytes)
-        fail(entry, fmt::format("with {} the tensors pass the {} bytes that a fixture file may hold", describe(spec),
-                                fixtures::kLargestFileBytes));
+        fail(entry,
+             fmt::format("with {} the tensors exceed {} bytes, the limit of a fixture file", describe(spec), fixtures::kLargestFileBytes));
     } catch (const std::invalid_argument& overflow) {
       fail(entry, overflow.what());
     }
     return read(entry, path_.parent_path() / file, std::move(spec));
   }
 
-  // Little-endian, as this machine is.
+  // Both the files and this machine are little-endian.
   [[nodiscard]] fixtures::Tensor read(const std::string& entry, const fs::path& file, fixtures::TensorSpec spec) const {
     static_assert(std::endian::native == std::endian::little);
     if (!fs::is_regular_file(file)) fail(entry, fmt::format("there is no file {}", file.string()));
     const std::uintmax_t size = fs::file_size(file);
     const std::uint64_t needed = spec.bytes();
-    if (size != needed) fail(entry, fmt::format("{} has {} bytes, but {} takes {}", file.string(), size, describe(spec), needed));
+    if (size != needed) fail(entry, fmt::format("{} has {} bytes, but {} needs {}", file.string(), size, describe(spec), needed));
     fixtures::Tensor tensor{std::move(spec), std::vector<std::byte>(needed)};
     std::ifstream stream(file, std::ios::binary);
     if (!stream.read(reinterpret_cast<char*>(tensor.bytes.data()), static_cast<std::streamsize>(needed)))
@@ -182,7 +182,7 @@ class Manifest {
   Json root_;
 };
 
-// Messages about the file in the making are about the manifest: that file is gone when they are read.
+// Errors about the temporary file are reported for the manifest, because that file is deleted by then.
 void inspect(const PackOptions& options, const fs::path& draft) {
   try {
     const harness::LoadedFile loaded = harness::load_file(draft);
@@ -191,7 +191,7 @@ void inspect(const PackOptions& options, const fs::path& draft) {
     std::string what = error.what();
     const std::string prefix = draft.string() + ": ";
     if (what.starts_with(prefix)) what.erase(0, prefix.size());
-    throw fixtures::FileError(fixtures::file_message(options.manifest, "", "makes no fixture file: " + what));
+    throw fixtures::FileError(fixtures::file_message(options.manifest, "", "does not describe a valid fixture file: " + what));
   }
 }
 
@@ -211,12 +211,12 @@ int pack(const PackOptions& options) {
 void add_pack(CLI::App& app, Action& action) {
   const auto options = std::make_shared<PackOptions>();
   CLI::App* command =
-      app.add_subcommand("pack", "Make a fixture file of raw little-endian tensors that a manifest describes (docs/FIXTURES.md)");
-  command->add_option("MANIFEST", options->manifest, "The manifest, in JSON; files in it are relative to its directory")->required();
-  command->add_option("-o,--output", options->output, "The fixture file to write")->required()->type_name("FILE");
+      app.add_subcommand("pack", "Create a fixture file from raw little-endian tensors, described by a manifest (docs/FIXTURES.md)");
+  command->add_option("MANIFEST", options->manifest, "Manifest in JSON; file names in it are relative to its directory")->required();
+  command->add_option("-o,--output", options->output, "Fixture file to write")->required()->type_name("FILE");
   command->footer(R"(examples
   assay pack manifest.json -o captured.h5
-  assay run --fixture captured.h5 --kernel mine.metal     what it is for)");
+  assay run --fixture captured.h5 --kernel mine.metal     runs a kernel on the packed file)");
   command->callback([options, &action] { action = [options] { return pack(*options); }; });
 }
 

@@ -1,4 +1,4 @@
-// `assay quality`: what storage in a codebook costs before any kernel errs. Reported, never judged.
+// `assay quality`: measures the error of storing rows in a codebook, apart from any kernel. Nothing is judged.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,7 +22,7 @@ namespace {
 struct QualityOptions {
   std::vector<int> bits = {4, 5, 6, 8};
   std::vector<std::size_t> head_dims = {256, 512};
-  std::vector<std::string> fixtures;  // all that have a source level if empty
+  std::vector<std::string> fixtures;  // empty: all fixtures with unquantised rows
   std::size_t kv_len = harness::QualityRequest{}.kv_len;
   std::uint64_t seed = 0;
   bool json = false;
@@ -56,7 +56,7 @@ void print_codebooks(const std::vector<harness::CodebookQuality>& codebooks) {
 
 void print_header(const QualityOptions& options) {
   const harness::QualityRequest request;
-  fmt::print("\nattention on stored keys and values against attention on the rows as they were, both in double\n");
+  fmt::print("\nattention on stored keys and values, compared with attention on the unquantised rows, both in double\n");
   fmt::print("  {} query heads on {} key/value heads, {} positions, seed {}; expected: for independent errors, to first order\n",
              request.heads, request.kv_heads, options.kv_len, options.seed);
   fmt::print("  {:<18}  head_dim  bits  nrmse     expected  worst head         cosine: mean  first percentile\n", "fixture");
@@ -119,10 +119,10 @@ int quality(const QualityOptions& options) {
     }
   }
   if (options.json) {
-    // JSON has no infinity: what is infinite becomes null.
+    // JSON has no infinity, so it is written as null.
     fmt::print("{}\n", document.dump(2));
   } else {
-    fmt::print("\nreported, not judged: no kernel ran, and no figure here has a limit\n");
+    fmt::print("\nno kernel was executed; these figures have no limits and are not judged\n");
   }
   return kExitPassed;
 }
@@ -133,14 +133,15 @@ void add_quality(CLI::App& app, Action& action) {
   const auto options = std::make_shared<QualityOptions>();
   CLI::App* command = app.add_subcommand(
       "quality",
-      "What storing keys and values in few bits costs, apart from any kernel: distortion of the codebooks against the optimum of "
-      "their size, and attention on what is stored against attention on what was, per fixture. Reported, never judged");
+      "Measure the error of storing keys and values in few bits, apart from any kernel: distortion of the codebooks compared with the "
+      "optimum of "
+      "their size, and attention on stored rows compared with attention on unquantised rows, per fixture. Nothing is judged");
   command->add_option("--bits", options->bits, "Only codebooks of these widths: 4, 5, 6, 8")->check(CLI::IsMember({4, 5, 6, 8}));
   command->add_option("--head-dim", options->head_dims, "Only these head dimensions: 256, 512")->check(CLI::IsMember({256, 512}));
-  command->add_option("--fixture", options->fixtures, "Only these fixtures (assay list); default: all that have unquantised rows");
+  command->add_option("--fixture", options->fixtures, "Only these fixtures (`assay list`); default: all with unquantised rows");
   command->add_option("--kv-len", options->kv_len, "Positions in the cache")->capture_default_str()->check(CLI::Range(1, 65536));
   command->add_option("--seed", options->seed, "Seed of the fixtures")->check(whole_number())->capture_default_str();
-  command->add_flag("--json", options->json, "Print one JSON document in place of the tables");
+  command->add_flag("--json", options->json, "Print one JSON document instead of tables");
   command->footer(R"(examples
   assay quality                                      every codebook and fixture
   assay quality --bits 4 8 --fixture gauss needle

@@ -1,4 +1,4 @@
-// `assay report`: renders a run that the ledger holds.
+// `assay report`: prints a run that a ledger has recorded.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -34,9 +34,7 @@ struct ReportOptions {
 };
 
 std::string headline(const harness::RunRecord& run) {
-  const std::string end = run.finished.empty() ? "never came to its end"
-                          : run.stopped        ? "stopped " + run.finished
-                                               : "ended " + run.finished;
+  const std::string end = run.finished.empty() ? "did not finish" : run.stopped ? "stopped " + run.finished : "ended " + run.finished;
   const std::size_t outside = run.description.outside_limits;
   return fmt::format("run {}: {} of {} cases with a verdict, {} not passed{}; started {}, {}; {}\n", run.id, run.verdicts,
                      run.description.selected, run.failures, outside == 0 ? "" : fmt::format(", {} outside of [limits]", outside),
@@ -45,11 +43,11 @@ std::string headline(const harness::RunRecord& run) {
 
 std::string case_text(const harness::RunRecord& run, const harness::CaseRecord& record) {
   return fmt::format("{} {}\n  {}\n{}  replay: {}\n", reports::status_name(record), record.name,
-                     record.status ? harness::reason_of(record) : "the run was ended before there was a verdict",
+                     record.status ? harness::reason_of(record) : "the run was stopped before there was a verdict",
                      record.note.empty() ? "" : fmt::format("  note: {}\n", record.note), reports::replay_line(run, record));
 }
 
-// Of failures that look alike the smallest, and how many there are.
+// The smallest of each group of similar failures, and the size of the group.
 std::string text_of(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases) {
   std::string text = headline(run) + reports::element_text(reports::count_elements(cases)) + '\n';
   for (const std::string& note : run.description.notes) text += fmt::format("note: {}\n", note);
@@ -57,9 +55,9 @@ std::string text_of(const harness::RunRecord& run, std::span<const harness::Case
     if (!finding.is_failure) continue;
     text += case_text(run, cases[finding.smallest]);
     if (const std::size_t others = finding.members.size() - 1; others != 0)
-      text += fmt::format("  and {} more case{} of {} like it, of which it is the smallest{}\n", others, others == 1 ? "" : "s",
-                          finding.variant,
-                          finding.largest_ratio > 0 ? fmt::format("; largest error/bound {:.4g}", finding.largest_ratio) : std::string());
+      text +=
+          fmt::format("  and {} more similar case{} of {}; this one is the smallest{}\n", others, others == 1 ? "" : "s", finding.variant,
+                      finding.largest_ratio > 0 ? fmt::format("; largest error/bound {:.4g}", finding.largest_ratio) : std::string());
   }
   for (const harness::CaseRecord& record : cases) {
     if (!reports::counts_as_failure(record) && !record.note.empty())
@@ -101,15 +99,15 @@ void add_report(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand(
       "report",
-      "Render a recorded run: what did not pass, and the largest error/bound and median bound/magnitude per fixture and axis value");
-  command->add_option("--ledger", options->ledger, "The ledger to read; default: your own")->type_name("FILE");
-  command->add_option("--run", options->run, std::string("Which run: ") + kRunReferenceHelp + "; default: the newest")->type_name("RUN");
+      "Print a recorded run: cases that did not pass, and the largest error/bound and median bound/magnitude per fixture and axis value");
+  command->add_option("--ledger", options->ledger, "Ledger to read; default: your own")->type_name("FILE");
+  command->add_option("--run", options->run, std::string("Run to print: ") + kRunReferenceHelp + "; default: the newest")->type_name("RUN");
   command
       ->add_option("--format", options->format,
                    "text, junit, html (one page, no network), markdown (for a pull request) or json (docs/report.schema.json)")
       ->check(CLI::IsMember(renderers()));
-  command->add_option("-o,--output", options->output, "Write to this file instead of stdout")->type_name("FILE");
-  command->add_flag("--list", options->list, "The runs that the ledger holds");
+  command->add_option("-o,--output", options->output, "Write to this file instead of standard output")->type_name("FILE");
+  command->add_flag("--list", options->list, "List the runs in the ledger");
   command->footer(R"(examples
   assay report                                          the newest run, with figures per fixture and axis value
   assay report --format html -o gate.html               one page for people, no network

@@ -1,4 +1,4 @@
-// `assay gate` and `assay run`: cases, from the selection to the exit status.
+// `assay gate` and `assay run`: select cases, run them, and return an exit status.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,13 +29,13 @@
 namespace assay::cli {
 namespace {
 
-// A declared finding that no case of a whole suite is about is never held to anything. Who asks for single cases, or for one shard of
-// several, does not expect all of them.
+// A known finding that matches no case of a whole suite is never checked, so it is reported. A selection of single cases or one shard need
+// not match all findings.
 void add_idle_findings(std::vector<std::string>& notes, const Workspace& workspace, const harness::Workbench& workbench) {
   const harness::Selection& selection = workspace.selection;
   if (selection.suites.empty() || selection.cases.size() != selection.selected) return;
   for (const auto& [name, prepared] : workbench.variants()) {
-    // Of a superseded variant it is no news that smoke is not about everything.
+    // For a superseded variant, smoke need not match every finding.
     const bool is_smoke_alone = std::ranges::all_of(
         selection.suites, [&](harness::Suite suite) { return suite_for(suite, prepared.variant) == harness::Suite::smoke; });
     if (prepared.variant.superseded_by && is_smoke_alone) continue;
@@ -49,7 +49,7 @@ void add_idle_findings(std::vector<std::string>& notes, const Workspace& workspa
   }
 }
 
-// What cases are skipped for, beside functions that there are not: a gate of which little is left must not look like a gate.
+// Reports why cases are skipped, besides missing functions: a gate that is mostly skipped must not look complete.
 void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case> cases, const harness::Workbench& workbench) {
   struct Misfits {
     std::size_t cases = 0;
@@ -59,7 +59,7 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
   for (const harness::Case& about : cases) {
     const harness::PreparedVariant& prepared = workbench.find(about.variant);
     const std::optional<harness::Fault> why = harness::why_skipped(prepared, about);
-    // Functions that there are not have notes of their own.
+    // Missing functions have their own notes.
     if (!why ||
         (why->kind() == harness::FaultKind::no_function && prepared.absent.contains(about.family->function_key(about.values).entry)))
       continue;
@@ -68,17 +68,17 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
   }
   for (const auto& [kind, misfits] : found) {
     notes.push_back(fmt::format(
-        "{} of {} cases are skipped, the first because of {}; [limits] in variant.toml leaves out what a kernel is not made for",
+        "{} of {} cases are skipped, the first because of {}; use [limits] in variant.toml to exclude cases that a kernel does not support",
         misfits.cases, cases.size(), misfits.first));
   }
 }
 
-// What every report of the run says of it as a whole.
+// Notes on the whole run, printed in every report.
 std::vector<std::string> notes_of(const Workspace& workspace, const harness::Workbench& workbench) {
   std::vector<std::string> notes = workspace.notes;
   for (const auto& [name, prepared] : workbench.variants()) {
     if (!prepared.weaker_storage.empty()) notes.push_back(fmt::format("declared accuracy of {}: {}", name, prepared.weaker_storage));
-    // Our own variants borrow by design; what is said of a user's kernel is news.
+    // Our own variants use helpers of others by design; for a user's kernel this is worth a note.
     if (!workspace.user_variant.empty()) notes.insert(notes.end(), prepared.notes.begin(), prepared.notes.end());
   }
   for (const auto& [name, prepared] : workbench.variants()) {
@@ -89,27 +89,27 @@ std::vector<std::string> notes_of(const Workspace& workspace, const harness::Wor
   if (std::ranges::find(workspace.selection.suites, harness::Suite::gate) != workspace.selection.suites.end()) {
     for (const auto& [name, prepared] : workbench.variants()) {
       if (!prepared.variant.superseded_by) continue;
-      notes.push_back(fmt::format("{} is superseded by {}: of it the gate is smoke alone, '{}/*' all of it", name,
+      notes.push_back(fmt::format("{} is superseded by {}, so its gate contains only smoke; '{}/*' selects all of its gate cases", name,
                                   prepared.variant.superseded_by->name, name));
     }
   }
   if (workspace.selection.left_out != 0) {
-    notes.push_back(fmt::format("{} cases lie outside of [limits] and were not selected", workspace.selection.left_out));
+    notes.push_back(fmt::format("{} cases are outside of [limits] and were not selected", workspace.selection.left_out));
   }
   add_idle_findings(notes, workspace, workbench);
   return notes;
 }
 
-// Digests are of gates: with anything else there is nothing recorded to compare.
+// Digests are recorded for gates only.
 void require_gate(const Options& options, const harness::Selection& selection) {
   if (options.expected_digests.empty() && options.recorded_digests.empty()) return;
   if (selection.suites != std::vector{harness::Suite::gate} || options.words.size() > 1 || options.seed != 0 ||
       options.fp_contract != "off") {
-    throw std::invalid_argument("--expect-digests and --record-digests are for the suite `gate` alone, without --seed and --fp-contract");
+    throw std::invalid_argument("--expect-digests and --record-digests need the suite `gate` alone, without --seed and --fp-contract");
   }
 }
 
-// Whether the outputs have the bits that were recorded; says which have not.
+// Whether the outputs match the recorded digests; prints those that differ.
 bool compare_digests(const Options& options, const harness::Selection& selection, const std::vector<harness::CaseRecord>& records) {
   if (options.expected_digests.empty() && options.recorded_digests.empty()) return true;
   std::map<std::string, std::uint64_t> digest_of;
@@ -129,12 +129,13 @@ bool compare_digests(const Options& options, const harness::Selection& selection
   const harness::DigestTable recorded = harness::parse_digests(text);
   for (const std::string& half : harness::unrecorded_digests(recorded, found)) fmt::print("note: no digest is recorded for {}\n", half);
   const std::vector<std::string> differing = harness::differing_digests(recorded, found);
-  for (const std::string& sentence : differing) fmt::print("other bits: {}\n", sentence);
+  for (const std::string& sentence : differing) fmt::print("digest differs: {}\n", sentence);
   if (!differing.empty()) {
     fmt::print(
-        "the outputs are not those of {}: `assay diff` of two ledgers names the cases; if a change is meant, `assay gate --record-digests "
+        "the outputs differ from those recorded in {}. `assay diff` of two ledgers prints the cases; if the change is intended, `assay "
+        "gate --record-digests "
         "{}` "
-        "records it\n",
+        "records the new digests\n",
         options.expected_digests, options.expected_digests);
   }
   return differing.empty();
@@ -148,7 +149,7 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   require_gate(options, workspace.selection);
   const harness::RunOptions running = run_options(options);
   if (cases.empty()) {
-    fmt::print("this shard is empty: the selection has {} case{}, and others run them\n", workspace.selection.selected,
+    fmt::print("this shard is empty: the selection has {} case{}, which other shards run\n", workspace.selection.selected,
                workspace.selection.selected == 1 ? "" : "s");
     return kExitPassed;
   }
@@ -156,13 +157,13 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   const harness::Workbench workbench(workspace.catalogue, cases, workbench_options(options, workspace));
   const std::vector<std::string> notes = notes_of(workspace, workbench);
   for (const std::string& note : notes) fmt::print("note: {}\n", note);
-  // In a pipe they would wait for the first verdict, and be lost if none comes.
+  // Flush, because otherwise a pipe would delay these lines and could lose them.
   std::fflush(stdout);
 
   Recording recording(options, workspace.selection, workbench, notes);
   const std::vector<harness::Case> missing = recording.missing(cases);
   if (recording.recorded_before() != 0) {
-    fmt::print("resumed: {} of {} cases have a verdict already\n", recording.recorded_before(), cases.size());
+    fmt::print("resumed: {} of {} cases already have a verdict\n", recording.recorded_before(), cases.size());
     std::fflush(stdout);
   }
   harness::Summary summary;
@@ -176,7 +177,7 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   summary = recording.finish(summary);
   if (summary.finished() > 1) fmt::print("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
   fmt::print("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
-  // Last, where a log that shows only the end of a test's output has it.
+  // Printed last, so that truncated test logs include it.
   if (const std::string replay = recording.first_replay(); !replay.empty()) fmt::print("first failure again: {}\n", replay);
 
   const bool is_whole = !interrupt.stop() && summary.finished() == cases.size();
@@ -185,7 +186,7 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   if (interrupt.stop()) return kExitInterrupted;
   if (has_other_bits) return kExitFailed;
   if (summary.executed() == 0) {
-    fmt::print("nothing was executed: every selected case is skipped\n");
+    fmt::print("nothing was executed: every selected case was skipped\n");
     return kExitSkipped;
   }
   return kExitPassed;
@@ -209,14 +210,14 @@ void add_gate(CLI::App& app, Action& action) {
   assay gate --shard 1/2 --ledger one.sqlite       one of two jobs; `assay merge` makes one run of them
 
 exit status
-  0 all passed   1 some verdict failed   2 bad usage or environment   130 stopped by Ctrl-C or SIGTERM)");
+  0 all passed   1 some case failed   2 bad usage or environment   130 stopped by Ctrl-C or SIGTERM)");
   command->callback([options, &action] { action = [options] { return run_selection(*options, {"gate"}); }; });
 }
 
 void add_run(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "run", "Run cases: names, globs over the gate, suites (`assay list`); the gate if only --family or --kernel is given");
+      "run", "Run cases by name, glob over the gate, or suite (`assay list`); with only --family or --kernel, run the gate");
   command->add_option("CASE", options->words, "Case name, glob or suite");
   add_selection(*command, *options);
   add_execution(*command, *options);
@@ -233,7 +234,7 @@ void add_run(CLI::App& app, Action& action) {
   assay run --fixture captured.h5 --kernel mine.metal     inputs captured in your own application
 
 exit status
-  0 all passed   1 some verdict failed   2 bad usage, environment or kernel file
+  0 all passed   1 some case failed   2 bad usage, environment or kernel file
   4 every selected case was skipped, because the kernel has no function for it   130 stopped by Ctrl-C or SIGTERM)");
   command->callback([options, &action] { action = [options] { return run_selection(*options, options->words); }; });
 }

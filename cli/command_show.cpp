@@ -1,4 +1,4 @@
-// `assay show`: one case, with everything that is known about it.
+// `assay show`: runs one case and prints everything about it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,7 +17,7 @@
 namespace assay::cli {
 namespace {
 
-// Tells each verdict as it comes.
+// Prints each verdict when it arrives.
 class Teller final : public harness::RunListener {
  public:
   Teller(const Options& options, const harness::Workbench& workbench) : options_(options), workbench_(workbench) {}
@@ -50,8 +50,8 @@ int show(const Options& options) {
 
 void add_show(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("show", "Run one case and tell everything about it");
-  command->add_option("CASE", options->words, "Case name; may be left out with --fixture");
+  CLI::App* command = app.add_subcommand("show", "Run one case and print everything about it");
+  command->add_option("CASE", options->words, "Case name; may be omitted with --fixture");
   add_selection(*command, *options);
   add_execution(*command, *options);
   command->footer(R"(examples
@@ -60,7 +60,7 @@ void add_show(CLI::App& app, Action& action) {
   assay show CASE --kernel mine.metal --family FAMILY
 
 exit status
-  0 passed   1 not   2 bad usage, environment or kernel file   4 skipped: the kernel has no function for it)");
+  0 passed   1 failed   2 bad usage, environment or kernel file   4 skipped: the kernel has no function for it)");
   command->callback([options, &action] { action = [options] { return show(*options); }; });
 }
 

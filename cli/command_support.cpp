@@ -1,4 +1,4 @@
-// `assay support`: which values of which axis each variant takes, and which functions it has.
+// `assay support`: prints which axis values each variant supports, and which functions it has.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 using TableRow = std::vector<std::string>;
 
-// Columns as wide as their widest cell, two blanks apart.
+// Pads each column to its widest cell, plus two spaces.
 std::string table(const std::vector<TableRow>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const TableRow& row : rows) {
@@ -42,7 +42,7 @@ std::string supported_values(const kernels::Variant& variant, const families::Ax
   return limit == variant.limits.end() ? "*" : fmt::format("{}", fmt::join(limit->values, ","));
 }
 
-// "d256 d512", with those that the source lacks in brackets and below the table why.
+// "d256 d512"; functions that the source lacks are in brackets, and explained below the table.
 std::string entries_of(const kernels::Variant& variant, std::vector<std::string>& remarks) {
   harness::Libraries libraries(false);
   std::string text;
@@ -52,7 +52,7 @@ std::string entries_of(const kernels::Variant& variant, std::vector<std::string>
     text += fmt::format("{}{}", text.empty() ? "" : " ", present ? std::string(entry.key) : fmt::format("[{}]", entry.key));
     if (!present) {
       remarks.push_back(fmt::format("{}: {} has no function '{}' for {}{}", variant.name, variant.source.filename().string(), function,
-                                    entry.key, variant.description.empty() ? "; another may be found by its arguments" : ""));
+                                    entry.key, variant.description.empty() ? "; a function may still be found by its arguments" : ""));
     }
   }
   return text;
@@ -98,9 +98,9 @@ int support(const Options& options) {
     if (!variants.empty()) print_family(family, variants);
   }
   fmt::print(
-      "* every value that the launch code accepts; numbers: only these ([limits] of its variant.toml, --limit); range: what a case name "
+      "*: every value that the launch code accepts; numbers: only these ([limits] in variant.toml, or --limit); range: what a case name "
       "may\n"
-      "say; default: where a name leaves the axis out, - where it may not\n");
+      "contain; default: used if the name omits the axis, - if it must not omit it\n");
   return kExitPassed;
 }
 
@@ -108,7 +108,7 @@ int support(const Options& options) {
 
 void add_support(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("support", "Which values of which axis each variant supports, and which functions it has");
+  CLI::App* command = app.add_subcommand("support", "Print the axis values that each variant supports, and its functions");
   add_selection(*command, *options);
   command->footer(R"(examples
   assay support                          every variant

@@ -1,4 +1,4 @@
-// `assay triage`: what failing cases have in common, the smallest of them, and what is wrong.
+// `assay triage`: groups failing cases by cause, and finds the smallest case, the mistake and the line of each group.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -35,7 +35,7 @@ namespace {
 struct TriageCommand {
   Options options;
   std::string ledger;
-  std::string run;  // as cli/run_reference.h names it
+  std::string run;  // in the syntax of cli/run_reference.h
   std::vector<std::string> against;
   std::string output;
   std::size_t most_findings = harness::TriageOptions{}.most_findings;
@@ -52,10 +52,10 @@ class Failures final : public harness::RunListener {
   }
 
   std::vector<harness::Verdict> verdicts;
-  std::set<std::string> remarks;  // of the policy `checked`: what is no defect
+  std::set<std::string> remarks;  // remarks of policy `checked` that are not defects
 };
 
-// What a recorded run was told besides its cases, where the command line does not say otherwise.
+// Restores the options of the recorded run that the command line does not set.
 void take_replay_options(Options& options, const std::vector<std::string>& words) {
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
     const std::string& value = words[i + 1];
@@ -87,21 +87,21 @@ harness::RunDescription take_run(TriageCommand& command) {
     if (record.status && !harness::is_success(*record.status)) command.options.words.push_back(record.name);
   }
   if (command.options.words.empty())
-    throw std::invalid_argument(fmt::format("run {} of {} holds no failing case", named.run.id, named.ledger->file().string()));
+    throw std::invalid_argument(fmt::format("run {} of {} has no failing case", named.run.id, named.ledger->file().string()));
   take_replay_options(command.options, named.run.description.replay_options);
   return named.run.description;
 }
 
-// What is found in a kernel that was changed after its run says nothing of that run.
+// Notes that the kernel has changed since the run, because then the findings may not apply to that run.
 void note_changes(Workspace& workspace, const harness::RunDescription& recorded, const harness::Environment& now) {
   for (const harness::SourceRecord& source : now.sources) {
     const auto before = std::ranges::find(recorded.environment.sources, source.variant, &harness::SourceRecord::variant);
     if (before != recorded.environment.sources.end() && before->digest != source.digest)
-      workspace.notes.push_back(fmt::format("{} is not the kernel of the recorded run: {} has changed since", source.variant, source.file));
+      workspace.notes.push_back(fmt::format("{} has changed since the recorded run ({})", source.variant, source.file));
   }
 }
 
-// Right sources to hold a kernel of the family against: ours, and those named with --against.
+// Correct sources of the family to compare with: ours, and those given with --against.
 std::vector<std::filesystem::path> relatives_of(const TriageCommand& command, const std::string& family) {
   std::vector<std::filesystem::path> files;
   for (const std::string& file : command.against) {
@@ -114,8 +114,8 @@ std::vector<std::filesystem::path> relatives_of(const TriageCommand& command, co
   return files;
 }
 
-// Races, and accesses that do no harm here, show in no number: the cheaper cases once more under the policy that watches memory, which
-// all that follows then uses as well.
+// Races and harmless stray accesses do not change the output. So the cheaper cases run once more under policy `checked`, which the
+// following steps then use too.
 void look_closer(Workspace& workspace, Options& options, harness::RunOptions& running, const harness::WorkbenchOptions& bench,
                  Failures& failures) {
   constexpr std::size_t most = 150;
@@ -131,22 +131,22 @@ void look_closer(Workspace& workspace, Options& options, harness::RunOptions& ru
   running = watching;
   options.policy = "checked";
   workspace.selection.cases = std::move(cases);
-  workspace.notes.emplace_back("no number is wrong: what follows is what the policy checked sees");
+  workspace.notes.emplace_back("no output element is wrong; the following findings come from policy checked");
 }
 
+// Long, because it is the sequence of all steps of the command.
 int triage(TriageCommand command) {
   require_writable(command.output);
   std::optional<harness::RunDescription> recorded;
   if (!command.ledger.empty() || !command.run.empty()) {
-    if (!command.options.words.empty())
-      throw std::invalid_argument("cases come from the words or from a recorded run (--ledger, --run), not from both");
+    if (!command.options.words.empty()) throw std::invalid_argument("pass either cases or a recorded run (--ledger, --run), not both");
     recorded = take_run(command);
   }
   Options& options = command.options;
   Workspace workspace = open_workspace(options);
   select(workspace, options, options.words);
   if (!command.ledger.empty() || !command.run.empty())
-    workspace.notes.emplace_back("these are the cases that did not pass in the recorded run; they were run again");
+    workspace.notes.emplace_back("the cases that did not pass in the recorded run were run again");
   harness::RunOptions running = run_options(options);
   const harness::WorkbenchOptions bench = workbench_options(options, workspace);
 
@@ -157,12 +157,12 @@ int triage(TriageCommand command) {
     if (recorded) note_changes(workspace, *recorded, environment_of(options, workbench));
     static_cast<void>(harness::run_cases(workspace.selection.cases, workbench, running, interrupt.stop(), failures));
   }
-  if (interrupt.stop()) workspace.notes.emplace_back("interrupted: not every case was run");
+  if (interrupt.stop()) workspace.notes.emplace_back("interrupted: some cases were not run");
   if (failures.verdicts.empty() && interrupt.stop()) return kExitInterrupted;
   if (failures.verdicts.empty() && running.execution.policy == metal::Policy::native)
     look_closer(workspace, options, running, bench, failures);
   if (failures.verdicts.empty()) {
-    fmt::print("{} case{} ran and none failed: there is nothing to triage\n", workspace.selection.cases.size(),
+    fmt::print("{} case{} ran and none failed, so there is nothing to triage\n", workspace.selection.cases.size(),
                workspace.selection.cases.size() == 1 ? "" : "s");
     for (const std::string& remark : failures.remarks) fmt::print("remark: {}\n", remark);
     return kExitPassed;
@@ -204,28 +204,33 @@ int triage(TriageCommand command) {
 void add_triage(CLI::App& app, Action& action) {
   const auto command = std::make_shared<TriageCommand>();
   CLI::App* app_command = app.add_subcommand("triage",
-                                             "Group failing cases by what causes them; of each group find the smallest case, where it "
-                                             "shows, which known mistake it looks like and "
+                                             "Group failing cases by cause. For each group, print the smallest case, where the error "
+                                             "occurs, the known mistake that explains it, and "
                                              "the source line, as Markdown for an issue");
   app_command->add_option("CASE", command->options.words, "Cases, globs, suites; default with --kernel: the gate");
-  app_command->add_option("--ledger", command->ledger, "Triage the failing cases of a run recorded there; default: the user's own")
+  app_command->add_option("--ledger", command->ledger, "Ledger of a recorded run whose failing cases are triaged; default: your own")
       ->type_name("FILE");
-  app_command->add_option("--run", command->run, std::string("That run: ") + kRunReferenceHelp + "; default: latest")->type_name("RUN");
+  app_command->add_option("--run", command->run, std::string("Run to triage: ") + kRunReferenceHelp + "; default: latest")
+      ->type_name("RUN");
   app_command
-      ->add_option("--against", command->against, "A source that is right, such as the one before the change; ours are tried as well")
+      ->add_option("--against", command->against,
+                   "Correct source to compare with, such as the version before a change; our own are also tried")
       ->type_name("FILE");
-  app_command->add_option("--most-findings", command->most_findings, "Findings told at most; default: 4")
+  app_command->add_option("--most-findings", command->most_findings, "Maximum number of findings to print; default: 4")
       ->type_name("N")
       ->check(CLI::Range(1U, 100U));
-  app_command->add_option("--minimise-seconds", command->minimise_seconds, "Time to look for the smallest case of a finding; default: 12")
+  app_command
+      ->add_option("--minimise-seconds", command->minimise_seconds,
+                   "Time limit of the search for the smallest case of a finding; default: 12")
       ->type_name("S")
       ->check(CLI::NonNegativeNumber);
   app_command
       ->add_option("--repair-seconds", command->repair_seconds,
-                   "Time to look for a small edit that repairs a kernel which differs from no right source; default: 90, 0: do not look")
+                   "Time limit of the search for a small edit that repairs a kernel without a correct source to compare with; default: 90, "
+                   "0: no search")
       ->type_name("S")
       ->check(CLI::NonNegativeNumber);
-  app_command->add_option("-o,--output", command->output, "Write the page to a file as well")->type_name("FILE");
+  app_command->add_option("-o,--output", command->output, "Also write the page to a file")->type_name("FILE");
   add_selection(*app_command, command->options);
   add_execution(*app_command, command->options);
   app_command->footer(R"(examples

@@ -1,3 +1,4 @@
+// The list of commands, and the help text of `assay` itself.
 #include "cli/commands.h"
 
 namespace assay::cli {
@@ -25,7 +26,7 @@ void add_cost(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 
 std::span<const AddCommand> all_commands() {
-  // In the order of the help.
+  // In the order of the help text.
   static constexpr AddCommand commands[] = {
       add_gate,    add_run,      add_show,           add_explain, add_triage,  add_compile, add_list,
       add_compare, add_mutate,   add_report,         add_history, add_diff,    add_merge,   add_fixture,
@@ -45,25 +46,25 @@ const char* help_footer() {
   assay run tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay run --fixture captured.h5 --kernel mine.metal  inputs captured in your own application
-  assay explain tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7  which lines its rounding error is made in
-  assay compile mine.metal                            what a file holds, and which of it compiles
+  assay explain tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7  which lines cause its rounding error
+  assay compile mine.metal                            the kernels of a file, and which of them compile
   assay list --cases gate
-  assay gate --junit gate.xml --html gate.html        reports that CI systems and people read
+  assay gate --junit gate.xml --html gate.html        reports for CI systems and for people
   assay report                                        the newest run again, with figures per fixture and axis value
-  assay gate --resume                                 only what an interrupted run left
-  assay history 'tq4_v1/*/nwg16/*'                    what the last runs said of some cases
-  assay diff                                          what the last run broke, healed or moved against the one before
-  assay quality --bits 4 5                            what storing keys and values in so few bits costs
+  assay gate --resume                                 only the cases that an interrupted run left
+  assay history 'tq4_v1/*/nwg16/*'                    verdicts of some cases in the last runs
+  assay diff                                          what changed between the last two runs
+  assay quality --bits 4 5                            error of storing keys and values in 4 and 5 bits
   assay compare tq4_v1 mine/new                       what a new iteration changes, and where
-  assay mutate reduce_v1                              how many planted mistakes does the gate notice?
-  assay cost CASE --json                              bytes and operations by source line, against the least there can be
+  assay mutate reduce_v1                              how many planted mistakes the gate detects
+  assay cost CASE --json                              bytes and operations by source line, compared with the minimum
 
 exit status
-  0 all passed   1 some verdict failed   2 bad usage, environment or kernel file   3 internal error
+  0 all passed   1 some case failed   2 bad usage, environment or kernel file   3 internal error
   4 every selected case was skipped, because the kernel has no function for it
-  5 a time budget (mutate --budget) was used up before everything was judged
-  130 stopped by Ctrl-C or SIGTERM, and nothing had failed (else 1): the first waits for the cases that run, the second prints the
-  summary of the finished ones, names those that run, and ends at once)";
+  5 a time budget (mutate --budget) ended before everything was judged
+  130 stopped by Ctrl-C or SIGTERM without a failure before (with one: 1). The first Ctrl-C waits for the running cases. The second,
+  or a SIGTERM, prints the summary of the finished cases, lists the running ones, and stops at once)";
 }
 
 }  // namespace assay::cli

@@ -10,15 +10,15 @@ class App;
 
 namespace assay::cli {
 
-// What the parsed command line asks for: returns the exit status, and throws what it cannot do.
+// Executes the parsed command; returns the exit status and throws on errors.
 using Action = std::function<int()>;
 
-// Adds a subcommand with its options and help to `app`. Once that subcommand is parsed, `action` is what carries it out.
+// Adds a subcommand with its options and help to `app`. Parsing it sets `action`.
 using AddCommand = void (*)(CLI::App& app, Action& action);
 
 [[nodiscard]] std::span<const AddCommand> all_commands();
 
-// Examples and exit statuses, below the help of `assay` itself; every command has its own.
+// Examples and exit statuses for the help of `assay` itself; every command has its own.
 [[nodiscard]] const char* help_footer();
 
 }  // namespace assay::cli

@@ -1,3 +1,4 @@
+// Formats verdicts, progress and summaries for the terminal.
 #include "cli/console.h"
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ namespace {
 using harness::Status;
 using harness::Verdict;
 
-// Failures are described in full up to this many; a broken kernel would fill screens without telling more.
+// Only this many failures are described in full, because a broken kernel would fill the screen.
 constexpr std::size_t kDetailedFailures = 10;
 constexpr int kBarWidth = 30;
 constexpr std::size_t kPlainInterval = 100;  // cases between two progress lines that are not on a terminal
@@ -41,7 +42,7 @@ std::string_view fault_name(harness::ElementFault fault) {
   return "";
 }
 
-// Under the policy `shadow` an element's error is told in its two parts as well.
+// Under policy `shadow`, each error is also shown as rounding and logic.
 std::string worst_elements(const Verdict& verdict) {
   const harness::Judgement& judgement = verdict.judgement;
   if (judgement.worst.empty()) return {};
@@ -62,13 +63,13 @@ std::string worst_elements(const Verdict& verdict) {
   return text;
 }
 
-// Whether the first hazard is the last thing that the verdict's reason says.
+// Whether the verdict's reason ends with the first hazard.
 bool ends_with_hazard(const Verdict& verdict) {
   const auto* hazard = verdict.faults.empty() ? nullptr : verdict.faults.back().as<harness::fault::Hazard>();
   return hazard != nullptr && !hazard->is_output_right;
 }
 
-// The first hazard is the verdict's reason already; of that one only what the reason leaves out.
+// If the reason already contains the first hazard, only the missing details of it are printed.
 std::string hazards_of(const Verdict& verdict) {
   std::string text;
   for (std::size_t i = 0; i < verdict.hazards.size(); ++i) {
@@ -78,9 +79,9 @@ std::string hazards_of(const Verdict& verdict) {
     if (!is_reason) {
       text += fmt::format("    {}{}\n", harness::hazard_text(hazard), times);
     } else if (!times.empty()) {
-      text += fmt::format("    seen{}\n", times);
+      text += fmt::format("    occurred{}\n", times);
     }
-    if (hazard.second) text += fmt::format("    {}:{}: the other party\n", hazard.second->file, hazard.second->line);
+    if (hazard.second) text += fmt::format("    {}:{}: the other access\n", hazard.second->file, hazard.second->line);
   }
   return text;
 }
@@ -93,14 +94,14 @@ std::string stages_of(const Verdict& verdict, bool only_failures) {
       text += fmt::format("  {}: not judged ({})\n", stage.name, harness::reason_of(stage));
       continue;
     }
-    text += fmt::format("  {}: {}{}{}, largest error/bound {:.4g} (does not decide this verdict)\n", stage.name,
+    text += fmt::format("  {}: {}{}{}, largest error/bound {:.4g} (does not affect this verdict)\n", stage.name,
                         stage.passed ? "passed" : "failed", stage.faults.empty() ? "" : ": ", harness::reason_of(stage),
                         stage.judgement.max_ratio);
   }
   return text;
 }
 
-// Whether the case got as far as a comparison.
+// Whether the case has a comparison to print.
 bool has_figures(const Verdict& verdict) {
   switch (verdict.status) {
     case Status::passed:
@@ -119,7 +120,7 @@ bool has_figures(const Verdict& verdict) {
   return false;
 }
 
-// What --schedule must be for the same verdict: nothing where the case finds its own schedules and failed under the first.
+// The --schedule that reproduces the verdict; empty if the case chooses its schedules and failed under the first.
 std::string schedules_of(const Verdict& verdict, const Options& options) {
   if (!options.schedule.empty()) return options.schedule;
   return verdict.schedules == metal::Schedule{}.to_string() ? std::string() : verdict.schedules;
@@ -140,7 +141,7 @@ void Progress::show(const Verdict& verdict) {
     } else {
       fmt::print("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.about), harness::reason_of(verdict));
     }
-    if (failures_ == kDetailedFailures) fmt::print("(further failures in one line each; `assay show CASE` tells all)\n");
+    if (failures_ == kDetailedFailures) fmt::print("(further failures take one line each; `assay show CASE` prints the details)\n");
   } else if (!verdict.note.empty()) {
     clear();
     fmt::print("{}", describe_verdict(verdict, options_));
@@ -213,7 +214,7 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
                         judgement.guard_violations);
     text += fmt::format("  error/bound      largest {:.4g} at index {}\n", judgement.max_ratio, judgement.max_ratio_index);
     text += judgement.compared == 0
-                ? std::string("  error            of nothing: no element is a number\n")
+                ? std::string("  error            none: no element is a number\n")
                 : fmt::format("  error            largest {:.4g} absolute, {:.4g} relative; NMSE {:.4g}; cosine {:.15g}\n",
                               judgement.max_abs_error, judgement.max_rel_error, judgement.nmse, judgement.cosine);
     if (verdict.split) text += fmt::format("  split            {}\n", reports::split_text(*verdict.split));
@@ -239,12 +240,13 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
   if (summary.stopped) {
     std::size_t done = 0;
     for (const auto& [status, count] : summary.counts) done += count;
-    text += fmt::format("stopped: {} of {} selected cases were run, the others were not\n", done, summary.selected);
+    text += fmt::format("stopped: {} of {} selected cases were run\n", done, summary.selected);
   }
   if (summary.stage_failures != 0) {
     text += fmt::format(
-        "warning: in {} of the cases that passed a later stage is wrong or could not be judged; `assay show` tells which, its own family "
-        "judges it\n",
+        "warning: in {} of the passed cases, a later stage is wrong or could not be judged; `assay show` prints which. Select the family "
+        "of that "
+        "stage to test it\n",
         summary.stage_failures);
   }
   std::size_t carried_out = 0;
@@ -271,8 +273,9 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
     text += fmt::format("; largest error/bound {:.3g} in {}", summary.largest_ratio, summary.largest_ratio_case);
   }
   text += fmt::format("; executed on the simulator, schedule {}{}; output digest {:016x}\n",
-                      options.schedule.empty() ? "forward (several simdgroups: also reverse, a quarter random; dear cases forward alone)"
-                                               : options.schedule,
+                      options.schedule.empty()
+                          ? "forward (several simdgroups: also reverse, a quarter random; expensive cases run forward only)"
+                          : options.schedule,
                       summary.seconds == 0 ? "" : fmt::format(", in {:.1f} s", summary.seconds), summary.digest);
   return text;
 }

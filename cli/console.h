@@ -1,4 +1,4 @@
-// What people read on a terminal: progress, failures with their worst elements, the summary.
+// Terminal output: progress, failures with their worst elements, and the summary.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class Progress {
   Progress(const Options& options, std::size_t selected);
 
   void show(const harness::Verdict& verdict);
-  // Clears the bar, so that what follows starts on a line of its own.
+  // Clears the bar, so that the following text starts on a new line.
   void finish();
 
  private:
@@ -32,15 +32,15 @@ class Progress {
   bool is_terminal_;
 };
 
-// Status and name of one case, its reason and note.
+// Status, name, reason and note of one case.
 [[nodiscard]] std::string describe_head(const harness::Verdict& verdict);
-// These, hazards and worst elements.
+// The same with hazards and worst elements.
 [[nodiscard]] std::string describe_outcome(const harness::Verdict& verdict);
-// These, and the line that replays it.
+// The same with the replay line.
 [[nodiscard]] std::string describe_verdict(const harness::Verdict& verdict, const Options& options);
-// All of that, with every figure.
+// Everything, including all figures.
 [[nodiscard]] std::string describe_everything(const harness::Verdict& verdict, const Options& options);
-// The closing lines of a run; `outside_limits` cases of its suites were not selected.
+// The closing lines of a run; `outside_limits` is the number of cases excluded by [limits].
 [[nodiscard]] std::string describe_summary(const harness::Summary& summary, const Options& options, std::size_t outside_limits);
 
 }  // namespace assay::cli

@@ -1,3 +1,4 @@
+// Reads and writes whole files, and identifies the running executable.
 #include "cli/files.h"
 
 #include <elf.h>
@@ -21,7 +22,7 @@ namespace {
   throw std::invalid_argument(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)));
 }
 
-// The build ID among the notes of a segment; empty if it is not there. Notes are aligned to four bytes.
+// The build ID from the notes of a segment; empty if there is none. Notes are aligned to four bytes.
 std::string build_id_of(std::span<const std::byte> notes) {
   const auto aligned = [](std::size_t size) { return (size + 3) / 4 * 4; };
   while (notes.size() >= sizeof(ElfW(Nhdr))) {
@@ -39,7 +40,7 @@ std::string build_id_of(std::span<const std::byte> notes) {
   return {};
 }
 
-// The first that dl_iterate_phdr() tells of is the executable.
+// dl_iterate_phdr() reports the executable first.
 int take_build_id(dl_phdr_info* object, std::size_t, void* id) {
   for (const ElfW(Phdr) & segment : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
     if (segment.p_type != PT_NOTE) continue;

@@ -1,4 +1,4 @@
-// Files that the command line reads and writes, whole and at once.
+// Reads and writes whole files for the command line.
 #pragma once
 
 #include <filesystem>
@@ -6,18 +6,18 @@
 
 namespace assay::cli {
 
-// Empty if it cannot be read.
+// The contents of the file; empty if it cannot be read.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);
 
-// Replaces what was there. Throws std::invalid_argument with the reason if it cannot be written.
+// Replaces the file. Throws std::invalid_argument with the reason if it cannot be written.
 void write_file(const std::filesystem::path& file, const std::string& text);
 
-// Tells at once, before minutes have gone by, what write_file would tell at the end; an empty name asks for no file. Leaves what the file
-// holds.
+// Checks early that write_file() will succeed, before minutes of work; accepts an empty name. Does not change the file. Throws
+// std::invalid_argument.
 void require_writable(const std::filesystem::path& file);
 
-// What the linker made of this executable's contents (its build ID), else their hash. Oracles, bounds, fixtures, suites and judge are all
-// in it: any change of them is another judge.
+// The build ID of this executable, else a hash of it. It identifies the judge, because oracles, bounds, fixtures and suites are part of the
+// executable.
 [[nodiscard]] std::string build_of_assay();
 
 }  // namespace assay::cli

@@ -1,3 +1,4 @@
+// Signal handlers for Ctrl-C and SIGTERM.
 #include "cli/interrupt.h"
 
 #include <unistd.h>
@@ -19,17 +20,17 @@ void on_signal(int signal) {
   const int before = errno;
   int count = ++signals;
   if (signal == SIGTERM && count == 1) {
-    // Whoever terminates (timeout, a CI runner, a container) asks once and does not ask nicely again: end with what is known.
+    // SIGTERM (from timeout, a CI runner or a container) is usually followed by SIGKILL, so stop at once with the results so far.
     stop_requested = true;
     signals = count = 2;
   }
   if (count == 1) {
     stop_requested = true;
-    constexpr char message[] = "\nassay: stopping after the cases that run now; Ctrl-C again stops at once\n";
-    // Nothing to be done if it fails, and stdio is not for signal handlers.
+    constexpr char message[] = "\nassay: stopping after the running cases; press Ctrl-C again to stop at once\n";
+    // A failed write is ignored; stdio is not safe in signal handlers.
     [[maybe_unused]] const auto written = write(STDERR_FILENO, message, sizeof(message) - 1);
   } else if (count > 2 || !is_listening) {
-    constexpr char message[] = "\nassay: ended at once by a signal; what has no verdict above was not judged\n";
+    constexpr char message[] = "\nassay: stopped at once by a signal; cases without a verdict above were not judged\n";
     [[maybe_unused]] const auto written = write(STDERR_FILENO, message, sizeof(message) - 1);
     _exit(kExitInterrupted);
   }

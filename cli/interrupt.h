@@ -1,13 +1,12 @@
-// Ctrl-C and SIGTERM: the first Ctrl-C asks a run to stop, the second, or a SIGTERM, to end at once.
+// Handles Ctrl-C and SIGTERM: the first Ctrl-C stops a run after the running cases, a second one or SIGTERM stops it at once.
 #pragma once
 
 #include <atomic>
 
 namespace assay::cli {
 
-// While it lives, the first SIGINT says so on stderr and sets stop(). The second, and the first SIGTERM, sets end_at_once() as well,
-// for whoever has announced that it listens; where nobody has, and with the third in any case, the process ends on the
-// spot with kExitInterrupted.
+// While it exists, the first SIGINT prints a message to stderr and sets stop(). The second SIGINT, or the first SIGTERM, also sets
+// end_at_once() if a listener is registered. Without a listener, and on the third signal, the process exits at once with kExitInterrupted.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -17,7 +16,7 @@ class InterruptGuard {
 
   [[nodiscard]] const std::atomic<bool>& stop() const;
   [[nodiscard]] bool end_at_once() const;
-  // A promise to look at end_at_once() several times a second, and its end.
+  // Registers a listener that polls end_at_once() several times a second, for the lifetime of the object.
   void start_listening() const;
   void stop_listening() const;
 };

@@ -1,4 +1,4 @@
-// The verdict of a run of one case.
+// A listener that keeps the verdict of a run of one case.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,6 @@
 
 namespace assay::cli {
 
-// Keeps the one verdict of a run.
 class Keeper final : public harness::RunListener {
  public:
   void started(const harness::Case&) override {}

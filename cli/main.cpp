@@ -1,4 +1,4 @@
-// The `assay` command: parses arguments, runs a command, turns what it threw into a message and an exit status.
+// The `assay` command: parses arguments, runs a command, and turns exceptions into messages and exit statuses.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,14 +32,14 @@
 
 namespace {
 
-// Where standard error cannot be written either, only the status is left to tell; fmt would throw. What others named may be anything.
+// If standard error cannot be written, only the exit status is left, and fmt would throw. User-supplied text may contain any byte.
 void complain(const std::string& message) { std::fputs(assay::cli::printable(message).c_str(), stderr); }
 
-// A full disk must not end as a pass. Output waits in a buffer, so its loss may show as late as here.
+// A full disk must not count as success. Output is buffered, so a write error may appear only here.
 int finish_output(int status) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  complain(fmt::format("assay: standard output could not be written{}{}: what it says is not complete\n", errno == 0 ? "" : ": ",
+  complain(fmt::format("assay: standard output could not be written{}{}; the output is incomplete\n", errno == 0 ? "" : ": ",
                        errno == 0 ? "" : std::strerror(errno)));
   return assay::cli::kExitUsage;
 }
@@ -56,7 +56,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-// How many letters have to be put in, taken out or replaced to make one word of the other.
+// The edit distance (Levenshtein) of two words.
 std::size_t letters_apart(std::string_view from, std::string_view to) {
   std::vector<std::size_t> row(to.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -71,7 +71,7 @@ std::size_t letters_apart(std::string_view from, std::string_view to) {
   return row.back();
 }
 
-// Half of a word's letters may be wrong for another to be meant.
+// A suggestion may differ in up to half of the letters.
 std::string nearest_command(std::string_view word, const std::vector<std::string>& names) {
   std::string nearest;
   std::size_t apart = std::max<std::size_t>(1, word.size() / 2) + 1;
@@ -84,7 +84,7 @@ std::string nearest_command(std::string_view word, const std::vector<std::string
   return nearest;
 }
 
-// A word where a command should be, empty if that is not what is wrong.
+// The word given as a command; empty if the error is another one.
 std::string wrong_command(const CLI::App& app) {
   const std::vector<std::string> remaining = app.remaining();
   if (remaining.empty() || remaining.front().starts_with('-') || !app.get_subcommands().empty()) return {};
@@ -95,7 +95,7 @@ int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
   if (const std::string word = wrong_command(app); !word.empty()) {
     const std::vector<std::string> names = command_names(app);
     const std::string nearest = nearest_command(word, names);
-    complain(fmt::format("assay: '{}' is no command{}; the commands are {}; `assay --help` tells more\n", word,
+    complain(fmt::format("assay: '{}' is not a command{}; the commands are {}; see `assay --help`\n", word,
                          nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest), fmt::join(names, ", ")));
     return assay::cli::kExitUsage;
   }
@@ -110,14 +110,14 @@ int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // fixtures/ cannot ask metal/ where this program is installed.
+  // fixtures/ must not use metal/, which knows the install location.
   const std::filesystem::path corpus =
       assay::metal::run_time_file("share/assay/corpus", assay::fixtures::default_corpus_directory().string());
   setenv("ASSAY_CORPUS", corpus.c_str(), 0);
 
   CLI::App app(
-      "Finds out how right a Metal attention kernel is, without a GPU: executes it on a simulator and compares every output element "
-      "with a double-precision oracle under a derived bound.",
+      "Checks a Metal attention kernel without a GPU: executes it on a simulator and compares every output element "
+      "with a double-precision oracle, within a derived error bound.",
       "assay");
   app.require_subcommand(0, 1);
   app.footer(assay::cli::help_footer());
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
     return refuse_arguments(app, error);
   }
   if (!action) {
-    complain(fmt::format("assay: a command is needed: {}; `assay --help` tells more\n", fmt::join(command_names(app), ", ")));
+    complain(fmt::format("assay: a command is needed: {}; see `assay --help`\n", fmt::join(command_names(app), ", ")));
     return assay::cli::kExitUsage;
   }
 
@@ -148,10 +148,10 @@ int main(int argc, char** argv) {
   } catch (const std::invalid_argument& error) {
     return fail(assay::cli::kExitUsage, "", error);
   } catch (const std::filesystem::filesystem_error& error) {
-    // A path that was given: a loop of links, a folder that may not be read.
+    // Errors of given paths, such as link loops and unreadable folders.
     return fail(assay::cli::kExitUsage, "", error);
   } catch (const std::system_error& error) {
-    // fmt throws one as soon as a write fails.
+    // fmt throws this when a write fails.
     if (std::ferror(stdout) != 0) return finish_output(assay::cli::kExitUsage);
     return fail(assay::cli::kExitInternal, "internal error: ", error);
   } catch (const std::exception& error) {

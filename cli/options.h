@@ -1,4 +1,4 @@
-// What the command line asked for, parsed but not yet acted upon, and the groups of options that several commands share.
+// The parsed command line, and the groups of options that several commands share.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Validator;
 
 namespace assay::cli {
 
-// A kernel file or directory of the user's, and what cases call it there.
+// A kernel file or directory of the user, and its name in cases.
 struct OwnKernel {
   std::string path;
   std::string name;
@@ -30,42 +30,41 @@ struct Options {
   std::vector<std::string> constants;  // --constant name=value, name=value,value of a vector
   std::vector<std::string> includes;   // --include folder
   std::vector<std::string> defines;    // --define NAME[=VALUE]
-  std::string metal_version;           // "3.1" or "310"; empty: as the kernel is described, or the default
+  std::string metal_version;           // "3.1" or "310"; empty: from variant.toml, else the default
   std::vector<std::string> fixtures;   // --fixture: files of captured inputs
-  std::string schedule;                // a list with commas; empty: each case's own
+  std::string schedule;                // comma-separated; empty: each case chooses its own
   std::string policy = "native";
   std::string fp_contract = "off";
   unsigned threads = 1;
   double timeout = 60;  // seconds per case; 0: none
   unsigned jobs = 0;    // 0: one per core
   std::uint64_t seed = 0;
-  std::string shard;  // "2/4": the second of four parts; empty: what the environment says, else everything
+  std::string shard;  // "2/4": the second of four parts; empty: from the environment, else everything
   bool fail_fast = false;
   std::string ledger;                              // a file, or "none"; empty: the user's own
   std::string junit, html;                         // files to write; empty: none
   std::string expected_digests, recorded_digests;  // files to compare with and to write; empty: none
   bool resume = false;
-  std::map<std::string, OwnKernel, std::less<>> own_kernels;  // by the variant's name in this run, where there are several: assay compare
+  std::map<std::string, OwnKernel, std::less<>> own_kernels;  // by the variant's name in this run; only for assay compare, which has two
   double memory = 0;                                          // GiB per case; 0: three quarters of the machine's, shared by the jobs
 };
 
-// Which cases of which variants: --family, --kernel, --limit, --constant, --variants, --seed, --shard; and add_compilation().
+// Options that select cases: --family, --kernel, --limit, --constant, --variants, --seed, --shard, and those of add_compilation().
 void add_selection(CLI::App& command, Options& options);
-// What a lone --kernel file cannot say of itself: --limit, --constant.
+// Options for a --kernel file without variant.toml: --limit, --constant.
 void add_lone(CLI::App& command, Options& options);
-// How the kernel's host has it compiled: --include, --define, --metal-version.
+// Options that set how the kernel is compiled: --include, --define, --metal-version.
 void add_compilation(CLI::App& command, Options& options);
-// How one case is executed, and on what: --fixture, --set, --schedule, --policy, --threads, --fp-contract, --timeout, --memory.
+// Options for the execution of a case: --fixture, --set, --schedule, --policy, --threads, --fp-contract, --timeout, --memory.
 void add_execution(CLI::App& command, Options& options);
-// How many are, and until when: --jobs, --fail-fast.
+// Options for running many cases: --jobs, --fail-fast.
 void add_running(CLI::App& command, Options& options);
-// What is kept of it: --ledger, --resume, and the reports.
+// Options for recording: --ledger, --resume, digests, and reports.
 void add_recording(CLI::App& command, Options& options);
-// Files that tell of the run: --junit, --html.
+// Options for report files: --junit, --html.
 void add_reports(CLI::App& command, Options& options);
 
-// Decimal digits of a number from `least` to 2^64 - 1. Left to itself, CLI11 takes -1 for the largest and says ranges in digits of a
-// double.
+// Accepts decimal integers from `least` to 2^64 - 1. CLI11 itself would read -1 as the largest number and print ranges as doubles.
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least = 0);
 
 // "assay 0.1.0, built by Clang 19.1.7 without assertions": what --version prints.
@@ -73,11 +72,11 @@ void add_reports(CLI::App& command, Options& options);
 
 // Exit statuses of the command.
 inline constexpr int kExitPassed = 0;
-inline constexpr int kExitFailed = 1;         // some verdict failed
+inline constexpr int kExitFailed = 1;         // some case failed
 inline constexpr int kExitUsage = 2;          // bad usage, environment or kernel file
 inline constexpr int kExitInternal = 3;       // the harness itself failed
-inline constexpr int kExitSkipped = 4;        // every selected case was skipped: neither passed nor failed
-inline constexpr int kExitUnfinished = 5;     // time ran out before everything was judged: neither passed nor failed
-inline constexpr int kExitInterrupted = 130;  // stopped by Ctrl-C: neither passed nor failed, as shells report SIGINT
+inline constexpr int kExitSkipped = 4;        // every selected case was skipped
+inline constexpr int kExitUnfinished = 5;     // a time budget ended before everything was judged
+inline constexpr int kExitInterrupted = 130;  // stopped by Ctrl-C or SIGTERM; shells report SIGINT like this
 
 }  // namespace assay::cli

@@ -1,3 +1,4 @@
+// Escapes control characters and invalid UTF-8.
 #include "cli/printable.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-// What others wrote - names of files, arguments, names in kernels - in a message on somebody's terminal, which control characters would
-// steer.
+// Escapes control characters in foreign text (file names, arguments, kernel names) before it is printed to a terminal.
 #pragma once
 
 #include <string>
@@ -7,8 +6,8 @@
 
 namespace assay::cli {
 
-// `text` with every control character but line feeds and tabs written out, as \x1b, and what is no UTF-8 as well. The controls that
-// Unicode has beyond ASCII (U+0080 to U+009F) and the characters that turn the direction of writing are written out as \u009b.
+// Returns `text` with control characters except line feed and tab, and bytes that are not UTF-8, escaped as \x1b. Unicode controls (U+0080
+// to U+009F) and characters that change the writing direction are escaped as \u009b.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace assay::cli

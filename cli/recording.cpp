@@ -1,3 +1,4 @@
+// Opens the ledger of a run, resumes earlier runs, and writes reports.
 #include "cli/recording.h"
 
 #include <fmt/format.h>
@@ -25,7 +26,7 @@
 namespace assay::cli {
 namespace {
 
-// Runs that the user's own ledger remembers: about a month of somebody who runs the gate a few times a day.
+// The default ledger keeps this many runs, about a month of a few gates a day.
 constexpr std::size_t kRunsKept = 100;
 
 harness::Ledger open_ledger(const std::string& asked) {
@@ -36,7 +37,7 @@ harness::Ledger open_ledger(const std::string& asked) {
     ledger.keep(kRunsKept);
     return ledger;
   } catch (const harness::LedgerError& error) {
-    fmt::print(stderr, "assay: this run is not recorded: {}; --ledger FILE names another place\n", printable(error.what()));
+    fmt::print(stderr, "assay: this run is not recorded: {}; choose another file with --ledger FILE\n", printable(error.what()));
     return harness::Ledger::in_memory();
   }
 }
@@ -68,7 +69,7 @@ harness::Environment environment_of(const Options& options, const harness::Workb
   return environment;
 }
 
-// The words of this process, as the shell would take them.
+// The command line of this process, quoted for a shell.
 std::string command_line() {
   std::ifstream stream("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
@@ -92,8 +93,8 @@ std::string first_replay(const harness::RunRecord& run, const std::vector<harnes
 Recording::Recording(const Options& options, const harness::Selection& selection, const harness::Workbench& workbench,
                      std::vector<std::string> notes)
     : options_(options), ledger_(open_ledger(options.ledger)) {
-  if (options.resume && options.ledger == "none") throw std::invalid_argument("--resume needs a ledger, and --ledger none keeps none");
-  // What cannot be written later is found out now; a report of an earlier run must not be taken for this one's.
+  if (options.resume && options.ledger == "none") throw std::invalid_argument("--resume needs a ledger, but --ledger none keeps none");
+  // Fails early if a report cannot be written; a report of an earlier run must not be mistaken for this one.
   for (const std::string& file : {options.junit, options.html}) {
     if (!file.empty()) write_file(file, "");
   }
@@ -115,8 +116,8 @@ Recording::Recording(const Options& options, const harness::Selection& selection
   if (!earlier) {
     if (options.resume) {
       fmt::print(
-          "note: ledger {} has no run of these cases with the same policy, schedule, seed and options (--timeout is one): this one "
-          "begins\n",
+          "note: ledger {} has no run of these cases with the same policy, schedule, seed and options (including --timeout): a new "
+          "run starts\n",
           ledger_.file().string());
     }
     run_ = ledger_.begin(description);
@@ -124,8 +125,8 @@ Recording::Recording(const Options& options, const harness::Selection& selection
   }
   if (const auto changed = harness::differences_of(earlier->description, description); !changed.empty())
     throw std::invalid_argument(
-        fmt::format("run {} of ledger {} cannot be resumed, because something has changed since: {}; without --resume "
-                    "a new run begins",
+        fmt::format("run {} of ledger {} cannot be resumed, because this has changed since: {}; omit --resume to "
+                    "start a new run",
                     earlier->id, ledger_.file().string(), fmt::join(changed, "; ")));
   ledger_.take_up(earlier->id);
   run_ = earlier->id;

@@ -1,4 +1,4 @@
-// Keeps a run in the ledger and writes the reports that were asked for from it.
+// Records a run in the ledger and writes the requested reports from it.
 #pragma once
 
 #include <set>
@@ -14,30 +14,30 @@
 
 namespace assay::cli {
 
-// What makes the verdicts of a run: policy, compiler, and a digest of every variant's sources and description.
+// What the verdicts depend on: policy, compiler, and a digest of every variant's sources and description.
 [[nodiscard]] harness::Environment environment_of(const Options& options, const harness::Workbench& workbench);
 
 class Recording {
  public:
-  // Opens the ledger that --ledger names, else the user's own; one of its own in memory for `--ledger none`, and, with a note on
-  // stderr, where the user's own cannot be written. `notes` are told in every report. With --resume a run of the same cases is taken up
-  // again if there is one. Throws harness::LedgerError for a --ledger that cannot be used, and std::invalid_argument if --junit or --html
-  // names a file that cannot be written, or if verdicts of the run to resume could not stand beside those to come: before anything runs.
+  // Opens the ledger of --ledger, else the user's default. Uses one in memory for `--ledger none`, and, with a note on stderr, if the
+  // default ledger cannot be written. Every report prints `notes`. With --resume, continues a run of the same cases if there is one. Throws
+  // before anything runs: harness::LedgerError if --ledger cannot be used, std::invalid_argument if --junit or --html cannot be written or
+  // the run to resume is not comparable.
   Recording(const Options& options, const harness::Selection& selection, const harness::Workbench& workbench,
             std::vector<std::string> notes);
 
-  // Those of the selection that have no verdict yet.
+  // The selected cases without a verdict.
   [[nodiscard]] std::vector<harness::Case> missing(std::span<const harness::Case> cases) const;
   [[nodiscard]] std::size_t recorded_before() const { return recorded_.size(); }
 
-  // What run_cases() tells goes into the ledger first, then to `next`.
+  // Records what run_cases() reports, then forwards it to `next`.
   [[nodiscard]] harness::Recorder recorder(harness::RunListener& next) { return {ledger_, run_, next}; }
 
-  // Ends the run in the ledger and writes --junit and --html. The summary of the whole run, of which run_cases() carried out a part if it
-  // was resumed.
+  // Finishes the run in the ledger and writes --junit and --html. Returns the summary of the whole run, including verdicts of an earlier
+  // process if it was resumed.
   [[nodiscard]] harness::Summary finish(const harness::Summary& summary);
 
-  // The command that repeats the first case that failed; empty if none did.
+  // The command that repeats the first failing case; empty if none failed.
   [[nodiscard]] std::string first_replay() const;
 
   [[nodiscard]] std::vector<harness::CaseRecord> cases() const { return ledger_.cases(run_); }
@@ -46,16 +46,16 @@ class Recording {
   const Options& options_;
   harness::Ledger ledger_;
   harness::RunId run_ = 0;
-  std::set<std::string> recorded_;  // names with a verdict of an earlier process
+  std::set<std::string> recorded_;  // cases that have a verdict from an earlier process
 };
 
-// The words of this process, as the shell would take them.
+// The command line of this process, quoted for a shell.
 [[nodiscard]] std::string command_line();
 
-// Those that the options ask for.
+// Writes the reports that the options request.
 void write_reports(const Options& options, const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases);
 
-// The command that repeats the first case of a run that failed; empty if none did.
+// The command that repeats the first failing case of a run; empty if none failed.
 [[nodiscard]] std::string first_replay(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases);
 
 }  // namespace assay::cli

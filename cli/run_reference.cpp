@@ -1,3 +1,4 @@
+// Parses references to recorded runs: 12, latest, latest~2, FILE:12.
 #include "cli/run_reference.h"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ std::optional<Number> number_of(std::string_view text) {
   return number;
 }
 
-// How far behind the newest; nothing if `word` does not count from there.
+// The distance from the newest run; nothing if `word` is not of that form.
 std::optional<std::size_t> steps_back(std::string_view word) {
   constexpr std::string_view kLatest = "latest";
   if (word == kLatest) return 0;
@@ -34,10 +35,10 @@ harness::RunRecord look_up(const harness::Ledger& ledger, const std::string& wor
   if (const auto id = number_of<harness::RunId>(word)) return ledger.run(*id);
   const std::size_t steps = steps_back(word).value();
   const std::vector<harness::RunRecord> runs = ledger.runs();
-  if (runs.empty()) throw harness::LedgerError(fmt::format("ledger {} holds no run", ledger.file().string()));
+  if (runs.empty()) throw harness::LedgerError(fmt::format("ledger {} has no runs", ledger.file().string()));
   if (steps >= runs.size())
     throw harness::LedgerError(
-        fmt::format("ledger {} holds {} run{}: there is no {}", ledger.file().string(), runs.size(), runs.size() == 1 ? "" : "s", word));
+        fmt::format("ledger {} has {} run{}; there is no {}", ledger.file().string(), runs.size(), runs.size() == 1 ? "" : "s", word));
   return runs[runs.size() - 1 - steps];
 }
 
@@ -52,7 +53,8 @@ NamedRun find_run(const std::string& reference, const std::string& ledger) {
     file = has_run ? reference.substr(0, colon) : reference;
     word = has_run ? reference.substr(colon + 1) : "latest";
     if (!std::filesystem::exists(file))
-      throw std::invalid_argument(fmt::format("'{}' names no run: {}, and there is no ledger {}", reference, kRunReferenceHelp, file));
+      throw std::invalid_argument(
+          fmt::format("'{}' does not name a run: {}, and there is no ledger {}", reference, kRunReferenceHelp, file));
   }
   auto opened = std::make_shared<const harness::Ledger>(harness::Ledger::open_existing(file));
   harness::RunRecord run = look_up(*opened, word);

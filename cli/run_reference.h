@@ -1,4 +1,4 @@
-// How a run is named on the command line: by its number, or by its place among the newest; in the user's own ledger, or in a file.
+// Parses references to recorded runs: by number, or relative to the newest; in the default ledger, or in a file.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ struct NamedRun {
   harness::RunRecord run;
 };
 
-// `ledger` is where a run is looked for that names no file; empty: the user's own. Throws harness::LedgerError, and std::invalid_argument
-// for what is no reference.
+// `ledger` is searched if the reference names no file; empty: the default ledger. Throws harness::LedgerError, and std::invalid_argument
+// for a malformed reference.
 [[nodiscard]] NamedRun find_run(const std::string& reference, const std::string& ledger);
 
 }  // namespace assay::cli

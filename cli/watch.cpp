@@ -1,3 +1,4 @@
+// Prints progress, slow cases and remarks while a run goes on.
 #include "cli/watch.h"
 #include "harness/run/fault_text.h"
 
@@ -37,7 +38,7 @@ void RunWatch::finished(const harness::Verdict& verdict, const harness::Summary&
     if (!is_new) found->second.what.count += remark.count;
     ++found->second.cases;
   }
-  // One case is asked for by somebody who wants to know about it.
+  // A single case was requested for its details.
   if (so_far.selected == 1 && harness::is_success(verdict.status)) fmt::print("{}", describe_verdict(verdict, options_));
 }
 
@@ -46,8 +47,8 @@ bool RunWatch::tick() {
   for (Running& running : running_) {
     if (now - running.start < running.next_note) continue;
     progress_.finish();
-    const std::string limit =
-        options_.timeout > 0 ? fmt::format("its time limit is {:g} s", options_.timeout) : "there is no time limit, Ctrl-C twice stops it";
+    const std::string limit = options_.timeout > 0 ? fmt::format("its time limit is {:g} s", options_.timeout)
+                                                   : "it has no time limit; press Ctrl-C twice to stop it";
     fmt::print(stderr, "assay: {} has been running for {:.0f} s; {}\n", running.name, seconds(now - running.start), limit);
     running.next_note *= 2;
   }
@@ -57,7 +58,7 @@ bool RunWatch::tick() {
 std::string RunWatch::describe_unfinished() const {
   std::string text;
   for (const Running& running : running_) {
-    text += fmt::format("no verdict {}: it had been running for {:.1f} s\n", running.name, seconds(Clock::now() - running.start));
+    text += fmt::format("no verdict for {}, which had been running for {:.1f} s\n", running.name, seconds(Clock::now() - running.start));
   }
   return text;
 }

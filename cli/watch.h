@@ -1,4 +1,4 @@
-// Looks after a run while it goes on: shows its progress, names the cases that take long, and passes on that it is to end at once.
+// Monitors a run: shows progress, reports slow cases, and forwards the request to stop at once.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,7 @@
 
 namespace assay::cli {
 
-// A case without a verdict after 10 s is named on stderr, and again whenever its time has doubled: whoever waits learns for
-// what, and whether a time limit will end it.
+// A case without a verdict after 10 s is printed on stderr, and again each time its duration doubles, with its time limit.
 class RunWatch final : public harness::RunListener {
  public:
   RunWatch(const Options& options, std::size_t selected, const InterruptGuard& interrupt);
@@ -30,10 +29,10 @@ class RunWatch final : public harness::RunListener {
   void finished(const harness::Verdict& verdict, const harness::Summary& so_far) override;
   [[nodiscard]] bool tick() override;
 
-  // The cases that were killed because the run was ended at once, a line each; empty after any other end.
+  // The cases killed by stopping the run at once, one per line; empty otherwise.
   [[nodiscard]] std::string describe_unfinished() const;
 
-  // What the policy `checked` saw that is no defect: a line for each place, over all cases.
+  // Remarks of policy `checked` that are not defects: one line per place, over all cases.
   [[nodiscard]] std::string describe_remarks() const;
 
  private:
@@ -56,7 +55,7 @@ class RunWatch final : public harness::RunListener {
   std::map<std::tuple<std::string, metal::HazardKind, Place, Place>, Remark> remarks_;  // by function, kind and places
 };
 
-// kExitInternal, kExitFailed, or kExitPassed if nothing of the kind is in the summary.
+// kExitInternal, kExitFailed or kExitPassed, by the worst verdict of the summary.
 [[nodiscard]] int exit_status(const harness::Summary& summary);
 
 }  // namespace assay::cli

@@ -1,3 +1,4 @@
+// Loads variants, applies options to the user's kernel, and selects cases.
 #include "cli/workspace.h"
 
 #include <fmt/format.h>
@@ -36,21 +37,21 @@ fixtures::Shelf shelf_of(const Options& options) {
   return shelf;
 }
 
-// What the files of --fixture hold, read once in full, so that a damaged one is told before anything runs.
+// The cases of the --fixture files. Reads the files in full, so that a damaged one is reported before anything runs.
 std::vector<harness::Case> fixture_cases(const Options& options) {
   std::vector<harness::Case> cases;
-  static_cast<void>(shelf_of(options));  // a file whose name cannot stand in a case is told as that
+  static_cast<void>(shelf_of(options));  // reports invalid file names
   for (const std::string& file : options.fixtures) cases.push_back(harness::load_file(file).about.value);
   return cases;
 }
 
-// What a lone kernel file implements: said, or what the captured inputs are for.
+// The family of a --kernel file: --family, or that of the captured inputs.
 std::string kernel_family(const Options& options, const std::vector<harness::Case>& captured) {
   if (!options.family.empty() || captured.empty()) return options.family;
   return std::string(captured.front().family->name());
 }
 
-// The captured cases as words, for every variant that is made for them; for all of the family if none is, since each tells why.
+// The captured cases for every variant that supports them; if none does, for the whole family, so that each verdict says why.
 std::vector<std::string> words_for(const std::vector<harness::Case>& captured, std::span<const kernels::Variant> variants) {
   std::vector<std::string> words;
   std::vector<std::string> outside;
@@ -64,12 +65,12 @@ std::vector<std::string> words_for(const std::vector<harness::Case>& captured, s
   if (words.empty()) words = std::move(outside);
   if (words.empty() && !captured.empty()) {
     throw std::invalid_argument(
-        fmt::format("there is no variant of family {}, which the file of --fixture is for", captured.front().family->name()));
+        fmt::format("there is no variant of family {}, the family of the --fixture file", captured.front().family->name()));
   }
   return words;
 }
 
-// A case on a file must be that file's; told before anything runs.
+// A case that names a fixture file must match that file; checked before anything runs.
 void require_files(const std::vector<harness::Case>& cases, const fixtures::Shelf& shelf) {
   std::map<std::string, harness::FileCase, std::less<>> known;
   for (const harness::Case& value : cases) {
@@ -82,13 +83,13 @@ void require_files(const std::vector<harness::Case>& cases, const fixtures::Shel
   }
 }
 
-// What the options say of a lone file beyond its text; a description has places of its own for that.
+// Applies --limit and --constant to a --kernel file; with a variant.toml, they are rejected, because they belong there.
 void take_lone_options(kernels::Variant& user, const Options& options) {
   if (!user.description.empty()) {
     const auto refuse = [&](std::string_view option, std::string_view table, const std::vector<std::string>& given) {
       if (given.empty()) return;
       throw std::invalid_argument(
-          fmt::format("{} {}: {} describes the kernel; it says so in {}", option, given.front(), user.description.string(), table));
+          fmt::format("{} {}: {} describes the kernel; set it there, in {}", option, given.front(), user.description.string(), table));
     };
     refuse("--limit", "[limits]", options.limits);
     refuse("--constant", "[constants]", options.constants);
@@ -97,7 +98,7 @@ void take_lone_options(kernels::Variant& user, const Options& options) {
   for (const std::string& assignment : options.limits) {
     kernels::AxisLimit limit = kernels::parse_limit_assignment(assignment);
     if (std::ranges::find(user.limits, limit.axis, &kernels::AxisLimit::axis) != user.limits.end())
-      throw std::invalid_argument(fmt::format("--limit {}: {} is limited twice; write its values with commas", assignment, limit.axis));
+      throw std::invalid_argument(fmt::format("--limit {}: {} is limited twice; separate its values by commas", assignment, limit.axis));
     user.limits.push_back(std::move(limit));
   }
   harness::check_axis_names(user);
@@ -108,7 +109,7 @@ void take_lone_options(kernels::Variant& user, const Options& options) {
   }
 }
 
-// A lone file of which nobody says what it implements is told what it looks like.
+// Without --family, the error lists the families that fit the file.
 kernels::Variant user_kernel(const Options& options, const std::string& family, const kernels::CompileSettings& settings) {
   try {
     return kernels::variant_from_path(options.kernel, family, families::contracts());
@@ -132,13 +133,13 @@ std::string_view environment(const char* name) {
   return value == nullptr ? std::string_view() : value;
 }
 
-// Part of what `words` select: as --shard says, else as the environment, which may be inherited and then be meant for another program:
-// it takes no case away that was asked for by its name, and a note tells what it takes. Not one of the run's own, which `merge` keeps.
+// Selects the shard of --shard, else of the environment. The environment may be meant for another program, so it never removes a case that
+// is named explicitly, and a note reports what it removes. That note is not part of the run's own notes, which `merge` keeps.
 harness::Shard shard_of(const Options& options, const std::vector<std::string>& words) {
   if (!options.shard.empty()) return harness::parse_shard(options.shard);
   const harness::Shard shard = harness::parse_shard(environment("GTEST_SHARD_INDEX"), environment("GTEST_TOTAL_SHARDS"));
   if (shard.count == 1 || (!words.empty() && std::ranges::all_of(words, harness::names_one_case))) return {};
-  fmt::print(stderr, "note: only shard {} of {}, because GTEST_SHARD_INDEX and GTEST_TOTAL_SHARDS in the environment say so\n",
+  fmt::print(stderr, "note: only shard {} of {} is run, because GTEST_SHARD_INDEX and GTEST_TOTAL_SHARDS are set in the environment\n",
              shard.index + 1, shard.count);
   return shard;
 }
@@ -167,7 +168,7 @@ Workspace open_workspace(const Options& options) {
     const auto same_name = std::ranges::find(workspace.catalogue, user.name, &kernels::Variant::name);
     if (same_name != workspace.catalogue.end()) {
       if (!std::filesystem::equivalent(same_name->source, user.source)) {
-        workspace.replaced_note = fmt::format("{} is your {} here; the variant of that name in {} is left out", user.name,
+        workspace.replaced_note = fmt::format("{} is your {} here; the variant of that name in {} is not used", user.name,
                                               user.source.string(), same_name->description.parent_path().string());
         workspace.notes.push_back(workspace.replaced_note);
       }
@@ -179,7 +180,7 @@ Workspace open_workspace(const Options& options) {
   for (kernels::Variant& variant : workspace.catalogue) variant.compile.lay(settings);
   if (!options.limits.empty() || !options.constants.empty()) {
     const bool is_limit = !options.limits.empty();
-    throw std::invalid_argument(fmt::format("--{} {} is about a lone .metal file, and there is none", is_limit ? "limit" : "constant",
+    throw std::invalid_argument(fmt::format("--{} {} needs --kernel with a single .metal file", is_limit ? "limit" : "constant",
                                             (is_limit ? options.limits : options.constants).front()));
   }
   return workspace;
@@ -189,9 +190,9 @@ void find_limits(Workspace& workspace, const Options& options) {
   if (workspace.user_variant.empty() || !workspace.catalogue.front().description.empty()) return;
   kernels::Variant& user = workspace.catalogue.front();
   for (auto& [limit, reason] : harness::limits_of_lone(user, workspace.catalogue, workbench_options(options, workspace))) {
-    workspace.notes.push_back(fmt::format("{} is made for {} {} alone, and suites leave the others out: {}", user.name, limit.axis,
+    workspace.notes.push_back(fmt::format("{} supports only {} {}, and suites omit other values: {}", user.name, limit.axis,
                                           fmt::join(limit.values, ", "), reason));
-    // In place of a wider one that was said.
+    // Replaces a wider limit given by the user.
     std::erase_if(user.limits, [&](const kernels::AxisLimit& said) { return said.axis == limit.axis; });
     user.limits.push_back(std::move(limit));
   }
@@ -214,7 +215,7 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
   find_limits(workspace, options);
   for (const std::string& word : of_files ? words_for(workspace.captured, std::span(&user, 1)) : words) {
     const std::string_view named = harness::variant_of(word);
-    // Cases of another variant of the family, or of the family, are asked of the user's.
+    // Cases named for the family or another variant of it are run with the user's kernel.
     const bool other =
         named != user.name && (named == user.family || std::ranges::any_of(workspace.catalogue, [&](const kernels::Variant& variant) {
                                  return variant.name == named && variant.family == user.family;
@@ -227,11 +228,11 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
 
 void select_one(Workspace& workspace, const Options& options, std::string_view command) {
   Options one = options;
-  if (one.shard.empty()) one.shard = "1/1";  // a shard of the environment is about more than one case
+  if (one.shard.empty()) one.shard = "1/1";  // the environment's shard applies only to several cases
   select(workspace, one, options.words);
   if (const std::size_t count = workspace.selection.cases.size(); count != 1)
     throw std::invalid_argument(
-        fmt::format("{} runs one case; this selects {} (`assay list --cases SELECTION` names them)", command, count));
+        fmt::format("{} runs one case; this selects {} (`assay list --cases SELECTION` prints them)", command, count));
 }
 
 harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace) {
@@ -254,7 +255,7 @@ harness::RunOptions run_options(const Options& options) {
     result.execution.schedules.push_back(metal::Schedule::parse(options.schedule.substr(start, end - start)));
     start = end + 1;
   }
-  // A random order shows something only beside another one.
+  // A random order is only useful compared with another order.
   std::vector<metal::Schedule>& schedules = result.execution.schedules;
   if (schedules.size() == 1 && schedules.front().kind == metal::Schedule::Kind::random)
     schedules.insert(schedules.begin(), metal::Schedule{});

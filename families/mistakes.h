@@ -54,7 +54,7 @@ inline constexpr std::string_view kUnknown = "unknown";
 
 struct Mistake {
   std::string_view kind;  // one of the classes
-  std::string says;       // "the window leaves out its oldest position"; {} is the factor, if there is one to be found
+  std::string says;       // "the window omits its oldest position"; {} is the factor, if there is one to be found
   // The output with the mistake made, elements as the judged output has them. The second argument is the factor; 1 if the row has none.
   std::function<std::vector<double>(const Model&, double)> predict;
   // Factors from which the best one is looked for; empty: the row has none.

@@ -1,3 +1,4 @@
+// Matches the arguments and struct fields of a kernel with its contract, and encodes them.
 #include "kernels/binding.h"
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ std::string_view space_name(AddressSpace space) {
   return "?";
 }
 
-// A field whose value came as an integer may still be a float in the struct: `--set temperature=1` means 1.0.
+// An integer value may be assigned to a float field: `--set temperature=1` means 1.0.
 metal::FieldValue fitted(const metal::FieldValue& value, ScalarType type) {
   using Kind = metal::FieldValue::Kind;
   const bool floating = type == ScalarType::float32 || type == ScalarType::float16 || type == ScalarType::bfloat16;
@@ -50,7 +51,7 @@ metal::FieldValue fitted(const metal::FieldValue& value, ScalarType type) {
                                                                     : static_cast<double>(std::bit_cast<std::int64_t>(value.bits)));
 }
 
-// Of a field that is a struct itself, which counts as a whole: nothing fills it by name.
+// A nested struct counts as one field, which no name fills.
 bool is_part(const metal::StructField& field) { return field.name.find('.') != std::string::npos; }
 
 }  // namespace
@@ -77,15 +78,17 @@ void BoundKernel::fail(const std::string& message) const {
 
 const BoundArgument& BoundKernel::bound(std::string_view argument) const { return *arguments_.at(std::string(argument)); }
 
+// Long, because the matching rules run one after the other on the same list of free arguments.
 void BoundKernel::resolve_arguments() {
   std::vector<const BoundArgument*> free;
   for (const BoundArgument& argument : entry_.layout.arguments) {
     if (argument.space != AddressSpace::threadgroup) {
       free.push_back(&argument);
     } else if (threadgroup_ != nullptr) {
-      fail(fmt::format("two threadgroup arguments, '{}' and '{}', where the family sizes one", threadgroup_->name, argument.name));
+      fail(fmt::format("two threadgroup arguments, '{}' and '{}', but the family sets the size of only one", threadgroup_->name,
+                       argument.name));
     } else if (!contract_->has_threadgroup_memory) {
-      fail(fmt::format("threadgroup argument '{}', where the family has none", argument.name));
+      fail(fmt::format("threadgroup argument '{}', but the family has none", argument.name));
     } else {
       threadgroup_ = &argument;
     }
@@ -94,7 +97,7 @@ void BoundKernel::resolve_arguments() {
   std::vector<const ArgumentContract*> missing;
   for (const ArgumentContract& argument : contract_->arguments) missing.push_back(&argument);
 
-  // Each rule takes what it can before a weaker one is tried, so that an index is only trusted where no name speaks.
+  // Each rule runs before the weaker ones, so that an index is used only if no name matches.
   const auto take_if = [&](const auto& matches, const auto& note) {
     std::erase_if(missing, [&](const ArgumentContract* wanted) {
       const auto found = std::ranges::find_if(free, [&](const BoundArgument* candidate) { return matches(*wanted, *candidate); });
@@ -123,11 +126,11 @@ void BoundKernel::resolve_arguments() {
       silent);
   take_if([](const ArgumentContract& wanted, const BoundArgument& candidate) { return same_letters(wanted.name, candidate.name); },
           [](const ArgumentContract& wanted, const BoundArgument& candidate) {
-            return fmt::format("argument '{}' taken as {}", candidate.name, wanted.name);
+            return fmt::format("argument '{}' is used as {}", candidate.name, wanted.name);
           });
   take_if([](const ArgumentContract& wanted, const BoundArgument& candidate) { return candidate.index == wanted.index; },
           [](const ArgumentContract& wanted, const BoundArgument& candidate) {
-            return fmt::format("argument '{}' taken as {}, by its index {}", candidate.name, wanted.name, wanted.index);
+            return fmt::format("argument '{}' is used as {}, by its index {}", candidate.name, wanted.name, wanted.index);
           });
 
   std::erase_if(missing, [](const ArgumentContract* argument) { return argument->optional; });
@@ -139,11 +142,11 @@ void BoundKernel::resolve_arguments() {
       has.push_back(
           fmt::format("{} ({} {})", argument.name, argument.space == AddressSpace::threadgroup ? "threadgroup" : "buffer", argument.index));
     }
-    // Who is meant is plain where one is left; else the author has to say.
-    std::string cure = "the family has no kernel without; docs/CONTRACTS.md says what each is";
+    // With one argument left the match is clear; otherwise the author has to map it.
+    std::string cure = "every kernel of the family has them; see docs/CONTRACTS.md";
     if (!free.empty()) {
       const bool plain = missing.size() == 1 && free.size() == 1;
-      cure = fmt::format("if one is called otherwise, say so in the variant.toml: [bind] {} = \"{}\"", missing.front()->name,
+      cure = fmt::format("if an argument has another name, map it in variant.toml: [bind] {} = \"{}\"", missing.front()->name,
                          plain ? free.front()->name : std::string_view("NAME"));
     }
     fail(fmt::format("no argument for {}; the kernel has {}: {}", fmt::join(wanted, ", "),
@@ -152,10 +155,10 @@ void BoundKernel::resolve_arguments() {
   if (!free.empty()) {
     std::vector<std::string_view> names;
     for (const ArgumentContract& argument : contract_->arguments) names.push_back(argument.name);
-    fail(fmt::format(
-        "nobody binds argument '{}' (buffer {}); the family knows {}, each of which is bound or left out. Nothing can be said to "
-        "bind another: take it out, or make it a function constant ([constants]) or a field of the struct ([fields])",
-        free.front()->name, free.front()->index, fmt::join(names, ", ")));
+    fail(
+        fmt::format("argument '{}' (buffer {}) is never bound; the arguments of the family are {}. No setting can "
+                    "bind another argument: remove it, or make it a function constant ([constants]) or a struct field ([fields])",
+                    free.front()->name, free.front()->index, fmt::join(names, ", ")));
   }
 }
 
@@ -178,7 +181,7 @@ void BoundKernel::check_argument(const ArgumentContract& argument, const BoundAr
     case ArgumentRole::input:
       break;
   }
-  // A pointer to a struct, to void or to single bytes: the kernel has its own view of them, which nobody can check from here.
+  // Pointers to structs, void or single bytes are accepted, because the kernel's view of such a buffer cannot be checked here.
   const bool is_bytes = (found.element == ScalarType::int8 || found.element == ScalarType::uint8) && found.element_count == 1;
   if (found.element == ScalarType::other || is_bytes || found.element == argument.element) return;
   if (argument.element == ScalarType::uint8 && is_integer(found.element)) return;
@@ -200,7 +203,7 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
     const bool integer = is_integer(wanted.type);
     const bool fits = field->count == 1 && (integer ? is_integer(field->type) : field->type == wanted.type);
     if (!fits) {
-      fail(fmt::format("field '{}' of struct {} is {}, the contract has {}", wanted.name, layout.name, field->type_name,
+      fail(fmt::format("field '{}' of struct {} is {}, but the contract has {}", wanted.name, layout.name, field->type_name,
                        metal::to_string(wanted.type)));
     }
   }
@@ -210,15 +213,15 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
       if (!is_part(field)) has.push_back(field.name);
     }
     fail(
-        fmt::format("struct {} lacks {}; it has {}. Fields are found by these names alone, in any order, and [bind] is about arguments: "
-                    "rename or add {}",
+        fmt::format("struct {} lacks {}; it has {}. Fields are matched by name, in any order; [bind] applies only to arguments. "
+                    "Rename or add {}",
                     layout.name, fmt::join(missing, ", "), fmt::join(has, ", "), missing.size() == 1 ? "it" : "them"));
   }
 
   for (const metal::StructField& field : layout.fields) {
     if (is_part(field) || contract_->find_field(field.name) != nullptr) continue;
     if (!entry_.fields.contains(field.name)) {
-      fail(fmt::format("field '{}' ({}) of struct {} has no value; give it one in [fields] or with --set {}=VALUE. The family knows {}",
+      fail(fmt::format("field '{}' ({}) of struct {} has no value; set it in [fields] or with --set {}=VALUE. The family sets {}",
                        field.name, field.type_name, layout.name, field.name, fmt::join(known, ", ")));
     }
     notes_.push_back(fmt::format("struct {} has the additional field {}", layout.name, field.name));
@@ -232,7 +235,7 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
   const auto same_name = [](const metal::StructField* field, std::string_view name) { return field->name == name; };
   std::erase_if(known, [&](std::string_view name) { return layout.find(name) == nullptr; });
   if (!std::ranges::equal(by_offset, known, same_name)) {
-    notes_.push_back(fmt::format("struct {} has its fields in another order than the contract", layout.name));
+    notes_.push_back(fmt::format("struct {} has its fields in a different order than the contract", layout.name));
   }
 }
 
@@ -251,7 +254,7 @@ void BoundKernel::set_parameters(metal::ComputeEncoder& encoder, const FieldValu
 
   FieldValues all;
   for (const metal::StructField& field : found.layout->fields) {
-    // The family's own values come first: what the oracle assumes is not for a description to change.
+    // The family's values take precedence, because the oracle relies on them.
     if (const auto own = values.find(field.name); own != values.end()) {
       all.emplace(field.name, own->second);
     } else if (const auto extra = entry_.fields.find(field.name); extra != entry_.fields.end()) {

@@ -1,4 +1,4 @@
-// A kernel function joined to its family's contract: which argument is which, checked before anything runs.
+// Binds a kernel function to its family's contract: finds out which argument is which, and checks it before anything runs.
 #pragma once
 
 #include <cstddef>
@@ -15,30 +15,29 @@
 
 namespace assay::kernels {
 
-// One function of a variant, as the launch code needs it.
+// One function of a variant, as launch code needs it.
 struct KernelEntry {
   metal::PipelineDescriptor pipeline;
   metal::ArgumentLayout layout;                          // of that pipeline, by reflection
   std::map<std::string, std::string, std::less<>> bind;  // the family's argument name -> the kernel's
-  FieldValues fields;                                    // values of struct fields that the family does not know
-  bool reads_threadgroup_size = false;                   // an argument tells it how many threads or simdgroups its threadgroup has
+  FieldValues fields;                                    // values of struct fields that the family does not set
+  bool reads_threadgroup_size = false;                   // an argument holds the number of threads or simdgroups of its threadgroup
 };
 
-// Joins `entry` to `contract` by name: an argument of the family is the kernel's argument called as [bind] says, else the
-// one of the same name, else of the same name in other letter case, else the one at the contract's index, if nothing else
-// claims that. Everything but an exact match is told in notes().
+// Matches the arguments of `entry` with those of `contract`, in this order: the name given by [bind]; the same name; the same name in other
+// letter case; the contract's index, if no other rule uses it. notes() lists every match that is not by name.
 //
-// Throws metal::AbiMismatch, naming file, line and function, for an argument that is missing, of the wrong kind or
-// element type, an output that the kernel cannot write, an argument that nobody binds, and a struct field that is missing,
-// retyped or without a value. Throws metal::EncodeError for a kernel that declares more threadgroup memory than Metal has.
+// Throws metal::AbiMismatch with file, line and function for an argument that is missing, of the wrong kind or element type, or not in the
+// contract; an output that the kernel cannot write; and a struct field that is missing, of the wrong type or without a value. Throws
+// metal::EncodeError for a kernel that declares more threadgroup memory than Metal allows.
 class BoundKernel {
  public:
   BoundKernel(const FamilyContract& contract, KernelEntry entry);
-  // Not copyable: arguments_ points into entry_, whose argument storage moves along but would not be shared.
+  // Not copyable: arguments_ points into entry_; a move keeps the storage, a copy would not.
   BoundKernel(BoundKernel&&) = default;
   BoundKernel& operator=(BoundKernel&&) = default;
 
-  // Deviations from the contract that a reader of the verdict should know: reordered or additional fields, other names.
+  // Deviations that a reader of the verdict should know: reordered or additional fields, other names.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   [[nodiscard]] const KernelEntry& entry() const { return entry_; }
   [[nodiscard]] const FamilyContract& contract() const { return *contract_; }
@@ -50,9 +49,9 @@ class BoundKernel {
   // Whether the parameter struct has a field of that name.
   [[nodiscard]] bool has_field(std::string_view field) const;
 
-  // Fills the parameter struct by name; `values` holds every field of the contract.
+  // Fills the parameter struct by name; `values` contains every field of the contract.
   void set_parameters(metal::ComputeEncoder& encoder, const FieldValues& values) const;
-  // The following do nothing for an optional argument that the kernel does not have.
+  // The following functions do nothing for an optional argument that the kernel does not have.
   void set_scalar(metal::ComputeEncoder& encoder, std::string_view argument, std::uint32_t value) const;
   void set_buffer(metal::ComputeEncoder& encoder, std::string_view argument, metal::BufferView view) const;
   // Does nothing if the kernel has no threadgroup argument (it may declare its own threadgroup memory). Throws

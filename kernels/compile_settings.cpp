@@ -1,3 +1,4 @@
+// Parses and checks compile settings, from options and from [compile].
 #include "kernels/compile_settings.h"
 
 #include <fmt/format.h>
@@ -46,7 +47,7 @@ int parse_metal_version(std::string_view text) {
   }
   if (text.starts_with('4'))
     throw VariantError(fmt::format("Metal {} is not supported: its tensors are not simulated; accepted: {}", text, fmt::join(known, ", ")));
-  throw VariantError(fmt::format("'{}' is no version of Metal; accepted: {}", text, fmt::join(known, ", ")));
+  throw VariantError(fmt::format("'{}' is not a version of Metal; accepted: {}", text, fmt::join(known, ", ")));
 }
 
 std::string parse_definition(std::string_view text) {
@@ -55,14 +56,13 @@ std::string parse_definition(std::string_view text) {
   const bool has_arguments = rest.starts_with('(') && rest.find(")=") != std::string_view::npos;
   const bool is_sound = end != text.begin() && starts_name(text.front()) && (rest.empty() || rest.front() == '=' || has_arguments);
   if (!is_sound || text.find_first_of("\n\r") != std::string_view::npos)
-    throw VariantError(fmt::format("'{}' defines no macro; write NAME or NAME=VALUE", text));
+    throw VariantError(fmt::format("'{}' is not a macro definition; write NAME or NAME=VALUE", text));
   return std::string(text);
 }
 
 std::filesystem::path parse_include_directory(std::string_view text) {
   std::error_code error;
-  if (text.empty() || !std::filesystem::is_directory(text, error))
-    throw VariantError(fmt::format("'{}' is no folder to include from", text));
+  if (text.empty() || !std::filesystem::is_directory(text, error)) throw VariantError(fmt::format("'{}' is not a folder", text));
   return text;
 }
 

@@ -1,4 +1,4 @@
-// The settings of a host's compiler in a variant.toml. Internal to kernels/.
+// Reads compile settings from a variant.toml. Internal to kernels/.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace assay::kernels {
 
-// [compile]; folders are relative to that of the file.
+// Reads [compile]; folders are relative to the folder of the file.
 [[nodiscard]] CompileSettings read_compile_settings(const TomlReader& reader, const toml::table& table);
 
-// A list of definitions; `what` names it in messages.
+// Reads a list of definitions; `what` names it in messages.
 [[nodiscard]] std::vector<std::string> read_definitions(const TomlReader& reader, const toml::node& node, std::string_view what);
 
 }  // namespace assay::kernels

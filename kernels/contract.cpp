@@ -1,3 +1,4 @@
+// Looks up contracts by family name.
 #include "kernels/contract.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-// What every variant of a family has in common as far as the host can see it: function names, arguments, struct fields.
+// The contract of a family as the host sees it: function names, arguments, struct fields.
 //
-// Launch code binds by these names, and variant.toml is checked against them. The contracts themselves belong to families/.
+// Launch code binds by these names, and variant.toml is checked against them. families/ defines the contracts.
 #pragma once
 
 #include <cstdint>
@@ -31,20 +31,19 @@ enum class ArgumentRole {
 
 struct ArgumentContract {
   std::string_view name;
-  std::uint32_t index;  // [[buffer(index)]], used where a kernel calls the argument otherwise
+  std::uint32_t index;  // [[buffer(index)]], used if no argument has this name
   ArgumentRole role;
-  metal::ScalarType element;  // of a buffer or scalar; packed indices (uint8) may be read through any integer type
-  bool optional = false;      // a kernel may do without it
+  metal::ScalarType element;  // element type; packed indices (uint8) may be read through any integer type
+  bool optional = false;      // a kernel may lack it
 };
 
-// One function of a family: the key it has in variant.toml's [entry] and the name it has unless that table says otherwise.
+// One function of a family: its key in [entry], and its default name.
 struct EntryContract {
   std::string_view key;
   std::string_view function;
 };
 
-// One compiled function: an entry, and the values of the function constants that specialise it, by index. Constants that a kernel does
-// not declare do not concern it.
+// One compiled function: an entry and the values of its function constants, by index. Constants that a kernel does not declare are ignored.
 struct FunctionKey {
   std::string entry;
   std::map<std::uint32_t, metal::FunctionConstant> constants = {};
@@ -75,13 +74,13 @@ struct FamilyContract {
   [[nodiscard]] const EntryContract* find_entry(std::string_view key) const;
 };
 
-// The contracts that somebody knows, in the order in which they are listed to people; each name once.
+// All registered contracts, in display order, with unique names.
 using Contracts = std::span<const FamilyContract>;
 
-// nullptr if there is none of that name.
+// Returns nullptr if there is no family of that name.
 [[nodiscard]] const FamilyContract* find_contract(Contracts contracts, std::string_view family);
 
-// As above, but throws std::invalid_argument that lists the names.
+// The same, but throws std::invalid_argument with the list of names.
 [[nodiscard]] const FamilyContract& require_contract(Contracts contracts, std::string_view family);
 
 [[nodiscard]] std::vector<std::string_view> names_of(Contracts contracts);

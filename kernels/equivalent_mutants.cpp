@@ -1,3 +1,4 @@
+// Parses equivalent.toml.
 #include "kernels/equivalent_mutants.h"
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ class Reader {
     const toml::table root = parse_toml(text, file_);
     for (const auto& [key, value] : root) {
       if (key.str() != "equivalent" || !value.is_array_of_tables()) {
-        fail(key.source().begin.line, fmt::format("'{}' is not known here; accepted: [[equivalent]] tables", key.str()));
+        fail(key.source().begin.line, fmt::format("unknown key '{}'; accepted: [[equivalent]] tables", key.str()));
       }
       for (const toml::node& node : *value.as_array()) read_table(*node.as_table());
     }

@@ -1,4 +1,4 @@
-// Mutants of a variant's source that no test can tell from it, each with the reason: the file `equivalent.toml` beside the source.
+// Reads `equivalent.toml` beside a source: mutants that no test can tell from the original, each with a reason.
 //
 // Grammar, one table per line of the source and reason:
 //
@@ -23,11 +23,11 @@ struct EquivalentMutant {
   std::uint32_t place = 0;  // line of the description, for messages
 };
 
-// Reads the text of an equivalent.toml; `file` stands in messages. Throws VariantError with file and line for anything that the
-// grammar does not have and for an id that is given twice.
+// Parses the text of an equivalent.toml; `file` is used in messages. Throws VariantError with file and line for syntax errors, unknown keys
+// and duplicate ids.
 [[nodiscard]] std::vector<EquivalentMutant> parse_equivalent_mutants(std::string_view text, const std::filesystem::path& file);
 
-// Those of `source`'s folder; none if there is no such file.
+// Reads the file in the folder of `source`; returns nothing if there is none.
 [[nodiscard]] std::vector<EquivalentMutant> read_equivalent_mutants(const std::filesystem::path& source);
 
 }  // namespace assay::kernels

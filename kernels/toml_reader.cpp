@@ -1,3 +1,4 @@
+// Typed access to TOML tables, with errors that name file and line.
 #include "kernels/toml_reader.h"
 
 #include <fmt/format.h>

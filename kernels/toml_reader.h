@@ -1,4 +1,4 @@
-// Reads a table of TOML that others wrote key by key; every complaint starts with `file:line:`. Internal to kernels/.
+// Reads the keys of an untrusted TOML table; every error starts with `file:line:`. Internal to kernels/.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace assay::kernels {
 
-// Members throw VariantError.
+// All members throw VariantError.
 class TomlReader {
  public:
   explicit TomlReader(std::filesystem::path file) : file_(std::move(file)) {}
@@ -22,11 +22,11 @@ class TomlReader {
   [[noreturn]] void fail(std::uint32_t line, const std::string& message) const;
   [[noreturn]] void fail(const toml::node& node, const std::string& message) const { fail(node.source().begin.line, message); }
 
-  // "an integer", for messages.
+  // The type of a value for messages, such as "an integer".
   [[nodiscard]] static std::string_view type_name(const toml::node& node);
 
   void accept_keys(const toml::table& table, std::string_view where, const std::vector<std::string_view>& keys) const;
-  // nullptr if there is no such key.
+  // Returns nullptr if the key is missing.
   [[nodiscard]] const toml::table* subtable(const toml::table& root, std::string_view key) const;
   [[nodiscard]] std::string string_of(const toml::node& node, std::string_view what) const;
   [[nodiscard]] std::int64_t integer_of(const toml::node& node, std::string_view what) const;

@@ -1,3 +1,4 @@
+// Checks the limits of a TOML text before toml++ parses it.
 #include "kernels/toml_text.h"
 
 #include <fmt/format.h>
@@ -7,7 +8,7 @@
 namespace assay::kernels {
 namespace {
 
-// Outside of quotes and comments. A text of several lines may be counted wrongly, and has dozens of dots on no line.
+// Counts dots outside of quotes and comments. A multi-line string may be counted wrongly, but has no line with dozens of dots.
 std::size_t dots_of(std::string_view line) {
   std::size_t dots = 0;
   char quote = 0;
@@ -33,7 +34,7 @@ toml::table parse_toml(std::string_view text, const std::filesystem::path& file)
   const auto fail = [&](std::size_t line, const std::string& what) {
     throw VariantError(fmt::format("{}:{}: {}", file.string(), line, what));
   };
-  if (text.size() > kLargestToml) fail(1, fmt::format("the file has {} bytes; at most {} are read", text.size(), kLargestToml));
+  if (text.size() > kLargestToml) fail(1, fmt::format("the file has {} bytes; the limit is {}", text.size(), kLargestToml));
   std::size_t number = 1;
   for (std::size_t start = 0; start < text.size(); ++number) {
     const std::size_t end = std::min(text.find('\n', start), text.size());

@@ -1,4 +1,4 @@
-// Reading TOML that others wrote, into a table. Internal to kernels/.
+// Parses untrusted TOML text into a table. Internal to kernels/.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 namespace assay::kernels {
 
 inline constexpr std::size_t kLargestToml = std::size_t{256} << 10;  // bytes
-inline constexpr std::size_t kMostDots = 64;                         // outside of quotes, on a line: a key has as many parts
+inline constexpr std::size_t kMostDots = 64;                         // dots per line outside of quotes; limits the parts of a dotted key
 
-// Throws VariantError with file and line for what is no TOML, and for a text beyond the limits above: toml++ bounds how deep values nest,
-// but not how deep a dotted key does, and takes a table apart by recursion.
+// Throws VariantError with file and line for invalid TOML, and for a text beyond the limits above. toml++ limits the depth of nested values
+// but not of dotted keys, and destroys tables recursively.
 [[nodiscard]] toml::table parse_toml(std::string_view text, const std::filesystem::path& file);
 
 }  // namespace assay::kernels

@@ -1,3 +1,4 @@
+// Parses variant.toml, and loads variants from folders and files.
 #include "kernels/variant.h"
 
 #include <fmt/format.h>
@@ -28,7 +29,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-// Reads one description; every complaint starts with `file:line:`.
+// Reads one variant.toml; every error starts with `file:line:`.
 class Reader : private TomlReader {
  public:
   Reader(std::string name, const fs::path& file, Contracts contracts) : TomlReader(file), contracts_(contracts) {
@@ -65,7 +66,7 @@ class Reader : private TomlReader {
     if (const toml::node* node = root.get("superseded_by")) {
       variant_.superseded_by = Successor{string_of(*node, "'superseded_by'"), node->source().begin.line};
       if (!is_name(variant_.superseded_by->name))
-        fail(*node, fmt::format("'superseded_by' is '{}', which names no variant", variant_.superseded_by->name));
+        fail(*node, fmt::format("'superseded_by' is '{}', which is not a variant", variant_.superseded_by->name));
     }
     if (const toml::node* node = root.get("offset_bits")) {
       const std::int64_t bits = integer_of(*node, "'offset_bits'");
@@ -96,16 +97,16 @@ class Reader : private TomlReader {
     constexpr std::string_view kind = "same_bits_as:";
     Claim claim{*element.value_exact<std::string>(), {}, {}, element.source().begin.line};
     const auto refuse = [&](std::string_view what) {
-      fail(element, fmt::format("'claims' holds '{}': {}; accepted: {}VARIANT, or {}VARIANT@AXIS=VALUE,AXIS=VALUE with whole numbers",
+      fail(element, fmt::format("'claims' contains '{}': {}; accepted: {}VARIANT, or {}VARIANT@AXIS=VALUE,AXIS=VALUE with integers",
                                 claim.text, what, kind, kind));
     };
     std::string_view rest = claim.text;
-    if (!rest.starts_with(kind)) refuse("no such claim is known");
+    if (!rest.starts_with(kind)) refuse("unknown claim");
     rest.remove_prefix(kind.size());
     const std::size_t at = std::min(rest.find('@'), rest.size());
     claim.same_bits_as = rest.substr(0, at);
-    if (!is_name(claim.same_bits_as)) refuse("it names no variant");
-    if (claim.same_bits_as == variant_.name) refuse("a variant has its own bits by nature");
+    if (!is_name(claim.same_bits_as)) refuse("it does not name a variant");
+    if (claim.same_bits_as == variant_.name) refuse("a variant always has the same bits as itself");
     if (at == rest.size()) return claim;
     for (std::size_t start = at + 1; start <= rest.size();) {
       const std::size_t end = std::min(rest.find(',', start), rest.size());
@@ -115,7 +116,7 @@ class Reader : private TomlReader {
       const std::string_view number = condition.substr(equals + 1);
       std::int64_t value = 0;
       const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-      if (error != std::errc{} || stop != number.data() + number.size()) refuse(fmt::format("'{}' is no whole number", number));
+      if (error != std::errc{} || stop != number.data() + number.size()) refuse(fmt::format("'{}' is not an integer", number));
       claim.where.emplace_back(condition.substr(0, equals), value);
       start = end + 1;
     }
@@ -157,15 +158,15 @@ class Reader : private TomlReader {
   void read_fields(const toml::table& table) {
     for (const auto& [key, value] : table) {
       if (variant_.contract->find_field(key.str()) == nullptr) continue;
-      fail(key.source().begin.line, fmt::format("[fields] {} is set by family {} itself; [fields] gives values to fields that the "
-                                                "family does not know",
+      fail(key.source().begin.line, fmt::format("[fields] {} is already set by family {}; [fields] is for fields that the "
+                                                "family does not set",
                                                 key.str(), variant_.contract->name));
     }
     for (const auto& [key, value] : table) variant_.fields.emplace(key.str(), value_of(value, fmt::format("[fields] {}", key.str())));
     for (const auto& [key, value] : table) variant_.field_lines.emplace(key.str(), key.source().begin.line);
   }
 
-  // A number or a boolean; `more` is what else may stand there.
+  // A number or a boolean; `more` describes other accepted types in messages.
   [[nodiscard]] metal::FieldValue value_of(const toml::node& node, const std::string& what, std::string_view more = "") const {
     if (const auto integer = node.value_exact<std::int64_t>()) return metal::FieldValue::of(*integer);
     if (const auto floating = node.value_exact<double>()) return metal::FieldValue::of(*floating);
@@ -173,7 +174,7 @@ class Reader : private TomlReader {
     fail(node, fmt::format("{} must be an integer, a floating-point number or a boolean{}, but is {}", what, more, type_name(node)));
   }
 
-  // A number, or a list of the components of a vector.
+  // A number, or a list of vector components.
   void read_constants(const toml::table& table) {
     for (const auto& [key, node] : table) {
       const std::string what = fmt::format("[constants] {}", key.str());
@@ -183,7 +184,7 @@ class Reader : private TomlReader {
         if (values.size() < 2 || values.size() > 4)
           fail(node, fmt::format("{} has {} components; a vector has 2 to 4", what, values.size()));
       } else {
-        values.push_back(value_of(node, what, " (of a vector a list of them)"));
+        values.push_back(value_of(node, what, " (for a vector, a list of them)"));
       }
       variant_.constants.emplace(key.str(), std::move(values));
     }
@@ -222,13 +223,13 @@ class Reader : private TomlReader {
     }
     if (const toml::node* node = table.get("stores")) {
       accuracy.stores = strings_of(*node, "[accuracy] stores");
-      for (const std::string& format : accuracy.stores) check_format(*node, format, "[accuracy] stores holds");
+      for (const std::string& format : accuracy.stores) check_format(*node, format, "[accuracy] stores contains");
     }
     if (const toml::node* node = table.get("merge_store")) {
       accuracy.merge_store = string_of(*node, "[accuracy] merge_store");
       check_format(*node, *accuracy.merge_store, "[accuracy] merge_store is");
     }
-    accuracy.reason = required_string(table, "reason", "in [accuracy]: an accuracy is declared with its reason", table.source().begin.line);
+    accuracy.reason = required_string(table, "reason", "in [accuracy]: a declared accuracy needs a reason", table.source().begin.line);
   }
 
   void read_known_findings(const toml::node& node) {
@@ -251,7 +252,7 @@ class Reader : private TomlReader {
   Contracts contracts_;
 };
 
-// A variant's name is the first word of its cases' names, so it must stay one word there and in a glob.
+// The name of a variant must be usable as the first word of case names and in globs.
 std::string checked_name(const std::string& name, const fs::path& path) {
   if (!is_name(name)) {
     throw VariantError(fmt::format("{}: '{}' cannot name a variant; use letters, digits, '_', '-' and '.'", path.string(), name));
@@ -265,8 +266,8 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-// `folder`: the variant's, absolute. A successor that is superseded itself, by this one perhaps, would leave neither with a gate of its
-// own.
+// `folder` is the absolute folder of the variant. A successor must not be superseded itself: a cycle would leave no variant with a full
+// gate.
 void check_successor(const Variant& variant, const fs::path& folder, Contracts contracts) {
   const auto& [name, line] = *variant.superseded_by;
   const auto refuse = [&](const std::string& what) {
@@ -277,7 +278,7 @@ void check_successor(const Variant& variant, const fs::path& folder, Contracts c
   if (!fs::is_regular_file(file)) refuse(fmt::format("but there is no '{}'", file.string()));
   const Variant successor = parse_variant(text_of(file), name, file, contracts);
   if (successor.family != variant.family) refuse(fmt::format("which is of family {}, not of {}", successor.family, variant.family));
-  if (successor.superseded_by) refuse(fmt::format("which is superseded itself, by '{}'", successor.superseded_by->name));
+  if (successor.superseded_by) refuse(fmt::format("which is itself superseded by '{}'", successor.superseded_by->name));
 }
 
 }  // namespace
@@ -313,7 +314,7 @@ Variant read_variant(const fs::path& file, Contracts contracts) {
   }
   for (const fs::path& directory : variant.compile.include_directories) {
     if (!fs::is_directory(directory))
-      throw VariantError(fmt::format("{}: [compile] include: '{}' is no folder", file.string(), directory.string()));
+      throw VariantError(fmt::format("{}: [compile] include: '{}' is not a folder", file.string(), directory.string()));
   }
   if (variant.superseded_by) check_successor(variant, folder, contracts);
   return variant;
@@ -342,7 +343,7 @@ Variant variant_from_path(const fs::path& path, std::string_view family, Contrac
   if (!fs::is_regular_file(file)) {
     throw VariantError(
         fs::is_directory(path)
-            ? fmt::format("'{}' holds no variant.toml; name the .metal file itself, with --family", path.string())
+            ? fmt::format("'{}' contains no variant.toml; pass the .metal file itself, with --family", path.string())
             : fmt::format("no such kernel: '{}' is neither a .metal file nor a directory with a variant.toml", path.string()));
   }
   if (file.extension() == ".toml") {
@@ -358,12 +359,12 @@ Variant variant_from_path(const fs::path& path, std::string_view family, Contrac
       const std::vector<fs::path> sources = variant.translation_unit();
       if (std::ranges::any_of(sources, [&](const fs::path& source) { return fs::equivalent(source, file); })) return variant;
     }
-    throw FamilyUnknown(
-        fmt::format("'{}' is a lone file: say what it implements with --family ({})", path.string(), fmt::join(names_of(contracts), ", ")));
+    throw FamilyUnknown(fmt::format("'{}' has no variant.toml; pass the family that it implements with --family ({})", path.string(),
+                                    fmt::join(names_of(contracts), ", ")));
   }
   Variant variant;
   variant.name = file.stem().string();
-  // A file may be called anything; its cases may not.
+  // Characters that case names cannot contain become '_'.
   std::ranges::replace_if(variant.name, [](char c) { return !is_name({&c, 1}); }, '_');
   variant.contract = &require_contract(contracts, family);
   variant.family = family;

@@ -19,30 +19,30 @@
 
 namespace assay::kernels {
 
-// A variant.toml, a kernel path or a `--set` that cannot be used; what() names the place.
+// A variant.toml, kernel path or `--set` that cannot be used; what() names the place.
 class VariantError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// A lone file, of which nobody says what it implements.
+// A .metal file without variant.toml and without --family.
 class FamilyUnknown : public VariantError {
  public:
   using VariantError::VariantError;
 };
 
-// The only values of one axis that a variant supports. Axes belong to the harness, which checks the name.
+// The only values of one axis that a variant supports. harness/ checks the axis names.
 struct AxisLimit {
   std::string axis;
   std::vector<std::int64_t> values;
-  std::uint32_t line = 0;  // in the variant.toml, for messages; 0 of a lone file
-  bool is_found = false;   // by trying a lone file, not said by anybody: each case outside of it tells why itself
+  std::uint32_t line = 0;  // line in variant.toml, for messages; 0 without one
+  bool is_found = false;   // detected by compiling the kernel, not given by the user; each case outside of it reports its own reason
 };
 
-// A promise: the outputs are bit by bit those of `same_bits_as`, in every case whose axes have the values of `where`. Axes belong to the
-// harness, which checks the names.
+// A claim that the outputs equal those of `same_bits_as` bit for bit, in every case whose axes have the values of `where`. harness/ checks
+// the axis names.
 struct Claim {
-  std::string text;  // as it was written
+  std::string text;  // the claim as written
   std::string same_bits_as;
   std::vector<std::pair<std::string, std::int64_t>> where;
   std::uint32_t line = 0;
@@ -71,66 +71,66 @@ struct KnownFinding {
 };
 
 using FieldValues = std::map<std::string, metal::FieldValue, std::less<>>;
-// Of function constants, by name or index: a number, or the components of a vector.
+// Values of function constants, by name or index: a number, or the components of a vector.
 using ConstantAssignments = std::map<std::string, std::vector<metal::FieldValue>, std::less<>>;
 
 struct Variant {
-  std::string name;                   // the folder's name, or the stem of a lone .metal file with '_' for what no case name has
-  std::filesystem::path description;  // the variant.toml; empty for a lone file
+  std::string name;  // the folder's name, or the stem of a .metal file with '_' for characters that case names cannot contain
+  std::filesystem::path description;  // the variant.toml; empty without one
   std::string family;
-  const FamilyContract* contract = nullptr;            // of that family; outlives this
+  const FamilyContract* contract = nullptr;            // contract of the family; must outlive this
   std::filesystem::path source;                        // the first file, if there are several
-  std::vector<std::filesystem::path> further_sources;  // the same translation unit goes on with them
+  std::vector<std::filesystem::path> further_sources;  // further files of the same translation unit
   CompileSettings compile;
   std::string about;
   std::vector<Claim> claims;
   std::optional<Successor> superseded_by;
   std::uint32_t offset_bits = 32;
   std::map<std::string, std::string, std::less<>> entry;                           // entry key -> function
-  std::map<std::string, std::vector<std::string>, std::less<>> entry_definitions;  // entry key -> macros of its pipelines alone
+  std::map<std::string, std::vector<std::string>, std::less<>> entry_definitions;  // entry key -> macros of its pipelines only
   std::vector<AxisLimit> limits;
   FieldValues fields;
-  std::map<std::string, std::uint32_t, std::less<>> field_lines;  // where [fields] says them; none of --set
+  std::map<std::string, std::uint32_t, std::less<>> field_lines;  // lines of [fields]; without values of --set
   ConstantAssignments constants;                                  // function constants that the family does not set
   std::map<std::string, std::string, std::less<>> bind;           // the family's argument name -> the kernel's
   Accuracy accuracy;
   std::vector<KnownFinding> known_findings;
 
-  // Function of an entry key, as [entry] or the family has it.
+  // The function name of an entry key, from [entry] or the family.
   [[nodiscard]] std::string function(std::string_view entry_key) const;
-  // `source` and those behind it.
+  // `source` and `further_sources`.
   [[nodiscard]] std::vector<std::filesystem::path> translation_unit() const;
-  // What [entry] defines for the pipelines of an entry, besides `compile`.
+  // Macros that [entry] defines for the pipelines of an entry, in addition to `compile`.
   [[nodiscard]] std::vector<std::string> definitions_of(std::string_view entry_key) const;
 };
 
-// The following take the contracts of the families that a description may name; the variants point into them.
+// The following functions take the contracts of the accepted families; variants keep pointers to them.
 //
-// Reads the text of a variant.toml. `file` stands in messages and is what `source` is relative to. Throws VariantError.
+// Parses the text of a variant.toml. `file` is used in messages, and `source` is relative to it. Throws VariantError.
 [[nodiscard]] Variant parse_variant(std::string_view text, std::string name, const std::filesystem::path& file, Contracts contracts);
 
-// Reads `file`; the variant is named after its folder. What `superseded_by` names must stand beside that. Throws VariantError.
+// Reads `file` and names the variant after its folder. The variant of `superseded_by` must be in the same parent folder. Throws
+// VariantError.
 [[nodiscard]] Variant read_variant(const std::filesystem::path& file, Contracts contracts);
 
-// Every folder below `directory` that holds a variant.toml, sorted by name. Throws VariantError if the directory cannot
-// be read or a description is wrong.
+// Loads every folder below `directory` that contains a variant.toml, sorted by name. Throws VariantError if the directory cannot be read or
+// a variant.toml is invalid.
 [[nodiscard]] std::vector<Variant> find_variants(const std::filesystem::path& directory, Contracts contracts);
 
-// Where this build's own variants are: $ASSAY_VARIANTS if set, else the folder in the source tree.
+// The folder of our own variants: $ASSAY_VARIANTS if set, else the folder in the source tree.
 [[nodiscard]] std::filesystem::path default_variants_directory();
 
-// A user's kernel: a directory with a variant.toml, the variant.toml itself, a .metal file that the variant.toml beside it describes, or a
-// lone one; `family` makes any file a lone one and is required for that. A `family` that contradicts the description is refused. Throws
-// VariantError.
+// Loads a user's kernel: a directory with a variant.toml, the variant.toml itself, a .metal file with a variant.toml beside it, or a single
+// .metal file, which needs `family`. A `family` that contradicts the variant.toml is rejected. Throws VariantError.
 [[nodiscard]] Variant variant_from_path(const std::filesystem::path& path, std::string_view family, Contracts contracts);
 
-// `axis=value` or `axis=value,value`, whole numbers: what [limits] says of a described variant. Throws VariantError.
+// Parses `axis=value` or `axis=value,value` with integers, like an entry of [limits]. Throws VariantError.
 [[nodiscard]] AxisLimit parse_limit_assignment(std::string_view text);
 
-// `name=value`, value an integer, a floating-point number, true or false. Throws VariantError.
+// Parses `name=value`; the value is an integer, a floating-point number, true or false. Throws VariantError.
 [[nodiscard]] std::pair<std::string, metal::FieldValue> parse_field_assignment(std::string_view text);
 
-// The same of a function constant, which may be a vector: `name=value` or `name=value,value`. Throws VariantError.
+// Parses a function constant, which may be a vector: `name=value` or `name=value,value`. Throws VariantError.
 [[nodiscard]] std::pair<std::string, std::vector<metal::FieldValue>> parse_constant_assignment(std::string_view text);
 
 }  // namespace assay::kernels

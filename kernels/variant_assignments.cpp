@@ -1,4 +1,4 @@
-// What a command line says of a kernel: `axis=value` of --limit, `name=value` of --set and --constant.
+// Parses assignments on the command line: `axis=value` of --limit, `name=value` of --set and --constant.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace assay::kernels {
 AxisLimit parse_limit_assignment(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0)
-    throw VariantError(fmt::format("'{}' is no limit; write axis=value or axis=value,value, the values that are supported", text));
+    throw VariantError(fmt::format("'{}' is not a limit; write the supported values as axis=value or axis=value,value", text));
   AxisLimit limit{std::string(text.substr(0, equals)), {}};
   for (std::size_t start = equals + 1; start <= text.size();) {
     const std::size_t end = std::min(text.find(',', start), text.size());
@@ -26,7 +26,7 @@ AxisLimit parse_limit_assignment(std::string_view text) {
     const char* const stop = number.data() + number.size();
     const auto result = std::from_chars(number.data(), stop, limit.values.emplace_back());
     if (result.ec != std::errc{} || result.ptr != stop) {
-      throw VariantError(fmt::format("'{}' of the limit '{}' is no whole number; write axis=value or axis=value,value", number, text));
+      throw VariantError(fmt::format("'{}' of the limit '{}' is not an integer; write axis=value or axis=value,value", number, text));
     }
     start = end + 1;
   }
@@ -35,7 +35,7 @@ AxisLimit parse_limit_assignment(std::string_view text) {
 
 namespace {
 
-// Nothing if it is no number.
+// Returns nothing if the text is not a number.
 std::optional<metal::FieldValue> value_of(std::string_view text) {
   const auto whole = [&](auto result) { return result.ec == std::errc{} && result.ptr == text.data() + text.size() && !text.empty(); };
   if (text == "true" || text == "false") return metal::FieldValue::of(text == "true");
@@ -48,7 +48,7 @@ std::optional<metal::FieldValue> value_of(std::string_view text) {
   return std::nullopt;
 }
 
-// The name and the text behind its `=`.
+// Splits an assignment into its name and the text after `=`.
 std::pair<std::string, std::string_view> split_assignment(std::string_view text, std::string_view form) {
   const std::size_t equals = text.find('=');
   const std::string_view name = text.substr(0, equals);

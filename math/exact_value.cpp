@@ -1,3 +1,4 @@
+// Evaluates functions with MPFR.
 #include "math/exact_value.h"
 
 #include <bit>
@@ -7,11 +8,11 @@
 namespace assay::math {
 namespace {
 
-// MPFR's own range of exponents is much wider than that of double, and belongs to the thread.
+// MPFR's exponent range is wider than that of double, and is set per thread.
 class DoubleRange {
  public:
   DoubleRange() {
-    // In MPFR a number is 0.1... times 2 to its exponent.
+    // MPFR represents numbers as 0.1... times a power of 2.
     mpfr_set_emin(-1073);
     mpfr_set_emax(1024);
   }
@@ -27,7 +28,7 @@ class DoubleRange {
   mpfr_exp_t highest_ = mpfr_get_emax();
 };
 
-// Constants that MPFR keeps for the thread, such as digits of pi.
+// MPFR caches constants, such as pi, per thread.
 struct ThreadCache {
   ~ThreadCache() { mpfr_free_cache(); }
 };

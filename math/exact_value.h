@@ -1,4 +1,4 @@
-// What MPFR makes of a function at doubles: the exact value, rounded once.
+// Evaluates functions with MPFR: the exact value, rounded once.
 #pragma once
 
 #include <mpfr.h>
@@ -12,8 +12,8 @@ using ExactFunction2 = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
 double nearest(ExactFunction1 function, double x);
 double nearest(ExactFunction2 function, double x, double y);
 
-// The exact value if it is a double, else the one of its two neighbours whose last bit is set: rounding that again to 51 bits or fewer
-// gives what rounding the exact value at once would give.
+// Rounded to odd: the exact value if it is a double, else the neighbour whose last bit is set. Rounding that again to 51 bits or fewer
+// gives the same as rounding the exact value once.
 double to_odd(ExactFunction1 function, double x);
 double to_odd(ExactFunction2 function, double x, double y);
 

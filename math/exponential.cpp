@@ -1,3 +1,4 @@
+// Table-based approximations of exp and expm1, as pairs of doubles.
 #include "math/exponential.h"
 
 #include <mpfr.h>
@@ -11,10 +12,10 @@
 namespace assay::math {
 namespace {
 
-constexpr int kSteps = 128;  // of the table, between 1 and 2
+constexpr int kSteps = 128;  // steps of the table between 1 and 2
 constexpr int kLogSteps = 7;
 
-// A number and what it leaves over, as doubles.
+// An unevaluated sum of two doubles.
 struct Pair {
   double high;
   double low;
@@ -27,7 +28,7 @@ Pair pair_of(mpfr_t number, double high) {
   return pair;
 }
 
-// The leading bits of a number, all but `cut` of 53.
+// The number without its lowest `cut` of 53 bits.
 double leading(double x, int cut) {
   const double spread = x * static_cast<double>((std::uint64_t{1} << cut) + 1);
   return spread - (spread - x);
@@ -58,7 +59,7 @@ const Constants& constants() {
   return all;
 }
 
-// Adding and taking it away rounds what is below 2^51 to a whole number.
+// Adding and subtracting this rounds numbers below 2^51 to integers.
 constexpr double kWhole = 0x1.8p52;
 
 }  // namespace

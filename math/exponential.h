@@ -1,4 +1,5 @@
-// Guesses of exp and expm1 for the oracles, whose time they take: from additions and products alone, so fast as the C library's.
+// Approximations of exp and expm1 with error bounds, for the oracles. They use only additions and products, and are as fast as the C
+// library.
 #pragma once
 
 namespace assay::math {
@@ -10,7 +11,7 @@ struct Guess {
   double error;
 };
 
-// Of 2^-exponent e^x, between 1 and 2 or a little beside.
+// Approximates 2^-exponent e^x, which is between 1 and 2, or slightly outside.
 struct ScaledGuess {
   Guess guess;
   int exponent;

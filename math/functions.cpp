@@ -1,3 +1,4 @@
+// Correctly rounded functions: an approximation with an error bound first, and MPFR if that does not decide the rounding.
 #include "math/functions.h"
 
 #include <bit>
@@ -20,8 +21,8 @@ bool is_any_nan(Doubles... values) {
   return (std::isnan(values) || ...);
 }
 
-// glibc's manual gives at most 5 units in the last place for any of its `long double` functions used here; believed are 8 and more of 64
-// bits, at the price of asking MPFR about one result in a hundred.
+// glibc's manual states an error of at most 5 units in the last place for the `long double` functions used here. We assume 8 or more of the
+// 64-bit significand, so MPFR decides about one result in a hundred.
 constexpr long double kGuessError = 0x1p-60L;
 static_assert(std::numeric_limits<long double>::digits >= 64, "a guess needs more bits than a double has");
 
@@ -36,15 +37,15 @@ double decided(long double guess, Exact exact, Doubles... arguments) {
   return nearest(exact, arguments...);
 }
 
-// A kernel's number has 24 bits at most. What it is rounded to from a double is in doubt only where that double lies within the C library's
-// error of a float or of the middle between two: of a multiple of 2^28 units in its last place. glibc's manual gives at most 4 units for
-// the functions used here.
+// A kernel's number has at most 24 bits. Rounding a double to it is in doubt only if the double lies within the C library's error of the
+// middle between two floats, a multiple of 2^28 units in its last place. glibc's manual states an error of at most 4 units for the
+// functions used here.
 constexpr std::uint64_t kGrid = std::uint64_t{1} << 28;
 constexpr std::uint64_t kLibraryError = 32;
 
 bool is_in_doubt(double guess) { return ((std::bit_cast<std::uint64_t>(guess) + kLibraryError) & (kGrid - 1)) <= 2 * kLibraryError; }
 
-// Results that kernels meet often and that always lie where MPFR would be asked.
+// Frequent results that MPFR would otherwise always decide.
 std::optional<double> known(ExactFunction1 exact, double x) {
   // 1 - tanh(20) is 8.5e-18, a thirteenth of a unit in the last place.
   if (exact == mpfr_tanh && std::abs(x) >= 20.0) return std::copysign(1.0 - 0x1p-53, x);
@@ -56,7 +57,7 @@ std::optional<double> known(ExactFunction2, double, double) { return std::nullop
 template <typename Exact, typename... Doubles>
 [[gnu::noinline]] double settled(double guess, Exact exact, Doubles... arguments) {
   if (std::isnan(guess)) return is_any_nan(arguments...) ? guess : std::bit_cast<double>(kInvalid);
-  // Poles and what overflowed, zeros and what vanished, and what is exact at 0 in every C library.
+  // Poles, overflow, zeros, underflow, and results that are exact at 0 in every C library.
   if (std::isinf(guess) || guess == 0.0 || ((arguments == 0.0) && ...)) return guess;
   if (const auto value = known(exact, arguments...)) return *value;
   return to_odd(exact, arguments...);
@@ -82,7 +83,7 @@ double exp(double x) {
     const auto [guess, exponent] = guess_exp(x);
     const double low = guess.high + (guess.low - guess.error);
     const double high = guess.high + (guess.low + guess.error);
-    // A power of two that is a double, and so are the products.
+    // A power of two that is a double, and so are its products.
     return low == high ? low * std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52) : nearest(mpfr_exp, x);
   }
   // Below half of the smallest double.

@@ -1,8 +1,8 @@
 // Elementary functions with the same bits on every machine: each result is the double nearest to the exact value, ties to even.
 //
-// The C library's are not that: glibc chooses between variants by the processor, and their last bits differ. Here a guess with a known
-// bound on its error comes first; where that leaves two doubles to choose from, MPFR decides. So neither the processor nor the version of a
-// library can change a result. A NaN that no argument was is the quiet one with the sign set.
+// The C library does not provide that: glibc selects variants by processor, and their last bits differ. Here an approximation with a known
+// error bound comes first; if it leaves two candidates, MPFR decides. So neither the processor nor the library version changes a result. A
+// NaN that does not come from an argument is the quiet NaN with the sign set.
 #pragma once
 
 #include "math/names.h"

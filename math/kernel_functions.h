@@ -1,9 +1,9 @@
-// What compiled kernels call, by these names. metal/shader/scalar_math.h binds to them; the dynamic linker finds them in the program.
+// Functions that compiled kernels call by these names. metal/shader/scalar_math.h declares them; the dynamic linker finds them in the
+// program.
 //
-// assay_math_<name> is as good as the exact value for whoever rounds it to 24 bits or fewer: the rounded number has the same bits on
-// every machine, and is the one nearest to the exact value. Its own last bits are nobody's promise; in exchange it costs what the C
-// library's function does. assay_math_exact_<name> is the nearest double, as in math/functions.h, for numbers that stay doubles (policy
-// `shadow`).
+// Rounding the result of assay_math_<name> to 24 bits or fewer gives the same bits on every machine, and the number nearest to the exact
+// value. Its own last bits are not guaranteed, which makes it as fast as the C library. assay_math_exact_<name> returns the nearest double,
+// as in math/functions.h, for numbers that stay doubles (policy `shadow`).
 #pragma once
 
 #include "math/names.h"

@@ -1,3 +1,4 @@
+// Error bounds of arithmetic, and conversions between formats.
 #include "oracles/arithmetic.h"
 
 #include <fmt/format.h>

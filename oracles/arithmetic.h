@@ -1,4 +1,4 @@
-// The arithmetic that a bound allows a kernel: unit roundoffs, errors of elementary functions, underflow, output formats.
+// The arithmetic that bounds assume: unit roundoffs, errors of elementary functions, underflow, output formats.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@ inline constexpr double kFloatUnit = 0x1p-24;
 // whole, so that an elementary function of several ulp counts as that many roundings. Throws std::domain_error if m u >= 1.
 [[nodiscard]] double gamma(double m, double unit = kFloatUnit);
 
-// What the machine under test may do in float beyond correct rounding. Errors are relative, in units of u (an ulp is 2u).
+// Deviations from correct rounding in float that are allowed to the machine under test. Errors are relative, in units of u (an ulp is 2u).
 struct ArithmeticProfile {
   const char* name;
   double eta;                 // largest absolute error of a product, quotient or exp whose result (or operand) is subnormal
@@ -27,9 +27,9 @@ struct ArithmeticProfile {
   double reciprocal_error;    // of 1 / x
 };
 
-// The simulator of metal/: subnormals kept; exp, rsqrt and division rounded once.
+// The simulator of metal/: keeps subnormals; exp, rsqrt and division are correctly rounded.
 [[nodiscard]] const ArithmeticProfile& simulator_profile();
-// What the Metal Shading Language Specification permits with precise mathematics: subnormals may be flushed, exp within 4 ulp.
+// The Metal Shading Language Specification with precise mathematics: subnormals may be flushed, exp has an error of up to 4 ulp.
 [[nodiscard]] const ArithmeticProfile& metal_profile();
 // The same with fast mathematics: exp within 3 + floor(|2x|) ulp, division within 2.5 ulp, rsqrt within 2 ulp, 1/x within 1 ulp.
 [[nodiscard]] const ArithmeticProfile& metal_fast_profile();
@@ -43,7 +43,7 @@ struct OutputFormat {
   // Unit roundoff: half the distance from 1 to the next number.
   [[nodiscard]] double unit() const;
 
-  // Adds that conversion to the bound of a float result of this value. Float itself adds nothing: storing it is exact.
+  // Adds the error of that conversion to the bound of a float result. Float itself adds nothing, because storing it is exact.
   [[nodiscard]] double widen(double value, double bound) const;
 };
 [[nodiscard]] const OutputFormat& float_format();
@@ -53,14 +53,14 @@ struct OutputFormat {
 // `value` rounded to IEEE binary16, nearest even, subnormals kept; infinite from 65520 on.
 [[nodiscard]] double round_to_half(double value);
 
-// The numbers that stored bits stand for.
+// The values of stored bits.
 [[nodiscard]] double half_value(std::uint16_t bits);
-// Here, with the next one, because they are asked for every element of every key.
+// Defined inline, like the next one, because they are called for every element of every key.
 [[nodiscard]] inline double bfloat_value(std::uint16_t bits) {
   return static_cast<double>(std::bit_cast<float>(std::uint32_t{bits} << 16U));
 }
 
-// A float rounded to bfloat, nearest even, subnormals kept; what a NaN becomes is a NaN.
+// A float rounded to bfloat, nearest even, subnormals kept; NaN stays NaN.
 [[nodiscard]] inline double round_to_bfloat(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) return static_cast<double>(value);

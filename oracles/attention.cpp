@@ -1,3 +1,4 @@
+// Exact decode attention in double, and its bound.
 #include "oracles/attention.h"
 
 #include <fmt/format.h>
@@ -22,21 +23,21 @@ namespace {
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Eigen::Index;
 
-// Positions that are dequantised at a time: 64 rows of 512 doubles are 256 KB, which stays in a second-level cache.
+// Number of positions to dequantise at a time: 64 rows of 512 doubles are 256 KB, which fits a second-level cache.
 constexpr std::size_t kBlock = 64;
 
 void require_shape(const DecodeShape& shape) {
   const auto refuse = [](const std::string& text) { throw std::invalid_argument("decode shape: " + text); };
   if (shape.head_dim != 256 && shape.head_dim != 512) refuse(fmt::format("head_dim {} is neither 256 nor 512", shape.head_dim));
   if (shape.heads == 0 || shape.kv_heads == 0 || shape.heads % shape.kv_heads != 0) {
-    refuse(fmt::format("{} heads are no multiple of {} kv_heads", shape.heads, shape.kv_heads));
+    refuse(fmt::format("{} heads are not a multiple of {} kv_heads", shape.heads, shape.kv_heads));
   }
   if (shape.kv_len == 0 || shape.kv_capacity < shape.kv_len) {
     refuse(fmt::format("kv_len {} must be from 1 to kv_capacity {}", shape.kv_len, shape.kv_capacity));
   }
   if (shape.ring_start >= shape.kv_capacity || (shape.ring_start != 0 && shape.kv_len < shape.kv_capacity)) {
-    refuse(fmt::format("ring_start {} with kv_len {} and kv_capacity {}: only a full ring may start elsewhere than at slot 0",
-                       shape.ring_start, shape.kv_len, shape.kv_capacity));
+    refuse(fmt::format("ring_start {} with kv_len {} and kv_capacity {}: ring_start must be 0 unless the ring is full", shape.ring_start,
+                       shape.kv_len, shape.kv_capacity));
   }
   if (shape.mask_type > MaskType::sliding_window) {
     refuse(fmt::format("mask_type {} is none of 0, 1, 2", static_cast<std::uint32_t>(shape.mask_type)));
@@ -65,7 +66,7 @@ void require_query_domain(const DecodeShape& shape, std::span<const float> q) {
 void require_inputs(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache) {
   require_shape(shape);
   const auto require_size = [](const char* what, std::size_t size, std::size_t needed) {
-    if (size != needed) throw std::invalid_argument(fmt::format("{} holds {} elements, the shape needs {}", what, size, needed));
+    if (size != needed) throw std::invalid_argument(fmt::format("{} has {} elements, but the shape needs {}", what, size, needed));
   };
   (void)codebook(cache.bits);
   require_size("q", q.size(), shape.heads * shape.head_dim);
@@ -80,7 +81,7 @@ void require_inputs(const DecodeShape& shape, std::span<const float> q, const Tu
   require_query_domain(shape, q);
 }
 
-// What one side of the cache holds at the visible slots of one key/value head, dequantised block by block.
+// Keys or values at the visible slots of one key/value head, dequantised block by block.
 template <typename Visit>
 void for_each_block(const CacheReader& reader, std::size_t kv_head, std::span<const std::size_t> slots, RowMatrix& rows, Visit visit) {
   for (std::size_t first = 0; first < slots.size(); first += kBlock) {
@@ -109,7 +110,7 @@ void multiply(Eigen::MatrixXd& result, Index first, double factor, const Rows& r
                 });
 }
 
-// Rows become their absolute values, which are added to the sums and raise the largest.
+// Replaces rows by their absolute values, adds them to the sums and updates the maximum.
 void take_sizes(double* rows, std::size_t count, std::size_t dim, double* sums, double* largest) {
   for (std::size_t t = 0; t < count; ++t) {
     double* const row = rows + t * dim;
@@ -122,8 +123,8 @@ void take_sizes(double* rows, std::size_t count, std::size_t dim, double* sums, 
   }
 }
 
-// The query heads that read one key/value head, one column per head: q, rounded to half as a rule, and by how much that which a kernel
-// finds may differ from it.
+// The query heads of one key/value head, one column per head: q, usually rounded to half, and the possible deviation of the kernel's q from
+// it.
 struct Queries {
   Eigen::MatrixXd values;
   Eigen::MatrixXd doubts;
@@ -178,6 +179,7 @@ std::vector<std::size_t> visible_slots(const DecodeShape& shape) {
   return slots_by_age(shape, 0, visible_count(shape));
 }
 
+// Long, because all passes over the cache share the matrices of one key/value head. README.md has the derivation.
 Expected decode_attention(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache,
                           const AttentionAccuracy& accuracy) {
   require_inputs(shape, q, cache);
@@ -226,7 +228,7 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
     }
     const Eigen::RowVectorXd sums = weights.colwise().sum();
 
-    // One row per head here, so that the passes over the values run along contiguous memory.
+    // One row per head, so that the loops over values use contiguous memory.
     RowMatrix output = RowMatrix::Zero(heads, columns);
     RowMatrix magnitude = RowMatrix::Zero(heads, columns);
     RowMatrix deviation = RowMatrix::Zero(heads, columns);
@@ -259,7 +261,7 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
       }
     });
 
-    // Masked slots of a chunk that is not skipped are read as well; a value that is not finite may only lie in a skipped one.
+    // Masked slots of a chunk that is not skipped are read too, so a value that is not finite is allowed only in a skipped chunk.
     double stale = 0.0;
     for (const std::size_t slot : invisible) {
       const double size = values.largest(g, slot);

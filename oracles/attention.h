@@ -1,4 +1,4 @@
-// Exact decode attention over a TurboQuant cache, from the stored bits, with a bound for every output element.
+// Exact decode attention over a TurboQuant cache, computed from the stored bits, with a bound for every output element.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct DecodeShape {
   bool fused_rotation = false;  // q arrives as it is, and the kernel rotates it (FwhtMode::signs_first) before the rounding to half
 };
 
-// How a norm and a centroid make a value. With D = 256 both layouts keep one norm per position and value = c * norm / sqrt(256).
+// How a value is computed from norm and centroid. With D = 256 both layouts have one norm per position and value = c * norm / sqrt(256).
 enum class NormLayout {
   one_per_position,  // norms [G, cap];    value = c * norm / sqrt(D)
   one_per_block,     // norms [G, cap, D/256]; with D = 512 value = c * norm_b / scale_factor_d512, b = coordinate / 256
@@ -47,13 +47,13 @@ struct TurboQuantCache {
 
 struct AttentionAccuracy {
   ArithmeticProfile profile = simulator_profile();
-  // Roundings between a product q_i k_i and the finished dot product. D if not given, which holds for every order of summation;
-  // a variant may state the (smaller) depth of its own tree; a larger value than D is ignored.
+  // Number of roundings from a product q_i k_i to the finished dot product. Default D, which holds for every order of summation; a variant
+  // may declare the smaller depth of its own tree. Values above D are ignored.
   std::optional<std::size_t> dot_depth;
   OutputFormat output = float_format();
 
-  // Storage that a variant declares to be weaker than the contract's float (README.md, "Weaker storage"). What it adds to the bound of
-  // an element is never more than 8 weakest_unit() times the element's magnitude.
+  // Declared storage that is weaker than the contract's float (README.md, "Weaker storage"). It adds at most 8 weakest_unit() times the
+  // element's magnitude to the bound.
   OutputFormat accumulator = float_format();  // of the running output, rounded after each rescale and each accumulator_keys
   std::size_t accumulator_keys = 32;          // keys of a chunk that it takes up between two roundings, 1 .. 32
   std::vector<OutputFormat> stores = {};      // further roundings of the output on its way, each to its format
@@ -62,15 +62,15 @@ struct AttentionAccuracy {
   bool rounds_queries = true;
 };
 
-// The same without format conversions: q is taken as the floats that it is, and output, accumulator and stores are float. What a kernel
-// computes but for rounding is to be held to it: nothing in that is converted either. The bound is that of float alone, and also allows
-// that constants and what the host computes are the floats next to what they should be.
+// The same without format conversions: q is used as float, and output, accumulator and stores are float. This is the reference for shadows,
+// which convert nothing either. The bound is that of float only; it also allows that constants and host-computed values are rounded to
+// float.
 [[nodiscard]] AttentionAccuracy without_conversions(AttentionAccuracy accuracy);
 
 // The unit roundoff of the coarsest format an output goes through: accumulator, stores, and the output's own.
 [[nodiscard]] double weakest_unit(const AttentionAccuracy& accuracy);
 
-// Slots that the query sees, newest first: age a is visible if a < n and, with a window W > 0, a < W.
+// Visible slots, newest first: age a is visible if a < n and, with a window W > 0, a < W.
 [[nodiscard]] std::vector<std::size_t> visible_slots(const DecodeShape& shape);
 
 // Bytes of codes and number of norms (for K and for V each) that a cache of this shape holds.
@@ -86,8 +86,8 @@ struct AttentionAccuracy {
 [[nodiscard]] Expected decode_attention(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache,
                                         const AttentionAccuracy& accuracy = {});
 
-// What a decode case must satisfy for the -65504 of the mask to act as minus infinity (KERNELS contract, "domain"): every score above
-// -65400, no invisible score of a position with a finite norm more than 65400 above the largest visible one of its head.
+// Conditions under which the mask value -65504 acts like minus infinity (the domain): every visible score is above -65400, and no invisible
+// score of a position with a finite norm exceeds the largest visible one of its head by more than 65400.
 struct DomainReport {
   double smallest_visible_score = 0;
   double largest_visible_score = 0;

@@ -1,3 +1,4 @@
+// The error bound of decode and dense attention, derived in README.md.
 #include "oracles/attention_bound.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The bound of decode attention, in the terms of oracles/README.md. Internal to oracles/.
+// The bound of decode and dense attention, in the terms of oracles/README.md. Internal to oracles/.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace assay::oracles {
 
-// Slots per chunk of the contract: what an online softmax rescales by.
+// Slots per chunk of the contract, the unit of rescaling in an online softmax.
 inline constexpr std::size_t kChunk = 32;
 
 // Roundings that the contract allows, in units of u, and what depends on shape and profile alone. `visible` are the slots (decode)
@@ -18,7 +18,7 @@ struct AttentionRoundings {
   AttentionRoundings(const DecodeShape& shape, const TurboQuantCache& cache, const AttentionAccuracy& accuracy,
                      std::span<const std::size_t> visible);
 
-  // Keys and values that are stored as they are: nothing is dequantised. `kv_len` keys in all.
+  // For keys and values that are not quantised. `kv_len` keys in total.
   AttentionRoundings(std::size_t kv_len, std::size_t head_dim, float scale, const AttentionAccuracy& accuracy,
                      std::span<const std::size_t> visible);
 
@@ -41,7 +41,7 @@ struct AttentionRoundings {
   void count(std::size_t kv_len, double dequantise, const AttentionAccuracy& accuracy, std::span<const std::size_t> visible);
 };
 
-// One query head: how far each computed score, and so each weight, may be off.
+// One query head: the possible error of each computed score and weight.
 struct WeightErrors {
   std::vector<double> slack;  // p_t expm1(r_t) for weights p_t = e^(s_t - s_max), not normalised
   double total_slack = 0;     // its sum
@@ -54,7 +54,7 @@ struct WeightErrors {
                                          std::span<const double> products, std::span<const double> weights, double q_size,
                                          std::span<const double> mask_sizes = {}, std::span<const double> doubts = {});
 
-// What the bound of one output element is made of.
+// Terms of the bound of one output element.
 struct ElementSums {
   double value;      // o_j
   double magnitude;  // A_j = sum p_t |v_tj| / sum p_t

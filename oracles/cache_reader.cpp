@@ -1,3 +1,4 @@
+// Dequantises rows of a cache in double.
 #include "oracles/cache_reader.h"
 
 #include <algorithm>

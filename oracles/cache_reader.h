@@ -24,7 +24,7 @@ class CacheReader {
   [[nodiscard]] double largest(std::size_t kv_head, std::size_t slot) const;
 
  private:
-  // What a centroid is multiplied with: norm / sqrt(D), or norm_b / scale_factor_d512.
+  // The factor on a centroid: norm / sqrt(D), or norm_b / scale_factor_d512.
   [[nodiscard]] double multiplier(std::size_t kv_head, std::size_t slot, std::size_t block) const;
 
   const std::uint8_t* codes_;

@@ -1,3 +1,4 @@
+// Lookup in codebooks and sign tables.
 #include "oracles/codebook.h"
 
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ std::span<const float> codebook(int bits) {
     case 8:
       return data::kCodebook8;
     default:
-      throw std::invalid_argument(fmt::format("no codebook of {} bits: there are 4, 5, 6 and 8", bits));
+      throw std::invalid_argument(fmt::format("no codebook of {} bits; accepted: 4, 5, 6 and 8", bits));
   }
 }
 
@@ -34,7 +35,7 @@ std::span<const std::uint8_t> sign_bits(int head_dim) {
     case 512:
       return data::kSigns512;
     default:
-      throw std::invalid_argument(fmt::format("no sign table for head_dim {}: there are 256 and 512", head_dim));
+      throw std::invalid_argument(fmt::format("no sign table for head_dim {}; accepted: 256 and 512", head_dim));
   }
 }
 

@@ -1,3 +1,4 @@
+// Distortion of codebooks, and Newton's method for optimal ones.
 #include "oracles/codebook_theory.h"
 
 #include <fmt/format.h>
@@ -92,7 +93,7 @@ std::vector<Cell> cells_of(std::span<const double> centroids) {
   for (std::size_t i = 0; i < centroids.size(); ++i) {
     const bool is_last = i + 1 == centroids.size();
     if (!std::isfinite(centroids[i]) || (!is_last && !(centroids[i] < centroids[i + 1]))) {
-      throw std::invalid_argument(fmt::format("centroid {} is {}: they must be finite and ascend", i, centroids[i]));
+      throw std::invalid_argument(fmt::format("centroid {} is {}: centroids must be finite and ascending", i, centroids[i]));
     }
     const double high = is_last ? kInfinity : 0.5 * (centroids[i] + centroids[i + 1]);
     cells.push_back(cell_of(low, high));

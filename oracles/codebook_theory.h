@@ -1,4 +1,4 @@
-// How good a scalar codebook is for normal data, and what the best one of its size would be.
+// The distortion of a scalar codebook for normal data, and the optimal codebook of the same size.
 //
 // A quantiser with centroids c_0 < ... < c_(N-1) replaces x by the nearest: cell i lies between the midpoints b_(i-1) and b_i
 // (b_(-1) = -inf, b_(N-1) = inf). It is optimal in the mean square (Lloyd 1957, Max 1960) if every centroid is the mean of its cell,

@@ -1,3 +1,4 @@
+// Exact attention over bfloat keys and values in double, and its bound.
 #include "oracles/dense_attention.h"
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ void require(const DenseShape& shape, const DenseTensors& tensors) {
                        shape.head_dim));
   }
   if (shape.heads == 0 || shape.kv_heads == 0 || shape.heads % shape.kv_heads != 0) {
-    refuse(fmt::format("{} heads are no multiple of {} kv_heads", shape.heads, shape.kv_heads));
+    refuse(fmt::format("{} heads are not a multiple of {} kv_heads", shape.heads, shape.kv_heads));
   }
   if (shape.head_rows < shape.kv_len) refuse(fmt::format("{} rows per head for {} keys", shape.head_rows, shape.kv_len));
   if ((shape.mask_heads == 0) != (shape.mask_batches == 0) ||
@@ -44,7 +45,7 @@ void require(const DenseShape& shape, const DenseTensors& tensors) {
   }
   if (!std::isfinite(shape.scale)) refuse(fmt::format("scale is {}", shape.scale));
   const auto require_size = [&](const char* what, std::size_t size, std::size_t needed) {
-    if (size != needed) refuse(fmt::format("{} holds {} elements, the shape needs {}", what, size, needed));
+    if (size != needed) refuse(fmt::format("{} has {} elements, but the shape needs {}", what, size, needed));
   };
   require_size("q", tensors.q.size(), shape.batches * shape.heads * shape.queries * shape.head_dim);
   require_size("k", tensors.k.size(), shape.batches * shape.kv_heads * shape.head_rows * shape.head_dim);
@@ -99,7 +100,7 @@ Eigen::VectorXd grids_of(const RowMatrix& rows) {
   return grids;
 }
 
-// The keys that one query sees and what the mask adds to their scores.
+// The visible keys of one query, with their mask values.
 struct Sight {
   std::vector<std::size_t> keys;
   std::vector<double> mask;  // empty without a mask
@@ -162,7 +163,7 @@ class Head {
     }
     for (std::size_t query = 0; query < shape_.queries; ++query) {
       const Sight sight = sight_of(shape_, mask, batch, head, query);
-      // Nothing visible: an exact 0, which is what the element starts with.
+      // Nothing is visible: the result is exactly 0, the initial value.
       if (!sight.keys.empty()) attend_one(queries.row(static_cast<Index>(query)), query, sight, expected, first + query * shape_.head_dim);
     }
   }
@@ -202,7 +203,7 @@ class Head {
     const double* const center = output.data();
     add_terms(sums_of(deviation), errors.slack, value_of, [center](double v, std::size_t j) { return std::abs(v - center[j]); });
 
-    // Keys that the mask hides are read as well, at most once each.
+    // Hidden keys are read too, at most once each.
     const std::size_t chunks = (shape_.kv_len + kChunk - 1) / kChunk;
     const double positions = static_cast<double>(chunks * kChunk);
     for (Index j = 0; j < dim; ++j) {

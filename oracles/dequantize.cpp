@@ -1,3 +1,4 @@
+// The exact values of one position of a cache, and their bounds.
 #include "oracles/dequantize.h"
 
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ Expected dequantize(const DequantizeShape& shape, int bits, float scale_factor_d
   cache.kv_len = cache.kv_capacity = shape.kv_capacity;
   const auto require_size = [](const char* what, std::size_t size, std::size_t needed) {
     if (size != needed)
-      throw std::invalid_argument(fmt::format("dequantize: {} holds {} elements, the shape needs {}", what, size, needed));
+      throw std::invalid_argument(fmt::format("dequantize: {} has {} elements, but the shape needs {}", what, size, needed));
   };
   (void)codebook(bits);
   require_size("codes", codes.size(), cache_code_bytes(cache, bits));

@@ -1,3 +1,4 @@
+// The exact Walsh-Hadamard transform, and its bound.
 #include "oracles/fwht.h"
 
 #include <fmt/format.h>
@@ -13,7 +14,7 @@ namespace assay::oracles {
 
 namespace {
 
-// Up to here the definition itself is cheap enough to be the oracle.
+// Up to this size the definition itself is fast enough to be the oracle.
 constexpr std::size_t kMatrixProductDim = 64;
 
 void require_dim(std::size_t head_dim, FwhtMode mode) {
@@ -57,7 +58,7 @@ std::vector<double> hadamard_matrix(std::size_t dim) {
 void fwht_in_place(std::span<double> data, std::size_t head_dim, FwhtMode mode) {
   require_dim(head_dim, mode);
   if (data.size() % head_dim != 0) {
-    throw std::invalid_argument(fmt::format("{} values are no whole rows of head_dim {}", data.size(), head_dim));
+    throw std::invalid_argument(fmt::format("{} values are not a multiple of head_dim {}", data.size(), head_dim));
   }
   if (mode == FwhtMode::signs_first) apply_signs(data, head_dim);
   if (head_dim <= kMatrixProductDim) {

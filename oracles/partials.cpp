@@ -1,3 +1,4 @@
+// The exact merge of partial results.
 #include "oracles/partials.h"
 
 #include <fmt/format.h>
@@ -48,7 +49,7 @@ MergedPartials merge(const PartialsShape& shape, std::span<const Float> raw, std
     for (std::size_t w = 0; w < shape.nwg; ++w) {
       missing = missing || unwritten(shape.sum_index(row, w)) || unwritten(shape.max_index(row, w));
       const double m = static_cast<double>(raw[shape.max_index(row, w)]);
-      // A NaN maximum must reach the output; std::max would lose it.
+      // A NaN maximum must reach the output, but std::max would drop it.
       maximum = m > maximum || std::isnan(m) ? m : maximum;
     }
     double sum = 0.0;
@@ -68,7 +69,7 @@ MergedPartials merge(const PartialsShape& shape, std::span<const Float> raw, std
       if (element_missing) {
         out = unwritten_value;
       } else if (sum == 0.0) {
-        // 0/0 of idle workgroups is the contract's 0, but a sum that was lost while output or maxima are NaN must not become one.
+        // 0/0 of idle workgroups is 0 by the contract, but a missing sum with NaN in output or maxima must not become 0.
         out = std::isnan(weighted) ? weighted : 0.0;
       } else {
         out = weighted / sum;

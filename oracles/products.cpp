@@ -1,3 +1,4 @@
+// Dot products whose order of summation does not depend on the processor.
 #include "oracles/products.h"
 
 #include <cstring>
@@ -5,7 +6,7 @@
 namespace assay::oracles {
 namespace {
 
-// Operations on these are the same on each of the eight, in however many instructions the processor takes for them.
+// Operations apply to each of the eight elements, whatever vector width the processor has.
 constexpr std::size_t kLanes = 8;
 using Lanes = double __attribute__((vector_size(kLanes * sizeof(double))));
 

@@ -1,7 +1,7 @@
-// Sums of products in one order, whatever the processor's vectors: their bits are the same on every machine.
+// Sums of products in a fixed order, so that their bits are the same on every machine.
 //
-// Eigen's products are not that: they cut sums into blocks by cache sizes that they ask the processor for, and their order follows the
-// width of its vectors. These loops leave the compiler no choice, since it may not reorder sums, and still fill vectors of any width.
+// Eigen does not guarantee that: it splits sums into blocks by the processor's cache sizes, and their order depends on its vector width.
+// The compiler must not reorder these loops' sums, but can still vectorise them.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace assay::oracles {
 // sum a[i] b[i] over `count` elements: eight sums of every eighth product, then a tree over them.
 [[nodiscard]] double dot(const double* a, const double* b, std::size_t count);
 
-// The four products of a pair of rows with a pair of rows, each as dot() has it, in a third of the time: {a0 b0, a0 b1, a1 b0, a1 b1}.
+// The four dot products of two pairs of rows, each computed like dot(), in a third of the time: {a0 b0, a0 b1, a1 b0, a1 b1}.
 using RowPair = std::array<const double*, 2>;
 [[nodiscard]] std::array<double, 4> dots(RowPair a, RowPair b, std::size_t count);
 

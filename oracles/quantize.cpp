@@ -1,3 +1,4 @@
+// The indices and norms that a correct quantiser may produce.
 #include "oracles/quantize.h"
 
 #include <fmt/format.h>
@@ -28,7 +29,7 @@ void require(const QuantizeShape& shape, std::span<const float> src) {
   }
 }
 
-// What is known of a computed number: it lies in [value - bound, value + bound].
+// An interval that contains a computed number: [value - bound, value + bound].
 struct Uncertain {
   double value;
   double bound;
@@ -47,13 +48,13 @@ bool is_pair(std::span<const float> row) {
   return count == pair.size() && pair[0] == pair[1];
 }
 
-// How far each coordinate of the rotation may be off in float.
+// The possible float error of each coordinate of the rotation.
 std::vector<double> rotation_errors(std::span<const float> src, const Expected& rotated, std::size_t head_dim) {
   std::vector<double> errors = rotated.bound;
   for (std::size_t first = 0; first < src.size(); first += head_dim) {
     const bool keeps_zeros = is_pair(src.subspan(first, head_dim));
     for (std::size_t i = first; i < first + head_dim; ++i) {
-      // A row of zeros has exact zeros as its transform, whatever the bound allows for flushed sums.
+      // The transform of a row of zeros is exactly zero, even if the bound allows for flushed sums.
       if (rotated.magnitude[i] == 0.0 || (keeps_zeros && rotated.value[i] == 0.0)) errors[i] = 0.0;
     }
   }
@@ -72,7 +73,7 @@ Uncertain norm_of(std::span<const double> y, std::span<const double> errors, dou
   };
   const double size = norm(y);
   const double count = static_cast<double>(y.size());
-  // By the triangle inequality a norm moves by no more than the norm of what moved it.
+  // By the triangle inequality, a norm changes by at most the norm of the change.
   const double moved = norm(errors);
   const double of_sum = gamma(static_cast<double>(sum_depth));
   const double of_root = of_sum / (1.0 + std::sqrt(1.0 - of_sum));
@@ -117,7 +118,7 @@ QuantizedToken quantize(const QuantizeShape& shape, std::span<const float> src, 
     token.norms.bound.push_back(norm.bound);
     token.norms.magnitude.push_back(norm.value);
 
-    // Where the threshold itself is in doubt, both 0 and the scaled coordinate are right.
+    // If it is uncertain on which side of the threshold the norm is, both 0 and the scaled coordinate are correct.
     const bool may_vanish = norm.value - norm.bound <= smallest;
     const bool must_vanish = norm.value + norm.bound <= smallest;
     const Uncertain factor = must_vanish ? Uncertain{0.0, 0.0} : factor_of(norm, unit, profile);

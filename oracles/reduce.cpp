@@ -1,3 +1,4 @@
+// The exact merge of stored partials, and its bound.
 #include "oracles/reduce.h"
 
 #include <fmt/format.h>
@@ -40,6 +41,7 @@ void require_domain(const PartialsShape& shape, std::span<const float> raw) {
 
 }  // namespace
 
+// Long, because it follows the derivation in README.md, "`reduce`", term by term.
 Expected reduce(const PartialsShape& shape, std::span<const float> raw, const ArithmeticProfile& profile) {
   require_domain(shape, raw);
   const std::size_t nwg = shape.nwg;
@@ -78,7 +80,7 @@ Expected reduce(const PartialsShape& shape, std::span<const float> raw, const Ar
       total_slack += slack[w] * sums[w];
       smallest_total += factor[w] * sums[w] * math::exp(-r);
     }
-    if (!(total > 0.0)) continue;  // every workgroup idle: the kernel writes an exact 0
+    if (!(total > 0.0)) continue;  // all workgroups are idle: the kernel writes exactly 0
     for (std::size_t j = 0; j < shape.head_dim; ++j) {
       double weighted = 0.0;
       double magnitude = 0.0;

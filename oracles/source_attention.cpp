@@ -1,3 +1,4 @@
+// Attention on unquantised rows, and the error that storage is expected to add.
 #include "oracles/source_attention.h"
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::R
 
 void require_rows(const DecodeShape& shape, const SourceRows& rows) {
   const auto require_size = [](const char* what, std::size_t size, std::size_t needed) {
-    if (size != needed) throw std::invalid_argument(fmt::format("source {} holds {} elements, the shape needs {}", what, size, needed));
+    if (size != needed) throw std::invalid_argument(fmt::format("source {} has {} elements, but the shape needs {}", what, size, needed));
   };
   require_size("q", rows.q.size(), shape.heads * shape.head_dim);
   require_size("k", rows.k.size(), shape.kv_heads * shape.kv_capacity * shape.head_dim);
@@ -37,7 +38,7 @@ void require_model(const DecodeShape& shape, const StorageModel& model) {
     throw std::invalid_argument(fmt::format("block_dim {} does not divide head_dim {}", model.block_dim, shape.head_dim));
   }
   if (!(model.distortion >= 0.0 && model.distortion <= 1.0)) {
-    throw std::invalid_argument(fmt::format("distortion {} is outside of 0 .. 1, what a variance of 1 can lose", model.distortion));
+    throw std::invalid_argument(fmt::format("distortion {} is outside of 0 .. 1, the range for a variance of 1", model.distortion));
   }
 }
 
@@ -55,7 +56,7 @@ RowMatrix visible_rows(const DecodeShape& shape, std::span<const double> side, c
   return rows;
 }
 
-// One query head and what it sees.
+// One query head and its visible rows.
 struct SourceHead {
   std::size_t head;
   Eigen::Map<const Eigen::RowVectorXd> query;
@@ -191,7 +192,7 @@ std::vector<double> storage_error_bound(const DecodeShape& shape, const SourceRo
   std::vector<double> bounds(shape.heads);
   for_each_head(shape, rows, [&](const SourceHead& head) {
     const Eigen::VectorXd variances = score_variances(head, shape, model);
-    // No score moves further than this.
+    // The largest change of any score.
     const double count = static_cast<double>(variances.size());
     const Eigen::ArrayXd reach = (2.0 * (kTail + math::log(count)) * variances.array()).sqrt();
     // The weights' sum shrinks no further than by this (it is at least e to the weighted mean of the moves).

@@ -1,3 +1,4 @@
+// Replaces bytes that documents cannot contain.
 #include "reports/clean_text.h"
 
 #include <cstddef>
@@ -7,7 +8,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// Length of the well-formed UTF-8 sequence (RFC 3629) that starts `text`; 0 if there is none.
+// The length of the well-formed UTF-8 sequence (RFC 3629) at the start of `text`; 0 if there is none.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -33,7 +34,7 @@ std::string clean_text(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = sequence_length(text);
     const bool is_control = length == 1 && static_cast<unsigned char>(text[0]) < 0x20 && text[0] != '\n' && text[0] != '\t';
-    // U+FFFE and U+FFFF, which no XML document may hold.
+    // U+FFFE and U+FFFF are not allowed in XML.
     const bool is_no_character = length == 3 && (text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF"));
     result += length == 0 || is_control || is_no_character ? kReplacement : text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);

@@ -1,4 +1,4 @@
-// Text of kernels, files and people, which may hold any byte, as documents can hold it.
+// Converts arbitrary bytes (from kernels, files and users) to text that documents can contain.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace assay::reports {
 
-// UTF-8; control characters but for newline and tab, U+FFFE, U+FFFF, and bytes that are no UTF-8, become U+FFFD.
+// Returns valid UTF-8. Control characters except newline and tab, U+FFFE, U+FFFF and invalid bytes become U+FFFD.
 [[nodiscard]] std::string clean_text(std::string_view text);
 
 }  // namespace assay::reports

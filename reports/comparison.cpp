@@ -1,3 +1,4 @@
+// A comparison of two iterations as text and Markdown.
 #include "reports/comparison.h"
 
 #include <fmt/format.h>
@@ -30,14 +31,14 @@ bool is_compared(const CaseComparison& one) { return one.is_compared; }
 bool differs(const CaseComparison& one) { return one.differs(); }
 bool broke(const CaseComparison& one) { return one.broke(); }
 bool healed(const CaseComparison& one) { return one.healed(); }
-// Neither passes, and the reader learns which way each fails.
+// Passes in neither; both statuses are listed.
 bool fails_twice(const CaseComparison& one) {
   return one.old_side.status != harness::Status::passed && one.new_side.status != harness::Status::passed;
 }
 
 std::string name_of(const CaseComparison& one) { return harness::format_case(one.pair.new_case); }
 
-// The case where a figure is the largest; nullptr if it is 0 in all of them.
+// The case with the largest figure; nullptr if it is 0 in all of them.
 const CaseComparison* largest(const ComparisonRun& run, const std::function<double(const CaseComparison&)>& figure) {
   const CaseComparison* found = nullptr;
   for (const CaseComparison& one : run.cases.cases) {
@@ -65,7 +66,7 @@ std::string listed(const ComparisonRun& run, std::string_view title, const std::
   return number == 0 ? std::string() : fmt::format("{}: {}\n{}", title, number, text);
 }
 
-// Reasons, each with the number of its cases and one of them.
+// Groups the cases by reason, with their number and one example.
 std::string one_sided_text(std::string_view side, const std::vector<OneSidedCase>& cases, std::string_view bullet) {
   std::vector<std::pair<std::string, std::pair<std::size_t, std::string>>> reasons;
   for (const OneSidedCase& one : cases) {
@@ -75,7 +76,7 @@ std::string one_sided_text(std::string_view side, const std::vector<OneSidedCase
   }
   std::string text;
   for (const auto& [reason, about] : reasons)
-    text += fmt::format("{}{} case{} of {} alone: {}; {}\n", bullet, about.first, about.first == 1 ? "" : "s", side, reason, about.second);
+    text += fmt::format("{}{} case{} only in {}: {}; {}\n", bullet, about.first, about.first == 1 ? "" : "s", side, reason, about.second);
   return text;
 }
 
@@ -88,18 +89,18 @@ std::string distance_text(const Distance& distance, std::string_view unit, const
 std::string distances_text(const ComparisonRun& run, std::string_view bullet) {
   std::string text;
   if (const auto* one = largest(run, [](const CaseComparison& of) { return of.ulps.value; }))
-    text += fmt::format("{}furthest apart: {}\n", bullet, distance_text(one->ulps, "ulp", *one));
+    text += fmt::format("{}largest difference: {}\n", bullet, distance_text(one->ulps, "ulp", *one));
   if (const auto* one = largest(run, [](const CaseComparison& of) { return of.bounds.value; }))
-    text += fmt::format("{}furthest apart: {}\n", bullet, distance_text(one->bounds, "bounds", *one));
+    text += fmt::format("{}largest difference: {}\n", bullet, distance_text(one->bounds, "bounds", *one));
   const std::size_t hidden = count(run, [](const CaseComparison& one) { return one.differs() && one.differing == 0; });
   if (hidden != 0)
-    text += fmt::format("{}in {} case{} only partial results have other bits, and what is merged of them is the same\n", bullet, hidden,
+    text += fmt::format("{}in {} case{} only the partial results differ, and the merged output is the same\n", bullet, hidden,
                         hidden == 1 ? "" : "s");
   const std::size_t better =
       count(run, [](const CaseComparison& one) { return one.is_compared && one.new_side.max_ratio < one.old_side.max_ratio; });
   const std::size_t worse =
       count(run, [](const CaseComparison& one) { return one.is_compared && one.new_side.max_ratio > one.old_side.max_ratio; });
-  text += fmt::format("{}nearer to the truth (largest error/bound of a case): old in {}, new in {}, alike in {}\n", bullet, worse, better,
+  text += fmt::format("{}smaller error (largest error/bound of a case): old in {}, new in {}, equal in {}\n", bullet, worse, better,
                       count(run, is_compared) - better - worse);
   const auto side = [&](std::string_view name, harness::ComparedSide CaseComparison::* which, harness::Case harness::CasePair::* about) {
     const auto* one = largest(run, [&](const CaseComparison& of) { return of.is_compared ? (of.*which).max_ratio : 0.0; });
@@ -113,9 +114,10 @@ std::string distances_text(const ComparisonRun& run, std::string_view bullet) {
 
 std::string claim_text(const harness::ClaimResult& claim) {
   const std::string cases = fmt::format("{} case{}", claim.tried, claim.tried == 1 ? "" : "s");
-  if (claim.tried == 0) return fmt::format("{} claims {}: not tried, no case is one of these", claim.claimant, claim.claim);
+  if (claim.tried == 0) return fmt::format("{} claims {}: not checked, because no case is in its scope", claim.claimant, claim.claim);
   if (claim.broken == 0) return fmt::format("{} claims {}: holds in {}", claim.claimant, claim.claim, cases);
-  return fmt::format("{} claims {}: BROKEN in {} of {}, {} for one", claim.claimant, claim.claim, claim.broken, cases, claim.first_broken);
+  return fmt::format("{} claims {}: BROKEN in {} of {}, for example {}", claim.claimant, claim.claim, claim.broken, cases,
+                     claim.first_broken);
 }
 
 std::string ratio_text(const CostRow& row) {
@@ -124,7 +126,7 @@ std::string ratio_text(const CostRow& row) {
 }
 
 std::string value_text(const PartingSide& side) {
-  return side.value ? fmt::format("{:.9g}", *side.value) : std::string("(does not come to it again)");
+  return side.value ? fmt::format("{:.9g}", *side.value) : std::string("(does not reach this line again)");
 }
 
 std::string thread_text(const Parting& parting) {
@@ -143,21 +145,20 @@ std::string hunk_text(const ChangedText& change) {
 std::string parting_text(const Parting& parting) {
   std::string text;
   if (!parting.place.empty()) text += fmt::format("  {}\n", parting.place);
-  text += fmt::format("  {}, where it comes to the line for time {}; {} values of it agree before\n", thread_text(parting),
+  text += fmt::format("  {}, when it reaches the line for time {}; its first {} values agree\n", thread_text(parting),
                       grouped(parting.occurrence + 1), grouped(parting.agreed));
   text += fmt::format("  old {}:{}: {}\n      {}\n  new {}:{}: {}\n      {}\n", parting.old_side.file, parting.old_side.line,
                       parting.old_side.text, value_text(parting.old_side), parting.new_side.file, parting.new_side.line,
                       parting.new_side.text, value_text(parting.new_side));
-  if (parting.is_cut) text += "  the traces were too long, and this was found in their beginnings\n";
+  if (parting.is_cut) text += "  the traces were cut off because of their length; this is the first difference in the recorded parts\n";
   return text;
 }
 
 std::string changes_title(const Parting& parting) {
-  if (parting.changes.empty()) return "the texts are the same but for blanks and comments";
+  if (parting.changes.empty()) return "the sources differ only in whitespace and comments";
   const bool holds = parting.changes.front().holds_parting;
-  return fmt::format(
-      "{}{}", holds ? "the change that the line stands in" : "the change nearest to the line",
-      parting.further_changes == 0 ? std::string() : fmt::format(" ({} further ones are not shown)", parting.further_changes));
+  return fmt::format("{}{}", holds ? "the change that contains the line" : "the change nearest to the line",
+                     parting.further_changes == 0 ? std::string() : fmt::format(" ({} more are not shown)", parting.further_changes));
 }
 
 std::string cases_text(std::size_t number) { return fmt::format("{} case{}", number, number == 1 ? "" : "s"); }
@@ -257,15 +258,15 @@ std::string comparison_headline(const ComparisonRun& run) {
   const std::size_t all = run.cases.cases.size();
   std::string text = compared == 0 ? std::string("no outputs to compare")
                      : other == 0  ? fmt::format("same bits in all {}", cases_text(compared))
-                                   : fmt::format("other bits in {} of {}", other, cases_text(compared));
-  if (compared != 0 && all != compared) text += fmt::format(" that both left an output of ({} in all)", all);
+                                   : fmt::format("different bits in {} of {}", other, cases_text(compared));
+  if (compared != 0 && all != compared) text += fmt::format(" with outputs from both ({} in total)", all);
   const auto add = [&](std::size_t number, std::string_view what) {
     if (number != 0) text += fmt::format(", {} {}", number, what);
   };
   add(count(run, broke), "broke");
   add(count(run, healed), "healed");
-  add(run.cases.only_old.size(), "of old alone");
-  add(run.cases.only_new.size(), "of new alone");
+  add(run.cases.only_old.size(), "only in old");
+  add(run.cases.only_new.size(), "only in new");
   add(run.cases.skipped, "skipped");
   if (run.cases.stopped) text += "; stopped before the end";
   return text;
@@ -274,7 +275,8 @@ std::string comparison_headline(const ComparisonRun& run) {
 std::string comparison_text(const ComparisonRun& run) {
   std::string text = fmt::format("old {} ({})\nnew {} ({})\n", run.old_variant.name, run.old_variant.source.string(), run.new_variant.name,
                                  run.new_variant.source.string());
-  text += listed(run, "\nbroke", broke, "  ") + listed(run, "\nhealed", healed, "  ") + listed(run, "\npass in neither", fails_twice, "  ");
+  text += listed(run, "\nbroke", broke, "  ") + listed(run, "\nhealed", healed, "  ") +
+          listed(run, "\nnot passed in either", fails_twice, "  ");
   if (count(run, differs) != 0) text += "\noutputs\n" + distances_text(run, "  ");
   const std::string one_sided = one_sided_text("old", run.cases.only_old, "  ") + one_sided_text("new", run.cases.only_new, "  ");
   if (!one_sided.empty()) text += "\nnot in common\n" + one_sided;
@@ -287,7 +289,7 @@ std::string comparison_text(const ComparisonRun& run) {
 
   if (!run.costs.cases.empty()) {
     text += fmt::format("\n{:<24} {:>16} {:>16} {:>9} {:>16}\n", fmt::format("cost of {}", cases_text(run.costs.cases.size())), "old",
-                        "new", "new/old", "at least");
+                        "new", "new/old", "minimum");
     for (const CostRow& row : cost_rows(run.costs)) {
       if (row.before != 0 || row.after != 0)
         text += fmt::format("  {:<22} {:>16} {:>16} {:>9}{}\n", row.name, grouped(row.before), grouped(row.after), ratio_text(row),
@@ -295,7 +297,7 @@ std::string comparison_text(const ComparisonRun& run) {
     }
   }
   if (run.smallest) {
-    text += fmt::format("\nwhere they part, in the smallest case that differs\n  {}\n", harness::format_case(run.smallest->new_case));
+    text += fmt::format("\nwhere they diverge, in the smallest case that differs\n  {}\n", harness::format_case(run.smallest->new_case));
     if (run.parting.parting) {
       const Parting& parting = *run.parting.parting;
       text += parting_text(parting) + fmt::format("  {}\n", changes_title(parting));
@@ -311,10 +313,10 @@ std::string comparison_text(const ComparisonRun& run) {
 }
 
 std::string comparison_markdown(const ComparisonRun& run) {
-  std::string text = fmt::format("# {} against {}\n\n**{}.**\n\n`{}`, suite `{}`, executed on the simulator.\n", run.new_variant.name,
+  std::string text = fmt::format("# {} compared with {}\n\n**{}.**\n\n`{}`, suite `{}`, executed on the simulator.\n", run.new_variant.name,
                                  run.old_variant.name, comparison_headline(run), run.command, run.suite);
-  const std::string changed =
-      listed(run, "\nBroke", broke, "- ") + listed(run, "\nHealed", healed, "- ") + listed(run, "\nPass in neither", fails_twice, "- ");
+  const std::string changed = listed(run, "\nBroke", broke, "- ") + listed(run, "\nHealed", healed, "- ") +
+                              listed(run, "\nNot passed in either", fails_twice, "- ");
   if (!changed.empty()) text += "\n## Verdicts\n" + changed;
   if (count(run, differs) != 0) text += "\n## Outputs\n\n" + distances_text(run, "- ");
   const std::string one_sided = one_sided_text("old", run.cases.only_old, "- ") + one_sided_text("new", run.cases.only_new, "- ");
@@ -326,7 +328,7 @@ std::string comparison_markdown(const ComparisonRun& run) {
   for (const harness::ClaimResult& claim : run.claims) text += fmt::format("- {}\n", claim_text(claim));
   if (!run.costs.cases.empty()) {
     text +=
-        fmt::format("\n## Cost of {}\n\n| | old | new | new/old | at least |\n|---|---|---|---|---|\n", cases_text(run.costs.cases.size()));
+        fmt::format("\n## Cost of {}\n\n| | old | new | new/old | minimum |\n|---|---|---|---|---|\n", cases_text(run.costs.cases.size()));
     for (const CostRow& row : cost_rows(run.costs)) {
       if (row.before != 0 || row.after != 0)
         text += fmt::format("| {} | {} | {} | {} | {} |\n", row.name, grouped(row.before), grouped(row.after), ratio_text(row),
@@ -334,8 +336,8 @@ std::string comparison_markdown(const ComparisonRun& run) {
     }
   }
   if (run.smallest) {
-    text +=
-        fmt::format("\n## Where they part\n\nIn the smallest case that differs, `{}`:\n\n", harness::format_case(run.smallest->new_case));
+    text += fmt::format("\n## Where they diverge\n\nIn the smallest case that differs, `{}`:\n\n",
+                        harness::format_case(run.smallest->new_case));
     if (run.parting.parting) {
       const Parting& parting = *run.parting.parting;
       text += fmt::format("```\n{}```\n\n{}:\n\n", parting_text(parting), changes_title(parting));

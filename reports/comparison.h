@@ -1,4 +1,4 @@
-// Two iterations of a kernel held against each other, for people (text, Markdown) and for programs (JSON).
+// Compares two iterations of a kernel, for people (text, Markdown) and for programs (JSON).
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@ namespace assay::reports {
 inline constexpr int kComparisonVersion = 1;
 
 struct ComparisonRun {
-  std::string command;  // that repeats it
+  std::string command;  // the command that repeats the comparison
   std::string suite;
   kernels::Variant old_variant, new_variant;
   harness::ComparedCases cases;
   std::vector<harness::ClaimResult> claims;
   harness::CostComparison costs;
   std::optional<harness::CasePair> smallest;  // the smallest pair that differs
-  harness::PartingResult parting;             // of that
+  harness::PartingResult parting;             // result for that pair
   std::vector<std::string> notes;
   double seconds = 0;
 };
 
-// What the two sides declare, in rows of (key, old, new); those where neither says anything are left out.
+// What the two variant.toml files declare, as rows (key, old, new); rows that are empty on both sides are omitted.
 struct DeclaredRow {
   std::string key, old_value, new_value;
 };
 [[nodiscard]] std::vector<DeclaredRow> declared_rows(const kernels::Variant& old_variant, const kernels::Variant& new_variant);
 
-// Counters of both sides, and what any kernel needs at least where that is known.
+// Counters of both sides, with the minimum that any kernel needs if it is known.
 struct CostRow {
   const char* name;
   std::uint64_t before, after;
@@ -39,13 +39,13 @@ struct CostRow {
 };
 [[nodiscard]] std::vector<CostRow> cost_rows(const harness::CostComparison& costs);
 
-// "same bits in all 312 cases"; "other bits in 12 of 312 cases"; what a reader wants to know first.
+// The summary: "same bits in all 312 cases", or "different bits in 12 of 312 cases".
 [[nodiscard]] std::string comparison_headline(const ComparisonRun& run);
 
-// Verdicts that changed, distances, what is declared and whether it holds, costs, and where the two part. For a terminal.
+// For a terminal: changed verdicts, differences, declarations and claims, costs, and the place where the two diverge.
 [[nodiscard]] std::string comparison_text(const ComparisonRun& run);
 
-// The same for a pull request.
+// The same as Markdown.
 [[nodiscard]] std::string comparison_markdown(const ComparisonRun& run);
 
 // {"format": "assay-comparison", "version", "command", "suite", "old", "new": {"variant", "source"}, "headline",

@@ -1,3 +1,4 @@
+// A comparison of two iterations as JSON.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

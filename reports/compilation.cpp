@@ -1,3 +1,4 @@
+// The kernels of a file as a table.
 #include "reports/compilation.h"
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ using harness::InspectedFunction;
 
 constexpr std::size_t kColumns = 100;
 
-// Words with blanks between, in lines that begin with `indent` blanks.
+// Joins words with spaces, in lines that are indented by `indent`.
 std::string wrapped(const std::vector<std::string>& words, std::size_t indent) {
   std::string text;
   std::string line;
@@ -34,16 +35,16 @@ std::string wrapped(const std::vector<std::string>& words, std::size_t indent) {
 
 std::string bytes_words(std::size_t bytes) { return fmt::format("{} byte{}", grouped(bytes), bytes == 1 ? "" : "s"); }
 
-// One argument of functions that have the same ones but for types: "const device float|half*".
+// One argument shared by functions that differ only in types: "const device float|half*".
 struct ArgumentRow {
   std::string place;  // "buffer 2"
   std::string name;
-  std::vector<std::string> types;  // each once
+  std::vector<std::string> types;  // without duplicates
   std::set<std::size_t> sizes;     // bytes of the pointee
   const metal::StructLayout* layout = nullptr;
 };
 
-// As many types as there is room for, at least one.
+// As many types as fit, but at least one.
 std::string type_words(const ArgumentRow& row, std::size_t room) {
   std::string text = row.types.front();
   for (std::size_t i = 1; i < row.types.size(); ++i) {
@@ -54,7 +55,7 @@ std::string type_words(const ArgumentRow& row, std::size_t room) {
   return text;
 }
 
-// Functions that a host binds alike.
+// Functions with the same bindings.
 struct Group {
   std::vector<const InspectedFunction*> functions;
   std::vector<ArgumentRow> arguments;
@@ -118,7 +119,8 @@ std::string memory_text(const Group& group, bool is_listing) {
   });
   if (most == 0 && !is_sized) return {};
   const std::string own = least == most ? bytes_words(most) : fmt::format("{} to {}", grouped(least), bytes_words(most));
-  return fmt::format("    threadgroup memory: {} of its own{}\n", own, is_sized ? ", and what the host gives its arguments" : "");
+  return fmt::format("    threadgroup memory: {} declared in the kernel{}\n", own,
+                     is_sized ? ", plus what the host sets for its arguments" : "");
 }
 
 std::string needs_text(const Group& group, const CompiledLibrary& library) {
@@ -142,7 +144,7 @@ std::string group_text(const Group& group, const CompiledLibrary& library, bool 
   return text + wrapped(names, 4) + needs_text(group, library) + arguments_text(group) + memory_text(group, is_listing);
 }
 
-// What does not compile: each cause once.
+// The errors, each cause once.
 std::string failures_text(const CompiledLibrary& library, bool is_listing) {
   std::vector<std::pair<std::string, std::vector<std::string>>> causes;
   const auto add = [&](const std::string& cause, const std::string& function) {
@@ -153,7 +155,7 @@ std::string failures_text(const CompiledLibrary& library, bool is_listing) {
       known->second.push_back(function);
     }
   };
-  std::map<std::string, std::string> whole;  // the message of the first function by its cause
+  std::map<std::string, std::string> whole;  // the complete first message of each cause
   for (const InspectedFunction& function : library.functions) {
     if (is_listing || function.is_compiled) continue;
     const std::string cause = cause_of(function);
@@ -198,15 +200,15 @@ std::string constants_text(const CompiledLibrary& library, bool is_listing) {
 std::string families_text(const harness::FamilyFits& families) {
   std::string text = "families\n";
   for (const harness::FamilyFit& fit : families.fits) {
-    text += fmt::format("  {}{}\n", fit.family, fit.is_named ? "" : ", by the arguments alone");
+    text += fmt::format("  {}{}\n", fit.family, fit.is_named ? "" : ", by arguments only");
     for (const auto& [entry, functions] : fit.functions) {
       text += wrapped({fmt::format("{}:", entry), fmt::format("{}", fmt::join(functions, " or "))}, 4);
-      if (functions.size() > 1) text += "      a variant.toml must say which: no name does\n";
+      if (functions.size() > 1) text += "      the names do not tell which; set [entry] in a variant.toml\n";
     }
   }
   if (!families.fits.empty()) return text;
-  if (!families.nearest) return text + "  none, and no function has an argument of any\n";
-  return text + fmt::format("  none; the nearest is {}, by {}\n{}", families.nearest->family, families.nearest->function,
+  if (!families.nearest) return text + "  none: no function has an argument of any family\n";
+  return text + fmt::format("  none; the nearest is {}, with {}\n{}", families.nearest->family, families.nearest->function,
                             indented(families.nearest->obstacle, 6));
 }
 
@@ -257,7 +259,7 @@ std::string compilation_text(const Compilation& compilation) {
   if (!compilation.is_listing)
     text += fmt::format(": {} compile{}, {} {} not", all - failed, all - failed == 1 ? "s" : "", failed, failed == 1 ? "does" : "do");
   if (compilation.is_listing && failed != 0) text += fmt::format(", {} refused", failed);
-  if (needing != 0) text += fmt::format("; {} need{} function constants and got made-up ones", needing, needing == 1 ? "s" : "");
+  if (needing != 0) text += fmt::format("; {} need{} function constants and got placeholder values", needing, needing == 1 ? "s" : "");
   return text + fmt::format("; in {:.1f} s\n", compilation.seconds);
 }
 

@@ -1,4 +1,4 @@
-// What a kernel file compiles to: as a table for people and as JSON (docs/compile.schema.json).
+// The kernels of a compiled file: as a table for people and as JSON (docs/compile.schema.json).
 #pragma once
 
 #include <string>
@@ -11,31 +11,32 @@ namespace assay::reports {
 
 inline constexpr int kCompilationVersion = 1;
 
-// One library of the file: without a variant.toml that says otherwise, the only one.
+// One library of the file; there are several only if variant.toml defines macros per entry.
 struct CompiledLibrary {
-  std::vector<std::string> configuration;  // macros that tell it from others of the same source
+  std::vector<std::string> configuration;  // macros that distinguish it from other libraries of the same source
   std::vector<metal::FunctionConstantDeclaration> constants;
   std::vector<harness::InspectedFunction> functions;  // in source order
   std::vector<metal::RefusedFunction> refused;
   std::vector<metal::SourceNote> notes;
-  std::string failure;  // why there is none at all; empty where there is one
+  std::string failure;  // why the library could not be built; empty if it was
   harness::FamilyFits families;
 };
 
 struct Compilation {
   std::string file;
-  bool is_listing = false;  // nothing was compiled: names, places and declarations only
+  bool is_listing = false;  // true if nothing was compiled: only names, places and declarations
   double seconds = 0;
   std::vector<CompiledLibrary> libraries;
 
-  // Of the libraries' functions, refused ones included.
+  // The number of functions, including those that do not compile.
   [[nodiscard]] std::size_t functions() const;
   [[nodiscard]] std::size_t failures() const;
-  // There is a function, and none that does not compile.
+  // Whether there is at least one function and all of them compile.
   [[nodiscard]] bool is_sound() const;
 };
 
-// At most 100 columns, but for messages of the compiler. Functions with the same arguments stand together, as do those that fail alike.
+// At most 100 columns wide, except for compiler messages. Functions with the same arguments are grouped, and so are those with the same
+// error.
 [[nodiscard]] std::string compilation_text(const Compilation& compilation);
 
 [[nodiscard]] std::string compilation_json(const Compilation& compilation);

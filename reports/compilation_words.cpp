@@ -1,3 +1,4 @@
+// Descriptions of arguments, constants and compile errors.
 #include "reports/compilation_words.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ std::string place_of(metal::AddressSpace space, std::uint32_t index) {
 }
 
 ArgumentWords words_of(const metal::BoundArgument& argument) {
-  // What is in constant memory is constant without a word.
+  // Constant memory is const, so the word is omitted.
   const bool says_const = argument.is_const && argument.space != metal::AddressSpace::constant;
   return {place_of(argument.space, argument.index), argument.name,
           fmt::format("{}{} {}{}", says_const ? "const " : "", space_name(argument.space), argument.type_name,
@@ -39,7 +40,7 @@ std::vector<ArgumentWords> arguments_of(const harness::InspectedFunction& functi
   if (is_listing) {
     for (const metal::ArgumentDeclaration& argument : function.declaration.arguments)
       words.push_back({place_of(argument.space, argument.index), argument.name,
-                       argument.type_name + (argument.is_conditional ? ", if a function constant says so" : "")});
+                       argument.type_name + (argument.is_conditional ? ", if a function constant enables it" : "")});
     return words;
   }
   for (const metal::BoundArgument& argument : function.layout.arguments) words.push_back(words_of(argument));
@@ -66,7 +67,7 @@ std::string constant_words(const CompiledLibrary& library, std::uint32_t index) 
 }
 
 std::string cause_of(const harness::InspectedFunction& function) {
-  // Of several lines the first says what is wrong, those behind it on which way the compiler came there.
+  // The first line states the error; the following lines say how the compiler got there.
   std::string cause = function.refusal.substr(0, function.refusal.find('\n'));
   const std::string quoted = "'" + function.declaration.name + "'";
   for (std::size_t at = 0; (at = cause.find(quoted, at)) != std::string::npos;) cause.replace(at, quoted.size(), "it");

@@ -1,4 +1,4 @@
-// Words that the table and the JSON of a compilation share. Internal to reports/.
+// Descriptions that the table and the JSON of a compilation share. Internal to reports/.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace assay::reports {
 
-// An argument as a host sees it; of a listing, as it is declared.
+// An argument as a host sees it, or in a listing as it is declared.
 struct ArgumentWords {
   std::string place;  // "buffer 2", "threadgroup 0"
   std::string name;
@@ -21,16 +21,16 @@ struct ArgumentWords {
 
 [[nodiscard]] std::vector<ArgumentWords> arguments_of(const harness::InspectedFunction& function, bool is_listing);
 
-// Equal for functions whose arguments have the same places, names and structs, and that need the same constants.
+// A key that is equal for functions with the same argument places, names, structs and required constants.
 [[nodiscard]] std::string shape_of(const harness::InspectedFunction& function, bool is_listing);
 
 // "tile (int, index 3)".
 [[nodiscard]] std::string constant_words(const CompiledLibrary& library, std::uint32_t index);
 
-// What a function's refusal is about, without the function: equal for those that fail alike.
+// The cause of a compile error without the function name; equal for functions with the same error.
 [[nodiscard]] std::string cause_of(const harness::InspectedFunction& function);
 
-// Each line behind so many blanks.
+// Indents each line.
 [[nodiscard]] std::string indented(std::string_view text, std::size_t blanks);
 
 }  // namespace assay::reports

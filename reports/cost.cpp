@@ -1,3 +1,4 @@
+// The cost of a case as text and JSON.
 #include "reports/cost.h"
 
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 double quotient(std::uint64_t a, std::uint64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
 
-// Counted against needed, and the counters in the units of the minimum.
+// Counted and minimum figures, in the same units.
 struct Balance {
   struct Row {
     const char* key;
@@ -42,7 +43,7 @@ struct Balance {
         least_intensity(quotient(rows[3].least, rows[1].least + rows[2].least)) {}
 };
 
-// The lines of the sources, each file read once; empty where one is not there.
+// The source lines, each file read once; empty if a file is missing.
 class Sources {
  public:
   std::string operator()(const metal::SourceLocation& place) {
@@ -102,15 +103,17 @@ std::string cost_text(const harness::CaseCost& cost) {
     text += row_text("total", kernel.total, "") + "\n";
   }
   const Balance balance(cost);
-  text += fmt::format("against what any kernel needs for the case (harness/run/minimum.h)\n  {:<32} {:>16} {:>16}   times\n", "", "counted",
-                      "at least");
+  text +=
+      fmt::format("compared with the minimum that any kernel needs for the case (harness/run/minimum.h)\n  {:<32} {:>16} {:>16}   times\n",
+                  "", "counted", "minimum");
   for (const Balance::Row& row : balance.rows)
     text += fmt::format("  {:<32} {:>16} {:>16}   {:.3f}\n", row.heading, grouped(row.counted), grouped(row.least),
                         quotient(row.counted, row.least));
   text += fmt::format("  {:<32} {:>16.3f} {:>16.3f}\n", "operations per byte moved", balance.intensity, balance.least_intensity);
   return text +
-         "counted on the simulator, for every lane by itself: no caches, and nothing of constant memory. Sums inside SIMD-group functions "
-         "are calls and no operations\n";
+         "counted on the simulator, per lane: caches are not modelled, and constant memory is not counted. Additions inside SIMD-group "
+         "functions "
+         "count as calls, not as operations\n";
 }
 
 std::string cost_json(const harness::CaseCost& cost, std::string_view verdict) {

@@ -1,4 +1,4 @@
-// What a case costs as text for people and as JSON for a CI that holds one iteration of a kernel against another.
+// The cost of a case as text for people and as JSON for CI jobs that compare iterations.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace assay::reports {
 
 inline constexpr int kCostVersion = 1;
 
-// Every line with its source, which is read from the files that the counters name, and the whole against the minimum.
+// Lists every source line, read from the files that the counters name, and compares the total with the minimum.
 [[nodiscard]] std::string cost_text(const harness::CaseCost& cost);
 
-// The same, in keys of a fixed order; equal to the byte for equal figures, on any machine. Files are named by their last folder and name.
-// `verdict` is the case's. A ratio to nothing is null.
+// The same as JSON with a fixed key order: equal figures give equal bytes on any machine. Files are named by their last folder and name.
+// `verdict` is that of the case. A ratio to 0 is null.
 [[nodiscard]] std::string cost_json(const harness::CaseCost& cost, std::string_view verdict);
 
 }  // namespace assay::reports

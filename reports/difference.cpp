@@ -1,3 +1,4 @@
+// The differences of two runs as text and JSON.
 #include "reports/difference.h"
 
 #include <fmt/format.h>
@@ -74,7 +75,7 @@ std::string difference_text(const ComparedRuns& runs, const harness::RunDifferen
   std::string text =
       fmt::format("before  {}\nafter   {}\n", run_line(runs.earlier, runs.earlier_file), run_line(runs.later, runs.later_file));
   const std::vector<std::string> environment = harness::differences_of(runs.earlier.description, runs.later.description);
-  if (!environment.empty()) text += fmt::format("not the same: {}\n", fmt::join(environment, "; "));
+  if (!environment.empty()) text += fmt::format("environments differ: {}\n", fmt::join(environment, "; "));
   text += '\n';
   text += list_of("broke", difference.broke, longest, [&](const CaseChange& change) {
     harness::CaseRecord record;
@@ -87,12 +88,12 @@ std::string difference_text(const ComparedRuns& runs, const harness::RunDifferen
   text += list_of("only before", difference.only_before, longest, [](const std::string& name) { return name; });
   text += list_of("only after", difference.only_after, longest, [](const std::string& name) { return name; });
   text += list_of("cost", difference.costs, difference.costs.size(), [](const harness::CostChange& change) {
-    // Beyond what integers hold nothing was counted, but a ledger may say so.
+    // Values beyond the integers cannot have been counted, but a damaged ledger may contain them.
     const auto whole = [](double figure) { return grouped(static_cast<std::uint64_t>(std::min(figure, 0x1p63))); };
     return fmt::format("{}  {} -> {}  ({:+.2f} %)", change.figure, whole(change.before), whole(change.after),
                        100 * (change.after - change.before) / change.before);
   });
-  text += fmt::format("{} in both: {} broke, {} healed, {} changed otherwise, {} drifted by more than {:g}; other bits in {}",
+  text += fmt::format("{} in both: {} broke, {} healed, {} changed otherwise, {} drifted by more than {:g}; different bits in {}",
                       count_of(difference.in_both, "case"), difference.broke.size(), difference.healed.size(), difference.changed.size(),
                       difference.drifted.size(), runs.drift, grouped(difference.other_bits));
   if (difference.largest_drift > 0)

@@ -1,4 +1,4 @@
-// What changed between two recorded runs, as text for people and as JSON.
+// The differences of two recorded runs, as text for people and as JSON.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ inline constexpr int kDifferenceVersion = 1;
 
 struct ComparedRuns {
   harness::RunRecord earlier, later;
-  std::string earlier_file, later_file;  // of their ledgers
-  double drift = 0;                      // in bounds, from which on a case is listed
+  std::string earlier_file, later_file;  // files of the two ledgers
+  double drift = 0;                      // threshold, in bounds, from which a case is listed
 };
 
-// Lists are cut after `longest` entries, with the number of the others.
+// Each list shows at most `longest` entries and the number of the rest.
 [[nodiscard]] std::string difference_text(const ComparedRuns& runs, const harness::RunDifference& difference, std::size_t longest);
-// Everything; keys in a fixed order. A ratio that is no finite number is null.
+// Complete, with a fixed key order. A ratio that is not finite is null.
 [[nodiscard]] std::string difference_json(const ComparedRuns& runs, const harness::RunDifference& difference);
 
 }  // namespace assay::reports

@@ -1,3 +1,4 @@
+// Launch traces as text and JSON.
 #include "reports/dispatch.h"
 
 #include <fmt/format.h>
@@ -24,14 +25,14 @@ Json json_of(const metal::Size3& size) { return {size.x, size.y, size.z}; }
 
 Json json_of(const harness::TraceNumber& value) {
   if (const double* floating = std::get_if<double>(&value)) {
-    if (!std::isfinite(*floating)) return nullptr;  // JSON has no such number; the bytes have it
-    // The shortest text of the float, not of the double that it is here.
+    if (!std::isfinite(*floating)) return nullptr;  // JSON has no such number; the bytes contain it
+    // The shortest text of the float, not of the double that it is converted to.
     return Json::parse(harness::to_string(value));
   }
   return std::visit([](auto number) { return Json(number); }, value);
 }
 
-// A number, and of a vector the list of its components.
+// A number, or the list of components of a vector.
 Json json_of(const metal::FunctionConstant& value) {
   Json list = Json::array();
   for (const metal::ConstantScalar& component : metal::components_of(value))
@@ -81,7 +82,7 @@ std::string bindings_text(const ContractDispatch& dispatch) {
     const metal::BoundArgument& argument = *dispatch.layout.find(metal::AddressSpace::device, index);
     if (binding.buffer) {
       text += binding.buffer->length == 0
-                  ? fmt::format("  buffer {:<2} {:<12} any buffer: no byte of it is used\n", index, binding.argument)
+                  ? fmt::format("  buffer {:<2} {:<12} any buffer: it is not read or written\n", index, binding.argument)
                   : fmt::format("  buffer {:<2} {:<12} {}, {} bytes or more\n", index, binding.argument, binding.buffer->name,
                                 binding.buffer->length);
       continue;

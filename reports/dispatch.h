@@ -1,4 +1,4 @@
-// Dispatch traces as text for people and as JSON for hosts in any language (docs/DISPATCH.md has the format), and reading the latter back.
+// Launch traces as text for people and as JSON for hosts in any language, and a reader of the JSON (docs/DISPATCH.md has the format).
 #pragma once
 
 #include <span>
@@ -13,17 +13,17 @@ namespace assay::reports {
 
 inline constexpr int kTraceVersion = 1;
 
-// Every dispatch with its arguments, field by field.
+// Lists every dispatch with its arguments, field by field.
 [[nodiscard]] std::string dispatch_text(const std::string& case_name, std::span<const harness::ContractDispatch> dispatches);
 
-// The same in the format of traces: what it prints is itself a trace that agrees with the contract.
+// The same in the trace format; this trace agrees with the contract.
 [[nodiscard]] std::string dispatch_json(const std::string& case_name, std::span<const harness::ContractDispatch> dispatches);
 
-// Reads a trace; `file` stands in messages. Nothing in it is believed before it is checked, and no number in it decides how much memory is
-// taken. Throws harness::TraceError with the place ("commands[0].bindings[2].length") and what is accepted there.
+// Parses an untrusted trace; `file` is used in messages. Every value is checked before use, and no number in it determines how much memory
+// is allocated. Throws harness::TraceError with the place ("commands[0].bindings[2].length") and what is accepted there.
 [[nodiscard]] harness::Trace parse_trace(std::string_view json, const std::string& file);
 
-// Differences and remarks, a line each, and the outcome as the last one.
+// Differences and remarks, one per line, and the outcome as the last line.
 [[nodiscard]] std::string check_text(const std::string& case_name, const harness::TraceCheck& check);
 
 }  // namespace assay::reports

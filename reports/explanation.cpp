@@ -1,3 +1,4 @@
+// The explanation of a case's error as text and JSON.
 #include "reports/explanation.h"
 #include "harness/run/fault_text.h"
 
@@ -37,28 +38,28 @@ std::string elements_text(const ErrorSplit& split, std::size_t row_length) {
                     element.bound, element.rounding(), element.logic(), element.is_mostly_logic() ? "logic" : "rounding");
   }
   text +=
-      "  shadow: the value without any rounding; unconverted: what is expected without the conversions that the contract makes\n"
-      "  on purpose, which the shadow does not make either; their effect counts as neither rounding nor logic\n";
+      "  shadow: the value without any rounding; unconverted: the expected value without the conversions that the contract requires;\n"
+      "  the shadow does not make them either, and their effect counts neither as rounding nor as logic\n";
   return text;
 }
 
 std::string lines_text(const Explanation& explanation) {
   if (explanation.lines.empty()) return {};
-  std::string text = "\nlines by what they contribute to rounding, each tried alone\n";
-  text += fmt::format("  {:>7}  {:>10}  {:>10}  {:>12}  {:<14}  {}\n", "share", "rms/bound", "largest", "operations", "loses most", "line");
+  std::string text = "\nlines by their contribution to the rounding error, each tried separately\n";
+  text += fmt::format("  {:>7}  {:>10}  {:>10}  {:>12}  {:<14}  {}\n", "share", "rms/bound", "largest", "operations", "largest in", "line");
   for (const LineContribution& line : explanation.lines) {
     text += fmt::format("  {:>6.1f}%  {:>10.3g}  {:>10.3g}  {:>12}  {:<14}  {}\n{:>53}  {}\n", 100.0 * line.share, line.contribution,
                         line.rounding.largest_relative, line.rounding.operations, line.rounding.what, place_text(line.rounding.place), "",
                         line.text);
   }
   if (explanation.conversions != 0.0)
-    text += fmt::format("  {:>6.1f}%  {:>10}  what no line does of the contract's own conversions\n",
+    text += fmt::format("  {:>6.1f}%  {:>10}  conversions of the contract that no line makes\n",
                         100.0 * explanation.missing_conversions_share, "");
   text +=
-      "  share: of the squared rounding error; all lines together have 100 %, and one that undoes what others did is below 0. What a\n"
-      "  line does of the contract's own conversions is left out of it. largest: the largest relative error of a single operation.\n";
+      "  share: part of the squared rounding error. All lines together have 100 %; a line that cancels errors of others is below 0.\n"
+      "  Conversions of the contract are not included. largest: the largest relative error of a single operation.\n";
   if (explanation.lines_left_out != 0) {
-    text += fmt::format("  {} further lines round as well and were not tried: {:.1f} % is left to them\n", explanation.lines_left_out,
+    text += fmt::format("  {} more lines round but were not tried; {:.1f} % remains for them\n", explanation.lines_left_out,
                         100.0 * explanation.share_left_out);
   }
   return text;
@@ -69,7 +70,7 @@ std::string means_text(const Explanation& explanation) {
   text += fmt::format("  {:>10.3g}  rounding: value - shadow{}\n", explanation.rounding,
                       explanation.conversions == 0.0 ? "" : ", without the contract's own conversions");
   if (explanation.conversions != 0.0)
-    text += fmt::format("  {:>10.3g}    these conversions, which are no error\n", explanation.conversions);
+    text += fmt::format("  {:>10.3g}    these conversions, which are not errors\n", explanation.conversions);
   text += fmt::format("  {:>10.3g}  logic: shadow - unconverted\n", explanation.logic);
   if (explanation.not_finite != 0) text += fmt::format("  without {} elements that are not finite\n", explanation.not_finite);
   return text;
@@ -128,33 +129,35 @@ std::string conclusion_of(const Explanation& explanation) {
   const bool is_wrong = verdict.judgement.above_bound + verdict.judgement.nans + verdict.judgement.infs != 0;
   if (split.above_bound != 0 && !verdict.lost_shadows.empty()) {
     return fmt::format(
-        "logic cannot be told from rounding: the kernel computes with the bits of numbers at {}, behind which shadows begin "
-        "again as the values are",
+        "logic and rounding cannot be separated: the kernel computes with the bits of numbers at {}, after which shadows restart "
+        "from the rounded values",
         places_text(verdict.lost_shadows));
   }
   if (split.above_bound != 0) {
     const SplitElement* worst = split.worst.empty() ? nullptr : &split.worst.front();
     const std::string mistake = fmt::format(
-        "the mistake is in what the kernel computes, not in how exactly: without any rounding {} of {} elements {} still wrong, "
-        "element {} by {:.3g} of its bound",
+        "the kernel computes the wrong thing: even without rounding, {} of {} elements {} wrong; "
+        "the worst is element {}, whose error is {:.3g} times its bound",
         split.above_bound, split.elements, split.above_bound == 1 ? "is" : "are", split.max_logic_index, split.max_logic_ratio);
     const bool rounds_too = is_wrong && worst != nullptr && !worst->is_mostly_logic();
-    return mistake + (rounds_too ? fmt::format("; and it rounds too much: the worst element, {}, is mostly rounding", worst->index) : "");
+    return mistake + (rounds_too
+                          ? fmt::format("; it also rounds too much: the error of the worst element, {}, is mostly rounding", worst->index)
+                          : "");
   }
   constexpr double kMostOfTheError = 0.5;
   if (is_wrong && explanation.missing_conversions_share > kMostOfTheError) {
     return fmt::format(
-        "what the kernel computes is right, but it leaves out a rounding that the contract makes (docs/CONTRACTS.md): element {} is off "
-        "by {:.3g} of its bound, and {:.0f} % of the squared error is what the contract's own conversions would have done",
+        "the formula is right, but the kernel omits a rounding that the contract requires (docs/CONTRACTS.md): the error of element {} "
+        "is {:.3g} times its bound, and {:.0f} % of the squared error is the effect of the contract's own conversions",
         split.max_rounding_index, split.max_rounding_ratio, 100.0 * explanation.missing_conversions_share);
   }
   if (is_wrong) {
     return fmt::format(
-        "what the kernel computes is right, but it rounds too much: element {} by {:.3g} of its bound, where without any "
-        "rounding all are within {:.3g}",
+        "the formula is right, but the kernel rounds too much: the error of element {} is {:.3g} times its bound; without "
+        "rounding, every error is within {:.3g} of its bound",
         split.max_rounding_index, split.max_rounding_ratio, split.max_logic_ratio);
   }
-  return fmt::format("nothing is wrong with the numbers: {}", split_text(split));
+  return fmt::format("all elements are within their bounds: {}", split_text(split));
 }
 
 std::string explanation_text(const Explanation& explanation) {
@@ -162,14 +165,14 @@ std::string explanation_text(const Explanation& explanation) {
   const harness::Verdict& verdict = explanation.verdict;
   if (!verdict.split || verdict.split->elements == 0) return text;
   if (!verdict.lost_shadows.empty() && verdict.split->above_bound == 0)
-    text += fmt::format("shadows begin again as the values are behind {}, where the kernel computes with the bits of numbers\n",
+    text += fmt::format("shadows restart from the rounded values after {}, where the kernel computes with the bits of numbers\n",
                         places_text(verdict.lost_shadows));
   text += elements_text(*verdict.split, verdict.row_length);
   text += means_text(explanation);
   text += lines_text(explanation);
   text += fmt::format("\nfirst relative error above {:.3g}\n  ", explanation.large_error);
   text += explanation.birth ? fmt::format("in {}: {}\n", explanation.birth->function, explanation.birth->message)
-                            : std::string("none is born: no operation makes one of operands that have none\n");
+                            : std::string("none: no operation turns operands without such an error into a result with one\n");
   return text;
 }
 

@@ -1,3 +1,4 @@
+// Tables of largest error and bound sharpness per fixture and axis value.
 #include "reports/figures.h"
 
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ class Collection {
       figure.largest_ratio = ratio;
       figure.largest_ratio_case = record.name;
     }
-    // One that is no number has no place in their order.
+    // NaN has no place in the order.
     if (!std::isnan(record.judgement.median_bound_ratio)) bound_ratios_.push_back(record.judgement.median_bound_ratio);
   }
 
@@ -63,15 +64,14 @@ RunElements count_elements(std::span<const harness::CaseRecord> cases) {
 
 std::string element_text(const RunElements& elements) {
   std::string text = fmt::format("{} elements compared, {} faulty", grouped(elements.judged.compared), grouped(elements.judged.faulty));
-  // A case may be known to crash: then nothing of it was compared.
+  // A known crash has no compared elements.
   if (elements.known.compared != 0 || elements.known.faulty != 0)
-    text +=
-        fmt::format("; in cases known to fail {} compared, {} faulty", grouped(elements.known.compared), grouped(elements.known.faulty));
+    text += fmt::format("; in known failures {} compared, {} faulty", grouped(elements.known.compared), grouped(elements.known.faulty));
   return text;
 }
 
 std::vector<FigureTable> figure_tables(std::span<const harness::CaseRecord> cases) {
-  // Families in the order in which they come.
+  // Families in order of first occurrence.
   std::map<std::string_view, std::size_t> places;
   std::vector<std::vector<const harness::CaseRecord*>> families;
   for (const harness::CaseRecord& record : cases) {

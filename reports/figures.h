@@ -1,4 +1,4 @@
-// How close the cases of a run came to their bounds, and how sharp those bounds were: per family by fixture and by axis value.
+// Largest error/bound and sharpness of the bounds: per family by fixture and by axis value.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace assay::reports {
 
-// What became of the output elements of a run, those of cases that failed as a known finding says apart.
+// Counts of the output elements of a run; those of known failures are counted separately.
 struct RunElements {
   harness::ElementCount judged;
   harness::ElementCount known;
@@ -19,16 +19,16 @@ struct RunElements {
 };
 [[nodiscard]] RunElements count_elements(std::span<const harness::CaseRecord> cases);
 
-// "547,328 elements compared, 0 faulty", and, if there are known ones, "; in cases known to fail 327,680 compared, 312,330 faulty". Faulty
-// is what is above its bound, never written, NaN or infinite.
+// For example "547,328 elements compared, 0 faulty", and with known failures "; in known failures 327,680 compared, 312,330 faulty". An
+// element is faulty if it is above its bound, never written, NaN or infinite.
 [[nodiscard]] std::string element_text(const RunElements& elements);
 
 // Some cases of one family that share a property.
 struct Figure {
-  std::string value;  // what they share: a fixture's name, or the value of an axis
+  std::string value;  // the shared property: a fixture's name, or the value of an axis
   std::size_t cases = 0;
   double largest_ratio = 0;        // largest error / bound of an element
-  std::string largest_ratio_case;  // where; the first in the order of names if several are equal
+  std::string largest_ratio_case;  // its case; the first by name if several are equal
   double median_bound_ratio = 0;   // median over the cases of their median bound / magnitude: how sharp the bounds are
 };
 
@@ -38,11 +38,11 @@ struct FigureTable {
   std::vector<Figure> figures;  // fixtures by name, axis values ascending
 };
 
-// Over the cases whose output was compared, but for those that failed as a known finding says. Per family the table of its fixtures first,
-// then one per axis.
+// Covers cases whose output was compared, except known failures. For each family the table of its fixtures comes first, then one table per
+// axis.
 [[nodiscard]] std::vector<FigureTable> figure_tables(std::span<const harness::CaseRecord> cases);
 
-// The fixture tables alone, a line or two per family: "FAMILY  gauss 0.0142  heavy 0.0213 ...".
+// Only the fixture tables, one or two lines per family: "FAMILY  gauss 0.0142  heavy 0.0213 ...".
 [[nodiscard]] std::string fixture_lines(std::span<const FigureTable> tables);
 
 // Every table in full, for a terminal.

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Formats numbers with thousands separators.
 #pragma once
 
 #include <fmt/format.h>

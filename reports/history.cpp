@@ -1,3 +1,4 @@
+// The list of runs, and the verdicts of a case in them, as text.
 #include "reports/history.h"
 
 #include <fmt/format.h>
@@ -38,8 +39,8 @@ std::string case_history_text(const std::string& name, std::span<const CaseInRun
     if (before != nullptr) {
       const auto changes = harness::differences_of(before->run.description, now.run.description);
       const bool have_bits = before->record.digest != 0 && now.record.digest != 0;
-      if (have_bits && before->record.digest != now.record.digest && before->record.status && now.record.status) news = "other bits";
-      if (!news.empty() && !changes.empty()) news += fmt::format("; not the same: {}", fmt::join(changes, "; "));
+      if (have_bits && before->record.digest != now.record.digest && before->record.status && now.record.status) news = "different bits";
+      if (!news.empty() && !changes.empty()) news += fmt::format("; environments differ: {}", fmt::join(changes, "; "));
     }
     harness::ElementCount elements;
     elements.add(now.record.judgement);

@@ -1,4 +1,4 @@
-// The runs of a ledger, and what they say of one case, as text.
+// Lists the runs of a ledger, and the verdicts of one case in them, as text.
 #pragma once
 
 #include <span>
@@ -9,16 +9,16 @@
 
 namespace assay::reports {
 
-// A line for each run, oldest first.
+// One line per run, oldest first.
 [[nodiscard]] std::string history_text(std::span<const harness::RunRecord> runs);
 
-// What one run said of a case.
+// The verdict of a case in one run.
 struct CaseInRun {
   harness::RunRecord run;
   harness::CaseRecord record;
 };
 
-// One case through the runs that have it, oldest first: verdict, error/bound, whether its bits are those of the run before.
+// One case in all runs that contain it, oldest first: verdict, error/bound, and whether its bits equal those of the run before.
 [[nodiscard]] std::string case_history_text(const std::string& name, std::span<const CaseInRun> past);
 
 }  // namespace assay::reports

@@ -1,3 +1,4 @@
+// Assembles the HTML page from embedded files and the data of a run.
 #include "reports/html.h"
 
 #include <fmt/format.h>
@@ -12,21 +13,21 @@
 namespace assay::reports {
 namespace {
 
-// "@file(page.css)@" stands for that embedded file, "@run@" and "@details@" for the data.
+// Placeholders: "@file(page.css)@" is replaced by that embedded file, "@run@" and "@details@" by the data.
 constexpr std::string_view kFileMark = "@file(";
 
-// A script element ends at the first "</script", wherever it stands; comments of HTML hide what follows from some parsers.
+// A script element ends at the first "</script", wherever it occurs, and HTML comments hide text from some parsers.
 std::string_view script_text(std::string_view name) {
   const std::string_view text = embedded_file(name);
   if (text.find("</script") != std::string_view::npos || text.find("<!--") != std::string_view::npos)
-    throw std::logic_error(fmt::format("{} cannot stand inside of an HTML page", name));
+    throw std::logic_error(fmt::format("{} cannot be embedded in an HTML page", name));
   return text;
 }
 
 std::string in_page(std::string_view json) {
   std::string text;
   text.reserve(json.size());
-  // '<' occurs in strings only, where this means the same.
+  // '<' occurs only in strings, where the escape has the same meaning.
   for (const char c : json) c == '<' ? text += "\\u003c" : text += c;
   return text;
 }
@@ -51,7 +52,7 @@ std::string html(const harness::RunRecord& run, std::span<const harness::CaseRec
     page += rest.substr(0, start);
     if (start == std::string_view::npos) return page;
     const std::size_t end = rest.find('@', start + 1);
-    if (end == std::string_view::npos) throw std::logic_error("page.html: a mark without its end");
+    if (end == std::string_view::npos) throw std::logic_error("page.html: a mark without an end");
     const std::string_view mark = rest.substr(start, end - start);
     rest.remove_prefix(end + 1);
     if (mark.starts_with(kFileMark)) {

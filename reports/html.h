@@ -1,4 +1,4 @@
-// A run as one HTML page that needs nothing else: no network, no file beside it. The page itself stands in reports/html/.
+// Writes a run as one HTML page without other files and without network. reports/html/ contains the page.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace assay::reports {
 
-// UTF-8. Nothing of the run is markup: it is in the page as JSON, in which no '<' is left, and the page's script makes text of it. The same
-// run gives the same bytes.
+// Returns UTF-8. Data of the run is never markup: it is embedded as JSON without '<', and the script turns it into text nodes. The same run
+// gives the same bytes.
 [[nodiscard]] std::string html(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);
 
 }  // namespace assay::reports

@@ -1,4 +1,4 @@
-// What is wrong with a text that should be JSON, in our words.
+// Describes JSON syntax errors in our words.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace assay::reports {
 
-// "is no JSON: line 2, column 6: while reading value: unexpected '}'; ...": the place and the reason of what nlohmann::json throws,
-// without the names that it has for them.
+// For example "is not JSON: line 2, column 6: while reading value: unexpected '}'; ...": place and reason of an nlohmann::json exception,
+// without its internal names.
 [[nodiscard]] std::string json_complaint(std::string_view what);
 
 }  // namespace assay::reports

@@ -1,3 +1,4 @@
+// Prints JSON with structs of scalars on one line.
 #include "reports/json_text.h"
 
 #include <cmath>

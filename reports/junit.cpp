@@ -1,3 +1,4 @@
+// Writes a run as JUnit XML.
 #include "reports/junit.h"
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ namespace {
 using harness::CaseRecord;
 using harness::Status;
 
-// A value that is no number has no error, and what was never written no value.
+// NaN has no error, and an element that was never written has no value.
 std::string worst_line(const harness::WorstElement& worst, std::size_t row_length) {
   std::string text =
       fmt::format("row {}, coordinate {}: expected {:.9g}, ", worst.index / row_length, worst.index % row_length, worst.expected);
@@ -42,19 +43,19 @@ std::string details(const harness::RunRecord& run, const CaseRecord& record) {
   return text + "replay: " + replay_line(run, record) + '\n';
 }
 
-// "failure", "error" or "skipped"; empty for a case that passed.
+// The element name: "failure", "error" or "skipped"; empty for a case that passed.
 const char* element_of(const CaseRecord& record) {
   if (!record.status || *record.status == Status::crashed || *record.status == Status::timeout) return "error";
-  // JUnit has no word for a failure that is expected; readers take a skipped case for one that deserves a look.
+  // JUnit has no expected failures; readers notice skipped cases, so known failures are reported as skipped.
   if (*record.status == Status::skipped || *record.status == Status::known) return "skipped";
   return *record.status == Status::passed ? "" : "failure";
 }
 
-// What a run that ended too early lacks, but for the cases that it had begun, which tell it themselves; empty if there is nothing.
+// Describes the cases that a stopped run never started; empty if there are none. Started cases have their own entries.
 std::string missing_text(const harness::RunRecord& run, std::size_t begun) {
   const std::size_t selected = run.description.selected;
   if (begun < selected) return fmt::format("{} of {} selected cases were never started", grouped(selected - begun), grouped(selected));
-  return run.stopped && without_verdict(run) == 0 ? "the run was ended before every case had run" : "";
+  return run.stopped && without_verdict(run) == 0 ? "the run was stopped before every case had run" : "";
 }
 
 void append_missing(pugi::xml_node root, const harness::RunRecord& run, const std::string& missing) {
@@ -76,7 +77,7 @@ void append_missing(pugi::xml_node root, const harness::RunRecord& run, const st
   error.append_child(pugi::node_pcdata).set_value(clean_text("command: " + run.description.command + '\n').c_str());
 }
 
-// A case without a verdict has none yet.
+// A case without a verdict has no counts.
 double seconds_of(const CaseRecord& record) {
   const double seconds = record.oracle_seconds + record.simulator_seconds;
   return std::isfinite(seconds) ? seconds : 0;
@@ -110,7 +111,7 @@ void append_property(pugi::xml_node properties, const char* name, const std::str
 }
 
 void append_result(pugi::xml_node testcase, const char* element, const harness::RunRecord& run, const CaseRecord& record) {
-  const std::string reason = record.status ? harness::reason_of(record) : "the run was ended before this case had a verdict";
+  const std::string reason = record.status ? harness::reason_of(record) : "the run was stopped before this case had a verdict";
   pugi::xml_node result = testcase.append_child(element);
   if (record.status != Status::skipped) {
     result.append_attribute("type") = record.status ? std::string(harness::to_string(*record.status)).c_str() : "no verdict";

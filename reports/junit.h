@@ -1,4 +1,4 @@
-// A run as JUnit XML, which CI systems read: one testsuite per family, one testcase per case.
+// Writes a run as JUnit XML for CI systems: one testsuite per family, one testcase per case.
 //
 //   passed             <testcase/> alone
 //   skipped, known     <skipped message="reason"/>; of a known failure with type and text as below
@@ -7,8 +7,8 @@
 //                      stopped is never green
 //   everything else    <failure type=status message="reason">, the worst elements and the replay line as text
 //
-// Each testsuite's properties say what holds for the run: where and how it was executed, its notes, how many cases [limits] left out, and
-// how many elements of the suite were compared. What else is to be said of one verdict is its <system-out>.
+// The properties of each testsuite apply to the run: where and how it was executed, its notes, the number of cases that [limits] excludes,
+// and the number of compared elements of the suite. Other details of a verdict are in its <system-out>.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@
 
 namespace assay::reports {
 
-// UTF-8; what XML cannot hold (control characters, U+FFFE, U+FFFF, bytes that are no UTF-8) becomes U+FFFD.
+// Returns UTF-8; characters that XML does not allow (control characters, U+FFFE, U+FFFF, invalid bytes) become U+FFFD.
 [[nodiscard]] std::string junit(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);
 
 }  // namespace assay::reports

@@ -1,3 +1,4 @@
+// Escapes text for Markdown.
 #include "reports/markdown_text.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLongestText = 400;  // of one reason or note
 
-// Inside of a word GitHub takes a row of them for itself, in other places for emphasis.
+// GitHub treats underscores inside of a word as text, elsewhere as emphasis.
 bool is_inside_word(std::string_view text, std::size_t underscore) {
   const std::size_t before = text.find_last_not_of('_', underscore);
   const std::size_t behind = text.find_first_not_of('_', underscore);
@@ -32,8 +33,8 @@ std::string short_line(std::string_view text, std::size_t length) {
   return line.substr(0, length) + " ...";
 }
 
-// Entities rather than backslashes, which are no help inside of a word. GitHub takes @name and #12 for links even so, unless a comment
-// stands between.
+// Uses entities, because backslashes do not work inside of words. GitHub still links @name and #12 unless a comment separates the
+// characters.
 std::string prose(std::string_view text) {
   constexpr std::string_view kMarkup = "&<>*`[]|\\~";  // parentheses and "!" mean something beside brackets alone
   const std::string line = short_line(text, kLongestText);
@@ -50,7 +51,7 @@ std::string prose(std::string_view text) {
   return result;
 }
 
-// The fence is longer than any row of backticks inside, so that nothing in it ends it.
+// The fence is longer than any row of backticks in the text, so the text cannot end it.
 std::string code_block(std::string_view text, std::string_view language) {
   std::string code = clean_text(text);
   if (code.ends_with('\n')) code.pop_back();

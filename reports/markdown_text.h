@@ -1,4 +1,4 @@
-// Text of kernels, files and people as Markdown can hold it: nothing of it is markup, and nothing ends the block it stands in.
+// Escapes text of kernels, files and users for Markdown, so that it contains no markup and cannot end its block.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace assay::reports {
 
-// At most `length` bytes of clean text in one line, never a part of a character.
+// At most `length` bytes of clean text in one line; never cuts a character.
 [[nodiscard]] std::string short_line(std::string_view text, std::size_t length);
 
-// One line of at most some hundred bytes, for prose, headings and cells of tables.
+// One line of at most some hundred bytes, for prose, headings and table cells.
 [[nodiscard]] std::string prose(std::string_view text);
 
-// As it is, with lines of its own; `language` colours it.
+// A code block; `language` selects its highlighting.
 [[nodiscard]] std::string code_block(std::string_view text, std::string_view language = "");
 
 }  // namespace assay::reports

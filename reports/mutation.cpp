@@ -1,3 +1,4 @@
+// The result of mutation testing as text, Markdown and JSON.
 #include "reports/mutation.h"
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ std::string policies(const MutationScore& score) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// What was not judged, by reason: a run that was cut short may have left hundreds.
+// Mutants that were not judged, grouped by reason, because an interrupted run may leave hundreds.
 std::string unjudged_lines(const MutationScore& score) {
   constexpr std::size_t kNamed = 3;
   std::map<std::string, std::vector<std::string>> by_reason;
@@ -65,7 +66,7 @@ std::string trimmed(std::string_view text) {
   return first == std::string_view::npos ? std::string() : std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
 }
 
-// "12: 3 of 5 survived: `float S = 0;`", for lines that have any.
+// For example "12: 3 of 5 survived: `float S = 0;`"; only lines with survivors.
 std::vector<std::string> weak_lines(const Source& source, const MutationScore& score) {
   std::vector<std::string> lines;
   for (const auto& [line, tally] : score.by_line) {
@@ -76,7 +77,7 @@ std::vector<std::string> weak_lines(const Source& source, const MutationScore& s
   return lines;
 }
 
-// Equivalent mutants by reason, in the order of their first.
+// Equivalent mutants grouped by reason, in order of first occurrence.
 std::vector<std::pair<std::string, std::vector<const JudgedMutant*>>> by_reason(const MutationScore& score) {
   std::vector<std::pair<std::string, std::vector<const JudgedMutant*>>> groups;
   std::map<std::string, std::size_t> known;
@@ -139,8 +140,9 @@ std::string mutation_text(const MutationRun& run, const Source& source, const Mu
   text += fmt::format("{}; {} cases of suite {} under policies {}, executed on the simulator, in {:.1f} s\n", headline(run, score),
                       run.cases, run.suite, fmt::join(run.policies, ", "), run.seconds);
   if (score.tally.unjudged != 0)
-    text += unjudged_lines(score) +
-            fmt::format("{} mutants are missing from the score; the same command goes on where this one ended\n", score.tally.unjudged);
+    text +=
+        unjudged_lines(score) +
+        fmt::format("{} mutants are not yet judged and not in the score; run the same command again to continue\n", score.tally.unjudged);
   return text;
 }
 
@@ -211,7 +213,7 @@ std::string mutation_json(const MutationRun& run, const Source& source, const Mu
   }
   json["stale"] = score.stale;
   json["refuted"] = score.refuted;
-  // A source may hold bytes that are no UTF-8, which JSON cannot.
+  // A source may contain invalid UTF-8, which JSON cannot.
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// What mutation testing found, for people (text, Markdown) and for programs (JSON).
+// The result of mutation testing, for people (text, Markdown) and for programs (JSON).
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 namespace assay::reports {
 
 struct MutationRun {
-  std::string command;  // that repeats it
+  std::string command;  // the command that repeats the run
   std::string variant;
   std::string suite;
-  std::vector<std::string> policies;  // in the order in which they judge
+  std::vector<std::string> policies;  // in the order of trial
   std::size_t cases = 0;              // of the suite
-  std::size_t all_mutants = 0;        // of the source; more than were tried if a sample was
+  std::size_t all_mutants = 0;        // number of mutants of the source; larger than the number tried if a sample was
   double seconds = 0;
-  double minimum_score = 0;  // 0 .. 1, what the run was held to
+  double minimum_score = 0;  // required score, 0 .. 1
 };
 
-// Score, table of operators, lines with survivors, verdicts and policies that killed, equivalents with their reasons, survivors as hunks of
-// a unified diff, and how many are missing of a run that was cut short. For a terminal.
+// For a terminal: score, table of operators, lines with survivors, verdicts and policies that killed, equivalents with their reasons,
+// survivors as unified diffs, and the number of mutants that an interrupted run did not judge.
 [[nodiscard]] std::string mutation_text(const MutationRun& run, const harness::Source& source, const harness::MutationScore& score);
 
-// The same as a document that can be kept.
+// The same as a Markdown document.
 [[nodiscard]] std::string mutation_markdown(const MutationRun& run, const harness::Source& source, const harness::MutationScore& score);
 
 // {"variant", "suite", "command", "cases", "score", "tally": {...}, "operators": {name: {...}}, "killed_by": {verdict: count},

@@ -1,3 +1,4 @@
+// Builds the JSON data of the HTML page.
 #include "reports/page_data.h"
 
 #include <fmt/format.h>
@@ -28,18 +29,18 @@ Json number(double value) {
   return value;
 }
 
-// Figures that nobody compares with a bound: six digits are what a reader sees, and a third of the size.
+// Six digits are enough for figures that are not compared with a bound, and take a third of the size.
 Json rounded(double value) {
   return std::isfinite(value) ? Json(std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr)) : number(value);
 }
 
-// JavaScript rounds what is larger to a double; as a text it stays what it is.
+// JavaScript numbers are doubles, so larger integers are written as strings.
 Json axis_value(std::int64_t value) {
   constexpr std::int64_t kLargestExact = (std::int64_t{1} << 53) - 1;
   return value >= -kLargestExact && value <= kLargestExact ? Json(value) : Json(fmt::format("{}", value));
 }
 
-// An error of nothing is none, and not 0.
+// Without compared elements there is no error; it is not 0.
 double of_compared(const harness::Judgement& judgement, double figure) {
   return judgement.compared == 0 ? std::numeric_limits<double>::quiet_NaN() : figure;
 }
@@ -102,13 +103,13 @@ Json json_of(std::span<const RunFinding> findings) {
 
 Json axes_of(std::span<const CaseRecord> cases) {
   Json json = Json::object();
-  std::map<std::string, std::size_t> counts;  // cases of the family so far
+  std::map<std::string, std::size_t> counts;  // number of cases of the family so far
   for (const CaseRecord& record : cases) {
     Json& family = json.emplace(record.family, Json::object()).first.value();
     const std::size_t before = counts[record.family]++;
     for (const auto& [axis, value] : record.axes) {
       Json& column = family.emplace(axis, Json::array()).first.value();
-      while (column.size() < before) column.push_back(nullptr);  // cases that do not have it
+      while (column.size() < before) column.push_back(nullptr);  // for earlier cases without this counter
       column.push_back(axis_value(value));
     }
   }
@@ -153,7 +154,7 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
     columns["note"].push_back(words.place_of(record.note));
     columns["replay"].push_back(words.place_of(replay_options(run, record)));
     columns["seed"].push_back(fmt::format("{}", record.seed));
-    // In full: whoever compares it with 1 must find what the verdict found.
+    // With all digits, so that a comparison with 1 agrees with the verdict.
     columns["ratio"].push_back(number(record.judgement.max_ratio));
     columns["sharpness"].push_back(rounded(record.judgement.median_bound_ratio));
     columns["compared"].push_back(elements.compared);

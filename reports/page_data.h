@@ -1,8 +1,8 @@
-// What the HTML page knows of a run, as JSON: columns with a value per case, so that tens of thousands of cases are read in no time, and
-// what only a look at one case needs in parts of their own, which the page reads when somebody looks.
+// The data of the HTML page as JSON: columns with one value per case, so that tens of thousands of cases load quickly, and details of
+// single cases in separate parts that the page loads on demand.
 //
-// Seeds are texts, and so are values of axes that a double does not hold. Texts that repeat are numbers: places in "words". What is no
-// number is null, infinities are the texts "inf" and "-inf".
+// Seeds are strings, and so are axis values that a double cannot represent. Repeated strings are indices into "words". NaN is null,
+// infinities are the strings "inf" and "-inf".
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Builds the command that repeats a recorded case.
 #include "reports/replay.h"
 
 #include "harness/ledger/shell_line.h"
@@ -18,7 +19,7 @@ std::string replay_options(const harness::RunRecord& run, const harness::CaseRec
 
 std::vector<std::string> replay_words(const harness::RunRecord& run, const harness::CaseRecord& record) {
   std::vector<std::string> words = run.description.replay_options;
-  // Where the case found its own schedules and failed under the first, it does so again.
+  // A case that chose its own schedules and failed under the first does so again without --schedule.
   const std::string& schedules = run.description.schedule.empty() ? record.schedules : run.description.schedule;
   if (!schedules.empty() && schedules != metal::Schedule{}.to_string()) words.insert(words.end(), {"--schedule", schedules});
   return words;

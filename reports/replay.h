@@ -10,10 +10,10 @@ namespace assay::reports {
 
 [[nodiscard]] std::string replay_line(const harness::RunRecord& run, const harness::CaseRecord& record);
 
-// The words behind the case's name in it.
+// The command-line words after the case name.
 [[nodiscard]] std::vector<std::string> replay_words(const harness::RunRecord& run, const harness::CaseRecord& record);
 
-// The same in a line; empty or begins with a blank.
+// The same as one line; empty, or begins with a space.
 [[nodiscard]] std::string replay_options(const harness::RunRecord& run, const harness::CaseRecord& record);
 
 }  // namespace assay::reports

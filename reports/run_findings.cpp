@@ -1,3 +1,4 @@
+// Groups failing cases by verdict, reason and place of the first hazard.
 #include "reports/run_findings.h"
 
 #include <fmt/format.h>
@@ -25,14 +26,14 @@ namespace {
 using harness::CaseRecord;
 using harness::Status;
 
-// What is wrong, without the particulars of one case.
+// The reason without the numbers and files of one case.
 using Wrong = std::vector<std::pair<harness::FaultKind, std::string>>;
 using Key = std::tuple<std::string, std::string_view, Wrong, std::array<bool, 5>, std::string, std::uint32_t>;
 
 Key key_of(const CaseRecord& record) {
   Key key{record.variant, status_name(record), {}, {}, {}, 0};
   for (const harness::Fault& fault : record.faults) std::get<2>(key).emplace_back(fault.kind(), harness::subject_of(fault));
-  // All that an older assay tells of them besides words.
+  // The text of faults that an older assay recorded only as text.
   const harness::Judgement& j = record.judgement;
   if (harness::has_kind(record.faults, harness::FaultKind::told))
     std::get<3>(key) = {j.above_bound != 0, j.not_written != 0, j.nans != 0, j.infs != 0, j.guard_violations != 0};
@@ -47,7 +48,7 @@ double size_of(const CaseRecord& record) {
   try {
     return harness::size_of(harness::parse_case(record.name, families::find_family(record.family)));
   } catch (const std::invalid_argument&) {
-    return std::numeric_limits<double>::infinity();  // a name of another version of assay
+    return std::numeric_limits<double>::infinity();  // a status of another version of assay
   }
 }
 
@@ -74,8 +75,8 @@ std::string outcome_text(const harness::RunRecord& run) {
   if (const std::size_t missing = without_verdict(run); missing != 0)
     return text + fmt::format(", {} of the {} selected {} no verdict", grouped(missing), grouped(run.description.selected),
                               missing == 1 ? "has" : "have");
-  // A run that was merged of some of its shards.
-  return run.stopped ? text + ", and the run was ended before every case had run" : text;
+  // A run merged from only some of its shards.
+  return run.stopped ? text + ", and the run was stopped before every case had run" : text;
 }
 
 std::vector<RunFinding> run_findings(std::span<const CaseRecord> cases) {
@@ -93,7 +94,7 @@ std::vector<RunFinding> run_findings(std::span<const CaseRecord> cases) {
     }
     RunFinding& finding = findings[place->second];
     finding.members.push_back(i);
-    // A ratio that is no number was not compared.
+    // A ratio that is NaN was not compared.
     finding.largest_ratio = std::max(finding.largest_ratio, record.judgement.max_ratio);
     if (size < smallest_sizes[place->second]) {
       smallest_sizes[place->second] = size;

@@ -1,4 +1,4 @@
-// What did not simply pass in a run, sorted into groups that look alike, for reports that begin with it.
+// Groups the cases of a run that did not pass by similarity, for the start of reports.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace assay::reports {
 
-// "passed", "failed" ...; "no verdict" where the run was ended before there was one.
+// The status name: "passed", "failed" ...; "no verdict" for a case that the run did not finish.
 [[nodiscard]] std::string_view status_name(const harness::CaseRecord& record);
 
-// Neither passed, known nor skipped.
+// Whether the status is none of passed, known and skipped.
 [[nodiscard]] bool counts_as_failure(const harness::CaseRecord& record);
 
-// Selected cases that the run has no verdict on: it was stopped, or killed.
+// The number of selected cases without a verdict, because the run was stopped or killed.
 [[nodiscard]] std::size_t without_verdict(const harness::RunRecord& run);
 
-// What came of a run, in a line: "3 of 100 cases failed", "none of 383 cases failed, 593 of the 976 selected have no verdict".
+// The outcome in one line: "3 of 100 cases failed", "none of 383 cases failed, 593 of the 976 selected have no verdict".
 [[nodiscard]] std::string outcome_text(const harness::RunRecord& run);
 
-// Cases of one variant with the same verdict, whose reasons differ in nothing but numbers and files and whose first hazards stand in the
-// same line. That they share a cause is likely and no more: `assay triage` finds out.
+// Cases of one variant with the same verdict, whose reasons differ only in numbers and files, and whose first hazards are in the same line.
+// They probably share a cause; `assay triage` checks that.
 struct RunFinding {
   std::string variant;
   std::string status;                // status_name()
@@ -34,7 +34,7 @@ struct RunFinding {
   double largest_ratio = 0;          // error / bound, of any output element
 };
 
-// Failures first, then what is known, then what was skipped; of each the largest group first.
+// Failures first, then known failures, then skipped cases; larger groups first.
 [[nodiscard]] std::vector<RunFinding> run_findings(std::span<const harness::CaseRecord> cases);
 
 }  // namespace assay::reports

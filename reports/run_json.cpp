@@ -1,3 +1,4 @@
+// Writes a run as JSON.
 #include "reports/run_json.h"
 
 #include <fmt/format.h>
@@ -67,7 +68,7 @@ Json summary_of(const harness::RunRecord& run, std::span<const CaseRecord> cases
     Json& count = statuses.emplace(std::string(status_name(record)), 0).first.value();
     count = count.get<std::size_t>() + 1;
   }
-  // Those never started are in no row of the ledger.
+  // Cases that were never started have no row in the ledger.
   const std::size_t missing = without_verdict(run);
   if (missing != 0) statuses["no verdict"] = missing;
   const RunElements elements = count_elements(cases);
@@ -97,7 +98,7 @@ Json findings_of(std::span<const CaseRecord> cases) {
   return json;
 }
 
-// An error of nothing is none, and not 0.
+// Without compared elements there is no error; it is not 0.
 Json of_compared(const harness::Judgement& judgement, double figure) { return judgement.compared == 0 ? Json() : json_number(figure); }
 
 Json judgement_of(const CaseRecord& record) {
@@ -165,7 +166,7 @@ Json json_of(const harness::RunRecord& run, const CaseRecord& record) {
                {"judgement", judgement_of(record)},
                {"counters", counters_of(record)}};
   for (const auto& [axis, value] : record.axes) json["axes"][axis] = value;
-  // What few cases have is left out where there is none of it.
+  // Rare members are omitted if they are empty.
   if (!judgement.worst.empty()) json["worst"] = worst_of(record);
   if (!record.known.empty()) json["known_findings"] = record.known;
   for (const metal::Hazard& hazard : record.hazards)

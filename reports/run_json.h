@@ -10,8 +10,8 @@ namespace assay::reports {
 
 inline constexpr int kReportVersion = 1;
 
-// As docs/report.schema.json says, which a test holds it to; a field more is no new version, anything else is. UTF-8; numbers that are not
-// finite are null.
+// Follows docs/report.schema.json, which a test enforces. A new field does not change the version; any other change does. UTF-8; numbers
+// that are not finite are null.
 [[nodiscard]] std::string run_json(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);
 
 }  // namespace assay::reports

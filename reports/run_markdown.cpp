@@ -1,3 +1,4 @@
+// Writes a run as Markdown, within a length limit.
 #include "reports/run_markdown.h"
 
 #include <fmt/format.h>
@@ -43,7 +44,7 @@ std::string element_rows(const CaseRecord& record) {
 
 std::string finding_text(const harness::RunRecord& run, std::span<const CaseRecord> cases, const RunFinding& finding) {
   const CaseRecord& smallest = cases[finding.smallest];
-  const std::string reason = smallest.status ? harness::reason_of(smallest) : "the run was ended before there was a verdict";
+  const std::string reason = smallest.status ? harness::reason_of(smallest) : "the run was stopped before there was a verdict";
   const bool is_alone = finding.members.size() == 1;
   return fmt::format("### {}, {}: {}{}\n\n{}{}\n\n{}\n{}", prose(finding.variant), finding.status, is_alone ? "" : "in the smallest case, ",
                      prose(reason), plural(finding.members.size(), "case"),
@@ -74,7 +75,7 @@ std::string variant_table(std::span<const CaseRecord> cases) {
   return text + "\n";
 }
 
-// Whole paragraphs as long as they fit.
+// Adds complete paragraphs while they fit.
 class Document {
  public:
   void add(const std::string& paragraph) {
@@ -87,7 +88,7 @@ class Document {
   [[nodiscard]] std::string take() && { return is_cut_ ? text_ + std::string(kCut) : text_; }
 
  private:
-  static constexpr std::string_view kCut = "\n*More than fits here: `assay report --format html` has it all.*\n";
+  static constexpr std::string_view kCut = "\n*This report is shortened; `assay report --format html` prints everything.*\n";
   std::string text_;
   bool is_cut_ = false;
 };

@@ -8,11 +8,11 @@
 
 namespace assay::reports {
 
-// Never longer than this, whatever failed: GitHub refuses comments of more than 65,536 characters.
+// The length limit: GitHub rejects comments of more than 65,536 characters.
 inline constexpr std::size_t kLongestMarkdown = 60000;
 
-// What came out, the first findings with their smallest case, its worst elements and the line that replays it, and a row per variant. Text
-// of kernels and people is escaped: none of it is markup or mentions anybody.
+// The outcome, the first findings with their smallest case, its worst elements and replay line, and a row per variant. Text of kernels and
+// users is escaped: it contains no markup and mentions nobody.
 [[nodiscard]] std::string run_markdown(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);
 
 }  // namespace assay::reports

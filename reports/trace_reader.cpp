@@ -1,3 +1,4 @@
+// Parses and checks launch traces in JSON.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <span>
@@ -22,7 +23,7 @@ using harness::TraceError;
 using Json = nlohmann::json;
 
 constexpr int kDeepest = 8;               // a trace nests six deep
-constexpr std::size_t kMostFields = 512;  // of one binding
+constexpr std::size_t kMostFields = 512;  // fields per binding
 
 class Reader {
  public:
@@ -50,7 +51,7 @@ class Reader {
         trace.dispatches.back().after_barrier = after_barrier;
         after_barrier = false;
       } else {
-        fail(place + ".command", fmt::format("is '{}'; accepted are dispatch, barrier", command));
+        fail(place + ".command", fmt::format("is '{}'; accepted: dispatch, barrier", command));
       }
     }
     if (trace.dispatches.empty()) fail("commands", "has no dispatch");
@@ -66,16 +67,16 @@ class Reader {
     return place.empty() ? std::string(key) : fmt::format("{}.{}", place, key);
   }
 
-  // JSON leaves open which of two equal keys counts, and the other value would be ignored in silence.
+  // JSON does not define which of two equal keys counts, so duplicates are rejected.
   [[nodiscard]] Json parse(std::string_view text) const {
-    std::vector<std::set<std::string>> open;  // the keys so far of each object that is not closed yet
+    std::vector<std::set<std::string>> open;  // the keys read so far in each open object
     try {
       return Json::parse(text, [&](int depth, Json::parse_event_t event, const Json& parsed) {
-        if (depth > kDeepest) fail("", fmt::format("nests more than {} deep", kDeepest));
+        if (depth > kDeepest) fail("", fmt::format("nests deeper than {} levels", kDeepest));
         if (event == Json::parse_event_t::object_start) open.emplace_back();
         if (event == Json::parse_event_t::object_end) open.pop_back();
         if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
-          fail("", fmt::format("an object has '{}' twice", parsed.get<std::string>()));
+          fail("", fmt::format("an object has the key '{}' twice", parsed.get<std::string>()));
         return true;
       });
     } catch (const Json::exception& bad) {
@@ -87,14 +88,14 @@ class Reader {
     if (!object.is_object()) fail(place, fmt::format("must be an object with {}, not {}", fmt::join(known, ", "), object.type_name()));
     for (const auto& [key, value] : object.items()) {
       if (std::ranges::find(known, key) == known.end())
-        fail(below(place, key), fmt::format("nobody knows this key; known are {}", fmt::join(known, ", ")));
+        fail(below(place, key), fmt::format("unknown key; accepted: {}", fmt::join(known, ", ")));
     }
   }
 
   [[nodiscard]] const Json& member(const Json& object, const std::string& place, std::string_view key) const {
     const auto found = object.find(key);
     if (found == object.end()) {
-      // What a trace says of itself can be told; the rest is the launch's.
+      // These members describe the trace itself; the rest is the launch.
       const std::string wanted = place.empty() && key == "format"    ? "; a trace has \"assay-dispatch\" here"
                                  : place.empty() && key == "version" ? fmt::format("; this assay reads {}", kTraceVersion)
                                                                      : std::string();
@@ -105,14 +106,13 @@ class Reader {
 
   [[nodiscard]] std::string string_at(const Json& object, const std::string& place, std::string_view key) const {
     const Json& value = member(object, place, key);
-    if (!value.is_string()) fail(below(place, key), fmt::format("must be a text, not {}", value.type_name()));
+    if (!value.is_string()) fail(below(place, key), fmt::format("must be a string, not {}", value.type_name()));
     return value.get<std::string>();
   }
 
   [[nodiscard]] std::uint64_t number(const Json& value, const std::string& place, std::uint64_t most) const {
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
-      fail(place,
-           fmt::format("must be a whole number from 0 to {}, not {}", most, value.is_structured() ? value.type_name() : value.dump()));
+      fail(place, fmt::format("must be an integer from 0 to {}, not {}", most, value.is_structured() ? value.type_name() : value.dump()));
     return value.get<std::uint64_t>();
   }
   [[nodiscard]] std::uint64_t number_at(const Json& object, const std::string& place, std::string_view key, std::uint64_t most) const {
@@ -125,11 +125,11 @@ class Reader {
   [[nodiscard]] const Json& array_at(const Json& object, const std::string& place, std::string_view key, std::size_t most) const {
     const Json& value = member(object, place, key);
     if (!value.is_array()) fail(below(place, key), fmt::format("must be a list, not {}", value.type_name()));
-    if (value.size() > most) fail(below(place, key), fmt::format("has {} entries; at most {} are read", value.size(), most));
+    if (value.size() > most) fail(below(place, key), fmt::format("has {} entries; the limit is {}", value.size(), most));
     return value;
   }
 
-  // Calls `read(entry, place)` for each entry of a list that may be left out.
+  // Calls `read(entry, place)` for each entry of an optional list.
   template <typename Read>
   void each(const Json& object, const std::string& place, std::string_view key, std::size_t most, const Read& read) const {
     if (!object.contains(key)) return;
@@ -139,7 +139,7 @@ class Reader {
 
   [[nodiscard]] metal::Size3 size_at(const Json& object, const std::string& place, std::string_view key) const {
     const Json& list = array_at(object, place, key, 3);
-    if (list.size() != 3) fail(below(place, key), fmt::format("must be three whole numbers, x y z, not {}", list.size()));
+    if (list.size() != 3) fail(below(place, key), fmt::format("must be three integers, x y z, not {}", list.size()));
     const auto component = [&](std::size_t i) {
       return static_cast<std::uint32_t>(
           number(list[i], fmt::format("{}[{}]", below(place, key), i), std::numeric_limits<std::uint32_t>::max()));
@@ -152,12 +152,12 @@ class Reader {
     harness::TraceConstant constant;
     if (object.contains("type")) {
       constant.type = string_at(object, place, "type");
-      // MTLDataType has them in capitals.
+      // MTLDataType capitalises these names.
       std::ranges::transform(constant.type, constant.type.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     }
     const Json& value = member(object, place, "value");
     if (!value.is_array()) {
-      const auto scalar = constant_scalar(value, below(place, "value"), "a number or true or false, or of a vector a list of them");
+      const auto scalar = constant_scalar(value, below(place, "value"), "a number, true or false, or for a vector a list of them");
       constant.value = metal::constant_of_components(std::span(&scalar, 1));
       return constant;
     }
@@ -165,7 +165,7 @@ class Reader {
       fail(below(place, "value"), fmt::format("has {} components; a vector has 2 to 4", value.size()));
     metal::ConstantVector vector;
     for (std::size_t i = 0; i < value.size(); ++i)
-      vector.components.push_back(constant_scalar(value[i], fmt::format("{}[{}]", below(place, "value"), i), "a number or true or false"));
+      vector.components.push_back(constant_scalar(value[i], fmt::format("{}[{}]", below(place, "value"), i), "a number, true or false"));
     constant.value = std::move(vector);
     return constant;
   }
@@ -182,20 +182,20 @@ class Reader {
     const std::string hex = string_at(object, place, "bytes");
     if (hex.size() % 2 != 0 || hex.size() / 2 > harness::kMostTraceBytes)
       fail(below(place, "bytes"),
-           fmt::format("has {} digits; two a byte are needed, for at most {} bytes", hex.size(), harness::kMostTraceBytes));
+           fmt::format("has {} digits; it must have two per byte, for at most {} bytes", hex.size(), harness::kMostTraceBytes));
     const auto digit = [&](std::size_t at) {
       const char c = hex[at];
       if (c >= '0' && c <= '9') return c - '0';
       if (c >= 'a' && c <= 'f') return c - 'a' + 10;
       if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-      fail(below(place, "bytes"), fmt::format("character {} is no hexadecimal digit", at));
+      fail(below(place, "bytes"), fmt::format("character {} is not a hexadecimal digit", at));
     };
     std::vector<std::byte> bytes;
     for (std::size_t at = 0; at < hex.size(); at += 2) bytes.push_back(static_cast<std::byte>(16 * digit(at) + digit(at + 1)));
     return bytes;
   }
 
-  // Nothing where the value is null: it was no number that JSON has.
+  // Nothing for null, which stands for a number that JSON does not have.
   void add_field(const Json& object, const std::string& place, TraceBinding& binding) const {
     require_keys(object, place, {"name", "offset", "type", "value"});
     harness::TraceField field;
@@ -230,11 +230,11 @@ class Reader {
     } else {
       if (!object.contains("bytes")) fail(place, "has neither 'buffer' nor 'bytes'");
       for (const char* name : {"length", "offset"}) {
-        if (object.contains(name)) fail(below(place, name), "belongs to a 'buffer', which is not there");
+        if (object.contains(name)) fail(below(place, name), "needs a 'buffer', which is missing");
       }
     }
     if (object.contains("bytes")) binding.bytes = bytes_at(object, place);
-    if (object.contains("fields") && !binding.bytes) fail(below(place, "fields"), "belongs to 'bytes', which are not there");
+    if (object.contains("fields") && !binding.bytes) fail(below(place, "fields"), "needs 'bytes', which is missing");
     each(object, place, "fields", kMostFields, [&](const Json& entry, const std::string& at) { add_field(entry, at, binding); });
     return binding;
   }
@@ -248,18 +248,18 @@ class Reader {
     dispatch.function = string_at(object, place, "function");
     each(object, place, "constants", 65536, [&](const Json& entry, const std::string& at) {
       harness::TraceConstant value = constant(entry, at);
-      if (!dispatch.constants.emplace(index_at(entry, at, 65535), std::move(value)).second) fail(at, "the index is there twice");
+      if (!dispatch.constants.emplace(index_at(entry, at, 65535), std::move(value)).second) fail(at, "the index occurs twice");
     });
     each(object, place, "bindings", harness::kLastTraceIndex + 1, [&](const Json& entry, const std::string& at) {
       TraceBinding value = binding(entry, at);
       if (!dispatch.bindings.emplace(index_at(entry, at, harness::kLastTraceIndex), std::move(value)).second)
-        fail(at, "the index is there twice");
+        fail(at, "the index occurs twice");
     });
     each(object, place, "threadgroup_memory", harness::kLastTraceIndex + 1, [&](const Json& entry, const std::string& at) {
       require_keys(entry, at, {"index", "length"});
       const std::uint64_t length = number_at(entry, at, "length", std::numeric_limits<std::uint64_t>::max());
       if (!dispatch.threadgroup_memory.emplace(index_at(entry, at, harness::kLastTraceIndex), length).second)
-        fail(at, "the index is there twice");
+        fail(at, "the index occurs twice");
     });
     dispatch.counts_threads = object.contains("threads");
     if (dispatch.counts_threads && object.contains("threadgroups")) fail(place, "has both 'threadgroups' and 'threads'");

@@ -1,3 +1,4 @@
+// Findings of triage as Markdown.
 #include "reports/triage.h"
 
 #include <fmt/format.h>
@@ -13,12 +14,12 @@ namespace {
 
 std::string place_of(const harness::Suspect& suspect) {
   const std::filesystem::path file(suspect.file);
-  // Other variants' files may be called like this one's.
+  // Files of other variants may have the same name.
   const std::filesystem::path folder = suspect.is_elsewhere ? file.parent_path().filename() : std::filesystem::path();
   return fmt::format("{}:{}", (folder / file.filename()).string(), suspect.line);
 }
 
-// The name of a file may hold a backtick.
+// A file name may contain a backtick.
 std::string place_in_prose(const harness::Suspect& suspect) {
   const std::string place = place_of(suspect);
   return place.find('`') == std::string::npos ? fmt::format("`{}`", place) : prose(place);
@@ -32,13 +33,13 @@ std::string headline(const harness::Finding& finding, std::size_t number) {
 }
 
 std::string fits(const harness::Classification& classification) {
-  std::string text = "### What it looks like\n\n";
+  std::string text = "### Known mistakes\n\n";
   text += fmt::format("**{}**", classification.kind);
   if (!classification.decided.empty()) text += ": " + classification.decided;
   text += ".\n\n";
   if (classification.fits.empty()) return text;
   text +=
-      "| class | mistake | explains of the error | failing cases explained to the last bound | passing cases that it leaves alone |\n"
+      "| class | mistake | share of the error explained | failing cases fully explained | passing cases unaffected |\n"
       "|---|---|--:|--:|--:|\n";
   for (const harness::Fit& fit : classification.fits) {
     text += fmt::format("| {} | {} | {:.1f} % | {:.0f} % | {} |\n", fit.kind, fit.says, 100 * fit.goodness, 100 * fit.exact,
@@ -48,7 +49,7 @@ std::string fits(const harness::Classification& classification) {
 }
 
 std::string sources(const harness::Finding& finding) {
-  if (finding.suspects.empty()) return "### Source\n\nNo line could be named.\n\n";
+  if (finding.suspects.empty()) return "### Source\n\nNo line was found.\n\n";
   std::string text = "### Source\n\n";
   for (const harness::Suspect& suspect : finding.suspects) {
     text += fmt::format("{}: {}\n\n{}\n", place_in_prose(suspect), suspect.why,
@@ -84,14 +85,15 @@ std::string finding_text(const TriagePage& page, const harness::Finding& finding
   const std::string minimal = harness::format_case(finding.minimal.about);
   const std::string given = harness::format_case(finding.given.about);
   std::string text = headline(finding, number);
-  text += fmt::format("{} failing case{} of {} share{} it.\n\n", finding.members.size(), finding.members.size() == 1 ? "" : "s",
-                      page.failing, finding.members.size() == 1 ? "s" : "");
+  text += fmt::format("{} of {} failing cases {} this cause.\n\n", finding.members.size(), page.failing,
+                      finding.members.size() == 1 ? "has" : "have");
   text += fmt::format("### Smallest case\n\n{}\n{}: {}\n\n", code_block(page.replay(minimal)), harness::to_string(finding.minimal.status),
                       prose(harness::reason_of(finding.minimal)));
-  text += minimal == given ? std::string("It was given; nothing smaller fails in the same way") : fmt::format("Found from `{}`", given);
+  text +=
+      minimal == given ? std::string("This case was given; no smaller case fails in the same way") : fmt::format("Found from `{}`", given);
   text += fmt::format(" ({} cases tried).\n\n", finding.tried);
-  if (!finding.where.empty()) text += "### Where it shows\n\nIn the smallest case:\n\n" + list_of(finding.where);
-  if (!finding.where_given.empty() && minimal != given) text += "In the case it was found from:\n\n" + list_of(finding.where_given);
+  if (!finding.where.empty()) text += "### Where the error occurs\n\nIn the smallest case:\n\n" + list_of(finding.where);
+  if (!finding.where_given.empty() && minimal != given) text += "In the original case:\n\n" + list_of(finding.where_given);
   text += fits(finding.classification);
   if (finding.split) {
     if (const auto logic = harness::logic_of(*finding.split)) text += fmt::format("Policy shadow: {}.\n\n", harness::text_of(*logic));
@@ -104,7 +106,7 @@ std::string finding_text(const TriagePage& page, const harness::Finding& finding
   }
   text += sources(finding);
   text += worst_elements(finding.minimal);
-  if (!finding.near.empty()) text += "### Cases around it\n\n" + list_of(finding.near);
+  if (!finding.near.empty()) text += "### Neighbouring cases\n\n" + list_of(finding.near);
   return text;
 }
 

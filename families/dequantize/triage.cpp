@@ -93,11 +93,11 @@ std::vector<Mistake> dequantize_mistakes() {
   add_cache_mistakes([&](std::string_view kind, const std::string& says, const auto& make, int rank) {
     table.add(kind, says, [&](Change& c) { make(c.edit); }, rank);
   });
-  table.add(mistake::kUnknown, "the position before is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::previous; }, 1);
-  table.add(mistake::kUnknown, "the position behind is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::next; }, 1);
-  table.add(mistake::kHead, "every head takes the first key/value head", [](Change& c) { c.heads = Change::Heads::first; });
-  table.add(mistake::kHead, "every head takes the next key/value head", [](Change& c) { c.heads = Change::Heads::next; });
-  table.add(mistake::kHead, "heads are taken in reverse", [](Change& c) { c.heads = Change::Heads::reversed; });
+  table.add(mistake::kUnknown, "the previous position is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::previous; }, 1);
+  table.add(mistake::kUnknown, "the next position is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::next; }, 1);
+  table.add(mistake::kHead, "every head uses the first key/value head", [](Change& c) { c.heads = Change::Heads::first; });
+  table.add(mistake::kHead, "every head uses the next key/value head", [](Change& c) { c.heads = Change::Heads::next; });
+  table.add(mistake::kHead, "heads are used in reverse order", [](Change& c) { c.heads = Change::Heads::reversed; });
   table.add(mistake::kScale, "norms are divided by 16, whatever the scale factor", [](Change& c) { c.fixed_root = true; });
   table.add_factor(
       mistake::kScale, "the output is scaled by {}",

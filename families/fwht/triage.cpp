@@ -58,11 +58,11 @@ std::vector<Mistake> fwht_mistakes() {
   add_rotation(table, [](FwhtChange& c) -> RotationChange& { return c.rotation; });
   table.add(mistake::kUnnormalised, "the transform is not divided by sqrt(D)", [](FwhtChange& c) { c.unnormalised = true; });
   table.add_factor(mistake::kScale, "the output is scaled by {}", usual_factors, [](FwhtChange& c, double f) { c.rotation.factor = f; }, 1);
-  table.add(mistake::kHead, "every head takes the first row", [](FwhtChange& c) { c.first_row_again = true; });
+  table.add(mistake::kHead, "every head uses the first row", [](FwhtChange& c) { c.first_row_again = true; });
   table.add(mistake::kHead, "every head transforms the first row in its place", [](FwhtChange& c) { c.first_row_in_place = true; });
-  table.add(mistake::kNotWritten, "rows are left as they were", [](FwhtChange& c) { c.untouched = true; }, 1);
-  table.add(mistake::kHalf, "results are kept in half", [](FwhtChange& c) { c.precision = Precision::half; });
-  table.add(mistake::kHalf, "results are kept in bfloat", [](FwhtChange& c) { c.precision = Precision::bfloat; });
+  table.add(mistake::kNotWritten, "rows are left unchanged", [](FwhtChange& c) { c.untouched = true; }, 1);
+  table.add(mistake::kHalf, "results are stored in half", [](FwhtChange& c) { c.precision = Precision::half; });
+  table.add(mistake::kHalf, "results are stored in bfloat", [](FwhtChange& c) { c.precision = Precision::bfloat; });
   return table.take();
 }
 

@@ -47,25 +47,25 @@ std::vector<double> likely_factors(const Model& model) {
 }
 
 void add_visibility(Table& table) {
-  table.add(mistake::kWindow, "the window leaves out its oldest position", [](Change& c) { c.window_delta = -1; });
-  table.add(mistake::kWindow, "the window lets in the position behind it", [](Change& c) { c.window_delta = 1; });
+  table.add(mistake::kWindow, "the window omits its oldest position", [](Change& c) { c.window_delta = -1; });
+  table.add(mistake::kWindow, "the window includes one position too many", [](Change& c) { c.window_delta = 1; });
   table.add(mistake::kRing, "the ring starts one slot later", [](Change& c) { c.ring_delta = 1; });
   table.add(mistake::kRing, "the ring starts one slot earlier", [](Change& c) { c.ring_delta = -1; });
-  table.add(mistake::kRing, "slots in front of the ring's start count one position earlier", [](Change& c) { c.wrap_delta = 1; }, 1);
-  table.add(mistake::kRing, "slots in front of the ring's start count one position later", [](Change& c) { c.wrap_delta = -1; }, 1);
-  table.add(mistake::kRing, "the start of the ring is ignored: slots are taken for positions", [](Change& c) { c.ring_ignored = true; }, 2);
-  table.add(mistake::kMask, "there is no window", [](Change& c) { c.no_window = true; }, 1);
-  table.add(mistake::kMask, "the window applies whatever the mask type", [](Change& c) { c.window_of_any_mask = true; }, 1);
+  table.add(mistake::kRing, "slots before the start of the ring are one position too early", [](Change& c) { c.wrap_delta = 1; }, 1);
+  table.add(mistake::kRing, "slots before the start of the ring are one position too late", [](Change& c) { c.wrap_delta = -1; }, 1);
+  table.add(mistake::kRing, "the start of the ring is ignored: slots are used as positions", [](Change& c) { c.ring_ignored = true; }, 2);
+  table.add(mistake::kMask, "the window is ignored", [](Change& c) { c.no_window = true; }, 1);
+  table.add(mistake::kMask, "the window is applied for every mask type", [](Change& c) { c.window_of_any_mask = true; }, 1);
   table.add(mistake::kMask, "a window of 0 hides everything", [](Change& c) { c.window_of_zero = true; }, 1);
   table.add(
-      mistake::kMask, "hidden places of a chunk that is read count as if they were visible",
-      [](Change& c) { c.mask = Change::Mask::hidden_count; }, 1);
-  table.add(mistake::kOldest, "the oldest position that the query sees is lost", [](Change& c) { c.lost = Lost::oldest_visible; }, 1);
-  table.add(mistake::kOldest, "slot 0 is lost", [](Change& c) { c.lost = Lost::first_slot; }, 2);
-  table.add(mistake::kNewest, "the last slot is lost", [](Change& c) { c.lost = Lost::last_slot; }, 1);
+      mistake::kMask, "masked positions of a chunk that is read count as visible", [](Change& c) { c.mask = Change::Mask::hidden_count; },
+      1);
+  table.add(mistake::kOldest, "the oldest visible position is skipped", [](Change& c) { c.lost = Lost::oldest_visible; }, 1);
+  table.add(mistake::kOldest, "slot 0 is skipped", [](Change& c) { c.lost = Lost::first_slot; }, 2);
+  table.add(mistake::kNewest, "the last slot is skipped", [](Change& c) { c.lost = Lost::last_slot; }, 1);
   for (const auto& [only, how] : {std::pair{Change::Only::causal, "a causal"}, {Change::Only::windowed, "a windowed"}}) {
     table.add(
-        mistake::kNewest, std::string("the newest key is lost, but only with ") + how + " mask",
+        mistake::kNewest, std::string("the newest key is skipped, but only with ") + how + " mask",
         [chosen = only](Change& c) {
           c.lost = Lost::newest;
           c.only = chosen;
@@ -80,55 +80,57 @@ void add_masks(Table& table) {
     table.add(mistake::kMask, std::move(says), [which](Change& c) { c.mask = which; }, rank);
   };
   mask("the mask is not applied", Mask::ignored, 0);
-  mask("the mask is not applied to the keys behind the last whole chunk", Mask::ignored_in_tail, 1);
+  mask("the mask is not applied to the keys after the last whole chunk", Mask::ignored_in_tail, 1);
   mask("the mask is read transposed", Mask::transposed, 1);
-  mask("the mask of the key before applies", Mask::column_before, 1);
-  mask("the mask of the key behind applies", Mask::column_after, 1);
-  mask("the mask of the query before applies", Mask::row_before, 1);
-  mask("the mask of the query behind applies", Mask::row_after, 1);
-  mask("every query takes the mask of the first", Mask::first_row, 1);
-  mask("every head takes the mask of the first", Mask::first_head, 1);
-  mask("every batch takes the mask of the first", Mask::first_batch, 1);
-  mask("the mask hides, but adds nothing to scores", Mask::hides_only, 1);
-  mask("what the mask hides counts as if it were visible", Mask::hidden_count, 1);
+  mask("the mask of the previous key is applied", Mask::column_before, 1);
+  mask("the mask of the next key is applied", Mask::column_after, 1);
+  mask("the mask of the previous query is applied", Mask::row_before, 1);
+  mask("the mask of the next query is applied", Mask::row_after, 1);
+  mask("every query uses the mask of the first", Mask::first_row, 1);
+  mask("every head uses the mask of the first", Mask::first_head, 1);
+  mask("every batch uses the mask of the first", Mask::first_batch, 1);
+  mask("the mask hides keys, but its finite values are not added to the scores", Mask::hides_only, 1);
+  mask("masked keys count as visible", Mask::hidden_count, 1);
 }
 
 void add_keys(Table& table) {
-  table.add(mistake::kNewest, "the newest key is lost", [](Change& c) { c.lost = Lost::newest; });
-  table.add(mistake::kOldest, "the oldest key is lost", [](Change& c) { c.lost = Lost::oldest; });
+  table.add(mistake::kNewest, "the newest key is skipped", [](Change& c) { c.lost = Lost::newest; });
+  table.add(mistake::kOldest, "the oldest key is skipped", [](Change& c) { c.lost = Lost::oldest; });
   for (std::size_t c = 0; c < 4; ++c) {
     table.add(
-        mistake::kChunk, "chunk " + std::to_string(c) + " is lost",
+        mistake::kChunk, "chunk " + std::to_string(c) + " is skipped",
         [c](Change& change) {
           change.lost = Lost::chunk;
           change.lost_chunk = c;
         },
         1);
   }
-  table.add(mistake::kChunk, "the last chunk is lost", [](Change& c) { c.lost = Lost::last_chunk; });
-  table.add(mistake::kChunk, "the keys behind the last whole chunk are lost", [](Change& c) { c.lost = Lost::tail; });
-  table.add(mistake::kChunk, "every second chunk is lost", [](Change& c) { c.lost = Lost::odd_chunks; }, 2);
-  table.add(mistake::kChunk, "chunks whose first place is hidden are lost", [](Change& c) { c.lost = Lost::chunk_if_first_hidden; }, 1);
-  table.add(mistake::kChunk, "chunks with a hidden place are lost", [](Change& c) { c.lost = Lost::chunk_if_any_hidden; }, 1);
-  table.add(mistake::kChunk, "the chunks behind one that is wholly hidden are lost", [](Change& c) { c.lost = Lost::behind_hidden; }, 1);
+  table.add(mistake::kChunk, "the last chunk is skipped", [](Change& c) { c.lost = Lost::last_chunk; });
+  table.add(mistake::kChunk, "the keys after the last whole chunk are skipped", [](Change& c) { c.lost = Lost::tail; });
+  table.add(mistake::kChunk, "every second chunk is skipped", [](Change& c) { c.lost = Lost::odd_chunks; }, 2);
+  table.add(
+      mistake::kChunk, "chunks whose first position is masked are skipped", [](Change& c) { c.lost = Lost::chunk_if_first_hidden; }, 1);
+  table.add(mistake::kChunk, "chunks with a masked position are skipped", [](Change& c) { c.lost = Lost::chunk_if_any_hidden; }, 1);
+  table.add(mistake::kChunk, "the chunks after a completely masked chunk are skipped", [](Change& c) { c.lost = Lost::behind_hidden; }, 1);
   table.add(mistake::kChunk, "the first chunk counts twice", [](Change& c) { c.twice = Twice::first_chunk; }, 1);
   table.add(mistake::kChunk, "the last chunk counts twice", [](Change& c) { c.twice = Twice::last_chunk; }, 1);
-  table.add(mistake::kChunk, "the keys behind the last whole chunk count twice", [](Change& c) { c.twice = Twice::tail; }, 1);
+  table.add(mistake::kChunk, "the keys after the last whole chunk count twice", [](Change& c) { c.twice = Twice::tail; }, 1);
   table.add(
-      mistake::kChunk, "all simdgroups of a workgroup take the same chunks",
+      mistake::kChunk, "all simdgroups of a workgroup process the same chunks",
       [](Change& c) { c.order = Change::Order::same_for_simdgroups; }, 1);
   table.add(
-      mistake::kChunk, "the stride over chunks leaves out the number of simdgroups",
+      mistake::kChunk, "the stride over chunks omits the number of simdgroups",
       [](Change& c) { c.order = Change::Order::stride_without_simdgroups; }, 1);
   table.add(mistake::kChunk, "the stride over chunks is one too large", [](Change& c) { c.order = Change::Order::stride_one_more; }, 2);
   using EmptyPlaces = Change::EmptyPlaces;
   table.add(
-      mistake::kMask, "places behind the last key count with a score of 0", [](Change& c) { c.empty_places = EmptyPlaces::all_count; }, 1);
+      mistake::kMask, "positions after the last key count with a score of 0", [](Change& c) { c.empty_places = EmptyPlaces::all_count; },
+      1);
   table.add(
-      mistake::kMask, "the first place behind the last key counts with a score of 0",
+      mistake::kMask, "the first position after the last key counts with a score of 0",
       [](Change& c) { c.empty_places = EmptyPlaces::first_counts; }, 1);
   table.add(
-      mistake::kMask, "the place that shares a pair with the last key counts with a score of 0",
+      mistake::kMask, "the position that forms a pair with the last key counts with a score of 0",
       [](Change& c) { c.empty_places = EmptyPlaces::pair_counts; }, 1);
 }
 
@@ -136,45 +138,45 @@ void add_heads(Table& table) {
   const auto both = [&](std::string says, HeadMap map, int rank) {
     table.add(mistake::kHead, std::move(says), [map](Change& c) { c.key_heads = c.value_heads = map; }, rank);
   };
-  both("query heads take key/value heads in turn instead of in groups", HeadMap::modulo, 0);
-  both("every query head takes the first key/value head", HeadMap::first, 1);
-  both("a query head takes the key/value head of its own number", HeadMap::own_number, 1);
-  both("key/value heads are taken in reverse", HeadMap::reversed, 2);
-  both("the next key/value head is taken", HeadMap::next, 2);
-  for (const auto& [map, how] : {std::pair{HeadMap::modulo, "heads in turn"},
-                                 {HeadMap::first, "the first head"},
-                                 {HeadMap::own_number, "the head of their own number"}}) {
+  both("query head h uses key/value head h modulo their number, instead of one per group of query heads", HeadMap::modulo, 0);
+  both("every query head uses the first key/value head", HeadMap::first, 1);
+  both("query head h uses key/value head h", HeadMap::own_number, 1);
+  both("key/value heads are used in reverse order", HeadMap::reversed, 2);
+  both("the next key/value head is used", HeadMap::next, 2);
+  for (const auto& [map, how] :
+       {std::pair{HeadMap::modulo, "head h modulo their number"}, {HeadMap::first, "the first head"}, {HeadMap::own_number, "head h"}}) {
     table.add(
-        mistake::kHead, std::string("behind the last whole chunk, keys and values are those of ") + how,
+        mistake::kHead, std::string("after the last whole chunk, query head h uses keys and values of ") + how,
         [chosen = map](Change& c) { c.tail_heads = chosen; }, 1);
   }
-  for (const auto& [map, how] : {std::pair{HeadMap::modulo, "in turn"},
-                                 {HeadMap::first, "of the first head"},
-                                 {HeadMap::own_number, "of the head of their own number"},
-                                 {HeadMap::next, "of the next head"}}) {
+  for (const auto& [map, how] : {std::pair{HeadMap::modulo, "from head h modulo their number"},
+                                 {HeadMap::first, "from the first head"},
+                                 {HeadMap::own_number, "from head h"},
+                                 {HeadMap::next, "from the next head"}}) {
     table.add(
-        mistake::kHead, std::string("keys are taken ") + how + ", values are right", [chosen = map](Change& c) { c.key_heads = chosen; },
-        3);
+        mistake::kHead, std::string("query head h takes its keys ") + how + ", values are right",
+        [chosen = map](Change& c) { c.key_heads = chosen; }, 3);
     table.add(
-        mistake::kHead, std::string("values are taken ") + how + ", keys are right", [chosen = map](Change& c) { c.value_heads = chosen; },
-        3);
+        mistake::kHead, std::string("query head h takes its values ") + how + ", keys are right",
+        [chosen = map](Change& c) { c.value_heads = chosen; }, 3);
   }
   using Spacing = Change::HeadSpacing;
   table.add(
-      mistake::kHead, "heads of keys and values are taken to be kv_len rows apart, whatever room there is",
+      mistake::kHead, "heads of keys and values are addressed kv_len rows apart, whatever their stride",
       [](Change& c) { c.key_spacing = c.value_spacing = Spacing::length; }, 1);
   table.add(
-      mistake::kHead, "heads of keys are taken to be kv_len rows apart, whatever room there is",
+      mistake::kHead, "heads of keys are addressed kv_len rows apart, whatever their stride",
       [](Change& c) { c.key_spacing = Spacing::length; }, 2);
   table.add(
-      mistake::kHead, "heads of values are taken to be kv_len rows apart, whatever room there is",
+      mistake::kHead, "heads of values are addressed kv_len rows apart, whatever their stride",
       [](Change& c) { c.value_spacing = Spacing::length; }, 2);
-  table.add(mistake::kHead, "every head takes the query of the first", [](Change& c) { c.query_heads = HeadMap::first; }, 2);
-  table.add(mistake::kHead, "every head takes the query of the next", [](Change& c) { c.query_heads = HeadMap::next; }, 3);
+  table.add(mistake::kHead, "every head uses the query of the first", [](Change& c) { c.query_heads = HeadMap::first; }, 2);
+  table.add(mistake::kHead, "every head uses the query of the next", [](Change& c) { c.query_heads = HeadMap::next; }, 3);
 }
 
 void add_scales(Table& table) {
-  table.add_factor(mistake::kScale, "scores are scaled by a further {}", likely_factors, [](Change& c, double f) { c.score_factor = f; });
+  table.add_factor(mistake::kScale, "scores are scaled by an additional factor {}", likely_factors,
+                   [](Change& c, double f) { c.score_factor = f; });
   table.add_factor(mistake::kScale, "the output is scaled by {}", likely_factors, [](Change& c, double f) { c.output_factor = f; });
   table.add_factor(
       mistake::kScale, "keys and values are both scaled by {}", likely_factors,
@@ -191,7 +193,7 @@ void add_softmax(Table& table) {
   table.add(mistake::kRescale, "the output so far is not rescaled when the maximum grows", [](Change& c) { c.keeps_output = true; });
   table.add(mistake::kRescale, "the sum so far is not rescaled when the maximum grows", [](Change& c) { c.keeps_sum = true; });
   table.add(
-      mistake::kRescale, "neither output nor sum so far are rescaled when the maximum grows",
+      mistake::kRescale, "neither the output nor the sum so far is rescaled when the maximum grows",
       [](Change& c) { c.keeps_output = c.keeps_sum = true; }, 1);
   table.add(mistake::kRescale, "simdgroups' outputs are added without weights", [](Change& c) { c.merges_output_as_is = true; });
   table.add(mistake::kRescale, "simdgroups' sums are added without weights", [](Change& c) { c.merges_sum_as_is = true; });
@@ -199,8 +201,8 @@ void add_softmax(Table& table) {
       mistake::kRescale, "simdgroups' outputs and sums are added without weights",
       [](Change& c) { c.merges_output_as_is = c.merges_sum_as_is = true; }, 1);
   table.add(
-      mistake::kRescale, "a merged pair of simdgroups goes on with the maximum of the first",
-      [](Change& c) { c.merges_forget_maximum = true; }, 1);
+      mistake::kRescale, "a merged pair of simdgroups keeps the maximum of the first", [](Change& c) { c.merges_forget_maximum = true; },
+      1);
   for (const double start : {0.0, -1.0, -100.0, -1000.0, -10000.0, -16384.0, -32752.0, -65504.0}) {
     const std::string number = std::to_string(static_cast<int>(start));
     table.add(mistake::kMaximum, "the running maximum starts at " + number, [start](Change& c) { c.first_maximum = start; });
@@ -208,13 +210,13 @@ void add_softmax(Table& table) {
         mistake::kMaximum, "the maximum over simdgroups starts at " + number, [start](Change& c) { c.first_merge_maximum = start; }, 1);
   }
   using Stream = Change::Stream;
-  table.add(mistake::kWorkgroup, "the last workgroup is lost", [](Change& c) { c.lost_stream = Stream::last_workgroup; });
-  table.add(mistake::kWorkgroup, "the first workgroup is lost", [](Change& c) { c.lost_stream = Stream::first_workgroup; });
-  table.add(mistake::kSimdgroup, "the last simdgroup is lost", [](Change& c) { c.lost_stream = Stream::last_simdgroup; });
-  table.add(mistake::kSimdgroup, "the first simdgroup is lost", [](Change& c) { c.lost_stream = Stream::first_simdgroup; });
-  table.add(mistake::kSimdgroup, "every second simdgroup is lost", [](Change& c) { c.lost_stream = Stream::odd_simdgroups; });
+  table.add(mistake::kWorkgroup, "the last workgroup is skipped", [](Change& c) { c.lost_stream = Stream::last_workgroup; });
+  table.add(mistake::kWorkgroup, "the first workgroup is skipped", [](Change& c) { c.lost_stream = Stream::first_workgroup; });
+  table.add(mistake::kSimdgroup, "the last simdgroup is skipped", [](Change& c) { c.lost_stream = Stream::last_simdgroup; });
+  table.add(mistake::kSimdgroup, "the first simdgroup is skipped", [](Change& c) { c.lost_stream = Stream::first_simdgroup; });
+  table.add(mistake::kSimdgroup, "every second simdgroup is skipped", [](Change& c) { c.lost_stream = Stream::odd_simdgroups; });
   table.add(
-      mistake::kSimdgroup, "the upper half of the simdgroups is lost", [](Change& c) { c.lost_stream = Stream::upper_simdgroups; }, 1);
+      mistake::kSimdgroup, "the upper half of the simdgroups is skipped", [](Change& c) { c.lost_stream = Stream::upper_simdgroups; }, 1);
 }
 
 void add_precision(Table& table) {
@@ -238,11 +240,11 @@ void add_cache(Table& table) {
   };
   add_cache_mistakes(add);
   add(
-      mistake::kNorm, "keys take the norms of values, or values those of keys",
+      mistake::kNorm, "keys use the norms of values, or values the norms of keys",
       [](CacheEdit& e) { e.norms = CacheEdit::Norms::other_side; }, 0);
   for (const bool of_keys : {true, false}) {
     table.add_factor(
-        mistake::kCodebook, std::string(of_keys ? "keys" : "values") + ": centroids are evenly spaced, {} of the largest apart",
+        mistake::kCodebook, std::string(of_keys ? "keys" : "values") + ": centroids are evenly spaced, with a step of {} times the largest",
         [](const Model&) { return std::vector<double>{0.9, 1.0, 1.1}; },
         [of_keys](Change& c, double f) {
           CacheEdit& edit = of_keys ? c.keys : c.values;
@@ -251,16 +253,16 @@ void add_cache(Table& table) {
         },
         2);
   }
-  add(mistake::kUnknown, "the position before is read", [](CacheEdit& e) { e.slots = Slots::previous; }, 2);
-  add(mistake::kUnknown, "the position behind is read", [](CacheEdit& e) { e.slots = Slots::next; }, 2);
-  add(mistake::kUnknown, "every even position is read twice, the odd ones never", [](CacheEdit& e) { e.slots = Slots::even; }, 2);
+  add(mistake::kUnknown, "the previous position is read", [](CacheEdit& e) { e.slots = Slots::previous; }, 2);
+  add(mistake::kUnknown, "the next position is read", [](CacheEdit& e) { e.slots = Slots::next; }, 2);
+  add(mistake::kUnknown, "every even position is read twice, odd positions never", [](CacheEdit& e) { e.slots = Slots::even; }, 2);
 
   using Rotation = Change::Rotation;
-  for (const auto& [rotation, says] : {std::pair{Rotation::without_signs, "the rotation of the query leaves out the signs"},
-                                       {Rotation::signs_behind, "the rotation of the query changes signs behind the transform"},
-                                       {Rotation::signs_both, "the rotation of the query changes signs before and behind the transform"},
-                                       {Rotation::bits_reversed, "bits of the sign table are counted from the most significant"},
-                                       {Rotation::signs_of_half, "the upper half takes the signs of the lower"}}) {
+  for (const auto& [rotation, says] : {std::pair{Rotation::without_signs, "the rotation of the query omits the signs"},
+                                       {Rotation::signs_behind, "the rotation of the query changes signs after the transform"},
+                                       {Rotation::signs_both, "the rotation of the query changes signs before and after the transform"},
+                                       {Rotation::bits_reversed, "bits of the sign table are read most significant first"},
+                                       {Rotation::signs_of_half, "the upper half uses the signs of the lower"}}) {
     table.add(mistake::kSigns, says, [r = rotation](Change& c) { c.rotation = r; });
   }
   table.add(mistake::kSigns, "the query is not rotated", [](Change& c) { c.rotation = Rotation::none; }, 2);

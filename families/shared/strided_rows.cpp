@@ -25,7 +25,7 @@ std::size_t StridedLayout::size() const {
 JobBuffer strided_buffer(std::string_view argument, std::span<const std::byte> rows, const StridedLayout& layout) {
   const std::size_t needed = layout.batches * layout.heads * layout.rows * layout.row_bytes;
   if (rows.size() != needed)
-    throw std::invalid_argument(fmt::format("{}: {} bytes of rows, the layout has {}", argument, rows.size(), needed));
+    throw std::invalid_argument(fmt::format("{}: {} bytes of rows, but the layout needs {}", argument, rows.size(), needed));
   JobBuffer buffer{.argument = argument, .size = layout.size(), .gap = layout.is_sparse ? Gap::untouched : Gap::forbidden};
   const bool is_dense = layout.strides.token == layout.row_bytes;
   const std::size_t piece_bytes = is_dense ? layout.rows * layout.row_bytes : layout.row_bytes;

@@ -172,7 +172,7 @@ Case parse_case(std::string_view name, const Family& family) {
     rest.remove_prefix(slash == std::string_view::npos ? rest.size() : slash + 1);
 
     const auto once = [&](bool already) {
-      if (already) fail(fmt::format("'{}' says again what an earlier word said", word));
+      if (already) fail(fmt::format("'{}' repeats what an earlier word already set", word));
     };
     if (is_fixture(family, word)) {
       once(!result.fixture.empty());
@@ -202,7 +202,7 @@ Case parse_case(std::string_view name, const Family& family) {
         break;
       }
     }
-    if (!understood) fail(fmt::format("'{}' is not understood", word));
+    if (!understood) fail(fmt::format("'{}' is unknown", word));
   }
   for (std::size_t i = 0; i < family.words.size(); ++i) {
     if (!seen[i] && !family.words[i].optional) fail(fmt::format("'{}' is missing", describe(family.words[i])));

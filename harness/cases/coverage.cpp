@@ -111,7 +111,7 @@ Coverage measure_coverage(Suite suite, const kernels::Variant& variant, std::spa
 std::string describe_coverage(const Coverage& coverage) {
   std::string text = fmt::format("{} cases: {} of values {}/{}", coverage.cases, coverage.strength == 2 ? "pairs" : "triples",
                                  coverage.values.met, coverage.values.possible);
-  if (coverage.too_costly != 0) text += fmt::format(" ({} more cost too much)", coverage.too_costly);
+  if (coverage.too_costly != 0) text += fmt::format(" ({} more are too expensive)", coverage.too_costly);
   if (coverage.classes.possible != 0) text += fmt::format(", triples of classes {}/{}", coverage.classes.met, coverage.classes.possible);
   if (coverage.median_length != 0) text += fmt::format(", median n {}", coverage.median_length);
   if (!coverage.missing.empty()) {

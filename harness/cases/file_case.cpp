@@ -26,7 +26,7 @@ class Reader {
   void require_known(std::string_view kind, const std::vector<std::string_view>& known) const {
     for (const auto& [name, value] : attributes_) {
       if (std::ranges::find(known, name) == known.end())
-        fail(name, fmt::format("is not known in a file {}; known are {}", kind, fmt::join(known, ", ")));
+        fail(name, fmt::format("is unknown in a file {}; accepted: {}", kind, fmt::join(known, ", ")));
     }
   }
   [[nodiscard]] std::int64_t number(std::string_view name) const {
@@ -35,7 +35,7 @@ class Reader {
     // What a script computed may arrive as a double.
     if (const auto* real = std::get_if<double>(&value); real != nullptr && std::trunc(*real) == *real && std::abs(*real) < 0x1p53)
       return static_cast<std::int64_t>(*real);
-    fail(name, "must be a whole number");
+    fail(name, "must be an integer");
   }
   // An attribute that is written as a floating number.
   [[nodiscard]] std::optional<float> factor(std::string_view name) const {
@@ -44,7 +44,7 @@ class Reader {
   }
   [[nodiscard]] std::string text(std::string_view name) const {
     if (const auto* value = std::get_if<std::string>(&at(name))) return *value;
-    fail(name, "must be a text");
+    fail(name, "must be a string");
   }
 
  private:
@@ -92,9 +92,10 @@ void read_axes(const Reader& reader, Case& value) {
     }
     const std::int64_t number = reader.number(axis.name);
     if (!axis.holds(number)) {
-      reader.fail(axis.name,
-                  fmt::format("is {}, outside {}{}", number, axis.range(),
-                              axis.largest_whole ? fmt::format("; as a floating number ({}.0) it is the factor itself", number) : ""));
+      reader.fail(
+          axis.name,
+          fmt::format("is {}, outside {}{}", number, axis.range(),
+                      axis.largest_whole ? fmt::format("; to pass the factor itself, write a floating-point number ({}.0)", number) : ""));
     }
     value.values[i] = number;
   }

@@ -50,7 +50,7 @@ Shard parse_shard(std::string_view text) {
   const std::size_t count = slash == std::string_view::npos ? 0 : number(text.substr(slash + 1));
   if (part == 0 || part > count || count > kMostShards) {
     throw std::invalid_argument(
-        fmt::format("'{}' is no shard; write i/n with 1 <= i <= n <= {}, as in 2/4 for the second of four", text, kMostShards));
+        fmt::format("'{}' is not a shard; write i/n with 1 <= i <= n <= {}, as in 2/4 for the second of four", text, kMostShards));
   }
   return {part - 1, count};
 }
@@ -59,7 +59,8 @@ Shard parse_shard(std::string_view index, std::string_view count) {
   if (index.empty() && count.empty()) return {};
   const auto wrong = [&] {
     return std::invalid_argument(fmt::format(
-        "GTEST_SHARD_INDEX '{}' and GTEST_TOTAL_SHARDS '{}' are no shard; the index counts from 0 and is below the total", index, count));
+        "GTEST_SHARD_INDEX '{}' and GTEST_TOTAL_SHARDS '{}' do not name a shard; the index starts at 0 and must be less than the total",
+        index, count));
   };
   std::size_t first = 0;
   const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), first);
@@ -129,7 +130,7 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
   if (words.empty()) words.emplace_back("gate");
   if (request.seed != 0 && std::ranges::all_of(words, names_one_case)) {
     throw std::invalid_argument(
-        fmt::format("--seed shifts the seeds of suites and globs, but '{}' says its own seed: write another s<seed> there", words.front()));
+        fmt::format("--seed shifts the seeds of suites and globs, but '{}' names its own seed; change its s<seed> instead", words.front()));
   }
   for (const std::string& word : words) {
     if (is_suite(word)) {
@@ -149,14 +150,14 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
       const auto variant =
           std::ranges::find_if(candidates, [&](const kernels::Variant* candidate) { return candidate->name == variant_of(word); });
       if (variant == candidates.end()) {
-        throw std::invalid_argument(fmt::format("'{}' is no suite ({}), and '{}' is no variant{} ({})", word,
+        throw std::invalid_argument(fmt::format("'{}' is not a suite ({}), and '{}' is not a variant{} ({})", word,
                                                 fmt::join(suite_names(), ", "), variant_of(word),
                                                 request.family.empty() ? "" : " of family " + request.family, fmt::join(names, ", ")));
       }
       if (word == (*variant)->name) {
-        throw std::invalid_argument(
-            fmt::format("'{}' is a variant, and no case of it: '{}/*' is its gate, and `assay list --cases '{}/*'` prints the names", word,
-                        word, word));
+        throw std::invalid_argument(fmt::format(
+            "'{}' is a variant, not a case; '{}/*' selects its gate, and `assay list --cases '{}/*'` prints the names of its cases", word,
+            word, word));
       }
       take(parse_case(word, find_family((*variant)->family)));
     }

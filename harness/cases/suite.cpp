@@ -34,14 +34,14 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .longest = 1025,
      .most_cases = 100},
     {.name = "gate",
-     .about = "every pair of values and every triple of classes (small families: every triple of values), and the fixture files; of "
-              "a superseded variant smoke alone: a minute or two",
+     .about = "every pair of values and every triple of classes (small families: every triple of values), and the fixture files; "
+              "superseded variants run smoke only: a minute or two",
      .suite = Suite::gate,
      .work = kEverydayWork,
      .rare_work = kRareWork,
      .corpus = true},
     {.name = "full",
-     .about = "every triple of values (small families: all of them), long contexts too, and the fixture files: minutes",
+     .about = "every triple of values (small families: all of them), also long contexts, and the fixture files: minutes",
      .suite = Suite::full,
      .further_strength = 1,
      .long_levels = true,
@@ -49,8 +49,8 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .long_work = kLongWork,
      .corpus = true},
     {.name = "soak",
-     .about = "as full, with longer contexts and without the fixture files, twenty times with different data; --seed 20000 for twenty "
-              "others: hours",
+     .about = "like full, with longer contexts and without the fixture files, twenty times with different data (--seed 20000 for another "
+              "twenty): hours",
      .suite = Suite::soak,
      .further_strength = 1,
      .long_levels = true,
@@ -245,12 +245,12 @@ void check_axis_names(const kernels::Variant& variant) {
     const std::string place =
         variant.description.empty() ? std::string(where) : fmt::format("{}:{}: {}", variant.description.string(), line, where);
     throw kernels::VariantError(
-        fmt::format("{} {} is no axis of family {}; accepted: {}", place, axis, family.name(), fmt::join(names, ", ")));
+        fmt::format("{} {}: family {} has no such axis; accepted: {}", place, axis, family.name(), fmt::join(names, ", ")));
   };
   for (const kernels::AxisLimit& limit : variant.limits)
     check(limit.axis, limit.line, variant.description.empty() ? "--limit" : "[limits]");
   for (const kernels::Claim& claim : variant.claims) {
-    for (const auto& [axis, value] : claim.where) check(axis, claim.line, fmt::format("'claims' holds '{}':", claim.text));
+    for (const auto& [axis, value] : claim.where) check(axis, claim.line, fmt::format("'claims' contains '{}':", claim.text));
   }
 }
 

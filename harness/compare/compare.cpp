@@ -179,7 +179,7 @@ ComparedCases compare_cases(std::span<const CasePair> pairs, const Workbench& wo
     if (before && after) {
       // Where the axes are not the same, neither need the data be: then each case is one of its own kernel alone.
       if (before->expected != after->expected) {
-        const std::string reason = "the storage differs, and so does what is expected";
+        const std::string reason = "the storage differs, so the expected values differ";
         compared.only_old.push_back({format_case(pairs[i].old_case), reason});
         compared.only_new.push_back({format_case(pairs[i].new_case), reason});
         continue;
@@ -313,7 +313,7 @@ PartingResult part(const CasePair& pair, const Workbench& workbench, const RunOp
   static_cast<void>(run_cases(std::span(&pair.new_case, 1), execute, options, never, watching));
   auto parting = mailbox.take<std::optional<Parting>>("parting");
   if (!parting) return {{}, watching.reason};
-  if (!*parting) return {{}, "no line that both have computes different values"};
+  if (!*parting) return {{}, "no line that both sources share computes different values"};
   return {std::move(*parting), {}};
 }
 

@@ -14,7 +14,7 @@ namespace assay::harness {
 
 Mailbox::Mailbox() {
   std::string name = (std::filesystem::temp_directory_path() / "assay-compare-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw metal::EnvironmentError(fmt::format("no folder can be made as {}", name));
+  if (mkdtemp(name.data()) == nullptr) throw metal::EnvironmentError(fmt::format("cannot create folder {}", name));
   folder_ = name;
 }
 

@@ -39,7 +39,7 @@ Case as_one_of(Case about, const kernels::Variant& variant) {
 std::string limit_against(const kernels::Variant& variant, const Case& about) {
   const auto limit = std::ranges::find_if(variant.limits, [&](const kernels::AxisLimit& one) { return !admits(one, about); });
   return limit == variant.limits.end() ? std::string()
-                                       : fmt::format("{} is made for {} = {}", variant.name, limit->axis, fmt::join(limit->values, ", "));
+                                       : fmt::format("{} supports only {} = {}", variant.name, limit->axis, fmt::join(limit->values, ", "));
 }
 
 bool is_pattern(const std::string& word) { return word.find_first_of("*?") != std::string::npos; }
@@ -49,7 +49,7 @@ std::vector<Case> select(const std::string& word, const std::vector<Case>& all, 
                          const std::vector<std::string>& names) {
   if (!is_pattern(word)) {
     if (word.find('/') == std::string::npos)
-      throw std::invalid_argument(fmt::format("'{}' is neither the name of a case nor a glob; a suite is said with --suite", word));
+      throw std::invalid_argument(fmt::format("'{}' is neither the name of a case nor a glob; pass a suite with --suite", word));
     return {parse_case(word, family)};
   }
   std::vector<Case> found;
@@ -95,8 +95,8 @@ Pairing pair_cases(const PairingRequest& request, const kernels::Variant& old_va
   for (const Case& about : all) {
     const CasePair pair{as_one_of(about, old_variant), as_one_of(about, new_variant)};
     if (!has_name(pair.old_case) || !has_name(pair.new_case)) {
-      if (has_name(pair.old_case)) pairing.only_old.push_back({format_case(pair.old_case), "the other has no such case"});
-      if (has_name(pair.new_case)) pairing.only_new.push_back({format_case(pair.new_case), "the other has no such case"});
+      if (has_name(pair.old_case)) pairing.only_old.push_back({format_case(pair.old_case), "the other variant has no such case"});
+      if (has_name(pair.new_case)) pairing.only_new.push_back({format_case(pair.new_case), "the other variant has no such case"});
       continue;
     }
     if (!known.insert(words_behind_variant(pair.old_case) + words_behind_variant(pair.new_case)).second) continue;

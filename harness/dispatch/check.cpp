@@ -94,7 +94,7 @@ class Check {
     for (const auto& library : prepared_.libraries) {
       for (const metal::FunctionDeclaration& function : library->functions()) known.push_back(function.name);
     }
-    throw TraceError(fmt::format("{}.function: there is no kernel function '{}'; there are {}", dispatch.place, dispatch.function,
+    throw TraceError(fmt::format("{}.function: there is no kernel function '{}'; the file has {}", dispatch.place, dispatch.function,
                                  fmt::join(known, ", ")));
   }
 
@@ -112,7 +112,7 @@ class Check {
   void compare(const ContractDispatch& contract, const TraceDispatch& trace) {
     if (trace.function != contract.trace.function) {
       // Its arguments would be compared with those of another function.
-      differ("the contract has '{}' in its place", contract.trace.function);
+      differ("the contract expects '{}' here", contract.trace.function);
       return;
     }
     compare_constants(contract.trace, trace);
@@ -153,12 +153,12 @@ class Check {
       std::string why;
       try {
         if (library.pipeline(without)->code_digest() == library.pipeline(whole)->code_digest()) {
-          remark("function constant {}: the trace does not set it, and the kernel's default comes to the contract's {}", index,
+          remark("function constant {}: the trace does not set it; the kernel's default equals the contract's {}", index,
                  text_of(wanted.value));
           continue;
         }
       } catch (const metal::Error&) {
-        why = ", and without it there is no pipeline";
+        why = "; without it the pipeline cannot be created";
       }
       differ("function constant {}: the trace does not set it, the contract sets {}{}", index, text_of(wanted.value), why);
     }
@@ -167,7 +167,7 @@ class Check {
   void compare_binding(const metal::BoundArgument& argument, const TraceBinding& wanted, const TraceDispatch& trace) {
     const auto found = trace.bindings.find(argument.index);
     if (found == trace.bindings.end()) {
-      differ("nothing is bound at index {} ({}), where the contract binds {}", argument.index, argument.name,
+      differ("nothing is bound at index {} ({}); the contract binds {}", argument.index, argument.name,
              wanted.buffer ? fmt::format("a buffer of {} bytes", wanted.buffer->length) : fmt::format("{} bytes", wanted.bytes->size()));
       return;
     }
@@ -180,7 +180,7 @@ class Check {
     } else if (binding.buffer) {
       compare_buffer(argument, *wanted.buffer, *binding.buffer);
     } else if (wanted.buffer->length != 0 || argument.space == metal::AddressSpace::device) {
-      differ("{} bytes are copied to index {} ({}), where the contract binds a buffer of {} bytes", binding.bytes->size(), argument.index,
+      differ("{} bytes are copied to index {} ({}); the contract binds a buffer of {} bytes", binding.bytes->size(), argument.index,
              argument.name, wanted.buffer->length);
     }
   }
@@ -188,7 +188,7 @@ class Check {
   void compare_bytes(const metal::BoundArgument& argument, const std::vector<std::byte>& wanted, const TraceBinding& binding,
                      const TraceDispatch& trace) {
     if (!binding.bytes) {
-      differ("a buffer is bound at index {} ({}) and the trace does not say what it holds (`bytes`); the contract has {} bytes there",
+      differ("a buffer is bound at index {} ({}), but the trace does not give its contents (`bytes`); the contract has {} bytes there",
              argument.index, argument.name, wanted.size());
       return;
     }
@@ -217,9 +217,9 @@ class Check {
     for (const TraceField& field : said) {
       const auto found = std::ranges::find(stored, field.name, &TraceField::name);
       const std::string place = fmt::format("{}: field '{}' of the binding of index {}", trace.place, field.name, argument.index);
-      if (found == stored.end()) throw TraceError(fmt::format("{} is no field that the kernel's '{}' has there", place, argument.name));
+      if (found == stored.end()) throw TraceError(fmt::format("{} does not exist in the kernel's '{}'", place, argument.name));
       if (!same_number(field.value, found->value)) {
-        throw TraceError(fmt::format("{} is said to be {}, but bytes {}..{} hold {}", place, to_string(field.value), found->offset,
+        throw TraceError(fmt::format("{} is given as {}, but bytes {}..{} hold {}", place, to_string(field.value), found->offset,
                                      found->offset + found->size - 1, to_string(found->value)));
       }
     }
@@ -229,16 +229,16 @@ class Check {
     if (wanted.length == 0) return;
     const std::uint64_t left = buffer.offset > buffer.length ? 0 : buffer.length - buffer.offset;
     if (left < wanted.length) {
-      differ("buffer '{}' at index {} ({}) is too short: {} bytes from offset {} on, the contract needs {}", buffer.name, argument.index,
-             argument.name, left, buffer.offset, wanted.length);
+      differ("buffer '{}' at index {} ({}) is too short: {} bytes are left after offset {}, the contract needs {}", buffer.name,
+             argument.index, argument.name, left, buffer.offset, wanted.length);
     }
     const Correspondence::Stand* stand = correspondence_.find(buffer);
     if (stand != nullptr && stand->role == wanted.name) return;
     const Correspondence::Stand* right = correspondence_.find_role(wanted.name);
     const auto describe = [&](const Correspondence::Stand& other) {
-      return fmt::format("'{}' from offset {} on, as at index {} of dispatch {}", other.name, other.offset, other.index, other.dispatch);
+      return fmt::format("'{}' at offset {}, as at index {} of dispatch {}", other.name, other.offset, other.index, other.dispatch);
     };
-    differ("the trace binds '{}' from offset {} on at index {} ({}){}, the contract {}{}", buffer.name, buffer.offset, argument.index,
+    differ("the trace binds '{}' at offset {} to index {} ({}){}; the contract binds {}{}", buffer.name, buffer.offset, argument.index,
            argument.name, stand == nullptr ? std::string() : fmt::format(", which is {}", stand->role), wanted.name,
            right == nullptr ? std::string() : fmt::format(": {}", describe(*right)));
   }
@@ -250,9 +250,9 @@ class Check {
       if (length < wanted) {
         differ("threadgroup memory {}: the trace reserves {} bytes, the contract {}", index, length, wanted);
       } else if (length > metal::kMaxThreadgroupBytes) {
-        differ("threadgroup memory {}: the trace reserves {} bytes, Metal has {}", index, length, metal::kMaxThreadgroupBytes);
+        differ("threadgroup memory {}: the trace reserves {} bytes, Metal allows {}", index, length, metal::kMaxThreadgroupBytes);
       } else if (length % metal::kThreadgroupLengthMultiple != 0) {
-        differ("threadgroup memory {}: the trace reserves {} bytes, Metal takes multiples of {}", index, length,
+        differ("threadgroup memory {}: the trace reserves {} bytes, Metal requires a multiple of {}", index, length,
                metal::kThreadgroupLengthMultiple);
       } else if (length > wanted) {
         remark("threadgroup memory {}: the trace reserves {} bytes, more than the contract's {}", index, length, wanted);
@@ -268,7 +268,7 @@ class Check {
     const metal::Size3& theirs = trace.threads_per_threadgroup;
     const std::optional<metal::Size3> groups = trace.counts_threads ? whole_threadgroups(trace.grid, theirs) : std::optional(trace.grid);
     if (!groups) {
-      differ("grid: the trace dispatches {} threads, which are no whole threadgroups of {}; the contract has {} threadgroups",
+      differ("grid: the trace dispatches {} threads, which is not a multiple of the threadgroup size {}; the contract has {} threadgroups",
              text_of(trace.grid), text_of(theirs), text_of(contract.grid));
     } else if (*groups != contract.grid) {
       differ("grid: the trace dispatches {} threadgroups, the contract {}", text_of(*groups), text_of(contract.grid));
@@ -308,12 +308,12 @@ class Check {
         at_ = *after;
         if (wanted[earlier] != wanted[later] && *after < *before) {
           result_.lacks_barrier = true;
-          differ("stands before dispatch {} '{}', on whose results it rests", *before, function);
+          differ("is encoded before dispatch {} '{}', whose results it reads", *before, function);
         } else if (wanted[earlier] != wanted[later] && given[*before] == given[*after]) {
           result_.lacks_barrier = true;
-          differ("no memory barrier stands between it and dispatch {} '{}', on whose results it rests", *before, function);
+          differ("there is no memory barrier between it and dispatch {} '{}', whose results it reads", *before, function);
         } else if (wanted[earlier] == wanted[later] && given[*before] != given[*after]) {
-          differ("a memory barrier stands between it and dispatch {} '{}', and the contract has none there", *before, function);
+          differ("there is a memory barrier between it and dispatch {} '{}'; the contract has none there", *before, function);
         }
       }
     }
@@ -326,7 +326,7 @@ class Check {
         const Correspondence::Stand& low = all[i].offset < all[j].offset ? all[i] : all[j];
         const Correspondence::Stand& high = all[i].offset < all[j].offset ? all[j] : all[i];
         if (low.name != high.name || high.offset - low.offset >= low.needed) continue;
-        result_.differences.push_back(fmt::format("buffer '{}': {} takes {} bytes from offset {} on, and {} starts at offset {}", low.name,
+        result_.differences.push_back(fmt::format("buffer '{}': {} occupies {} bytes from offset {}, but {} starts at offset {}", low.name,
                                                   low.role, low.needed, low.offset, high.role, high.offset));
       }
     }

@@ -64,7 +64,7 @@ class Replay {
       const auto found = trace.threadgroup_memory.find(argument.index);
       const std::uint64_t length = found == trace.threadgroup_memory.end() ? 0 : found->second;
       if (length > metal::kMaxThreadgroupBytes)
-        throw metal::EncodeError(fmt::format("{} '{}': {} bytes of threadgroup memory {}, and Metal has {}", trace.place, trace.function,
+        throw metal::EncodeError(fmt::format("{} '{}': {} bytes of threadgroup memory {}; Metal allows {}", trace.place, trace.function,
                                              length, argument.index, metal::kMaxThreadgroupBytes));
       simulator_.set_threadgroup_memory_length(argument.index, length);
       return;

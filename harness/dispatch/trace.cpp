@@ -43,7 +43,7 @@ TraceNumber number(metal::ScalarType type, std::span<const std::byte> bytes) {
     case other:
       break;
   }
-  throw std::logic_error("a field of no scalar type has no number");
+  throw std::logic_error("only a field of scalar type has a number");
 }
 
 }  // namespace

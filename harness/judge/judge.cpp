@@ -20,7 +20,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 void require_comparable(std::size_t actual_size, const oracles::Expected& expected) {
   const std::size_t size = expected.value.size();
   if (actual_size != size || expected.bound.size() != size || expected.magnitude.size() != size) {
-    throw std::invalid_argument(fmt::format("cannot judge {} elements by {} values, {} bounds and {} magnitudes", actual_size, size,
+    throw std::invalid_argument(fmt::format("cannot judge {} elements with {} values, {} bounds and {} magnitudes", actual_size, size,
                                             expected.bound.size(), expected.magnitude.size()));
   }
   for (std::size_t j = 0; j < size; ++j) {

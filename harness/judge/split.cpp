@@ -25,7 +25,7 @@ void require_sizes(const ShadowedOutput& output) {
   if (fits(output.shadows.size()) && fits(output.expected.size()) && fits(output.exact.size()) &&
       (output.is_discrete.empty() || fits(output.is_discrete.size())))
     return;
-  throw std::invalid_argument(fmt::format("cannot split {} values by {} shadows, {} expected and {} exact ones, {} of them marked", size,
+  throw std::invalid_argument(fmt::format("cannot split {} values with {} shadows, {} expected and {} exact values, and {} marks", size,
                                           output.shadows.size(), output.expected.size(), output.exact.size(), output.is_discrete.size()));
 }
 

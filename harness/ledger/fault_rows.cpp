@@ -83,19 +83,20 @@ class ValueReader {
         value = static_cast<T>(i);
         if (to_string(value) == name) return;
       }
-      throw std::invalid_argument(fmt::format("'{}' for '{}', which is none", name, key));
+      throw std::invalid_argument(fmt::format("the invalid value '{}' for '{}'", name, key));
     } else if constexpr (std::same_as<T, bool>) {
       value = take<std::int64_t>(key) != 0;
     } else if constexpr (std::is_integral_v<T>) {
       const std::int64_t number = take<std::int64_t>(key);
       // What has no sign has 64 bits or fewer than the ledger's numbers.
       if (sizeof(T) < sizeof(number) && !std::in_range<T>(number))
-        throw std::invalid_argument(fmt::format("{} for '{}', which is beyond it", number, key));
+        throw std::invalid_argument(fmt::format("{} for '{}', which is out of range", number, key));
       value = static_cast<T>(number);
     } else if constexpr (std::is_floating_point_v<T>) {
       if (const auto found = values_.find(key); found != values_.end() && std::holds_alternative<std::string>(found->second)) {
         const auto& name = take<std::string>(key);
-        if (name != kNan && name != kNegativeNan) throw std::invalid_argument(fmt::format("'{}' for '{}', which is no number", name, key));
+        if (name != kNan && name != kNegativeNan)
+          throw std::invalid_argument(fmt::format("'{}' for '{}', which is not a number", name, key));
         value = std::copysign(std::numeric_limits<T>::quiet_NaN(), name == kNan ? T{1} : T{-1});
       } else {
         value = static_cast<T>(take<double>(key));
@@ -125,7 +126,7 @@ class ValueReader {
     const auto found = values_.find(key);
     if (found == values_.end()) throw std::invalid_argument(fmt::format("no '{}'", key));
     const T* value = std::get_if<T>(&found->second);
-    if (value == nullptr) throw std::invalid_argument(fmt::format("a value of another type for '{}'", key));
+    if (value == nullptr) throw std::invalid_argument(fmt::format("a value of the wrong type for '{}'", key));
     ++taken_;
     return *value;
   }
@@ -151,10 +152,10 @@ Fault fault_from(std::string_view kind, std::string schedule, const FaultValues&
     fault.schedule = std::move(schedule);
     ValueReader reader(values);
     std::visit([&](auto& details) { visit_members(reader, details); }, fault.details);
-    if (reader.taken() != values.size()) throw std::invalid_argument(fmt::format("values that no '{}' has", kind));
+    if (reader.taken() != values.size()) throw std::invalid_argument(fmt::format("values that do not belong to '{}'", kind));
     return fault;
   }
-  throw std::invalid_argument(fmt::format("the kind '{}', which is none", kind));
+  throw std::invalid_argument(fmt::format("the unknown kind '{}'", kind));
 }
 
 }  // namespace assay::harness

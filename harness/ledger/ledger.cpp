@@ -97,7 +97,7 @@ Ledger::~Ledger() = default;
 Ledger Ledger::open(const fs::path& file) {
   std::error_code error;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
-  if (error) throw LedgerError(fmt::format("ledger {}: its folder cannot be made: {}", file.string(), error.message()));
+  if (error) throw LedgerError(fmt::format("ledger {}: its folder cannot be created: {}", file.string(), error.message()));
   auto store = std::make_unique<Store>(file, Database::Mode::create);
   store->prepare_to_write();
   return Ledger(std::move(store));
@@ -105,8 +105,8 @@ Ledger Ledger::open(const fs::path& file) {
 
 Ledger Ledger::open_existing(const fs::path& file) {
   if (!fs::exists(file)) throw LedgerError(fmt::format("there is no ledger {}", file.string()));
-  if (!fs::is_regular_file(file)) throw LedgerError(fmt::format("{} is no file that a ledger could be", file.string()));
-  if (fs::file_size(file) == 0) throw LedgerError(fmt::format("{} is empty, and no ledger", file.string()));
+  if (!fs::is_regular_file(file)) throw LedgerError(fmt::format("{} is not a regular file, so it cannot be a ledger", file.string()));
+  if (fs::file_size(file) == 0) throw LedgerError(fmt::format("{} is empty, so it is not a ledger", file.string()));
   auto store = std::make_unique<Store>(file, Database::Mode::read_only);
   store->prepare_to_read();
   return Ledger(std::move(store));
@@ -124,7 +124,7 @@ fs::path Ledger::default_file() {
     return fs::path(state) / "assay" / "ledger.sqlite";
   }
   const char* home = std::getenv("HOME");
-  if (home == nullptr || *home == '\0') throw LedgerError("neither XDG_STATE_HOME nor HOME says where the ledger is to be kept");
+  if (home == nullptr || *home == '\0') throw LedgerError("neither XDG_STATE_HOME nor HOME is set, so the ledger has no place");
   return fs::path(home) / ".local" / "state" / "assay" / "ledger.sqlite";
 }
 
@@ -158,7 +158,7 @@ void Ledger::take_up(RunId run) {
   if (select.step()) {
     const std::optional<Writer> writer = Writer::parse(select.text(0));
     if (writer && writer->process != getpid() && writer->is_running())
-      throw LedgerError(fmt::format("run {} of ledger {} still goes on, in process {}", run, file().string(), writer->process));
+      throw LedgerError(fmt::format("run {} of ledger {} is still running, in process {}", run, file().string(), writer->process));
   }
   select.bind(run);  // what still reads the table would hold up the change
   Statement update(store_->database, "UPDATE run SET finished = NULL, stopped = NULL, digest = NULL, writer = ?2 WHERE id = ?1");
@@ -178,7 +178,7 @@ void Ledger::copy_cases(const Ledger& from, RunId source, RunId run) {
                     " (SELECT 1 FROM main.verdict AS ours WHERE ours.run = ?2 AND ours.name = theirs.name) LIMIT 1");
     twice.bind(source, run);
     if (twice.step())
-      throw LedgerError(fmt::format("{} has a verdict in {} and in another part as well", twice.text(0), from.file().string()));
+      throw LedgerError(fmt::format("{} has a verdict in {} and also in another part", twice.text(0), from.file().string()));
     Statement is_there(database, "SELECT 1 FROM other.sqlite_schema WHERE name = ?");
     for (const std::string_view table : {"verdict", "worst", "stage", "hazard", "cost", "fault", "fault_value"}) {
       is_there.bind(table);
@@ -227,7 +227,7 @@ void Ledger::record(RunId run, const Verdict& verdict) {
              fmt::format("{}", fmt::join(verdict.known, "\n")), verdict.split ? verdict.split->max_rounding_ratio : kNone,
              verdict.split ? verdict.split->max_logic_ratio : kNone)
       .run();
-  if (store_->database.changes() != 1) throw std::invalid_argument(fmt::format("the ledger was not told that {} started", name));
+  if (store_->database.changes() != 1) throw std::invalid_argument(fmt::format("{} was not recorded as started", name));
   if (!is_success(verdict.status) || verdict.status == Status::known) {
     for (std::size_t i = 0; i < j.worst.size(); ++i) {
       const WorstElement& w = j.worst[i];

@@ -32,7 +32,7 @@ Merge merge_runs(std::span<const ShardRun> shards, const std::string& command, L
 
   RunDescription whole = runs.front().description;
   if (whole.selection.empty())
-    throw LedgerError(fmt::format("{} was recorded by an assay that did not note which cases were selected", place_of(shards.front())));
+    throw LedgerError(fmt::format("{} was recorded by an older assay, which did not store the selected cases", place_of(shards.front())));
   std::size_t count = 0;
   std::set<std::size_t> numbers;
   std::set<std::string> notes(whole.notes.begin(), whole.notes.end());
@@ -41,9 +41,10 @@ Merge merge_runs(std::span<const ShardRun> shards, const std::string& command, L
     if (description.selection != whole.selection)
       throw LedgerError(fmt::format("{} and {} are parts of different selections", place_of(shards.front()), place_of(shards[i])));
     const std::optional<ShardNumber> number = shard_number(description.shard);
-    if (!number) throw LedgerError(fmt::format("{} is no shard, but a whole run", place_of(shards[i])));
+    if (!number) throw LedgerError(fmt::format("{} is a whole run, not a shard", place_of(shards[i])));
     if (count != 0 && number->count != count)
-      throw LedgerError(fmt::format("{} is shard {} of {}, others are of {}", place_of(shards[i]), number->number, number->count, count));
+      throw LedgerError(
+          fmt::format("{} is shard {} of {}, but others are shards of {}", place_of(shards[i]), number->number, number->count, count));
     count = number->count;
     if (!numbers.insert(number->number).second)
       throw LedgerError(fmt::format("{} is shard {} of {}, which was given already", place_of(shards[i]), number->number, count));

@@ -45,7 +45,7 @@ struct Place {
 // NULL, which is until the verdict is there, is 0.
 std::uint64_t count_of(const Statement& row, int column, const Place& place) {
   const std::int64_t count = row.integer(column);
-  if (count < 0) place.refuse(fmt::format("has {} for '{}', which counts something", count, row.column(column)));
+  if (count < 0) place.refuse(fmt::format("has {} for '{}', which must not be negative", count, row.column(column)));
   return static_cast<std::uint64_t>(count);
 }
 
@@ -56,7 +56,7 @@ std::optional<Status> status_of(const Statement& row, int column, const Place& p
   for (int i = 0; i <= static_cast<int>(Status::skipped); ++i) {
     if (to_string(static_cast<Status>(i)) == name) return static_cast<Status>(i);
   }
-  place.refuse(fmt::format("has the status '{}', which is none", name));
+  place.refuse(fmt::format("has the unknown status '{}'", name));
 }
 
 metal::HazardKind hazard_kind_of(const std::string& name) {
@@ -208,20 +208,20 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     const auto found = index.find(name);
     if (found == index.end())
       throw LedgerError(
-          fmt::format("ledger {} is damaged: '{}' tells of the case '{}', which run {} does not have", file().string(), table, name, id));
+          fmt::format("ledger {} is damaged: '{}' refers to the case '{}', which run {} does not have", file().string(), table, name, id));
     return records[found->second];
   };
 
   Statement broken(store_->database, "SELECT name FROM verdict WHERE run = ? AND NOT json_valid(axes) LIMIT 1");
   broken.bind(id);
-  if (broken.step()) Place{store_->database, id, broken.text(0)}.refuse("has axes that are no JSON");
+  if (broken.step()) Place{store_->database, id, broken.text(0)}.refuse("has axes that are not valid JSON");
   Statement axes(store_->database,
                  "SELECT name, key, value, json_each.type FROM verdict, json_each(axes) WHERE run = ? ORDER BY name, json_each.id");
   axes.bind(id);
   while (axes.step()) {
     CaseRecord& record = record_of(axes.text(0), "verdict");
     if (axes.text(3) != "integer")
-      Place{store_->database, id, record.name}.refuse(fmt::format("has an axis '{}' that is no whole number", axes.text(1)));
+      Place{store_->database, id, record.name}.refuse(fmt::format("has an axis '{}' that is not an integer", axes.text(1)));
     record.axes.emplace_back(axes.text(1), axes.integer(2));
     if (record.axes.size() > kMostAxes)
       throw LedgerError(fmt::format("ledger {} is damaged: case '{}' has more than {} axes", file().string(), record.name, kMostAxes));
@@ -259,7 +259,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     FaultValues values;
     for (; is_row && faults.text(0) == name && faults.text(1) == stage && faults.integer(2) == rank; is_row = faults.step()) {
       if (!faults.is_null(5)) values.emplace(faults.text(5), value_in(faults, 6));
-      if (values.size() > kMostListed) place.refuse(fmt::format("has a fault '{}' of more than {} values", kind, kMostListed));
+      if (values.size() > kMostListed) place.refuse(fmt::format("has a fault '{}' with more than {} values", kind, kMostListed));
     }
     std::vector<Fault>* of = &record.faults;
     if (!stage.empty()) {

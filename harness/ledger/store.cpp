@@ -84,11 +84,11 @@ std::int64_t Ledger::Store::checked_version() {
   const std::int64_t application = pragma("application_id");
   const std::int64_t version = pragma("user_version");
   if (application != kLedgerApplicationId) {
-    throw LedgerError(fmt::format("{} is a SQLite database, but no ledger of assay", database.file().string()));
+    throw LedgerError(fmt::format("{} is a SQLite database, but not a ledger of assay", database.file().string()));
   }
   if (version < 1 || version > kVersion) {
     throw LedgerError(
-        fmt::format("ledger {} has schema version {}; this assay knows versions 1 to {}", database.file().string(), version, kVersion));
+        fmt::format("ledger {} has schema version {}; this assay reads versions 1 to {}", database.file().string(), version, kVersion));
   }
   require_plain_tables(version);
   return version;
@@ -96,7 +96,7 @@ std::int64_t Ledger::Store::checked_version() {
 
 void Ledger::Store::require_plain_tables(std::int64_t version) {
   const auto refuse = [&](std::string_view table, std::string_view what) {
-    throw LedgerError(fmt::format("ledger {} is none that assay wrote: '{}' {}", database.file().string(), table, what));
+    throw LedgerError(fmt::format("ledger {} was not written by assay: '{}' {}", database.file().string(), table, what));
   };
   Statement kind(database, "SELECT type, rootpage FROM main.sqlite_schema WHERE name = ?");
   Statement computed(database, "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 0");
@@ -105,10 +105,10 @@ void Ledger::Store::require_plain_tables(std::int64_t version) {
     kind.bind(table.name);
     if (!kind.step()) refuse(table.name, "is missing");
     // A virtual table has no page of its own.
-    if (kind.text(0) != "table" || kind.integer(1) == 0) refuse(table.name, "is no table");
+    if (kind.text(0) != "table" || kind.integer(1) == 0) refuse(table.name, "is not a table");
     kind.bind();
     computed.bind(table.name);
-    if (computed.step()) refuse(table.name, "has a column that is computed");
+    if (computed.step()) refuse(table.name, "has a generated column");
     computed.bind();
   }
 }

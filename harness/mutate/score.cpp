@@ -51,10 +51,10 @@ MutationScore score_mutants(const Source& source, std::span<const Mutant> all, s
   for (const kernels::EquivalentMutant& known : declared) {
     const auto found = std::ranges::find_if(all, [&](const Mutant& mutant) { return mutant.id() == known.id; });
     if (found == all.end()) {
-      score.stale.push_back(fmt::format("equivalent.toml:{}: there is no mutant {} any more", known.place, known.id));
+      score.stale.push_back(fmt::format("equivalent.toml:{}: mutant {} no longer exists", known.place, known.id));
     } else if (const std::string_view line = trimmed(source.line(found->line)); line != known.line) {
-      score.stale.push_back(
-          fmt::format("equivalent.toml:{}: {} was declared for the line '{}', which is now '{}'", known.place, known.id, known.line, line));
+      score.stale.push_back(fmt::format("equivalent.toml:{}: {} was declared for the line '{}', but the line is now '{}'", known.place,
+                                        known.id, known.line, line));
     } else {
       reasons.emplace(known.id, known.reason);
     }

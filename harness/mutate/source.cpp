@@ -58,7 +58,7 @@ class Brackets {
 
   [[noreturn]] void fail(std::size_t i) const {
     throw metal::CompileError(
-        fmt::format("{}:{}: error: '{}' has no partner", source_.name(), source_.place(tokens_[i].offset).line, tokens_[i].text));
+        fmt::format("{}:{}: error: '{}' has no matching bracket", source_.name(), source_.place(tokens_[i].offset).line, tokens_[i].text));
   }
 
   // `template <...> ... name`: the identifier in front of the first bracket, semicolon or `=`.

@@ -177,7 +177,7 @@ class TextLibraries {
 Trial::Trial(TrialSubject subject) : subject_(std::move(subject)) {
   const auto found = std::ranges::find(subject_.catalogue, subject_.variant, &kernels::Variant::name);
   if (found == subject_.catalogue.end()) throw std::invalid_argument(fmt::format("no variant '{}' to mutate", subject_.variant));
-  if (subject_.cases.empty()) throw std::invalid_argument(fmt::format("no case to judge mutants of {} by", subject_.variant));
+  if (subject_.cases.empty()) throw std::invalid_argument(fmt::format("no case to judge mutants of {} with", subject_.variant));
   if (subject_.policies.empty()) throw std::invalid_argument(fmt::format("no policy to judge mutants of {} under", subject_.variant));
   original_ = read_text(found->source);
   has_includes_ =

@@ -50,7 +50,7 @@ CodebookQuality codebook_quality(int bits) {
 Similarity compare_rows(std::span<const double> exact, std::span<const double> other, std::size_t row_length) {
   if (exact.empty() || exact.size() != other.size() || row_length == 0 || exact.size() % row_length != 0) {
     throw std::invalid_argument(
-        fmt::format("{} and {} elements in rows of {}: nothing that can be compared row by row", exact.size(), other.size(), row_length));
+        fmt::format("{} and {} elements in rows of {} cannot be compared row by row", exact.size(), other.size(), row_length));
   }
   Similarity similarity;
   std::vector<double> cosines;

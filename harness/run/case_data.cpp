@@ -28,13 +28,13 @@ CaseSource::CaseSource(const Case& about, const fixtures::Shelf& shelf) {
 
 std::string find_disagreement(const oracles::Expected& stored, const oracles::Expected& recomputed) {
   if (stored.value.size() != recomputed.value.size() || stored.bound.size() != recomputed.bound.size())
-    return fmt::format("{} values and {} bounds stand against {} and {}", stored.value.size(), stored.bound.size(), recomputed.value.size(),
-                       recomputed.bound.size());
+    return fmt::format("the file has {} values and {} bounds, the oracle has {} and {}", stored.value.size(), stored.bound.size(),
+                       recomputed.value.size(), recomputed.bound.size());
   for (std::size_t j = 0; j < stored.value.size(); ++j) {
     const double limit = kAgreement * std::min(stored.bound[j], recomputed.bound[j]);
     if (!(std::abs(stored.value[j] - recomputed.value[j]) <= limit))
-      return fmt::format("element {} is {} in the file and {} by the oracle; in double they may differ by {}", j, stored.value[j],
-                         recomputed.value[j], limit);
+      return fmt::format("element {} is {} in the file, but the oracle computes {}; in double precision they may differ by at most {}", j,
+                         stored.value[j], recomputed.value[j], limit);
   }
   return {};
 }
@@ -42,8 +42,8 @@ std::string find_disagreement(const oracles::Expected& stored, const oracles::Ex
 void judge_by_stored(Verdict& verdict, const StoredExpectation& stored, const oracles::Expected& recomputed,
                      const std::function<Judgement(const oracles::Expected&)>& judge_by) {
   if (const std::string difference = find_disagreement(stored.expected, recomputed); !difference.empty()) {
-    throw fixtures::FileError(fixtures::file_message(stored.file, "expected/output",
-                                                     fmt::format("is not what the oracle finds for these inputs: {}", difference)));
+    throw fixtures::FileError(fixtures::file_message(
+        stored.file, "expected/output", fmt::format("differs from what the oracle computes for these inputs: {}", difference)));
   }
   oracles::Expected expected = stored.expected;
   expected.magnitude = recomputed.magnitude;

@@ -22,8 +22,8 @@ void DigestSum::add(const CaseDigest& one) {
 
 DigestTable digests_of(std::span<const CaseDigest> cases, const Shard& shard) {
   if (shard.count != 1 && shard.count != kRecordedShards) {
-    throw std::invalid_argument(
-        fmt::format("digests are recorded for whole gates and their halves, not for shard {}/{}", shard.index + 1, shard.count));
+    throw std::invalid_argument(fmt::format("digests are recorded only for whole gates and for shards 1/2 and 2/2, not for shard {}/{}",
+                                            shard.index + 1, shard.count));
   }
   DigestTable table;
   std::map<std::string, std::size_t> counts;
@@ -33,8 +33,8 @@ DigestTable digests_of(std::span<const CaseDigest> cases, const Shard& shard) {
     table[{variant, shard.count == 1 ? place % kRecordedShards : shard.index}].add(one);
   }
   if (shard.count != 1 && counts.size() > 1) {
-    throw std::invalid_argument(
-        fmt::format("a shard of {} variants together is not made of the halves of each, whose digests are recorded", counts.size()));
+    throw std::invalid_argument(fmt::format(
+        "digests are recorded for each half of each variant, but this shard splits the cases of {} variants together", counts.size()));
   }
   return table;
 }
@@ -65,7 +65,7 @@ DigestTable parse_digests(std::string_view text) {
     if (!is_read) throw std::invalid_argument(fmt::format("line {}: '{}' is not VARIANT HALF CASES DIGEST", number, line));
     const Shard shard = parse_shard(half);
     if (shard.count != kRecordedShards || !table.emplace(std::pair(variant, shard.index), sum).second) {
-      throw std::invalid_argument(fmt::format("line {}: '{}' is no half of {}, or there twice", number, half, variant));
+      throw std::invalid_argument(fmt::format("line {}: '{}' is not a half of {}, or occurs twice", number, half, variant));
     }
   }
   return table;
@@ -84,7 +84,7 @@ std::vector<std::string> differing_digests(const DigestTable& recorded, const Di
   for (const auto& [half, sum] : found) {
     const auto known = recorded.find(half);
     if (known == recorded.end() || known->second == sum) continue;
-    sentences.push_back(fmt::format("{}: {} cases, {:016x}; recorded are {} cases, {:016x}", name_of(half), sum.cases, sum.digest,
+    sentences.push_back(fmt::format("{}: {} cases, {:016x}; recorded: {} cases, {:016x}", name_of(half), sum.cases, sum.digest,
                                     known->second.cases, known->second.digest));
   }
   return sentences;

@@ -56,8 +56,9 @@ class Finder {
     if (!variant_.description.empty()) {
       const std::string& key = *open.begin();
       throw metal::PipelineError(fmt::format(
-          "{}: no function '{}' for entry {} of family {}; {} has {}. [entry] gives functions other names, [limits] leaves out what there "
-          "is none for",
+          "{}: no function '{}' for entry {} of family {}; {} has {}. [entry] maps entries to functions of other names, [limits] excludes "
+          "cases "
+          "without a function",
           variant_.description.string(), variant_.function(key), key, contract_.name, variant_.source.string(), list_functions(library_)));
     }
     // A file that uses the family's names for some entries does not hide others under strange names.
@@ -101,15 +102,16 @@ class Finder {
     if (binding.empty()) refuse_family(constants);
     for (const std::string& key : keys) choose(key, binding);
     if (result_.kernels.empty()) {
-      throw metal::PipelineError(fmt::format("{}: {} would bind as family {}, but no name says for which of {}", variant_.source.string(),
-                                             fmt::join(binding, ", "), contract_.name, fmt::join(keys, ", ")));
+      throw metal::PipelineError(
+          fmt::format("{}: the arguments of {} match family {}, but their names do not tell which of {} each one implements",
+                      variant_.source.string(), fmt::join(binding, ", "), contract_.name, fmt::join(keys, ", ")));
     }
   }
 
   // Why the nearest function does not bind, and what the file is instead; of the others `assay compile` tells.
   [[noreturn]] void refuse_family(const std::map<std::uint32_t, metal::FunctionConstant>& constants) const {
     const auto error_of = [&](const std::string& why) {
-      return metal::PipelineError(fmt::format("{}: no kernel of family {}: {}", variant_.source.string(), contract_.name, why));
+      return metal::PipelineError(fmt::format("{}: not a kernel of family {}: {}", variant_.source.string(), contract_.name, why));
     };
     if (library_.functions().empty()) throw error_of("the file has no kernel function");
     std::vector<std::string_view> wanted;
@@ -125,8 +127,8 @@ class Finder {
     }
     const std::size_t count = library_.functions().size();
     throw error_of(fmt::format("no function is called {}, and {} the family's arguments:\n  {}\n{}", fmt::join(wanted, " or "),
-                               count == 1 ? fmt::format("'{}' has not", nearest.name)
-                                          : fmt::format("none of its {} functions has; '{}' is nearest to", count, nearest.name),
+                               count == 1 ? fmt::format("'{}' does not have", nearest.name)
+                                          : fmt::format("none of its {} functions has them; '{}' comes nearest to", count, nearest.name),
                                refusal, families_sentence(library_, variant_.source.string())));
   }
 
@@ -149,10 +151,11 @@ class Finder {
       return;
     }
     if (best.size() > 1) {
-      throw metal::PipelineError(fmt::format("{}: {} could all be entry {} of family {}; say which in a variant.toml: [entry] {} = \"...\"",
-                                             variant_.source.string(), fmt::join(best, ", "), key, contract_.name, key));
+      throw metal::PipelineError(
+          fmt::format("{}: each of {} could be entry {} of family {}; choose one in a variant.toml: [entry] {} = \"...\"",
+                      variant_.source.string(), fmt::join(best, ", "), key, contract_.name, key));
     }
-    result_.notes.push_back(fmt::format("{}: function '{}' was chosen for {} {}, because its arguments bind",
+    result_.notes.push_back(fmt::format("{}: function '{}' was chosen for {} {}, because its arguments match",
                                         variant_.source.filename().string(), best.front(), contract_.name, key));
     bind_entry(key, best.front());
   }
@@ -215,7 +218,7 @@ metal::FunctionConstant constant_of(std::span<const metal::FieldValue> values, c
   if (values.size() != declared.type.components) {
     std::vector<std::string> texts;
     for (const metal::FieldValue& value : values) texts.push_back(value_text(value));
-    throw std::invalid_argument(fmt::format("{} {} given ({}), and its type, {}, has {}", values.size(),
+    throw std::invalid_argument(fmt::format("{} {} given ({}), but its type, {}, has {}", values.size(),
                                             values.size() == 1 ? "value is" : "values are", fmt::join(texts, ", "), declared.type_name,
                                             declared.type.components));
   }
@@ -250,7 +253,7 @@ void add_constants(const kernels::FamilyContract& contract, const kernels::Varia
     for (const kernels::FamilyContract* owner : {&contract, &families::contract(variant.family)}) {
       for (const kernels::ConstantContract& own : owner->constants) {
         if (own.index == declared->index)
-          refuse(fmt::format("family {} sets function constant {} itself: {} of each case", owner->name, own.index, own.meaning));
+          refuse(fmt::format("family {} sets function constant {} for each case: {}", owner->name, own.index, own.meaning));
       }
     }
     if (!set.insert(declared->index).second) refuse("set twice, by name and by index");

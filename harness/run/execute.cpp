@@ -46,7 +46,7 @@ void conclude(Verdict& verdict) {
   } else {
     // Told, and no failure: the shadow may have been lost on a way that the simulator does not follow, and the values are right.
     if (logic)
-      verdict.note += fmt::format("{}{}; yet every value is within its own bound", verdict.note.empty() ? "" : "; ", text_of(*logic));
+      verdict.note += fmt::format("{}{}; nevertheless, every value is within its bound", verdict.note.empty() ? "" : "; ", text_of(*logic));
     verdict.status = Status::passed;
   }
 }
@@ -58,7 +58,7 @@ void note_lost_shadows(Verdict& verdict) {
   if (!verdict.split || verdict.split->above_bound == 0 || verdict.lost_shadows.empty()) return;
   std::vector<std::string> places;
   for (const metal::SourceLocation& place : verdict.lost_shadows) places.push_back(place_text(place));
-  verdict.note = fmt::format("{}{}logic cannot be told from rounding, because the kernel computes with the bits of numbers at {}: {}",
+  verdict.note = fmt::format("{}{}logic and rounding cannot be separated, because the kernel computes with the bits of numbers at {}: {}",
                              verdict.note, verdict.note.empty() ? "" : "; ", fmt::join(places, ", "), text_of(*logic_of(*verdict.split)));
 }
 
@@ -256,7 +256,7 @@ void encode_case(const PreparedVariant& prepared, const Case& about, const fixtu
   const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
   if (kernel == nullptr)
     throw std::invalid_argument(
-        fmt::format("{} has no dispatches: it is {}: {}", format_case(about), to_string(verdict.status), reason_of(verdict)));
+        fmt::format("{} has no dispatches, because it was {}: {}", format_case(about), to_string(verdict.status), reason_of(verdict)));
   const CaseSource source(about, shelf);
   const families::Job job = make_job(prepared, *kernel, about, source.get());
   JobMemory memory(job);

@@ -122,8 +122,8 @@ class Judging {
     const Fault fault = fault_of(*broken);
     stage.faults = {fault};
     if (owner != execution_.prepared.variant.name)
-      throw std::runtime_error(fmt::format("{} has no {} of its own, and the one of {} is wrong: {}", execution_.prepared.variant.name,
-                                           check.family, owner, text_of(fault.details)));
+      throw std::runtime_error(fmt::format("{0} has no {1} of its own, and the {1} of {2} that it uses is wrong: {3}",
+                                           execution_.prepared.variant.name, check.family, owner, text_of(fault.details)));
     verdict_.faults.push_back(fault);
   }
 

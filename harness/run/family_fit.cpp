@@ -180,7 +180,7 @@ FamilyFits fit_families(const metal::Library& library) {
   if (nearest == nullptr) return result;
   const metal::FunctionDeclaration& function = nearest_function(*nearest, library.functions());
   result.nearest = {std::string(nearest->name), function.name,
-                    obstacle_of(*nearest, library, function).value_or("its name speaks for no entry")};
+                    obstacle_of(*nearest, library, function).value_or("its name matches no entry")};
   return result;
 }
 
@@ -190,15 +190,14 @@ std::string families_sentence(const metal::Library& library, std::string_view fi
   for (const FamilyFit& one : found.fits) {
     std::vector<std::string> entries;
     for (const auto& [entry, functions] : one.functions) entries.push_back(fmt::format("{}: {}", entry, fmt::join(functions, " or ")));
-    text +=
-        fmt::format("{} {} ({})", text.empty() ? "its arguments are those of family" : ", and of", one.family, fmt::join(entries, ", "));
+    text += fmt::format("{} {} ({})", text.empty() ? "its arguments match family" : ", and of", one.family, fmt::join(entries, ", "));
   }
   if (found.fits.empty()) {
-    text = found.nearest ? fmt::format("it is of no family; the nearest is {}, by '{}':\n  {}\n", found.nearest->family,
+    text = found.nearest ? fmt::format("it matches no family; the nearest is {}, with '{}':\n  {}\n", found.nearest->family,
                                        found.nearest->function, found.nearest->obstacle)
-                         : std::string("it is of no family");
+                         : std::string("it matches no family");
   }
-  return fmt::format("{}{}`assay compile {}` tells all of it", text, text.ends_with('\n') ? "" : "; ", file);
+  return fmt::format("{}{}`assay compile {}` lists everything in the file", text, text.ends_with('\n') ? "" : "; ", file);
 }
 
 }  // namespace assay::harness

@@ -26,8 +26,7 @@ std::string with_words(std::string text, const std::string& words) {
 }
 
 std::string found_bits(std::optional<std::uint64_t> found, std::uint64_t wanted) {
-  return found ? fmt::format("is {:#06x} in place of {:#06x}", *found, wanted)
-               : fmt::format("was never written, where {:#06x} belongs", wanted);
+  return found ? fmt::format("is {:#06x}; expected {:#06x}", *found, wanted) : fmt::format("was never written; expected {:#06x}", wanted);
 }
 
 std::string say(const fault::AboveBound& it) { return fmt::format("{} elements above their bound", it.count); }
@@ -37,8 +36,9 @@ std::string say(const fault::Infinite& it) { return fmt::format("{} infinite", i
 std::string say(const fault::GuardWritten& it) { return fmt::format("{} words written outside of the output", it.words); }
 
 std::string say(const fault::Logic& it) {
-  return fmt::format("logic: {} of {} elements {} wrong before anything is rounded, element {} by {:.3g} of its bound", it.wrong,
-                     it.elements, it.wrong == 1 ? "is" : "are", it.worst, it.ratio);
+  return fmt::format(
+      "logic: {} of {} elements {} wrong even without rounding; the worst is element {}, whose error is {:.3g} times its bound", it.wrong,
+      it.elements, it.wrong == 1 ? "is" : "are", it.worst, it.ratio);
 }
 
 std::string say(const fault::Mistrusted& it) {
@@ -75,35 +75,36 @@ std::string say(const fault::OrderDependence& it) {
   for (const fault::DifferingElement& place : it.places)
     named.push_back(it.unit.empty() ? say(place) : fmt::format("{} {} ({} and {})", it.unit, place.index, place.first, place.other));
   return fmt::format(
-      "output depends on the order of simdgroups: {} and {} differ at {}, at {} of {} {} in all: a barrier is missing, or float atomics "
-      "add in another order",
+      "output depends on the order of simdgroups: {} and {} differ at {}, and at {} of {} {} in total; either a barrier is missing or "
+      "float atomics "
+      "add in a different order",
       it.first, it.other, fmt::join(named, ", "), it.count, it.size, several(it.unit.empty() ? "element" : it.unit));
 }
 
 std::string say(const fault::InputWritten& it) { return fmt::format("the kernel wrote to its input {}", it.argument); }
 
 std::string say(const fault::ThreadgroupBehindLast& it) {
-  return fmt::format("threadgroup {} of a grid that is one larger than num_heads = {} must return, but wrote behind the data", it.heads,
-                     it.heads);
+  return fmt::format("threadgroup {} is beyond num_heads = {} and must return, but it wrote past the end of the data", it.heads, it.heads);
 }
 
 std::string say(const fault::IdleWorkgroup& it) {
   const std::string part = it.part == PartialsPart::sum       ? std::string("S")
                            : it.part == PartialsPart::maximum ? std::string("M")
                                                               : fmt::format("O[{}]", it.coordinate);
-  return fmt::format("workgroup {} of head {} has no chunk (kv_len {}, {} slots each) and must leave {} = {}, but {}", it.workgroup,
+  return fmt::format("workgroup {} of head {} has no chunk (kv_len {}, {} slots each) and must write {} = {}, but {}", it.workgroup,
                      it.head, it.kv_len, it.slots, part, it.part == PartialsPart::maximum ? "-FLT_MAX/2" : "0",
-                     it.left ? fmt::format("left {}", *it.left) : std::string("never wrote it"));
+                     it.left ? fmt::format("wrote {}", *it.left) : std::string("did not write it"));
 }
 
 std::string say(const fault::StraySlot& it) {
-  return fmt::format("the kernel wrote {} of slot {} of head {}, where slot {} is the one to write",
+  return fmt::format("the kernel wrote {} of slot {} of head {}; it may write only slot {}",
                      it.part == SlotPart::indices ? "indices" : "a norm", it.slot, it.head, it.wanted);
 }
 
 std::string say(const fault::OldCache& it) {
-  return fmt::format("byte {} of head {} depends on what the cache held before: {:#04x} after {:#04x}, {:#04x} after {:#04x}", it.byte,
-                     it.head, it.first, it.first_before, it.second, it.second_before);
+  return fmt::format(
+      "byte {} of head {} depends on the previous contents of the cache: {:#04x} if it was {:#04x}, {:#04x} if it was {:#04x}", it.byte,
+      it.head, it.first, it.first_before, it.second, it.second_before);
 }
 
 std::string say(const fault::StoredExpectation& it) {
@@ -114,7 +115,7 @@ std::string say(const fault::StoredExpectation& it) {
   judgement.infs = it.infs;
   judgement.guard_violations = it.guard_words;
   const std::vector<Fault> faults = faults_of(judgement);
-  return fmt::format("by the expectation stored in {}: {}", it.file,
+  return fmt::format("compared with the expectation stored in {}: {}", it.file,
                      !faults.empty() ? reason_of(faults)
                      : it.mistrusted ? say(*it.mistrusted)
                                      : std::string());
@@ -131,24 +132,24 @@ std::string say(const fault::WrongPadMask& it) {
 }
 
 std::string say(const fault::WrongTileClass& it) {
-  return fmt::format("blk: batch {}, head {}, query tile {}, key tile {} is {} in place of {}", it.batch, it.head, it.query_tile,
-                     it.key_tile, it.found, it.wanted);
+  return fmt::format("blk: batch {}, head {}, query tile {}, key tile {} is {}; expected {}", it.batch, it.head, it.query_tile, it.key_tile,
+                     it.found, it.wanted);
 }
 
-std::string say(const fault::WrongMerge&) { return "its output is not the merge of the stored partials"; }
+std::string say(const fault::WrongMerge&) { return "the output is not the merge of the stored partials"; }
 std::string say(const fault::OutsideOfOracle& it) { return it.message; }
 std::string say(const fault::RefusedByLaunch& it) { return it.message; }
 std::string say(const fault::RefusedByEncoder& it) { return it.message; }
 
 std::string say(const fault::OutsideOfLimits& it) {
   const std::string place = it.file.empty() ? "--limit" : fmt::format("{}:{}: [limits]", it.file, it.line);
-  return fmt::format("{} {} = {}, and the case has {}", place, it.axis, it.accepted, it.value);
+  return fmt::format("{} {} = {}, but the case has {}", place, it.axis, it.accepted, it.value);
 }
 
 std::string say(const fault::NoFunction& it) {
   if (it.source.empty()) return fmt::format("no function for {}", it.entry);
   if (!it.function.empty()) return fmt::format("{} has no function '{}' for {}", it.source, it.function, it.entry);
-  return fmt::format("{} has no function for {} (its {} speaks for another)", it.source, it.entry, fmt::join(it.others, ", "));
+  return fmt::format("{} has no function for {} (by name, {} implements another entry)", it.source, it.entry, fmt::join(it.others, ", "));
 }
 
 std::string say(const fault::Misfit& it) { return it.message; }
@@ -156,24 +157,28 @@ std::string say(const fault::UnusableFile& it) { return it.message; }
 std::string say(const fault::InternalFailure& it) { return fmt::format("the harness failed: {}", it.message); }
 
 std::string say(const fault::Killed& it) {
-  const char* guess = it.signal == SIGKILL ? ", which was not sent by assay: is memory short?" : "";
+  const char* guess = it.signal == SIGKILL ? " that assay did not send; the system may have run out of memory" : "";
   return with_words(fmt::format("worker killed by signal {} ({}){}", it.signal, strsignal(static_cast<int>(it.signal)), guess), it.words);
 }
 
 std::string say(const fault::Exited& it) {
-  return with_words(fmt::format("worker exited with status {} and without a verdict", it.status), it.words);
+  return with_words(fmt::format("worker exited with status {} without sending a verdict", it.status), it.words);
 }
 std::string say(const fault::OutOfMemory& it) { return with_words("worker ran out of memory", it.words); }
-std::string say(const fault::ClosedChannel& it) { return with_words("worker closed the way its verdicts take, and ran on", it.words); }
-std::string say(const fault::Vanished& it) { return with_words("worker ended; how is not known, because SIGCHLD is ignored", it.words); }
+std::string say(const fault::ClosedChannel& it) {
+  return with_words("worker closed the channel for its verdicts but kept running", it.words);
+}
+std::string say(const fault::Vanished& it) {
+  return with_words("worker ended; its exit status is unknown, because SIGCHLD is ignored", it.words);
+}
 std::string say(const fault::MalformedVerdict& it) {
-  return with_words(fmt::format("worker sent what is no verdict: {}", it.message), it.words);
+  return with_words(fmt::format("worker sent a malformed verdict: {}", it.message), it.words);
 }
 std::string say(const fault::Timeout& it) { return fmt::format("no verdict within {:g} s, the time limit of a case", it.seconds); }
 
 std::string say(const fault::MemoryLimit& it) {
   constexpr double kGiB = 0x1p30;
-  return fmt::format("its process grew to {:.2f} GiB, beyond {:.2f} GiB, the memory of a case", static_cast<double>(it.bytes) / kGiB,
+  return fmt::format("its process used {:.2f} GiB of memory; the limit of a case is {:.2f} GiB", static_cast<double>(it.bytes) / kGiB,
                      static_cast<double>(it.limit) / kGiB);
 }
 
@@ -187,19 +192,18 @@ std::string say(const fault::KnownFinding& it) {
 std::string say(const fault::LikeKnownFinding& it) {
   std::vector<std::string> alike;
   for (const fault::Finding& finding : it.findings) alike.push_back(finding.place + (finding.see.empty() ? "" : " (" + finding.see + ")"));
-  return fmt::format("this is what {} {}, but {} `when` does not include this case",
-                     alike.size() == 1 ? "a known finding shows," : "known findings show,", fmt::join(alike, ", "),
-                     alike.size() == 1 ? "its" : "their");
+  return fmt::format("the failure matches {} ({}), but {} `when` does not include this case",
+                     alike.size() == 1 ? "a known finding" : "known findings", fmt::join(alike, ", "), alike.size() == 1 ? "its" : "their");
 }
 
 std::string say(const fault::StaleFinding& it) {
-  return fmt::format("the known finding of {} no longer shows: strike it, or narrow its `when`", described(it.finding));
+  return fmt::format("the known finding of {} no longer occurs: remove it or narrow its `when`", described(it.finding));
 }
 std::string say(const fault::MissingFinding& it) {
-  return fmt::format("the known finding of {} should show here, and does not", described(it.finding));
+  return fmt::format("the known finding of {} should occur here, but does not", described(it.finding));
 }
 std::string say(const fault::BeyondFinding& it) {
-  return fmt::format("it shows more than the known finding of {} declares", described(it.finding));
+  return fmt::format("the case fails in more ways than the known finding of {} declares", described(it.finding));
 }
 std::string say(const fault::Told& it) { return it.text; }
 

@@ -32,7 +32,7 @@ void require_no_other(const std::filesystem::path& file, const fixtures::FileDes
     if (std::ranges::find(known, spec.path, &TensorSpec::path) != known.end()) continue;
     std::vector<std::string_view> names;
     for (const TensorSpec& one : known) names.push_back(one.path);
-    throw FileError(fixtures::file_message(file, spec.path, fmt::format("is not known here; known are {}", fmt::join(names, ", "))));
+    throw FileError(fixtures::file_message(file, spec.path, fmt::format("is unknown; accepted: {}", fmt::join(names, ", "))));
   }
 }
 
@@ -41,7 +41,7 @@ void require_sensible(const std::filesystem::path& file, const Tensor& expected,
     const std::vector<double> values = tensor.values<double>();
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!good(values[i]))
-        throw FileError(fixtures::file_message(file, tensor.spec.path, fmt::format("holds {} at element {}; {}", values[i], i, rule)));
+        throw FileError(fixtures::file_message(file, tensor.spec.path, fmt::format("has {} at element {}; {}", values[i], i, rule)));
     }
   };
   check(expected, [](double value) { return std::isfinite(value); }, "an expectation must be finite");
@@ -53,7 +53,7 @@ std::string find_difference(const Tensor& stored, const Tensor& made) {
   const std::size_t width = fixtures::bytes_of(stored.spec.element);
   for (std::size_t i = 0; i < stored.bytes.size(); i += width) {
     if (std::memcmp(stored.bytes.data() + i, made.bytes.data() + i, width) != 0)
-      return fmt::format("/{}: element {} differs from what the generator makes", stored.spec.path, i / width);
+      return fmt::format("/{}: element {} differs from what the generator produces", stored.spec.path, i / width);
   }
   return {};
 }
@@ -66,8 +66,8 @@ FileContents contents_of(const Case& about) {
   std::uint64_t total = 0;
   for (const TensorSpec& spec : family.files.inputs(about)) total += spec.bytes();
   if (total > fixtures::kLargestFileBytes) {
-    throw std::invalid_argument(fmt::format("case '{}' has inputs of {} bytes; a fixture file may hold {}", format_case(about), total,
-                                            fixtures::kLargestFileBytes));
+    throw std::invalid_argument(fmt::format("case '{}' has inputs of {} bytes; a fixture file may hold at most {}", format_case(about),
+                                            total, fixtures::kLargestFileBytes));
   }
   FileContents contents;
   contents.format = file_attributes(about);
@@ -87,7 +87,7 @@ LoadedFile load_file(const std::filesystem::path& file) {
   try {
     family.validate(about);
   } catch (const std::invalid_argument& refusal) {
-    throw FileError(fixtures::file_message(file, "format", fmt::format("describes what no kernel may be given: {}", refusal.what())));
+    throw FileError(fixtures::file_message(file, "format", fmt::format("describes an invalid case: {}", refusal.what())));
   }
   std::vector<TensorSpec> wanted = family.files.inputs(about);
   const std::vector<TensorSpec> expectation = expectation_layout(about);
@@ -126,7 +126,7 @@ std::vector<std::string> verify_file(const std::filesystem::path& file, const Lo
   for (std::size_t j = 0; j < stored.bound.size(); ++j) {
     if (std::abs(stored.bound[j] - recomputed.bound[j]) <= kAgreement * recomputed.bound[j]) continue;
     findings.push_back(
-        fmt::format("/{}: element {} is {} in the file and {} by the oracle", kBound, j, stored.bound[j], recomputed.bound[j]));
+        fmt::format("/{}: element {} is {} in the file, but the oracle computes {}", kBound, j, stored.bound[j], recomputed.bound[j]));
     break;
   }
   return findings;

@@ -76,13 +76,13 @@ class Parser {
     Value value = either();
     skip_blanks();
     if (at_ != text_.size()) fail("an operator or the end");
-    return predicate_of(std::move(value), "the whole");
+    return predicate_of(std::move(value), "the expression");
   }
 
  private:
   [[noreturn]] void fail(const std::string& accepted) const {
     const std::string_view rest = text_.substr(at_);
-    throw FindingSyntaxError(fmt::format("at {}: {} is expected", rest.empty() ? "the end" : fmt::format("'{}'", rest), accepted));
+    throw FindingSyntaxError(fmt::format("at {}: expected {}", rest.empty() ? "the end" : fmt::format("'{}'", rest), accepted));
   }
 
   void skip_blanks() {
@@ -102,18 +102,18 @@ class Parser {
 
   static Predicate predicate_of(Value value, std::string_view what) {
     if (auto* predicate = std::get_if<Predicate>(&value.function)) return std::move(*predicate);
-    throw FindingSyntaxError(fmt::format("{} is no condition: compare it, as in 'n <= 32'", what));
+    throw FindingSyntaxError(fmt::format("{} is not a condition; compare it with something, as in 'n <= 32'", what));
   }
   static Number number_of(Value value, std::string_view place) {
     if (auto* number = std::get_if<Number>(&value.function)) return std::move(*number);
-    throw FindingSyntaxError(fmt::format("beside '{}' stands something that is no number", place));
+    throw FindingSyntaxError(fmt::format("an operand of '{}' is not a number", place));
   }
 
   Value either() {
     Value left = both();
     while (!take({"||"}).empty()) {
-      Predicate a = predicate_of(std::move(left), "what stands left of '||'");
-      Predicate b = predicate_of(both(), "what stands right of '||'");
+      Predicate a = predicate_of(std::move(left), "the left operand of '||'");
+      Predicate b = predicate_of(both(), "the right operand of '||'");
       left = {Predicate([a, b](const Case& about) -> std::optional<bool> {
                 const auto first = a(about);
                 if (!first) return std::nullopt;
@@ -127,8 +127,8 @@ class Parser {
   Value both() {
     Value left = negation();
     while (!take({"&&"}).empty()) {
-      Predicate a = predicate_of(std::move(left), "what stands left of '&&'");
-      Predicate b = predicate_of(negation(), "what stands right of '&&'");
+      Predicate a = predicate_of(std::move(left), "the left operand of '&&'");
+      Predicate b = predicate_of(negation(), "the right operand of '&&'");
       left = {Predicate([a, b](const Case& about) -> std::optional<bool> {
                 const auto first = a(about);
                 if (!first) return std::nullopt;
@@ -142,7 +142,7 @@ class Parser {
   // One more level of what stands inside of something else.
   template <typename Read>
   Value deeper(const Read& read) {
-    if (depth_ == kDeepestPredicate) throw FindingSyntaxError(fmt::format("it nests more than {} deep", kDeepestPredicate));
+    if (depth_ == kDeepestPredicate) throw FindingSyntaxError(fmt::format("it nests deeper than {} levels", kDeepestPredicate));
     ++depth_;
     Value value = read();
     --depth_;
@@ -152,7 +152,7 @@ class Parser {
   Value negation() {
     skip_blanks();
     if (text_.substr(at_).starts_with("!=") || take({"!"}).empty()) return comparison();
-    Predicate inner = predicate_of(deeper([this] { return negation(); }), "what stands behind '!'");
+    Predicate inner = predicate_of(deeper([this] { return negation(); }), "the operand of '!'");
     return {Predicate([inner](const Case& about) -> std::optional<bool> {
               const auto value = inner(about);
               return value ? std::optional(!*value) : std::nullopt;
@@ -183,13 +183,13 @@ class Parser {
     const auto* a = std::get_if<Text>(&left.function);
     const auto* b = std::get_if<Text>(&right.function);
     if (a == nullptr || b == nullptr || (sign != "==" && sign != "!=") || left.literal.has_value() == right.literal.has_value()) {
-      throw FindingSyntaxError(R"(a text can only be compared as in fixture == "gauss" or fixture != "gauss")");
+      throw FindingSyntaxError(R"(a string can only be compared as in fixture == "gauss" or fixture != "gauss")");
     }
     const std::string& name = left.literal ? *left.literal : *right.literal;
     const std::vector<std::string_view> fixtures = fixtures_of(family_);
     if (std::ranges::find(fixtures, name) == fixtures.end()) {
       throw FindingSyntaxError(
-          fmt::format("'{}' is no fixture of family {}; accepted: {}", name, family_.name(), fmt::join(fixtures, ", ")));
+          fmt::format("family {1} has no fixture '{0}'; accepted: {2}", name, family_.name(), fmt::join(fixtures, ", ")));
     }
     const bool equal = sign == "==";
     return {Predicate([x = *a, y = *b, equal](const Case& about) -> std::optional<bool> { return (x(about) == y(about)) == equal; }), {}};
@@ -223,7 +223,7 @@ class Parser {
 
   Value atom() {
     skip_blanks();
-    if (at_ == text_.size()) fail("a number, an axis, a text in quotes or '('");
+    if (at_ == text_.size()) fail("a number, an axis, a quoted string or '('");
     const char c = text_[at_];
     if (c == '(') {
       ++at_;
@@ -234,16 +234,16 @@ class Parser {
     if (is_digit(c)) return integer();
     if (c == '"' || c == '\'') return quoted(c);
     if (is_letter(c)) return name();
-    fail("a number, an axis, a text in quotes or '('");
+    fail("a number, an axis, a quoted string or '('");
   }
 
   Value integer() {
     std::int64_t value = 0;
     const char* first = text_.data() + at_;
     const auto [end, error] = std::from_chars(first, text_.data() + text_.size(), value);
-    if (error != std::errc{}) fail("an integer of 64 bits");
+    if (error != std::errc{}) fail("a 64-bit integer");
     at_ += static_cast<std::size_t>(end - first);
-    if (at_ < text_.size() && (is_letter(text_[at_]) || text_[at_] == '.')) fail("an operator (numbers are integers)");
+    if (at_ < text_.size() && (is_letter(text_[at_]) || text_[at_] == '.')) fail("an operator (numbers must be integers)");
     return {Number([value](const Case&) { return std::optional(value); }), {}};
   }
 
@@ -287,7 +287,7 @@ class Parser {
       for (const Axis& candidate : family_.axes)
         known.push_back(candidate.brief().empty() ? std::string(candidate.name)
                                                   : fmt::format("{} ({})", candidate.name, candidate.brief()));
-      throw FindingSyntaxError(fmt::format("'{}' is no axis of family {}; accepted: {}{}, fixture, seed", word, family_.name(),
+      throw FindingSyntaxError(fmt::format("family {1} has no axis '{0}'; accepted: {2}{3}, fixture, seed", word, family_.name(),
                                            fmt::join(known, ", "), quantities));
     }
     at_ = end;

@@ -48,7 +48,7 @@ bool read_number(std::string_view text, Number& value) {
   std::vector<std::string> kinds;
   for (const metal::HazardKind kind : kHazardKinds) kinds.push_back(word_of(kind));
   throw FindingSyntaxError(
-      fmt::format("'{}' is no signature; accepted: nan, inf, not_written, error/bound > X, failed, hazard:KIND, hazard:KIND@LINE, "
+      fmt::format("'{}' is not a signature; accepted: nan, inf, not_written, error/bound > X, failed, hazard:KIND, hazard:KIND@LINE, "
                   "hazard:KIND@FILE:LINE (kinds: {}), crashed, timeout, rejected, or several joined by ||",
                   text, fmt::join(kinds, ", ")));
 }
@@ -91,7 +91,7 @@ Signature parse_one(std::string_view text) {
         signature.ratio >= 1.0) {
       return signature;
     }
-    throw FindingSyntaxError(fmt::format("'{}': accepted is error/bound > X with a number X >= 1", text));
+    throw FindingSyntaxError(fmt::format("'{}': write error/bound > X with a number X >= 1", text));
   }
   refuse(text);
 }

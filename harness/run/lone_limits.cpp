@@ -35,8 +35,8 @@ void require_told_axis(const PreparedVariant& prepared, const Family& family, st
   for (const auto& [entry, asked] : asked_by_entry) {
     if (asked.size() < 2) continue;
     throw kernels::VariantError(
-        fmt::format("{}: its function for {} takes {} neither as a field {} nor as function constant {}, so "
-                    "which of {} it is for cannot be seen; say it with --limit {}={}",
+        fmt::format("{}: its function for {} receives {} neither as field {} nor as function constant {}, so it supports only one "
+                    "value. Which of {} that is cannot be detected; pass it, for example --limit {}={}",
                     prepared.variant.source.string(), entry, told.meaning, told.field, told.constant, fmt::join(asked, ", "), axis->name,
                     *asked.rbegin()));
   }

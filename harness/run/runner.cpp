@@ -160,12 +160,13 @@ class Supervisor {
     }
     if (const auto before = std::exchange(from->repeated, std::nullopt);
         before && (before->status != verdict.status || before->faults != verdict.faults)) {
-      verdict.note = before->others == 0
-                         ? fmt::format("repeated, as before it was {} ({})", to_string(before->status), reason_of(*before))
-                         : fmt::format(
-                               "in a process that had executed {} other case{}, it was {} ({}); one of them may have damaged memory "
-                               "that is not its own",
-                               before->others, before->others == 1 ? "" : "s", to_string(before->status), reason_of(*before));
+      verdict.note =
+          before->others == 0
+              ? fmt::format("repeated, because the first time it was {} ({})", to_string(before->status), reason_of(*before))
+              : fmt::format(
+                    "repeated: in a process that had executed {} other case{}, it was {} ({}); an earlier case may have corrupted "
+                    "memory",
+                    before->others, before->others == 1 ? "" : "s", to_string(before->status), reason_of(*before));
     }
     if (!is_success(verdict.status)) workers_.erase(from);
     settle_(verdict);
@@ -218,7 +219,7 @@ class Supervisor {
 void expect_one_thread() {
   if (const std::size_t threads = base::count_threads(); threads > 1) {
     throw std::logic_error(
-        fmt::format("cases run in processes that are forked, and this process has {} threads: end the others before run_cases()", threads));
+        fmt::format("run_cases() forks a process per case, but this process has {} threads; end the others first", threads));
   }
 }
 
@@ -226,7 +227,7 @@ Summary run_settled(std::span<const Case> cases, const CaseFunction& execute, co
                     const std::atomic<bool>& stop, RunListener& listener) {
   if (!(options.timeout.count() >= 0 && options.timeout <= kLongestTimeout)) {
     throw std::invalid_argument(
-        fmt::format("a time limit of {:g} s is none of 0 (no limit) to {:g}", options.timeout.count(), kLongestTimeout.count()));
+        fmt::format("the time limit is {:g} s; it must be from 0 (no limit) to {:g}", options.timeout.count(), kLongestTimeout.count()));
   }
   expect_one_thread();
   Supervisor supervisor(cases, execute, settle, options, stop, listener);

@@ -56,9 +56,9 @@ std::vector<std::byte> encode_verdict(const Verdict& verdict) { return base::to_
 Verdict decode_verdict(std::span<const std::byte> bytes, const Case& about) {
   auto verdict = base::from_bytes<Verdict>(bytes);
   verdict.about = about;
-  if (verdict.row_length == 0) throw base::DamagedArchive("rows of no elements");
+  if (verdict.row_length == 0) throw base::DamagedArchive("the row length is 0");
   if (verdict.status == Status::passed && !(verdict.judgement.passed() && verdict.hazards.empty() && verdict.faults.empty()))
-    throw base::DamagedArchive("a pass that its own figures contradict");
+    throw base::DamagedArchive("status 'passed' contradicts its own faults or hazards");
   return verdict;
 }
 

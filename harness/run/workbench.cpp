@@ -63,7 +63,7 @@ std::string weaker_storage(const kernels::Variant& variant) {
   const Family& family = find_family(variant.family);
   const auto simdgroups = std::ranges::find_if(family.axes, &Axis::is_simdgroups);
   if (accuracy.merge_store && simdgroups == family.axes.end())
-    throw kernels::VariantError(fmt::format("{}: [accuracy] merge_store is for families with an axis of simdgroups, which {} has not",
+    throw kernels::VariantError(fmt::format("{}: [accuracy] merge_store is only for families with an axis of simdgroups; {} has none",
                                             variant.description.string(), variant.family));
   std::string text;
   if (accuracy.accumulator != "float") text = fmt::format("accumulator {}", accuracy.accumulator);
@@ -73,8 +73,9 @@ std::string weaker_storage(const kernels::Variant& variant) {
     text += fmt::format("{}{} with every halving of {}", text.empty() ? "" : ", ", *accuracy.merge_store, simdgroups->name);
   if (text.empty()) return text;
   if (!family.bounds_weaker_storage) {
-    throw kernels::VariantError(fmt::format("{}: [accuracy] declares a weaker storage ({}), which no bound of family {} has terms for",
-                                            variant.description.string(), text, variant.family));
+    throw kernels::VariantError(
+        fmt::format("{}: [accuracy] declares a weaker storage ({}), but the bounds of family {} have no terms for it",
+                    variant.description.string(), text, variant.family));
   }
   return fmt::format("{} ({})", text, accuracy.reason);
 }
@@ -186,7 +187,7 @@ class Preparation {
       bind_helpers(helpers, contract, prepared.variant, **own, keys);
       const bool has_suite = std::ranges::any_of(all_families(), [&](const Family& one) { return one.name() == family; });
       prepared.notes.push_back(fmt::format("{} brings its own {}{}", name, family,
-                                           has_suite ? fmt::format("; it is judged with --family {}", family) : std::string()));
+                                           has_suite ? fmt::format("; use --family {} to test it", family) : std::string()));
       return;
     }
     for (const std::string& wanted : {family, prepared.variant.family}) {
@@ -194,15 +195,15 @@ class Preparation {
         if (lender.family != wanted || lender.name == name) continue;
         if (!lend(prepared, helpers, contract, lender, keys)) continue;
         helpers.owner = lender.name;
-        prepared.notes.push_back(fmt::format("{} has no {} of its own and borrows {}", name, family, lender.name));
+        prepared.notes.push_back(fmt::format("{} has no {} of its own; {} is used", name, family, lender.name));
         return;
       }
     }
     std::set<std::string> functions;
     for (const kernels::FunctionKey& key : keys) functions.insert(function_name(contract, prepared.variant, key.entry));
     throw kernels::VariantError(
-        fmt::format("{} needs a {}, and neither its file nor any variant has one: add {} to the file, put a variant that has {} into the "
-                    "folder of variants, or leave --variants out and name the kernel with --kernel, which borrows ours",
+        fmt::format("{} needs a {}, but neither its file nor any variant has one: add {} to the file, put a variant that has {} into the "
+                    "folder of variants, or omit --variants and pass the kernel with --kernel; then ours is used",
                     name, family, fmt::join(functions, ", "), functions.size() == 1 ? "it" : "them"));
   }
 
@@ -257,7 +258,7 @@ class Preparation {
       const kernels::Variant& variant = prepared.variant;
       const auto line = variant.field_lines.find(name);
       const bool is_said = line != variant.field_lines.end();
-      throw kernels::VariantError(fmt::format("{}: {} gives a value to field '{}', but no struct of {} has it: they have {}",
+      throw kernels::VariantError(fmt::format("{}: {} sets field '{}', but no struct of {} has it; they have {}",
                                               is_said ? fmt::format("{}:{}", variant.description.string(), line->second) : variant.name,
                                               is_said ? "[fields]" : "--set", name, variant.source.string(), fmt::join(known, ", ")));
     }

@@ -72,7 +72,7 @@ Verdict Worker::verdict_of(const base::Reply& reply) {
     case base::Reply::Kind::answer:
       break;
     case base::Reply::Kind::too_long:
-      return crashed(fault::MalformedVerdict{fmt::format("announced as {} bytes", reply.announced), server_.last_words()});
+      return crashed(fault::MalformedVerdict{fmt::format("its length is given as {} bytes", reply.announced), server_.last_words()});
     case base::Reply::Kind::out_of_memory:
       return crashed(fault::OutOfMemory{server_.last_words()});
     case base::Reply::Kind::closed:

@@ -242,7 +242,7 @@ void take_fit(Classification& result, const Fit& fit) {
   result.kind = fit.kind;
   result.says = fit.says;
   result.goodness = fit.goodness;
-  result.decided = fmt::format("it explains {:.1f} % of the error of the failing cases", 100 * fit.goodness);
+  result.decided = fmt::format("this mistake explains {:.1f} % of the error of the failing cases", 100 * fit.goodness);
 }
 
 }  // namespace
@@ -307,14 +307,14 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
 
   const metal::Hazard* race = find(evidence, is_race);
   if (race != nullptr || evidence.depends_on_order) {
-    decide(result, mistake::kBarrier, "simdgroups do not wait for each other where they share memory",
+    decide(result, mistake::kBarrier, "simdgroups access shared memory without a barrier between them",
            race != nullptr ? race->message : "output bits depend on the order of simdgroups");
     return result;
   }
   const metal::Hazard* unset = find(evidence, [](metal::HazardKind kind) { return kind == uninitialised_read; });
   // NaN explain any factor and any lost key: where they come from is known.
   if (unset != nullptr && faults.not_a_number * 2 > faults.faulty) {
-    decide(result, mistake::kUninitialised, "memory is read that nobody has written", unset->message);
+    decide(result, mistake::kUninitialised, "uninitialised memory is read", unset->message);
     return result;
   }
   if (faults.unwritten < faults.faulty) result.fits = fits_of(failing, passing, shelf);
@@ -327,20 +327,19 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     return result;
   }
   if (const auto* hazard = find(evidence, [](metal::HazardKind kind) { return kind == out_of_bounds || kind == invalid_access; })) {
-    decide(result, mistake::kBounds, "memory is touched that the kernel has no business with", hazard->message);
+    decide(result, mistake::kBounds, "memory outside of the kernel's buffers is accessed", hazard->message);
     return result;
   }
   if (shows(FaultKind::stray_slot)) {
-    decide(result, mistake::kNotWritten, "another place than the one to write is written", reason_of(evidence));
+    decide(result, mistake::kNotWritten, "the kernel writes to the wrong place", reason_of(evidence));
     return result;
   }
   if (shows(FaultKind::guard_written)) {
-    decide(result, mistake::kBounds, "something is written where nothing may be", reason_of(evidence));
+    decide(result, mistake::kBounds, "the kernel writes outside of its outputs", reason_of(evidence));
     return result;
   }
   if (unset != nullptr || shows(FaultKind::old_cache)) {
-    decide(result, mistake::kUninitialised, "memory is read that nobody has written",
-           unset != nullptr ? unset->message : reason_of(evidence));
+    decide(result, mistake::kUninitialised, "uninitialised memory is read", unset != nullptr ? unset->message : reason_of(evidence));
     return result;
   }
   if (faults.faulty > 0 && faults.unwritten * 2 > faults.faulty) {
@@ -349,11 +348,11 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     return result;
   }
   if (faults.faulty == 0 && left_by_idle != nullptr && left_by_idle->part == PartialsPart::maximum) {
-    decide(result, mistake::kMaximum, "a workgroup without keys leaves another maximum than the contract's", reason_of(evidence));
+    decide(result, mistake::kMaximum, "a workgroup without keys writes a maximum that differs from the contract", reason_of(evidence));
     return result;
   }
   if (left_by_idle != nullptr && !left_by_idle->left) {
-    decide(result, mistake::kNotWritten, "something that must be written is not", reason_of(evidence));
+    decide(result, mistake::kNotWritten, "a required output is never written", reason_of(evidence));
     return result;
   }
   if (best != nullptr && best->goodness > kGood) {
@@ -362,9 +361,10 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
   }
   constexpr double mostly = 0.25;
   if (evidence.rounding && evidence.logic && *evidence.logic < mostly * *evidence.rounding && *evidence.rounding > 0.0) {
-    decide(result, mistake::kHalf, "the right thing is computed too coarsely",
-           fmt::format("without rounding the output would be right: rounding is {:.3g} and logic {:.3g} of the bound", *evidence.rounding,
-                       *evidence.logic));
+    decide(result, mistake::kHalf, "the formula is right, but the precision is too low",
+           fmt::format(
+               "without rounding the output would be right: the rounding error is {:.3g} times the bound, the logic error {:.3g} times",
+               *evidence.rounding, *evidence.logic));
     return result;
   }
   if (named != result.fits.end() && named->goodness > kPoor) take_fit(result, *named);

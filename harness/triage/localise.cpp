@@ -87,11 +87,11 @@ void add_coordinates(std::vector<std::string>& sentences, const std::set<std::si
   const std::set<std::size_t> singles = lanes_of(1);
   const std::set<std::size_t> runs = lanes_of(std::max<std::size_t>(length / kLanes, 1));
   if (quads.size() < kLanes && quads.size() <= singles.size())
-    sentences.push_back(fmt::format("only lanes {} where a lane holds every 32nd four coordinates", ranges_text(quads)));
+    sentences.push_back(fmt::format("only lanes {} if each lane holds every 32nd group of four coordinates", ranges_text(quads)));
   else if (singles.size() < kLanes)
-    sentences.push_back(fmt::format("only lanes {} where a lane holds every 32nd coordinate", ranges_text(singles)));
+    sentences.push_back(fmt::format("only lanes {} if each lane holds every 32nd coordinate", ranges_text(singles)));
   if (runs.size() < kLanes && length % kLanes == 0)
-    sentences.push_back(fmt::format("only lanes {} where a lane holds {} coordinates in a row", ranges_text(runs), length / kLanes));
+    sentences.push_back(fmt::format("only lanes {} if each lane holds {} consecutive coordinates", ranges_text(runs), length / kLanes));
   std::set<std::size_t> parities;
   for (const std::size_t j : coordinates) parities.insert(j % 2);
   if (parities.size() == 1 && coordinates.size() > 1)
@@ -124,9 +124,9 @@ std::vector<std::string> localise(const Observation& observation) {
   for (const auto& [count, what] : {std::pair{faulty.unwritten, "were never written"},
                                     {faulty.not_numbers, "are NaN or infinite"},
                                     {faulty.zeros, "are 0"},
-                                    {faulty.negated, "have the other sign"}}) {
+                                    {faulty.negated, "have the opposite sign"}}) {
     if (count > 0)
-      sentences.push_back(count == faulty.count ? fmt::format("all of these {}", what) : fmt::format("{} of these {}", count, what));
+      sentences.push_back(count == faulty.count ? fmt::format("all of them {}", what) : fmt::format("{} of them {}", count, what));
   }
   if (std::string rows = rows_sentence(observation.about, faulty); !rows.empty()) sentences.push_back(std::move(rows));
   const families::TriageRules& rules = observation.about.family->triage;

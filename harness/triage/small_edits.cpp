@@ -125,7 +125,7 @@ Blame blame_small_edits(const Laboratory& laboratory, std::string_view kind, std
       blamed.suspects.push_back(
           {.file = source.name(),
            .line = line,
-           .why = fmt::format("this small edit makes the {} failing and {} passing cases around it pass ({} edits tried)", failing.size(),
+           .why = fmt::format("with this small edit, the {} failing and {} passing cases around it pass ({} edits tried)", failing.size(),
                               passing.size(), first + i + 1),
            .is_elsewhere = false,
            .context = {},

@@ -165,7 +165,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   order_by(hazards, [](const metal::Hazard& hazard) { return hazard.kind == metal::HazardKind::invalid_access ? 1 : 0; });
   for (const metal::Hazard& hazard : hazards) {
     add(hazard.first, hazard.message);
-    if (hazard.second) add(*hazard.second, fmt::format("the other party of the {}", metal::to_string(hazard.kind)));
+    if (hazard.second) add(*hazard.second, fmt::format("the other access of the {}", metal::to_string(hazard.kind)));
   }
   if (!with_shadows || finding.minimal.status != Status::failed) return suspects;
   const PreparedVariant* prepared = laboratory.prepared(finding.minimal.about);
@@ -181,7 +181,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   const bool is_wrong_unrounded = explanation.logic > explanation.rounding;
   for (const LineContribution& line : explanation.lines) {
     if (is_wrong_unrounded) break;
-    add(line.rounding.place, fmt::format("what this line rounds away moves the output by {:.3g} of its bound", line.contribution));
+    add(line.rounding.place, fmt::format("the rounding in this line changes the output by {:.3g} times its bound", line.contribution));
     break;
   }
   if (explanation.birth && (explanation.birth->is_overflow || !is_wrong_unrounded))

@@ -56,7 +56,7 @@ assay.caseTable = (() => {
       ...indices.slice(from, to).map((_, k) => row(from + k)),
       ...(to < indices.length ? [spacer(indices.length - to)] : []),
     );
-    if (indices.length === 0) body.replaceChildren(element("tr", {}, element("td", { colspan: 2 }, "No case is like that.")));
+    if (indices.length === 0) body.replaceChildren(element("tr", {}, element("td", { colspan: 2 }, "No case matches.")));
     if (focused !== undefined) (body.querySelector(`[data-place="${focused}"] a`) || scroller).focus({ preventScroll: true });
   };
 

@@ -92,10 +92,10 @@ assay.charts = (() => {
     const lostCount = [...lost.values()].reduce((a, b) => a + b, 0);
     const told = [];
     if (infinite > 0)
-      told.push(`${grouped(infinite)} of ${plural(total, "case")} not finite: an element is NaN, infinite, was never written, or is off where no error is allowed. They stand at \u201cinf\u201d.`);
+      told.push(`${grouped(infinite)} of ${plural(total, "case")} not finite: an element is NaN, infinite, was never written, or is off where no error is allowed. They are drawn at \u201cinf\u201d.`);
     if (lostCount > 0)
       told.push(
-        `Not drawn: ${plural(lostCount, "case")} that did not pass and of which nothing was compared (${[...lost].map(([name, n]) => `${name} ${grouped(n)}`).join(", ")}).`,
+        `Not drawn: ${plural(lostCount, "case")} that did not pass and had nothing compared (${[...lost].map(([name, n]) => `${name} ${grouped(n)}`).join(", ")}).`,
       );
     byId("spread-note").textContent = told.join(" ");
     byId("spread-note").hidden = told.length === 0;
@@ -165,7 +165,7 @@ assay.charts = (() => {
     const figures = new Map(rows.map(([name, ...rest]) => [name, rest]));
     fillTable(
       byId("spread-table"),
-      "Largest error / bound of each case, without cases known to fail",
+      "Largest error / bound of each case, without known failures",
       ["Variant", "Cases", "Smallest", "First quartile", "Median", "Third quartile", "Largest", "Not finite", "Failed, not compared"],
       names.map((name) => [
         name,
@@ -275,7 +275,7 @@ assay.charts = (() => {
     byId("cost-note").textContent =
       (keys.length === 0
         ? "No counter was recorded. "
-        : "Counted by the simulator, the same in every run. Variants differ in their cases: what compares is the same family. ") +
+        : "Counted by the simulator; every run gives the same figures. Variants have different cases, so compare only variants of one family. ") +
       (hasBytes ? "" : "Bytes and operations are counted under --policy checked.");
     fillSelect(
       byId("cost-counter"),

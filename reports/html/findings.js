@@ -28,7 +28,7 @@ assay.findings = (() => {
         ),
       ),
     );
-    const end = run.finished === "" ? "never came to its end" : `${run.stopped ? "stopped" : "ended"} ${run.finished}`;
+    const end = run.finished === "" ? "did not finish" : `${run.stopped ? "stopped" : "ended"} ${run.finished}`;
     byId("run-line").replaceChildren(element("code", {}, run.command), `, started ${run.started}, ${end}. ${run.elements}.`);
   };
 
@@ -37,7 +37,7 @@ assay.findings = (() => {
     const members = finding.members.length;
     const kind = finding.fails ? "is-failure" : finding.status === "known" ? "is-known" : "";
     const reason =
-      of.reason(i) || (finding.status === "no verdict" ? "the run was ended before there was a verdict" : "no reason was recorded");
+      of.reason(i) || (finding.status === "no verdict" ? "the run was stopped before there was a verdict" : "no reason was recorded");
     const ratio =
       finding.ratio === "inf" || finding.ratio > 0 ? `, largest error / bound ${assay.formatRatio(assay.number(finding.ratio))}` : "";
     const label = `${finding.variant}, ${finding.status}: ${reason}`;
@@ -82,9 +82,9 @@ assay.findings = (() => {
         : element(
             "p",
             { class: "quiet" },
-            "Cases of one variant with the same verdict for the same reason, the smallest of them named. ",
+            "Each group has the cases of one variant with the same verdict and reason, and names the smallest. ",
             element("code", {}, "assay triage"),
-            " looks for causes and lines.",
+            " searches for causes and source lines.",
           ),
     );
     if (!isWhole)
@@ -92,13 +92,13 @@ assay.findings = (() => {
         element(
           "article",
           { class: "finding is-failure" },
-          element("h3", {}, chip("no verdict"), " ", "The run was ended before every case had run"),
+          element("h3", {}, chip("no verdict"), " ", "The run was stopped before every case had run"),
           element(
             "p",
             {},
             run.without_verdict === 0
               ? "Parts of the selection are missing."
-              : `${grouped(run.without_verdict)} of the ${plural(run.selected, "selected case")} ${run.without_verdict === 1 ? "has" : "have"} no verdict. What they would show is not known.`,
+              : `${grouped(run.without_verdict)} of the ${plural(run.selected, "selected case")} ${run.without_verdict === 1 ? "has" : "have"} no verdict, so their results are unknown.`,
           ),
         ),
       );
@@ -153,7 +153,7 @@ assay.findings = (() => {
     );
     assay.fillTable(
       byId("source-table"),
-      "The source as the preprocessor leaves it, and the description",
+      "The preprocessed source and the variant.toml",
       ["Variant", "File", "Digest"],
       run.sources.map(([variant, file, digest]) => [variant, file, digest]),
     );

@@ -119,7 +119,7 @@ assay.heatMap = (() => {
       element(
         "p",
         {},
-        "Underlined with a \u00D7: some of its cases failed. A dash: no such case. Cases known to fail are left out. A cell shows its cases in the table below.",
+        "Underlined with a \u00D7: some of its cases failed. A dash: no such case. Known failures are omitted. Click a cell to show its cases in the table below.",
       ),
     );
   };

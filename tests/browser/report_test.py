@@ -130,7 +130,7 @@ def check_interrupted(page, file, folder):
     check("the title too", page.evaluate("document.title"), f"assay: run 42, {says}")
     check("the findings too", "97 of the 200 selected cases have no verdict" in page.evaluate(text.format("finding-list")))
     check("what is not finite is counted", page.evaluate(text.format("spread-note")).startswith("79 of 102 cases not finite"))
-    check("what was not compared as well", "2 cases that did not pass and of which nothing was compared (other 2)" in page.evaluate(text.format("spread-note")))
+    check("what was not compared as well", "2 cases that did not pass and had nothing compared (other 2)" in page.evaluate(text.format("spread-note")))
     row = "[...document.querySelectorAll('#spread-table tbody tr')].find((row) => row.cells[0].textContent === 'reduce')"
     check("the table has it in its figures", page.evaluate(f"[...{row}.cells].slice(1).map((cell) => cell.textContent)"), ["100", "0.19", "inf", "inf", "inf", "inf", "79", "0"])
     chart = "Object.values(Chart.instances).find((chart) => chart.canvas.id === '{}')"

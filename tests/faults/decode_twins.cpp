@@ -314,13 +314,13 @@ constexpr Twin kTwins[] = {
      {"d256/h1x1/kv33c33/ring0/nomask/nwg4/gauss/s21",
       Status::failed,
       {},
-      "has no chunk (kv_len 33, 32 slots each) and must leave M = -FLT_MAX/2, but left 0"},
+      "has no chunk (kv_len 33, 32 slots each) and must write M = -FLT_MAX/2, but wrote 0"},
      {"d256/h1x1/kv257c257/ring0/nomask/nwg4/gauss/s21"}},
     {"idle_sum_unwritten",
      "a workgroup without a chunk writes neither S nor M",
      "if (lane == 0) {\n            device float * tail",
      "if (lane == 0 && wg * 32 < n) {\n            device float * tail",
-     {"d256/h1x1/kv33c33/ring0/nomask/nwg4/gauss/s21", Status::failed, {}, "never wrote it"},
+     {"d256/h1x1/kv33c33/ring0/nomask/nwg4/gauss/s21", Status::failed, {}, "did not write it"},
      {"d256/h1x1/kv257c257/ring0/nomask/nwg4/gauss/s21"}},
 
     // What only data made for it shows.

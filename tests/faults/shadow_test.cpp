@@ -123,7 +123,7 @@ TEST(Explain, NamesAHalfAccumulatorThatFailsAndFindsNoFaultWithTheLogic) {
   EXPECT_EQ(to_string(explanation.verdict.status), "failed");
   ASSERT_TRUE(explanation.verdict.split);
   EXPECT_EQ(explanation.verdict.split->above_bound, 0U) << reason_of(explanation.verdict);
-  EXPECT_THAT(reports::conclusion_of(explanation), HasSubstr("what the kernel computes is right, but it rounds too much"));
+  EXPECT_THAT(reports::conclusion_of(explanation), HasSubstr("the formula is right, but the kernel rounds too much"));
   expect_named(explanation, "half4(so4", 0.5);
 }
 
@@ -136,7 +136,7 @@ TEST(Explain, SaysOfAQueryInFloatThatARoundingIsMissing) {
   const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});
   EXPECT_EQ(to_string(explanation.verdict.status), "failed");
   EXPECT_GT(explanation.missing_conversions_share, 0.9) << explanation_text(explanation);
-  EXPECT_THAT(reports::conclusion_of(explanation), HasSubstr("it leaves out a rounding that the contract makes"));
+  EXPECT_THAT(reports::conclusion_of(explanation), HasSubstr("the kernel omits a rounding that the contract requires"));
 }
 
 TEST(Explain, RanksNoRoundingThatTheContractAsksFor) {

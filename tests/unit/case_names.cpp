@@ -104,9 +104,9 @@ TEST(CaseName, WhatCannotBeReadIsRefusedWithTheWord) {
       {"v/d256/h2x1/kv64c64/ring0/nomask/nwg1/gauss", {"s<seed>"}},
       {"v/d256/h2x1/kv64c64/ring0/nomask/nwg1/s7", {"fixture"}},
       {"v/d256/kv64c64/ring0/nomask/nwg1/gauss/s7", {"h<n_heads>x<n_kv_heads>", "missing"}},
-      {"v/d256/h2x1/h2x1/kv64c64/ring0/nomask/nwg1/gauss/s7", {"'h2x1'", "again"}},
-      {"v/d256/h2x1/kv64c64/ring0/nomask/win3/nwg1/gauss/s7", {"'win3'", "again"}},
-      {"v/d256/h2x1/kv64c64/ring0/nomask/nwg1/gauss/s7/s8", {"'s8'", "again"}},
+      {"v/d256/h2x1/h2x1/kv64c64/ring0/nomask/nwg1/gauss/s7", {"'h2x1'", "repeats"}},
+      {"v/d256/h2x1/kv64c64/ring0/nomask/win3/nwg1/gauss/s7", {"'win3'", "repeats"}},
+      {"v/d256/h2x1/kv64c64/ring0/nomask/nwg1/gauss/s7/s8", {"'s8'", "repeats"}},
       {"v/d256/h2x1/kv064c64/ring0/nomask/nwg1/gauss/s7", {"'kv064c64'"}},
       {"v/d256/h2x1/kv64c64/ring-1/nomask/nwg1/gauss/s7", {"'ring-1'"}},
       {"v/d256/h2x1/kv64c64/ring0/nomask/nwg1x/gauss/s7", {"'nwg1x'"}},
@@ -150,7 +150,7 @@ TEST(CaseSelection, NothingSelectedIsAnErrorAndNeverAPass) {
   };
   EXPECT_THAT(refusal({}, ""), HasSubstr("nothing was selected"));
   EXPECT_THAT(refusal({"nothing*"}, ""), HasSubstr("'nothing*'"));
-  EXPECT_THAT(refusal({"three/d256/h1/undo/gauss/s1"}, ""), HasSubstr("'three' is no variant"));
+  EXPECT_THAT(refusal({"three/d256/h1/undo/gauss/s1"}, ""), HasSubstr("'three' is not a variant"));
   EXPECT_THAT(refusal({"one/d256/h1/undo/gauss/s1"}, "reduce"), HasSubstr("of family reduce"));
   EXPECT_THAT(refusal({"gate"}, "tq4"), HasSubstr("no variant of family tq4"));
   EXPECT_THAT(refusal({"gate"}, "tq5"), HasSubstr("'tq5'"));

@@ -70,7 +70,7 @@ TEST_F(CliCompilation, TheVersionOfTheLanguageIsWhatTheHostAsksFor) {
   for (const char* wrong : {"3.3", "metal", "31", "3"}) {
     const Outcome refused = run_lone("--ledger none --metal-version " + std::string(wrong));
     EXPECT_EQ(refused.status, 2);
-    EXPECT_THAT(refused.output, HasSubstr("'" + std::string(wrong) + "' is no version of Metal"));
+    EXPECT_THAT(refused.output, HasSubstr("'" + std::string(wrong) + "' is not a version of Metal"));
   }
 }
 
@@ -79,9 +79,9 @@ TEST_F(CliCompilation, WhatDefinesOrIncludesNothingIsRefused) {
   for (const char* wrong : {"2X", "''", "'a b'", "=1", "'X-Y=1'"}) {
     const Outcome refused = run_lone("--ledger none --define " + std::string(wrong));
     EXPECT_EQ(refused.status, 2) << wrong;
-    EXPECT_THAT(refused.output, HasSubstr("defines no macro")) << wrong;
+    EXPECT_THAT(refused.output, HasSubstr("is not a macro definition")) << wrong;
   }
-  EXPECT_THAT(run_lone("--ledger none --include /nowhere/at/all").output, HasSubstr("'/nowhere/at/all' is no folder"));
+  EXPECT_THAT(run_lone("--ledger none --include /nowhere/at/all").output, HasSubstr("'/nowhere/at/all' is not a folder"));
 }
 
 TEST_F(CliCompilation, ReplayLinesAndTriageSayItAgain) {

@@ -158,8 +158,8 @@ TEST_F(CliCompile, ConstantsThatAreVectorsAreGivenByCommas) {
   EXPECT_EQ(given["functions"][0]["threadgroup_bytes"], 128);
   EXPECT_THAT(run_assay("compile " + file + " --listing").output, HasSubstr("1  TILE   uint2"));
   for (const auto& [wrong, says] :
-       {std::pair("TILE=4", "1 value is given (4), and its type, uint2, has 2"),
-        std::pair("TILE=4,5,6", "3 values are given (4, 5, 6), and its type, uint2, has 2"),
+       {std::pair("TILE=4", "1 value is given (4), but its type, uint2, has 2"),
+        std::pair("TILE=4,5,6", "3 values are given (4, 5, 6), but its type, uint2, has 2"),
         std::pair("TILE=4,0.5", "does not fit its type, uint2: 0.5"), std::pair("TILE=4,", "'' in the value of 'TILE=4,' is not a number"),
         std::pair("TILE=4,x", "'x' in the value of 'TILE=4,x' is not a number")}) {
     const Outcome refused = run_assay("compile " + file + " --constant " + wrong);
@@ -199,13 +199,13 @@ TEST_F(CliCompile, FamiliesAreToldHereAndWhereOneIsWrongOrMissing) {
   for (const std::string family : {"", " --family fwht"}) {
     const Outcome refused = run_assay("run --ledger none --kernel " + file + family);
     EXPECT_EQ(refused.status, 2);
-    EXPECT_THAT(refused.output, AllOf(HasSubstr("the nearest is fwht, by 'a'"), HasSubstr("no argument for params"),
+    EXPECT_THAT(refused.output, AllOf(HasSubstr("the nearest is fwht, with 'a'"), HasSubstr("no argument for params"),
                                       HasSubstr("assay compile " + file), Not(HasSubstr("function 'b'"))))
         << refused.output;
   }
   const std::string rotation = write(read_file(variants + "/fwht_v1/kernel.metal"));
   const Outcome missing = run_assay("run --ledger none --kernel " + rotation);
-  EXPECT_THAT(missing.output, AllOf(HasSubstr("--family (tq4,"), HasSubstr("its arguments are those of family fwht"))) << missing.output;
+  EXPECT_THAT(missing.output, AllOf(HasSubstr("--family (tq4,"), HasSubstr("its arguments match family fwht"))) << missing.output;
 }
 
 }  // namespace

@@ -84,14 +84,14 @@ TEST(CliShard, AnEmptyOneSaysSoAndWrongOnesAreRefused) {
 TEST(CliSeed, WithoutASuiteItIsRefused) {
   const Outcome outcome = run_assay("run fwht_v1/d256/h1/undo/gauss/s1 --seed 5");
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_THAT(outcome.output, HasSubstr("'fwht_v1/d256/h1/undo/gauss/s1' says its own seed"));
+  EXPECT_THAT(outcome.output, HasSubstr("'fwht_v1/d256/h1/undo/gauss/s1' names its own seed"));
 }
 
 TEST(CliNumbers, ThatAreNoneAreNotTakenForOthers) {
   for (const char* number : {"-1", "18446744073709551616", "1e3", "0x10", "1.0", "' 1'", "+1"}) {
     const Outcome seed = run_assay(std::string("list smoke --family fwht --seed ") + number);
     EXPECT_EQ(seed.status, 2) << number;
-    EXPECT_THAT(seed.output, HasSubstr("is no whole number from 0 to 18446744073709551615"));
+    EXPECT_THAT(seed.output, HasSubstr("is not an integer from 0 to 18446744073709551615"));
   }
   EXPECT_EQ(run_assay("list smoke --family fwht --seed 18446744073709551615").status, 0);
   for (const char* run : {"-1", "1e3", "latest~x", "latest~-1"}) EXPECT_EQ(run_assay(std::string("report --run=") + run).status, 2) << run;
@@ -103,9 +103,9 @@ TEST(CliLedgerFile, WhatIsNoFileIsNotWaitedFor) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   const std::filesystem::path empty = folder.path() / "empty.sqlite";
   std::ofstream{empty};
-  for (const auto& [file, says] : {std::pair<std::string, std::string>{pipe.string(), "is no file that a ledger could be"},
-                                   {folder.path().string(), "is no file that a ledger could be"},
-                                   {empty.string(), "is empty, and no ledger"}}) {
+  for (const auto& [file, says] : {std::pair<std::string, std::string>{pipe.string(), "is not a regular file, so it cannot be a ledger"},
+                                   {folder.path().string(), "is not a regular file, so it cannot be a ledger"},
+                                   {empty.string(), "is empty, so it is not a ledger"}}) {
     const Outcome outcome = run_assay("report --ledger " + file);
     EXPECT_EQ(outcome.status, 2);
     EXPECT_THAT(outcome.output, AllOf(HasSubstr(file), HasSubstr(says)));
@@ -133,7 +133,7 @@ TEST_F(CliVariants, SupportShowsWhatAVariantLacks) {
 TEST(CliLimits, ACaseOutsideIsSkippedAndSaysWhy) {
   const Outcome named = run_assay("run quantize4_v1/d256/b5/g1/pos0c1/gauss/s1 --ledger none");
   EXPECT_EQ(named.status, 4) << named.output;
-  EXPECT_THAT(named.output, AllOf(HasSubstr("skipped quantize4_v1/d256/b5"), HasSubstr("[limits] bits = [4], and the case has 5")));
+  EXPECT_THAT(named.output, AllOf(HasSubstr("skipped quantize4_v1/d256/b5"), HasSubstr("[limits] bits = [4], but the case has 5")));
   const Outcome captured = run_assay("run --ledger none --fixture " ASSAY_SOURCE_DIR "/fixtures/corpus/quantize_ties.h5");
   EXPECT_EQ(captured.status, 0) << captured.output;
   EXPECT_THAT(captured.output, HasSubstr("1 case: 1 passed, 0 failed"));
@@ -163,7 +163,7 @@ TEST(CliDoctor, IsContentHereAndSaysWhatIsWrongElsewhere) {
 
   const Outcome compiler = run_under("ASSAY_CLANG=/bin/true", "doctor");
   EXPECT_EQ(compiler.status, 2) << compiler.output;
-  EXPECT_THAT(compiler.output, AllOf(HasSubstr("FAIL  compiler"), HasSubstr("/bin/true is no clang 19")));
+  EXPECT_THAT(compiler.output, AllOf(HasSubstr("FAIL  compiler"), HasSubstr("/bin/true is not clang 19")));
 
   const Outcome variants = run_assay("doctor --variants /nonexistent");
   EXPECT_EQ(variants.status, 2) << variants.output;

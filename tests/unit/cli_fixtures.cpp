@@ -74,28 +74,29 @@ TEST_F(CliFixture, ACaptureIsPackedAndRunOnAKernelAndItsVerdictReplays) {
 
 TEST_F(CliFixture, ManifestsAreRefusedByEntry) {
   EXPECT_THAT(pack("\"shape\": [2, 256]", "\"shape\": [2, 257]").output,
-              AllOf(HasSubstr("tensors[0]"), HasSubstr("q.bin has 2048 bytes, but float32 [2, 257] takes 2056")));
+              AllOf(HasSubstr("tensors[0]"), HasSubstr("q.bin has 2048 bytes, but float32 [2, 257] needs 2056")));
   EXPECT_THAT(pack("q.bin", "p.bin").output, AllOf(HasSubstr("tensors[0]"), HasSubstr("p.bin")));
   EXPECT_THAT(pack("\"float32\"", "\"float31\"").output, AllOf(HasSubstr("tensors[0]"), HasSubstr("float31")));
-  EXPECT_THAT(pack("[2, 256]", "[2, -256]").output, HasSubstr("tensors[0]: 'shape' must be a list of positive whole numbers"));
+  EXPECT_THAT(pack("[2, 256]", "[2, -256]").output, HasSubstr("tensors[0]: 'shape' must be a list of positive integers"));
   EXPECT_THAT(pack("[2, 256]", "[4294967296, 4294967296]").output, HasSubstr("tensors[0]"));
   EXPECT_THAT(pack("\"name\": \"inputs/q\", ", "").output, HasSubstr("tensors[0]: 'name' is missing"));
   EXPECT_THAT(pack("inputs/q", "inputs/k_codes").output, HasSubstr("twice"));
   EXPECT_THAT(pack("inputs/q", "q").output, HasSubstr("must be GROUP/NAME"));
-  EXPECT_THAT(pack("\"tensors\"", "\"tensor\"").output, HasSubstr("does not know 'tensor'"));
+  EXPECT_THAT(pack("\"tensors\"", "\"tensor\"").output, HasSubstr("has the unknown key 'tensor'"));
   EXPECT_THAT(pack("\"kv_len\": 70", "\"kv_len\": 97").output, HasSubstr("kv_capacity = 96 is below"));
   EXPECT_THAT(pack("\"kv_len\": 70, ", "").output, HasSubstr("kv_len: is missing"));
   EXPECT_THAT(pack("{\"attributes\"", "{{\"attributes\"").output, HasSubstr("manifest.json: "));
   EXPECT_EQ(pack("\"kv_len\": 70", "\"kv_len\": [70]").status, 2);
   EXPECT_THAT(
       pack("\"scale\": 0", "\"scale\": 0, \"ring_strat\": 7").output,
-      AllOf(HasSubstr("manifest.json: "), HasSubstr("ring_strat: is not known in a file without 'case'; known are version, family, seed, "),
+      AllOf(HasSubstr("manifest.json: "), HasSubstr("ring_strat: is unknown in a file without 'case'; accepted: version, family, seed, "),
             HasSubstr("ring_start")));
   EXPECT_THAT(pack("\"scale\": 0", "\"scale\": 0, \"generator\": \"gauss\"").output,
-              HasSubstr("generator: is not known in a file without 'case'"));
+              HasSubstr("generator: is unknown in a file without 'case'"));
   EXPECT_THAT(pack("\"scale\": 0", std::string("\"scale\": 0, \"case\": \"") + kCase + "\"").output,
-              HasSubstr("is not known in a file with 'case'; known are version, family, case, generator, seed"));
-  EXPECT_THAT(pack("\"scale\": 0", "\"nwg\": 16, \"scale\": 0, \"nwg\": 4").output, HasSubstr("manifest.json: an object has 'nwg' twice"));
+              HasSubstr("is unknown in a file with 'case'; accepted: version, family, case, generator, seed"));
+  EXPECT_THAT(pack("\"scale\": 0", "\"nwg\": 16, \"scale\": 0, \"nwg\": 4").output,
+              HasSubstr("manifest.json: an object has the key 'nwg' twice"));
   EXPECT_THAT(pack("\"file\": \"q.bin\"", "\"file\": \"p.bin\", \"file\": \"q.bin\"").output, HasSubstr("has 'file' twice"));
   EXPECT_EQ(run_assay("pack " + path("none.json") + " -o " + path("packed.h5")).status, 2);
 }
@@ -114,16 +115,16 @@ TEST_F(CliFixture, OnlyRegularFilesAreReplaced) {
     for (const char* target : {"pipe", "to_pipe", "to_nothing"}) {
       const Outcome refused = run_assay(command + path(target));
       EXPECT_EQ(refused.status, 2) << refused.output;
-      EXPECT_THAT(refused.output, AllOf(HasSubstr(path(target)), HasSubstr("in whose place no file is put"), Not(HasSubstr("wrote"))));
+      EXPECT_THAT(refused.output, AllOf(HasSubstr(path(target)), HasSubstr("and is not replaced"), Not(HasSubstr("wrote"))));
     }
     EXPECT_EQ(type_of(pipe), std::filesystem::file_type::fifo);
     EXPECT_EQ(type_of(path("to_pipe")), std::filesystem::file_type::symlink);
     EXPECT_EQ(type_of(path("to_nothing")), std::filesystem::file_type::symlink);
   }
-  EXPECT_THAT(run_assay(packing + folder_.string()).output, HasSubstr("is a directory, in whose place"));
+  EXPECT_THAT(run_assay(packing + folder_.string()).output, HasSubstr("is a directory and is not replaced"));
   const Outcome several = run_assay("fixture generate fwht/d256/h2/premult/gauss/s1 fwht/d256/h2/undo/gauss/s1 -o " + pipe);
   EXPECT_EQ(several.status, 2) << several.output;
-  EXPECT_THAT(several.output, HasSubstr(pipe + ": is no directory"));
+  EXPECT_THAT(several.output, HasSubstr(pipe + ": is not a directory"));
 
   // A file that is there, and one behind a link, are replaced.
   const std::string file = write("old", "old.h5");
@@ -144,7 +145,7 @@ TEST_F(CliFixture, PackingNeverOverwritesWhatItReads) {
   for (const std::string& target : {from, path("q.bin"), path("alias"), roundabout}) {
     const Outcome refused = run_assay("pack " + from + " -o " + target);
     EXPECT_EQ(refused.status, 2) << refused.output;
-    EXPECT_THAT(refused.output, HasSubstr("name another file to write"));
+    EXPECT_THAT(refused.output, HasSubstr("choose another output file"));
   }
   EXPECT_EQ(read_file(path("q.bin")), before);
   EXPECT_THAT(read_file(from), HasSubstr("\"tensors\""));
@@ -157,8 +158,8 @@ TEST_F(CliFixture, APackThatFailsLeavesTheFileOfBefore) {
   const std::string before = read_file(file);
   const Outcome failed = run_assay("pack " + manifest("\"kv_len\": 70, ", "") + " -o " + file);
   EXPECT_EQ(failed.status, 2) << failed.output;
-  EXPECT_THAT(failed.output,
-              AllOf(HasSubstr("manifest.json: makes no fixture file: "), HasSubstr("kv_len: is missing"), Not(HasSubstr("part"))));
+  EXPECT_THAT(failed.output, AllOf(HasSubstr("manifest.json: does not describe a valid fixture file: "), HasSubstr("kv_len: is missing"),
+                                   Not(HasSubstr("part"))));
   EXPECT_EQ(read_file(file), before);
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) EXPECT_NE(entry.path().extension(), ".part") << entry.path();
 }
@@ -191,11 +192,11 @@ TEST_F(CliFixture, AStoredExpectationCountsAsWell) {
   EXPECT_EQ(run_with(0, 1).status, 0);
   const Outcome shifted = run_with(1e-3, 1);
   EXPECT_EQ(shifted.status, 1);
-  EXPECT_THAT(shifted.output, AllOf(HasSubstr("mistrusted"), HasSubstr("is not what the oracle finds")));
+  EXPECT_THAT(shifted.output, AllOf(HasSubstr("mistrusted"), HasSubstr("differs from what the oracle computes")));
   // Bounds that no float kernel keeps: the recomputed ones pass, these do not.
   const Outcome tight = run_with(0, 1e-6);
   EXPECT_EQ(tight.status, 1);
-  EXPECT_THAT(tight.output, AllOf(HasSubstr("failed"), HasSubstr("by the expectation stored in")));
+  EXPECT_THAT(tight.output, AllOf(HasSubstr("failed"), HasSubstr("compared with the expectation stored in")));
 }
 
 TEST_F(CliFixture, GenerateInfoAndVerifyAgree) {
@@ -204,7 +205,7 @@ TEST_F(CliFixture, GenerateInfoAndVerifyAgree) {
   const Outcome info = run_assay("fixture info " + file);
   EXPECT_EQ(info.status, 0);
   EXPECT_THAT(info.output, AllOf(HasSubstr(kCase), HasSubstr("inputs/k_codes"), HasSubstr("uint8 [1, 96, 128]")));
-  EXPECT_THAT(run_assay("fixture verify " + file).output, HasSubstr("sound"));
+  EXPECT_THAT(run_assay("fixture verify " + file).output, HasSubstr("valid"));
 
   // Several go into a directory, each under its own name.
   const Outcome several = run_assay("fixture generate fwht/d256/h2/premult/gauss/s1 reduce/d256/rows2/nwg3/gauss/s1 -o " + path("many"));

@@ -99,7 +99,7 @@ TEST_F(CliInterrupt, AnEndlessCaseIsNamedAndNothingIsLost) {
   EXPECT_EQ(group_size(), 2) << "a supervisor and a worker";
 
   send(SIGINT);
-  EXPECT_TRUE(wait_for("assay: stopping after the cases that run now; Ctrl-C again stops at once\n")) << output();
+  EXPECT_TRUE(wait_for("assay: stopping after the running cases; press Ctrl-C again to stop at once\n")) << output();
   EXPECT_EQ(waitpid(process_, nullptr, WNOHANG), 0) << "the first is to wait for the case";
   EXPECT_EQ(group_size(), 2) << "the worker is to go on";
 
@@ -108,7 +108,7 @@ TEST_F(CliInterrupt, AnEndlessCaseIsNamedAndNothingIsLost) {
   EXPECT_TRUE(is_gone());
   const std::string text = output();
   for (const std::string& part :
-       {"no verdict " + kEndless + ": it had been running for ", std::string("stopped: 1 of 2 selected cases were run"),
+       {"no verdict for " + kEndless + ", which had been running for ", std::string("stopped: 1 of 2 selected cases were run"),
         std::string("1 case: 1 passed, 0 failed; 512 elements compared")}) {
     EXPECT_THAT(text, HasSubstr(part));
   }

@@ -23,7 +23,7 @@ const std::string kSettings = " --family tq4 --set tile=32 --set temperature=1";
 TEST_F(Cli, AKernelWrittenIndependentlyPasses) {
   const Outcome outcome = run_assay("run smoke --kernel " + write(independent_kernel()) + kSettings);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
-  for (const char* text : {"'decode_tq_256' was chosen", "borrows reduce_v1", "another order", "is made for block_norms 0 alone",
+  for (const char* text : {"'decode_tq_256' was chosen", "reduce_v1 is used", "another order", "supports only block_norms 0",
                            "100 cases: 100 passed, 0 failed", "0 faulty", "executed on the simulator"}) {
     EXPECT_THAT(outcome.output, HasSubstr(text));
   }
@@ -50,7 +50,7 @@ TEST_F(Cli, SaysHowManyCasesAKernelIsNotMadeFor) {
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, ::testing::ContainsRegex("note: [0-9]+ of 100 cases are skipped, the first because of unlimited_v1: "
                                                        "scale_factor_d512 = .*, but the kernel has no such field"));
-  EXPECT_THAT(outcome.output, HasSubstr("[limits] in variant.toml leaves out what a kernel is not made for"));
+  EXPECT_THAT(outcome.output, HasSubstr("use [limits] in variant.toml to exclude cases that a kernel does not support"));
 }
 
 struct Mistake {
@@ -133,7 +133,7 @@ TEST_F(Cli, AFileWithoutTheKernelSaysWhatItHas) {
       "1; }\n");
   const Outcome outcome = run_assay("run smoke --family tq4 --kernel " + kernel);
   EXPECT_EQ(outcome.status, 2) << outcome.output;
-  for (const char* word : {"no kernel of family tq4", "add_one", "flash_attn_vec_tq_dk256", "K_packed"})
+  for (const char* word : {"not a kernel of family tq4", "add_one", "flash_attn_vec_tq_dk256", "K_packed"})
     EXPECT_THAT(outcome.output, HasSubstr(word));
 }
 

@@ -167,7 +167,7 @@ TEST_F(CliLedger, AFinishedRunHasNothingLeft) {
   EXPECT_THAT(first.output, HasSubstr("has no run of these cases with the same policy"));
   const Outcome again = run_assay(command + " --resume");
   EXPECT_EQ(again.status, 0) << again.output;
-  EXPECT_THAT(again.output, HasSubstr("resumed: 2 of 2 cases have a verdict already"));
+  EXPECT_THAT(again.output, HasSubstr("resumed: 2 of 2 cases already have a verdict"));
   EXPECT_THAT(again.output, HasSubstr("2 cases: 2 passed, 0 failed"));
   EXPECT_EQ(digest_of(again), digest_of(first));
   EXPECT_THAT(run_assay(command).output, Not(HasSubstr("resumed"))) << "only who asks for it";
@@ -187,7 +187,7 @@ TEST_F(CliLedger, AKernelThatChangedIsNotResumed) {
   with("State state = {-FLT_MAX / 2, 0};", "State state = {-FLT_MAX / 4, 0};");
   const Outcome changed = run_assay("run" + words + kernel);
   EXPECT_EQ(changed.status, 2);
-  EXPECT_THAT(changed.output, HasSubstr("cannot be resumed, because something has changed since: kernel of kernel"));
+  EXPECT_THAT(changed.output, HasSubstr("cannot be resumed, because this has changed since: kernel of kernel"));
 }
 
 TEST_F(CliLedger, AFailureOfTheFirstPartIsAFailureOfTheWhole) {
@@ -229,7 +229,7 @@ TEST_F(CliLedger, TwoShardsMergedAreOneUnshardedRun) {
   const Outcome diff = run_assay("diff " + ledger("whole") + " " + ledger("merged"));
   EXPECT_EQ(diff.status, 0) << diff.output;
   EXPECT_THAT(diff.output, HasSubstr(fmt::format(
-                               "{} cases in both: 0 broke, 0 healed, 0 changed otherwise, 0 drifted by more than 0.05; other bits in 0",
+                               "{} cases in both: 0 broke, 0 healed, 0 changed otherwise, 0 drifted by more than 0.05; different bits in 0",
                                reports::grouped(verdicts_in(ledger("whole")).size()))));
 }
 
@@ -243,7 +243,7 @@ TEST_F(CliLedger, HistoryAndDiffTellWhatAChangeBroke) {
 
   const Outcome diff = run_assay("diff --ledger " + ledger("l"));
   EXPECT_EQ(diff.status, 1);
-  EXPECT_THAT(diff.output, HasSubstr("not the same: kernel of kernel"));
+  EXPECT_THAT(diff.output, HasSubstr("environments differ: kernel of kernel"));
   EXPECT_THAT(diff.output, HasSubstr("passed -> failed"));
   EXPECT_THAT(diff.output, HasSubstr("again: assay run kernel/d256/h2x2/kv33c33/ring0/nomask/nwg1/gauss/s1 --kernel"));
   EXPECT_EQ(run_assay("diff 2 1 --ledger " + ledger("l")).status, 0) << "what healed broke nothing";
@@ -254,11 +254,11 @@ TEST_F(CliLedger, HistoryAndDiffTellWhatAChangeBroke) {
   EXPECT_THAT(history.output, HasSubstr("1/1       1"));
   const Outcome of_case = run_assay("history 'kernel/*' --ledger " + ledger("l"));
   EXPECT_EQ(of_case.status, 0);
-  EXPECT_THAT(of_case.output, HasSubstr("other bits; not the same: kernel of kernel"));
+  EXPECT_THAT(of_case.output, HasSubstr("different bits; environments differ: kernel of kernel"));
   EXPECT_EQ(run_assay("history 'nothing*' --ledger " + ledger("l")).status, 2);
   EXPECT_EQ(run_assay("diff 1 7 --ledger " + ledger("l")).status, 2);
   EXPECT_EQ(run_assay("diff latest~5 latest --ledger " + ledger("l")).status, 2);
-  EXPECT_THAT(run_assay("diff one two").output, HasSubstr("'one' names no run"));
+  EXPECT_THAT(run_assay("diff one two").output, HasSubstr("'one' does not name a run"));
 }
 
 }  // namespace

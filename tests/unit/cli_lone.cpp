@@ -58,7 +58,7 @@ TEST_F(CliLone, LimitsAreHeldAndStandInReplayLines) {
   const std::string rest = "/h2x2/kv33c33/ring0/nomask/nwg4/nsg1/gauss/s1 --ledger none --limit codebook_bits=8 --limit head_dim=256";
   const Outcome outside = run_assay("run kernel/d256/b5" + rest + kernel);
   EXPECT_EQ(outside.status, 4) << outside.output;
-  EXPECT_THAT(outside.output, HasSubstr("--limit codebook_bits = [8], and the case has 5"));
+  EXPECT_THAT(outside.output, HasSubstr("--limit codebook_bits = [8], but the case has 5"));
   // Wrong on purpose: it is of 8 bits.
   const Outcome wrong =
       run_assay("run smoke --shard 1/8 --fail-fast --jobs 1 --ledger none --limit codebook_bits=6 --limit nsg=1" + kernel);
@@ -75,9 +75,9 @@ TEST_F(CliLone, LimitsAreReadLikeThoseOfADescription) {
   const std::string eight = " --limit codebook_bits=8";
   EXPECT_THAT(run_assay("support" + eight + kernel).output, HasSubstr("kernel"));
   for (const auto& [options, word] : std::vector<std::pair<std::string, std::string>>{
-           {"list --limit colour=3" + kernel, "--limit colour is no axis of family tqhb; accepted: head_dim"},
+           {"list --limit colour=3" + kernel, "--limit colour: family tqhb has no such axis; accepted: head_dim"},
            {"list --limit nsg" + kernel, "write axis=value"},
-           {"list --limit nsg=" + kernel, "'' of the limit 'nsg=' is no whole number"},
+           {"list --limit nsg=" + kernel, "'' of the limit 'nsg=' is not an integer"},
            {"list --limit nsg=1,x" + kernel, "'x' of the limit"},
            {"list --limit nsg=1 --limit nsg=2" + kernel, "limited twice"},
            {"list --limit nsg=1", "there is none"},
@@ -178,7 +178,7 @@ TEST_F(CliLone, FunctionConstantsThatTheFamilyDoesNotSetAreGivenValues) {
   EXPECT_EQ(wrong.status, 1) << wrong.output;
   EXPECT_THAT(wrong.output, HasSubstr("--limit nsg=4 --constant kNsg=2"));
   for (const auto& [option, word] : std::vector<std::pair<std::string, std::string>>{
-           {" --constant 50=8", "family tqhb sets function constant 50 itself: codebook_bits of each case"},
+           {" --constant 50=8", "family tqhb sets function constant 50 for each case: codebook_bits"},
            {" --constant kNope=8", "the file has no such function constant; it has kNsg (51), kBitsConstant (50)"},
            {" --constant kNsg=1.5", "the value does not fit its type, int"},
            {" --constant kNsg=1 --constant 51=1", "set twice, by name and by index"},
@@ -195,7 +195,7 @@ TEST_F(CliLone, FunctionConstantsThatTheFamilyDoesNotSetAreGivenValues) {
   const Outcome vector_given = run_assay("run --ledger none " + of_nsg(2) + "--constant kPair=7,2 --limit nsg=2" + pair);
   EXPECT_EQ(vector_given.status, 0) << vector_given.output;
   EXPECT_THAT(run_assay("run --ledger none " + of_nsg(2) + "--constant 51=2 --limit nsg=2" + pair).output,
-              HasSubstr("51: 1 value is given (2), and its type, short2, has 2"));
+              HasSubstr("51: 1 value is given (2), but its type, short2, has 2"));
   write("family = \"tqhb\"\nsource = \"kernel.metal\"\n[limits]\nnsg = [2]\n[constants]\nkPair = [7, 2]\n", "variant.toml");
   const Outcome listed = run_assay("run --ledger none " + of_nsg(2, folder_.filename().string()) + "--kernel " + folder_.string());
   EXPECT_EQ(listed.status, 0) << listed.output;

@@ -27,12 +27,12 @@ TEST_F(CliPromises, AWorkgroupWithoutKeysLeavesNeutralPartials) {
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {"tail[1] = state.s == 0 ? -INFINITY : state.m;", "M = -FLT_MAX/2, but left -inf"},
       {"tail[1] = state.s == 0 ? -65504.0f : state.m;", "M = -FLT_MAX/2, but left -65504"},
-      {"if (state.s != 0) tail[1] = state.m;", "M = -FLT_MAX/2, but never wrote it"},
+      {"if (state.s != 0) tail[1] = state.m;", "M = -FLT_MAX/2, but did not write it"},
   };
   for (const auto& [planted, text] : mistakes) {
     const Outcome outcome = run_assay(kIdleCase + with("tail[1] = state.m;", planted));
     EXPECT_EQ(outcome.status, 1) << outcome.output;
-    EXPECT_THAT(outcome.output, HasSubstr("workgroup 2 of head 0 has no chunk (kv_len 33, 32 slots each) and must leave " + text));
+    EXPECT_THAT(outcome.output, HasSubstr("workgroup 2 of head 0 has no chunk (kv_len 33, 32 slots each) and must write " + text));
   }
 }
 
@@ -61,7 +61,7 @@ TEST_F(CliPromises, AdditionalFieldsShareALine) {
 TEST_F(CliPromises, AFileWithoutAnyKernelIsCalledThat) {
   const Outcome outcome = run_assay("run smoke --family tq4 --kernel " + write("// nothing here\n"));
   EXPECT_EQ(outcome.status, 2) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr("kernel.metal: no kernel of family tq4: the file has no kernel function"));
+  EXPECT_THAT(outcome.output, HasSubstr("kernel.metal: not a kernel of family tq4: the file has no kernel function"));
 }
 
 // Nothing of head dimension 384 exists, so nothing is said of a reduce either.

@@ -52,7 +52,7 @@ TEST_F(CliReports, FailuresThatLookAlikeAreToldOnce) {
   const std::string text = run_assay("report --ledger " + file("l")).output;
   EXPECT_THAT(text, HasSubstr("4,096 elements compared, 4,096 faulty\n"));
   EXPECT_THAT(text, HasSubstr("failed k/d256/rows2/nwg4/gauss/s7\n  512 never written\n  replay: assay run k/d256/rows2/nwg4/gauss/s7\n"
-                              "  and 2 more cases of k like it, of which it is the smallest; largest error/bound inf\n"));
+                              "  and 2 more similar cases of k; this one is the smallest; largest error/bound inf\n"));
   EXPECT_EQ(text.find("replay:"), text.rfind("replay:"));
 }
 
@@ -65,7 +65,7 @@ TEST_F(CliReports, WhatNobodyWroteIsCountedAlikeEverywhere) {
   const std::string selection = " kernel/d256/rows2/nwg4/gauss/s1 --family reduce --kernel " + write(text);
   const Outcome shown = run_assay("show" + selection);
   EXPECT_THAT(shown.output, HasSubstr("elements         512 compared, 0 above bound, 512 never written, 0 NaN"));
-  EXPECT_THAT(shown.output, HasSubstr("of nothing: no element is a number"));
+  EXPECT_THAT(shown.output, HasSubstr("none: no element is a number"));
   EXPECT_THAT(run_assay("run" + selection).output, HasSubstr("512 elements compared, 512 faulty"));
 }
 

@@ -66,9 +66,9 @@ TEST_F(Compare, NamesTheLineOfAnotherRounding) {
   const std::string markdown = file("compare.md");
   const Outcome outcome = run_assay("compare fwht_v1 " + mine + " --suite smoke --json " + json + " --markdown " + markdown);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("other bits in "), HasSubstr("ulp at element"),
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("different bits in "), HasSubstr("ulp at element"),
                                     HasSubstr("kernel.metal:" + line_of(mine, "x[e] / sqrt") + ": x[e] = x[e] / sqrt(float(D));"),
-                                    HasSubstr("the change that the line stands in")));
+                                    HasSubstr("the change that contains the line")));
   const auto document = nlohmann::json::parse(read_file(json));
   EXPECT_EQ(document["format"], "assay-comparison");
   EXPECT_EQ(document["summary"]["broke"], 0);
@@ -78,7 +78,7 @@ TEST_F(Compare, NamesTheLineOfAnotherRounding) {
   EXPECT_EQ(std::to_string(document["parting"]["old"]["line"].get<int>()),
             line_of(std::string(ASSAY_SOURCE_DIR) + "/kernels/variants/fwht_v1", "x[e] *= scale"));
   EXPECT_THAT(document["smallest"].get<std::string>(), HasSubstr("/d512/h1/"));
-  EXPECT_THAT(read_file(markdown), AllOf(HasSubstr("# mine against fwht_v1"), HasSubstr("```diff\n@@")));
+  EXPECT_THAT(read_file(markdown), AllOf(HasSubstr("# mine compared with fwht_v1"), HasSubstr("```diff\n@@")));
   EXPECT_EQ(run_assay("compare fwht_v1 " + mine + " --suite smoke --same-bits --no-parting").status, 1);
 }
 
@@ -113,7 +113,7 @@ TEST_F(Compare, ACrashCostsOneCaseAndNotTheRun) {
       run_assay("compare fwht_v1 " + mine + " --timeout 1 fwht_v1/d256/h1/standalone/gauss/s7 fwht_v1/d256/h2/standalone/gauss/s7");
   EXPECT_EQ(outcome.status, 1) << outcome.output;
   EXPECT_THAT(outcome.output,
-              AllOf(HasSubstr("new timeout"), HasSubstr("same bits in all 1 case that both left an output of (2 in all), 1 broke"),
+              AllOf(HasSubstr("new timeout"), HasSubstr("same bits in all 1 case with outputs from both (2 in total), 1 broke"),
                     HasSubstr("replay: assay run mine/d256/h2/standalone/gauss/s7 --kernel " + mine)))
       << outcome.output;
 }
@@ -132,7 +132,7 @@ TEST_F(Compare, TriesWhatIsClaimed) {
 TEST_F(Compare, FindsWhatStoragesHaveInCommon) {
   const Outcome outcome = run_assay("compare tq4_v1 tq4_v2 --suite smoke --no-parting '*/d*/h1x1/*'");
   EXPECT_EQ(outcome.status, 0) << outcome.output;
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("the storage differs"), HasSubstr("limits: block_norms"), HasSubstr("of old alone")))
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("the storage differs"), HasSubstr("limits: block_norms"), HasSubstr("only in old")))
       << outcome.output;
 }
 
@@ -142,7 +142,7 @@ TEST_F(Compare, RefusesWhatItCannotDo) {
     EXPECT_EQ(outcome.status, 2) << outcome.output;
     EXPECT_THAT(outcome.output, HasSubstr(because));
   };
-  refused("fwht_v1 fwht_v9", "'fwht_v9' is neither a variant nor a file or directory");
+  refused("fwht_v1 fwht_v9", "'fwht_v9' is not a variant, file or directory");
   refused("fwht_v1 reduce_v1", "of family reduce");
   refused("fwht_v1 fwht_v1 'fwht_v1/d257/*'", "no case of the suite matches");
   refused("fwht_v1 fwht_v1 smoke", "--suite");

@@ -58,7 +58,7 @@ ComparisonRun some_run() {
   CaseComparison& broken = run.cases.cases[2];
   broken.new_side = {Status::failed, {harness::fault::AboveBound{3}}, std::numeric_limits<double>::infinity(), 2, {}};
   broken.ulps.value = std::numeric_limits<double>::infinity();
-  run.cases.only_old = {{"tq4_v1/d512/h1x1/kv32c32/ring0/nomask/nwg1/gauss/s1", "mine is made for head_dim = 256"}};
+  run.cases.only_old = {{"tq4_v1/d512/h1x1/kv32c32/ring0/nomask/nwg1/gauss/s1", "mine supports only head_dim = 256"}};
   run.claims = {{"mine", "same_bits_as:tq4_v1@nwg=1", 3, 2, "mine/d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s2"}};
   run.costs.cases = {"mine/d256/h1x1/kv32c32/ring0/nomask/nwg1/gauss/s1"};
   run.costs.old_cost.device_bytes_read = 2000;
@@ -99,7 +99,7 @@ TEST(ComparisonReport, OfEqualBitsNamesNoDistance) {
   run.cases.only_old.clear();
   run.smallest.reset();
   EXPECT_EQ(comparison_headline(run), "same bits in all 1 case");
-  EXPECT_THAT(comparison_text(run), Not(HasSubstr("furthest apart")));
+  EXPECT_THAT(comparison_text(run), Not(HasSubstr("largest difference")));
 }
 
 TEST(ComparisonReport, SaysWhatWasNotCompared) {
@@ -107,7 +107,7 @@ TEST(ComparisonReport, SaysWhatWasNotCompared) {
   run.cases.cases[2].is_compared = false;
   run.cases.stopped = true;
   EXPECT_EQ(comparison_headline(run),
-            "other bits in 1 of 2 cases that both left an output of (3 in all), 1 broke, 1 of old alone; stopped before the end");
+            "different bits in 1 of 2 cases with outputs from both (3 in total), 1 broke, 1 only in old; stopped before the end");
   run.cases.cases.clear();
   EXPECT_THAT(comparison_headline(run), HasSubstr("no outputs to compare"));
 }

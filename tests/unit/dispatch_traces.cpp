@@ -125,21 +125,34 @@ INSTANTIATE_TEST_SUITE_P(
     All, DispatchDifference,
     ::testing::Values(
         Edit{"field", "tq4", [](Trace& t) { set_word(t, 0, 0, 40, 29); },
-             "dispatch 0 'flash_attn_vec_tq_dk256': field ring_start of the struct at index 0: the trace says 29, the contract 30 (bytes 40..43)"},
+             "dispatch 0 'flash_attn_vec_tq_dk256': field ring_start of the struct at index 0: the trace says 29, the contract 30 (bytes "
+             "40..43)"},
         Edit{"float_field", "tq4", [](Trace& t) { set_word(t, 0, 0, 20, 0x3f800000); },
              "field scale of the struct at index 0: the trace says 1, the contract 0.0625 (bytes 20..23)"},
         Edit{"long_field", "bf16_vec", [](Trace& t) { set_word(t, 0, 0, 16, 1024); },
              "field nb01 of the struct at index 0: the trace says 1024, the contract 2048 (bytes 16..23)"},
         Edit{"scalar", "reduce", [](Trace& t) { set_word(t, 0, 3, 0, 32); },
              "the value of nwg_param at index 3: the trace says 32, the contract 16 (bytes 0..3)"},
-        Edit{"short_struct", "tq4", [](Trace& t) { t.dispatches[0].bindings.at(0).bytes->resize(40); t.dispatches[0].bindings.at(0).fields.clear(); },
+        Edit{"short_struct", "tq4",
+             [](Trace& t) {
+               t.dispatches[0].bindings.at(0).bytes->resize(40);
+               t.dispatches[0].bindings.at(0).fields.clear();
+             },
              "40 bytes at index 0 (params): the kernel reads 44 bytes"},
         Edit{"grid", "tq4", [](Trace& t) { t.dispatches[0].grid.z = 1; },
              "grid: the trace dispatches 1 x 8 x 1 threadgroups, the contract 1 x 8 x 2"},
-        Edit{"grid_in_threads", "tq4", [](Trace& t) { t.dispatches[0].counts_threads = true; t.dispatches[0].grid = {32, 8, 1}; },
+        Edit{"grid_in_threads", "tq4",
+             [](Trace& t) {
+               t.dispatches[0].counts_threads = true;
+               t.dispatches[0].grid = {32, 8, 1};
+             },
              "grid: the trace dispatches 1 x 8 x 1 threadgroups, the contract 1 x 8 x 2"},
-        Edit{"ragged_threads", "tq4", [](Trace& t) { t.dispatches[0].counts_threads = true; t.dispatches[0].grid = {33, 8, 2}; },
-             "33 x 8 x 2 threads, which are no whole threadgroups of 32 x 1 x 1"},
+        Edit{"ragged_threads", "tq4",
+             [](Trace& t) {
+               t.dispatches[0].counts_threads = true;
+               t.dispatches[0].grid = {33, 8, 2};
+             },
+             "33 x 8 x 2 threads, which is not a multiple of the threadgroup size 32 x 1 x 1"},
         Edit{"threads", "tqhb", [](Trace& t) { t.dispatches[0].threads_per_threadgroup.y = 1; },
              "threads per threadgroup: the trace has 32 x 1 x 1, the contract 32 x 2 x 1"},
         Edit{"little_threadgroup_memory", "tq4", [](Trace& t) { t.dispatches[0].threadgroup_memory[0] = 1024; },
@@ -147,9 +160,9 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"no_threadgroup_memory", "tq4", [](Trace& t) { t.dispatches[0].threadgroup_memory.clear(); },
              "threadgroup memory 0: the trace reserves 0 bytes, the contract 1792"},
         Edit{"uneven_threadgroup_memory", "tq4", [](Trace& t) { t.dispatches[0].threadgroup_memory[0] = 1800; },
-             "reserves 1800 bytes, Metal takes multiples of 16"},
+             "reserves 1800 bytes, Metal requires a multiple of 16"},
         Edit{"too_much_threadgroup_memory", "tq4", [](Trace& t) { t.dispatches[0].threadgroup_memory[0] = 32784; },
-             "reserves 32784 bytes, Metal has 32768"},
+             "reserves 32784 bytes, Metal allows 32768"},
         Edit{"constant", "tqhb", [](Trace& t) { t.dispatches[0].constants.at(50).value = std::int64_t{5}; },
              "function constant 50: the trace sets 5, the contract 6"},
         Edit{"constant_vector", "tqhb",
@@ -160,12 +173,13 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"unset_constant", "tqhb", [](Trace& t) { t.dispatches[0].constants.clear(); },
              "function constant 50: the trace does not set it, the contract sets 6"},
         Edit{"unbound", "tq4", [](Trace& t) { t.dispatches[0].bindings.erase(3); },
-             "nothing is bound at index 3 (K_norms), where the contract binds a buffer of 520 bytes"},
-        Edit{"unbound_placeholder", "quantize", [](Trace& t) { t.dispatches[0].bindings.erase(4); }, "nothing is bound at index 4 (rms_scratch)"},
+             "nothing is bound at index 3 (K_norms); the contract binds a buffer of 520 bytes"},
+        Edit{"unbound_placeholder", "quantize", [](Trace& t) { t.dispatches[0].bindings.erase(4); },
+             "nothing is bound at index 4 (rms_scratch)"},
         Edit{"short_buffer", "tq4", [](Trace& t) { t.dispatches[0].bindings.at(1).buffer->length = 8191; },
-             "buffer 'Q' at index 1 (Q) is too short: 8191 bytes from offset 0 on, the contract needs 8192"},
+             "buffer 'Q' at index 1 (Q) is too short: 8191 bytes are left after offset 0, the contract needs 8192"},
         Edit{"offset_behind_the_end", "tq4", [](Trace& t) { t.dispatches[0].bindings.at(1).buffer->offset = UINT64_MAX - 3; },
-             "is too short: 0 bytes from offset 18446744073709551612 on"},
+             "is too short: 0 bytes are left after offset 18446744073709551612"},
         Edit{"unaligned", "tq4",
              [](Trace& t) {
                t.dispatches[0].bindings.at(1).buffer->offset = 2;
@@ -173,18 +187,18 @@ INSTANTIATE_TEST_SUITE_P(
              },
              "offset 2 of the buffer at index 1 (Q) is not a multiple of 4, which float needs"},
         Edit{"another_buffer", "tq4", [](Trace& t) { t.dispatches[0].bindings.at(2).buffer->name = "V_packed"; },
-             "the trace binds 'V_packed' from offset 0 on at index 2 (K_packed), which is V_packed, the contract K_packed"},
+             "the trace binds 'V_packed' at offset 0 to index 2 (K_packed), which is V_packed; the contract binds K_packed"},
         Edit{"partials_from_elsewhere", "tq4", [](Trace& t) { t.dispatches[1].bindings.at(1).buffer->name = "other"; },
-             "the trace binds 'other' from offset 0 on at index 1 (htmp), the contract partials: 'partials' from offset 0 on, as at index 6 of "
+             "the trace binds 'other' at offset 0 to index 1 (htmp); the contract binds partials: 'partials' at offset 0, as at index 6 of "
              "dispatch 0"},
         Edit{"mask_is_not_q", "bf16_vec", [](Trace& t) { t.dispatches[0].bindings.at(4).buffer->name = "dummy"; },
-             "the trace binds 'dummy' from offset 0 on at index 4 (mask), the contract q"},
+             "the trace binds 'dummy' at offset 0 to index 4 (mask); the contract binds q"},
         Edit{"bytes_for_a_buffer", "tq4",
              [](Trace& t) {
                t.dispatches[0].bindings.at(3).buffer.reset();
                t.dispatches[0].bindings.at(3).bytes = std::vector<std::byte>(520);
              },
-             "520 bytes are copied to index 3 (K_norms), where the contract binds a buffer of 520 bytes"},
+             "520 bytes are copied to index 3 (K_norms); the contract binds a buffer of 520 bytes"},
         Edit{"silent_buffer_for_bytes", "tq4",
              [](Trace& t) {
                t.dispatches[0].bindings.at(0) = {};
@@ -192,9 +206,9 @@ INSTANTIATE_TEST_SUITE_P(
              },
              "a buffer is bound at index 0 (params) and the trace does not say what it holds"},
         Edit{"no_barrier", "tq4", [](Trace& t) { t.dispatches[1].after_barrier = false; },
-             "dispatch 1 'flash_attn_vec_reduce_dk256': no memory barrier stands between it and dispatch 0"},
+             "dispatch 1 'flash_attn_vec_reduce_dk256': there is no memory barrier between it and dispatch 0"},
         Edit{"barrier_too_many", "bf16_prefill", [](Trace& t) { t.dispatches[1].after_barrier = true; },
-             "a memory barrier stands between it and dispatch 0 'kernel_flash_attn_ext_pad', and the contract has none there"},
+             "there is a memory barrier between it and dispatch 0 'kernel_flash_attn_ext_pad'; the contract has none there"},
         Edit{"reduce_missing", "tq4", [](Trace& t) { t.dispatches.pop_back(); },
              "dispatch 1 of the contract, 'flash_attn_vec_reduce_dk256', is missing: the trace has 1"},
         Edit{"pad_missing", "bf16_prefill", [](Trace& t) { t.dispatches.erase(t.dispatches.begin()); },
@@ -202,13 +216,13 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"twice", "fwht", [](Trace& t) { t.dispatches.push_back(t.dispatches[0]); },
              "dispatch 1 'fwht_sign_premult_f32_d512': is not in the contract, which has 1 dispatch: fwht_sign_premult_f32_d512"},
         Edit{"another_function", "fwht", [](Trace& t) { t.dispatches[0].function = "fwht_sign_undo_f32_d512"; },
-             "dispatch 0 'fwht_sign_undo_f32_d512': the contract has 'fwht_sign_premult_f32_d512' in its place"},
+             "dispatch 0 'fwht_sign_undo_f32_d512': the contract expects 'fwht_sign_premult_f32_d512' here"},
         Edit{"order", "tq4",
              [](Trace& t) {
                std::swap(t.dispatches[0], t.dispatches[1]);
                t.dispatches[0].after_barrier = false;
              },
-             "dispatch 0 'flash_attn_vec_reduce_dk256': stands before dispatch 1 'flash_attn_vec_tq_dk256', on whose results it rests"}),
+             "dispatch 0 'flash_attn_vec_reduce_dk256': is encoded before dispatch 1 'flash_attn_vec_tq_dk256', whose results it reads"}),
     [](const auto& parameter) { return parameter.param.name; });
 
 struct Leeway {
@@ -272,7 +286,7 @@ TEST(DispatchCheck, AConstantMayBeLeftToADefaultThatComesToTheSame) {
   ASSERT_EQ(trace.dispatches[0].constants.erase(50), 1U);
   const harness::TraceCheck result = check_trace(eight, dispatches, trace);
   EXPECT_THAT(result.differences, IsEmpty());
-  EXPECT_THAT(result.remarks, ElementsAre(HasSubstr("function constant 50: the trace does not set it, and the kernel's default comes to")));
+  EXPECT_THAT(result.remarks, ElementsAre(HasSubstr("function constant 50: the trace does not set it; the kernel's default equals")));
 }
 
 TEST(DispatchCheck, OneBufferMayNotHoldTwoThingsInOnePlace) {
@@ -280,7 +294,7 @@ TEST(DispatchCheck, OneBufferMayNotHoldTwoThingsInOnePlace) {
   trace.dispatches[0].bindings.at(1).buffer = harness::TraceBuffer{"heap", 140288, 0};
   trace.dispatches[0].bindings.at(2).buffer = harness::TraceBuffer{"heap", 140288, 132092};
   EXPECT_THAT(check("reduce", trace).differences,
-              Contains(HasSubstr("buffer 'heap': htmp takes 132096 bytes from offset 0 on, and dst starts at offset 132092")));
+              Contains(HasSubstr("buffer 'heap': htmp occupies 132096 bytes from offset 0, but dst starts at offset 132092")));
 }
 
 TEST(DispatchCheck, RefusesFunctionsThatNobodyHas) {
@@ -303,7 +317,7 @@ TEST(DispatchCheck, RefusesFieldsThatTheBytesContradict) {
     FAIL() << "a field that is not in the bytes was accepted";
   } catch (const harness::TraceError& error) {
     EXPECT_THAT(error.what(),
-                HasSubstr("fwht.json: commands[0]: field 'num_heads' of the binding of index 1 is said to be 7, but bytes 4..7 hold 8"));
+                HasSubstr("fwht.json: commands[0]: field 'num_heads' of the binding of index 1 is given as 7, but bytes 4..7 hold 8"));
   }
 }
 
@@ -378,8 +392,7 @@ TEST(DispatchReplay, WhatMetalForbidsIsRejected) {
   EXPECT_EQ(executed("tq4", no_memory).status, harness::Status::rejected);
   Trace much_memory = golden("tq4");
   much_memory.dispatches[0].threadgroup_memory[0] = UINT64_MAX - 15;
-  EXPECT_THAT(reason_of(executed("tq4", much_memory)),
-              HasSubstr("18446744073709551600 bytes of threadgroup memory 0, and Metal has 32768"));
+  EXPECT_THAT(reason_of(executed("tq4", much_memory)), HasSubstr("18446744073709551600 bytes of threadgroup memory 0; Metal allows 32768"));
   Trace no_bytes = golden("tq4");
   no_bytes.dispatches[0].bindings.at(0).bytes->clear();
   EXPECT_EQ(executed("tq4", no_bytes).status, harness::Status::rejected);

@@ -124,8 +124,8 @@ TEST(ExplanationConclusion, SaysFirstThatTheMistakeIsInWhatIsComputed) {
 
 TEST(ExplanationConclusion, TellsTooMuchRoundingAndNoMistakeApart) {
   EXPECT_THAT(conclusion_of(explanation(8.0, 0.0625)),
-              HasSubstr("what the kernel computes is right, but it rounds too much: element 3 by 32"));
-  EXPECT_THAT(conclusion_of(explanation(0.0625, 0.0625)), HasSubstr("nothing is wrong with the numbers"));
+              HasSubstr("the formula is right, but the kernel rounds too much: the error of element 3 is 32"));
+  EXPECT_THAT(conclusion_of(explanation(0.0625, 0.0625)), HasSubstr("all elements are within their bounds"));
 }
 
 TEST(ExplanationConclusion, SaysThatARoundingOfTheContractIsMissing) {

@@ -204,7 +204,7 @@ TEST(PrefillHelpers, PadIsTheLastRaggedTileAndNothingElse) {
   };
   EXPECT_THAT(fault_with(0, 0x7fe5), ::testing::HasSubstr("pad: keys of batch 0, key/value head 0: row 0, coordinate 0 was never written"));
   EXPECT_THAT(fault_with((64 + 36) * 512 + 3, 1),
-              ::testing::HasSubstr("key/value head 1: row 36, coordinate 3 is 0x0001 in place of 0x0000"));
+              ::testing::HasSubstr("key/value head 1: row 36, coordinate 3 is 0x0001; expected 0x0000"));
   EXPECT_THAT(fault_with((4 * 64 + 2 * 64) * 512, 1), ::testing::HasSubstr("pad: values of batch 1, key/value head 0: row 0"));
   EXPECT_THAT(fault_with(2 * 4 * 64 * 512 + (4 * 9 + 2) * 64 + 63, 0),
               ::testing::HasSubstr("pad: mask of batch 1, head 0, query 2: column 63"));
@@ -228,10 +228,10 @@ TEST(PrefillHelpers, BlkIsOneWhereAnythingIsSeen) {
   std::vector<std::uint8_t> wrong = right;
   wrong[4 * 2 * 3 + 2] ^= 1U;
   EXPECT_THAT(text_of(families::find_blk_fault(request, inputs, wrong).value()),
-              ::testing::HasSubstr("blk: batch 0, head 3, query tile 0, key tile 2 is 0 in place of 1"));
+              ::testing::HasSubstr("blk: batch 0, head 3, query tile 0, key tile 2 is 0; expected 1"));
   wrong = right;
   wrong[3] = 0;
-  EXPECT_THAT(text_of(families::find_blk_fault(request, inputs, wrong).value()), ::testing::HasSubstr("key tile 3 is 0 in place of 1"));
+  EXPECT_THAT(text_of(families::find_blk_fault(request, inputs, wrong).value()), ::testing::HasSubstr("key tile 3 is 0; expected 1"));
   wrong[3] = 2;
   EXPECT_NE(families::find_blk_fault(request, inputs, wrong), std::nullopt) << "a ragged tile is never without a mask";
 }

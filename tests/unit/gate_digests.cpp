@@ -65,7 +65,7 @@ TEST_F(GateDigestCommand, HoldsAGateToWhatWasRecordedAndFailsWhereABitDiffers) {
   std::ofstream(file) << spoilt;
   const Outcome differs = run_assay(gate + "--expect-digests '" + file + "'");
   EXPECT_EQ(differs.status, 1) << differs.output;
-  EXPECT_THAT(differs.output, AllOf(HasSubstr("other bits: dequantize_v1 1/2: "), Not(HasSubstr("dequantize_v1 2/2:")),
+  EXPECT_THAT(differs.output, AllOf(HasSubstr("digest differs: dequantize_v1 1/2: "), Not(HasSubstr("dequantize_v1 2/2:")),
                                     HasSubstr("assay gate --record-digests")));
   EXPECT_EQ(run_assay(gate + "--shard 2/2 --expect-digests '" + file + "'").status, 0);
 }

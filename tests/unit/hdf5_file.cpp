@@ -158,11 +158,11 @@ TEST_F(Hdf5, WhatIsNoFileOfItsKindIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("is not an HDF5 file"));
   std::filesystem::remove(path_);
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);  // opening it would wait for ever
-  EXPECT_THAT(refusal(), HasSubstr("is no regular file"));
+  EXPECT_THAT(refusal(), HasSubstr("is not a regular file"));
   path_ = folder_;
-  EXPECT_THAT(refusal(), HasSubstr("is no regular file"));
+  EXPECT_THAT(refusal(), HasSubstr("is not a regular file"));
   path_ = "/dev/zero";
-  EXPECT_THAT(refusal(), HasSubstr("is no regular file"));
+  EXPECT_THAT(refusal(), HasSubstr("is not a regular file"));
 }
 
 TEST_F(Hdf5, ObjectsOfTheWrongKindAreRefusedByName) {
@@ -198,10 +198,10 @@ TEST_F(Hdf5, ShapesAndTypesThatWereNotAskedForAreRefused) {
               HasSubstr("/inputs/x: is float64 [4], but float32 [4] is needed"));
   EXPECT_THAT(refusal_of([](const RawFile& raw) { raw.dataset("x", H5T_NATIVE_FLOAT, {2, 2}, kFour); }),
               HasSubstr("is float32 [2, 2], but float32 [4] is needed"));
-  EXPECT_THAT(refusal_of([](const RawFile& raw) { raw.dataset("x", H5T_NATIVE_FLOAT, {}, kFour); }), HasSubstr("no array of 1 to 8"));
+  EXPECT_THAT(refusal_of([](const RawFile& raw) { raw.dataset("x", H5T_NATIVE_FLOAT, {}, kFour); }), HasSubstr("not an array of 1 to 8"));
   EXPECT_THAT(refusal_of([](const RawFile& raw) { raw.dataset("x", H5T_NATIVE_FLOAT, {0}, nullptr); }), HasSubstr("is empty"));
   EXPECT_THAT(refusal_of([](const RawFile& raw) { raw.dataset("x", H5T_NATIVE_INT, {4}, kFour); }),
-              HasSubstr("/inputs/x: holds integer elements of 4 bytes"));
+              HasSubstr("/inputs/x: contains integer elements of 4 bytes"));
   EXPECT_THAT(refusal_of([&](const RawFile& raw) { raw.dataset("x", H5T_NATIVE_USHORT, {4}, doubles); }), HasSubstr("attribute `element`"));
   EXPECT_THAT(refusal_of([](const RawFile& raw) {
                 const hid_t compound = H5Tcreate(H5T_COMPOUND, 4);
@@ -209,7 +209,7 @@ TEST_F(Hdf5, ShapesAndTypesThatWereNotAskedForAreRefused) {
                 raw.dataset("x", compound, {4}, kFour);
                 H5Tclose(compound);
               }),
-              HasSubstr("holds compound elements"));
+              HasSubstr("contains compound elements"));
 }
 
 TEST_F(Hdf5, StorageThatIsNotInTheFileIsRefused) {
@@ -222,7 +222,7 @@ TEST_F(Hdf5, StorageThatIsNotInTheFileIsRefused) {
     });
   };
   EXPECT_THAT(with([](hid_t creation) { H5Pset_external(creation, "/etc/passwd", 0, 16); }, nullptr),
-              HasSubstr("/inputs/x: keeps its data in another file"));
+              HasSubstr("/inputs/x: stores its data in another file"));
   EXPECT_THAT(with(
                   [](hid_t creation) {
                     const hsize_t four = 4;
@@ -269,7 +269,7 @@ TEST_F(Hdf5, SizesNeitherOverflowNorAreAllocatedOnTheFilesWord) {
     raw.dataset("x", H5T_NATIVE_FLOAT, {hsize_t{1} << 31, hsize_t{1} << 31}, nullptr, creation);
     H5Pclose(creation);
   });
-  EXPECT_THAT(refusal(), HasSubstr("inputs/x: the shape [2147483648, 2147483648] has more bytes"));
+  EXPECT_THAT(refusal(), HasSubstr("inputs/x: the number of bytes of shape [2147483648, 2147483648] exceeds"));
   EXPECT_THAT(refusal_of([](const RawFile& raw) {
                 const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
                 H5Pset_chunk(creation, 1, std::vector<hsize_t>{hsize_t{1} << 28}.data());
@@ -280,7 +280,7 @@ TEST_F(Hdf5, SizesNeitherOverflowNorAreAllocatedOnTheFilesWord) {
   // What the caller wants is limited as well.
   const std::vector<TensorSpec> wanted = {{"inputs/x", Element::float32, {std::uint64_t{1} << 29}}};
   fixtures::write_file(path_, {}, small_tensors());
-  EXPECT_THAT(refusal(wanted), HasSubstr("bytes that a fixture file may hold"));
+  EXPECT_THAT(refusal(wanted), HasSubstr(", the limit of a fixture file"));
   const std::vector<TensorSpec> overflowing = {{"inputs/x", Element::float32, {std::uint64_t{1} << 32, std::uint64_t{1} << 32}}};
   EXPECT_THROW(static_cast<void>(fixtures::read_tensors(path_, overflowing)), std::invalid_argument);
 }

@@ -80,7 +80,7 @@ TEST(ErrorSplit, AShadowAwayFromTheExactResultIsLogic) {
   EXPECT_EQ(result.above_bound, 1U);
   EXPECT_TRUE(result.worst.front().is_mostly_logic());
   EXPECT_THAT(harness::text_of(*harness::logic_of(result)),
-              HasSubstr("logic: 1 of 10 elements is wrong before anything is rounded, element 3 by 4.1e+03"));
+              HasSubstr("logic: 1 of 10 elements is wrong even without rounding; the worst is element 3, whose error is 4.1e+03 times"));
 }
 
 TEST(ErrorSplit, ThePartsAddUpToTheErrorThatIsJudged) {

@@ -57,7 +57,7 @@ TEST(KnownFindingWhen, DepthAndLengthAreLimited) {
   EXPECT_EQ(complaint(around("(", 30, "n == 3", ")")), "");
   for (const auto& [open, inner, close] :
        {std::tuple{"(", "n == 3", ")"}, {"!", "(n == 3)", ""}, {"-", "n == 3", ""}, {"!(", "n == 3", ")"}}) {
-    EXPECT_THAT(complaint(around(open, 1000, inner, close)), HasSubstr("it nests more than 32 deep")) << open;
+    EXPECT_THAT(complaint(around(open, 1000, inner, close)), HasSubstr("it nests deeper than 32 levels")) << open;
   }
   EXPECT_THAT(complaint(around("(", 100'000, "n == 3", ")")), HasSubstr("it has more than 4096 characters"));
   EXPECT_EQ(complaint(around("n == 3 || ", 400, "n == 33", "")), "");
@@ -157,33 +157,33 @@ TEST(KnownFindingWhen, IdlePairsAreRowsInWhichTwoSimdgroupsThatMeetSawNothing) {
 
 TEST(KnownFindingGrammar, WhatCannotBeReadNamesFileLineAndWhatIsAccepted) {
   const std::vector<std::tuple<std::string, std::string, std::vector<std::string>>> wrongs = {
-      {"nsg == 4", "nan", {"'nsg' is no axis of family tq4", "kv_len (n)", "fixture, seed"}},
+      {"nsg == 4", "nan", {"family tq4 has no axis 'nsg'", "kv_len (n)", "fixture, seed"}},
       {"n = 4", "nan", {"'= 4'", "an operator or the end"}},
-      {"n", "nan", {"no condition", "n <= 32"}},
-      {"n + 1", "nan", {"no condition"}},
+      {"n", "nan", {"not a condition", "n <= 32"}},
+      {"n + 1", "nan", {"not a condition"}},
       {"n == ", "nan", {"the end", "a number, an axis"}},
       {"(n == 4", "nan", {"')'"}},
       {"n == 4 n", "nan", {"'n'", "an operator or the end"}},
       {"n < 4 < 5", "nan", {"'< 5'"}},
-      {"n == 4 && 3", "nan", {"right of '&&'"}},
+      {"n == 4 && 3", "nan", {"right operand of '&&'"}},
       {"n == 1.5", "nan", {"integers"}},
-      {"n == 99999999999999999999", "nan", {"64 bits"}},
-      {"fixture == gauss", "nan", {"'gauss' is no axis"}},
-      {"fixture == \"gaus\"", "nan", {"'gaus' is no fixture", "gauss"}},
+      {"n == 99999999999999999999", "nan", {"64-bit integer"}},
+      {"fixture == gauss", "nan", {"has no axis 'gauss'"}},
+      {"fixture == \"gaus\"", "nan", {"has no fixture 'gaus'", "gauss"}},
       {"fixture < \"gauss\"", "nan", {"fixture == \"gauss\""}},
       {"fixture == 3", "nan", {"fixture == \"gauss\""}},
       {"\"gauss\" == \"gauss\"", "nan", {"fixture == \"gauss\""}},
       {"fixture == \"gauss", "nan", {"closing \""}},
       {"", "nan", {"the end"}},
-      {"n == 4", "NaN", {"'NaN' is no signature", "not_written", "hazard:KIND@LINE", "invalid_access"}},
-      {"n == 4", "nan ||", {"'' is no signature"}},
-      {"n == 4", "mistrusted", {"'mistrusted' is no signature"}},
+      {"n == 4", "NaN", {"'NaN' is not a signature", "not_written", "hazard:KIND@LINE", "invalid_access"}},
+      {"n == 4", "nan ||", {"'' is not a signature"}},
+      {"n == 4", "mistrusted", {"'mistrusted' is not a signature"}},
       {"n == 4", "error/bound > 0.5", {"X >= 1"}},
       {"n == 4", "error/bound < 5", {"X >= 1"}},
       {"n == 4", "error/bound > nan", {"X >= 1"}},
       {"n == 4", "hazard:race", {"'hazard:race'", "barrier_divergence"}},
-      {"n == 4", "hazard:invalid_access@", {"is no signature"}},
-      {"n == 4", "hazard:invalid_access@x", {"is no signature"}},
+      {"n == 4", "hazard:invalid_access@", {"is not a signature"}},
+      {"n == 4", "hazard:invalid_access@x", {"is not a signature"}},
   };
   for (const auto& [when, shows, words] : wrongs) {
     try {
@@ -285,7 +285,7 @@ TEST(KnownFindingSettles, WithoutDeclarationAFailureIsOne) {
 TEST(KnownFindingSettles, WhatPassesAlthoughItMatchesMustBeStruck) {
   const Verdict verdict = settled(verdict_of(Status::passed), variant_with("n == 33", "nan"));
   EXPECT_EQ(verdict.status, Status::failed);
-  EXPECT_THAT(reason_of(verdict), HasSubstr("no longer shows: strike it"));
+  EXPECT_THAT(reason_of(verdict), HasSubstr("no longer occurs: remove it"));
   EXPECT_EQ(settled(verdict_of(Status::passed), variant_with("n == 34", "nan")).status, Status::passed);
 }
 
@@ -301,7 +301,7 @@ TEST(KnownFindingSettles, WhatFailsSoWithoutMatchingStaysAFailureAndSaysSo) {
 TEST(KnownFindingSettles, WhatFailsOtherwiseStaysAFailure) {
   const Verdict verdict = settled(above_bound(2), variant_with("n == 33", "nan"));
   EXPECT_EQ(verdict.status, Status::failed);
-  EXPECT_THAT(reason_of(verdict), HasSubstr("should show here, and does not"));
+  EXPECT_THAT(reason_of(verdict), HasSubstr("should occur here, but does not"));
 }
 
 TEST(KnownFindingSettles, WhatShowsMoreThanDeclaredStaysAFailure) {
@@ -309,7 +309,7 @@ TEST(KnownFindingSettles, WhatShowsMoreThanDeclaredStaysAFailure) {
   both.judgement.not_written = 5;
   const Verdict more = settled(both, variant_with("n == 33", "nan"));
   EXPECT_EQ(more.status, Status::failed);
-  EXPECT_THAT(reason_of(more), HasSubstr("shows more than"));
+  EXPECT_THAT(reason_of(more), HasSubstr("fails in more ways than"));
   EXPECT_EQ(settled(both, variant_with("n == 33", "nan || not_written")).status, Status::known);
   EXPECT_EQ(settled(both, variant_with("n == 33", "failed")).status, Status::known);
 

@@ -402,7 +402,7 @@ TEST(Ledger, RefusesWhatIsNoLedger) {
 
   const std::filesystem::path foreign = folder.path() / "foreign.sqlite";
   Database(foreign, Database::Mode::create).execute("CREATE TABLE bookmark(url TEXT)");
-  EXPECT_THAT(refusal_of(foreign), ::testing::AllOf(HasSubstr(foreign.string()), HasSubstr("no ledger of assay")));
+  EXPECT_THAT(refusal_of(foreign), ::testing::AllOf(HasSubstr(foreign.string()), HasSubstr("not a ledger of assay")));
 
   const std::filesystem::path newer = folder.path() / "newer.sqlite";
   static_cast<void>(Ledger::open(newer));

@@ -106,7 +106,7 @@ TEST(LedgerRuns, ARunThatStillGoesOnIsNotTakenUp) {
     ledger.take_up(run);
     ADD_FAILURE() << "two processes would write one run";
   } catch (const LedgerError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("still goes on, in process " + std::to_string(other)));
+    EXPECT_THAT(error.what(), HasSubstr("is still running, in process " + std::to_string(other)));
   }
   kill(other, SIGKILL);
   waitpid(other, nullptr, 0);
@@ -201,10 +201,11 @@ TEST_F(LedgerMerge, RefusesWhatDoesNotBelongTogether) {
   old.selection.clear();
   EXPECT_THAT(refusal_of(std::vector{one, with(other_kernel)}, merged), HasSubstr("differ: kernel of k"));
   EXPECT_THAT(refusal_of(std::vector{one, with(other_selection)}, merged), HasSubstr("different selections"));
-  EXPECT_THAT(refusal_of(std::vector{one, with(description_of("", 1))}, merged), HasSubstr("is no shard, but a whole run"));
-  EXPECT_THAT(refusal_of(std::vector{one, with(description_of("2/3", 1))}, merged), HasSubstr("is shard 2 of 3, others are of 2"));
+  EXPECT_THAT(refusal_of(std::vector{one, with(description_of("", 1))}, merged), HasSubstr("is a whole run, not a shard"));
+  EXPECT_THAT(refusal_of(std::vector{one, with(description_of("2/3", 1))}, merged),
+              HasSubstr("is shard 2 of 3, but others are shards of 2"));
   EXPECT_THAT(refusal_of(std::vector{one, one}, merged), HasSubstr("shard 1 of 2, which was given already"));
-  EXPECT_THAT(refusal_of(std::vector{with(old)}, merged), HasSubstr("did not note which cases were selected"));
+  EXPECT_THAT(refusal_of(std::vector{with(old)}, merged), HasSubstr("did not store the selected cases"));
 }
 
 TEST(RunDifference, TellsWhatBrokeHealedAndDrifted) {
@@ -245,7 +246,7 @@ TEST(RunDifference, TellsWhatBrokeHealedAndDrifted) {
   const std::string text = reports::difference_text(runs, difference, 20);
   EXPECT_THAT(text, HasSubstr("broke (1):\n  k/d256/rows2/nwg4/gauss/s1\n    passed -> failed: wrong\n    again: assay run k/"));
   EXPECT_THAT(text, HasSubstr("barriers  100 -> 50  (-50.00 %)"));
-  EXPECT_THAT(text, HasSubstr("6 cases in both: 1 broke, 1 healed, 1 changed otherwise, 1 drifted by more than 0.05; other bits in 2"));
+  EXPECT_THAT(text, HasSubstr("6 cases in both: 1 broke, 1 healed, 1 changed otherwise, 1 drifted by more than 0.05; different bits in 2"));
   const std::string json = reports::difference_json(runs, difference);
   EXPECT_THAT(json, HasSubstr("\"ratio_after\": null")) << "infinity is no JSON number";
 }

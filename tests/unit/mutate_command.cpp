@@ -173,7 +173,7 @@ TEST_F(CliMutate, WrongUseEndsWithStatus2AndAMessage) {
                                         {"reduce_v1 --mutant arithmetic:1:1:1", "no mutant 'arithmetic:1:1:1'"},
                                         {"reduce_v1 --max 0", "--max"},
                                         {"reduce_v1 --policies native,nobody", "nobody"},
-                                        {"reduce_v1 --policies native,native", "'native' is there twice"},
+                                        {"reduce_v1 --policies native,native", "'native' occurs twice"},
                                         {"reduce_v1 --budget 0", "--budget"},
                                         {"", "KERNEL"}}) {
     const Outcome outcome = run_assay(std::string("mutate ") + arguments);

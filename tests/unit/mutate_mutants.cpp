@@ -123,7 +123,7 @@ TEST(Mutants, BracketsWithoutAPartnerAreRefusedByFileAndLine) {
     FAIL();
   } catch (const metal::CompileError& error) {
     EXPECT_THAT(error.what(), HasSubstr("mine.metal:"));
-    EXPECT_THAT(error.what(), HasSubstr("has no partner"));
+    EXPECT_THAT(error.what(), HasSubstr("has no matching bracket"));
   }
 }
 

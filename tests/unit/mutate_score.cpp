@@ -69,7 +69,7 @@ TEST_F(Score, ADeclarationHoldsForTheLineItWasMadeFor) {
 
   const MutationScore changed = score(results, declare("return a + 2;", id));
   EXPECT_EQ(changed.tally.survived, 1U);
-  EXPECT_THAT(changed.stale, ElementsAre(HasSubstr("which is now 'return a + 1;'")));
+  EXPECT_THAT(changed.stale, ElementsAre(HasSubstr("but the line is now 'return a + 1;'")));
 
   const MutationScore unknown = score(results, declare("return a + 1;", "arithmetic:9:9:1"));
   EXPECT_THAT(unknown.stale, ElementsAre(HasSubstr("no mutant arithmetic:9:9:1 any more")));

@@ -394,14 +394,14 @@ TEST(OracleAttention, RefusesWhatDoesNotFitAndSaysTheValues) {
   };
   EXPECT_EQ(message([](DecodeShape&, DecodeInputs&) {}), "accepted");
   expect_refusal("head_dim 128", [](DecodeShape& s, DecodeInputs&) { s.head_dim = 128; });
-  expect_refusal("4 heads are no multiple of 3", [](DecodeShape& s, DecodeInputs&) { s.kv_heads = 3; });
+  expect_refusal("4 heads are not a multiple of 3", [](DecodeShape& s, DecodeInputs&) { s.kv_heads = 3; });
   expect_refusal("kv_len 0", [](DecodeShape& s, DecodeInputs&) { s.kv_len = 0; });
   expect_refusal("kv_len 21", [](DecodeShape& s, DecodeInputs&) { s.kv_len = 21; });
   expect_refusal("ring_start 3", [](DecodeShape& s, DecodeInputs&) { s.ring_start = 3; });
   expect_refusal("mask_type 7", [](DecodeShape& s, DecodeInputs&) { s.mask_type = static_cast<MaskType>(7); });
   expect_refusal("no codebook of 7 bits", [](DecodeShape&, DecodeInputs& i) { i.bits = 7; });
-  expect_refusal("k_codes holds 5119", [](DecodeShape&, DecodeInputs& i) { i.k_codes.pop_back(); });
-  expect_refusal("v_norms holds 41", [](DecodeShape&, DecodeInputs& i) { i.v_norms.push_back(1.0F); });
+  expect_refusal("k_codes has 5119", [](DecodeShape&, DecodeInputs& i) { i.k_codes.pop_back(); });
+  expect_refusal("v_norms has 41", [](DecodeShape&, DecodeInputs& i) { i.v_norms.push_back(1.0F); });
   expect_refusal("q is 65505", [](DecodeShape&, DecodeInputs& i) { i.q[7] = 65505.0F; });
   expect_refusal("norm of visible V slot 4 of key/value head 1",
                  [](DecodeShape&, DecodeInputs& i) { i.v_norms[24] = std::numeric_limits<float>::quiet_NaN(); });

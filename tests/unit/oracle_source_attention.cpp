@@ -222,8 +222,8 @@ TEST(SourceAttention, RefusesWhatDoesNotFit) {
   };
   const StorageModel model{0.01, 256};
   EXPECT_EQ(text_of({q, rows, rows}, model), "accepted");
-  EXPECT_EQ(text_of({q, rows, q}, model), "source v holds 256 elements, the shape needs 512");
-  EXPECT_EQ(text_of({rows, rows, rows}, model), "source q holds 512 elements, the shape needs 256");
+  EXPECT_EQ(text_of({q, rows, q}, model), "source v has 256 elements, but the shape needs 512");
+  EXPECT_EQ(text_of({rows, rows, rows}, model), "source q has 512 elements, but the shape needs 256");
   std::vector<double> broken = rows;
   broken[256] = kNan;
   EXPECT_EQ(text_of({q, rows, broken}, model), "visible source v slot 1 of key/value head 0 is not finite");

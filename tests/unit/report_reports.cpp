@@ -102,7 +102,7 @@ TEST(JUnit, CasesThatNeverStartedAreAnError) {
   run.description.selected = 1;
   EXPECT_THAT(junit(run, cases), HasSubstr("errors=\"0\""));
   run.stopped = true;
-  EXPECT_THAT(junit(run, cases), HasSubstr("the run was ended before every case had run"));
+  EXPECT_THAT(junit(run, cases), HasSubstr("the run was stopped before every case had run"));
 }
 
 TEST(JUnit, WhatWasNeverWrittenHasNoValue) {
@@ -125,7 +125,7 @@ TEST(Outcome, TellsWhatHasNoVerdict) {
   run.verdicts = run.description.selected;
   EXPECT_EQ(outcome_text(run), "2 of 1,976 cases failed");
   run.stopped = true;
-  EXPECT_EQ(outcome_text(run), "2 of 1,976 cases failed, and the run was ended before every case had run");
+  EXPECT_EQ(outcome_text(run), "2 of 1,976 cases failed, and the run was stopped before every case had run");
 }
 
 TEST(Figures, WhatWroteNothingHasItsPlaceAmongThem) {
@@ -164,7 +164,7 @@ TEST(Figures, ElementsOfCasesKnownToFailAreCountedApart) {
   known.judgement.above_bound = 1000;
   known.judgement.nans = 24;
   cases.push_back(known);
-  EXPECT_EQ(element_text(count_elements(cases)), "12 elements compared, 1 faulty; in cases known to fail 2,072 compared, 1,024 faulty");
+  EXPECT_EQ(element_text(count_elements(cases)), "12 elements compared, 1 faulty; in known failures 2,072 compared, 1,024 faulty");
 }
 
 TEST(Figures, OfNothingAreNothing) {

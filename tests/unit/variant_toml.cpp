@@ -132,9 +132,9 @@ TEST(VariantToml, WhatIsNotInTheGrammarIsRefused) {
       {"[entry]\nd128 = \"f\"", {":4:", "'d128'", "d256, d512"}},
       {"[entry]\nd256 = 3", {":4:", "string", "integer"}},
       {"entry = 3", {":3:", "table", "integer"}},
-      {"[entry]\nd256 = { define = [\"2X\"] }", {":4:", "d256.define", "'2X' defines no macro"}},
+      {"[entry]\nd256 = { define = [\"2X\"] }", {":4:", "d256.define", "'2X' is not a macro definition"}},
       {"[entry]\nd256 = { defines = [\"X\"] }", {":4:", "'defines'", "function, define"}},
-      {"[compile]\ndefine = [\"a b\"]", {":4:", "[compile] define", "'a b' defines no macro"}},
+      {"[compile]\ndefine = [\"a b\"]", {":4:", "[compile] define", "'a b' is not a macro definition"}},
       {"[compile]\nmetal_version = 3.1", {":4:", "metal_version", "string"}},
       {"[compile]\nmetal_version = \"4.0\"", {":4:", "Metal 4.0 is not supported"}},
       {"[compile]\nincludes = []", {":4:", "'includes'", "include, define, metal_version"}},
@@ -156,19 +156,19 @@ TEST(VariantToml, WhatIsNotInTheGrammarIsRefused) {
       {"[[known_finding]]\nwhen = \"x\"\nshows = \"nan\"\nwhy = \"y\"", {":6:", "'why'", "when, shows, see"}},
       {"offset_bits = 48", {":3:", "48", "32, 64"}},
       {"superseded_by = [\"a\"]", {":3:", "'superseded_by'", "string", "array"}},
-      {"about = \"x\"\nsuperseded_by = \"a b\"", {":4:", "'superseded_by' is 'a b'", "names no variant"}},
+      {"about = \"x\"\nsuperseded_by = \"a b\"", {":4:", "'superseded_by' is 'a b'", "is not a variant"}},
       {"about = \"\"", {":3:", "'about'", "empty"}},
       {"claims = \"x\"", {":3:", "claims", "array"}},
       {"claims = [\n\"same_bits_as:a\", \"nonsense:whatever\"]", {":4:", "'nonsense:whatever'", "accepted: same_bits_as:VARIANT"}},
       {"claims = [\"same_bits_as\"]", {":3:", "'same_bits_as'", "accepted"}},
-      {"claims = [\"same_bits_as:\"]", {":3:", "names no variant"}},
-      {"claims = [\"same_bits_as:a b\"]", {":3:", "names no variant"}},
-      {"claims = [\"same_bits_as:mine\"]", {":3:", "its own bits"}},
+      {"claims = [\"same_bits_as:\"]", {":3:", "does not name a variant"}},
+      {"claims = [\"same_bits_as:a b\"]", {":3:", "does not name a variant"}},
+      {"claims = [\"same_bits_as:mine\"]", {":3:", "the same bits as itself"}},
       {"claims = [\"same_bits_as:a@\"]", {":3:", "'' is not AXIS=VALUE"}},
       {"claims = [\"same_bits_as:a@nwg\"]", {":3:", "'nwg' is not AXIS=VALUE"}},
       {"claims = [\"same_bits_as:a@=1\"]", {":3:", "'=1' is not AXIS=VALUE"}},
       {"claims = [\"same_bits_as:a@nwg=1,\"]", {":3:", "'' is not AXIS=VALUE"}},
-      {"claims = [\"same_bits_as:a@nwg=1x\"]", {":3:", "'1x' is no whole number"}},
+      {"claims = [\"same_bits_as:a@nwg=1x\"]", {":3:", "'1x' is not an integer"}},
       {"claims = [1]", {":3:", "string", "integer"}},
       {"about = ", {":3:", "TOML"}},
   };
@@ -276,7 +276,7 @@ TEST(VariantFolders, ASuccessorStandsBesideItDoesTheSameJobAndIsNotSupersededIts
   EXPECT_THAT(read_after("mine", ""), AllOf(HasSubstr("mine/variant.toml:3: "), HasSubstr("the variant itself")));
   EXPECT_THAT(read_after("other", ""), AllOf(HasSubstr("mine/variant.toml:3: "), HasSubstr("of family reduce, not of fwht")));
   EXPECT_THAT(read_after("next", "superseded_by = \"mine\"\n"),
-              AllOf(HasSubstr("mine/variant.toml:3: "), HasSubstr("superseded itself, by 'mine'")));
+              AllOf(HasSubstr("mine/variant.toml:3: "), HasSubstr("itself superseded by 'mine'")));
   EXPECT_THAT(read_after("next", "family = 3\n"), HasSubstr("next/variant.toml:3: "));
 }
 

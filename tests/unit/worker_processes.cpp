@@ -150,24 +150,24 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(End{"abort", [] { std::abort(); }, "worker killed by signal 6 (Aborted)"},
                       End{"last_words", speak_and_abort, "worker killed by signal 6 (Aborted): heap damaged at ?[31m 0x12"},
                       End{"signal", [] { raise(SIGXCPU); }, "worker killed by signal 24 (CPU time limit exceeded)"},
-                      End{"exit_handlers", [] { std::exit(0); }, "worker exited with status 0 and without a verdict"},
-                      End{"exit_at_once", [] { _exit(3); }, "worker exited with status 3 and without a verdict"},
+                      End{"exit_handlers", [] { std::exit(0); }, "worker exited with status 0 without sending a verdict"},
+                      End{"exit_at_once", [] { _exit(3); }, "worker exited with status 3 without sending a verdict"},
                       End{"out_of_memory", [] { throw std::bad_alloc(); }, "worker ran out of memory"},
                       End{"foreign_exception", [] { throw 7; }, "worker killed by signal 6 (Aborted)"},
-                      End{"garbage_sent", [] { write_to_all(std::string(64, 'x')); }, "worker sent what is no verdict"},
-                      End{"empty_verdict_sent", [] { write_to_all(std::string(8, '\0')); }, "worker sent what is no verdict"},
+                      End{"garbage_sent", [] { write_to_all(std::string(64, 'x')); }, "worker sent a malformed verdict"},
+                      End{"empty_verdict_sent", [] { write_to_all(std::string(8, '\0')); }, "worker sent a malformed verdict"},
                       End{"half_a_verdict",
                           [] {
                             write_to_all(std::string("\x40\0\0\0\0\0\0\0half", 12));
                             _exit(0);
                           },
-                          "worker exited with status 0 and without a verdict"},
+                          "worker exited with status 0 without sending a verdict"},
                       End{"channel_closed",
                           [] {
                             for (int file = 3; file < 64; ++file) close(file);
                             while (true) pause();
                           },
-                          "worker closed the way its verdicts take, and ran on"}),
+                          "worker closed the channel for its verdicts but kept running"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // What an exception says is the harness's own failure, and no crash.
@@ -191,9 +191,10 @@ TEST_F(WorkerProcesses, ACrashThatAnotherCaseCausedIsRepeatedAndNoted) {
     return passed(about);
   });
   EXPECT_EQ(verdict(2).status, Status::passed);
-  EXPECT_EQ(verdict(2).note,
-            "in a process that had executed 2 other cases, it was crashed (worker killed by signal 6 (Aborted)); one of them may have "
-            "damaged memory that is not its own");
+  EXPECT_EQ(
+      verdict(2).note,
+      "repeated: in a process that had executed 2 other cases, it was crashed (worker killed by signal 6 (Aborted)); an earlier case may "
+      "have corrupted memory");
   EXPECT_EQ(shared_->executions[2], 2);
   EXPECT_THAT(verdict(1).note, IsEmpty());
 }
@@ -220,7 +221,7 @@ TEST_F(WorkerProcesses, WhatSomebodyElseKilledIsRepeated) {
     return passed(about);
   });
   EXPECT_EQ(verdict(0).status, Status::passed);
-  EXPECT_THAT(verdict(0).note, HasSubstr("repeated, as before it was crashed (worker killed by signal 9"));
+  EXPECT_THAT(verdict(0).note, HasSubstr("repeated, because the first time it was crashed (worker killed by signal 9"));
   EXPECT_EQ(shared_->executions[0], 4);
 }
 
@@ -230,7 +231,7 @@ TEST_F(WorkerProcesses, WhatIsKilledEveryTimeIsCrashed) {
     return passed(about);
   });
   EXPECT_EQ(verdict(0).status, Status::crashed);
-  EXPECT_THAT(reason_of(verdict(0)), HasSubstr("signal 9 (Killed), which was not sent by assay"));
+  EXPECT_THAT(reason_of(verdict(0)), HasSubstr("signal 9 (Killed) that assay did not send"));
   EXPECT_EQ(shared_->executions[0], 4);
 }
 
@@ -246,7 +247,7 @@ TEST_F(WorkerProcesses, AProcessThatGrowsBeyondItsMemoryIsEndedAndTheRestIsJudge
     return passed(about);
   });
   EXPECT_EQ(verdict(1).status, Status::crashed);
-  EXPECT_THAT(reason_of(verdict(1)), HasSubstr("beyond 0.25 GiB, the memory of a case"));
+  EXPECT_THAT(reason_of(verdict(1)), HasSubstr("the limit of a case is 0.25 GiB"));
   for (const std::size_t other : {0U, 2U}) EXPECT_EQ(verdict(other).status, Status::passed);
 }
 
@@ -437,7 +438,7 @@ TEST_F(WorkerProcesses, ASystemThatGrantsNoWorkerIsAClearError) {
     message = error.what();
   }
   setrlimit(RLIMIT_NOFILE, &before);
-  EXPECT_THAT(message, HasSubstr("the system refuses a socket for a worker process: "));
+  EXPECT_THAT(message, HasSubstr("cannot create a socket for a worker process: "));
   EXPECT_THAT(message, HasSubstr("run fewer cases at a time"));
 }
 
