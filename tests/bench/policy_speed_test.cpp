@@ -15,7 +15,7 @@
 #include "tests/bench/family_cases.h"
 #include "tests/bench/interleaved.h"
 
-namespace assay::bench {
+namespace assay::tests {
 namespace {
 
 struct PolicyRow {
@@ -69,4 +69,4 @@ TEST(PolicySpeed, EveryPolicyKeepsItsShareOfNative) {
 }
 
 }  // namespace
-}  // namespace assay::bench
+}  // namespace assay::tests

@@ -7,7 +7,7 @@
 #include "metal/pipeline.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using testing::AllOf;
@@ -90,4 +90,4 @@ TEST(StructReference, IsFedByBytesIfTheKernelCannotWriteToIt) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

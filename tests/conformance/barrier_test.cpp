@@ -7,7 +7,7 @@
 
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -144,4 +144,4 @@ kernel void test(device float* out, device atomic_uint* ticket, uint t [[thread_
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -6,7 +6,7 @@
 #include "metal/library.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using testing::AllOf;
@@ -113,4 +113,4 @@ TEST(BrokenFunctions, RefuseAFileOfWhichNothingIsLeft) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

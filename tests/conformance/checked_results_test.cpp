@@ -10,7 +10,7 @@
 #include "tests/conformance/checked_kernel.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using metal::HazardKind;
@@ -164,4 +164,4 @@ TEST(Cost, IsTheSameUnderEverySchedule) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -10,7 +10,7 @@
 #include "metal/translate/translation.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using testing::AllOf;
@@ -351,4 +351,4 @@ TEST(ConstexprRecursion, IsRefusedByNameAtRunTime) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

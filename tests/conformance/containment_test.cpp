@@ -11,7 +11,7 @@
 #include "metal/guarded_memory.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using metal::HazardKind;
@@ -282,4 +282,4 @@ TEST(NullPointers, ThatTheCompilerSeesAreTold) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -12,7 +12,7 @@
 #include "metal/errors.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using testing::AllOf;
@@ -403,4 +403,4 @@ TEST(BuffersAtOneAddress, AreNotMistakenForEachOther) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -12,7 +12,7 @@
 #include "metal/errors.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using testing::AllOf;
@@ -458,4 +458,4 @@ TEST(Cache, DoesNotGoByTheDateOfOurHeaders) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -17,7 +17,7 @@
 #include "metal/simulator.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 constexpr float kScale = 16;
@@ -443,4 +443,4 @@ TEST(ForeignAttention, PrefillsThroughTilesOfFragments) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

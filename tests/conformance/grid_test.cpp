@@ -10,7 +10,7 @@
 #include "tests/conformance/execute.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 struct Place {
@@ -166,4 +166,4 @@ TEST(Grid, AWrongBuiltinIsSeen) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

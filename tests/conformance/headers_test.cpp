@@ -13,7 +13,7 @@
 #include "metal/errors.h"
 #include "metal/library.h"
 
-namespace assay {
+namespace assay::tests {
 namespace {
 
 using ::testing::AllOf;
@@ -139,4 +139,4 @@ TEST(Headers, OfCThatFilesShareWithTheirHostMayBeIncluded) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::tests

@@ -4,7 +4,7 @@
 #include "metal/library.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 TEST(Language, AddressSpaces) {
@@ -627,4 +627,4 @@ TEST(Language, UnsupportedConstructsAreNamed) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -14,7 +14,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using Real = long double;
@@ -449,4 +449,4 @@ TEST(Math, Geometry) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -3,7 +3,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 TEST(Vectors, LayoutAndConstruction) {
@@ -435,4 +435,4 @@ TEST(Vectors, Matrices) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests
