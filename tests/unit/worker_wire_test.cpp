@@ -180,35 +180,52 @@ TEST(VerdictWire, WhatGoesInComesOut) {
   EXPECT_EQ(got.simulator_seconds, sent.simulator_seconds);
 }
 
-TEST(VerdictWire, EveryTruncationIsRefused) {
-  const Bytes whole = encode_verdict(full_verdict());
-  for (std::size_t length = 0; length < whole.size(); ++length) {
-    EXPECT_THROW(static_cast<void>(decode_verdict(std::span(whole).first(length), some_case())), DamagedArchive) << length;
-  }
-}
-
 TEST(VerdictWire, BytesBehindTheEndAreRefused) {
   Bytes bytes = encode_verdict(full_verdict());
   bytes.push_back(std::byte{0});
   EXPECT_THROW(static_cast<void>(decode_verdict(bytes, some_case())), DamagedArchive);
 }
 
+// Everything that a verdict may hold, with each fault in a verdict of its own: what is done at every place of a verdict, which is decoded
+// each time, costs the square of its length.
+std::vector<Bytes> verdicts_with_everything() {
+  Verdict verdict = full_verdict();
+  verdict.faults.clear();
+  verdict.stages.front().faults.resize(1);
+  std::vector<Bytes> all = {encode_verdict(verdict)};
+  for (const harness::Fault& fault : faults_of_every_kind()) {
+    Verdict failed = passed_verdict();
+    failed.status = Status::failed;
+    failed.faults = {fault};
+    all.push_back(encode_verdict(failed));
+  }
+  return all;
+}
+
+TEST(VerdictWire, EveryTruncationIsRefused) {
+  for (const Bytes& whole : verdicts_with_everything()) {
+    for (std::size_t length = 0; length < whole.size(); ++length)
+      EXPECT_THROW(static_cast<void>(decode_verdict(std::span(whole).first(length), some_case())), DamagedArchive) << length;
+  }
+}
+
 // A flipped bit gives a refusal or a verdict that is in order in itself: it can be encoded and says the same again.
 TEST(VerdictWire, EveryFlippedBitIsRefusedOrHarmless) {
-  const Bytes whole = encode_verdict(full_verdict());
   std::size_t refused = 0;
   std::size_t accepted = 0;
-  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
-    Bytes bytes = whole;
-    bytes[bit / 8] ^= std::byte{1} << bit % 8;
-    try {
-      const Verdict verdict = decode_verdict(bytes, some_case());
-      EXPECT_NE(harness::to_string(verdict.status), "?");
-      EXPECT_NE(verdict.row_length, 0U);
-      EXPECT_EQ(encode_verdict(verdict), bytes) << "bit " << bit << " was not understood";
-      ++accepted;
-    } catch (const DamagedArchive&) {
-      ++refused;
+  for (const Bytes& whole : verdicts_with_everything()) {
+    for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+      Bytes bytes = whole;
+      bytes[bit / 8] ^= std::byte{1} << bit % 8;
+      try {
+        const Verdict verdict = decode_verdict(bytes, some_case());
+        EXPECT_NE(harness::to_string(verdict.status), "?");
+        EXPECT_NE(verdict.row_length, 0U);
+        EXPECT_EQ(encode_verdict(verdict), bytes) << "bit " << bit << " was not understood";
+        ++accepted;
+      } catch (const DamagedArchive&) {
+        ++refused;
+      }
     }
   }
   EXPECT_GT(refused, 0U);
@@ -217,15 +234,16 @@ TEST(VerdictWire, EveryFlippedBitIsRefusedOrHarmless) {
 
 // Wherever eight bytes may be a count, they say that a great deal follows. What would be allocated is never more than there is.
 TEST(VerdictWire, ACountThatLiesCostsNoMemory) {
-  const Bytes whole = encode_verdict(full_verdict());
-  for (const std::uint64_t lie : {~std::uint64_t{0}, std::uint64_t{1} << 40, std::uint64_t{whole.size()}}) {
-    for (std::size_t place = 0; place + sizeof(lie) <= whole.size(); ++place) {
-      Bytes bytes = whole;
-      std::memcpy(bytes.data() + place, &lie, sizeof(lie));
-      try {
-        const Verdict verdict = decode_verdict(bytes, some_case());
-        EXPECT_LE(verdict.faults.size() + verdict.stages.size() + verdict.hazards.size() + verdict.judgement.worst.size(), whole.size());
-      } catch (const DamagedArchive&) {
+  for (const Bytes& whole : verdicts_with_everything()) {
+    for (const std::uint64_t lie : {~std::uint64_t{0}, std::uint64_t{1} << 40, std::uint64_t{whole.size()}}) {
+      for (std::size_t place = 0; place + sizeof(lie) <= whole.size(); ++place) {
+        Bytes bytes = whole;
+        std::memcpy(bytes.data() + place, &lie, sizeof(lie));
+        try {
+          const Verdict verdict = decode_verdict(bytes, some_case());
+          EXPECT_LE(verdict.faults.size() + verdict.stages.size() + verdict.hazards.size() + verdict.judgement.worst.size(), whole.size());
+        } catch (const DamagedArchive&) {
+        }
       }
     }
   }
