@@ -1,4 +1,5 @@
-// Data only: the centroids and sign tables that every TurboQuant kernel has built in. tests/unit/oracle_codebook_test.cpp holds their checksums.
+// Data only: the centroids and sign tables that every TurboQuant kernel has built in. tests/unit/oracle_codebook_test.cpp holds their
+// checksums.
 #include "oracles/codebook_data.h"
 
 namespace assay::oracles::data {

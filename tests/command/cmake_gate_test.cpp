@@ -43,7 +43,6 @@ class CmakeGate : public TestInFolder {
   }
 
   const std::string executable_ = " EXECUTABLE \"" ASSAY_BINARY_DIR "/bin/assay\" ARGUMENTS --ledger none";
-  fs::path folder_;
 };
 
 TEST_F(CmakeGate, FindsVariantsWhenCtestRunsAndShowsHowToRepeatAFailure) {

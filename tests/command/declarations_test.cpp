@@ -31,9 +31,7 @@ class CliDeclarations : public Cli {
     text.replace(place, sum.size(), "so4[lane + SIMD_WIDTH * i] = float4(half4(so4[lane + SIMD_WIDTH * i] + lo[i]));");
     return described(text, declarations);
   }
-  std::string right_kernel(const std::string& declarations) const {
-    return described(source_of("tq4_v1"), declarations);
-  }
+  std::string right_kernel(const std::string& declarations) const { return described(source_of("tq4_v1"), declarations); }
 
  private:
   std::string described(const std::string& kernel, const std::string& declarations) const {

@@ -1,6 +1,7 @@
 // What the encoder refuses, and in which words: the host's mistakes, named before anything runs.
 //
 // Source: Metal's own validation rules (Metal Feature Set Tables; MTLComputeCommandEncoder reference).
+// Long because each call of the encoder has a test of what it does and one of what it refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // What a source that cannot run is told: file, line and name, in Metal's words.
 //
 // Source of all expectations: the Metal Shading Language Specification (what the language has not, what a pipeline needs).
+// Long because each refusal is shown with its full text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

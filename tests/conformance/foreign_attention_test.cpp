@@ -4,6 +4,7 @@
 // for the keys with the highest score and 0, by underflow, for all others. The output is then a mean of small integers, and the
 // expectation follows the kernel's last one or two roundings and nothing else. A key that is read from a wrong place, a rescaling
 // that is left out or a lane that is not met changes which keys are averaged.
+// Long because it holds references of its own, in double precision, for three kernels.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

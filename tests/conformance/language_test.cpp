@@ -1,4 +1,5 @@
 // The language: address spaces, templates, structs, constants, and the habits of real kernels listed in MSL_CENSUS.md.
+// Long because each row is a construct of the language, with its kernel and its result.
 #include <gtest/gtest.h>
 
 #include "metal/library.h"

@@ -1,4 +1,5 @@
 // Vectors: layout, construction, swizzles, operators, packed types.
+// Long because each row is an operation on vectors, with its kernel and its result.
 #include <gtest/gtest.h>
 
 #include "tests/conformance/rows.h"

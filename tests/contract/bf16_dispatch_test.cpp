@@ -1,4 +1,5 @@
 // The dispatches of bf16_prefill and bf16_vec as the contract writes them down: every number here is a literal from the contract.
+// Long because the three kernels of a prefill have structs of their own, each field of which is a literal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

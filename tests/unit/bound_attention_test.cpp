@@ -116,8 +116,7 @@ TEST_P(EveryFixture, RightArithmeticStaysInsideTheBoundInEveryOrder) {
         {.nwg = 2, .key_after_key = true, .chunks_backwards = true},
     };
     const oracles::Expected in_any_order = oracles::decode_attention(point.shape, inputs.q, inputs.cache(), {});
-    const oracles::Expected as_contracted =
-        oracles::decode_attention(point.shape, inputs.q, inputs.cache(), {.dot_depth = kContractDepth});
+    const oracles::Expected as_contracted = oracles::decode_attention(point.shape, inputs.q, inputs.cache(), {.dot_depth = kContractDepth});
     for (const ReferenceOptions& options : variations) {
       const harness::Judgement judgement =
           judge_reference(point, inputs, options, options.dot == Order::contract ? as_contracted : in_any_order);

@@ -1,4 +1,5 @@
 // Fixture files: what is written is read back, and whatever else a file may be is refused with its name and the object's.
+// Long because each way in which a file can be damaged is a test.
 #include "fixtures/hdf5_file.h"
 
 #include <gmock/gmock.h>
@@ -14,8 +15,8 @@
 #include <thread>
 
 #include "fixtures/counter.h"
-#include "tests/unit/hdf5_hostile.h"
 #include "tests/support/files.h"
+#include "tests/unit/hdf5_hostile.h"
 
 namespace assay::tests {
 namespace {

@@ -1,4 +1,5 @@
 // Known findings: what their two small languages say, what they refuse, and each rule of their settling, firing and quiet.
+// Long because each rule of the grammar has a test that fires and one that does not.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // The ledger gives back what it was told, says no to what is no ledger, and keeps what it has whatever happens to the process.
+// Long because each older schema and each member of a verdict is read back.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +15,8 @@
 #include "harness/ledger/ledger.h"
 #include "harness/ledger/shell_line.h"
 #include "harness/run/fault_text.h"
-#include "tests/unit/every_fault.h"
 #include "tests/support/files.h"
+#include "tests/unit/every_fault.h"
 
 namespace assay::tests {
 namespace {
@@ -250,9 +251,7 @@ std::string refusal_of(const std::filesystem::path& file) {
 // The golden dump came from an assay of that version.
 class LedgerOfVersion1 : public ::testing::Test {
  protected:
-  void SetUp() override {
-    Database(file_, Database::Mode::create).execute(read_file(kRoot / "tests/golden/ledger_v1.sql"));
-  }
+  void SetUp() override { Database(file_, Database::Mode::create).execute(read_file(kRoot / "tests/golden/ledger_v1.sql")); }
   // What every version can read of it.
   static void expect_its_run(const Ledger& ledger) {
     const RunRecord run = ledger.run(1);

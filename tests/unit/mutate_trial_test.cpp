@@ -14,8 +14,8 @@
 #include "harness/cases/suite.h"
 #include "harness/mutate/killer.h"
 #include "harness/mutate/trial.h"
-#include "tests/support/own_cache.h"
 #include "tests/support/files.h"
+#include "tests/support/own_cache.h"
 
 namespace assay::tests {
 namespace {
@@ -31,7 +31,6 @@ constexpr std::size_t kCases = 24;
 
 class Trials : public TestInFolder {
  protected:
-
   static Trial trial(const std::string& judge_version, std::vector<metal::Policy> policies = {metal::Policy::native},
                      const std::string& name = "reduce_v1", std::size_t cases = kCases) {
     TrialSubject subject;
@@ -45,7 +44,6 @@ class Trials : public TestInFolder {
     return Trial(std::move(subject));
   }
 
-  std::filesystem::path folder_;
   const OwnCache cache_{folder_ / "cache"};
 };
 

@@ -1,4 +1,5 @@
 // The attention oracle: cases with a known answer, identities, an evaluation in 113 bits, and what it refuses.
+// Long because each rule of the contract is computed a second time by hand.
 #include "oracles/attention.h"
 
 #include <fmt/format.h>

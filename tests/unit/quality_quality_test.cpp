@@ -17,7 +17,6 @@ namespace {
 
 using namespace harness;
 
-
 TEST(QualitySimilarity, OfRowsByHand) {
   const std::vector<double> exact = {3.0, 4.0, 0.0, 2.0};
   const std::vector<double> other = {3.0, 4.0, 2.0, 0.0};

@@ -138,8 +138,8 @@ TEST(SameBitsChild, DISABLED_PrintsDigests) {
 
 Digests in_child(const std::string& environment) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const Outcome outcome = run_command(environment + " '" + self +
-                                      "' --gtest_also_run_disabled_tests --gtest_filter=SameBitsChild.DISABLED_PrintsDigests");
+  const Outcome outcome =
+      run_command(environment + " '" + self + "' --gtest_also_run_disabled_tests --gtest_filter=SameBitsChild.DISABLED_PrintsDigests");
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   Digests digests;
   std::istringstream lines(outcome.output);

@@ -1,4 +1,5 @@
 // What becomes of cases whose process misbehaves, with the misbehaviour put in place of their execution.
+// Long because each way in which a process can end is a test.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
