@@ -14,9 +14,7 @@ namespace assay::tests {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 class CmakeGate : public TestInFolder {
  protected:

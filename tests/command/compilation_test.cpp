@@ -11,9 +11,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 constexpr const char* kCase = "/d256/h1/standalone/gauss/s1";
 

@@ -9,8 +9,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using namespace ::testing;
 
 const std::string kCase = "tq4_v1/d256/h2x1/kv65c65/ring30/win33/nwg2/gauss/s7";
 

@@ -15,10 +15,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ContainsRegex;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 // A copy of tq4_v1 whose accumulator is rounded to half after every chunk.
 class CliDeclarations : public Cli {

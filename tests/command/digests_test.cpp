@@ -6,9 +6,7 @@
 namespace assay::tests {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using namespace ::testing;
 
 class GateDigestCommand : public Cli {};
 

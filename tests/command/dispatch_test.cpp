@@ -11,8 +11,7 @@ namespace assay::tests {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using namespace ::testing;
 
 const fs::path kGolden = kRoot / "tests/golden/dispatch";
 const std::string kCase = "tq4_v1/d256/h8x2/kv65c65/ring30/win33/nwg2/gauss/s7";

@@ -21,10 +21,7 @@ namespace assay::tests {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace ::testing;
 
 const fs::path kAssay = fs::path(ASSAY_BINARY_DIR) / "bin/assay";
 

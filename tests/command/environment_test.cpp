@@ -17,10 +17,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 std::set<std::string> lines_of(const std::string& text) {
   std::set<std::string> lines;

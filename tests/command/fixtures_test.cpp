@@ -14,9 +14,7 @@
 namespace assay::tests {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using namespace ::testing;
 
 constexpr const char* kCase = "tq4/d256/h2x1/kv70c96/ring0/win20/nwg2/gauss/s3";
 

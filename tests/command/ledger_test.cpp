@@ -24,8 +24,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 std::string variable(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);

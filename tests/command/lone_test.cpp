@@ -14,10 +14,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 class CliLone : public Cli {
  protected:

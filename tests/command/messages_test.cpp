@@ -14,9 +14,7 @@ namespace assay::tests {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 const std::string kCase = "fwht_v1/d256/h1/undo/gauss/s1";
 

@@ -19,8 +19,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 using CliMutate = Cli;
 

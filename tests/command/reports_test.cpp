@@ -12,8 +12,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using namespace ::testing;
 
 class CliReports : public Cli {
  protected:

@@ -10,8 +10,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 class CliSchedules : public Cli {
  protected:

@@ -9,8 +9,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 class CliWorkers : public Cli {
  protected:

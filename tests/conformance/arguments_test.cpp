@@ -10,8 +10,7 @@
 namespace assay::tests {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace ::testing;
 
 std::string with_library(std::string_view source) { return "#include <metal_stdlib>\nusing namespace metal;\n" + std::string(source); }
 

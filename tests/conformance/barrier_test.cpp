@@ -10,8 +10,7 @@
 namespace assay::tests {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using namespace ::testing;
 
 // Line 4 of the result is the first line of `body`.
 std::string with_shared_memory(std::string_view body) {

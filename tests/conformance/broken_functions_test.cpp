@@ -9,10 +9,7 @@
 namespace assay::tests {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using namespace ::testing;
 
 constexpr const char* kFile = R"(#include <metal_stdlib>
 using namespace metal;

@@ -16,8 +16,7 @@ namespace {
 
 using metal::HazardKind;
 using metal::Policy;
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace ::testing;
 
 constexpr Policy kPolicies[] = {Policy::native, Policy::checked, Policy::shadow};
 

@@ -16,8 +16,7 @@
 namespace assay::tests {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace ::testing;
 
 constexpr std::string_view kSource = R"(#include <metal_stdlib>
 using namespace metal;

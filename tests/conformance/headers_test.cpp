@@ -16,10 +16,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using namespace ::testing;
 
 constexpr const char* kKernel = "kernel void test(device int* out [[buffer(0)]]) { out[0] = 1; }\n";
 

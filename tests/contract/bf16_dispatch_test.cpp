@@ -15,11 +15,7 @@ namespace {
 using families::FunctionConstants;
 using kernels::BoundKernel;
 using metal::Size3;
-using ::testing::_;
-using ::testing::HasSubstr;
-using ::testing::InSequence;
-using ::testing::NiceMock;
-using ::testing::StrictMock;
+using namespace ::testing;
 
 const char* const kPrefill = "kernel_flash_attn_ext_bf16_dk512_dv512";
 const char* const kVec = "kernel_flash_attn_ext_vec_bf16_dk512_dv512";

@@ -13,9 +13,7 @@ namespace {
 
 using namespace harness;
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using namespace ::testing;
 
 std::vector<std::string> lines(const std::string& text) {
   std::istringstream stream(text);

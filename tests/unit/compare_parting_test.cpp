@@ -17,9 +17,7 @@ namespace {
 
 using namespace harness;
 
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using namespace ::testing;
 
 SourceText source(const std::string& text) {
   SourceText result{"kernel.metal", {}};

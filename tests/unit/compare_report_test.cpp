@@ -18,8 +18,7 @@ using namespace reports;
 
 using harness::CaseComparison;
 using harness::Status;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 CaseComparison compared(const std::string& words, bool is_same) {
   CaseComparison one;

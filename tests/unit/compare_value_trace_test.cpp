@@ -17,9 +17,7 @@ namespace {
 
 using namespace metal;
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using namespace ::testing;
 
 constexpr std::uint32_t kFirstLine = 4;  // of the body
 

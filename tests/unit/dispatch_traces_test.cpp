@@ -27,11 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using harness::Trace;
 using harness::TraceDispatch;
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace ::testing;
 
 const fs::path kGolden = kRoot / "tests/golden/dispatch";
 

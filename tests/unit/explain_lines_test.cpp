@@ -21,8 +21,7 @@ using metal::LineRounding;
 using reports::conclusion_of;
 using reports::explanation_json;
 using reports::explanation_text;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 LineRounding line(std::uint32_t number, std::uint64_t operations, double largest, double mean) {
   return {{"kernel.metal", number}, "half add", operations, largest, mean};

@@ -28,9 +28,7 @@ using fixtures::Tensor;
 using harness::Case;
 using harness::FileContents;
 using harness::LoadedFile;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using namespace ::testing;
 
 std::vector<std::string> corpus() {
   std::vector<std::string> files;

@@ -9,9 +9,7 @@ namespace {
 
 using harness::CaseDigest;
 using harness::DigestTable;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using namespace ::testing;
 
 const std::vector<CaseDigest> kCases = {{"a/x", 1}, {"a/y", 2}, {"b/x", 3}, {"a/z", 4}};
 

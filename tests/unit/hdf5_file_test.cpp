@@ -27,8 +27,7 @@ using fixtures::FileDescription;
 using fixtures::FileError;
 using fixtures::Tensor;
 using fixtures::TensorSpec;
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace ::testing;
 
 std::vector<float> ramp(std::size_t count) {
   std::vector<float> values(count);

@@ -14,9 +14,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 // 20 elements j + 1 with a bound of 2^-10 each.
 oracles::Expected ramp() {

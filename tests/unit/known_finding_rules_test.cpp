@@ -20,8 +20,7 @@ namespace {
 
 using namespace harness;
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 kernels::Variant variant_with(const std::string& when, const std::string& shows, const std::string& see = "") {
   kernels::Variant variant;

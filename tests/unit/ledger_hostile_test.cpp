@@ -27,8 +27,7 @@ namespace {
 
 using namespace harness;
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using namespace ::testing;
 
 // Rows without end, for whoever reads or writes the wrong thing.
 constexpr std::string_view kEndless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT";

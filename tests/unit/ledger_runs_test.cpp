@@ -20,9 +20,7 @@ namespace {
 
 using namespace harness;
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace ::testing;
 
 Verdict verdict_on(const std::string& seed, Status status, double ratio, std::uint64_t digest) {
   Verdict verdict;

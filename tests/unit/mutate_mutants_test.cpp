@@ -17,9 +17,7 @@ namespace {
 
 using namespace harness;
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace ::testing;
 
 // "operator:line:column:number `before` -> `after`"
 std::vector<std::string> listed(const std::string& text) {

@@ -16,10 +16,7 @@ namespace {
 
 using namespace harness;
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
+using namespace ::testing;
 
 const char* const kText = "int f(int a) {\n  return a + 1;\n}\n";
 

@@ -22,9 +22,7 @@ namespace {
 
 using namespace harness;
 
-using ::testing::AnyOf;
-using ::testing::Eq;
-using ::testing::Ne;
+using namespace ::testing;
 
 const std::chrono::seconds kTimeout(60);
 constexpr std::size_t kCases = 24;

@@ -18,9 +18,7 @@ using namespace reports;
 using harness::CaseRecord;
 using harness::Status;
 namespace fault = harness::fault;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 CaseRecord reduce_case(int rows, Status status, std::vector<harness::Fault> faults, double ratio = 2) {
   CaseRecord record = tests::record("reduce_v1/d256/rows" + std::to_string(rows) + "/nwg4/gauss/s1", "reduce", "gauss", status, ratio);

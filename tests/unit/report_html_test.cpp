@@ -19,8 +19,7 @@ using namespace reports;
 
 using harness::CaseRecord;
 using nlohmann::json;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 
 std::size_t count_of(std::string_view what, std::string_view text) {
   std::size_t count = 0;

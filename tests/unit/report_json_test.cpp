@@ -16,8 +16,7 @@ using namespace reports;
 
 using harness::CaseRecord;
 using nlohmann::json;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace ::testing;
 
 json schema() {
   std::ifstream stream(ASSAY_SOURCE_DIR "/docs/report.schema.json");

@@ -18,8 +18,7 @@ using namespace reports;
 
 using harness::CaseRecord;
 using harness::Status;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace ::testing;
 using tests::record;
 using tests::some_cases;
 using tests::some_run;

@@ -15,8 +15,7 @@ namespace {
 using metal::translate::Form;
 using metal::translate::tokenize;
 using metal::translate::TokenStream;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using namespace ::testing;
 
 std::vector<std::string> texts(const TokenStream& stream) {
   std::vector<std::string> result;

@@ -20,8 +20,7 @@ namespace {
 using namespace metal;
 using namespace metal::translate;
 
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using namespace ::testing;
 
 std::string repeated(std::string_view text, std::size_t count) {
   std::string result;

@@ -14,8 +14,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using namespace ::testing;
 
 TEST(TriageHunks, IgnoreBlanksAndComments) {
   const auto hunks = harness::hunks_between("float a = 1; // one\nfloat b = a;", "float  a\n= 1;\n/* two */ float b = a;");

@@ -22,8 +22,7 @@ namespace {
 
 using namespace harness;
 
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace ::testing;
 
 // A claim is tried on this many cases of the gate, those with the least work: enough for every fixture, and over in a second.
 constexpr std::size_t kTriedCases = 24;

@@ -19,9 +19,7 @@ namespace {
 
 using namespace kernels;
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using namespace ::testing;
 
 Variant parse(std::string_view text) { return parse_variant(text, "mine", "dir/variant.toml", families::contracts()); }
 

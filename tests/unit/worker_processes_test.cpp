@@ -39,9 +39,7 @@ using harness::CaseFunction;
 using harness::Status;
 using harness::Verdict;
 using std::chrono::milliseconds;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
+using namespace ::testing;
 using Clock = std::chrono::steady_clock;
 
 std::vector<Case> some_cases(std::size_t count) {
