@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/job.h"
 #include "families/minimum.h"
 #include "families/misfit.h"
 #include "families/source.h"
@@ -150,6 +151,8 @@ struct Family {
   // Simdgroups in a threadgroup of the dispatch that decides the verdict.
   std::int64_t (*simdgroups)(const Case& about) = nullptr;
   FileRules files = {};
+  // What a case asks of a device and of the judge.
+  Job (*job)(const JobRequest& request) = nullptr;
   // What any kernel needs for a case whose values the launch code accepts.
   Minimum (*minimum)(const Case& about, const Source& source) = nullptr;
   std::vector<Quantity> quantities;  // may be empty

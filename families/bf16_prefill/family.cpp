@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "families/bf16_prefill/contract.h"
+#include "families/bf16_prefill/helpers.h"
 #include "families/bf16_prefill/launch.h"
 #include "families/shared/dense_cases.h"
 #include "families/shared/dense_inputs.h"
@@ -65,6 +66,7 @@ Family bf16_prefill_family() {
   };
   family.validate = [](const Case& about) { validate_bf16_prefill(dense_parameters(about, metal::ScalarType::bfloat16)); };
   family.simdgroups = [](const Case&) { return std::int64_t{8}; };
+  family.job = bf16_prefill_job;
   return family;
 }
 

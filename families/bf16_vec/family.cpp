@@ -62,6 +62,7 @@ Family bf16_vec_family() {
   family.validate = [](const Case& about) { validate_bf16_vec(vec_parameters(about)); };
   family.simdgroups = [](const Case& about) { return about.at("nsg"); };
   family.quantities.push_back({"idle_pairs", idle_pairs});
+  family.job = bf16_vec_job;
   return family;
 }
 

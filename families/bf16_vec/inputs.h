@@ -10,4 +10,6 @@ namespace assay::families {
   return {dense_parameters(about, metal::ScalarType::float32), static_cast<std::uint32_t>(about.at("nsg"))};
 }
 
+[[nodiscard]] Job bf16_vec_job(const JobRequest& request);
+
 }  // namespace assay::families

@@ -71,6 +71,7 @@ Family dequantize_family() {
   family.simdgroups = [](const Case& about) { return about.at("head_dim") / 32; };
   family.files = dequantize_files();
   family.minimum = dequantize_minimum;
+  family.job = dequantize_job;
   return family;
 }
 

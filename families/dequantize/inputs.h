@@ -16,4 +16,6 @@ namespace assay::families {
 [[nodiscard]] FileRules dequantize_files();
 [[nodiscard]] Minimum dequantize_minimum(const Case& about, const Source& source);
 
+[[nodiscard]] Job dequantize_job(const JobRequest& request);
+
 }  // namespace assay::families

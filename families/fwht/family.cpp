@@ -54,6 +54,7 @@ Family fwht_family() {
   family.simdgroups = [](const Case&) { return std::int64_t{1}; };
   family.files = fwht_files();
   family.minimum = fwht_minimum;
+  family.job = fwht_job;
   return family;
 }
 

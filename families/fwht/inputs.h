@@ -18,4 +18,6 @@ namespace assay::families {
 [[nodiscard]] FileRules fwht_files();
 [[nodiscard]] Minimum fwht_minimum(const Case& about, const Source& source);
 
+[[nodiscard]] Job fwht_job(const JobRequest& request);
+
 }  // namespace assay::families

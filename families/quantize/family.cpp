@@ -90,6 +90,7 @@ Family quantize_family() {
   family.simdgroups = [](const Case&) { return std::int64_t{1}; };
   family.files = quantize_files();
   family.minimum = quantize_minimum;
+  family.job = quantize_job;
   return family;
 }
 

@@ -19,4 +19,6 @@ namespace assay::families {
 [[nodiscard]] FileRules quantize_files();
 [[nodiscard]] Minimum quantize_minimum(const Case& about, const Source& source);
 
+[[nodiscard]] Job quantize_job(const JobRequest& request);
+
 }  // namespace assay::families

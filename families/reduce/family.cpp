@@ -50,6 +50,7 @@ Family reduce_family() {
   family.simdgroups = [](const Case& about) { return about.at("nwg"); };
   family.files = reduce_files();
   family.minimum = reduce_minimum;
+  family.job = reduce_job;
   return family;
 }
 

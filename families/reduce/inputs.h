@@ -16,4 +16,6 @@ namespace assay::families {
 [[nodiscard]] FileRules reduce_files();
 [[nodiscard]] Minimum reduce_minimum(const Case& about, const Source& source);
 
+[[nodiscard]] Job reduce_job(const JobRequest& request);
+
 }  // namespace assay::families

@@ -11,6 +11,7 @@
 
 #include "families/shared/decode_cases.h"
 #include "families/shared/decode_inputs.h"
+#include "families/shared/decode_job.h"
 #include "families/shared/levels.h"
 #include "families/tq4/contract.h"
 
@@ -57,6 +58,7 @@ Family tq4_family() {
   family.minimum = [](const Case& about, const Source&) {
     return decode_minimum(about, 4, about.at("block_norms") != 0 ? about.size("head_dim") / minimum::kBlock : 1, false);
   };
+  family.job = [](const JobRequest& request) { return decode_job(request, 1); };
   return family;
 }
 

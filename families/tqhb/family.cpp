@@ -12,6 +12,7 @@
 
 #include "families/shared/decode_cases.h"
 #include "families/shared/decode_inputs.h"
+#include "families/shared/decode_job.h"
 #include "families/shared/decode_launch.h"
 #include "families/shared/levels.h"
 #include "families/tqhb/contract.h"
@@ -80,6 +81,7 @@ Family tqhb_family() {
   family.minimum = [](const Case& about, const Source&) {
     return decode_minimum(about, about.size("codebook_bits"), about.size("head_dim") / minimum::kBlock, about.at("fuse_fwht_pre") != 0);
   };
+  family.job = [](const JobRequest& request) { return decode_job(request, request.about.at("nsg")); };
   return family;
 }
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "harness/run/fault_members.h"
+#include "harness/run/fault_fields.h"
 
 namespace assay::harness {
 namespace {
@@ -79,7 +79,7 @@ class ValueReader {
       prefix_ = outer;
     } else if constexpr (std::is_enum_v<T>) {
       const auto& name = take<std::string>(key);
-      for (int i = 0; i <= static_cast<int>(last_of(T{})); ++i) {
+      for (std::uint64_t i = 0; i <= largest(T{}); ++i) {
         value = static_cast<T>(i);
         if (to_string(value) == name) return;
       }

@@ -1,3 +1,4 @@
+// Carries one case from its fixture to its verdict.
 #include "harness/run/execute.h"
 
 #include <fmt/format.h>
@@ -5,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <exception>
 #include <iterator>
 #include <stdexcept>
@@ -14,35 +14,14 @@
 #include "base/digest.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/suite.h"
+#include "harness/run/execute_job.h"
 #include "harness/run/execute_once.h"
 #include "harness/run/fault_text.h"
+#include "harness/run/job_memory.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
 namespace {
-
-struct Executor {
-  std::string_view family;
-  void (*execute)(Execution&);
-};
-
-constexpr Executor kExecutors[] = {
-    {"tq4", execute_decode},
-    {"tqhb", execute_decode},
-    {"reduce", execute_reduce},
-    {"fwht", execute_fwht},
-    {"quantize", execute_quantize},
-    {"dequantize", execute_dequantize},
-    {"bf16_prefill", execute_bf16_prefill},
-    {"bf16_vec", execute_bf16_vec},
-};
-
-const Executor& executor_of(const Family& family) {
-  for (const Executor& executor : kExecutors) {
-    if (executor.family == family.name()) return executor;
-  }
-  throw std::logic_error(fmt::format("family {} has no executor", family.name()));
-}
 
 void conclude(Verdict& verdict) {
   const std::vector<Fault> wrong = faults_of(verdict.judgement);
@@ -174,22 +153,6 @@ void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
 
 }  // namespace
 
-void keep_shadowed(Execution& execution, const metal::BufferView& view, std::span<const float> values, const oracles::Expected& expected) {
-  if (!execution.shadows) return;
-  execution.shadowed = {.values = {values.begin(), values.end()},
-                        .shadows = execution.shadows(view, values.size(), metal::FloatType::float32),
-                        .expected = expected,
-                        .exact = expected};
-}
-
-void check_unchanged(Verdict& verdict, std::string_view argument, const metal::Buffer& buffer, std::span<const std::byte> original) {
-  note_change(verdict, argument, std::memcmp(buffer.bytes().data(), original.data(), original.size()) == 0);
-}
-
-void note_change(Verdict& verdict, std::string_view argument, bool is_unchanged) {
-  if (!is_unchanged) verdict.faults.emplace_back(fault::InputWritten{std::string(argument)});
-}
-
 Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options, const metal::Schedule& schedule,
                      Kept& kept) {
   Outcome outcome;
@@ -208,18 +171,17 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
                                                     .explain = options.explain,
                                                     .large_error = options.large_error,
                                                     .rounded_line = options.rounded_line});
-    const std::function<bool(const Encode&)> launch = [&](const Encode& encode) {
+    const auto launch = [&](const Encode& encode) {
       verdict.simulator_seconds += timed([&] { options.launch ? options.launch(simulator, encode) : encode(simulator); });
-      return true;
     };
-    Execution execution{prepared, *kernel, about, launch, options.shelf, {.worst_count = options.worst_elements}, kept, verdict, {}};
+    Execution execution{prepared, *kernel, about, options.shelf, {.worst_count = options.worst_elements}, kept, verdict, launch};
     if (options.keep_output) execution.judging.keep = &outcome.judged;
     if (options.policy == metal::Policy::shadow) {
       execution.shadows = [&](const metal::BufferView& view, std::size_t count, metal::FloatType type) {
         return simulator.shadows(*view.buffer, view.offset, count, type);
       };
     }
-    executor_of(*about.family).execute(execution);
+    execute_job(execution);
     outcome.output = std::move(execution.output);
     outcome.output_unit = execution.output_unit;
     if (execution.shadowed) {
@@ -294,13 +256,10 @@ void encode_case(const PreparedVariant& prepared, const Case& about, const fixtu
   if (kernel == nullptr)
     throw std::invalid_argument(
         fmt::format("{} has no dispatches: it is {}: {}", format_case(about), to_string(verdict.status), reason_of(verdict)));
-  Kept kept;
-  const std::function<bool(const Encode&)> launch = [&](const Encode& encode) {
-    encode(encoder);
-    return false;
-  };
-  Execution execution{prepared, *kernel, about, launch, shelf, {}, kept, verdict, {}};
-  executor_of(*about.family).execute(execution);
+  const CaseSource source(about, shelf);
+  const families::Job job = make_job(prepared, *kernel, about, source.get());
+  JobMemory memory(job);
+  job.passes.front().encode(encoder, memory.add_pass());
 }
 
 }  // namespace assay::harness

@@ -8,7 +8,7 @@
 
 #include "harness/judge/split.h"
 #include "harness/run/execute.h"
-#include "harness/run/executors.h"
+#include "harness/run/execute_job.h"
 #include "metal/simulator.h"
 
 namespace assay::harness {

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "families/broken_promise.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/split.h"
 #include "metal/simulator.h"
@@ -62,24 +63,25 @@ enum class FaultKind : std::uint8_t {
   told,
 };
 
-// What an idle workgroup leaves; which part of a slot is written; which rows a helper copies.
-enum class PartialsPart : std::uint8_t { sum, maximum, output };
-enum class SlotPart : std::uint8_t { indices, norm };
-enum class CacheRows : std::uint8_t { keys, values };
+using families::CacheRows;
+using families::PartialsPart;
+using families::SlotPart;
 
 [[nodiscard]] std::string_view to_string(FaultKind kind);
 [[nodiscard]] std::string_view to_string(PartialsPart part);
 [[nodiscard]] std::string_view to_string(SlotPart part);
 [[nodiscard]] std::string_view to_string(CacheRows rows);
 
-// The last enumerator of what faults hold.
-constexpr PartialsPart last_of(PartialsPart) { return PartialsPart::output; }
-constexpr SlotPart last_of(SlotPart) { return SlotPart::norm; }
-constexpr CacheRows last_of(CacheRows) { return CacheRows::values; }
-constexpr Distrust last_of(Distrust) { return Distrust::uninformative; }
-constexpr metal::HazardKind last_of(metal::HazardKind) { return metal::kLastHazardKind; }
-
 namespace fault {
+
+// Those that a family's job finds.
+using families::promise::IdleWorkgroup;
+using families::promise::OldCache;
+using families::promise::StraySlot;
+using families::promise::ThreadgroupBehindLast;
+using families::promise::WrongPadMask;
+using families::promise::WrongPadRow;
+using families::promise::WrongTileClass;
 
 // Elements of the judged output, so many; the worst of them are in Judgement::worst.
 struct AboveBound {
@@ -131,47 +133,11 @@ struct OrderDependence {
 struct InputWritten {
   std::string argument;
 };
-// A threadgroup of a grid that is larger than it need be did not return, but wrote.
-struct ThreadgroupBehindLast {
-  std::uint64_t heads = 0;  // so many there are, and the number of the threadgroup
-};
-// A workgroup without keys left something else than the contract's neutral partials.
-struct IdleWorkgroup {
-  std::uint64_t workgroup = 0, head = 0, kv_len = 0, slots = 0;  // slots that a workgroup takes at a time
-  PartialsPart part = PartialsPart::sum;
-  std::uint64_t coordinate = 0;  // of the output
-  std::optional<float> left;     // nothing: never written
-};
-// Another slot of the cache is written than the one to write.
-struct StraySlot {
-  SlotPart part = SlotPart::indices;
-  std::uint64_t slot = 0, head = 0, wanted = 0;
-};
-// A byte of the slot that depends on what the cache held before: what it became after either of two.
-struct OldCache {
-  std::uint64_t byte = 0, head = 0;
-  std::uint64_t first = 0, first_before = 0, second = 0, second_before = 0;
-};
 // Held to the expectation that came in a file, the output is wrong: as the kinds of these names.
 struct StoredExpectation {
   std::string file;
   std::uint64_t above_bound = 0, not_written = 0, nans = 0, infs = 0, guard_words = 0;
   std::optional<Mistrusted> mistrusted;
-};
-// A helper kernel: keys or values that `pad` copies, the mask that it copies, and the class that `blk` gives a tile.
-struct WrongPadRow {
-  CacheRows rows = CacheRows::keys;
-  std::uint64_t batch = 0, head = 0, row = 0, coordinate = 0;
-  std::optional<std::uint64_t> found;  // bits; nothing: never written
-  std::uint64_t wanted = 0;
-};
-struct WrongPadMask {
-  std::uint64_t batch = 0, head = 0, query = 0, column = 0;
-  std::optional<std::uint64_t> found;
-  std::uint64_t wanted = 0;
-};
-struct WrongTileClass {
-  std::uint64_t batch = 0, head = 0, query_tile = 0, key_tile = 0, found = 0, wanted = 0;
 };
 // Of a later stage: the output is not the merge of the stored partials.
 struct WrongMerge {};

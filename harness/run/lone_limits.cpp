@@ -12,7 +12,7 @@
 
 #include "families/shared/decode_launch.h"
 #include "harness/cases/suite.h"
-#include "harness/run/executors.h"
+#include "harness/run/execute_job.h"
 #include "harness/run/fault_text.h"
 
 namespace assay::harness {

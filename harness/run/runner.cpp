@@ -14,7 +14,7 @@
 #include "base/digest.h"
 #include "base/process.h"
 #include "harness/run/execute.h"
-#include "harness/run/executors.h"
+#include "harness/run/execute_job.h"
 #include "harness/run/fault_text.h"
 #include "harness/run/known_finding.h"
 #include "metal/errors.h"

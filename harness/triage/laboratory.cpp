@@ -150,18 +150,13 @@ std::optional<Observation> Laboratory::observe(const Case& about, metal::Policy 
   Kept kept;
   ExecutionOptions options = options_.run.execution;
   options.policy = policy;
+  options.keep_output = true;
   const metal::Schedule schedule = options.schedules.empty() ? metal::Schedule{} : options.schedules.front();
   const Outcome outcome = execute_once(workbench(about)->find(about.variant), about, options, schedule, kept);
-  observation.expected = kept.once([] { return oracles::Expected(); });
-  if (outcome.output.empty() || observation.expected.size() == 0) return std::nullopt;
-  if (outcome.output_unit.empty()) {
-    observation.actual.assign(outcome.output.begin(), outcome.output.end());
-  } else {
-    const oracles::PartialsShape shape{static_cast<std::size_t>(about.at("n_heads")), static_cast<std::size_t>(about.at("head_dim")),
-                                       static_cast<std::size_t>(about.at("nwg"))};
-    observation.actual = oracles::merge_partials(shape, std::span<const float>(outcome.output), metal::kPoisonWord).output;
-    oracles::widen_for_merge(observation.expected, shape.nwg);
-  }
+  if (!kept.expected || outcome.judged.actual.empty()) return std::nullopt;
+  observation.actual = outcome.judged.actual;
+  observation.expected = *kept.expected;
+  if (kept.job->widen) kept.job->widen(observation.expected);
   if (observation.actual.size() != observation.expected.size()) return std::nullopt;
   return observation;
 }

@@ -1,6 +1,5 @@
 // Long because every stage of a chain is set up, executed and judged in its own way.
 #include "tests/chain/chain.h"
-#include "families/registry.h"
 
 #include <fmt/format.h>
 
@@ -20,13 +19,13 @@
 #include "families/quantize/launch.h"
 #include "families/quantize/rows.h"
 #include "families/reduce/launch.h"
+#include "families/registry.h"
+#include "families/shared/attention_accuracy.h"
 #include "families/shared/decode_launch.h"
 #include "fixtures/counter.h"
 #include "harness/judge/judge.h"
-#include "harness/run/attention_accuracy.h"
 #include "harness/run/discovery.h"
 #include "harness/run/fault_text.h"
-#include "harness/run/guarded_buffer.h"
 #include "harness/run/libraries.h"
 #include "harness/run/verdict.h"
 #include "kernels/contract.h"
@@ -41,13 +40,13 @@
 #include "oracles/quantize.h"
 #include "oracles/reduce.h"
 #include "oracles/source_attention.h"
+#include "tests/chain/guarded_buffer.h"
 
 namespace assay::tests {
 namespace {
 
 using fixtures::Counter;
 using fixtures::Stream;
-using harness::GuardedBuffer;
 using harness::Judgement;
 
 std::string what_is_wrong(const Judgement& judgement) {
@@ -316,7 +315,7 @@ class Chain {
 
     const oracles::TurboQuantCache cache{plan_.bits, oracles::NormLayout::one_per_block, 1.0F, k_codes, v_codes, k_norms, v_norms};
     const oracles::AttentionAccuracy accuracy =
-        harness::attention_accuracy(attention().variant.accuracy, oracles::float_format(), plan_.nsg);
+        families::attention_accuracy(attention().variant.accuracy, oracles::float_format(), plan_.nsg);
     oracles::Expected expected = oracles::decode_attention(shape(), query, cache, accuracy);
     oracles::widen_for_merge(expected, plan_.nwg);
     const oracles::MergedPartials merged = oracles::merge_partials(partials_shape, partials.values(), metal::kPoisonWord);

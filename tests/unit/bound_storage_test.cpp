@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "families/shared/attention_accuracy.h"
 #include "fixtures/generators.h"
 #include "harness/judge/judge.h"
-#include "harness/run/attention_accuracy.h"
 #include "kernels/variant.h"
 #include "oracles/attention.h"
 #include "tests/unit/bound_reference_kernel.h"
@@ -114,7 +114,7 @@ TEST(BoundStorage, AMergeStoreCountsWithEveryHalvingOfNsg) {
   declared.merge_store = "half";
   const std::vector<std::pair<std::int64_t, std::size_t>> rows = {{1, 1}, {2, 2}, {4, 3}};
   for (const auto& [nsg, stores] : rows) {
-    const oracles::AttentionAccuracy accuracy = harness::attention_accuracy(declared, oracles::bfloat_format(), nsg);
+    const oracles::AttentionAccuracy accuracy = families::attention_accuracy(declared, oracles::bfloat_format(), nsg);
     ASSERT_EQ(accuracy.stores.size(), stores) << nsg;
     EXPECT_EQ(accuracy.stores.front().unit(), oracles::bfloat_format().unit());
     if (nsg > 1) EXPECT_EQ(accuracy.stores.back().unit(), oracles::half_format().unit());

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/run/fault.h"
-#include "harness/run/fault_members.h"
+#include "harness/run/fault_fields.h"
 
 namespace assay::tests {
 
@@ -23,7 +23,7 @@ class FaultFiller {
     } else if constexpr (std::same_as<T, bool>) {
       value = true;
     } else if constexpr (std::is_enum_v<T>) {
-      value = harness::last_of(value);
+      value = static_cast<T>(largest(value));
     } else if constexpr (std::same_as<T, std::int64_t>) {
       value = -next();
     } else if constexpr (std::is_integral_v<T>) {

@@ -1,10 +1,11 @@
-#include "harness/run/attention_accuracy.h"
+// What a variant's [accuracy] means to the oracles of attention and to the judge.
+#include "families/shared/attention_accuracy.h"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
-namespace assay::harness {
+namespace assay::families {
 
 oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared, const oracles::OutputFormat& output, std::int64_t nsg) {
   // The reader of variant.toml has refused other names.
@@ -24,14 +25,9 @@ oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared,
   return accuracy;
 }
 
-std::int64_t nsg_of(const Case& about) {
-  const bool has_nsg = about.family->has_axis("nsg");
-  return has_nsg ? about.at("nsg") : 1;
+std::optional<double> informative_ratio(const oracles::AttentionAccuracy& accuracy) {
+  const double unit = oracles::weakest_unit(accuracy);
+  return unit > oracles::kFloatUnit ? std::optional(16.0 * unit) : std::nullopt;
 }
 
-JudgeOptions widened_for(const oracles::AttentionAccuracy& accuracy, JudgeOptions options) {
-  if (const double unit = oracles::weakest_unit(accuracy); unit > oracles::kFloatUnit) options.informative_ratio = 16.0 * unit;
-  return options;
-}
-
-}  // namespace assay::harness
+}  // namespace assay::families

@@ -9,7 +9,7 @@
 #include "harness/judge/judge.h"
 #include "metal/buffer.h"
 
-namespace assay::harness {
+namespace assay::tests {
 
 // `count` floats. The band in front keeps the alignment that Metal asks of a buffer offset.
 class GuardedBuffer {
@@ -22,7 +22,7 @@ class GuardedBuffer {
   }
   [[nodiscard]] std::span<float> values() { return buffer_.as<float>().subspan(kGuardWords, count_); }
   [[nodiscard]] std::span<const float> values() const { return buffer_.as<float>().subspan(kGuardWords, count_); }
-  [[nodiscard]] GuardBands guards() const {
+  [[nodiscard]] harness::GuardBands guards() const {
     const std::span<const std::uint32_t> words = buffer_.as<std::uint32_t>();
     return {words.first(kGuardWords), words.last(kGuardWords)};
   }
@@ -35,4 +35,4 @@ class GuardedBuffer {
   std::size_t count_;
 };
 
-}  // namespace assay::harness
+}  // namespace assay::tests

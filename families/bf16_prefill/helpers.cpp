@@ -1,4 +1,5 @@
-#include "harness/run/prefill_helpers.h"
+// What the helpers of bf16_prefill must leave behind, to the bit.
+#include "families/bf16_prefill/helpers.h"
 
 #include <algorithm>
 #include <vector>
@@ -6,7 +7,7 @@
 #include "metal/guarded_memory.h"
 #include "oracles/arithmetic.h"
 
-namespace assay::harness {
+namespace assay::families {
 namespace {
 
 constexpr std::size_t kTileQueries = 8;
@@ -18,8 +19,8 @@ std::optional<std::uint64_t> written(std::uint16_t found) { return found == kPoi
 
 }  // namespace
 
-std::optional<Fault> find_pad_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
-                                    std::span<const std::uint16_t> pad) {
+std::optional<BrokenPromise> find_pad_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
+                                            std::span<const std::uint16_t> pad) {
   const oracles::DenseShape& shape = request.shape;
   const std::size_t first = shape.kv_len / kTileKeys * kTileKeys;
   const std::size_t heads = shape.batches * shape.kv_heads;
@@ -31,7 +32,7 @@ std::optional<Fault> find_pad_fault(const fixtures::DenseRequest& request, const
         for (std::size_t i = 0; i < shape.head_dim; ++i, ++at) {
           const std::uint16_t wanted = is_key ? (*rows)[(head * shape.head_rows + first + row) * shape.head_dim + i] : std::uint16_t{0};
           if (pad[at] != wanted)
-            return fault::WrongPadRow{which, head / shape.kv_heads, head % shape.kv_heads, row, i, written(pad[at]), wanted};
+            return promise::WrongPadRow{which, head / shape.kv_heads, head % shape.kv_heads, row, i, written(pad[at]), wanted};
         }
       }
     }
@@ -42,15 +43,15 @@ std::optional<Fault> find_pad_fault(const fixtures::DenseRequest& request, const
         const std::size_t key = first + column;
         const std::uint16_t wanted = key < shape.kv_len ? inputs.mask[(plane * shape.queries + query) * shape.kv_len + key] : kLowest;
         if (pad[at] != wanted)
-          return fault::WrongPadMask{plane / shape.mask_heads, plane % shape.mask_heads, query, column, written(pad[at]), wanted};
+          return promise::WrongPadMask{plane / shape.mask_heads, plane % shape.mask_heads, query, column, written(pad[at]), wanted};
       }
     }
   }
   return std::nullopt;
 }
 
-std::optional<Fault> find_blk_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
-                                    std::span<const std::uint8_t> blk) {
+std::optional<BrokenPromise> find_blk_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
+                                            std::span<const std::uint8_t> blk) {
   const oracles::DenseShape& shape = request.shape;
   const std::size_t query_tiles = (shape.queries + kTileQueries - 1) / kTileQueries;
   const std::size_t key_tiles = (shape.kv_len + kTileKeys - 1) / kTileKeys;
@@ -69,9 +70,9 @@ std::optional<Fault> find_blk_fault(const fixtures::DenseRequest& request, const
     }
     const std::uint8_t wanted = is_seen ? 1 : 0;
     if (blk[index] == wanted || (is_zero && blk[index] == 2)) continue;
-    return fault::WrongTileClass{plane / shape.mask_heads, plane % shape.mask_heads, query_tile, key_tile, blk[index], wanted};
+    return promise::WrongTileClass{plane / shape.mask_heads, plane % shape.mask_heads, query_tile, key_tile, blk[index], wanted};
   }
   return std::nullopt;
 }
 
-}  // namespace assay::harness
+}  // namespace assay::families

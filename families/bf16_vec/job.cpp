@@ -1,0 +1,18 @@
+// The job of family `bf16_vec`: one dispatch.
+#include <utility>
+
+#include "families/bf16_vec/inputs.h"
+#include "families/shared/dense_job.h"
+
+namespace assay::families {
+
+Job bf16_vec_job(const JobRequest& request) {
+  const Bf16VecParameters parameters = vec_parameters(request.about);
+  DenseJob dense = dense_job(request, parameters.attention, request.about.at("nsg"));
+  dense.job.passes = {{[=, kernel = &request.kernel, buffers = dense.buffers](metal::ComputeEncoder& encoder, Views views) {
+    encode_bf16_vec(encoder, *kernel, parameters, buffers.tensors(views));
+  }}};
+  return std::move(dense.job);
+}
+
+}  // namespace assay::families

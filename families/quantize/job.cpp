@@ -1,0 +1,175 @@
+// The job of family `quantize`: one token per head in, indices and norms in one slot of a cache out.
+#include <fmt/format.h>
+#include <algorithm>
+
+#include <array>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/code_bytes.h"
+#include "families/quantize/inputs.h"
+#include "families/quantize/rows.h"
+#include "metal/guarded_memory.h"
+#include "oracles/quantize.h"
+
+namespace assay::families {
+namespace {
+
+// A byte cannot hold NaN: only two fills tell a byte that was never written from one that was.
+constexpr std::array kFills = {std::byte{0xa5}, std::byte{0x5a}};
+
+bool is_poison(float value) { return std::bit_cast<std::uint32_t>(value) == metal::kPoisonWord; }
+
+// Where the outputs of a case are in its cache, and how they become rows of judged elements.
+struct Cache {
+  std::size_t heads, capacity, slot, head_dim;
+  int bits;
+  QuantizedRows rows;
+  std::size_t packed = 0, norms = 0, inputs = 0;  // numbers of the job's buffers; inputs only if they are probed
+
+  Cache(const QuantizeParameters& p, const QuantizedRows& quantized)
+      : heads(p.num_kv_heads),
+        capacity(p.cache_capacity),
+        slot(p.is_sliding ? p.write_pos % p.cache_capacity : p.write_pos),
+        head_dim(p.head_dim),
+        bits(static_cast<int>(p.codebook_bits)),
+        rows(quantized) {}
+
+  [[nodiscard]] std::size_t row_bytes() const { return base::code_bytes(bits, head_dim); }
+  [[nodiscard]] std::size_t blocks() const { return rows.blocks(); }
+
+  // The first write outside of the slot in one pass.
+  [[nodiscard]] std::optional<promise::StraySlot> find_stray_write(const Results& results, std::size_t pass) const {
+    const auto stray = [&](SlotPart part, std::size_t index, std::size_t per_slot) {
+      return promise::StraySlot{part, index / per_slot % capacity, index / per_slot / capacity, slot};
+    };
+    const auto codes = results.of<std::byte>(packed, pass);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      if (codes[i] != kFills[pass] && i / row_bytes() % capacity != slot) return stray(SlotPart::indices, i, row_bytes());
+    }
+    const auto written = results.of(norms, pass);
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      if (!is_poison(written[i]) && i / blocks() % capacity != slot) return stray(SlotPart::norm, i, blocks());
+    }
+    return std::nullopt;
+  }
+
+  // f(head, byte of the row, its value after either pass) for each byte of the slot.
+  template <typename F>
+  void for_each_code(const Results& results, F f) const {
+    const auto first = results.of<std::byte>(packed, 0);
+    const auto second = results.of<std::byte>(packed, 1);
+    for (std::size_t head = 0; head < heads; ++head) {
+      for (std::size_t i = 0; i < row_bytes(); ++i) {
+        const std::size_t place = (head * capacity + slot) * row_bytes() + i;
+        f(head, i, first[place], second[place]);
+      }
+    }
+  }
+  static bool is_written(std::byte first, std::byte second) { return first != kFills[0] || second != kFills[1]; }
+
+  // The first byte of the slot that depends on what the cache held before.
+  [[nodiscard]] std::optional<promise::OldCache> find_dependence(const Results& results) const {
+    std::optional<promise::OldCache> found;
+    const auto number = [](std::byte byte) { return std::to_integer<std::uint64_t>(byte); };
+    for_each_code(results, [&](std::size_t head, std::size_t i, std::byte first, std::byte second) {
+      if (!found && is_written(first, second) && first != second)
+        found = {i, head, number(first), number(kFills[0]), number(second), number(kFills[1])};
+    });
+    return found;
+  }
+
+  // [heads, D]; poison where nothing was written.
+  [[nodiscard]] std::vector<float> indices(const Results& results) const {
+    std::vector<float> values;
+    for_each_code(results, [&](std::size_t, std::size_t, std::byte first, std::byte second) {
+      const auto add = [&](unsigned index) {
+        values.push_back(is_written(first, second) ? static_cast<float>(index) : std::bit_cast<float>(metal::kPoisonWord));
+      };
+      const auto byte = std::to_integer<unsigned>(first);
+      if (bits == 4) {
+        add(byte & 0xfU);
+        add(byte >> 4U);
+      } else {
+        add(byte);
+      }
+    });
+    return values;
+  }
+
+  template <typename Float>
+  [[nodiscard]] std::vector<Float> norms_of_slot(std::span<const Float> all) const {
+    std::vector<Float> values;
+    for (std::size_t head = 0; head < heads; ++head) {
+      const std::span<const Float> of_slot = all.subspan((head * capacity + slot) * blocks(), blocks());
+      values.insert(values.end(), of_slot.begin(), of_slot.end());
+    }
+    return values;
+  }
+};
+
+}  // namespace
+
+Job quantize_job(const JobRequest& request) {
+  QuantizeParameters parameters = quantize_parameters(request.about);
+  parameters.offset_bits = request.variant.offset_bits;
+  Cache cache(parameters, quantized_rows(request.about));
+  const auto input = std::make_shared<const std::vector<float>>(quantize_inputs(request.about, request.source));
+
+  Job job{.inputs = input, .row_length = cache.rows.length()};
+  JobBuffer source = input_buffer("src", std::as_bytes(std::span(*input)));
+  source.has_guards = true;
+  const std::size_t src = job.add(std::move(source));
+  JobBuffer packed = output_buffer("packed", cache.heads * cache.capacity * cache.row_bytes());
+  packed.element = metal::ScalarType::uint8;
+  packed.fills = {kFills.begin(), kFills.end()};
+  cache.packed = job.add(std::move(packed));
+  cache.norms = job.add(output_buffer("norms", cache.heads * cache.capacity * cache.blocks() * sizeof(float)));
+  job.judged = {cache.packed, cache.norms};
+  if (cache.rows.has_inputs) {
+    cache.inputs = job.add(output_buffer("rms_scratch", cache.heads * cache.head_dim * sizeof(float)));
+    job.judged.push_back(cache.inputs);
+  }
+  const auto encode = [=, kernel = &request.kernel](metal::ComputeEncoder& encoder, Views views) {
+    QuantizeBuffers buffers{views[src], views[cache.packed], views[cache.norms], {}};
+    if (cache.rows.has_inputs) buffers.rms_scratch = views[cache.inputs];
+    encode_quantize(encoder, *kernel, parameters, buffers);
+  };
+  job.passes = {{encode}, {encode}};
+  job.digests_guards = false;
+
+  job.read = [=](const Results& results) {
+    const std::span<const float> inputs = cache.rows.has_inputs ? results.of(cache.inputs) : std::span<const float>();
+    return Reading{actual_rows(cache.rows, cache.indices(results), cache.norms_of_slot(results.of(cache.norms)), inputs)};
+  };
+  job.read_shadows = [=](const auto& shadows) {
+    const std::vector<double> norms = shadows(cache.norms);
+    const std::vector<double> inputs = cache.rows.has_inputs ? shadows(cache.inputs) : std::vector<double>();
+    const std::vector<double> indices(cache.heads * cache.head_dim);
+    return actual_rows(cache.rows, indices, cache.norms_of_slot(std::span(norms)), inputs);
+  };
+  job.is_discrete = [rows = cache.rows](std::size_t element) { return rows.is_index(element % rows.length()); };
+  job.describe = [rows = cache.rows](std::size_t element) {
+    return fmt::format("{} of head {}", rows.describe(element % rows.length()), element / rows.length());
+  };
+  job.expect = [=, shape = quantize_request(request.about).shape(), depth = request.variant.accuracy.dot_depth.value_or(0)] {
+    return expected_rows(cache.rows, oracles::quantize(shape, *input, depth), cache.bits);
+  };
+  job.find_broken_promises = [=](const Results& results) {
+    std::vector<BrokenPromise> broken;
+    if (const auto dependence = cache.find_dependence(results)) broken.emplace_back(*dependence);
+    for (std::size_t pass = 0; pass < kFills.size(); ++pass) {
+      const auto stray = cache.find_stray_write(results, pass);
+      if (!stray) continue;
+      broken.emplace_back(*stray);
+      break;
+    }
+    return broken;
+  };
+  return job;
+}
+
+}  // namespace assay::families

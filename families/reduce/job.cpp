@@ -1,0 +1,35 @@
+// The job of family `reduce`: partials in, merged rows out.
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "families/reduce/inputs.h"
+#include "oracles/reduce.h"
+
+namespace assay::families {
+namespace {
+
+// The contract's scratch has room for so many. What lies behind the partials of fewer stays poison: a factor of zero makes no number of it.
+constexpr std::size_t kMostWorkgroups = 32;
+
+}  // namespace
+
+Job reduce_job(const JobRequest& request) {
+  const ReduceParameters parameters = reduce_parameters(request.about);
+  const std::size_t rows = parameters.nrows;
+  const auto raw = std::make_shared<const std::vector<float>>(reduce_inputs(request.about, request.source));
+
+  Job job{.inputs = raw, .row_length = parameters.head_dim};
+  const std::size_t htmp = job.add({.argument = "htmp",
+                                    .size = rows * kMostWorkgroups * (parameters.head_dim + 2) * sizeof(float),
+                                    .contents = {{0, std::as_bytes(std::span(*raw))}}});
+  const std::size_t dst = job.add(output_buffer("dst", rows * parameters.head_dim * sizeof(float)));
+  job.passes = {{[=, kernel = &request.kernel](metal::ComputeEncoder& encoder, Views views) {
+    encode_reduce(encoder, *kernel, parameters, {views[htmp], views[dst]});
+  }}};
+  job.judged = {dst};
+  job.expect = [raw, shape = reduce_request(request.about).shape] { return oracles::reduce(shape, *raw); };
+  return job;
+}
+
+}  // namespace assay::families

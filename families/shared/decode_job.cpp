@@ -1,0 +1,125 @@
+// The job of decode attention: a query and a cache in, the output or NWG partial outputs per head out.
+#include "families/shared/decode_job.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "families/shared/attention_accuracy.h"
+#include "families/shared/decode_inputs.h"
+#include "families/shared/strided_rows.h"
+#include "metal/guarded_memory.h"
+#include "oracles/attention.h"
+#include "oracles/partials.h"
+#include "oracles/reduce.h"
+
+namespace assay::families {
+namespace {
+
+// Slots that a workgroup takes at a time, by the contract.
+constexpr std::uint32_t kChunk = 32;
+
+// What a workgroup without any chunk must leave, exactly: S = 0, M = -FLT_MAX/2, O = 0. Our merge hides other neutral values (M =
+// -infinity, say) while another workgroup has keys; other people's reduce kernels depend on the promise.
+std::optional<promise::IdleWorkgroup> find_broken_promise(const oracles::PartialsShape& shape, std::span<const float> raw,
+                                                          std::uint32_t kv_len, std::uint32_t nsg) {
+  const std::size_t chunks = (kv_len + kChunk - 1) / kChunk;
+  constexpr float idle_maximum = -std::numeric_limits<float>::max() / 2;
+  const auto broken = [&](std::size_t head, std::size_t workgroup, PartialsPart part, std::size_t index, std::size_t coordinate = 0) {
+    promise::IdleWorkgroup found{workgroup, head, kv_len, kChunk, part, coordinate, raw[index]};
+    if (std::bit_cast<std::uint32_t>(raw[index]) == metal::kPoisonWord) found.left.reset();
+    return found;
+  };
+  for (std::size_t head = 0; head < shape.rows; ++head) {
+    for (std::size_t workgroup = (chunks + nsg - 1) / nsg; workgroup < shape.nwg; ++workgroup) {
+      const std::size_t sum = shape.sum_index(head, workgroup);
+      const std::size_t maximum = shape.max_index(head, workgroup);
+      if (!(raw[sum] == 0.0F)) return broken(head, workgroup, PartialsPart::sum, sum);
+      if (!(raw[maximum] == idle_maximum)) return broken(head, workgroup, PartialsPart::maximum, maximum);
+      for (std::size_t j = 0; j < shape.head_dim; ++j) {
+        const std::size_t index = shape.output_index(head, workgroup, j);
+        if (!(raw[index] == 0.0F)) return broken(head, workgroup, PartialsPart::output, index, j);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// The partials are judged, merged in double: a wrong reduce kernel does not fail the attention kernel.
+void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracles::PartialsShape& shape, std::uint32_t kv_len,
+                    std::uint32_t nsg) {
+  job.judged = {partials};
+  job.output_unit = "word of the partials";
+  job.read = [=](const Results& results) {
+    const std::span<const float> raw = results.of(partials);
+    return Reading{{raw.begin(), raw.end()}, oracles::merge_partials(shape, raw, metal::kPoisonWord).output};
+  };
+  // The merge makes no conversion of the contract, so the shadow of the output is the merge of the shadows.
+  job.read_shadows = [=](const auto& shadows) {
+    return oracles::merge_partials(shape, std::span<const double>(shadows(partials)), metal::kPoisonWord).output;
+  };
+  job.widen = [nwg = shape.nwg](oracles::Expected& expected) { oracles::widen_for_merge(expected, nwg); };
+  job.find_broken_promises = [=](const Results& results) {
+    const auto broken = find_broken_promise(shape, results.of(partials), kv_len, nsg);
+    return broken ? std::vector<BrokenPromise>{*broken} : std::vector<BrokenPromise>();
+  };
+  job.later_stages = {{"reduce", dst, [=](const Results& results) { return oracles::reduce(shape, results.of(partials)); }}};
+}
+
+}  // namespace
+
+Job decode_job(const JobRequest& request, std::int64_t nsg) {
+  DecodeParameters parameters = decode_parameters(request.about);
+  parameters.offset_bits = request.variant.offset_bits;
+  const oracles::DecodeShape shape = decode_request(request.about).shape;
+  const DecodeSplit split = decode_split(request.kernel, parameters);
+  const auto inputs = std::make_shared<const fixtures::DecodeInputs>(decode_inputs(request.about, request.source));
+
+  Job job{.inputs = inputs, .row_length = parameters.head_dim};
+  const auto add_cache = [&](std::string_view argument, std::span<const std::byte> bytes) {
+    return job.add(cache_buffer(argument, bytes, {shape.kv_heads, shape.kv_capacity, inputs->filled_slots}));
+  };
+  const std::size_t q = job.add(input_buffer("Q", std::as_bytes(std::span(inputs->q))));
+  const std::size_t k_packed = add_cache("K_packed", std::as_bytes(std::span(inputs->k_codes)));
+  const std::size_t k_norms = add_cache("K_norms", std::as_bytes(std::span(inputs->k_norms)));
+  const std::size_t v_packed = add_cache("V_packed", std::as_bytes(std::span(inputs->v_codes)));
+  const std::size_t v_norms = add_cache("V_norms", std::as_bytes(std::span(inputs->v_norms)));
+  const oracles::PartialsShape partials_shape{parameters.n_heads, parameters.head_dim, split.nwg};
+  std::optional<std::size_t> partials;
+  if (split.nwg > 1) partials = job.add(output_buffer("partials", partials_shape.size() * sizeof(float)));
+  const std::size_t dst = job.add(output_buffer("dst", shape.heads * shape.head_dim * sizeof(float)));
+
+  const kernels::BoundKernel* reduce = request.helper("reduce", {fmt::format("d{}", parameters.head_dim)});
+  job.passes = {{[=, attention = &request.kernel](metal::ComputeEncoder& encoder, Views views) {
+    const DecodeBuffers buffers{.q = views[q],
+                                .k_packed = views[k_packed],
+                                .k_norms = views[k_norms],
+                                .v_packed = views[v_packed],
+                                .v_norms = views[v_norms],
+                                .dst = views[dst],
+                                .partials = partials ? views[*partials] : metal::BufferView()};
+    encode_decode(encoder, *attention, reduce, parameters, buffers);
+  }}};
+
+  job.judged = {dst};
+  if (partials) judge_partials(job, *partials, dst, partials_shape, parameters.kv_seq_len, split.nsg);
+  const oracles::AttentionAccuracy accuracy = attention_accuracy(request.variant.accuracy, oracles::float_format(), nsg);
+  job.expect = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), accuracy); };
+  job.expect_exact = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), without_conversions(accuracy)); };
+  job.informative_ratio = informative_ratio(accuracy);
+  job.outside_of_domain = [=]() -> std::optional<std::string> {
+    const oracles::DomainReport domain = oracles::decode_domain(shape, inputs->q, inputs->cache());
+    if (domain.inside) return std::nullopt;
+    return fmt::format("scores {} .. {}, largest masked excess {}: outside of the domain of decode attention",
+                       domain.smallest_visible_score, domain.largest_visible_score, domain.largest_excess);
+  };
+  return job;
+}
+
+}  // namespace assay::families

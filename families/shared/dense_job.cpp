@@ -1,0 +1,85 @@
+// What the jobs of bf16_prefill and bf16_vec share: strided inputs, a bfloat output, and what is expected of it.
+#include "families/shared/dense_job.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "families/shared/attention_accuracy.h"
+#include "families/shared/dense_inputs.h"
+#include "families/shared/strided_rows.h"
+#include "oracles/dense_attention.h"
+
+namespace assay::families {
+namespace {
+
+std::vector<std::uint16_t> bfloats(std::span<const float> values) {
+  std::vector<std::uint16_t> bits;
+  bits.reserve(values.size());
+  for (const float value : values) bits.push_back(fixtures::bfloat_bits(static_cast<double>(value)));
+  return bits;
+}
+
+// The mask hides every key from every query: zeros are all there is to expect.
+bool hides_everything(const std::vector<std::uint16_t>& mask) {
+  return std::ranges::none_of(mask, [](auto bits) { return oracles::half_value(bits) > oracles::kInvisibleMask; });
+}
+
+struct DenseData {
+  fixtures::DenseInputs inputs;
+  std::vector<std::uint16_t> q_bits;  // the queries as bfloat, for kernels that read those
+};
+
+}  // namespace
+
+DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int64_t nsg) {
+  const fixtures::DenseRequest shape = dense_request(request.about);
+  auto data = std::make_shared<DenseData>();
+  data->inputs = dense_inputs(request.about, request.source);
+  if (shape.q_is_bfloat) data->q_bits = bfloats(data->inputs.q);
+  const std::shared_ptr<const fixtures::DenseInputs> inputs(data, &data->inputs);
+
+  DenseJob made{.job = {.inputs = data, .row_length = shape.shape.head_dim}, .buffers = {}, .request = shape, .inputs = inputs};
+  Job& job = made.job;
+  const auto q_bytes = shape.q_is_bfloat ? std::as_bytes(std::span(data->q_bits)) : std::as_bytes(std::span(inputs->q));
+  made.buffers.q = job.add(strided_buffer("q", q_bytes,
+                                          {.batches = p.batches,
+                                           .heads = p.n_heads,
+                                           .rows = p.queries,
+                                           .row_bytes = kBf16HeadDim * metal::size_of(p.q_element),
+                                           .strides = p.q}));
+  // The data has rows behind the last key, but for room that is too large for that.
+  const std::size_t rows_behind = p.kv_len + request.about.size("kv_room") - shape.shape.head_rows;
+  const auto add_cache = [&](std::string_view argument, const auto& values, const RowStrides& strides) {
+    return job.add(strided_buffer(argument, std::as_bytes(std::span(values)),
+                                  {.batches = p.batches,
+                                   .heads = p.n_kv_heads,
+                                   .rows = shape.shape.head_rows,
+                                   .row_bytes = kBf16RowBytes,
+                                   .strides = strides,
+                                   .rows_behind = rows_behind,
+                                   .is_sparse = rows_behind != 0}));
+  };
+  made.buffers.k = add_cache("k", inputs->k, p.k);
+  made.buffers.v = add_cache("v", inputs->v, p.v);
+  if (p.has_mask()) {
+    made.buffers.mask = job.add(strided_buffer(
+        "mask", std::as_bytes(std::span(inputs->mask)),
+        {.batches = p.mask_batches, .heads = p.mask_heads, .rows = p.queries, .row_bytes = 2 * std::size_t{p.kv_len}, .strides = p.mask}));
+    job.constant_is_expected = hides_everything(inputs->mask);
+  }
+  JobBuffer dst = output_buffer("dst", std::size_t{p.batches} * p.n_heads * p.queries * kBf16RowBytes);
+  dst.element = metal::ScalarType::bfloat16;
+  made.buffers.dst = job.add(std::move(dst));
+
+  job.judged = {made.buffers.dst};
+  const oracles::AttentionAccuracy accuracy = attention_accuracy(request.variant.accuracy, oracles::bfloat_format(), nsg);
+  job.expect = [=] { return oracles::dense_attention(shape.shape, inputs->tensors(), accuracy); };
+  job.expect_exact = [=] { return oracles::dense_attention(shape.shape, inputs->tensors(), without_conversions(accuracy)); };
+  job.informative_ratio = informative_ratio(accuracy);
+  return made;
+}
+
+}  // namespace assay::families
