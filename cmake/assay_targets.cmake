@@ -48,7 +48,8 @@ function(assay_unity target)
   endforeach()
 endfunction()
 
-# assay_glob(<variable> [<folder> [EXCLUDE <subfolder>...]]): the *.cpp below a folder, relative to the caller's.
+# assay_glob(<variable> [FOLDER <folder>] [EXCLUDE <regex>...]): the *.cpp below a folder, relative to the caller's, but for those whose path
+# from there matches.
 function(assay_glob variable)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "EXCLUDE")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
@@ -57,12 +58,12 @@ function(assay_glob variable)
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cpp")
   foreach(excluded IN LISTS arg_EXCLUDE)
-    list(FILTER sources EXCLUDE REGEX "^${folder}/${excluded}/")
+    list(FILTER sources EXCLUDE REGEX "^${folder}/${excluded}")
   endforeach()
   set(${variable} "${sources}" PARENT_SCOPE)
 endfunction()
 
-# assay_library(<name> [CONVERSION] [EXCLUDE <subfolder>...] [PUBLIC <target>...] [PRIVATE <target>...] [APART <regex>...])
+# assay_library(<name> [CONVERSION] [EXCLUDE <regex>...] [PUBLIC <target>...] [PRIVATE <target>...] [APART <regex>...])
 #
 # The static library of the calling folder. PUBLIC are the rooms and packages that its headers may show, PRIVATE those
 # that only its sources use; APART: see assay_unity(). A folder that has headers only becomes an INTERFACE library of the same name.

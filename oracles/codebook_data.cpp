@@ -1,4 +1,5 @@
-// Data only: the centroids and sign tables that are built into every TurboQuant kernel. tests/unit/oracle_codebook.cpp has their checksums.
+// Data only: the centroids and sign tables that are built into every TurboQuant kernel. tests/unit/oracle_codebook_test.cpp has their
+// checksums.
 #include "oracles/codebook_data.h"
 
 namespace assay::oracles::data {

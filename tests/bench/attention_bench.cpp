@@ -18,7 +18,7 @@
 #include "tests/bench/scalar_attention.h"
 #include "tests/bench/tq4_setup.h"
 
-namespace assay::bench {
+namespace assay::tests {
 namespace {
 
 constexpr const char* kFunction = "flash_attn_vec_tq_dk256";
@@ -107,6 +107,6 @@ void BM_cached_pipeline(benchmark::State& state) {
 BENCHMARK(BM_cached_pipeline)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
-}  // namespace assay::bench
+}  // namespace assay::tests
 
 BENCHMARK_MAIN();

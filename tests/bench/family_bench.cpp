@@ -28,7 +28,7 @@
 #include "metal/devices/simulator.h"
 #include "tests/bench/family_cases.h"
 
-namespace assay::bench {
+namespace assay::tests {
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,4 +159,4 @@ void run_command(benchmark::State& state, const std::string& arguments) {
 }();
 
 }  // namespace
-}  // namespace assay::bench
+}  // namespace assay::tests

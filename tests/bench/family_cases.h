@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace assay::bench {
+namespace assay::tests {
 
 inline const std::vector<std::string>& family_cases() {
   static const std::vector<std::string> cases = {"tq4_v1/d256/h8x2/kv512c512/ring0/nomask/nwg4/gauss/s1",
@@ -18,4 +18,4 @@ inline const std::vector<std::string>& family_cases() {
   return cases;
 }
 
-}  // namespace assay::bench
+}  // namespace assay::tests

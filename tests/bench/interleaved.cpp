@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-namespace assay::bench {
+namespace assay::tests {
 namespace {
 
 double process_cpu_seconds() {
@@ -87,4 +87,4 @@ Interleaved measure_calmly(const std::vector<Interleaved::Contender>& contenders
   return *std::move(calmest);
 }
 
-}  // namespace assay::bench
+}  // namespace assay::tests

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace assay::bench {
+namespace assay::tests {
 
 // CPU time of one piece of work over all rounds, in seconds.
 struct Timing {
@@ -55,4 +55,4 @@ class Interleaved {
 // caches that one of them fills and another hardly needs: a measurement that was much disturbed is made again, whatever its result.
 [[nodiscard]] Interleaved measure_calmly(const std::vector<Interleaved::Contender>& contenders, std::size_t rounds);
 
-}  // namespace assay::bench
+}  // namespace assay::tests

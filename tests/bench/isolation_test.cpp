@@ -14,7 +14,7 @@
 #include "harness/run/workbench.h"
 #include "kernels/variant.h"
 
-namespace assay::bench {
+namespace assay::tests {
 namespace {
 
 constexpr double kLargestShare = 0.15;  // of the gate's time
@@ -103,4 +103,4 @@ TEST(Isolation, CostsASmallShareOfTheGate) {
 }
 
 }  // namespace
-}  // namespace assay::bench
+}  // namespace assay::tests

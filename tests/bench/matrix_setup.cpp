@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-namespace assay::bench {
+namespace assay::tests {
 namespace {
 
 constexpr std::size_t kSide = 8;
@@ -75,4 +75,4 @@ std::vector<float> MatrixSetup::expected() const {
   return values;
 }
 
-}  // namespace assay::bench
+}  // namespace assay::tests

@@ -10,7 +10,7 @@
 #include "metal/compile/library.h"
 #include "metal/devices/simulator.h"
 
-namespace assay::bench {
+namespace assay::tests {
 
 // Every SIMD-group adds the product A B of two 8x8 matrices of small integers to an accumulator, over and over.
 class MatrixSetup {
@@ -37,4 +37,4 @@ class MatrixSetup {
   metal::ExecutionCounters counters_;
 };
 
-}  // namespace assay::bench
+}  // namespace assay::tests

@@ -16,7 +16,7 @@
 #include "tests/bench/family_cases.h"
 #include "tests/bench/interleaved.h"
 
-namespace assay::bench {
+namespace assay::tests {
 namespace {
 
 struct PolicyRow {
@@ -70,4 +70,4 @@ TEST(PolicySpeed, EveryPolicyKeepsItsShareOfNative) {
 }
 
 }  // namespace
-}  // namespace assay::bench
+}  // namespace assay::tests

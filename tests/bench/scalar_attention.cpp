@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace assay::bench {
+namespace assay::tests {
 
 void scalar_attention(const ScalarShape& shape, const float* q, const ScalarCache& cache, float* scores, float* out) {
   const std::size_t dim = shape.head_dim;
@@ -52,4 +52,4 @@ std::string_view scalar_attention_flags() {
 #endif
 }
 
-}  // namespace assay::bench
+}  // namespace assay::tests

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace assay::bench {
+namespace assay::tests {
 
 // One query token per head, every position visible, slot t holds position t.
 struct ScalarShape {
@@ -36,4 +36,4 @@ void scalar_attention(const ScalarShape& shape, const float* q, const ScalarCach
 // The flags that make this build of the loop the yardstick; empty if it was built with others, and its time means nothing.
 [[nodiscard]] std::string_view scalar_attention_flags();
 
-}  // namespace assay::bench
+}  // namespace assay::tests

@@ -20,7 +20,7 @@
 #include "tests/bench/scalar_attention.h"
 #include "tests/bench/tq4_setup.h"
 
-namespace assay::bench {
+namespace assay::tests {
 namespace {
 
 // Issue 7. A processor without permutations of two registers looks codebooks up in two steps (metal/pass/table_lookup.h).
@@ -116,4 +116,4 @@ TEST(Speed, MatrixMultiplyIsComputedOncePerSimdgroup) {
 }
 
 }  // namespace
-}  // namespace assay::bench
+}  // namespace assay::tests

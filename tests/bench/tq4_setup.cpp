@@ -10,7 +10,7 @@
 #include "oracles/codebook.h"
 #include "tests/bench/scalar_attention.h"
 
-namespace assay::bench {
+namespace assay::tests {
 namespace {
 
 families::DecodeParameters parameters_of(const oracles::DecodeShape& shape) {
@@ -88,4 +88,4 @@ void Tq4Setup::run_simulator() {
 
 void Tq4Setup::run_oracle() { expected_ = oracles::decode_attention(shape_, inputs_.q, inputs_.cache(), accuracy_); }
 
-}  // namespace assay::bench
+}  // namespace assay::tests

@@ -16,7 +16,7 @@
 #include "oracles/attention.h"
 #include "oracles/expected.h"
 
-namespace assay::bench {
+namespace assay::tests {
 
 // The case that issue 2 sets a time for: D = 256, H = 8, G = 2, n = 1024, everything visible, one workgroup per head.
 [[nodiscard]] oracles::DecodeShape reference_shape();
@@ -57,4 +57,4 @@ class Tq4Setup {
   metal::ExecutionCounters counters_;
 };
 
-}  // namespace assay::bench
+}  // namespace assay::tests

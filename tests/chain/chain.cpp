@@ -1,3 +1,4 @@
+// Long because every stage of a chain is set up, executed and judged in its own way.
 #include "tests/chain/chain.h"
 
 #include <fmt/format.h>

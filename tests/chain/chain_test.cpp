@@ -14,10 +14,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAreArray;
-using ::testing::IsEmpty;
-using ::testing::Not;
+using namespace ::testing;
 
 std::string name_of(const ChainPlan& plan) {
   std::string name = "bits" + std::to_string(plan.bits) + "_d" + std::to_string(plan.head_dim) + "_ring" + std::to_string(plan.capacity) +

@@ -7,11 +7,10 @@
 #include "metal/errors.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace ::testing;
 
 std::string with_library(std::string_view source) { return "#include <metal_stdlib>\nusing namespace metal;\n" + std::string(source); }
 
@@ -90,4 +89,4 @@ TEST(StructReference, IsFedByBytesIfTheKernelCannotWriteToIt) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -7,11 +7,10 @@
 
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using namespace ::testing;
 
 // Line 4 of the result is the first line of `body`.
 std::string with_shared_memory(std::string_view body) {
@@ -144,4 +143,4 @@ kernel void test(device float* out, device atomic_uint* ticket, uint t [[thread_
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

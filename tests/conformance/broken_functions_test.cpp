@@ -6,13 +6,10 @@
 #include "metal/errors.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using namespace ::testing;
 
 constexpr const char* kFile = R"(#include <metal_stdlib>
 using namespace metal;
@@ -113,4 +110,4 @@ TEST(BrokenFunctions, RefuseAFileOfWhichNothingIsLeft) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

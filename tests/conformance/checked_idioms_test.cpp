@@ -5,7 +5,7 @@
 #include "tests/conformance/checked_rows.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using metal::HazardKind;
@@ -146,4 +146,4 @@ TEST(CheckedIdioms, AKernelMayReadWithoutEverWriting) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

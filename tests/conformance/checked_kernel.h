@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace assay::conformance {
+namespace assay::tests {
 
 // Line 4 of the result is the first line of `body`; `helpers` stand on line 2, whatever newlines they have.
 inline std::string checked_kernel(std::string_view body, std::string helpers = {}) {
@@ -24,4 +24,4 @@ inline const std::string kUnfenced = "threadgroup_barrier(mem_flags::mem_none);\
 inline const std::string kOut = "out[tg * 64 + t] = ";
 inline const std::string kFloat = "const float x = float(in[t]);\n";  // 7
 
-}  // namespace assay::conformance
+}  // namespace assay::tests

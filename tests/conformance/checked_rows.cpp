@@ -9,7 +9,7 @@
 #include "tests/conformance/checked_kernel.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -57,4 +57,4 @@ TEST_P(Checked, FindsItWhereItIsAndNothingElse) {
   }
 }
 
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -9,7 +9,7 @@
 
 #include "metal/hazard.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 
 // As lines of a CheckedRow: where its helpers stand, and where the kernel begins.
 inline constexpr std::uint32_t kHelperLine = ~std::uint32_t{0};
@@ -32,4 +32,4 @@ class Checked : public ::testing::TestWithParam<CheckedRow> {};
 
 inline constexpr auto kNameOfRow = [](const ::testing::TestParamInfo<CheckedRow>& info) { return info.param.name; };
 
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -10,12 +10,10 @@
 #include "metal/translate/translation.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
+using namespace ::testing;
 
 std::string with_library(std::string_view source) { return "#include <metal_stdlib>\nusing namespace metal;\n" + std::string(source); }
 
@@ -351,4 +349,4 @@ TEST(ConstexprRecursion, IsRefusedByNameAtRunTime) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

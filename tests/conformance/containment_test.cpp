@@ -12,13 +12,12 @@
 #include "metal/guarded_memory.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using metal::HazardKind;
 using metal::Policy;
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace ::testing;
 
 constexpr Policy kPolicies[] = {Policy::native, Policy::checked, Policy::shadow};
 
@@ -283,4 +282,4 @@ TEST(NullPointers, ThatTheCompilerSeesAreTold) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

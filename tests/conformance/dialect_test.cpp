@@ -7,7 +7,7 @@
 #include "tests/conformance/execute.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 TEST(Dialect, Rows) {
@@ -158,4 +158,4 @@ kernel void test(device float* out, constant S& s [[buffer(1)]]) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -1,6 +1,7 @@
 // What the encoder refuses, and in which words: the host's mistakes, named before anything runs.
 //
 // Source: Metal's own validation rules (Metal Feature Set Tables; MTLComputeCommandEncoder reference).
+// Long because each call of the encoder has a test of what it does and one of what it refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,11 +14,10 @@
 #include "metal/errors.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace ::testing;
 
 constexpr std::string_view kSource = R"(#include <metal_stdlib>
 using namespace metal;
@@ -404,4 +404,4 @@ TEST(BuffersAtOneAddress, AreNotMistakenForEachOther) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

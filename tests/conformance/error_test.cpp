@@ -1,6 +1,7 @@
 // What a source that cannot run is told: file, line and name, in Metal's words.
 //
 // Source of all expectations: the Metal Shading Language Specification (what the language has not, what a pipeline needs).
+// Long because each refusal is shown with its full text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,13 +14,10 @@
 #include "metal/errors.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using namespace ::testing;
 
 std::string with_library(std::string_view source) { return "#include <metal_stdlib>\nusing namespace metal;\n" + std::string(source); }
 
@@ -459,4 +457,4 @@ TEST(Cache, DoesNotGoByTheDateOfOurHeaders) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

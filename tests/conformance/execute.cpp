@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-namespace assay::conformance {
+namespace assay::tests {
 
 Outcome execute(const Execution& execution) {
   const auto library = metal::Library::from_source(execution.source, "test.metal");
@@ -49,4 +49,4 @@ std::string kernel_of(std::string_view body) {
       body);
 }
 
-}  // namespace assay::conformance
+}  // namespace assay::tests

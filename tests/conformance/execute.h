@@ -10,7 +10,7 @@
 
 #include "metal/devices/simulator.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 
 // What to run. Buffer 0 is the output, poisoned; buffer i > 0 holds inputs[i - 1].
 struct Execution {
@@ -41,4 +41,4 @@ std::string failure(const Execution& execution);
 // `body` as a kernel over out, lane, with #include and using in front; line 1 of the result is the #include.
 std::string kernel_of(std::string_view body);
 
-}  // namespace assay::conformance
+}  // namespace assay::tests

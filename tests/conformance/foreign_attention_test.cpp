@@ -4,6 +4,7 @@
 // for the keys with the highest score and 0, by underflow, for all others. The output is then a mean of small integers, and the
 // expectation follows the kernel's last one or two roundings and nothing else. A key that is read from a wrong place, a rescaling
 // that is left out or a lane that is not met changes which keys are averaged.
+// Long because it holds references of its own, in double precision, for three kernels.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +18,7 @@
 #include "metal/devices/simulator.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 constexpr float kScale = 16;
@@ -443,4 +444,4 @@ TEST(ForeignAttention, PrefillsThroughTilesOfFragments) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

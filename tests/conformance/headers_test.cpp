@@ -13,13 +13,10 @@
 #include "metal/compile/library.h"
 #include "metal/errors.h"
 
-namespace assay {
+namespace assay::tests {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using namespace ::testing;
 
 constexpr const char* kKernel = "kernel void test(device int* out [[buffer(0)]]) { out[0] = 1; }\n";
 
@@ -139,4 +136,4 @@ TEST(Headers, OfCThatFilesShareWithTheirHostMayBeIncluded) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::tests

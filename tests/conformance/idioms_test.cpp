@@ -8,7 +8,7 @@
 #include "tests/conformance/execute.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 std::string with_library(std::string_view source) { return "#include <metal_stdlib>\nusing namespace metal;\n" + std::string(source); }
@@ -237,4 +237,4 @@ struct Both { half a; bfloat b; };
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -3,7 +3,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 const char* const kInteger = "MSL 6.3, integer functions";
@@ -246,4 +246,4 @@ TEST(Integer, Conversions) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -1,10 +1,11 @@
 // The language: address spaces, templates, structs, constants, and the habits of real kernels listed in MSL_CENSUS.md.
+// Long because each row is a construct of the language, with its kernel and its result.
 #include <gtest/gtest.h>
 
 #include "metal/compile/library.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 TEST(Language, AddressSpaces) {
@@ -627,4 +628,4 @@ TEST(Language, UnsupportedConstructsAreNamed) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -7,7 +7,7 @@
 
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 struct StoreRow {
@@ -139,4 +139,4 @@ template [[host_name("test")]] kernel void shared<64>(device int*, uint);
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -2,6 +2,7 @@
 //
 // The simulator evaluates in double and rounds once, so a result may differ from the reference only where the double's own
 // error tips a tie: no sample here does.
+// Long because each row is a function of the library, with arguments and results.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using Real = long double;
@@ -449,4 +450,4 @@ TEST(Math, Geometry) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

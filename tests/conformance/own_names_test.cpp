@@ -7,7 +7,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 // One definition, with what shows that it was taken. Each is compiled on its own: several would hide each other.
@@ -378,4 +378,4 @@ TEST(OwnNames, WhatMetalLacksIsNotThere) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -4,7 +4,7 @@
 
 #include "tests/conformance/execute.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 TEST(Pragmas, OnLoopsTakeMacrosConstantsAndParameters) {
@@ -104,4 +104,4 @@ kernel void test(device int* out) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -14,7 +14,7 @@
 #include "metal/devices/simulator.h"
 #include "metal/errors.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 
 namespace {
 
@@ -173,4 +173,4 @@ void check_lane_rows(std::string_view table_name, const std::vector<LaneRow>& ro
   }
 }
 
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -13,7 +13,7 @@
 
 #include <Eigen/Core>
 
-namespace assay::conformance {
+namespace assay::tests {
 
 using Words = std::vector<std::uint32_t>;
 
@@ -61,4 +61,4 @@ inline constexpr const char* kEigen = "Eigen::half / Eigen::bfloat16";
 inline constexpr const char* kLongDouble = "C library in long double, rounded once";
 inline constexpr const char* kCxx = "C++17 rules that Metal adopts";
 
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -4,7 +4,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 TEST(Rows, AWrongWordIsReported) {
@@ -32,4 +32,4 @@ TEST(Rows, AnEmptyTableFails) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

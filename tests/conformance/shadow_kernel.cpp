@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace assay::conformance {
+namespace assay::tests {
 
 ShadowedRun run_shadowed(std::string_view body, metal::FloatType type, int dispatches, metal::SimulatorOptions options) {
   constexpr std::size_t kLanes = 32;
@@ -32,4 +32,4 @@ ShadowedRun run_shadowed(std::string_view body, metal::FloatType type, int dispa
 
 std::vector<std::uint32_t> run_native(std::string_view body) { return run_shadowed(body, metal::FloatType::float32, 1, {}).bits; }
 
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -9,7 +9,7 @@
 
 #include "metal/devices/simulator.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 
 inline constexpr std::uint32_t kLinesBeforeShadowBody = 5;
 
@@ -40,4 +40,4 @@ ShadowedRun run_shadowed(std::string_view body, metal::FloatType type, int dispa
                          metal::SimulatorOptions options = {.policy = metal::Policy::shadow});
 std::vector<std::uint32_t> run_native(std::string_view body);
 
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -7,7 +7,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 constexpr std::size_t kLanes = 32;
@@ -361,4 +361,4 @@ TEST(QuadGroup, All) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -7,7 +7,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 constexpr std::size_t kSide = 8;
@@ -205,4 +205,4 @@ TEST(SimdgroupMatrix, MixedTypesRoundAtTheEndOnly) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -12,7 +12,7 @@
 #include "metal/errors.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 
 const char* const kBitsOfScalars = R"(
 #define ASSAY_TEST_BITS(T, Same) \
@@ -155,4 +155,4 @@ long double decode(const std::string& type, Bits bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
 }
 
-}  // namespace assay::conformance
+}  // namespace assay::tests

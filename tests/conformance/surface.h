@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay::conformance {
+namespace assay::tests {
 
 // A number's bits, in the low end.
 using Bits = std::uint64_t;
@@ -50,4 +50,4 @@ long double rounded(long double value, int precision, int minimum, int maximum);
 // Code that turns a value of any scalar type into its bits, and back.
 extern const char* const kBitsOfScalars;
 
-}  // namespace assay::conformance
+}  // namespace assay::tests

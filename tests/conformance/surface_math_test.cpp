@@ -15,7 +15,7 @@
 #include "tests/conformance/rows.h"
 #include "tests/conformance/surface.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 using Real = long double;
@@ -326,4 +326,4 @@ TEST(Surface, PackAndUnpack) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

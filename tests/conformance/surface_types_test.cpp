@@ -6,7 +6,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 struct Scalar {
@@ -134,4 +134,4 @@ TEST(Surface, MatrixBuiltins) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -7,7 +7,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 struct Swizzle {
@@ -125,4 +125,4 @@ TEST(Swizzles, EveryOneWithoutRepetitionWrites) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -1,9 +1,10 @@
 // Vectors: layout, construction, swizzles, operators, packed types.
+// Long because each row is an operation on vectors, with its kernel and its result.
 #include <gtest/gtest.h>
 
 #include "tests/conformance/rows.h"
 
-namespace assay::conformance {
+namespace assay::tests {
 namespace {
 
 TEST(Vectors, LayoutAndConstruction) {
@@ -435,4 +436,4 @@ TEST(Vectors, Matrices) {
 }
 
 }  // namespace
-}  // namespace assay::conformance
+}  // namespace assay::tests

@@ -1,4 +1,5 @@
 // The dispatches of bf16_prefill and bf16_vec as the contract writes them down: every number here is a literal from the contract.
+// Long because the three kernels of a prefill have structs of their own, each field of which is a literal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,11 +15,7 @@ namespace {
 using families::FunctionConstants;
 using kernels::BoundKernel;
 using metal::Size3;
-using ::testing::_;
-using ::testing::HasSubstr;
-using ::testing::InSequence;
-using ::testing::NiceMock;
-using ::testing::StrictMock;
+using namespace ::testing;
 
 const char* const kPrefill = "kernel_flash_attn_ext_bf16_dk512_dv512";
 const char* const kVec = "kernel_flash_attn_ext_vec_bf16_dk512_dv512";

@@ -12,9 +12,7 @@
 namespace assay::tests {
 namespace {
 
-using ::testing::_;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace ::testing;
 using enum metal::ScalarType;
 
 void expect_mismatch(std::string_view family, metal::ArgumentLayout layout, const std::vector<std::string>& words) {

@@ -16,10 +16,7 @@ namespace {
 using metal::BufferView;
 using metal::PipelineDescriptor;
 using metal::Size3;
-using ::testing::_;
-using ::testing::Field;
-using ::testing::InSequence;
-using ::testing::StrictMock;
+using namespace ::testing;
 
 // Buffers for H = 8, G = 2, D = 256, cap = 128, NWG = 4.
 struct Tq4Scene {

@@ -14,10 +14,7 @@ namespace assay::tests {
 namespace {
 
 using metal::Size3;
-using ::testing::_;
-using ::testing::HasSubstr;
-using ::testing::InSequence;
-using ::testing::StrictMock;
+using namespace ::testing;
 
 TEST(QuantizeDispatch, FourBitsOneSimdgroupPerHeadWithTheProbe) {
   // G = 3, cap = 20, D = 256

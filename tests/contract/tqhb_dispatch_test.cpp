@@ -14,11 +14,7 @@ namespace {
 
 using metal::FunctionConstant;
 using metal::Size3;
-using ::testing::_;
-using ::testing::HasSubstr;
-using ::testing::InSequence;
-using ::testing::NiceMock;
-using ::testing::StrictMock;
+using namespace ::testing;
 
 using Constants = std::map<std::uint32_t, FunctionConstant>;
 

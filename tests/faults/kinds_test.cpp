@@ -28,6 +28,7 @@
 #include "harness/run/runner.h"
 #include "metal/errors.h"
 #include "tests/faults/twin_variant.h"
+#include "tests/support/files.h"
 
 namespace assay::tests {
 namespace {
@@ -130,8 +131,7 @@ Faults of_finding(std::string_view when, std::string_view shows, bool fails, std
 Faults of_old_ledger() {
   const std::filesystem::path file = std::filesystem::temp_directory_path() / ("assay_kinds_" + std::to_string(getpid()) + ".sqlite");
   {
-    std::ifstream dump(ASSAY_SOURCE_DIR "/tests/golden/ledger_v3.sql");
-    harness::Database(file, harness::Database::Mode::create).execute({std::istreambuf_iterator<char>(dump), {}});
+    harness::Database(file, harness::Database::Mode::create).execute(read_file(kRoot / "tests/golden/ledger_v3.sql"));
   }
   Faults faults = harness::Ledger::open_existing(file).cases(1).at(0).faults;
   std::filesystem::remove(file);

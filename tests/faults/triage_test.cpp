@@ -18,9 +18,7 @@ namespace assay::tests {
 namespace {
 
 using harness::Finding;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
+using namespace ::testing;
 
 struct Expectation {
   std::string_view variant;

@@ -1,8 +1,8 @@
 // Faulty twins: copies of our variants with one planted mistake each, the kind that real kernels were shipped with.
 //
 // A twin is a row: what to replace in the variant's own kernel.metal, a case in which the mistake must be caught, as what and
-// where, and a case in which it has no effect, so that the twin must pass. The tables are in <family>_twins.cpp, what the kernels for
-// decode attention share in decode_twins.cpp; a new twin touches one of them.
+// where, and a case in which it has no effect, so that the twin must pass. The tables are in families/<name>/twins.cpp, what the kernels
+// for decode attention share in families/shared/decode_twins.cpp; a new twin touches one of them. No library has them.
 #pragma once
 
 #include <cstddef>

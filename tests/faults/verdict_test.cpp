@@ -14,8 +14,7 @@ namespace {
 
 using harness::Status;
 using harness::Verdict;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
+using namespace ::testing;
 
 Verdict verdict_of(std::string_view variant_name, const Twin& twin, std::string_view words, metal::Policy policy) {
   const TwinVariant variant(variant_name, twin);

@@ -1,64 +1,15 @@
-#include "tests/foreign/foreign.h"
+#include "tests/foreign/b_prelude.h"
 
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
 #include <numeric>
-#include <random>
 
 namespace assay::foreign {
 namespace {
 
-using Rng = std::mt19937;
-using Vec = std::vector<double>;
-
-[[maybe_unused]] constexpr double kEps = 0x1p-24;  // half an ulp of 1 in float
-
-// In [-1, 1), a multiple of 2^-23.
-[[maybe_unused]] float unit(Rng& rng) {
-  return static_cast<float>(static_cast<std::int32_t>(rng() >> 8) - (1 << 23)) / static_cast<float>(1 << 23);
-}
-[[maybe_unused]] std::vector<float> floats(unsigned seed, std::size_t count, float scale = 1.0f, float shift = 0.0f) {
-  Rng rng(seed);
-  std::vector<float> out(count);
-  for (auto& x : out) x = unit(rng) * scale + shift;
-  return out;
-}
-[[maybe_unused]] std::vector<std::uint16_t> to_half(const std::vector<float>& in) {
-  std::vector<std::uint16_t> out;
-  for (float x : in) out.push_back(half_bits(x));
-  return out;
-}
-[[maybe_unused]] std::vector<std::uint16_t> to_bfloat(const std::vector<float>& in) {
-  std::vector<std::uint16_t> out;
-  for (float x : in) out.push_back(bfloat_bits(x));
-  return out;
-}
-[[maybe_unused]] Vec wide(const std::vector<float>& in) { return Vec(in.begin(), in.end()); }
-[[maybe_unused]] Vec wide_half(const std::vector<std::uint16_t>& in) {
-  Vec out;
-  for (auto x : in) out.push_back(half_value(x));
-  return out;
-}
-[[maybe_unused]] Vec wide_bfloat(const std::vector<std::uint16_t>& in) {
-  Vec out;
-  for (auto x : in) out.push_back(bfloat_value(x));
-  return out;
-}
-
 constexpr const char* kFile = "b_reduce.metal";
-
-template <typename T>
-std::vector<T> integers(unsigned seed, int count, std::int64_t modulus, std::int64_t shift) {
-  Rng rng(seed);
-  std::vector<T> out;
-  for (int i = 0; i < count; ++i) {
-    const std::uint64_t raw = (std::uint64_t(rng()) << 20) ^ rng();
-    out.push_back(T(std::int64_t(raw % std::uint64_t(modulus)) - shift));
-  }
-  return out;
-}
 
 std::vector<Run> reduce_runs() {
   std::vector<Run> runs;

@@ -3,6 +3,7 @@
 // The tables of house_rules.cpp say the same as the one in docs/HACKING.md; change both or neither.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,10 @@ struct Violation {
 
 // The folders of the root whose sources the rules speak about, from the bottom of the house to its roof.
 [[nodiscard]] std::span<const std::string_view> folders();
+
+// Judges the length of a source: above kLongestSource lines it says at its top why, in a comment that begins with "Long because".
+constexpr std::size_t kLongestSource = 400;
+[[nodiscard]] bool is_too_long(std::string_view text);
 
 // Judges one C++ source or header by its path (relative to the root, with '/') and its text.
 [[nodiscard]] std::vector<Violation> check_source(std::string_view path, std::string_view text);

@@ -1,16 +1,13 @@
 // A run with one case of each kind, for the tests of reports.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "harness/ledger/ledger.h"
+#include "tests/support/files.h"
 
 namespace assay::tests {
 
@@ -67,14 +64,6 @@ inline std::vector<harness::CaseRecord> some_cases() {
   for (const std::size_t i : {std::size_t{2}, std::size_t{3}, std::size_t{5}}) cases[i].judgement = {};
   for (std::size_t i = 0; i < cases.size(); ++i) cases[i].axes = {{"nwg", i % 2 == 0 ? 1 : 16}};
   return cases;
-}
-
-// `text` against tests/golden/<name>, to the byte.
-inline void expect_golden(const std::string& name, const std::string& text) {
-  std::ifstream stream(std::string(ASSAY_SOURCE_DIR "/tests/golden/") + name, std::ios::binary);
-  const std::string golden{std::istreambuf_iterator<char>(stream), {}};
-  if (text != golden) std::ofstream(::testing::TempDir() + name, std::ios::binary) << text;
-  EXPECT_EQ(text, golden) << "what was written is in " << ::testing::TempDir() << name;
 }
 
 // Everything that would be markup, or the end of it, somewhere.

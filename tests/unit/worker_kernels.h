@@ -1,16 +1,10 @@
 // Kernels that misbehave, run as a stranger's would be: from a file, beside cases that are in order.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "families/registry.h"
@@ -18,8 +12,9 @@
 #include "harness/run/runner.h"
 #include "harness/run/workbench.h"
 #include "kernels/variant.h"
+#include "tests/support/files.h"
 
-namespace assay {
+namespace assay::tests {
 
 // Verdicts by case name, and each case told exactly once.
 class Collector final : public harness::RunListener {
@@ -38,25 +33,14 @@ class Collector final : public harness::RunListener {
 };
 
 // Cases of tests/kernels/independent_tq4.metal with a piece of its text replaced.
-class WorkerKernel : public ::testing::Test {
+class WorkerKernel : public TestInFolder {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("assay_worker_" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   // The variant `name`, whose one mistake is to begin with `statement` (empty: none).
   kernels::Variant kernel(const std::string& statement, const std::string& name = "kernel") const {
-    std::ifstream stream(std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/kernels/independent_tq4.metal");
-    std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    constexpr std::string_view kPlace = "State state = {-FLT_MAX / 2, 0};";
-    const std::size_t place = text.find(kPlace);
-    EXPECT_NE(place, std::string::npos);
-    if (place != std::string::npos) text.insert(place, statement + " ");
-    text.insert(0, "extern \"C\" void abort();\n");  // what no kernel's stray does: end the process
-    const std::filesystem::path file = folder_ / (name + ".metal");
-    std::ofstream(file) << text;
+    const std::string place = "State state = {-FLT_MAX / 2, 0};";
+    const std::string text = replaced(read_file(kRoot / "tests/kernels/independent_tq4.metal"), place, statement + " " + place);
+    // abort(): what no kernel's stray does, end the process.
+    const std::filesystem::path file = write("extern \"C\" void abort();\n" + text, name + ".metal");
     return kernels::variant_from_path(file, "tq4", families::contracts());
   }
 
@@ -77,8 +61,6 @@ class WorkerKernel : public ::testing::Test {
       own.push_back(std::move(variant));
     return own;
   }
-
-  std::filesystem::path folder_;
 };
 
-}  // namespace assay
+}  // namespace assay::tests

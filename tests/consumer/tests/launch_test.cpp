@@ -16,10 +16,7 @@
 namespace {
 
 namespace metal = assay::metal;
-using testing::_;
-using testing::Field;
-using testing::InSequence;
-using testing::StrictMock;
+using namespace ::testing;
 
 class MockEncoder : public metal::ComputeEncoder {
  public:

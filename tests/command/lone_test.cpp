@@ -1,0 +1,214 @@
+// Lone kernel files, of which nothing is said but the family: what the command finds out about them, and what it must be told.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "families/registry.h"
+#include "kernels/variant.h"
+#include "tests/support/command.h"
+
+namespace assay::tests {
+namespace {
+
+using namespace ::testing;
+
+class CliLone : public Cli {
+ protected:
+  // One of our kernels with pieces of its text replaced, each of which must be there.
+  std::string changed(const std::string& variant, const std::vector<std::pair<std::string, std::string>>& changes) const {
+    std::string text = source_of(variant);
+    for (const auto& [from, to] : changes) text = replaced(text, from, to);
+    return write(text);
+  }
+  // Of 8 bits at compile time.
+  std::string eight_bits() const {
+    return changed("tqhb_v1", {{"    uint  codebook_bits;\n", ""}, {"params.codebook_bits;\n\n", "8;\n\n"}, {"== 52", "== 48"}});
+  }
+};
+
+TEST_F(CliLone, ACodebookOfItsOwnMustBeTold) {
+  const std::string kernel = " --ledger none --family tqhb --kernel " + eight_bits();
+  for (const char* command : {"run smoke --shard 1/8", "list", "list gate --coverage", "support"}) {
+    const Outcome untold = run_assay(command + (std::string(command).starts_with("run") ? kernel : kernel.substr(14)));
+    EXPECT_EQ(untold.status, 2) << command << untold.output;
+    EXPECT_THAT(untold.output, AllOf(HasSubstr("kernel.metal: its function for d256 takes the bits of the codebook neither as a field"),
+                                     HasSubstr("--limit codebook_bits=8"), Not(HasSubstr("failed"))));
+  }
+  const Outcome told = run_assay("run smoke --shard 1/8 --limit codebook_bits=8" + kernel);
+  EXPECT_EQ(told.status, 0) << told.output;
+  EXPECT_THAT(told.output, AllOf(HasSubstr("13 cases: 13 passed"), HasSubstr("made for nsg 1 alone"),
+                                 HasSubstr("the kernel has no field fuse_fwht_pre"), Not(HasSubstr("skipped"))));
+  const Outcome several = run_assay("run smoke --shard 1/8 --limit codebook_bits=5,8" + kernel);
+  EXPECT_EQ(several.status, 2) << several.output;
+}
+
+TEST_F(CliLone, LimitsAreHeldAndStandInReplayLines) {
+  const std::string kernel = " --family tqhb --kernel " + eight_bits();
+  const std::string rest = "/h2x2/kv33c33/ring0/nomask/nwg4/nsg1/gauss/s1 --ledger none --limit codebook_bits=8 --limit head_dim=256";
+  const Outcome outside = run_assay("run kernel/d256/b5" + rest + kernel);
+  EXPECT_EQ(outside.status, 4) << outside.output;
+  EXPECT_THAT(outside.output, HasSubstr("--limit codebook_bits = [8], but the case has 5"));
+  // Wrong on purpose: it is of 8 bits.
+  const Outcome wrong =
+      run_assay("run smoke --shard 1/8 --fail-fast --jobs 1 --ledger none --limit codebook_bits=6 --limit nsg=1" + kernel);
+  EXPECT_EQ(wrong.status, 1) << wrong.output;
+  EXPECT_THAT(wrong.output, HasSubstr("--family tqhb --limit codebook_bits=6 --limit nsg=1"));
+}
+
+TEST_F(CliLone, LimitsAreReadLikeThoseOfADescription) {
+  const kernels::AxisLimit limit = kernels::parse_limit_assignment("nwg=1,-2,16");
+  EXPECT_EQ(limit.axis, "nwg");
+  EXPECT_THAT(limit.values, ElementsAre(1, -2, 16));
+
+  const std::string kernel = " --family tqhb --kernel " + eight_bits();
+  const std::string eight = " --limit codebook_bits=8";
+  EXPECT_THAT(run_assay("support" + eight + kernel).output, HasSubstr("kernel"));
+  for (const auto& [options, word] : std::vector<std::pair<std::string, std::string>>{
+           {"list --limit colour=3" + kernel, "--limit colour: family tqhb has no such axis; accepted: head_dim"},
+           {"list --limit nsg" + kernel, "write axis=value"},
+           {"list --limit nsg=" + kernel, "'' of the limit 'nsg=' is not an integer"},
+           {"list --limit nsg=1,x" + kernel, "'x' of the limit"},
+           {"list --limit nsg=1 --limit nsg=2" + kernel, "limited twice"},
+           {"list --limit nsg=1", "there is none"},
+           {"mutate tqhb_v1 --list --limit nsg=1", "there is none"},
+           {"mutate " + kernel.substr(kernel.find(" --kernel ") + 10) + " --family tqhb --suite smoke", "--limit codebook_bits=8"}}) {
+    const Outcome outcome = run_assay(options);
+    EXPECT_EQ(outcome.status, 2) << options << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(word)) << options;
+  }
+  write("family = \"tqhb\"\nsource = \"kernel.metal\"\n", "variant.toml");
+  EXPECT_THAT(run_assay("list --limit nsg=1 --kernel " + folder_.string()).output, HasSubstr("in [limits]"));
+}
+
+// What a file has no function for is no case of its suites, and no combination that they could meet.
+TEST_F(CliLone, SuitesAndCoverageKnowWhichFunctionsThereAre) {
+  const std::string four = " --family quantize --kernel " + changed("quantize4_v1", {});
+  const Outcome run = run_assay("run smoke --shard 1/8 --ledger none" + four);
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output,
+              AllOf(HasSubstr("made for bits 4 alone"), HasSubstr("no function 'hadamard_quantize_kv_hb_d"), Not(HasSubstr("skipped"))));
+  const Outcome coverage = run_assay("list gate --coverage" + four);
+  EXPECT_THAT(coverage.output, AllOf(HasSubstr("made for bits 4 alone"), HasSubstr("pairs of values "), Not(HasSubstr("not met"))));
+  const Outcome listed = run_assay("list gate" + four);
+  EXPECT_THAT(listed.output, AllOf(HasSubstr("/b4/"), Not(HasSubstr("/b5/")), Not(HasSubstr("/b8/"))));
+  // A case that is asked for by name says why it is skipped.
+  const Outcome named = run_assay("run kernel/d256/b8/g2/pos0c32/gauss/s1 --ledger none" + four);
+  EXPECT_EQ(named.status, 4) << named.output;
+  EXPECT_THAT(named.output, HasSubstr("no function"));
+}
+
+TEST_F(CliLone, AKernelOfOneHeadDimensionHasSuitesOfItsOwn) {
+  const std::string large = "template [[host_name(\"flash_attn_vec_reduce_dk512\")]]";
+  const std::string text = source_of("reduce_v1");
+  ASSERT_NE(text.find(large), std::string::npos);
+  const std::string kernel = " --family reduce --kernel " + changed("reduce_v1", {{large, "// " + large}});
+  const Outcome run = run_assay("run smoke --shard 1/8 --ledger none" + kernel);
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("made for head_dim 256 alone"), Not(HasSubstr("skipped"))));
+  EXPECT_THAT(run_assay("list gate" + kernel).output, Not(HasSubstr("/d512/")));
+}
+
+// The grid says how many workgroups there are, and nothing else is lost with these fields.
+TEST_F(CliLone, FieldsThatAKernelCanDoWithoutMayBeMissing) {
+  const std::string kernel = changed("tqhb_v1", {{"    float softcap;\n    uint  nwg;\n", ""},
+                                                 {"    float scale_factor_d512;\n    uint  codebook_bits;\n", "    uint  codebook_bits;\n"},
+                                                 {"== 52", "== 40"},
+                                                 {"uint3  tgpig [[", "uint3 grid [[threadgroups_per_grid]], uint3  tgpig [["},
+                                                 {"params.nwg", "grid.z"},
+                                                 {"params.scale_factor_d512)", "1.0f)"},
+                                                 {"params.scale_factor_d512)", "1.0f)"}});
+  const Outcome outcome = run_assay("run smoke --shard 1/8 --ledger none --family tqhb --kernel " + kernel);
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("made for head_dim 256 alone"), HasSubstr("13 cases: 13 passed"), HasSubstr("the kernel has no such field")));
+}
+
+// A case of several chunks for each simdgroup.
+std::string of_nsg(int nsg, const std::string& kernel = "kernel") {
+  return kernel + "/d256/b8/h2x1/kv261c300/ring0/win200/nwg2/nsg" + std::to_string(nsg) + "/gauss/s1 ";
+}
+
+// Without a field nsg: `argument` is added to the kernel's, and `nsg` says how it knows.
+std::vector<std::pair<std::string, std::string>> without_nsg(const std::string& argument, const std::string& nsg) {
+  return {{"    uint  nsg;\n", ""},
+          {"== 60", "== 56"},
+          {"[[simdgroup_index_in_threadgroup]]) {", "[[simdgroup_index_in_threadgroup]]" + argument + ") {"},
+          {"params.nsg", nsg}};
+}
+
+TEST_F(CliLone, AKernelThatSeesItsThreadgroupIsRunWithSeveralSimdgroups) {
+  for (const char* builtin : {"dispatch_simdgroups_per_threadgroup", "threads_per_threadgroup"}) {
+    const bool is_threads = std::string(builtin).find("threads") != std::string::npos;
+    auto changes =
+        without_nsg(std::string(is_threads ? ", uint3" : ", ushort") + " size [[" + builtin + "]]", is_threads ? "size.y" : "size");
+    const Outcome right =
+        run_assay("run " + of_nsg(1) + of_nsg(2) + of_nsg(4) + "--ledger none --family tqhb --kernel " + changed("tqhb_v2", changes));
+    EXPECT_EQ(right.status, 0) << builtin << right.output;
+    EXPECT_THAT(right.output, AllOf(HasSubstr("3 cases: 3 passed"), Not(HasSubstr("made for nsg"))));
+  }
+  auto changes = without_nsg(", ushort size [[simdgroups_per_threadgroup]]", "size");
+  changes.emplace_back("exp(ss[g * 2 * C + 1] - M)", "3.0f");
+  const std::string wrong = " --ledger none --family tqhb --kernel " + changed("tqhb_v2", changes);
+  EXPECT_EQ(run_assay("run " + of_nsg(2) + wrong).status, 1);
+}
+
+TEST_F(CliLone, FunctionConstantsThatTheFamilyDoesNotSetAreGivenValues) {
+  auto changes = without_nsg("", "uint(kNsg)");
+  changes.emplace_back("#define SIMD_WIDTH 32\n", "#define SIMD_WIDTH 32\nconstant int kNsg [[function_constant(51)]];\n");
+  const std::string kernel = " --family tqhb --kernel " + changed("tqhb_v2", changes);
+  EXPECT_THAT(run_assay("run --ledger none " + of_nsg(4) + kernel).output, HasSubstr("kNsg"));
+  for (const auto& [given, nsg] : std::vector<std::pair<std::string, int>>{
+           {"--constant kNsg=1", 1}, {"--constant 51=2 --limit nsg=2", 2}, {"--constant kNsg=4 --limit nsg=4", 4}}) {
+    const Outcome outcome = run_assay("run --ledger none " + of_nsg(nsg) + given + kernel);
+    EXPECT_EQ(outcome.status, 0) << given << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("1 case: 1 passed")) << given;
+  }
+  const Outcome wrong = run_assay("run --ledger none " + of_nsg(4) + "--constant kNsg=2 --limit nsg=4" + kernel);
+  EXPECT_EQ(wrong.status, 1) << wrong.output;
+  EXPECT_THAT(wrong.output, HasSubstr("--limit nsg=4 --constant kNsg=2"));
+  for (const auto& [option, word] : std::vector<std::pair<std::string, std::string>>{
+           {" --constant 50=8", "family tqhb sets function constant 50 for each case: codebook_bits"},
+           {" --constant kNope=8", "the file has no such function constant; it has kNsg (51), kBitsConstant (50)"},
+           {" --constant kNsg=1.5", "the value does not fit its type, int"},
+           {" --constant kNsg=1 --constant 51=1", "set twice, by name and by index"},
+           {" --constant kNsg", "name=value"}}) {
+    const Outcome outcome = run_assay("run --ledger none " + of_nsg(1) + option + kernel);
+    EXPECT_EQ(outcome.status, 2) << option << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(word)) << option;
+  }
+
+  // The same as a component of a vector.
+  auto of_vector = without_nsg("", "uint(kPair.y)");
+  of_vector.emplace_back("#define SIMD_WIDTH 32\n", "#define SIMD_WIDTH 32\nconstant short2 kPair [[function_constant(51)]];\n");
+  const std::string pair = " --family tqhb --kernel " + changed("tqhb_v2", of_vector);
+  const Outcome vector_given = run_assay("run --ledger none " + of_nsg(2) + "--constant kPair=7,2 --limit nsg=2" + pair);
+  EXPECT_EQ(vector_given.status, 0) << vector_given.output;
+  EXPECT_THAT(run_assay("run --ledger none " + of_nsg(2) + "--constant 51=2 --limit nsg=2" + pair).output,
+              HasSubstr("51: 1 value is given (2), but its type, short2, has 2"));
+  write("family = \"tqhb\"\nsource = \"kernel.metal\"\n[limits]\nnsg = [2]\n[constants]\nkPair = [7, 2]\n", "variant.toml");
+  const Outcome listed = run_assay("run --ledger none " + of_nsg(2, folder_.filename().string()) + "--kernel " + folder_.string());
+  EXPECT_EQ(listed.status, 0) << listed.output;
+  for (const char* list : {"[7]", "[1, 2, 3, 4, 5]", "[7, \"2\"]", "[[1], 2]"}) {
+    const std::string toml = std::string("family = \"fwht\"\nsource = \"a\"\n[constants]\nk = ") + list + "\n";
+    EXPECT_THROW(static_cast<void>(kernels::parse_variant(toml, "a", "a.toml", families::contracts())), kernels::VariantError) << list;
+  }
+  changed("tqhb_v2", changes);
+
+  write("family = \"tqhb\"\nsource = \"kernel.metal\"\n[limits]\nnsg = [2]\n[constants]\nkNsg = 2\n", "variant.toml");
+  const std::string one = "run --ledger none " + of_nsg(2, folder_.filename().string());
+  const Outcome described = run_assay(one + "--kernel " + folder_.string());
+  EXPECT_EQ(described.status, 0) << described.output;
+  EXPECT_THAT(run_assay(one + "--constant kNsg=2 --kernel " + folder_.string()).output, HasSubstr("in [constants]"));
+  write("family = \"tqhb\"\nsource = \"kernel.metal\"\n[constants]\n50 = 8\n", "variant.toml");
+  EXPECT_THAT(run_assay(one + "--kernel " + folder_.string()).output, HasSubstr("[constants] 50: family tqhb sets"));
+  EXPECT_THROW(static_cast<void>(kernels::parse_variant("family = \"fwht\"\nsource = \"a\"\n[constants]\nk = \"1\"\n", "a", "a.toml",
+                                                        families::contracts())),
+               kernels::VariantError);
+}
+
+}  // namespace
+}  // namespace assay::tests

@@ -1,0 +1,121 @@
+// `assay triage` as people use it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/command.h"
+
+namespace assay::tests {
+namespace {
+
+using namespace ::testing;
+
+class TriageCommand : public Cli {};
+
+TEST_F(TriageCommand, SaysThatNothingFailed) {
+  const Outcome outcome = run_assay("triage fwht_v1/d256/h1/standalone/gauss/s1");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("none failed"));
+}
+
+TEST_F(TriageCommand, RefusesWhatItCannotUse) {
+  const Outcome run = run_assay("triage fwht_v1/d256/h1/standalone/gauss/s1 --run 3");
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.output, HasSubstr("--ledger"));
+  const Outcome against = run_assay("triage smoke --family fwht --kernel " + write("kernel void f() {}") + " --against nowhere.metal");
+  EXPECT_EQ(against.status, 2);
+  const Outcome nothing = run_assay("triage");
+  EXPECT_EQ(nothing.status, 2);
+  const Outcome ledger = run_assay("triage --ledger " + (folder_ / "none.sqlite").string());
+  EXPECT_EQ(ledger.status, 2);
+}
+
+TEST_F(TriageCommand, WritesAPageWithClassSmallestCaseAndLine) {
+  const std::string mine = with("o[i] / state.s", "o[i]");
+  const Outcome outcome =
+      run_assay("triage smoke --kernel " + mine + " --family tq4 --set tile=32 --set temperature=1 --repair-seconds 0 -o " +
+                (folder_ / "page.md").string());
+  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("# Triage of kernel"), HasSubstr("unnormalised-output"), HasSubstr("### Smallest case"),
+                                    HasSubstr("assay run kernel/d256/h1x1/"), HasSubstr("--family tq4")));
+  EXPECT_THAT(outcome.output, HasSubstr("No line was found.")) << "no relative, and no repair was looked for";
+  EXPECT_THAT(outcome.output, HasSubstr(read_file(folder_ / "page.md")));
+}
+
+TEST_F(TriageCommand, RunsTheCasesOfARecordedRunAsTheyWereRunAndSaysIfTheKernelIsAnother) {
+  const std::string mine = with("o[i] / state.s", "o[i]");
+  const std::string ledger = (folder_ / "run.sqlite").string();
+  const std::string name = "kernel/d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s1";
+  const Outcome run = run_assay("run " + name + " --kernel " + mine +
+                                " --family tq4 --set tile=32 --set temperature=1 --policy checked --timeout 7 --ledger " + ledger);
+  ASSERT_EQ(run.status, 1) << run.output;
+  const std::string command = "triage --repair-seconds 0 --minimise-seconds 0 --ledger " + ledger;
+  const Outcome same = run_assay(command);
+  EXPECT_EQ(same.status, 1) << same.output;
+  EXPECT_THAT(same.output, AllOf(HasSubstr("1 of 1 case failed"), HasSubstr("--policy checked"), HasSubstr("--timeout 7")));
+  EXPECT_THAT(same.output, Not(HasSubstr("has changed since")));
+  with("o[i] / state.s", "o[i] * 2.0f");
+  EXPECT_THAT(run_assay(command).output, HasSubstr("kernel has changed since the recorded run ("));
+}
+
+// The words of the recorded run come back as they were, whatever a shell would make of them; and the printed line is one for a shell.
+TEST_F(TriageCommand, FindsAKernelWhateverItsFileIsCalled) {
+  std::string broken = source_of("fwht_v1");
+  constexpr std::string_view guard = "head >= params.num_heads";
+  ASSERT_NE(broken.find(guard), std::string::npos);
+  broken.replace(broken.find(guard), guard.size(), "head > params.num_heads");
+  const std::string file = write(broken, "it's.metal");
+  const std::string ledger = (folder_ / "a run's.sqlite").string();
+  const std::string quoted = "\"" + file + "\"";
+  const Outcome run = run_assay("run it_s/d256/h2/standalone/gauss/s1 --kernel " + quoted +
+                                " --family fwht --define \"TEXT='a  b'\" --ledger \"" + ledger + "\"");
+  ASSERT_EQ(run.status, 1) << run.output;
+  const Outcome triage = run_assay("triage --repair-seconds 0 --ledger \"" + ledger + "\"");
+  ASSERT_EQ(triage.status, 1) << triage.output;
+  EXPECT_THAT(triage.output, HasSubstr("1 of 1 case failed"));
+  EXPECT_THAT(triage.output, HasSubstr("must return, but it wrote past the end of the data"));
+  for (const std::string& output : {run.output, triage.output}) {
+    const std::size_t start = output.find("assay run it_s/");
+    ASSERT_NE(start, std::string::npos) << output;
+    const std::string line = output.substr(start, output.find('\n', start) - start);
+    EXPECT_THAT(line, HasSubstr("it'\\''s.metal' --family fwht --define 'TEXT='\\''a  b'\\''"
+                                "'"));
+    const Outcome replay = run_assay(line.substr(std::string_view("assay ").size()) + " --ledger none");
+    EXPECT_EQ(replay.status, 1) << replay.output;
+    EXPECT_THAT(replay.output, HasSubstr("must return, but it wrote past the end of the data"));
+  }
+}
+
+// The merge of reduce_v1 reads what this kernel should have written, and both files are called kernel.metal.
+TEST_F(TriageCommand, ShowsLinesOfTheFileThatAHazardIsIn) {
+  const std::string mine = with("      dst[((head * (D / 4)", "      if (head > 99) dst[((head * (D / 4)");
+  const Outcome outcome = run_assay("triage kernel/d256/h1x1/kv65c65/ring0/nomask/nwg2/gauss/s1 --kernel " + mine +
+                                    " --family tq4 --set tile=32 --set temperature=1 --policy checked --repair-seconds 0");
+  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, ::testing::ContainsRegex("`reduce_v1/kernel.metal:[0-9]+`: uninitialised read: lane"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("uninitialised read: uninitialised read")));
+}
+
+// The kernel has no relative among ours; the way back from the mistake is one of the edits that mutation makes.
+TEST_F(TriageCommand, NamesTheLineThatASmallEditRepairs) {
+  const std::string mine = with("order + a.sliding_window >= a.kv_seq_len", "order + a.sliding_window > a.kv_seq_len");
+  const Outcome outcome = run_assay("triage kernel/d256/h1x1/kv65c65/ring0/win33/nwg1/gauss/s1 --kernel " + mine +
+                                    " --family tq4 --set tile=32 --set temperature=1 --repair-seconds 300");
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("window-off-by-one"), HasSubstr("kernel.metal:33`: with this small edit, the"),
+                                    HasSubstr("repaired:"), HasSubstr("return order + a.sliding_window >= a.kv_seq_len;")));
+}
+
+TEST_F(TriageCommand, SeesARaceThatChangesNoNumber) {
+  const std::string kernel = std::string(ASSAY_SOURCE_DIR) + "/tests/kernels/reduce_without_barrier.metal";
+  const Outcome outcome = run_assay("triage reduce_v1/d256/rows2/nwg2/gauss/s1 --schedule forward --family reduce --kernel " + kernel);
+  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("missing-barrier"), HasSubstr("--policy checked")));
+}
+
+}  // namespace
+}  // namespace assay::tests

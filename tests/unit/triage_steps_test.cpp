@@ -1,0 +1,105 @@
+// The steps of triage that need no kernel: differences of sources, ranges, fits, smaller cases.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "families/registry.h"
+#include "harness/triage/classify.h"
+#include "harness/triage/hunks.h"
+#include "harness/triage/localise.h"
+#include "harness/triage/minimise.h"
+
+namespace assay::tests {
+namespace {
+
+using namespace ::testing;
+
+TEST(TriageHunks, IgnoreBlanksAndComments) {
+  const auto hunks = harness::hunks_between("float a = 1; // one\nfloat b = a;", "float  a\n= 1;\n/* two */ float b = a;");
+  ASSERT_TRUE(hunks);
+  EXPECT_THAT(*hunks, IsEmpty());
+}
+
+TEST(TriageHunks, AreUndoneToTheOtherSource) {
+  const std::string wrong = "int f() {\n  int s = 0;\n  s += 2;\n  return s + 1;\n}\n";
+  const std::string right = "int f() {\n  int s = 0;\n  s += 1;\n  barrier();\n  return s + 1;\n}\n";
+  const auto hunks = harness::hunks_between(wrong, right);
+  ASSERT_TRUE(hunks);
+  ASSERT_THAT(*hunks, SizeIs(2));
+  EXPECT_EQ(hunks->front().line, 3U);
+  EXPECT_EQ(hunks->front().other, "1");
+  const auto same = harness::hunks_between(harness::undone(wrong, *hunks), right);
+  ASSERT_TRUE(same);
+  EXPECT_THAT(*same, IsEmpty());
+}
+
+TEST(TriageHunks, AMissingStatementIsMissedOnTheLineBelow) {
+  const std::string right = "int f() {\n  int s = 0;\n  s += 1;\n  return s;\n}\n";
+  const auto statement = harness::hunks_between("int f() {\n  int s = 0;\n  return s;\n}\n", right);
+  ASSERT_TRUE(statement);
+  ASSERT_THAT(*statement, SizeIs(1));
+  EXPECT_EQ(statement->front().line, 3U);
+  const auto operand = harness::hunks_between("int f() {\n  int s = 0\n;  s += 1;\n  return;\n}\n", right);
+  ASSERT_TRUE(operand);
+  ASSERT_THAT(*operand, SizeIs(1));
+  EXPECT_EQ(operand->front().line, 4U);
+}
+
+TEST(TriageHunks, OnlyTheGuiltyOneIsBlamed) {
+  const std::string wrong = "a 1 b 2 c 3 d 4 e f g h i j k";
+  const std::string right = "a 5 b 6 c 7 d 8 e f g h i j k";
+  const auto hunks = harness::hunks_between(wrong, right);
+  ASSERT_TRUE(hunks);
+  const auto is_right = [](const std::string& text) { return text.find('3') == std::string::npos; };
+  const auto guilty = harness::blame(wrong, *hunks, is_right, 100);
+  ASSERT_THAT(guilty, SizeIs(1));
+  EXPECT_EQ(guilty.front().other, "7");
+  EXPECT_THAT(harness::blame(wrong, *hunks, [](const std::string&) { return false; }, 100), IsEmpty());
+}
+
+TEST(TriageHunks, StrangersAreNotCompared) { EXPECT_FALSE(harness::hunks_between("a b c d e f g", "h i j k l m n o p q r s t")); }
+
+TEST(TriageLocalise, NamesRanges) {
+  EXPECT_EQ(harness::ranges_text({}), "");
+  EXPECT_EQ(harness::ranges_text({4, 5, 6, 7, 9}), "4..7, 9");
+}
+
+harness::Observation observation_of(std::vector<double> actual) {
+  harness::Observation observation;
+  observation.actual = std::move(actual);
+  observation.expected.value.assign(observation.actual.size(), 1.0);
+  observation.expected.bound.assign(observation.actual.size(), 1e-3);
+  observation.verdict.row_length = observation.actual.size();
+  return observation;
+}
+
+TEST(TriageFit, IsOneForWhatHappenedAndZeroForTheTruth) {
+  const harness::Observation observation = observation_of({2.0, 3.0, 1.0, 5.0});
+  EXPECT_DOUBLE_EQ(harness::explained_by(observation, std::vector<double>{2.0, 3.0, 7.0, 5.0}).part, 1.0);
+  EXPECT_TRUE(harness::explained_by(observation, std::vector<double>{2.0, 3.0, 7.0, 5.0}).exact);
+  EXPECT_DOUBLE_EQ(harness::explained_by(observation, observation.expected.value).part, 0.0);
+  EXPECT_FALSE(harness::explained_by(observation, observation.expected.value).exact);
+  EXPECT_DOUBLE_EQ(harness::explained_by(observation, std::vector<double>{1.5, 2.0, 1.0, 3.0}).part, 0.5);
+}
+
+TEST(TriageMinimise, OffersOnlySmallerCases) {
+  for (const auto& [name, words] : {std::pair{"tqhb", "x/d512/b8/h8x2/kv300c300/ring37/win100/nwg4/nsg2/needle/s7"},
+                                    {"bf16_vec", "x/b2/h4x2/q3/kv257r7/random2x4/low/nsg4/gauss/s7"}}) {
+    const families::Family& family = families::find_family(name);
+    const harness::Case about = harness::parse_case(words, family);
+    for (const harness::Smaller how : {harness::Smaller::in_one_axis, harness::Smaller::in_length, harness::Smaller::in_several}) {
+      const std::vector<harness::Case> smaller = harness::smaller_cases(about, how);
+      EXPECT_FALSE(smaller.empty());
+      for (std::size_t i = 0; i < smaller.size(); ++i) {
+        EXPECT_LT(harness::size_of(smaller[i]), harness::size_of(about));
+        if (i > 0) EXPECT_LE(harness::size_of(smaller[i - 1]), harness::size_of(smaller[i]));
+        EXPECT_EQ(harness::parse_case(harness::format_case(smaller[i]), family), smaller[i]);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::tests
