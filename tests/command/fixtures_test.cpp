@@ -95,7 +95,7 @@ TEST_F(CliFixture, ManifestsAreRefusedByEntry) {
               HasSubstr("is unknown in a file with 'case'; accepted: version, family, case, generator, seed"));
   EXPECT_THAT(pack("\"scale\": 0", "\"nwg\": 16, \"scale\": 0, \"nwg\": 4").output,
               HasSubstr("manifest.json: an object has the key 'nwg' twice"));
-  EXPECT_THAT(pack("\"file\": \"q.bin\"", "\"file\": \"p.bin\", \"file\": \"q.bin\"").output, HasSubstr("has 'file' twice"));
+  EXPECT_THAT(pack("\"file\": \"q.bin\"", "\"file\": \"p.bin\", \"file\": \"q.bin\"").output, HasSubstr("has the key 'file' twice"));
   EXPECT_EQ(run_assay("pack " + path("none.json") + " -o " + path("packed.h5")).status, 2);
 }
 

@@ -118,11 +118,11 @@ TEST_F(CliInterrupt, AnEndlessCaseIsNamedAndNothingIsLost) {
 
 TEST_F(CliInterrupt, ASigtermEndsAtOnceAndLeavesNobody) {
   start_endless("--timeout 0");
-  EXPECT_TRUE(wait_for("there is no time limit")) << output();
+  EXPECT_TRUE(wait_for("it has no time limit")) << output();
   send(SIGTERM);
   EXPECT_EQ(wait_for_end(), 130);
   EXPECT_TRUE(is_gone());
-  EXPECT_THAT(output(), HasSubstr("no verdict " + kEndless));
+  EXPECT_THAT(output(), HasSubstr("no verdict for " + kEndless));
 }
 
 TEST_F(CliInterrupt, AKilledSupervisorLeavesNobody) {
@@ -161,7 +161,7 @@ TEST_F(CliInterrupt, TheFirstFinishesRunningCasesAndSumsUp) {
   ASSERT_TRUE(wait_for("100 of ")) << output();
   kill(process_, SIGINT);
   EXPECT_EQ(wait_for_end(), 130);
-  for (const char* text : {"stopping after the cases that run now", " selected cases were run", " 0 failed", "output digest"})
+  for (const char* text : {"stopping after the running cases", " selected cases were run", " 0 failed", "output digest"})
     EXPECT_THAT(output(), HasSubstr(text));
 }
 

@@ -23,7 +23,7 @@ const std::string kSettings = " --family tq4 --set tile=32 --set temperature=1";
 TEST_F(Cli, AKernelWrittenIndependentlyPasses) {
   const Outcome outcome = run_assay("run smoke --kernel " + write(independent_kernel()) + kSettings);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
-  for (const char* text : {"'decode_tq_256' was chosen", "reduce_v1 is used", "another order", "supports only block_norms 0",
+  for (const char* text : {"'decode_tq_256' was chosen", "reduce_v1 is used", "a different order", "supports only block_norms 0",
                            "100 cases: 100 passed, 0 failed", "0 faulty", "executed on the simulator"}) {
     EXPECT_THAT(outcome.output, HasSubstr(text));
   }

@@ -35,12 +35,12 @@ TEST_F(CliLone, ACodebookOfItsOwnMustBeTold) {
   for (const char* command : {"run smoke --shard 1/8", "list", "list gate --coverage", "support"}) {
     const Outcome untold = run_assay(command + (std::string(command).starts_with("run") ? kernel : kernel.substr(14)));
     EXPECT_EQ(untold.status, 2) << command << untold.output;
-    EXPECT_THAT(untold.output, AllOf(HasSubstr("kernel.metal: its function for d256 takes the bits of the codebook neither as a field"),
+    EXPECT_THAT(untold.output, AllOf(HasSubstr("kernel.metal: its function for d256 receives the bits of the codebook neither as field"),
                                      HasSubstr("--limit codebook_bits=8"), Not(HasSubstr("failed"))));
   }
   const Outcome told = run_assay("run smoke --shard 1/8 --limit codebook_bits=8" + kernel);
   EXPECT_EQ(told.status, 0) << told.output;
-  EXPECT_THAT(told.output, AllOf(HasSubstr("13 cases: 13 passed"), HasSubstr("made for nsg 1 alone"),
+  EXPECT_THAT(told.output, AllOf(HasSubstr("13 cases: 13 passed"), HasSubstr("supports only nsg 1"),
                                  HasSubstr("the kernel has no field fuse_fwht_pre"), Not(HasSubstr("skipped"))));
   const Outcome several = run_assay("run smoke --shard 1/8 --limit codebook_bits=5,8" + kernel);
   EXPECT_EQ(several.status, 2) << several.output;
@@ -69,12 +69,12 @@ TEST_F(CliLone, LimitsAreReadLikeThoseOfADescription) {
   EXPECT_THAT(run_assay("support" + eight + kernel).output, HasSubstr("kernel"));
   for (const auto& [options, word] : std::vector<std::pair<std::string, std::string>>{
            {"list --limit colour=3" + kernel, "--limit colour: family tqhb has no such axis; accepted: head_dim"},
-           {"list --limit nsg" + kernel, "write axis=value"},
+           {"list --limit nsg" + kernel, "as axis=value"},
            {"list --limit nsg=" + kernel, "'' of the limit 'nsg=' is not an integer"},
            {"list --limit nsg=1,x" + kernel, "'x' of the limit"},
            {"list --limit nsg=1 --limit nsg=2" + kernel, "limited twice"},
-           {"list --limit nsg=1", "there is none"},
-           {"mutate tqhb_v1 --list --limit nsg=1", "there is none"},
+           {"list --limit nsg=1", "needs --kernel with a single .metal file"},
+           {"mutate tqhb_v1 --list --limit nsg=1", "needs --kernel with a single .metal file"},
            {"mutate " + kernel.substr(kernel.find(" --kernel ") + 10) + " --family tqhb --suite smoke", "--limit codebook_bits=8"}}) {
     const Outcome outcome = run_assay(options);
     EXPECT_EQ(outcome.status, 2) << options << outcome.output;
@@ -90,9 +90,9 @@ TEST_F(CliLone, SuitesAndCoverageKnowWhichFunctionsThereAre) {
   const Outcome run = run_assay("run smoke --shard 1/8 --ledger none" + four);
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output,
-              AllOf(HasSubstr("made for bits 4 alone"), HasSubstr("no function 'hadamard_quantize_kv_hb_d"), Not(HasSubstr("skipped"))));
+              AllOf(HasSubstr("supports only bits 4"), HasSubstr("no function 'hadamard_quantize_kv_hb_d"), Not(HasSubstr("skipped"))));
   const Outcome coverage = run_assay("list gate --coverage" + four);
-  EXPECT_THAT(coverage.output, AllOf(HasSubstr("made for bits 4 alone"), HasSubstr("pairs of values "), Not(HasSubstr("not met"))));
+  EXPECT_THAT(coverage.output, AllOf(HasSubstr("supports only bits 4"), HasSubstr("pairs of values "), Not(HasSubstr("not met"))));
   const Outcome listed = run_assay("list gate" + four);
   EXPECT_THAT(listed.output, AllOf(HasSubstr("/b4/"), Not(HasSubstr("/b5/")), Not(HasSubstr("/b8/"))));
   // A case that is asked for by name says why it is skipped.
@@ -108,7 +108,7 @@ TEST_F(CliLone, AKernelOfOneHeadDimensionHasSuitesOfItsOwn) {
   const std::string kernel = " --family reduce --kernel " + changed("reduce_v1", {{large, "// " + large}});
   const Outcome run = run_assay("run smoke --shard 1/8 --ledger none" + kernel);
   EXPECT_EQ(run.status, 0) << run.output;
-  EXPECT_THAT(run.output, AllOf(HasSubstr("made for head_dim 256 alone"), Not(HasSubstr("skipped"))));
+  EXPECT_THAT(run.output, AllOf(HasSubstr("supports only head_dim 256"), Not(HasSubstr("skipped"))));
   EXPECT_THAT(run_assay("list gate" + kernel).output, Not(HasSubstr("/d512/")));
 }
 
@@ -124,7 +124,7 @@ TEST_F(CliLone, FieldsThatAKernelCanDoWithoutMayBeMissing) {
   const Outcome outcome = run_assay("run smoke --shard 1/8 --ledger none --family tqhb --kernel " + kernel);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(outcome.output,
-              AllOf(HasSubstr("made for head_dim 256 alone"), HasSubstr("13 cases: 13 passed"), HasSubstr("the kernel has no such field")));
+              AllOf(HasSubstr("supports only head_dim 256"), HasSubstr("13 cases: 13 passed"), HasSubstr("the kernel has no such field")));
 }
 
 // A case of several chunks for each simdgroup.

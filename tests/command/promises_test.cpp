@@ -24,8 +24,8 @@ TEST_F(CliPromises, AWorkgroupWithoutKeysLeavesNeutralPartials) {
 
   // Each of these merges to the same attention, as workgroups 2 and 3 have no weight.
   const std::vector<std::pair<std::string, std::string>> mistakes = {
-      {"tail[1] = state.s == 0 ? -INFINITY : state.m;", "M = -FLT_MAX/2, but left -inf"},
-      {"tail[1] = state.s == 0 ? -65504.0f : state.m;", "M = -FLT_MAX/2, but left -65504"},
+      {"tail[1] = state.s == 0 ? -INFINITY : state.m;", "M = -FLT_MAX/2, but wrote -inf"},
+      {"tail[1] = state.s == 0 ? -65504.0f : state.m;", "M = -FLT_MAX/2, but wrote -65504"},
       {"if (state.s != 0) tail[1] = state.m;", "M = -FLT_MAX/2, but did not write it"},
   };
   for (const auto& [planted, text] : mistakes) {

@@ -58,7 +58,7 @@ TEST(Binding, ReorderedAndAdditionalFieldsAreFilledByNameAndTold) {
   entry.fields.emplace("gain", metal::FieldValue::of(std::int64_t{3}));
   entry.fields.emplace("flags", metal::FieldValue::of(std::uint64_t{0x100000002}));
   const kernels::BoundKernel kernel(families::contract("fwht"), entry);
-  EXPECT_THAT(kernel.notes(), ::testing::Contains(HasSubstr("another order")));
+  EXPECT_THAT(kernel.notes(), ::testing::Contains(HasSubstr("a different order")));
   EXPECT_THAT(kernel.notes(), ::testing::Contains(HasSubstr("gain")));
 
   const std::vector<std::byte> bytes = packed_fwht(kernel, 1, 0);
@@ -80,7 +80,7 @@ TEST(Binding, BindTableOtherLettersAndIndexStandInForTheName) {
   kernels::KernelEntry entry = entry_of(layout);
   entry.bind.emplace("K_norms", "key_norm");
   const kernels::BoundKernel kernel(families::contract("tq4"), entry);
-  EXPECT_THAT(kernel.notes(), ::testing::UnorderedElementsAre(HasSubstr("'q' taken as Q"), HasSubstr("'keys' taken as K_packed")));
+  EXPECT_THAT(kernel.notes(), ::testing::UnorderedElementsAre(HasSubstr("'q' is used as Q"), HasSubstr("'keys' is used as K_packed")));
 
   metal::Buffer norms(16);
   ::testing::StrictMock<MockEncoder> encoder;

@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
                t.dispatches[0].bindings.at(0) = {};
                t.dispatches[0].bindings.at(0).buffer = harness::TraceBuffer{"params", 44, 0};
              },
-             "a buffer is bound at index 0 (params) and the trace does not say what it holds"},
+             "a buffer is bound at index 0 (params), but the trace does not give its contents"},
         Edit{"no_barrier", "tq4", [](Trace& t) { t.dispatches[1].after_barrier = false; },
              "dispatch 1 'flash_attn_vec_reduce_dk256': there is no memory barrier between it and dispatch 0"},
         Edit{"barrier_too_many", "bf16_prefill", [](Trace& t) { t.dispatches[1].after_barrier = true; },

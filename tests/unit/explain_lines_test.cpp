@@ -115,10 +115,10 @@ Explanation explanation(double rounding, double logic) {
 
 TEST(ExplanationConclusion, SaysFirstThatTheMistakeIsInWhatIsComputed) {
   const std::string text = explanation_text(explanation(0.0, 4.0));
-  EXPECT_TRUE(text.starts_with("the mistake is in what the kernel computes, not in how exactly")) << text;
+  EXPECT_TRUE(text.starts_with("the kernel computes the wrong thing")) << text;
   EXPECT_THAT(text, HasSubstr("  logic\n"));
   EXPECT_THAT(text, Not(HasSubstr("rounds too much")));
-  EXPECT_THAT(conclusion_of(explanation(8.0, 4.0)), HasSubstr("and it rounds too much"));
+  EXPECT_THAT(conclusion_of(explanation(8.0, 4.0)), HasSubstr("it also rounds too much"));
 }
 
 TEST(ExplanationConclusion, TellsTooMuchRoundingAndNoMistakeApart) {
@@ -131,14 +131,14 @@ TEST(ExplanationConclusion, SaysThatARoundingOfTheContractIsMissing) {
   Explanation exact = explanation(8.0, 0.0625);
   exact.missing_conversions_share = 0.97;
   EXPECT_THAT(conclusion_of(exact),
-              HasSubstr("it leaves out a rounding that the contract makes (docs/CONTRACTS.md): element 3 is off by 32"));
+              HasSubstr("the kernel omits a rounding that the contract requires (docs/CONTRACTS.md): the error of element 3 is 32"));
   EXPECT_THAT(conclusion_of(exact), HasSubstr("97 % of the squared error"));
 }
 
 TEST(ExplanationConclusion, DoesNotTellLogicFromRoundingBehindLostShadows) {
   Explanation lost = explanation(0.0, 4.0);
   lost.verdict.lost_shadows = {{"kernel.metal", 41}};
-  EXPECT_THAT(conclusion_of(lost), HasSubstr("logic cannot be told from rounding"));
+  EXPECT_THAT(conclusion_of(lost), HasSubstr("logic and rounding cannot be separated"));
   EXPECT_THAT(conclusion_of(lost), HasSubstr("kernel.metal:41"));
 }
 
@@ -150,7 +150,7 @@ TEST(ExplanationText, NamesLinesWithTheirTextSharesAndTheBirth) {
   full.share_left_out = 0.013;
   full.birth = metal::ErrorBirth{{"kernel.metal", 17}, "attend", "kernel.metal:17: half add: 2048 where 2049 belongs"};
   const std::string text = explanation_text(full);
-  for (const char* part : {"98.7%", "half add", "4096", "kernel.metal:17\n", "acc += half(p * v);", "2 further lines", "1.3 % is left",
+  for (const char* part : {"98.7%", "half add", "4096", "kernel.metal:17\n", "acc += half(p * v);", "2 more lines", "1.3 % remains",
                            "first relative error above 0.01", "in attend: kernel.metal:17: half add: 2048"})
     EXPECT_THAT(text, HasSubstr(part));
   const auto json = nlohmann::json::parse(explanation_json(full));
