@@ -22,6 +22,7 @@
 #include "families/registry.h"
 #include "families/shared/attention_accuracy.h"
 #include "families/shared/decode_launch.h"
+#include "families/tqhb/contract.h"
 #include "fixtures/counter.h"
 #include "harness/judge/judge.h"
 #include "harness/run/discovery.h"
