@@ -13,8 +13,8 @@
 #include "cli/options.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
-#include "harness/run/cost.h"
-#include "harness/run/runner.h"
+#include "harness/execute/cost.h"
+#include "harness/process/runner.h"
 #include "reports/cost.h"
 
 namespace assay::cli {

@@ -23,7 +23,7 @@
 #include "harness/dispatch/check.h"
 #include "harness/dispatch/recorder.h"
 #include "harness/dispatch/replay.h"
-#include "harness/run/runner.h"
+#include "harness/process/runner.h"
 #include "reports/dispatch.h"
 
 namespace assay::cli {

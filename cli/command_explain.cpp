@@ -14,9 +14,9 @@
 #include "cli/options.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
-#include "harness/run/explain.h"
-#include "harness/run/fault_text.h"
-#include "harness/run/runner.h"
+#include "harness/execute/explain.h"
+#include "harness/findings/fault_text.h"
+#include "harness/process/runner.h"
 #include "reports/explanation.h"
 
 namespace assay::cli {

@@ -13,7 +13,7 @@
 #include "cli/options.h"
 #include "cli/workspace.h"
 #include "harness/cases/file_case.h"
-#include "harness/run/file_contents.h"
+#include "harness/cases/file_contents.h"
 #include "oracles/arithmetic.h"
 
 namespace assay::cli {

@@ -21,7 +21,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "fixtures/hdf5_file.h"
-#include "harness/run/file_contents.h"
+#include "harness/cases/file_contents.h"
 #include "reports/json_complaint.h"
 
 namespace assay::cli {

@@ -13,7 +13,7 @@
 #include "cli/options.h"
 #include "cli/run_reference.h"
 #include "harness/ledger/ledger.h"
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "reports/figures.h"
 #include "reports/html.h"
 #include "reports/junit.h"

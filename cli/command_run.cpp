@@ -21,9 +21,9 @@
 #include "cli/recording.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
-#include "harness/run/digests.h"
-#include "harness/run/execute.h"
-#include "harness/run/fault_text.h"
+#include "harness/findings/digests.h"
+#include "harness/execute/execute.h"
+#include "harness/findings/fault_text.h"
 #include "reports/figures.h"
 
 namespace assay::cli {

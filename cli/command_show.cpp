@@ -12,7 +12,7 @@
 #include "cli/options.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
-#include "harness/run/runner.h"
+#include "harness/process/runner.h"
 
 namespace assay::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "families/family.h"
 #include "families/registry.h"
 #include "harness/cases/suite.h"
-#include "harness/run/libraries.h"
+#include "harness/prepare/libraries.h"
 #include "kernels/contract.h"
 
 namespace assay::cli {

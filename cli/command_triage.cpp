@@ -24,8 +24,8 @@
 #include "cli/workspace.h"
 #include "families/registry.h"
 #include "harness/ledger/ledger.h"
-#include "harness/run/fault_text.h"
-#include "harness/run/runner.h"
+#include "harness/findings/fault_text.h"
+#include "harness/process/runner.h"
 #include "harness/triage/triage.h"
 #include "reports/triage.h"
 

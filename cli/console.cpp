@@ -9,7 +9,7 @@
 #include <cstdio>
 
 #include "cli/workspace.h"
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "reports/explanation.h"
 #include "reports/figures.h"
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "harness/run/runner.h"
+#include "harness/process/runner.h"
 
 namespace assay::cli {
 

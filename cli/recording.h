@@ -9,8 +9,8 @@
 #include "cli/options.h"
 #include "harness/cases/selection.h"
 #include "harness/ledger/ledger.h"
-#include "harness/run/runner.h"
-#include "harness/run/workbench.h"
+#include "harness/process/runner.h"
+#include "harness/prepare/workbench.h"
 
 namespace assay::cli {
 

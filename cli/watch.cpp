@@ -1,6 +1,6 @@
 // Prints progress, slow cases and remarks while a run goes on.
 #include "cli/watch.h"
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 
 #include <fmt/format.h>
 

@@ -13,7 +13,7 @@
 #include "cli/console.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
-#include "harness/run/runner.h"
+#include "harness/process/runner.h"
 
 namespace assay::cli {
 

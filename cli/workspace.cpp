@@ -20,10 +20,10 @@
 #include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
 #include "harness/ledger/shell_line.h"
-#include "harness/run/family_fit.h"
-#include "harness/run/file_contents.h"
-#include "harness/run/libraries.h"
-#include "harness/run/lone_limits.h"
+#include "harness/prepare/family_fit.h"
+#include "harness/cases/file_contents.h"
+#include "harness/prepare/libraries.h"
+#include "harness/execute/lone_limits.h"
 #include "metal/errors.h"
 
 namespace assay::cli {

@@ -7,8 +7,8 @@
 
 #include "cli/options.h"
 #include "harness/cases/selection.h"
-#include "harness/run/runner.h"
-#include "harness/run/workbench.h"
+#include "harness/process/runner.h"
+#include "harness/prepare/workbench.h"
 #include "kernels/variant.h"
 
 namespace assay::cli {

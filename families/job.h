@@ -1,4 +1,4 @@
-// A case as a device and the judge need it: buffers, dispatches, outputs, and what is true of them. Data; harness/run carries it out.
+// A case as a device and the judge need it: buffers, dispatches, outputs, and what is true of them. Data; harness/execute carries it out.
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,11 @@
 #include <stdexcept>
 #include <vector>
 
+// A program with families of its own defines this as their rows, and includes this file: tests/families/toy.
+#ifndef ASSAY_FURTHER_FAMILIES
+#define ASSAY_FURTHER_FAMILIES(ROW)
+#endif
+
 // One line a family: the function of families/<name>/family.cpp that makes its descriptor.
 #define ASSAY_FAMILIES(ROW) \
   ROW(tq4_family)           \
@@ -16,7 +21,8 @@
   ROW(quantize_family)      \
   ROW(dequantize_family)    \
   ROW(bf16_prefill_family)  \
-  ROW(bf16_vec_family)
+  ROW(bf16_vec_family)      \
+  ASSAY_FURTHER_FAMILIES(ROW)
 
 namespace assay::families {
 

@@ -8,7 +8,7 @@
 #include <bit>
 #include <functional>
 
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "reports/grouped.h"
 
 namespace assay::reports {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "reports/comparison.h"
 #include "reports/json_text.h"
 

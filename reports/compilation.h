@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/family_fit.h"
-#include "harness/run/inspection.h"
+#include "harness/prepare/family_fit.h"
+#include "harness/prepare/inspection.h"
 
 namespace assay::reports {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/run/cost.h"
+#include "harness/execute/cost.h"
 
 namespace assay::reports {
 

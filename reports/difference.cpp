@@ -7,7 +7,7 @@
 #include <span>
 
 #include "harness/ledger/comparable.h"
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "reports/grouped.h"
 #include "reports/json_text.h"
 #include "reports/replay.h"

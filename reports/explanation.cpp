@@ -1,6 +1,6 @@
 // The explanation of a case's error as text and JSON.
 #include "reports/explanation.h"
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

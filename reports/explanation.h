@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/run/explain.h"
+#include "harness/execute/explain.h"
 
 namespace assay::reports {
 

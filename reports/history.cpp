@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "harness/ledger/comparable.h"
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "reports/grouped.h"
 
 namespace assay::reports {

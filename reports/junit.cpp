@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "reports/clean_text.h"
 #include "reports/figures.h"
 #include "reports/grouped.h"

@@ -2,7 +2,7 @@
 #include "reports/replay.h"
 
 #include "harness/ledger/shell_line.h"
-#include "harness/run/verdict.h"
+#include "harness/findings/verdict.h"
 
 namespace assay::reports {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "reports/cost_counters.h"
 #include "reports/figures.h"
 #include "reports/json_text.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "reports/figures.h"
 #include "reports/grouped.h"
 #include "reports/markdown_text.h"

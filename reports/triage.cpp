@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "reports/markdown_text.h"
 
 namespace assay::reports {

@@ -9,13 +9,13 @@
 #include <map>
 #include <utility>
 
+#include "harness/cases/case_data.h"
 #include "harness/cases/file_case.h"
 #include "harness/compare/mailbox.h"
-#include "harness/run/case_data.h"
-#include "harness/run/execute_once.h"
-#include "harness/run/fault_text.h"
-#include "harness/run/known_finding.h"
-#include "harness/run/metal_fields.h"
+#include "harness/execute/execute_once.h"
+#include "harness/findings/fault_text.h"
+#include "harness/findings/known_finding.h"
+#include "harness/findings/metal_fields.h"
 
 namespace assay::harness {
 

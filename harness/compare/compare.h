@@ -15,9 +15,9 @@
 #include "harness/cases/case.h"
 #include "harness/cases/suite.h"
 #include "harness/compare/parting.h"
-#include "harness/run/cost.h"
-#include "harness/run/runner.h"
-#include "harness/run/workbench.h"
+#include "harness/execute/cost.h"
+#include "harness/prepare/workbench.h"
+#include "harness/process/runner.h"
 #include "kernels/variant.h"
 
 namespace assay::harness {

@@ -16,9 +16,9 @@
 
 #include "harness/cases/case.h"
 #include "harness/compare/line_alignment.h"
-#include "harness/run/execute.h"
-#include "harness/run/metal_fields.h"
-#include "harness/run/workbench.h"
+#include "harness/execute/execute.h"
+#include "harness/findings/metal_fields.h"
+#include "harness/prepare/workbench.h"
 #include "metal/execute/value_trace.h"
 
 namespace assay::harness {

@@ -7,7 +7,7 @@
 
 #include "harness/dispatch/recorder.h"
 #include "harness/dispatch/trace.h"
-#include "harness/run/workbench.h"
+#include "harness/prepare/workbench.h"
 
 namespace assay::harness {
 

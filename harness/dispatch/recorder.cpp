@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "harness/run/execute.h"
+#include "harness/execute/execute.h"
 #include "metal/compile/library.h"
 
 namespace assay::harness {

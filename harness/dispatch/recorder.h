@@ -10,7 +10,7 @@
 
 #include "fixtures/shelf.h"
 #include "harness/dispatch/trace.h"
-#include "harness/run/workbench.h"
+#include "harness/prepare/workbench.h"
 #include "metal/argument_layout.h"
 #include "metal/devices/encoder.h"
 

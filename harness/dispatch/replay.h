@@ -2,8 +2,8 @@
 #pragma once
 
 #include "harness/dispatch/trace.h"
-#include "harness/run/execute.h"
-#include "harness/run/workbench.h"
+#include "harness/execute/execute.h"
+#include "harness/prepare/workbench.h"
 
 namespace assay::harness {
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "harness/run/fault_fields.h"
+#include "harness/findings/fault_fields.h"
 
 namespace assay::harness {
 namespace {

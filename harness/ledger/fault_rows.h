@@ -7,7 +7,7 @@
 #include <string_view>
 #include <variant>
 
-#include "harness/run/fault.h"
+#include "harness/findings/fault.h"
 
 namespace assay::harness {
 

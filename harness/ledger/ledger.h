@@ -21,7 +21,7 @@
 //            rounding_ratio, logic_ratio (of policy `shadow`: the largest parts of an error, in units of what each may be)
 //   worst    run, name, rank (from 0), element, expected, actual, bound, ratio, fault     elements of verdicts that did not pass
 //   stage    run, name, stage, is_judged, passed, reason (of version 3 and before, else ''), compared, max_ratio
-//   fault    run, name, stage ('': of the verdict itself), rank (as they are told), kind (harness/run/fault.h), schedule
+//   fault    run, name, stage ('': of the verdict itself), rank (as they are told), kind (harness/findings/fault.h), schedule
 //   fault_value  run, name, stage, rank, key, value     what it holds: "count", "place.line", "places[0].first"
 //   hazard   run, name, rank, kind, function, message, file, line, second_file, second_line, count
 //   cost     run, name, the figures of metal::Cost     of policy `checked`, which counts them
@@ -46,9 +46,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/findings/verdict.h"
 #include "harness/ledger/sqlite.h"
-#include "harness/run/runner.h"
-#include "harness/run/verdict.h"
+#include "harness/process/runner.h"
 
 namespace assay::harness {
 

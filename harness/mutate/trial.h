@@ -13,7 +13,7 @@
 #include "harness/cases/case.h"
 #include "harness/mutate/killer.h"
 #include "harness/mutate/trial_result.h"
-#include "harness/run/workbench.h"
+#include "harness/prepare/workbench.h"
 #include "kernels/variant.h"
 
 namespace assay::harness {

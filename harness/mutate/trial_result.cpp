@@ -1,6 +1,6 @@
 #include "harness/mutate/trial_result.h"
 
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 
 namespace assay::harness {
 

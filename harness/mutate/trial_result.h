@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/run/fault_fields.h"
-#include "harness/run/metal_fields.h"
-#include "harness/run/verdict_wire.h"
+#include "harness/findings/fault_fields.h"
+#include "harness/findings/metal_fields.h"
+#include "harness/process/verdict_wire.h"
 #include "metal/policy.h"
 
 namespace assay::harness {

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <utility>
 
-#include "harness/run/case_data.h"
-#include "harness/run/fault_text.h"
+#include "harness/cases/case_data.h"
+#include "harness/findings/fault_text.h"
 #include "harness/triage/ordered.h"
 #include "math/functions.h"
 

@@ -10,7 +10,7 @@
 
 #include "families/mistakes.h"
 #include "fixtures/shelf.h"
-#include "harness/run/verdict.h"
+#include "harness/findings/verdict.h"
 #include "harness/triage/laboratory.h"
 
 namespace assay::harness {
@@ -34,7 +34,7 @@ struct Evidence {
   std::vector<metal::Hazard> hazards;  // on failing cases, under the policy `checked` or before
   bool depends_on_order = false;       // output bits differ between orders of simdgroups
   std::vector<Fault> faults;           // of the verdict on the smallest case
-  // Root mean squares in units of bounds (harness/run/explain.h); nullopt where shadows were lost or none was carried.
+  // Root mean squares in units of bounds (harness/execute/explain.h); nullopt where shadows were lost or none was carried.
   std::optional<double> rounding, logic;
 };
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "harness/cases/case.h"
-#include "harness/run/execute_once.h"
-#include "harness/run/runner.h"
-#include "harness/run/verdict.h"
-#include "harness/run/workbench.h"
+#include "harness/execute/execute_once.h"
+#include "harness/findings/verdict.h"
+#include "harness/prepare/workbench.h"
+#include "harness/process/runner.h"
 #include "kernels/variant.h"
 #include "oracles/expected.h"
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "harness/execute/explain.h"
 #include "harness/mutate/source.h"
-#include "harness/run/explain.h"
 #include "harness/triage/ordered.h"
 #include "metal/compile/cache.h"
 #include "metal/errors.h"

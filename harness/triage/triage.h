@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/explain.h"
+#include "harness/execute/explain.h"
 #include "harness/triage/classify.h"
 #include "harness/triage/hunks.h"
 #include "harness/triage/laboratory.h"

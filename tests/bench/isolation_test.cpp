@@ -9,9 +9,9 @@
 
 #include "families/registry.h"
 #include "harness/cases/selection.h"
-#include "harness/run/execute.h"
-#include "harness/run/runner.h"
-#include "harness/run/workbench.h"
+#include "harness/execute/execute.h"
+#include "harness/process/runner.h"
+#include "harness/prepare/workbench.h"
 #include "kernels/variant.h"
 
 namespace assay::tests {

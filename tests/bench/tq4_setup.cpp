@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/run/discovery.h"
+#include "harness/prepare/discovery.h"
 #include "kernels/contract.h"
 #include "kernels/variant.h"
 #include "oracles/codebook.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fixtures/hdf5_file.h"
-#include "harness/run/file_contents.h"
+#include "harness/cases/file_contents.h"
 #include "tests/support/command.h"
 
 namespace assay::tests {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "harness/ledger/ledger.h"
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "reports/grouped.h"
 #include "tests/support/command.h"
 

@@ -172,7 +172,7 @@ kernel void test(device int* out, device const int* extra [[buffer(1), function_
   EXPECT_EQ(run({{1, std::int64_t{5}}, {2, false}, {3, 100.0}}), -5);
   EXPECT_THAT(
       failure({.source = with_library("constant int a [[function_constant(0)]], b;\nkernel void test(device int* out) { out[0] = a; }")}),
-      AllOf(StartsWith("test.metal:3: error:"), HasSubstr("'b'"), HasSubstr("is none")));
+      AllOf(StartsWith("test.metal:3: error:"), HasSubstr("'b'"), HasSubstr("is not one")));
 }
 
 // ---- function constants that are vectors

@@ -1,5 +1,5 @@
 // Every planted mistake is caught for its own reason, and passes where it has no effect.
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "tests/faults/twins.h"
 
 #include <gmock/gmock.h>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/run/execute.h"
-#include "harness/run/workbench.h"
+#include "harness/execute/execute.h"
+#include "harness/prepare/workbench.h"
 #include "tests/faults/twin_variant.h"
 
 namespace assay::tests {

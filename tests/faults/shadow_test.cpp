@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "harness/run/execute.h"
-#include "harness/run/explain.h"
-#include "harness/run/fault_text.h"
-#include "harness/run/known_finding.h"
+#include "harness/execute/execute.h"
+#include "harness/execute/explain.h"
+#include "harness/findings/fault_text.h"
+#include "harness/findings/known_finding.h"
 #include "reports/explanation.h"
 #include "tests/faults/twin_variant.h"
 

@@ -15,7 +15,7 @@
 
 #include "families/registry.h"
 #include "harness/cases/case.h"
-#include "harness/run/workbench.h"
+#include "harness/prepare/workbench.h"
 #include "kernels/variant.h"
 #include "tests/faults/twins.h"
 

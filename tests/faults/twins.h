@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "harness/judge/judge.h"
-#include "harness/run/verdict.h"
+#include "harness/findings/verdict.h"
 
 namespace assay::tests {
 

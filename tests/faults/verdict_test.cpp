@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/run/execute.h"
-#include "harness/run/fault_text.h"
+#include "harness/execute/execute.h"
+#include "harness/findings/fault_text.h"
 #include "tests/faults/twin_variant.h"
 
 namespace assay::tests {

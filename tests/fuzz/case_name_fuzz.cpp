@@ -7,7 +7,7 @@
 #include "harness/cases/case.h"
 #include "harness/cases/file_case.h"
 #include "harness/cases/selection.h"
-#include "harness/run/minimum.h"
+#include "harness/cases/minimum.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace assay::tests {

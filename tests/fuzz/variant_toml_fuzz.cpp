@@ -7,7 +7,7 @@
 
 #include "families/registry.h"
 #include "harness/cases/case.h"
-#include "harness/run/known_finding.h"
+#include "harness/findings/known_finding.h"
 #include "kernels/equivalent_mutants.h"
 #include "kernels/variant.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -33,9 +33,9 @@ constexpr std::array<OtherMeaning, 6> kOtherMeanings = {{
     {"cli/command_quality.cpp", "bits"},  // keys of JSON, on rows that belong to no family
     {"cli/command_quality.cpp", "head_dim"},
     {"cli/command_quality.cpp", "kv_len"},
-    {"harness/mutate/operators.cpp", "bits"},    // a group of operators
-    {"harness/triage/small_edits.cpp", "bits"},  // the same
-    {"harness/run/fault_members.h", "kv_len"},   // a member of a fault, on the wire and in ledgers
+    {"harness/mutate/operators.cpp", "bits"},        // a group of operators
+    {"harness/triage/small_edits.cpp", "bits"},      // the same
+    {"harness/findings/fault_members.h", "kv_len"},  // a member of a fault, on the wire and in ledgers
 }};
 
 std::string read(const fs::path& file) {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "harness/judge/judge.h"
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "oracles/expected.h"
 
 namespace assay::tests {

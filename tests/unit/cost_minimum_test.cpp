@@ -1,4 +1,4 @@
-// What cases need at least: literals counted by hand from harness/run/minimum.h, and every variant of the tree held against it.
+// What cases need at least: literals counted by hand from harness/cases/minimum.h, and every variant of the tree held against it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include "families/registry.h"
 #include "harness/cases/case.h"
 #include "harness/cases/selection.h"
-#include "harness/run/cost.h"
-#include "harness/run/workbench.h"
+#include "harness/execute/cost.h"
+#include "harness/prepare/workbench.h"
 #include "kernels/variant.h"
 #include "reports/cost.h"
 

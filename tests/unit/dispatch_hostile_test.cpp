@@ -8,7 +8,7 @@
 
 #include "families/registry.h"
 #include "harness/dispatch/check.h"
-#include "harness/run/workbench.h"
+#include "harness/prepare/workbench.h"
 #include "kernels/variant.h"
 #include "reports/dispatch.h"
 #include "tests/support/files.h"

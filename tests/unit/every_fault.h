@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "harness/run/fault.h"
-#include "harness/run/fault_fields.h"
+#include "harness/findings/fault.h"
+#include "harness/findings/fault_fields.h"
 
 namespace assay::tests {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/cases/case.h"
-#include "harness/run/explain.h"
+#include "harness/execute/explain.h"
 #include "reports/explanation.h"
 
 namespace assay::tests {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "tests/unit/every_fault.h"
 
 namespace assay::tests {

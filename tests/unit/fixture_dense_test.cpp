@@ -11,7 +11,7 @@
 #include "families/bf16_prefill/helpers.h"
 #include "fixtures/dense.h"
 #include "fixtures/generators.h"
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "oracles/arithmetic.h"
 
 namespace assay::tests {

@@ -16,8 +16,8 @@
 #include "fixtures/shelf.h"
 #include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
-#include "harness/run/case_data.h"
-#include "harness/run/file_contents.h"
+#include "harness/cases/case_data.h"
+#include "harness/cases/file_contents.h"
 #include "tests/support/files.h"
 
 namespace assay::tests {

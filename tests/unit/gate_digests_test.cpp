@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/run/digests.h"
+#include "harness/findings/digests.h"
 
 namespace assay::tests {
 namespace {

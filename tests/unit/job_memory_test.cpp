@@ -1,5 +1,5 @@
 // The buffers of a job: where contents and gaps go, what is fresh for each pass, and that a write to an input is detected.
-#include "harness/run/job_memory.h"
+#include "harness/execute/job_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "metal/buffer.h"
 #include "oracles/partials.h"
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "harness/cases/case.h"
-#include "harness/run/fault_text.h"
-#include "harness/run/known_finding.h"
+#include "harness/findings/fault_text.h"
+#include "harness/findings/known_finding.h"
 
 namespace assay::tests {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "harness/ledger/ledger.h"
 #include "harness/ledger/shell_line.h"
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "tests/support/files.h"
 #include "tests/unit/every_fault.h"
 

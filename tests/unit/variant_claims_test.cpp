@@ -13,8 +13,8 @@
 #include "families/registry.h"
 #include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
-#include "harness/run/execute.h"
-#include "harness/run/fault_text.h"
+#include "harness/execute/execute.h"
+#include "harness/findings/fault_text.h"
 #include "tests/support/files.h"
 
 namespace assay::tests {

@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/run/fault_text.h"
+#include "harness/findings/fault_text.h"
 #include "metal/errors.h"
 #include "tests/unit/worker_kernels.h"
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/execute.h"
-#include "harness/run/fault_text.h"
-#include "harness/run/verdict_wire.h"
+#include "harness/execute/execute.h"
+#include "harness/findings/fault_text.h"
+#include "harness/process/verdict_wire.h"
 #include "tests/unit/worker_kernels.h"
 
 namespace assay::tests {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/cases/case.h"
-#include "harness/run/verdict_wire.h"
+#include "harness/process/verdict_wire.h"
 #include "tests/unit/every_fault.h"
 
 namespace assay::tests {

@@ -1,0 +1,42 @@
+#include "harness/cases/case_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "harness/cases/file_case.h"
+#include "harness/cases/file_contents.h"
+
+namespace assay::harness {
+CaseSource::CaseSource(const Case& about, const fixtures::Shelf& shelf) {
+  const std::optional<std::string_view> stem = file_stem(about.fixture);
+  if (!stem) {
+    source_.generator = &fixtures::find_fixture(about.fixture);
+    return;
+  }
+  source_.file = shelf.find(*stem);
+  LoadedFile loaded = load_file(source_.file);
+  require_agreement(about, source_.file, loaded.about);
+  tensors_ = std::move(loaded.inputs);
+  source_.tensors = tensors_;
+  if (!loaded.expectation.empty())
+    stored_ = {source_.file, {loaded.expectation[0].values<double>(), loaded.expectation[1].values<double>(), {}}};
+}
+
+std::string find_disagreement(const oracles::Expected& stored, const oracles::Expected& recomputed) {
+  if (stored.value.size() != recomputed.value.size() || stored.bound.size() != recomputed.bound.size())
+    return fmt::format("the file has {} values and {} bounds, the oracle has {} and {}", stored.value.size(), stored.bound.size(),
+                       recomputed.value.size(), recomputed.bound.size());
+  for (std::size_t j = 0; j < stored.value.size(); ++j) {
+    const double limit = kAgreement * std::min(stored.bound[j], recomputed.bound[j]);
+    if (!(std::abs(stored.value[j] - recomputed.value[j]) <= limit))
+      return fmt::format("element {} is {} in the file, but the oracle computes {}; in double precision they may differ by at most {}", j,
+                         stored.value[j], recomputed.value[j], limit);
+  }
+  return {};
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,135 @@
+#include "harness/cases/file_contents.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "harness/cases/case_data.h"
+
+namespace assay::harness {
+namespace {
+
+using fixtures::Element;
+using fixtures::FileError;
+using fixtures::Tensor;
+using fixtures::TensorSpec;
+
+constexpr std::string_view kExpected = "expected/output";
+constexpr std::string_view kBound = "bound/output";
+
+std::vector<TensorSpec> expectation_layout(const Case& about) {
+  const std::vector<std::uint64_t> shape = about.family->files.output_shape(about);
+  return {{std::string(kExpected), Element::float64, shape}, {std::string(kBound), Element::float64, shape}};
+}
+
+// A name that nothing asks for is a misspelt one.
+void require_no_other(const std::filesystem::path& file, const fixtures::FileDescription& description, std::span<const TensorSpec> known) {
+  for (const TensorSpec& spec : description.tensors) {
+    if (std::ranges::find(known, spec.path, &TensorSpec::path) != known.end()) continue;
+    std::vector<std::string_view> names;
+    for (const TensorSpec& one : known) names.push_back(one.path);
+    throw FileError(fixtures::file_message(file, spec.path, fmt::format("is unknown; accepted: {}", fmt::join(names, ", "))));
+  }
+}
+
+void require_sensible(const std::filesystem::path& file, const Tensor& expected, const Tensor& bound) {
+  const auto check = [&](const Tensor& tensor, auto good, std::string_view rule) {
+    const std::vector<double> values = tensor.values<double>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!good(values[i]))
+        throw FileError(fixtures::file_message(file, tensor.spec.path, fmt::format("has {} at element {}; {}", values[i], i, rule)));
+    }
+  };
+  check(expected, [](double value) { return std::isfinite(value); }, "an expectation must be finite");
+  check(bound, [](double value) { return value >= 0.0 && std::isfinite(value); }, "a bound must be finite and not negative");
+}
+
+// The first element in which two tensors differ in their bits.
+std::string find_difference(const Tensor& stored, const Tensor& made) {
+  const std::size_t width = fixtures::bytes_of(stored.spec.element);
+  for (std::size_t i = 0; i < stored.bytes.size(); i += width) {
+    if (std::memcmp(stored.bytes.data() + i, made.bytes.data() + i, width) != 0)
+      return fmt::format("/{}: element {} differs from what the generator produces", stored.spec.path, i / width);
+  }
+  return {};
+}
+
+}  // namespace
+
+FileContents contents_of(const Case& about) {
+  const Family& family = *about.family;
+  family.validate(about);
+  std::uint64_t total = 0;
+  for (const TensorSpec& spec : family.files.inputs(about)) total += spec.bytes();
+  if (total > fixtures::kLargestFileBytes) {
+    throw std::invalid_argument(fmt::format("case '{}' has inputs of {} bytes; a fixture file may hold at most {}", format_case(about),
+                                            total, fixtures::kLargestFileBytes));
+  }
+  FileContents contents;
+  contents.format = file_attributes(about);
+  contents.tensors = family.files.generate(about, fixtures::find_fixture(about.fixture));
+  const oracles::Expected expected = family.files.expect(about, {.file = format_case(about), .tensors = contents.tensors});
+  const std::vector<TensorSpec> layout = expectation_layout(about);
+  contents.tensors.push_back(fixtures::make_tensor<double>(layout[0], expected.value));
+  contents.tensors.push_back(fixtures::make_tensor<double>(layout[1], expected.bound));
+  return contents;
+}
+
+LoadedFile load_file(const std::filesystem::path& file) {
+  const fixtures::FileDescription description = fixtures::describe_file(file);
+  LoadedFile loaded{read_file_case(file, description), {}, {}};
+  const Case& about = loaded.about.value;
+  const Family& family = *about.family;
+  try {
+    family.validate(about);
+  } catch (const std::invalid_argument& refusal) {
+    throw FileError(fixtures::file_message(file, "format", fmt::format("describes an invalid case: {}", refusal.what())));
+  }
+  std::vector<TensorSpec> wanted = family.files.inputs(about);
+  const std::vector<TensorSpec> expectation = expectation_layout(about);
+  std::vector<TensorSpec> known = wanted;
+  known.insert(known.end(), expectation.begin(), expectation.end());
+  require_no_other(file, description, known);
+  const std::size_t inputs = wanted.size();
+  // One without the other judges nothing.
+  if (description.find(kExpected) != nullptr || description.find(kBound) != nullptr) wanted = known;
+  std::vector<Tensor> tensors = fixtures::read_tensors(file, wanted);
+  loaded.inputs.assign(std::make_move_iterator(tensors.begin()),
+                       std::make_move_iterator(tensors.begin() + static_cast<std::ptrdiff_t>(inputs)));
+  loaded.expectation.assign(std::make_move_iterator(tensors.begin() + static_cast<std::ptrdiff_t>(inputs)),
+                            std::make_move_iterator(tensors.end()));
+  if (!loaded.expectation.empty()) require_sensible(file, loaded.expectation[0], loaded.expectation[1]);
+  return loaded;
+}
+
+std::vector<std::string> verify_file(const std::filesystem::path& file, const LoadedFile& loaded) {
+  std::vector<std::string> findings;
+  const families::FileRules& rules = loaded.about.value.family->files;
+  if (!loaded.about.generator.empty()) {
+    Case made = loaded.about.value;
+    made.fixture = loaded.about.generator;
+    const std::vector<Tensor> tensors = rules.generate(made, fixtures::find_fixture(made.fixture));
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (std::string difference = find_difference(loaded.inputs[i], tensors[i]); !difference.empty())
+        findings.push_back(std::move(difference));
+    }
+  }
+  const oracles::Expected recomputed = rules.expect(loaded.about.value, {.file = file, .tensors = loaded.inputs});
+  if (loaded.expectation.empty()) return findings;
+  const oracles::Expected stored{loaded.expectation[0].values<double>(), loaded.expectation[1].values<double>(), {}};
+  if (const std::string difference = find_disagreement(stored, recomputed); !difference.empty())
+    findings.push_back(fmt::format("/{}: {}", kExpected, difference));
+  for (std::size_t j = 0; j < stored.bound.size(); ++j) {
+    if (std::abs(stored.bound[j] - recomputed.bound[j]) <= kAgreement * recomputed.bound[j]) continue;
+    findings.push_back(
+        fmt::format("/{}: element {} is {} in the file, but the oracle computes {}", kBound, j, stored.bound[j], recomputed.bound[j]));
+    break;
+  }
+  return findings;
+}
+
+}  // namespace assay::harness

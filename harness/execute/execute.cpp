@@ -1,0 +1,266 @@
+// Carries one case from its fixture to its verdict.
+#include "harness/execute/execute.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <exception>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include "base/digest.h"
+#include "fixtures/hdf5_file.h"
+#include "harness/cases/suite.h"
+#include "harness/execute/execute_job.h"
+#include "harness/execute/execute_once.h"
+#include "harness/execute/job_memory.h"
+#include "harness/findings/fault_text.h"
+#include "metal/devices/simulator.h"
+#include "metal/errors.h"
+
+namespace assay::harness {
+namespace {
+
+void conclude(Verdict& verdict) {
+  const std::vector<Fault> wrong = faults_of(verdict.judgement);
+  const std::optional<fault::Logic> logic =
+      verdict.split && verdict.lost_shadows.empty() ? logic_of(*verdict.split) : std::optional<fault::Logic>();
+  if (!verdict.hazards.empty()) {
+    const metal::Hazard& first = verdict.hazards.front();
+    verdict.status = Status::hazard;
+    // An executor may know more already.
+    verdict.faults.insert(verdict.faults.begin(),
+                          fault::Hazard{first.kind, first.function, first.message, first.first, verdict.judgement.passed()});
+    verdict.faults.insert(verdict.faults.end(), wrong.begin(), wrong.end());
+  } else if (!verdict.faults.empty() || !wrong.empty()) {
+    verdict.status = Status::failed;
+    verdict.faults.insert(verdict.faults.end(), wrong.begin(), wrong.end());
+    if (logic) verdict.faults.emplace_back(*logic);
+  } else if (!verdict.judgement.passed()) {
+    verdict.status = Status::mistrusted;
+    verdict.faults.emplace_back(fault_of(verdict.judgement.mistrusted.value()));
+    if (logic) verdict.faults.emplace_back(*logic);
+  } else {
+    // Told, and no failure: the shadow may have been lost on a way that the simulator does not follow, and the values are right.
+    if (logic)
+      verdict.note += fmt::format("{}{}; nevertheless, every value is within its bound", verdict.note.empty() ? "" : "; ", text_of(*logic));
+    verdict.status = Status::passed;
+  }
+}
+
+std::string place_text(const metal::SourceLocation& place) { return fmt::format("{}:{}", place.file, place.line); }
+
+// What a reader must know where logic is too large and cannot be held against the kernel.
+void note_lost_shadows(Verdict& verdict) {
+  if (!verdict.split || verdict.split->above_bound == 0 || verdict.lost_shadows.empty()) return;
+  std::vector<std::string> places;
+  for (const metal::SourceLocation& place : verdict.lost_shadows) places.push_back(place_text(place));
+  verdict.note = fmt::format("{}{}logic and rounding cannot be separated, because the kernel computes with the bits of numbers at {}: {}",
+                             verdict.note, verdict.note.empty() ? "" : "; ", fmt::join(places, ", "), text_of(*logic_of(*verdict.split)));
+}
+
+// The first limit set by the variant's author that a case lies outside of; nothing if there is none.
+std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& variant, const Case& about) {
+  const kernels::AxisLimit* limit = said_limit_against(variant, about);
+  if (limit == nullptr) return std::nullopt;
+  return fault::OutsideOfLimits{variant.description.string(), static_cast<std::uint64_t>(limit->line), limit->axis, limit->values,
+                                about.at(limit->axis)};
+}
+
+// The function of a case; nullptr if there is none to be executed, and then the verdict says why.
+const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const Case& about, Verdict& verdict) {
+  const auto settle = [&](Status status, Fault fault) {
+    verdict.status = status;
+    verdict.faults = {std::move(fault)};
+    return nullptr;
+  };
+  try {
+    about.family->validate(about);
+  } catch (const std::invalid_argument& refusal) {
+    return settle(Status::rejected, fault::RefusedByLaunch{refusal.what()});
+  }
+  if (auto limit = outside_of_limits(prepared.variant, about)) return settle(Status::skipped, std::move(*limit));
+  const kernels::FunctionKey key = about.family->function_key(about.values);
+  const kernels::BoundKernel* kernel = prepared.kernel(key);
+  if (kernel == nullptr) {
+    const auto absent = prepared.absent.find(key.entry);
+    fault::NoFunction nobody_looked;
+    nobody_looked.entry = kernels::to_string(key);
+    return settle(Status::skipped, absent == prepared.absent.end() ? nobody_looked : absent->second);
+  }
+  if (auto misfit = misfit_of(about, *kernel)) return settle(Status::skipped, fault::Misfit{std::string(misfit->field), misfit->message});
+  return kernel;
+}
+
+// Those after the first.
+std::vector<metal::Schedule> further_schedules(const Case& about, const ExecutionOptions& options) {
+  if (!options.schedules.empty()) return {options.schedules.begin() + 1, options.schedules.end()};
+  if (about.family->simdgroups(about) <= 1) return {};
+  // A missing barrier shows in small cases as well.
+  if (about.family->work(about.values) > kRepeatedWork) return {};
+  // Of any two simdgroups each comes first once. What takes three of them in a particular order, a quarter of the cases looks for.
+  if (about.seed % 4 != 0) return {{metal::Schedule::Kind::reverse}};
+  return {{metal::Schedule::Kind::reverse}, {metal::Schedule::Kind::random, about.seed}};
+}
+
+// A run that was never made, or that a hazard broke off, has no output to hold against another.
+bool can_be_compared(const Verdict& verdict) {
+  return verdict.status == Status::passed || verdict.status == Status::failed ||
+         (verdict.status == Status::mistrusted && !verdict.is_internal);
+}
+
+// Where the bits of two runs differ; nothing if every bit is the same.
+std::optional<fault::OrderDependence> find_difference(const Outcome& first, const Outcome& other) {
+  constexpr std::size_t kNamed = 3;
+  const std::size_t size = std::min(first.output.size(), other.output.size());
+  const std::size_t row_length = first.verdict.row_length;
+  fault::OrderDependence difference{.first = first.verdict.schedules,
+                                    .other = other.verdict.schedules,
+                                    .places = {},
+                                    .count = 0,
+                                    .size = size,
+                                    .unit = std::string(first.output_unit)};
+  for (std::size_t i = 0; i < size; ++i) {
+    const float a = first.output[i];
+    const float b = other.output[i];
+    if (std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b)) continue;
+    if (++difference.count <= kNamed) difference.places.push_back({i, i / row_length, i % row_length, a, b});
+  }
+  if (difference.count == 0) return std::nullopt;
+  return difference;
+}
+
+// Lays what `other` adds over `verdict`, which is that of `first` so far.
+void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
+  const std::string& order = other.verdict.schedules;
+  const bool other_failed = !is_success(other.verdict.status);
+  const std::optional<fault::OrderDependence> difference =
+      can_be_compared(other.verdict) ? find_difference(first, other) : std::optional<fault::OrderDependence>();
+  if (!difference && !(other_failed && is_success(first.verdict.status))) return;
+
+  verdict.faults.clear();
+  if (other_failed) verdict = other.verdict;
+  for (Fault& fault : verdict.faults) fault.schedule = order;
+  verdict.schedules = order;
+  if (difference) {
+    verdict.status = Status::failed;
+    verdict.schedules = fmt::format("{},{}", first.verdict.schedules, order);
+    verdict.faults.insert(verdict.faults.begin(), *difference);
+  }
+}
+
+}  // namespace
+
+Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options, const metal::Schedule& schedule,
+                     Kept& kept) {
+  Outcome outcome;
+  Verdict& verdict = outcome.verdict;
+  verdict.about = about;
+  verdict.schedules = schedule.to_string();
+  verdict.digest = base::kEmptyDigest;
+  try {
+    const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
+    if (kernel == nullptr) return outcome;
+
+    metal::Simulator simulator(prepared.libraries, {.threads = options.threads,
+                                                    .schedule = schedule,
+                                                    .policy = options.policy,
+                                                    .concurrent = options.concurrent,
+                                                    .explain = options.explain,
+                                                    .large_error = options.large_error,
+                                                    .rounded_line = options.rounded_line});
+    const auto launch = [&](const Encode& encode) {
+      verdict.simulator_seconds += timed([&] { options.launch ? options.launch(simulator, encode) : encode(simulator); });
+    };
+    Execution execution{prepared, *kernel, about, options.shelf, {.worst_count = options.worst_elements}, kept, verdict, launch};
+    if (options.keep_output) execution.judging.keep = &outcome.judged;
+    if (options.policy == metal::Policy::shadow) {
+      execution.shadows = [&](const metal::BufferView& view, std::size_t count, metal::FloatType type) {
+        return simulator.shadows(*view.buffer, view.offset, count, type);
+      };
+    }
+    execute_job(execution);
+    outcome.output = std::move(execution.output);
+    outcome.output_unit = execution.output_unit;
+    if (execution.shadowed) {
+      verdict.split = split_errors(*execution.shadowed, verdict.judgement);
+      verdict.lost_shadows = simulator.lost_shadows();
+      note_lost_shadows(verdict);
+      outcome.shadowed = std::move(execution.shadowed);
+    }
+    if (options.explain) {
+      outcome.roundings = simulator.roundings();
+      outcome.birth = simulator.birth();
+    }
+    std::ranges::partition_copy(simulator.hazards(), std::back_inserter(verdict.hazards), std::back_inserter(verdict.remarks),
+                                [](const metal::Hazard& hazard) { return metal::is_defect(hazard.kind); });
+    verdict.counters = simulator.counters();
+    if (options.policy == metal::Policy::checked) {
+      verdict.cost.emplace();
+      for (const metal::KernelCost& part : simulator.cost()) *verdict.cost += part.total;
+    }
+    conclude(verdict);
+  } catch (const metal::Error& refusal) {
+    verdict.status = Status::rejected;
+    verdict.faults = {fault::RefusedByEncoder{refusal.what()}};
+  } catch (const fixtures::FileError& unusable) {
+    verdict.status = Status::mistrusted;
+    verdict.faults = {fault::UnusableFile{unusable.what()}};
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    verdict.status = Status::mistrusted;
+    verdict.is_internal = true;
+    verdict.faults = {fault::InternalFailure{error.what()}};
+  }
+  return outcome;
+}
+
+Outcome execute_with_output(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {
+  Kept kept;
+  const metal::Schedule order = options.schedules.empty() ? metal::Schedule{} : options.schedules.front();
+  Outcome first = execute_once(prepared, about, options, order, kept);
+  Verdict verdict = first.verdict;
+  if (!can_be_compared(verdict)) return first;
+  for (const metal::Schedule& schedule : further_schedules(about, options)) {
+    const Outcome other = execute_once(prepared, about, options, schedule, kept);
+    const double oracle_seconds = verdict.oracle_seconds + other.verdict.oracle_seconds;
+    const double simulator_seconds = verdict.simulator_seconds + other.verdict.simulator_seconds;
+    compare(first, other, verdict);
+    verdict.oracle_seconds = oracle_seconds;
+    verdict.simulator_seconds = simulator_seconds;
+    if (verdict.schedules != first.verdict.schedules) break;
+  }
+  verdict.digest = first.verdict.digest;
+  first.verdict = std::move(verdict);
+  return first;
+}
+
+std::optional<Fault> why_skipped(const PreparedVariant& prepared, const Case& about) {
+  Verdict verdict;
+  if (find_kernel(prepared, about, verdict) != nullptr || verdict.status != Status::skipped) return std::nullopt;
+  Fault& why = verdict.faults.front();
+  if (why.kind() == FaultKind::outside_of_limits) return std::nullopt;
+  return std::move(why);
+}
+
+Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {
+  return execute_with_output(prepared, about, options).verdict;
+}
+
+void encode_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder) {
+  Verdict verdict;
+  const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
+  if (kernel == nullptr)
+    throw std::invalid_argument(
+        fmt::format("{} has no dispatches, because it was {}: {}", format_case(about), to_string(verdict.status), reason_of(verdict)));
+  const CaseSource source(about, shelf);
+  const families::Job job = make_job(prepared, *kernel, about, source.get());
+  JobMemory memory(job);
+  job.passes.front().encode(encoder, memory.add_pass());
+}
+
+}  // namespace assay::harness

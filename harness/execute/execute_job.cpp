@@ -1,0 +1,258 @@
+// Runs a job under one schedule and judges what it left: the same way for every family.
+#include "harness/execute/execute_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <utility>
+
+#include "base/digest.h"
+#include "fixtures/hdf5_file.h"
+#include "harness/cases/file_case.h"
+#include "harness/execute/job_memory.h"
+#include "harness/findings/fault_text.h"
+#include "metal/guarded_memory.h"
+
+namespace assay::harness {
+namespace {
+
+using families::BufferRole;
+using families::Job;
+using families::JobBuffer;
+using families::Reading;
+using families::Results;
+
+// What every 16 bits of an unwritten output hold; no arithmetic makes such a bfloat.
+constexpr auto kPoisonHalfWord = static_cast<std::uint16_t>(metal::kPoisonWord & 0xffffU);
+static_assert((metal::kPoisonWord >> 16U) == kPoisonHalfWord);
+
+// Stored bfloats as floats; those never written become the poison that the judge knows.
+std::vector<float> widened(std::span<const std::uint16_t> stored) {
+  std::vector<float> values;
+  values.reserve(stored.size());
+  for (const std::uint16_t bits : stored)
+    values.push_back(std::bit_cast<float>(bits == kPoisonHalfWord ? metal::kPoisonWord : std::uint32_t{bits} << 16U));
+  return values;
+}
+
+Fault fault_of(const families::BrokenPromise& broken) {
+  return std::visit([](const auto& details) { return Fault(details); }, broken);
+}
+
+// One job, run, on its way to a verdict.
+class Judging {
+ public:
+  Judging(Execution& execution, const JobMemory& memory)
+      : execution_(execution), job_(*execution.kept.job), memory_(memory), results_(memory.results()), verdict_(execution.verdict) {}
+
+  void judge_everything() {
+    for (const families::HelperCheck& check : job_.helper_checks) settle_helper(check);
+    verdict_.row_length = job_.row_length;
+    const oracles::Expected& expected = asked_once(execution_.kept.expected, job_.expect);
+    if (job_.find_broken_promises) {
+      for (const families::BrokenPromise& broken : job_.find_broken_promises(results_)) verdict_.faults.push_back(fault_of(broken));
+    }
+    for (const families::LaterStage& stage : job_.later_stages) verdict_.stages.push_back(judge_stage(stage));
+
+    const Reading reading = job_.read ? job_.read(results_) : Reading{elements_of(job_.judged.front())};
+    const std::vector<std::uint32_t> guards = judged_guards();
+    JudgeOptions options = execution_.judging;
+    if (job_.informative_ratio) options.informative_ratio = *job_.informative_ratio;
+    options.constant_is_expected = job_.constant_is_expected;
+    const auto judge_by = [&](const oracles::Expected& by) {
+      const oracles::Expected allowed = allowed_by(by, expected);
+      if (reading.judged.empty()) return judge(std::span<const float>(reading.output), allowed, {guards, {}}, options);
+      return judge(std::span<const double>(reading.judged), allowed, {guards, {}}, options);
+    };
+    verdict_.judgement = judge_by(expected);
+    describe_worst();
+    if (execution_.shadows) keep_shadowed(reading, expected);
+    if (execution_.kept.stored) judge_by_stored(*execution_.kept.stored, expected, judge_by);
+    add_digest();
+    check_inputs();
+    execution_.output = reading.output;
+    execution_.output_unit = job_.output_unit;
+    if (!verdict_.judgement.passed()) require_domain();
+  }
+
+ private:
+  const oracles::Expected& asked_once(std::optional<oracles::Expected>& kept, const std::function<oracles::Expected()>& oracle) {
+    if (!kept) verdict_.oracle_seconds += timed([&] { kept = oracle(); });
+    return *kept;
+  }
+
+  [[nodiscard]] std::vector<float> elements_of(std::size_t buffer) const {
+    if (job_.buffers[buffer].element == metal::ScalarType::bfloat16) return widened(results_.of<std::uint16_t>(buffer));
+    const std::span<const float> values = results_.of(buffer);
+    return {values.begin(), values.end()};
+  }
+
+  void add_guards(std::vector<std::uint32_t>& words, std::size_t buffer, std::size_t pass) const {
+    for (const auto& band : {memory_.guard_before(buffer, pass), memory_.guard_behind(buffer, pass)})
+      words.insert(words.end(), band.begin(), band.end());
+  }
+  [[nodiscard]] std::vector<std::uint32_t> judged_guards() const {
+    std::vector<std::uint32_t> words;
+    for (std::size_t pass = 0; pass < results_.passes.size(); ++pass) {
+      if (job_.passes[pass].is_probe) continue;
+      for (const std::size_t buffer : job_.judged) add_guards(words, buffer, pass);
+    }
+    return words;
+  }
+
+  [[nodiscard]] oracles::Expected allowed_by(oracles::Expected by, const oracles::Expected& expected) const {
+    // A stored bound does not know what this variant declares.
+    if (!execution_.prepared.weaker_storage.empty()) std::ranges::transform(by.bound, expected.bound, by.bound.begin(), std::ranges::max);
+    if (job_.widen) job_.widen(by);
+    return by;
+  }
+
+  // A wrong helper from the variant's own file is the variant's failure, and comes before the output that it spoiled. A borrowed one says
+  // nothing about the variant, so the case proves nothing.
+  void settle_helper(const families::HelperCheck& check) {
+    const std::string owner = execution_.prepared.helper_owner(check.family);
+    const std::optional<families::BrokenPromise> broken = check.find_fault(results_);
+    const std::string name = fmt::format("{} of {}", check.family.substr(check.family.find('_') + 1), owner);
+    StageVerdict& stage = verdict_.stages.emplace_back();
+    stage.name = name;
+    stage.passed = !broken;
+    if (!broken) return;
+    const Fault fault = fault_of(*broken);
+    stage.faults = {fault};
+    if (owner != execution_.prepared.variant.name)
+      throw std::runtime_error(fmt::format("{0} has no {1} of its own, and the {1} of {2} that it uses is wrong: {3}",
+                                           execution_.prepared.variant.name, check.family, owner, text_of(fault.details)));
+    verdict_.faults.push_back(fault);
+  }
+
+  [[nodiscard]] StageVerdict judge_stage(const families::LaterStage& later) const {
+    StageVerdict stage;
+    stage.name = fmt::format("{} of {}", later.family, execution_.prepared.helper_owner(later.family));
+    try {
+      const GuardBands guards = {memory_.guard_before(later.output, 0), memory_.guard_behind(later.output, 0)};
+      stage.judgement = judge(std::span<const float>(elements_of(later.output)), later.expect(results_), guards);
+      stage.passed = stage.judgement.passed();
+      // Inputs from which nothing can be concluded (partials that are all idle, say) are no fault of the stage.
+      stage.is_judged = stage.passed || !faults_of(stage.judgement).empty();
+      if (!stage.passed && stage.is_judged) stage.faults.emplace_back(fault::WrongMerge{});
+      if (!stage.is_judged) stage.faults.emplace_back(harness::fault_of(stage.judgement.mistrusted.value()));
+    } catch (const std::invalid_argument& outside) {
+      stage.is_judged = false;
+      stage.faults.emplace_back(fault::OutsideOfOracle{outside.what()});
+    }
+    return stage;
+  }
+
+  void describe_worst() {
+    if (!job_.describe || verdict_.judgement.worst.empty()) return;
+    const WorstElement& worst = verdict_.judgement.worst.front();
+    if (worst.fault != ElementFault::none) verdict_.note = fmt::format("the worst element is the {}", job_.describe(worst.index));
+  }
+
+  [[nodiscard]] std::vector<double> shadows_of(std::size_t buffer) const {
+    const bool is_bfloat = job_.buffers[buffer].element == metal::ScalarType::bfloat16;
+    const std::size_t count = job_.buffers[buffer].size / (is_bfloat ? 2 : sizeof(float));
+    return execution_.shadows(memory_.view(buffer, 0), count, is_bfloat ? metal::FloatType::bfloat : metal::FloatType::float32);
+  }
+
+  void keep_shadowed(const Reading& reading, const oracles::Expected& expected) {
+    ShadowedOutput& shadowed = execution_.shadowed.emplace();
+    if (reading.judged.empty())
+      shadowed.values.assign(reading.output.begin(), reading.output.end());
+    else
+      shadowed.values = reading.judged;
+    const auto of_buffer = [this](std::size_t buffer) { return shadows_of(buffer); };
+    shadowed.shadows = job_.read_shadows ? job_.read_shadows(of_buffer) : shadows_of(job_.judged.front());
+    shadowed.expected = expected;
+    shadowed.exact = job_.expect_exact ? asked_once(execution_.kept.exact, job_.expect_exact) : expected;
+    if (job_.widen) {
+      job_.widen(shadowed.expected);
+      job_.widen(shadowed.exact);
+    }
+    if (!job_.is_discrete) return;
+    for (std::size_t i = 0; i < shadowed.values.size(); ++i) shadowed.is_discrete.push_back(job_.is_discrete(i));
+  }
+
+  // The output must also be within an expectation that came with the inputs. If that is not what the oracle computes, one of the two is
+  // wrong and no output can be judged.
+  template <typename JudgeBy>
+  void judge_by_stored(const StoredExpectation& stored, const oracles::Expected& recomputed, const JudgeBy& judge_by) {
+    if (const std::string difference = find_disagreement(stored.expected, recomputed); !difference.empty()) {
+      throw fixtures::FileError(fixtures::file_message(stored.file, "expected/output",
+                                                       fmt::format("is not what the oracle finds for these inputs: {}", difference)));
+    }
+    oracles::Expected expected = stored.expected;
+    expected.magnitude = recomputed.magnitude;
+    const Judgement judgement = judge_by(expected);
+    if (!judgement.passed()) verdict_.faults.emplace_back(fault_of_stored(stored.file.string(), judgement));
+  }
+
+  void add_digest() {
+    for (std::size_t buffer = 0; buffer < job_.buffers.size(); ++buffer) {
+      if (job_.buffers[buffer].role != BufferRole::output) continue;
+      base::add_to_digest(verdict_.digest, job_.digests_guards ? memory_.whole(buffer, 0) : results_.of<std::byte>(buffer));
+    }
+  }
+
+  // `const` forbids a kernel to write its inputs, but a cast allows it.
+  void check_inputs() {
+    for (std::size_t buffer = 0; buffer < job_.buffers.size(); ++buffer) {
+      const JobBuffer& described = job_.buffers[buffer];
+      if (described.role == BufferRole::input && !memory_.is_unchanged(buffer))
+        verdict_.faults.emplace_back(fault::InputWritten{std::string(described.argument)});
+    }
+  }
+
+  void require_domain() const {
+    const std::optional<std::string> text = job_.outside_of_domain ? job_.outside_of_domain() : std::nullopt;
+    if (!text) return;
+    const std::string& fixture = execution_.about.fixture;
+    if (const auto stem = file_stem(fixture))
+      throw fixtures::FileError(fixtures::file_message(execution_.shelf.find(*stem), "inputs", *text));
+    throw std::domain_error(fmt::format("fixture {}: {}", fixture, *text));
+  }
+
+  Execution& execution_;
+  const Job& job_;
+  const JobMemory& memory_;
+  Results results_;
+  Verdict& verdict_;
+};
+
+bool has_written_guards(const Job& job, const JobMemory& memory, std::size_t passes) {
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    const auto is_written = [&](std::size_t buffer) { return !memory.has_intact_guards(buffer, pass); };
+    if (std::ranges::any_of(job.judged, is_written)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& about,
+                       const families::Source& source) {
+  const auto helper = [&](std::string_view family, const kernels::FunctionKey& function) { return prepared.helper(family, function); };
+  return about.family->job({.about = about, .source = source, .kernel = kernel, .variant = prepared.variant, .helper = helper});
+}
+
+void execute_job(Execution& execution) {
+  Kept& kept = execution.kept;
+  if (!kept.job) {
+    const CaseSource source(execution.about, execution.shelf);
+    kept.job = make_job(execution.prepared, execution.kernel, execution.about, source.get());
+    kept.stored = source.stored();
+  }
+  const Job& job = *kept.job;
+  JobMemory memory(job);
+  for (std::size_t number = 0; number < job.passes.size(); ++number) {
+    const families::Pass& pass = job.passes[number];
+    if (pass.is_probe && has_written_guards(job, memory, number)) break;
+    const families::Views views = memory.add_pass();
+    execution.launch([&](metal::ComputeEncoder& encoder) { pass.encode(encoder, views); });
+  }
+  Judging(execution, memory).judge_everything();
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,62 @@
+// Runs a job under one schedule and judges what it left: the same way for every family.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "families/job.h"
+#include "fixtures/shelf.h"
+#include "harness/cases/case_data.h"
+#include "harness/execute/execute.h"
+#include "harness/findings/verdict.h"
+#include "harness/judge/judge.h"
+#include "harness/judge/split.h"
+#include "harness/prepare/workbench.h"
+#include "metal/float_type.h"
+
+namespace assay::harness {
+
+// What no schedule changes: made under the first one and kept for the others.
+struct Kept {
+  std::optional<families::Job> job;
+  std::optional<StoredExpectation> stored;           // that came in a file with the inputs
+  std::optional<oracles::Expected> expected, exact;  // with and without the contract's conversions
+};
+
+struct Execution {
+  const PreparedVariant& prepared;
+  const kernels::BoundKernel& kernel;  // the function of the case
+  const Case& about;
+  const fixtures::Shelf& shelf;
+  JudgeOptions judging;
+  Kept& kept;
+  Verdict& verdict;                           // gets everything but its status
+  std::function<void(const Encode&)> launch;  // runs what is encoded
+  // Of so many numbers in a view, what they would be without rounding. Empty but under the policy `shadow`; then `shadowed` is filled.
+  std::function<std::vector<double>(const metal::BufferView&, std::size_t count, metal::FloatType)> shadows = {};
+
+  std::vector<float> output = {};     // families::Reading::output
+  std::string_view output_unit = {};  // families::Job::output_unit
+  std::optional<ShadowedOutput> shadowed = {};
+};
+
+// Throws what the job, the launch code, the encoder and the oracle throw; fixtures::FileError for files that cannot be used.
+void execute_job(Execution& execution);
+
+// The job of a case. Throws as execute_job().
+[[nodiscard]] families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& about,
+                                     const families::Source& source);
+
+// Runs `work` and returns the seconds it took.
+template <typename Work>
+double timed(const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace assay::harness

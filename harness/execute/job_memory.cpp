@@ -1,0 +1,147 @@
+// The buffers of a job in this process: filled before the passes, read after them.
+#include "harness/execute/job_memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "metal/guarded_memory.h"
+
+namespace assay::harness {
+namespace {
+
+using families::BufferRole;
+using families::Gap;
+using families::JobBuffer;
+using families::Piece;
+
+// Guard bands are whole words.
+std::size_t size_in_memory(const JobBuffer& described) {
+  constexpr std::size_t kWord = sizeof(std::uint32_t);
+  return described.has_guards ? (described.size + kWord - 1) / kWord * kWord + 2 * kGuardBytes : described.size;
+}
+
+std::size_t guard_bytes(const JobBuffer& described) { return described.has_guards ? kGuardBytes : 0; }
+
+std::unique_ptr<metal::Buffer> make_buffer(const JobBuffer& described, std::size_t pass) {
+  std::string label(described.argument);
+  const std::size_t guard = guard_bytes(described);
+  auto buffer = described.gap == Gap::untouched ? metal::Buffer::sparse(described.size, std::move(label))
+                                                : std::make_unique<metal::Buffer>(size_in_memory(described), std::move(label));
+  if (described.gap == Gap::forbidden) buffer->poison(metal::kReadPoisonWord);
+  // bytes() marks a buffer as written by the host, so it is only called for those that are.
+  if (!described.fills.empty()) std::ranges::fill(buffer->bytes().subspan(guard, described.size), described.fills[pass]);
+  for (const Piece& piece : described.contents) {
+    if (!piece.bytes.empty()) std::memcpy(buffer->bytes().data() + guard + piece.at, piece.bytes.data(), piece.bytes.size());
+  }
+  return buffer;
+}
+
+metal::BufferView view_of(const JobBuffer& described, metal::Buffer& buffer) {
+  if (!described.has_guards) return {.buffer = &buffer};
+  return {.buffer = &buffer, .offset = kGuardBytes, .limit = described.size};
+}
+
+bool is_zero(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+// Whether pages that started as zeros still hold zeros. Only those in memory can hold anything else. (One that was written and then swapped
+// out would be missed.)
+bool is_untouched(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return true;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t end = begin + bytes.size();
+  const std::uintptr_t first = begin / page * page;
+  std::vector<unsigned char> in_memory((end - first + page - 1) / page);
+  if (mincore(reinterpret_cast<void*>(first), end - first, in_memory.data()) != 0) return is_zero(bytes);
+  for (std::size_t index = 0; index < in_memory.size(); ++index) {
+    if ((in_memory[index] & 1U) == 0) continue;
+    const std::uintptr_t from = std::max(begin, first + index * page);
+    const std::uintptr_t to = std::min(end, first + (index + 1) * page);
+    if (!is_zero(bytes.subspan(from - begin, to - from))) return false;
+  }
+  return true;
+}
+
+// `first`: where the bytes begin in their buffer, which is poisoned from its own first byte on.
+bool is_poison(std::span<const std::byte> bytes, std::size_t first, std::uint32_t word) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] != static_cast<std::byte>(word >> ((first + i) % sizeof word * 8))) return false;
+  }
+  return true;
+}
+
+bool is_gap(const JobBuffer& described, std::span<const std::byte> bytes, std::size_t first) {
+  if (described.gap == Gap::untouched) return is_untouched(bytes);
+  return is_poison(bytes, first, described.gap == Gap::forbidden ? metal::kReadPoisonWord : metal::kPoisonWord);
+}
+
+}  // namespace
+
+JobMemory::JobMemory(const families::Job& job) : job_(job) {
+  for (const JobBuffer& described : job.buffers)
+    inputs_.push_back(described.role == BufferRole::input ? make_buffer(described, 0) : nullptr);
+}
+
+families::Views JobMemory::add_pass() {
+  PassMemory pass;
+  for (std::size_t number = 0; number < job_.buffers.size(); ++number) {
+    const JobBuffer& described = job_.buffers[number];
+    pass.own.push_back(inputs_[number] == nullptr ? make_buffer(described, passes_.size()) : nullptr);
+    pass.views.push_back(view_of(described, inputs_[number] == nullptr ? *pass.own.back() : *inputs_[number]));
+  }
+  passes_.push_back(std::move(pass));
+  return passes_.back().views;
+}
+
+families::Results JobMemory::results() const {
+  families::Results results;
+  for (std::size_t pass = 0; pass < passes_.size(); ++pass) {
+    std::vector<families::BufferResult>& left = results.passes.emplace_back();
+    for (std::size_t number = 0; number < job_.buffers.size(); ++number) {
+      const JobBuffer& described = job_.buffers[number];
+      left.push_back({whole(number, pass).subspan(guard_bytes(described), described.size), has_intact_guards(number, pass)});
+    }
+  }
+  return results;
+}
+
+std::span<const std::byte> JobMemory::whole(std::size_t buffer, std::size_t pass) const {
+  return std::as_const(*view(buffer, pass).buffer).bytes();
+}
+
+std::span<const std::uint32_t> JobMemory::guard_before(std::size_t buffer, std::size_t pass) const {
+  const metal::Buffer& made = *view(buffer, pass).buffer;
+  return made.as<std::uint32_t>().first(guard_bytes(job_.buffers[buffer]) / sizeof(std::uint32_t));
+}
+
+std::span<const std::uint32_t> JobMemory::guard_behind(std::size_t buffer, std::size_t pass) const {
+  const metal::Buffer& made = *view(buffer, pass).buffer;
+  return made.as<std::uint32_t>().last(guard_bytes(job_.buffers[buffer]) / sizeof(std::uint32_t));
+}
+
+bool JobMemory::has_intact_guards(std::size_t buffer, std::size_t pass) const {
+  const auto is_intact = [](std::uint32_t word) { return word == metal::kPoisonWord; };
+  return std::ranges::all_of(guard_before(buffer, pass), is_intact) && std::ranges::all_of(guard_behind(buffer, pass), is_intact);
+}
+
+bool JobMemory::is_unchanged(std::size_t input) const {
+  const JobBuffer& described = job_.buffers[input];
+  const std::span<const std::byte> bytes = std::as_const(*inputs_[input]).bytes();
+  std::size_t end = 0;
+  for (const Piece& piece : described.contents) {
+    const std::size_t first = guard_bytes(described) + piece.at;
+    if (!is_gap(described, bytes.subspan(end, first - end), end)) return false;
+    if (!std::ranges::equal(bytes.subspan(first, piece.bytes.size()), piece.bytes)) return false;
+    end = first + piece.bytes.size();
+  }
+  return is_gap(described, bytes.subspan(end), end);
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,100 @@
+#include "harness/execute/lone_limits.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/cases/suite.h"
+#include "harness/execute/execute_job.h"
+#include "harness/findings/fault_text.h"
+
+namespace assay::harness {
+namespace {
+
+// A function that nobody tells the value of such an axis is made for one value. Which, only its author knows: at any other its output is
+// rightly something else.
+void require_told_axis(const PreparedVariant& prepared, const Family& family, std::span<const Case> cases) {
+  const auto axis = std::ranges::find_if(family.axes, [](const Axis& one) { return one.told_by.has_value(); });
+  if (axis == family.axes.end()) return;
+  const families::ToldBy& told = *axis->told_by;
+  std::map<std::string, std::set<std::int64_t>> asked_by_entry;
+  for (const Case& value : cases) {
+    const kernels::FunctionKey key = family.function_key(value.values);
+    const kernels::BoundKernel* kernel = prepared.kernel(key);
+    if (kernel == nullptr || kernel->has_field(told.field) || kernel->entry().pipeline.constants.contains(told.constant)) {
+      continue;
+    }
+    asked_by_entry[key.entry].insert(value.at(axis->name));
+  }
+  for (const auto& [entry, asked] : asked_by_entry) {
+    if (asked.size() < 2) continue;
+    throw kernels::VariantError(
+        fmt::format("{}: its function for {} receives {} neither as field {} nor as function constant {}, so it supports only one "
+                    "value. Which of {} that is cannot be detected; pass it, for example --limit {}={}",
+                    prepared.variant.source.string(), entry, told.meaning, told.field, told.constant, fmt::join(asked, ", "), axis->name,
+                    *asked.rbegin()));
+  }
+}
+
+// Why the file has nothing for a case; empty if it has.
+std::string misfit_with(const PreparedVariant& prepared, const Case& value) {
+  const kernels::FunctionKey key = value.family->function_key(value.values);
+  if (const kernels::BoundKernel* kernel = prepared.kernel(key); kernel != nullptr) {
+    const auto misfit = misfit_of(value, *kernel);
+    return misfit ? misfit->message : std::string();
+  }
+  const auto absent = prepared.absent.find(key.entry);
+  return absent == prepared.absent.end() ? fmt::format("it has no function for {}", key.entry) : text_of(absent->second);
+}
+
+}  // namespace
+
+std::vector<FoundLimit> limits_of_lone(const kernels::Variant& lone, std::span<const kernels::Variant> catalogue,
+                                       const WorkbenchOptions& options) {
+  const Family& family = find_family(lone.family);
+  if (std::ranges::none_of(family.axes, &Axis::is_capability)) return {};
+  const std::vector<Case> cases = suite_cases(Suite::smoke, lone, 0);
+  if (cases.empty()) return {};
+  const Workbench workbench(catalogue, cases, options);
+  const PreparedVariant& prepared = workbench.find(lone.name);
+  require_told_axis(prepared, family, cases);
+
+  std::vector<std::string> misfits;  // of each case; empty: none
+  for (const Case& value : cases) misfits.push_back(misfit_with(prepared, value));
+  std::vector<std::set<std::int64_t>> fitting(family.axes.size());
+  for (std::size_t axis = 0; axis < family.axes.size(); ++axis) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      if (misfits[i].empty() || !family.axes[axis].is_capability) fitting[axis].insert(cases[i].values[axis]);
+    }
+    if (fitting[axis].empty()) return {};
+  }
+  // Axes on which a case is what the file is not made for. One that is so on a single axis tells the reason for that one.
+  const auto strays = [&](const Case& value) {
+    std::vector<std::size_t> axes;
+    for (std::size_t axis = 0; axis < fitting.size(); ++axis) {
+      if (!fitting[axis].contains(value.values[axis])) axes.push_back(axis);
+    }
+    return axes;
+  };
+  std::vector<std::pair<std::size_t, std::string>> reasons(fitting.size(), {fitting.size() + 1, std::string()});  // strays of that case
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::vector<std::size_t> axes = strays(cases[i]);
+    for (const std::size_t axis : axes) {
+      if (axes.size() < reasons[axis].first) reasons[axis] = {axes.size(), misfits[i]};
+    }
+  }
+  std::vector<FoundLimit> limits;
+  for (std::size_t axis = 0; axis < fitting.size(); ++axis) {
+    if (reasons[axis].second.empty()) continue;
+    limits.push_back({{std::string(family.axes[axis].name), {fitting[axis].begin(), fitting[axis].end()}, 0, true}, reasons[axis].second});
+  }
+  return limits;
+}
+
+}  // namespace assay::harness

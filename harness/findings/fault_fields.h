@@ -1,0 +1,43 @@
+// How faults travel between processes (base/archive.h): the members that fault_members.h names, in its order.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+#include <variant>
+
+#include "base/archive.h"
+#include "harness/findings/fault_members.h"
+#include "harness/findings/metal_fields.h"
+
+namespace assay::harness {
+
+constexpr std::uint64_t largest(FaultKind) { return kFaultKinds - 1; }
+constexpr std::uint64_t largest(Distrust) { return static_cast<std::uint64_t>(Distrust::uninformative); }
+
+namespace fault {
+
+// What faults are made of; archives look for it where the types are.
+template <typename Archive, HasMembers T>
+  requires(!std::same_as<std::remove_const_t<T>, metal::SourceLocation>)
+void fields(Archive& archive, T& value) {
+  const auto visit = [&](const char*, auto& member) { archive(member); };
+  visit_members(visit, value);
+}
+
+}  // namespace fault
+
+void fields(auto& archive, base::OneOf<Fault> auto& value) {
+  FaultKind kind = value.kind();
+  archive(kind);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(value)>>) value.details = details_of(kind);
+  archive(value.schedule);
+  std::visit([&](auto& details) { archive(details); }, value.details);
+}
+
+}  // namespace assay::harness
+
+// Archives look for fields() where the types are.
+namespace assay::families::promise {
+using harness::fault::fields;
+}  // namespace assay::families::promise

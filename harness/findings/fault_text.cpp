@@ -1,0 +1,248 @@
+#include "harness/findings/fault_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace assay::harness {
+namespace {
+
+// "x/variant.toml:12 (when n <= 32, shows nan; see FINDINGS.md#3)"
+std::string described(const fault::Finding& finding) {
+  return fmt::format("{} (when {}, shows {}{})", finding.place, finding.when, finding.shows,
+                     finding.see.empty() ? std::string() : "; see " + finding.see);
+}
+
+// What a process that ended wrote before.
+std::string with_words(std::string text, const std::string& words) {
+  if (!words.empty()) text += ": " + words;
+  return text;
+}
+
+std::string found_bits(std::optional<std::uint64_t> found, std::uint64_t wanted) {
+  return found ? fmt::format("is {:#06x}; expected {:#06x}", *found, wanted) : fmt::format("was never written; expected {:#06x}", wanted);
+}
+
+std::string say(const fault::AboveBound& it) { return fmt::format("{} elements above their bound", it.count); }
+std::string say(const fault::NotWritten& it) { return fmt::format("{} never written", it.count); }
+std::string say(const fault::Nan& it) { return fmt::format("{} NaN", it.count); }
+std::string say(const fault::Infinite& it) { return fmt::format("{} infinite", it.count); }
+std::string say(const fault::GuardWritten& it) { return fmt::format("{} words written outside of the output", it.words); }
+
+std::string say(const fault::Logic& it) {
+  return fmt::format(
+      "logic: {} of {} elements {} wrong even without rounding; the worst is element {}, whose error is {:.3g} times its bound", it.wrong,
+      it.elements, it.wrong == 1 ? "is" : "are", it.worst, it.ratio);
+}
+
+std::string say(const fault::Mistrusted& it) {
+  switch (it.why) {
+    case Distrust::nothing_to_compare:
+      return "there was nothing to compare";
+    case Distrust::none_comparable:
+      return fmt::format("none of {} elements could be compared", it.elements);
+    case Distrust::constant_expectation:
+      return fmt::format("all {} expected values are the same, and the inputs were not constant", it.elements);
+    case Distrust::uninformative:
+      return fmt::format("{} of {} elements have a bound above {} of their magnitude", it.uninformative, it.elements, it.limit);
+  }
+  return "?";
+}
+
+std::string say(const fault::Hazard& it) {
+  const std::string text = hazard_text({it.hazard, it.function, it.message, it.place, {}, 1});
+  return it.is_output_right ? text + "; every value of the output is within its bound" : text;
+}
+
+std::string say(const fault::DifferingElement& it) {
+  return fmt::format("element {} (row {}, coordinate {}: {} and {})", it.index, it.row, it.coordinate, it.first, it.other);
+}
+
+// "elements", "words of the partials"
+std::string several(const std::string& unit) {
+  const std::size_t end = std::min(unit.find(' '), unit.size());
+  return unit.substr(0, end) + 's' + unit.substr(end);
+}
+
+std::string say(const fault::OrderDependence& it) {
+  std::vector<std::string> named;
+  for (const fault::DifferingElement& place : it.places)
+    named.push_back(it.unit.empty() ? say(place) : fmt::format("{} {} ({} and {})", it.unit, place.index, place.first, place.other));
+  return fmt::format(
+      "output depends on the order of simdgroups: {} and {} differ at {}, and at {} of {} {} in total; either a barrier is missing or "
+      "float atomics "
+      "add in a different order",
+      it.first, it.other, fmt::join(named, ", "), it.count, it.size, several(it.unit.empty() ? "element" : it.unit));
+}
+
+std::string say(const fault::InputWritten& it) { return fmt::format("the kernel wrote to its input {}", it.argument); }
+
+std::string say(const fault::ThreadgroupBehindLast& it) {
+  return fmt::format("threadgroup {} is beyond num_heads = {} and must return, but it wrote past the end of the data", it.heads, it.heads);
+}
+
+std::string say(const fault::IdleWorkgroup& it) {
+  const std::string part = it.part == PartialsPart::sum       ? std::string("S")
+                           : it.part == PartialsPart::maximum ? std::string("M")
+                                                              : fmt::format("O[{}]", it.coordinate);
+  return fmt::format("workgroup {} of head {} has no chunk (kv_len {}, {} slots each) and must write {} = {}, but {}", it.workgroup,
+                     it.head, it.kv_len, it.slots, part, it.part == PartialsPart::maximum ? "-FLT_MAX/2" : "0",
+                     it.left ? fmt::format("wrote {}", *it.left) : std::string("did not write it"));
+}
+
+std::string say(const fault::StraySlot& it) {
+  return fmt::format("the kernel wrote {} of slot {} of head {}; it may write only slot {}",
+                     it.part == SlotPart::indices ? "indices" : "a norm", it.slot, it.head, it.wanted);
+}
+
+std::string say(const fault::OldCache& it) {
+  return fmt::format(
+      "byte {} of head {} depends on the previous contents of the cache: {:#04x} if it was {:#04x}, {:#04x} if it was {:#04x}", it.byte,
+      it.head, it.first, it.first_before, it.second, it.second_before);
+}
+
+std::string say(const fault::StoredExpectation& it) {
+  Judgement judgement;
+  judgement.above_bound = it.above_bound;
+  judgement.not_written = it.not_written;
+  judgement.nans = it.nans;
+  judgement.infs = it.infs;
+  judgement.guard_violations = it.guard_words;
+  const std::vector<Fault> faults = faults_of(judgement);
+  return fmt::format("compared with the expectation stored in {}: {}", it.file,
+                     !faults.empty() ? reason_of(faults)
+                     : it.mistrusted ? say(*it.mistrusted)
+                                     : std::string());
+}
+
+std::string say(const fault::WrongPadRow& it) {
+  return fmt::format("pad: {} of batch {}, key/value head {}: row {}, coordinate {} {}", to_string(it.rows), it.batch, it.head, it.row,
+                     it.coordinate, found_bits(it.found, it.wanted));
+}
+
+std::string say(const fault::WrongPadMask& it) {
+  return fmt::format("pad: mask of batch {}, head {}, query {}: column {} {}", it.batch, it.head, it.query, it.column,
+                     found_bits(it.found, it.wanted));
+}
+
+std::string say(const fault::WrongTileClass& it) {
+  return fmt::format("blk: batch {}, head {}, query tile {}, key tile {} is {}; expected {}", it.batch, it.head, it.query_tile, it.key_tile,
+                     it.found, it.wanted);
+}
+
+std::string say(const fault::WrongMerge&) { return "the output is not the merge of the stored partials"; }
+std::string say(const fault::OutsideOfOracle& it) { return it.message; }
+std::string say(const fault::RefusedByLaunch& it) { return it.message; }
+std::string say(const fault::RefusedByEncoder& it) { return it.message; }
+
+std::string say(const fault::OutsideOfLimits& it) {
+  const std::string place = it.file.empty() ? "--limit" : fmt::format("{}:{}: [limits]", it.file, it.line);
+  return fmt::format("{} {} = {}, but the case has {}", place, it.axis, it.accepted, it.value);
+}
+
+std::string say(const fault::NoFunction& it) {
+  if (it.source.empty()) return fmt::format("no function for {}", it.entry);
+  if (!it.function.empty()) return fmt::format("{} has no function '{}' for {}", it.source, it.function, it.entry);
+  return fmt::format("{} has no function for {} (by name, {} implements another entry)", it.source, it.entry, fmt::join(it.others, ", "));
+}
+
+std::string say(const fault::Misfit& it) { return it.message; }
+std::string say(const fault::UnusableFile& it) { return it.message; }
+std::string say(const fault::InternalFailure& it) { return fmt::format("the harness failed: {}", it.message); }
+
+std::string say(const fault::Killed& it) {
+  const char* guess = it.signal == SIGKILL ? " that assay did not send; the system may have run out of memory" : "";
+  return with_words(fmt::format("worker killed by signal {} ({}){}", it.signal, strsignal(static_cast<int>(it.signal)), guess), it.words);
+}
+
+std::string say(const fault::Exited& it) {
+  return with_words(fmt::format("worker exited with status {} without sending a verdict", it.status), it.words);
+}
+std::string say(const fault::OutOfMemory& it) { return with_words("worker ran out of memory", it.words); }
+std::string say(const fault::ClosedChannel& it) {
+  return with_words("worker closed the channel for its verdicts but kept running", it.words);
+}
+std::string say(const fault::Vanished& it) {
+  return with_words("worker ended; its exit status is unknown, because SIGCHLD is ignored", it.words);
+}
+std::string say(const fault::MalformedVerdict& it) {
+  return with_words(fmt::format("worker sent a malformed verdict: {}", it.message), it.words);
+}
+std::string say(const fault::Timeout& it) { return fmt::format("no verdict within {:g} s, the time limit of a case", it.seconds); }
+
+std::string say(const fault::MemoryLimit& it) {
+  constexpr double kGiB = 0x1p30;
+  return fmt::format("its process used {:.2f} GiB of memory; the limit of a case is {:.2f} GiB", static_cast<double>(it.bytes) / kGiB,
+                     static_cast<double>(it.limit) / kGiB);
+}
+
+std::string say(const fault::KnownFinding& it) {
+  std::vector<std::string> which;
+  for (const fault::Finding& finding : it.findings) which.push_back(described(finding));
+  return fmt::format("known finding of {}", fmt::join(which, ", "));
+}
+
+// Several may show the like; what their `when` says is long, and to be read where they stand.
+std::string say(const fault::LikeKnownFinding& it) {
+  std::vector<std::string> alike;
+  for (const fault::Finding& finding : it.findings) alike.push_back(finding.place + (finding.see.empty() ? "" : " (" + finding.see + ")"));
+  return fmt::format("the failure matches {} ({}), but {} `when` does not include this case",
+                     alike.size() == 1 ? "a known finding" : "known findings", fmt::join(alike, ", "), alike.size() == 1 ? "its" : "their");
+}
+
+std::string say(const fault::StaleFinding& it) {
+  return fmt::format("the known finding of {} no longer occurs: remove it or narrow its `when`", described(it.finding));
+}
+std::string say(const fault::MissingFinding& it) {
+  return fmt::format("the known finding of {} should occur here, but does not", described(it.finding));
+}
+std::string say(const fault::BeyondFinding& it) {
+  return fmt::format("the case fails in more ways than the known finding of {} declares", described(it.finding));
+}
+std::string say(const fault::Told& it) { return it.text; }
+
+// Counts of one comparison stand in one list.
+bool is_count(FaultKind kind) { return kind <= FaultKind::guard_written; }
+
+std::string_view between(const Fault& one, const Fault& next) {
+  if (one.kind() == FaultKind::known_finding) return ": ";
+  return is_count(one.kind()) && is_count(next.kind()) ? ", " : "; ";
+}
+
+}  // namespace
+
+std::string hazard_text(const metal::Hazard& hazard) {
+  // It may bring its own place and kind.
+  std::string_view message = hazard.message;
+  const std::string place = fmt::format("{}:{}: ", hazard.first.file, hazard.first.line);
+  const std::string kind = fmt::format("{}: ", metal::to_string(hazard.kind));
+  if (message.starts_with(place)) message.remove_prefix(place.size());
+  if (message.starts_with(kind)) message.remove_prefix(kind.size());
+  return fmt::format("{}{} in {}: {}", hazard.first.line == 0 ? std::string() : place, metal::to_string(hazard.kind), hazard.function,
+                     message);
+}
+
+std::string text_of(const FaultDetails& details) {
+  return std::visit([](const auto& it) { return say(it); }, details);
+}
+
+std::string reason_of(std::span<const Fault> faults) {
+  std::string text;
+  const Fault* before = nullptr;
+  for (const Fault& fault : faults) {
+    if (before != nullptr) text += between(*before, fault);
+    if (!fault.schedule.empty() && (before == nullptr || before->schedule != fault.schedule))
+      text += fmt::format("under schedule {}: ", fault.schedule);
+    text += text_of(fault.details);
+    before = &fault;
+  }
+  return text;
+}
+
+}  // namespace assay::harness

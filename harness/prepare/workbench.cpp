@@ -1,0 +1,341 @@
+#include "harness/prepare/workbench.h"
+#include "families/registry.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "harness/cases/suite.h"
+#include "harness/prepare/discovery.h"
+#include "harness/prepare/libraries.h"
+#include "metal/errors.h"
+
+namespace assay::harness {
+namespace {
+
+using Keys = std::set<kernels::FunctionKey>;
+using Kernels = std::map<kernels::FunctionKey, kernels::BoundKernel>;
+
+// What the selected cases of one variant ask for.
+struct Demand {
+  Keys functions;
+  std::map<std::string, Keys, std::less<>> helpers;  // by family
+};
+
+// The name that a function of a family has in a variant's file; [entry] speaks of the variant's own family only.
+std::string function_name(const kernels::FamilyContract& contract, const kernels::Variant& variant, const std::string& entry) {
+  return variant.family == contract.name ? variant.function(entry) : std::string(contract.find_entry(entry)->function);
+}
+
+bool has_functions(const metal::Library& library, const kernels::FamilyContract& contract, const kernels::Variant& variant,
+                   const Keys& keys) {
+  return std::ranges::all_of(
+      keys, [&](const kernels::FunctionKey& key) { return library.has_function(function_name(contract, variant, key.entry)); });
+}
+
+// Compiles the functions that will be asked for, several at a time. A failure is left for the one who asks: there it has
+// a context.
+void compile_ahead(const metal::Library& library, const std::vector<metal::PipelineDescriptor>& functions, unsigned jobs) {
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < functions.size(); i = next++) {
+      try {
+        static_cast<void>(library.pipeline(functions[i]));
+      } catch (const std::exception&) {
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 1; i < std::min<std::size_t>(jobs, functions.size()); ++i) threads.emplace_back(work);
+  work();
+}
+
+// "accumulator half, stores bf16, bf16 (reason)"; empty if everything is stored as the contract has it. Throws kernels::VariantError
+// where no bound has terms for it.
+std::string weaker_storage(const kernels::Variant& variant) {
+  const kernels::Accuracy& accuracy = variant.accuracy;
+  const Family& family = find_family(variant.family);
+  const auto simdgroups = std::ranges::find_if(family.axes, &Axis::is_simdgroups);
+  if (accuracy.merge_store && simdgroups == family.axes.end())
+    throw kernels::VariantError(fmt::format("{}: [accuracy] merge_store is only for families with an axis of simdgroups; {} has none",
+                                            variant.description.string(), variant.family));
+  std::string text;
+  if (accuracy.accumulator != "float") text = fmt::format("accumulator {}", accuracy.accumulator);
+  if (accuracy.accumulator_keys) text += fmt::format(" after every {} keys", *accuracy.accumulator_keys);
+  if (!accuracy.stores.empty()) text += fmt::format("{}stores {}", text.empty() ? "" : ", ", fmt::join(accuracy.stores, ", "));
+  if (accuracy.merge_store)
+    text += fmt::format("{}{} with every halving of {}", text.empty() ? "" : ", ", *accuracy.merge_store, simdgroups->name);
+  if (text.empty()) return text;
+  if (!family.bounds_weaker_storage) {
+    throw kernels::VariantError(
+        fmt::format("{}: [accuracy] declares a weaker storage ({}), but the bounds of family {} have no terms for it",
+                    variant.description.string(), text, variant.family));
+  }
+  return fmt::format("{} ({})", text, accuracy.reason);
+}
+
+// Takes what it is given and does nothing with it.
+class IdleEncoder final : public metal::ComputeEncoder {
+ public:
+  void set_pipeline(const metal::PipelineDescriptor&) override {}
+  void set_buffer(std::uint32_t, metal::BufferView) override {}
+  void set_bytes(std::uint32_t, std::span<const std::byte>) override {}
+  void set_threadgroup_memory_length(std::uint32_t, std::size_t) override {}
+  void memory_barrier() override {}
+  void dispatch_threadgroups(metal::Size3, metal::Size3) override {}
+  void dispatch_threads(metal::Size3, metal::Size3) override {}
+};
+
+// What the kernels deviate in, each deviation once; those that differ in their last word only, as one field after the other does,
+// share a line.
+std::vector<std::string> merged_notes(const Kernels& kernels) {
+  std::set<std::string> told;
+  std::vector<std::pair<std::string, std::string>> lines;  // all but the last word; last words
+  for (const auto& [key, kernel] : kernels) {
+    for (const std::string& note : kernel.notes()) {
+      if (!told.insert(note).second) continue;
+      const std::size_t last = note.rfind(' ') + 1;
+      const auto same = std::ranges::find(lines, note.substr(0, last), &std::pair<std::string, std::string>::first);
+      if (same == lines.end()) {
+        lines.emplace_back(note.substr(0, last), note.substr(last));
+      } else {
+        same->second += ", " + note.substr(last);
+      }
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto& [start, words] : lines) notes.push_back(start + words);
+  return notes;
+}
+
+class Preparation {
+ public:
+  Preparation(std::span<const kernels::Variant> catalogue, const WorkbenchOptions& options) : catalogue_(catalogue), options_(options) {}
+
+  PreparedVariant prepare(const kernels::Variant& described, const Demand& demand) {
+    PreparedVariant prepared;
+    prepared.variant = described;
+    if (options_.user_variant.empty() || options_.user_variant == described.name) {
+      for (const auto& [name, value] : options_.fields) {
+        if (families::contract(described.family).find_field(name) != nullptr) {
+          throw kernels::VariantError(fmt::format("--set {}: family {} sets this field itself", name, described.family));
+        }
+        prepared.variant.fields.insert_or_assign(name, value);
+      }
+    }
+    const kernels::Variant& variant = prepared.variant;
+    prepared.weaker_storage = weaker_storage(variant);
+    prepared.known_findings = known_findings_of(variant);
+
+    find_functions(prepared, demand.functions);
+    if (!prepared.kernels.empty()) {
+      for (const auto& [family, keys] : demand.helpers) add_helpers(prepared, family, keys);
+    }
+
+    for (const std::string& note : merged_notes(prepared.kernels)) prepared.notes.push_back(fmt::format("{}: {}", variant.name, note));
+    check_fields(prepared);
+    check_values(families::contract(variant.family), prepared.kernels);
+    for (const auto& [family, helpers] : prepared.helpers) {
+      if (helpers.owner == variant.name) check_values(families::contract(family), helpers.kernels);
+    }
+    return prepared;
+  }
+
+ private:
+  // Entries with macros of their own are from a library of their own.
+  void find_functions(PreparedVariant& prepared, const Keys& functions) {
+    const kernels::Variant& variant = prepared.variant;
+    std::map<std::vector<std::string>, Keys> by_configuration;
+    for (const kernels::FunctionKey& key : functions) by_configuration[variant.definitions_of(key.entry)].insert(key);
+    if (functions.empty() && variant.entry_definitions.empty()) by_configuration[{}];
+    for (const auto& [configuration, keys] : by_configuration) {
+      const auto library = libraries_.of(variant, configuration);
+      prepared.libraries.push_back(library);
+      compile_ahead(*library, functions_of(variant, *library, keys), options_.jobs);
+      Discovery found = discover(variant, *library, keys);
+      prepared.kernels.merge(std::move(found.kernels));
+      prepared.absent.merge(std::move(found.absent));
+      prepared.notes.insert(prepared.notes.end(), found.notes.begin(), found.notes.end());
+    }
+  }
+
+  static std::vector<metal::PipelineDescriptor> functions_of(const kernels::Variant& variant, const metal::Library& library,
+                                                             const Keys& keys) {
+    std::vector<metal::PipelineDescriptor> functions;
+    for (const kernels::FunctionKey& key : keys) {
+      if (std::string function = variant.function(key.entry); library.has_function(function))
+        functions.push_back({std::move(function), key.constants, library.configuration()});
+    }
+    return functions;
+  }
+
+  // From the variant's own file if that has all of them, else from the first variant of their family, else of the variant's family, that
+  // has.
+  void add_helpers(PreparedVariant& prepared, const std::string& family, const Keys& keys) {
+    const kernels::FamilyContract& contract = families::contract(family);
+    const std::string& name = prepared.variant.name;
+    PreparedHelpers& helpers = prepared.helpers[family];
+    const auto has_them = [&](const auto& library) { return has_functions(*library, contract, prepared.variant, keys); };
+    if (const auto own = std::ranges::find_if(prepared.libraries, has_them); own != prepared.libraries.end()) {
+      helpers.owner = name;
+      bind_helpers(helpers, contract, prepared.variant, **own, keys);
+      const bool has_suite = std::ranges::any_of(all_families(), [&](const Family& one) { return one.name() == family; });
+      prepared.notes.push_back(fmt::format("{} brings its own {}{}", name, family,
+                                           has_suite ? fmt::format("; use --family {} to test it", family) : std::string()));
+      return;
+    }
+    for (const std::string& wanted : {family, prepared.variant.family}) {
+      for (const kernels::Variant& lender : catalogue_) {
+        if (lender.family != wanted || lender.name == name) continue;
+        if (!lend(prepared, helpers, contract, lender, keys)) continue;
+        helpers.owner = lender.name;
+        prepared.notes.push_back(fmt::format("{} has no {} of its own; {} is used", name, family, lender.name));
+        return;
+      }
+    }
+    std::set<std::string> functions;
+    for (const kernels::FunctionKey& key : keys) functions.insert(function_name(contract, prepared.variant, key.entry));
+    throw kernels::VariantError(
+        fmt::format("{} needs a {}, but neither its file nor any variant has one: add {} to the file, put a variant that has {} into the "
+                    "folder of variants, or omit --variants and pass the kernel with --kernel; then ours is used",
+                    name, family, fmt::join(functions, ", "), functions.size() == 1 ? "it" : "them"));
+  }
+
+  // False if the lender lacks a function. One whose entries have macros of their own lends only those.
+  bool lend(PreparedVariant& prepared, PreparedHelpers& helpers, const kernels::FamilyContract& contract, const kernels::Variant& lender,
+            const Keys& keys) {
+    if (lender.family != contract.name && !lender.entry_definitions.empty()) return false;
+    std::map<std::vector<std::string>, Keys> by_configuration;
+    for (const kernels::FunctionKey& key : keys)
+      by_configuration[lender.family == contract.name ? lender.definitions_of(key.entry) : std::vector<std::string>()].insert(key);
+    for (const auto& [configuration, some] : by_configuration) {
+      if (!has_functions(*libraries_.of(lender, configuration), contract, lender, some)) return false;
+    }
+    for (const auto& [configuration, some] : by_configuration) {
+      const auto library = libraries_.of(lender, configuration);
+      bind_helpers(helpers, contract, lender, *library, some);
+      prepared.libraries.push_back(library);
+    }
+    return true;
+  }
+
+  void bind_helpers(PreparedHelpers& helpers, const kernels::FamilyContract& contract, const kernels::Variant& variant,
+                    const metal::Library& library, const Keys& keys) {
+    std::vector<metal::PipelineDescriptor> functions;
+    for (const kernels::FunctionKey& key : keys)
+      functions.push_back({function_name(contract, variant, key.entry), key.constants, library.configuration()});
+    compile_ahead(library, functions, options_.jobs);
+    auto function = functions.begin();
+    for (const kernels::FunctionKey& key : keys) helpers.kernels.emplace(key, bind_function(contract, variant, library, *function++));
+  }
+
+  // A value that no struct takes is a misspelt name.
+  static void check_fields(const PreparedVariant& prepared) {
+    // Without a kernel (no case has a head_dim that exists) there is no struct to ask.
+    if (prepared.kernels.empty()) return;
+    std::set<std::string> known;
+    const auto collect = [&](const auto& kernels) {
+      for (const auto& [key, kernel] : kernels) {
+        for (const metal::BoundArgument& argument : kernel.entry().layout.arguments) {
+          if (!argument.layout) continue;
+          for (const metal::StructField& field : argument.layout->fields) known.insert(field.name);
+        }
+      }
+    };
+    collect(prepared.kernels);
+    for (const auto& [family, helpers] : prepared.helpers) {
+      if (helpers.owner == prepared.variant.name) collect(helpers.kernels);
+    }
+    for (const auto& [name, value] : prepared.variant.fields) {
+      if (known.contains(name)) continue;
+      // --set of the same name took the place of what the file says.
+      const kernels::Variant& variant = prepared.variant;
+      const auto line = variant.field_lines.find(name);
+      const bool is_said = line != variant.field_lines.end();
+      throw kernels::VariantError(fmt::format("{}: {} sets field '{}', but no struct of {} has it; they have {}",
+                                              is_said ? fmt::format("{}:{}", variant.description.string(), line->second) : variant.name,
+                                              is_said ? "[fields]" : "--set", name, variant.source.string(), fmt::join(known, ", ")));
+    }
+  }
+
+  // Fills every struct once with the values of the user and harmless ones of the family's, so that a value that does not fit,
+  // which is the same for all cases, is told once and before any of them.
+  static void check_values(const kernels::FamilyContract& contract, const Kernels& kernels) {
+    IdleEncoder encoder;
+    for (const auto& [key, kernel] : kernels) {
+      kernels::FieldValues own;
+      for (const kernels::FieldContract& field : contract.fields) {
+        const bool floating = field.type == metal::ScalarType::float32;
+        own.emplace(field.name, floating ? metal::FieldValue::of(0.0F) : metal::FieldValue::of(std::uint32_t{0}));
+      }
+      try {
+        kernel.set_parameters(encoder, own);
+      } catch (const metal::AbiMismatch& mismatch) {
+        const metal::ArgumentLayout& layout = kernel.entry().layout;
+        throw kernels::VariantError(fmt::format("{}:{}: function '{}': a value of [fields] or --set cannot be used: {}", layout.file,
+                                                layout.line, layout.function, mismatch.what()));
+      }
+    }
+  }
+
+  std::span<const kernels::Variant> catalogue_;
+  const WorkbenchOptions& options_;
+  Libraries libraries_{options_.fp_contract};
+};
+
+}  // namespace
+
+const kernels::BoundKernel* PreparedVariant::kernel(const kernels::FunctionKey& key) const {
+  const auto found = kernels.find(key);
+  return found == kernels.end() ? nullptr : &found->second;
+}
+
+const kernels::BoundKernel* PreparedVariant::helper(std::string_view family, const kernels::FunctionKey& key) const {
+  const auto of_family = helpers.find(family);
+  if (of_family == helpers.end()) return nullptr;
+  const auto found = of_family->second.kernels.find(key);
+  return found == of_family->second.kernels.end() ? nullptr : &found->second;
+}
+
+std::string PreparedVariant::helper_owner(std::string_view family) const {
+  const auto found = helpers.find(family);
+  return found == helpers.end() ? std::string() : found->second.owner;
+}
+
+Workbench::Workbench(std::span<const kernels::Variant> catalogue, std::span<const Case> cases, const WorkbenchOptions& options) {
+  std::map<std::string, Demand> demands;
+  for (const Case& value : cases) {
+    Demand& demand = demands[value.variant];
+    // Such a case is skipped, and the variant need not have a function for it.
+    const auto described = std::ranges::find(catalogue, value.variant, &kernels::Variant::name);
+    if (described != catalogue.end() && said_limit_against(*described, value) != nullptr) continue;
+    // A head_dim that no kernel has gets as far as the launch code, which refuses it.
+    kernels::FunctionKey key = value.family->function_key(value.values);
+    if (value.family->contract.find_entry(key.entry) == nullptr) continue;
+    demand.functions.insert(std::move(key));
+    if (!value.family->helpers) continue;
+    for (families::HelperKey& helper : value.family->helpers(value.values))
+      demand.helpers[std::string(helper.family)].insert(std::move(helper.function));
+  }
+
+  Preparation preparation(catalogue, options);
+  for (const auto& [name, needed] : demands) {
+    const auto variant = std::ranges::find(catalogue, name, &kernels::Variant::name);
+    if (variant == catalogue.end()) throw std::invalid_argument(fmt::format("no variant '{}'", name));
+    variants_.emplace(name, preparation.prepare(*variant, needed));
+  }
+}
+
+const PreparedVariant& Workbench::find(std::string_view variant) const {
+  const auto found = variants_.find(variant);
+  if (found == variants_.end()) throw std::invalid_argument(fmt::format("variant '{}' was not prepared", variant));
+  return found->second;
+}
+
+}  // namespace assay::harness

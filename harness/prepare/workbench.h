@@ -1,0 +1,66 @@
+// Variants made ready to run: sources compiled, functions found, arguments bound and checked, before the first case runs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/cases/case.h"
+#include "harness/findings/known_finding.h"
+#include "kernels/binding.h"
+#include "kernels/variant.h"
+#include "metal/compile/library.h"
+
+namespace assay::harness {
+
+// Functions of another family that a launch dispatches as well.
+struct PreparedHelpers {
+  std::string owner;  // name of the variant that they are from
+  std::map<kernels::FunctionKey, kernels::BoundKernel> kernels;
+};
+
+// One variant with the functions that the selected cases need. Immutable and safe to share between threads.
+struct PreparedVariant {
+  kernels::Variant variant;
+  std::vector<std::shared_ptr<metal::Library>> libraries;  // its own first, then those it borrows from
+  std::map<kernels::FunctionKey, kernels::BoundKernel> kernels;
+  std::map<std::string, PreparedHelpers, std::less<>> helpers;   // by family
+  std::map<std::string, fault::NoFunction, std::less<>> absent;  // by entry, whose cases are skipped
+  std::string weaker_storage;                                    // what [accuracy] declares, with its reason; empty: nothing
+  std::vector<KnownFinding> known_findings;                      // failures that its description declares
+  std::vector<std::string> notes;                                // what a reader of the verdicts should know
+
+  // nullptr if the variant has no such function; then `absent` has the reason.
+  [[nodiscard]] const kernels::BoundKernel* kernel(const kernels::FunctionKey& key) const;
+  // nullptr if no selected case needs it.
+  [[nodiscard]] const kernels::BoundKernel* helper(std::string_view family, const kernels::FunctionKey& key) const;
+  // Name of the variant that the helpers of a family are from; empty if none are needed.
+  [[nodiscard]] std::string helper_owner(std::string_view family) const;
+};
+
+struct WorkbenchOptions {
+  bool fp_contract = false;
+  unsigned jobs = 1;            // compilations at a time
+  kernels::FieldValues fields;  // `--set`: laid over the [fields] of the selected variants
+  std::string user_variant;     // the one that `fields` is meant for; empty: every selected one
+};
+
+class Workbench {
+ public:
+  // Prepares the variants that `cases` name. `catalogue` also serves those who borrow. Throws metal::CompileError,
+  // metal::EnvironmentError, metal::PipelineError, metal::AbiMismatch and kernels::VariantError.
+  Workbench(std::span<const kernels::Variant> catalogue, std::span<const Case> cases, const WorkbenchOptions& options);
+
+  // Throws std::invalid_argument if the variant was not prepared.
+  [[nodiscard]] const PreparedVariant& find(std::string_view variant) const;
+  [[nodiscard]] const std::map<std::string, PreparedVariant, std::less<>>& variants() const { return variants_; }
+
+ private:
+  std::map<std::string, PreparedVariant, std::less<>> variants_;
+};
+
+}  // namespace assay::harness

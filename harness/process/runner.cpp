@@ -1,0 +1,308 @@
+#include "harness/process/runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <list>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/process.h"
+#include "harness/execute/execute.h"
+#include "harness/execute/execute_job.h"
+#include "harness/findings/fault_text.h"
+#include "harness/findings/known_finding.h"
+#include "metal/errors.h"
+
+namespace assay::harness {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What is laid over a verdict once it is certain: what its variant declares of itself.
+using Settle = std::function<void(Verdict&)>;
+
+// How long the listener may wait to be asked again, and a stop to be seen.
+constexpr std::chrono::milliseconds kTick{100};
+// Who sleeps that much longer than it asked for was itself stopped (Ctrl-Z, a machine that slept), and its workers with it.
+constexpr std::chrono::seconds kOverslept{2};
+
+// So often is a case begun again whose process somebody else killed.
+constexpr int kPatienceWithKills = 3;
+
+// Hands out cases, waits for verdicts, and ends the workers that are late or no longer to be trusted.
+class Supervisor {
+ public:
+  Supervisor(std::span<const Case> cases, const CaseFunction& execute, const Settle& settle, const RunOptions& options,
+             const std::atomic<bool>& stop, RunListener& listener)
+      : cases_(cases), execute_(execute), settle_(settle), options_(options), stop_(stop), listener_(listener) {}
+
+  Summary run() {
+    summary_.selected = cases_.size();
+    while (true) {
+      hand_out();
+      if (at_work() == 0 || !listener_.tick()) break;
+      wait();
+      take_verdicts();
+    }
+    workers_.clear();
+    summary_.stopped = summary_.finished() < cases_.size();
+    return summary_;
+  }
+
+ private:
+  // What came of a case in a worker that had executed others, and so does not count.
+  struct Doubted {
+    std::size_t index;
+    std::size_t others;
+    Status status;
+    std::vector<Fault> faults;
+    int kills = 0;  // times that somebody else killed a process that executed it
+  };
+  struct Employed {
+    Worker worker;
+    Clock::time_point start = {};          // of the case at work, as its time limit counts
+    std::chrono::nanoseconds waited = {};  // of the worker's waiting, what its time limit knows of
+    std::optional<Doubted> repeated = {};  // it repeats this
+  };
+
+  [[nodiscard]] std::size_t at_work() const {
+    return static_cast<std::size_t>(std::ranges::count_if(workers_, [](const Employed& employed) { return employed.worker.is_at_work(); }));
+  }
+
+  void hand_out() {
+    const std::size_t jobs = std::max(1U, options_.jobs);
+    while (at_work() < jobs) {
+      if (!doubted_.empty()) {
+        Employed* employed = employ();
+        if (employed == nullptr) return;
+        assign(*employed, doubted_.back().index);
+        employed->repeated = std::move(doubted_.back());
+        doubted_.pop_back();
+      } else if (!stop_ && !halt_ && next_ < cases_.size()) {
+        const auto idle = std::ranges::find_if(workers_, [](const Employed& employed) { return !employed.worker.is_at_work(); });
+        Employed* employed = idle == workers_.end() ? employ() : &*idle;
+        if (employed == nullptr) return;
+        assign(*employed, next_);
+        listener_.started(cases_[next_++]);
+      } else {
+        return;
+      }
+    }
+  }
+
+  // nullptr if the system refuses now what it may grant when one of the others has ended.
+  Employed* employ() {
+    try {
+      workers_.push_back({Worker(cases_, execute_)});
+      return &workers_.back();
+    } catch (const metal::EnvironmentError&) {
+      if (at_work() == 0) throw;
+      return nullptr;
+    }
+  }
+
+  static void assign(Employed& employed, std::size_t index) {
+    employed.start = Clock::now();
+    employed.waited = employed.worker.process().waited();
+    employed.worker.assign(index);
+  }
+
+  [[nodiscard]] bool is_limited() const { return options_.timeout.count() > 0; }
+
+  // Until a worker has news, the first of them is late, or it is time for a tick.
+  void wait() {
+    const Clock::time_point before = Clock::now();
+    Clock::duration longest = kTick;
+    std::vector<int> descriptors;
+    for (const Employed& employed : workers_) {
+      if (!employed.worker.is_at_work()) continue;
+      descriptors.push_back(employed.worker.descriptor());
+      if (is_limited()) {
+        const auto left = std::chrono::ceil<Clock::duration>(employed.start + options_.timeout - before);
+        longest = std::clamp(left, Clock::duration::zero(), longest);
+      }
+    }
+    // Interrupted by a signal, it returns early, and the listener is asked what that meant.
+    base::wait_for_any(descriptors, std::chrono::ceil<std::chrono::milliseconds>(longest));
+    const Clock::duration slept = Clock::now() - before;
+    if (slept < longest + kOverslept) return;
+    for (Employed& employed : workers_) employed.start += slept - longest;
+  }
+
+  void take_verdicts() {
+    for (auto employed = workers_.begin(); employed != workers_.end();) {
+      const auto current = employed++;
+      if (!current->worker.is_at_work()) continue;
+      std::optional<Verdict> verdict = current->worker.receive();
+      if (!verdict && is_limited() && is_late(*current)) verdict = late(cases_[current->worker.index()]);
+      if (!verdict && options_.memory != 0) verdict = grown(current->worker);
+      if (verdict) take(*verdict, current);
+    }
+  }
+
+  // A process in which something went wrong is not used again, and what went wrong counts only in a process where nothing else was
+  // before it: the next case's inputs may lie where a kernel that failed, or one that passed, wrote without being seen. Nor does it
+  // count when somebody else killed the process. Only running out of time is believed at once, as being sure would take as long again.
+  void take(Verdict& verdict, std::list<Employed>::iterator from) {
+    const std::size_t others = from->worker.cases_before();
+    const int kills = (from->repeated ? from->repeated->kills : 0) + (from->worker.was_killed() ? 1 : 0);
+    const bool was_disturbed = from->worker.was_killed() && kills <= kPatienceWithKills;
+    if (!is_success(verdict.status) && (others != 0 || was_disturbed) && verdict.status != Status::timeout) {
+      doubted_.push_back({from->worker.index(), others, verdict.status, std::move(verdict.faults), kills});
+      workers_.erase(from);
+      return;
+    }
+    if (const auto before = std::exchange(from->repeated, std::nullopt);
+        before && (before->status != verdict.status || before->faults != verdict.faults)) {
+      verdict.note =
+          before->others == 0
+              ? fmt::format("repeated, because the first time it was {} ({})", to_string(before->status), reason_of(*before))
+              : fmt::format(
+                    "repeated: in a process that had executed {} other case{}, it was {} ({}); an earlier case may have corrupted "
+                    "memory",
+                    before->others, before->others == 1 ? "" : "s", to_string(before->status), reason_of(*before));
+    }
+    if (!is_success(verdict.status)) workers_.erase(from);
+    settle_(verdict);
+    summary_.add(format_case(verdict.about), verdict);
+    if (options_.fail_fast && !is_success(verdict.status)) halt_ = true;
+    listener_.finished(verdict, summary_);
+  }
+
+  // On a machine that is busy with something else, a right kernel takes longer: its waiting for a processor does not count.
+  [[nodiscard]] bool is_late(Employed& employed) const {
+    if (Clock::now() - employed.start <= options_.timeout) return false;
+    const std::chrono::nanoseconds waited = employed.worker.process().waited();
+    employed.start += std::chrono::duration_cast<Clock::duration>(waited - employed.waited);
+    employed.waited = waited;
+    return Clock::now() - employed.start > options_.timeout;
+  }
+
+  [[nodiscard]] Verdict late(const Case& about) const {
+    Verdict verdict;
+    verdict.about = about;
+    verdict.status = Status::timeout;
+    verdict.schedules = metal::Schedule{}.to_string();
+    verdict.faults = {fault::Timeout{options_.timeout.count()}};
+    return verdict;
+  }
+
+  // Before the system has to choose whom to kill.
+  [[nodiscard]] std::optional<Verdict> grown(const Worker& worker) const {
+    const std::uint64_t resident = worker.process().resident_bytes();
+    if (resident <= options_.memory) return std::nullopt;
+    Verdict verdict = late(cases_[worker.index()]);
+    verdict.status = Status::crashed;
+    verdict.faults = {fault::MemoryLimit{resident, options_.memory}};
+    return verdict;
+  }
+
+  std::span<const Case> cases_;
+  const CaseFunction& execute_;
+  const Settle& settle_;
+  const RunOptions& options_;
+  const std::atomic<bool>& stop_;
+  RunListener& listener_;
+  Summary summary_;
+  std::list<Employed> workers_;
+  std::vector<Doubted> doubted_;
+  std::size_t next_ = 0;
+  bool halt_ = false;
+};
+
+void expect_one_thread() {
+  if (const std::size_t threads = base::count_threads(); threads > 1) {
+    throw std::logic_error(
+        fmt::format("run_cases() forks a process per case, but this process has {} threads; end the others first", threads));
+  }
+}
+
+Summary run_settled(std::span<const Case> cases, const CaseFunction& execute, const Settle& settle, const RunOptions& options,
+                    const std::atomic<bool>& stop, RunListener& listener) {
+  if (!(options.timeout.count() >= 0 && options.timeout <= kLongestTimeout)) {
+    throw std::invalid_argument(
+        fmt::format("the time limit is {:g} s; it must be from 0 (no limit) to {:g}", options.timeout.count(), kLongestTimeout.count()));
+  }
+  expect_one_thread();
+  Supervisor supervisor(cases, execute, settle, options, stop, listener);
+  Summary summary;
+  const double seconds = timed([&] { summary = supervisor.run(); });
+  summary.seconds = seconds;
+  return summary;
+}
+
+}  // namespace
+
+void ElementCount::add(const Judgement& judgement) {
+  const std::size_t not_finite = judgement.not_written + judgement.nans + judgement.infs;
+  compared += judgement.compared + not_finite;
+  faulty += judgement.above_bound + not_finite;
+}
+
+void Summary::add(const std::string& name, const Verdict& verdict) {
+  ++counts[verdict.status];
+  const Judgement& judgement = verdict.judgement;
+  (verdict.status == Status::known ? known_elements : elements).add(judgement);
+  for (const std::string& finding : verdict.known) ++known_findings[finding];
+  any_internal = any_internal || verdict.is_internal;
+  oracle_seconds += verdict.oracle_seconds;
+  simulator_seconds += verdict.simulator_seconds;
+  if (verdict.status == Status::passed && std::ranges::any_of(verdict.stages, [](const StageVerdict& stage) { return !stage.passed; }))
+    ++stage_failures;
+  const bool larger = judgement.max_ratio > largest_ratio;
+  // Ties go to the first name, so that the summary does not depend on which case finished first.
+  const bool first_of_equals =
+      judgement.max_ratio == largest_ratio && judgement.compared > 0 && (largest_ratio_case.empty() || name < largest_ratio_case);
+  if (verdict.status != Status::known && (larger || first_of_equals)) {
+    largest_ratio = judgement.max_ratio;
+    largest_ratio_case = name;
+  }
+  // A sum does not depend on order; hashing the name in keeps equal outputs of different cases apart.
+  digest += base::digest_of(name, verdict.digest);
+}
+
+std::size_t Summary::count(Status status) const {
+  const auto found = counts.find(status);
+  return found == counts.end() ? 0 : found->second;
+}
+
+std::size_t Summary::finished() const {
+  std::size_t total = 0;
+  for (const auto& [status, cases] : counts) total += cases;
+  return total;
+}
+
+std::size_t Summary::executed() const {
+  std::size_t total = 0;
+  for (const auto& [status, cases] : counts) total += status == Status::skipped ? 0 : cases;
+  return total;
+}
+
+std::size_t Summary::failures() const {
+  std::size_t total = 0;
+  for (const auto& [status, cases] : counts) total += is_success(status) ? 0 : cases;
+  return total;
+}
+
+Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options, const std::atomic<bool>& stop,
+                  RunListener& listener) {
+  for (const Case& about : cases) static_cast<void>(workbench.find(about.variant));
+  const CaseFunction execute = [&](const Case& about) { return execute_case(workbench.find(about.variant), about, options.execution); };
+  const Settle settle = [&](Verdict& verdict) {
+    settle_known_findings(workbench.find(verdict.about.variant).known_findings, verdict, options.execution.policy);
+  };
+  return run_settled(cases, execute, settle, options, stop, listener);
+}
+
+Summary run_cases(std::span<const Case> cases, const CaseFunction& execute, const RunOptions& options, const std::atomic<bool>& stop,
+                  RunListener& listener) {
+  return run_settled(cases, execute, [](Verdict&) {}, options, stop, listener);
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,107 @@
+#include "harness/process/worker.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "harness/process/verdict_wire.h"
+#include "metal/errors.h"
+#include "metal/execute/schedule.h"
+
+namespace assay::harness {
+namespace {
+
+// A verdict takes some kilobytes; a thousand times that can only come from a process that has lost its mind.
+constexpr std::uint64_t kLongestVerdict = std::uint64_t{16} << 20;
+
+Verdict execute_and_catch(const Case& about, const CaseFunction& execute) {
+  try {
+    return execute(about);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    Verdict verdict;
+    verdict.about = about;
+    verdict.is_internal = true;
+    verdict.faults = {fault::InternalFailure{error.what()}};
+    return verdict;
+  }
+}
+
+// A request is the index of a case.
+base::Server start(std::span<const Case> cases, const CaseFunction& execute) {
+  // It is for the supervisor to decide what Ctrl-C means. The handlers are the simulator's, which needs them.
+  const base::ChildSetup setup{.name = "worker process", .interrupts = base::Interrupts::ignored, .keeps_fault_handlers = true};
+  try {
+    return {setup, kLongestVerdict, [&](std::span<const std::byte> request) {
+              std::uint64_t index = 0;
+              std::memcpy(&index, request.data(), sizeof index);
+              return encode_verdict(execute_and_catch(cases[index], execute));
+            }};
+  } catch (const base::ProcessRefused& refused) {
+    throw metal::EnvironmentError(fmt::format("{}; run fewer cases at a time", refused.what()));
+  }
+}
+
+}  // namespace
+
+Worker::Worker(std::span<const Case> cases, const CaseFunction& execute) : cases_(cases), server_(start(cases, execute)) {}
+
+void Worker::assign(std::size_t index) {
+  index_ = index;
+  ++assigned_;
+  at_work_ = true;
+  const std::uint64_t request = index;
+  server_.ask(std::as_bytes(std::span(&request, 1)));
+}
+
+std::optional<Verdict> Worker::receive() {
+  const std::optional<base::Reply> reply = server_.receive();
+  if (!reply) return std::nullopt;
+  at_work_ = false;
+  return verdict_of(*reply);
+}
+
+Verdict Worker::verdict_of(const base::Reply& reply) {
+  switch (reply.kind) {
+    case base::Reply::Kind::answer:
+      break;
+    case base::Reply::Kind::too_long:
+      return crashed(fault::MalformedVerdict{fmt::format("its length is given as {} bytes", reply.announced), server_.last_words()});
+    case base::Reply::Kind::out_of_memory:
+      return crashed(fault::OutOfMemory{server_.last_words()});
+    case base::Reply::Kind::closed:
+      return crashed(fault::ClosedChannel{server_.last_words()});
+    case base::Reply::Kind::ended: {
+      using Kind = base::Ending::Kind;
+      const base::Ending& ending = reply.ending;
+      const auto number = static_cast<std::uint64_t>(ending.number);
+      if (ending.kind == Kind::unknown) return crashed(fault::Vanished{server_.last_words()});
+      if (ending.kind == Kind::exited) return crashed(fault::Exited{number, server_.last_words()});
+      was_killed_ = ending.number == SIGKILL;
+      return crashed(fault::Killed{number, server_.last_words()});
+    }
+  }
+  try {
+    return decode_verdict(reply.bytes, cases_[index_]);
+  } catch (const base::DamagedArchive& damaged) {
+    server_.process().kill();
+    return crashed(fault::MalformedVerdict{damaged.what(), server_.last_words()});
+  }
+}
+
+Verdict Worker::crashed(Fault how) const {
+  Verdict verdict;
+  verdict.about = cases_[index_];
+  verdict.status = Status::crashed;
+  verdict.schedules = metal::Schedule{}.to_string();
+  verdict.faults = {std::move(how)};
+  return verdict;
+}
+
+}  // namespace assay::harness

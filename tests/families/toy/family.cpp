@@ -1,0 +1,141 @@
+// A family as a user would add it: `toy` computes dst = 3 src, a row per threadgroup. The smallest complete descriptor.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "families/family.h"
+#include "families/shared/levels.h"
+#include "families/shared/mistake_table.h"
+#include "families/shared/probes.h"
+#include "families/shared/refusal.h"
+#include "fixtures/layout.h"
+
+namespace assay::families {
+namespace {
+
+constexpr std::size_t kRowLength = 256;
+constexpr std::uint32_t kThreads = kRowLength;
+constexpr std::array<std::int64_t, 4> kRows = {1, 2, 5, 33};
+
+constexpr std::array kEntries = {kernels::EntryContract{"rows", "toy_triple"}};
+constexpr std::array kArguments = {
+    kernels::ArgumentContract{"src", 0, kernels::ArgumentRole::input, metal::ScalarType::float32},
+    kernels::ArgumentContract{"dst", 1, kernels::ArgumentRole::output, metal::ScalarType::float32},
+    kernels::ArgumentContract{"params", 2, kernels::ArgumentRole::parameters, metal::ScalarType::other},
+};
+constexpr std::array kFields = {kernels::FieldContract{"count", metal::ScalarType::uint32}};
+constexpr kernels::FamilyContract kContract{"toy", kEntries, kArguments, kFields, false};
+
+// Rows of floats, as the generators of another family make them.
+fixtures::FwhtRequest request_of(const Case& about) { return {about.size("rows"), kRowLength, about.seed}; }
+
+std::vector<float> inputs_of(const Case& about, const Source& source) {
+  const fixtures::FwhtRequest request = request_of(about);
+  return source.is_file() ? fixtures::fwht_inputs(source.file, request, source.tensors) : source.generator->fwht(request);
+}
+
+// One product, rounded once: half a unit in the last place, or of the smallest subnormal.
+oracles::Expected expected_of(const std::vector<float>& src) {
+  oracles::Expected expected;
+  for (const float value : src) {
+    const double exact = 3.0 * static_cast<double>(value);
+    expected.value.push_back(exact);
+    expected.bound.push_back(std::abs(exact) * 0x1p-24 + 0x1p-150);
+    expected.magnitude.push_back(std::abs(exact));
+  }
+  return expected;
+}
+
+void validate_toy(const Case& about) { require_positive("rows", static_cast<std::uint32_t>(about.at("rows"))); }
+
+Job toy_job(const JobRequest& request) {
+  const auto src = std::make_shared<const std::vector<float>>(inputs_of(request.about, request.source));
+  Job job{.inputs = src, .row_length = kRowLength};
+  const std::size_t input = job.add(input_buffer("src", std::as_bytes(std::span(*src))));
+  const std::size_t output = job.add(output_buffer("dst", src->size() * sizeof(float)));
+  const auto count = static_cast<std::uint32_t>(src->size());
+  job.passes = {{[=, kernel = &request.kernel](metal::ComputeEncoder& encoder, Views views) {
+    kernel->set_pipeline(encoder);
+    kernel->set_parameters(encoder, {{"count", metal::FieldValue::of(count)}});
+    kernel->set_buffer(encoder, "src", views[input]);
+    kernel->set_buffer(encoder, "dst", views[output]);
+    encoder.dispatch_threadgroups({count / kThreads, 1, 1}, {kThreads, 1, 1});
+  }}};
+  job.judged = {output};
+  job.constant_is_expected = std::ranges::all_of(*src, [&](float value) { return value == src->front(); });  // fixture `uniform`
+  job.expect = [src] { return expected_of(*src); };
+  return job;
+}
+
+struct ToyChange {
+  double factor = 3.0;
+};
+
+class ToyModel final : public Model {
+ public:
+  explicit ToyModel(std::vector<float> src) : src_(std::move(src)) {}
+  [[nodiscard]] std::vector<double> evaluate(const ToyChange& change) const {
+    std::vector<double> result(src_.begin(), src_.end());
+    for (double& value : result) value *= change.factor;
+    return result;
+  }
+
+ private:
+  std::vector<float> src_;
+};
+
+std::vector<Mistake> toy_mistakes() {
+  MistakeTable<ToyModel, ToyChange> table;
+  table.add(mistake::kScale, "rows are doubled, not tripled", [](ToyChange& change) { change.factor = 2.0; });
+  return table.take();
+}
+
+}  // namespace
+
+Family toy_family() {
+  return {.contract = kContract,
+          .about = "three times its input",
+          .axes = {{.name = "rows", .minimum = 0, .maximum = 1024, .initial = 1, .weight = Weight::factor, .tried = Tried::counts}},
+          .words = {{{{"rows{rows}", {}}}}},
+          .factors = {factor_of("rows", 0, kRows)},
+          .realise =
+              [](std::span<const int> levels, std::span<std::int64_t> values) {
+                set(values[0], kRows, levels[0]);
+                return true;
+              },
+          .work = no_work,
+          .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; },
+          .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"rows"}; },
+          .validate = validate_toy,
+          .simdgroups = [](const Case&) { return static_cast<std::int64_t>(kRowLength / 32); },
+          .files = {.inputs = [](const Case& about) { return fixtures::fwht_layout(request_of(about)); },
+                    .output_shape = [](const Case& about) -> std::vector<std::uint64_t> { return {about.size("rows"), kRowLength}; },
+                    .generate =
+                        [](const Case& about, const fixtures::Fixture& fixture) {
+                          return fixtures::fwht_tensors(request_of(about), fixture.fwht(request_of(about)));
+                        },
+                    .expect = [](const Case& about, const Source& source) { return expected_of(inputs_of(about, source)); }},
+          .job = toy_job,
+          .minimum =
+              [](const Case& about, const Source&) {
+                const std::uint64_t elements = about.size("rows") * kRowLength;
+                return minimum::of(minimum::kFloat * elements, minimum::kFloat * elements, elements);
+              },
+          .triage = {.model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
+                       return std::make_shared<ToyModel>(inputs_of(about, source));
+                     },
+                     .mistakes = toy_mistakes,
+                     .probes =
+                         [](const Case& about) {
+                           Probes probes(about, {{"rows", 1}});
+                           probes.add({{"rows", 2}}, "uniform");
+                           return probes.take();
+                         },
+                     .steps = {steps_of("rows", {1, 2})},
+                     .followed = "src",
+                     .place = [](const Case&, std::uint64_t byte) { return Place{fmt::format("element {}", byte / 4), std::nullopt}; },
+                     .row_parts = [](const Case& about) -> std::vector<RowPart> { return {{"rows", about.size("rows")}}; }}};
+}
+
+}  // namespace assay::families

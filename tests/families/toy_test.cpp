@@ -1,0 +1,74 @@
+// A family from outside: a folder (toy/) and one line (toy/registry.cpp). Every command of assay knows it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/command.h"
+
+namespace assay::tests {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ToyFamily : public TestInFolder {
+ protected:
+  static Outcome run_toy(const std::string& arguments) {
+    return run_command(std::string("'" ASSAY_BINARY_DIR "/bin/assay_toy' ") + arguments);
+  }
+  static std::string variants() { return " --variants '" + folder_of_kernels() + "'"; }
+  static std::string folder_of_kernels() { return (kRoot / "tests/families/toy/kernels").string(); }
+  // The kernel with a mistake.
+  [[nodiscard]] std::string doubling() const {
+    return "'" + write(replaced_once(read_file(folder_of_kernels() + "/toy_v1/kernel.metal"), "3.0f", "2.0f")) + "'";
+  }
+  static void expect(const std::string& arguments, int status, const std::string& needle) {
+    const Outcome outcome = run_toy(arguments);
+    EXPECT_EQ(outcome.status, status) << arguments << "\n" << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(needle)) << arguments;
+  }
+};
+
+constexpr const char* kCase = " toy_v1/rows2/gauss/s1";
+
+TEST_F(ToyFamily, IsListedAndCompiled) {
+  expect("list" + variants(), 0, "three times its input");
+  expect("list --cases gate" + variants(), 0, "toy_v1/rows33/");
+  expect("support" + variants(), 0, "rows");
+  expect("compile '" + folder_of_kernels() + "/toy_v1/kernel.metal'", 0, "toy");
+  expect("doctor", 0, "");
+}
+
+TEST_F(ToyFamily, RunsAndIsJudged) {
+  const std::string ledger = " --ledger '" + write("", "unused") + ".sqlite'";
+  expect("gate" + variants() + ledger, 0, "0 failed");
+  expect("run smoke" + variants() + ledger + " --policy checked", 0, "0 failed");
+  expect("report" + ledger, 0, "toy_v1");
+  expect("history" + ledger, 0, "");
+  expect("diff" + ledger, 0, "");
+  expect("show" + variants() + kCase, 0, "passed");
+  expect("explain" + variants() + kCase, 0, "float multiply");
+  expect("cost" + variants() + kCase, 0, "toy_triple");
+  expect("run toy_v1/rows0/gauss/s1" + variants() + " --ledger none", 1, "rejected");
+  expect("run --family toy --ledger none --kernel " + doubling(), 1, "above bound");
+}
+
+TEST_F(ToyFamily, HasFixtureFilesAndDispatches) {
+  const std::string file = write("", "unused") + ".h5";
+  expect("fixture generate toy/rows2/gauss/s1 -o '" + file + "'", 0, "");
+  expect("fixture verify '" + file + "'", 0, "");
+  expect("run --ledger none" + variants() + " --fixture '" + file + "'", 0, "passed");
+  expect("dispatch" + variants() + kCase, 0, "toy_triple");
+  const Outcome trace = run_toy("dispatch --json" + variants() + kCase);
+  expect("check-dispatch --execute" + variants() + " '" + write(trace.output, "trace.json") + "'", 0, "");
+}
+
+TEST_F(ToyFamily, IsTriagedComparedAndMutated) {
+  expect("triage smoke --family toy" + variants() + " --repair-seconds 0 --kernel " + doubling(), 1, "wrong-scale");
+  expect("compare toy_v1 " + doubling() + " --family toy --suite smoke" + variants(), 1, "toy_v1");
+  // The launch starts no thread more than needed, so a kernel without its test for that survives.
+  expect("mutate toy_v1 --suite smoke --max 6" + variants(), 1, "survived condition");
+}
+
+}  // namespace
+}  // namespace assay::tests
