@@ -1,3 +1,5 @@
+// Covering designs: few cases in which every wanted combination of levels occurs.
+// Long because the search, what it has covered and how it completes a row share one state.
 #include "harness/cases/covering.h"
 
 #include <algorithm>

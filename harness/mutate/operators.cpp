@@ -1,3 +1,5 @@
+// The mutation operators: every edit that each of them makes in a source.
+// Long because it is a list with a function for each operator.
 #include "harness/mutate/operators.h"
 
 #include <fmt/format.h>

@@ -206,17 +206,9 @@ TEST(HouseRules, EverySourceKeepsThem) {
   EXPECT_EQ(folders_with_sources.size(), folders().size());
 }
 
-// Sources that nobody has shortened yet; none may join them.
-const std::set<std::string> kStillLong = {"fixtures/decode_recipes.cpp",  "fixtures/dense_recipes.cpp",    "harness/cases/covering.cpp",
-                                          "harness/mutate/operators.cpp", "metal/execute/collectives.cpp", "metal/pass/lockstep_pass.cpp",
-                                          "metal/simulator.cpp"};
-
 TEST(HouseRules, NoSourceIsLongWithoutAReason) {
   for (const auto& [path, text] : sources()) {
-    EXPECT_EQ(is_too_long(text), kStillLong.contains(path))
-        << path
-        << (is_too_long(text) ? " has more than 400 lines; a comment that begins with `Long because` may say why at its top"
-                              : " is listed as long, and is not: take it off the list");
+    EXPECT_FALSE(is_too_long(text)) << path << " has more than 400 lines; a comment at its top that begins with `Long because` may say why";
   }
   std::string text(400, '\n');
   EXPECT_FALSE(is_too_long(text));

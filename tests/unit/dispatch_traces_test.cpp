@@ -1,5 +1,5 @@
-// Launches written down, and read back; every way in which a host's trace can differ, told with
-// both values; traces that are nobody's; and what a wrong launch computes.
+// Launch traces: written, read back, compared with a host's, and executed.
+// Long because each way in which a trace can differ is a test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
