@@ -21,8 +21,8 @@
 #include "cli/recording.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
-#include "harness/findings/digests.h"
 #include "harness/execute/execute.h"
+#include "harness/findings/digests.h"
 #include "harness/findings/fault_text.h"
 #include "reports/figures.h"
 

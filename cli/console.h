@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cli/options.h"
-#include "harness/process/runner.h"
 #include "harness/findings/verdict.h"
+#include "harness/process/runner.h"
 
 namespace assay::cli {
 

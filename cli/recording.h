@@ -9,8 +9,8 @@
 #include "cli/options.h"
 #include "harness/cases/selection.h"
 #include "harness/ledger/ledger.h"
-#include "harness/process/runner.h"
 #include "harness/prepare/workbench.h"
+#include "harness/process/runner.h"
 
 namespace assay::cli {
 

@@ -18,12 +18,12 @@
 #include "families/registry.h"
 #include "harness/cases/case.h"
 #include "harness/cases/file_case.h"
+#include "harness/cases/file_contents.h"
 #include "harness/cases/suite.h"
+#include "harness/execute/lone_limits.h"
 #include "harness/ledger/shell_line.h"
 #include "harness/prepare/family_fit.h"
-#include "harness/cases/file_contents.h"
 #include "harness/prepare/libraries.h"
-#include "harness/execute/lone_limits.h"
 #include "metal/errors.h"
 
 namespace assay::cli {

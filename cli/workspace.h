@@ -7,8 +7,8 @@
 
 #include "cli/options.h"
 #include "harness/cases/selection.h"
-#include "harness/process/runner.h"
 #include "harness/prepare/workbench.h"
+#include "harness/process/runner.h"
 #include "kernels/variant.h"
 
 namespace assay::cli {

@@ -103,9 +103,9 @@ std::string cost_text(const harness::CaseCost& cost) {
     text += row_text("total", kernel.total, "") + "\n";
   }
   const Balance balance(cost);
-  text +=
-      fmt::format("compared with the minimum that any kernel needs for the case (harness/cases/minimum.h)\n  {:<32} {:>16} {:>16}   times\n",
-                  "", "counted", "minimum");
+  text += fmt::format(
+      "compared with the minimum that any kernel needs for the case (harness/cases/minimum.h)\n  {:<32} {:>16} {:>16}   times\n", "",
+      "counted", "minimum");
   for (const Balance::Row& row : balance.rows)
     text += fmt::format("  {:<32} {:>16} {:>16}   {:.3f}\n", row.heading, grouped(row.counted), grouped(row.least),
                         quotient(row.counted, row.least));

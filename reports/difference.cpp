@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "harness/ledger/comparable.h"
 #include "harness/findings/fault_text.h"
+#include "harness/ledger/comparable.h"
 #include "reports/grouped.h"
 #include "reports/json_text.h"
 #include "reports/replay.h"

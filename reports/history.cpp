@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "harness/ledger/comparable.h"
 #include "harness/findings/fault_text.h"
+#include "harness/ledger/comparable.h"
 #include "reports/grouped.h"
 
 namespace assay::reports {

@@ -1,8 +1,8 @@
 // Builds the command that repeats a recorded case.
 #include "reports/replay.h"
 
-#include "harness/ledger/shell_line.h"
 #include "harness/findings/verdict.h"
+#include "harness/ledger/shell_line.h"
 
 namespace assay::reports {
 

@@ -10,8 +10,8 @@
 #include "families/registry.h"
 #include "harness/cases/selection.h"
 #include "harness/execute/execute.h"
-#include "harness/process/runner.h"
 #include "harness/prepare/workbench.h"
+#include "harness/process/runner.h"
 #include "kernels/variant.h"
 
 namespace assay::tests {

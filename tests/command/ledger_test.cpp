@@ -16,8 +16,8 @@
 #include <tuple>
 #include <vector>
 
-#include "harness/ledger/ledger.h"
 #include "harness/findings/fault_text.h"
+#include "harness/ledger/ledger.h"
 #include "reports/grouped.h"
 #include "tests/support/command.h"
 

@@ -19,12 +19,12 @@
 #include <vector>
 
 #include "families/registry.h"
-#include "harness/judge/judge.h"
-#include "harness/ledger/ledger.h"
-#include "harness/ledger/sqlite.h"
 #include "harness/execute/execute.h"
 #include "harness/findings/fault_text.h"
 #include "harness/findings/known_finding.h"
+#include "harness/judge/judge.h"
+#include "harness/ledger/ledger.h"
+#include "harness/ledger/sqlite.h"
 #include "harness/process/runner.h"
 #include "metal/errors.h"
 #include "tests/faults/twin_variant.h"

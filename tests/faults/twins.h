@@ -10,8 +10,8 @@
 #include <span>
 #include <string_view>
 
-#include "harness/judge/judge.h"
 #include "harness/findings/verdict.h"
+#include "harness/judge/judge.h"
 
 namespace assay::tests {
 

@@ -6,8 +6,8 @@
 
 #include "harness/cases/case.h"
 #include "harness/cases/file_case.h"
-#include "harness/cases/selection.h"
 #include "harness/cases/minimum.h"
+#include "harness/cases/selection.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace assay::tests {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/judge/judge.h"
 #include "harness/findings/fault_text.h"
+#include "harness/judge/judge.h"
 #include "oracles/expected.h"
 
 namespace assay::tests {

@@ -14,10 +14,10 @@
 #include "families/shared/decode_inputs.h"
 #include "fixtures/hdf5_file.h"
 #include "fixtures/shelf.h"
-#include "harness/cases/file_case.h"
-#include "harness/cases/suite.h"
 #include "harness/cases/case_data.h"
+#include "harness/cases/file_case.h"
 #include "harness/cases/file_contents.h"
+#include "harness/cases/suite.h"
 #include "tests/support/files.h"
 
 namespace assay::tests {

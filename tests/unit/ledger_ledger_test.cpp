@@ -12,9 +12,9 @@
 #include <fstream>
 #include <limits>
 
+#include "harness/findings/fault_text.h"
 #include "harness/ledger/ledger.h"
 #include "harness/ledger/shell_line.h"
-#include "harness/findings/fault_text.h"
 #include "tests/support/files.h"
 #include "tests/unit/every_fault.h"
 

@@ -14,8 +14,8 @@
 
 #include "base/digest.h"
 #include "fixtures/hdf5_file.h"
-#include "harness/cases/suite.h"
 #include "harness/cases/file_contents.h"
+#include "harness/cases/suite.h"
 #include "oracles/codebook_theory.h"
 #include "oracles/source_attention.h"
 #include "tests/support/command.h"

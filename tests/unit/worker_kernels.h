@@ -9,8 +9,8 @@
 
 #include "families/registry.h"
 #include "harness/cases/case.h"
-#include "harness/process/runner.h"
 #include "harness/prepare/workbench.h"
+#include "harness/process/runner.h"
 #include "kernels/variant.h"
 #include "tests/support/files.h"
 
