@@ -1,5 +1,5 @@
+// Finds which functions of a source a variant speaks of, and binds them to the contracts of its family.
 #include "harness/prepare/discovery.h"
-#include "families/registry.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "families/registry.h"
 #include "harness/prepare/family_fit.h"
 #include "metal/errors.h"
 
@@ -289,8 +290,9 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
   const auto declared = std::ranges::find(library.functions(), entry.pipeline.function, &metal::FunctionDeclaration::name);
   // Or its author says for which sizes it is made, as of one that a function constant tells.
   const auto is_told = [&](const kernels::AxisLimit& limit) {
-    return !limit.is_found && std::ranges::any_of(find_family(variant.family).axes,
-                                                  [&](const Axis& axis) { return axis.is_simdgroups && axis.name == limit.axis; });
+    return !limit.is_found && std::ranges::any_of(families::find_family(variant.family).axes, [&](const families::Axis& axis) {
+      return axis.is_simdgroups && axis.name == limit.axis;
+    });
   };
   entry.reads_threadgroup_size =
       std::ranges::any_of(variant.limits, is_told) || (declared != library.functions().end() && declared->reads_threadgroup_size);

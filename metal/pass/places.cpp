@@ -1,6 +1,7 @@
 // Finds the places of instructions in the user's source, reports errors there, and keeps the places in the compiled code.
 #include "metal/pass/places.h"
 
+#include <llvm/ADT/SmallString.h>
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugInfo.h>
