@@ -1,3 +1,4 @@
+// Validates parameters of `bf16_prefill` and encodes its dispatches.
 #include "families/bf16_prefill/launch.h"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ using metal::FieldValue;
 
 std::uint32_t tiles(std::uint32_t count, std::uint32_t tile) { return count / tile + (count % tile == 0 ? 0 : 1); }
 
-// A kernel that declares a constant was compiled with a value for it.
+// A constant that the kernel declares must have been compiled with the wanted value.
 void require_constants(const kernels::BoundKernel& kernel, const FunctionConstants& wanted) {
   for (const auto& [index, value] : wanted) {
     const auto found = kernel.entry().pipeline.constants.find(index);
@@ -122,7 +123,7 @@ void encode_bf16_prefill(metal::ComputeEncoder& encoder, const Bf16PrefillKernel
   attention.set_buffer(encoder, "pad", is_ragged(p) ? buffers.pad : dummy);
   attention.set_buffer(encoder, "blk", p.has_mask() ? buffers.blk : dummy);
   attention.set_buffer(encoder, "dst", buffers.tensors.dst);
-  // Queries 8 KiB, outputs 8 KiB, 8 KiB unused, 512 bytes for the scores and the mask of each query.
+  // Queries 8 KiB, outputs 8 KiB, 8 KiB unused, and 512 bytes per query for its scores and mask.
   attention.set_threadgroup_memory(encoder, 28672);
   encoder.dispatch_threadgroups({tiles(p.queries, kBf16TileQueries), p.n_heads, p.batches}, {32, 8, 1});
 }

@@ -1,3 +1,4 @@
+// Validates parameters of `bf16_vec` and encodes its dispatch.
 #include "families/bf16_vec/launch.h"
 
 #include <fmt/format.h>
@@ -34,7 +35,7 @@ void encode_bf16_vec(metal::ComputeEncoder& encoder, const kernels::BoundKernel&
   kernel.set_buffer(encoder, "v", tensors.v);
   kernel.set_buffer(encoder, "mask", p.has_mask() ? tensors.mask : tensors.q);
   kernel.set_buffer(encoder, "dst", tensors.dst);
-  // The query in bfloat; 32 scores and 32 mask values in float, and the output in bfloat, of every simdgroup.
+  // The query in bfloat; for every simdgroup 32 scores and 32 mask values in float, and the output in bfloat.
   kernel.set_threadgroup_memory(encoder, 1024 + std::size_t{nsg} * 256 + std::size_t{nsg} * 1024);
   encoder.dispatch_threadgroups({p.queries, p.n_heads, p.batches}, {32, nsg, 1});
 }

@@ -1,3 +1,4 @@
+// Validates parameters of `fwht` and encodes its dispatch.
 #include "families/fwht/launch.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Validates parameters of `quantize` and encodes its dispatch.
 #include "families/quantize/launch.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@
 namespace assay::families {
 namespace {
 
-// With the bytes that are needed of each.
+// Returns the buffers with the bytes that are needed of each.
 QuantizeBuffers require_buffers(const QuantizeParameters& p, QuantizeBuffers buffers) {
   const std::uint64_t slots = std::uint64_t{p.num_kv_heads} * p.cache_capacity;
   const std::uint64_t row_bytes = std::uint64_t{p.num_kv_heads} * p.head_dim * 4;

@@ -1,3 +1,4 @@
+// Validates parameters of decode attention and encodes its dispatches.
 #include "families/shared/decode_launch.h"
 
 #include <fmt/format.h>
@@ -16,17 +17,17 @@ namespace assay::families {
 namespace {
 
 constexpr std::uint32_t kBlock = 256;               // coordinates that share a norm
-constexpr std::uint32_t kManyPositions = 512;       // beyond: more workgroups
-constexpr std::uint32_t kVeryManyPositions = 1024;  // beyond: more simdgroups
+constexpr std::uint32_t kManyPositions = 512;       // above this: more workgroups
+constexpr std::uint32_t kVeryManyPositions = 1024;  // above this: more simdgroups
 
 std::uint64_t norms_per_position(const DecodeParameters& p) { return p.scale_factor_d512 ? p.head_dim / kBlock : 1; }
 
-// Whether a launch of several simdgroups per workgroup can reach the kernel: it is told how many, or sees it.
+// Whether a launch can set the number of simdgroups per workgroup: the kernel has a field for it, or reads the threadgroup's size.
 bool takes_simdgroups(const kernels::BoundKernel& attention) {
   return attention.has_field("nsg") || attention.entry().reads_threadgroup_size;
 }
 
-// With the bytes that are needed of each.
+// Returns the buffers with the bytes that are needed of each.
 DecodeBuffers require_buffers(const DecodeParameters& p, DecodeBuffers buffers, std::uint32_t nwg) {
   const std::uint64_t positions = std::uint64_t{p.n_kv_heads} * p.kv_capacity;
   const std::string_view codes =
@@ -45,7 +46,7 @@ DecodeBuffers require_buffers(const DecodeParameters& p, DecodeBuffers buffers, 
   return buffers;
 }
 
-// Two indices to a byte, or one: the family decides.
+// Two indices per byte, or one: the family decides.
 void require_codebook(const kernels::BoundKernel& attention, std::uint32_t bits) {
   const bool is_tq4 = attention.contract().name == "tq4";
   if (is_tq4 != (bits == 4))
@@ -119,7 +120,7 @@ std::optional<Misfit> decode_misfit(const kernels::BoundKernel& attention, const
   }
   if (parameters.fuse_fwht_pre && !attention.has_field("fuse_fwht_pre"))
     return Misfit{"fuse_fwht_pre", "fuse_fwht_pre = 1, but the kernel has no field fuse_fwht_pre: it does not rotate"};
-  // With one byte an index, rows of one block have a norm per position whatever the factor.
+  // With one index per byte, rows of one block have one norm per position, whatever the factor.
   const bool factor_matters = parameters.codebook_bits == 4 || parameters.head_dim > kBlock;
   if (parameters.scale_factor_d512 && factor_matters && !attention.has_field("scale_factor_d512"))
     return Misfit{"scale_factor_d512", fmt::format("scale_factor_d512 = {}, but the kernel has no such field: one norm per position",
@@ -172,7 +173,7 @@ void encode_decode(metal::ComputeEncoder& encoder, const kernels::BoundKernel& a
   attention.set_buffer(encoder, "V_norms", buffers.v_norms);
   attention.set_buffer(encoder, "dst", nwg > 1 ? buffers.partials : buffers.dst);
 
-  // Query in half; for each simdgroup 32 scores and 32 masks in float, and the accumulator in float; counted in halves.
+  // The query in half; for each simdgroup 32 scores and 32 masks in float, and the accumulator in float; counted in halves.
   const std::size_t padded = (parameters.head_dim + 127U) / 128U * 128U;
   attention.set_threadgroup_memory(encoder, 2 * (padded + nsg * (128 + 2 * padded)));
   encoder.dispatch_threadgroups({1, parameters.n_heads, nwg}, {32, nsg, 1});

@@ -1,4 +1,4 @@
-// The formats in which a mistaken kernel may keep what it should keep in float.
+// The formats in which a wrong kernel may keep values that should be float.
 #pragma once
 
 #include "oracles/arithmetic.h"

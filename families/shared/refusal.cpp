@@ -1,3 +1,4 @@
+// Throws the refusals that launch functions share.
 #include "families/shared/refusal.h"
 
 #include <fmt/format.h>
