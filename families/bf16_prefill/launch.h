@@ -34,6 +34,7 @@ struct Bf16PrefillBuffers {
   metal::BufferView blk;  // bf16_blk_bytes(), used with a mask
 };
 
+// Whether n is not a multiple of 64, so that the last key tile is read from `pad`.
 [[nodiscard]] bool is_ragged(const Bf16Parameters& parameters);
 
 // K block [B, G, 64] of rows of nb11 bytes | V block [B, G, 64] of rows of nb21 bytes | mask block half [B', H', nq, 64].

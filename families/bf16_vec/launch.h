@@ -17,6 +17,7 @@ struct Bf16VecParameters {
   std::optional<std::uint32_t> nsg;  // 1, 2 or 4; default kBf16VecDefaultNsg
 };
 
+// The number of simdgroups per threadgroup: `nsg`, or its default.
 [[nodiscard]] std::uint32_t bf16_vec_nsg(const Bf16VecParameters& parameters);
 
 // Throws std::invalid_argument, naming the field and both values, for parameters with which no kernel may run.

@@ -27,6 +27,7 @@ namespace assay::families {
           .simplest = initial};
 }
 
+// The labels of the rows of a table.
 template <typename Table, typename Label>
 [[nodiscard]] std::vector<std::string> labels(const Table& table, const Label& label) {
   std::vector<std::string> result;

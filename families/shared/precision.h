@@ -7,6 +7,7 @@ namespace assay::families {
 
 enum class Precision { full, half, bfloat };
 
+// `value` rounded to the format; to bfloat through float. `full` keeps it.
 [[nodiscard]] inline double rounded(double value, Precision precision) {
   switch (precision) {
     case Precision::half:

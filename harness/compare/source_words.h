@@ -15,6 +15,7 @@ struct SourceWord {
   bool is_sign = false;    // not a name, number, string or member access (`a.b`)
 };
 
+// In the order of the source, to which the words refer. Accepts any text.
 [[nodiscard]] std::vector<SourceWord> source_words(std::string_view source);
 
 }  // namespace assay::harness

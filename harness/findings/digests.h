@@ -40,6 +40,7 @@ using DigestTable = std::map<std::pair<std::string, std::size_t>, DigestSum>;
 // Throws std::invalid_argument for other shards, and for a shard of several variants, because it does not consist of halves of these.
 [[nodiscard]] DigestTable digests_of(std::span<const CaseDigest> cases, const Shard& shard);
 
+// The text of a table, which parse_digests() reads.
 [[nodiscard]] std::string print_digests(const DigestTable& table);
 // Throws std::invalid_argument with the number of the line.
 [[nodiscard]] DigestTable parse_digests(std::string_view text);

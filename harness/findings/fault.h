@@ -260,7 +260,7 @@ struct Fault {
   Fault() = default;
   template <typename Details>
     requires std::constructible_from<FaultDetails, Details>
-  // NOLINTNEXTLINE(google-explicit-constructor): whoever finds something says what, and no more
+  // NOLINTNEXTLINE(google-explicit-constructor): code that finds a fault only gives its details
   Fault(Details what) : details(std::move(what)) {}
 
   [[nodiscard]] FaultKind kind() const { return static_cast<FaultKind>(details.index()); }

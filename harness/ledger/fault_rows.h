@@ -16,6 +16,7 @@ using FaultValue = std::variant<std::int64_t, double, std::string>;
 // By the name of the member: "count", "place.line", "places[0].first".
 using FaultValues = std::map<std::string, FaultValue>;
 
+// The values of a fault; absent optionals have no entry.
 [[nodiscard]] FaultValues values_of(const Fault& fault);
 
 // Throws std::invalid_argument, with the reason, for an unknown kind, and for values that are missing, of another type, or not

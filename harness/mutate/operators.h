@@ -17,6 +17,7 @@ struct Edit {
   std::string replacement;
 };
 
+// The edits of all operators in one piece; `text` is the whole source.
 [[nodiscard]] std::vector<Edit> edits_of(const SourcePiece& piece, std::string_view text);
 
 // The integer literal plus one, in the same base and with the same suffix; empty if it is not an integer literal.

@@ -41,6 +41,7 @@ struct Structure {
   std::vector<TokenRange> initial_values;   // of numbers and vectors of numbers
 };
 
+// Recognises the structure of one piece. Unknown constructs are skipped, not errors.
 [[nodiscard]] Structure read_structure(const SourcePiece& piece);
 
 // Whether the word is bool, an integer, half, bfloat, float, double, or a vector or matrix of them.

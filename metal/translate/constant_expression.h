@@ -20,6 +20,7 @@ struct Integer {
   IntegerType type;
 };
 
+// Converts a value as C++ does: to a narrower type modulo its width, to bool by comparison with 0.
 [[nodiscard]] Integer converted(const Integer& integer, IntegerType type);
 
 // The meanings of names in an expression. Names are passed as written in the source, including `::`.
