@@ -152,6 +152,7 @@ Classifier class_of(std::size_t axis, std::string_view name, std::span<const std
           }};
 }
 
+// Long because it is one descriptor, member by member.
 Family decode_family(const DecodeKind& kind) {
   const std::span<const Norms> norms = kind.norms;
   std::vector<Classifier> classifiers = structural_classifiers(kind.banks);

@@ -82,6 +82,7 @@ std::int64_t key_rows(Values v) {
 }
 std::int64_t query_rows(Values v) { return at_least(v, kBatches, 1) * at_least(v, kHeads, 1); }
 
+// Long because it is one descriptor, member by member.
 Family dense_family(const DenseKind& kind) {
   return {
       .contract = kind.contract,

@@ -31,6 +31,7 @@ constexpr std::array<std::int64_t, 2> kFused = {0, 1};
 
 }  // namespace
 
+// Long because it is one descriptor, member by member.
 Family tqhb_family() {
   // Only norms of blocks.
   Family family = decode_family({.contract = kTqhbContract,

@@ -153,6 +153,7 @@ RunRecord Ledger::run(RunId id) const {
   return record;
 }
 
+// Long because it reads the tables of a case one after the other, column by column.
 std::vector<CaseRecord> Ledger::cases(RunId id) const {
   std::vector<CaseRecord> records;
   std::map<std::string, std::size_t> index;
