@@ -56,7 +56,7 @@ struct Mutant {
 // A unified diff of one hunk, three lines of context, without the two lines that name the files.
 [[nodiscard]] std::string diff_hunk(const Source& source, const Mutant& mutant);
 
-// `count` of the mutants, picked by the seed alone and left in order; all of them if there are no more.
+// Selects `count` of the mutants by the seed alone, and keeps their order. All of them if there are no more.
 [[nodiscard]] std::vector<Mutant> sample(std::vector<Mutant> mutants, std::size_t count, std::uint64_t seed);
 
 }  // namespace assay::harness

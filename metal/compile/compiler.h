@@ -49,8 +49,8 @@ class Compiler {
   // Throws EnvironmentError if there is no clang 19 or the cache cannot be used.
   explicit Compiler(CompileOptions options);
 
-  // Preprocesses the files, in their order, as one translation unit against our headers. Line markers show the files' names, and these
-  // files as `name` says. Throws CompileError.
+  // Preprocesses the files, in their order, as one translation unit against our headers. Line markers name these files by their `name`,
+  // and included files by their path. Throws CompileError.
   [[nodiscard]] std::string preprocess(const std::vector<SourceFile>& files) const;
 
   // The shared object of a translated source, from the cache or newly made. Throws CompileError with clang's messages, each at the

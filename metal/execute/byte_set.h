@@ -23,7 +23,7 @@ class ByteSet {
     }
   }
 
-  // Of the `count` offsets from `first` on, the first that is not in the set, relative to `first`; `count` if all are in the set.
+  // The first of the `count` offsets from `first` on that is not in the set, as a distance from `first`; `count` if all are in the set.
   [[nodiscard]] std::size_t first_missing(std::size_t first, std::size_t count) const {
     for (std::size_t done = 0; done < count;) {
       const std::size_t within = (first + done) % kWordBits;

@@ -110,7 +110,7 @@ void Strays::report() {
 
 void Strays::misaligned(const Lane& lane, std::uint32_t number, const void* address) {
   const abi::Access& access = threadgroup_.module().accesses[number];
-  // Outside of all memory alignment does not matter; if the access faults, that is reported.
+  // Outside of all memory, alignment does not matter; if the access faults, that is reported.
   if (!threadgroup_.has(address, std::max(access.bytes, 1U))) return;
   incidents.add(HazardKind::misaligned_access, location(access.file, access.line), 1, [&] {
     const bool is_write = (access.kind & abi::kWrites) != 0;

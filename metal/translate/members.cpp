@@ -83,7 +83,7 @@ std::string Translator::signature_of(std::size_t close_parenthesis) const {
   return templates + (templates.empty() ? "" : " ") + tokens_.text(first, close_parenthesis + 1);
 }
 
-// Of members of a type that have become the same, keeps the one of the highest rank. They must have the same body, unless
+// Of members of a type that have become equal, keeps the one of the highest rank. They must have the same body, unless
 // `only_one_counts` because only one of them is ever called. Returns whether the member whose declarator ends before `end` stays.
 bool Translator::keep_one(const std::string& signature, std::size_t end, int rank, bool only_one_counts) {
   const std::size_t last = member_end(end);
