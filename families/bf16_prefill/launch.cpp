@@ -22,13 +22,13 @@ void require_constants(const kernels::BoundKernel& kernel, const FunctionConstan
   for (const auto& [index, value] : wanted) {
     const auto found = kernel.entry().pipeline.constants.find(index);
     if (found == kernel.entry().pipeline.constants.end() || found->second == value) continue;
-    throw std::invalid_argument(fmt::format("function '{}' was compiled with function constant {} = {}, and these parameters need {}",
+    throw std::invalid_argument(fmt::format("function '{}' was compiled with function constant {} = {}, but these parameters need {}",
                                             kernel.entry().pipeline.function, index, std::get<bool>(found->second), std::get<bool>(value)));
   }
 }
 
 void require_helper(const kernels::BoundKernel* kernel, std::string_view what, std::string_view why) {
-  if (kernel == nullptr) throw std::invalid_argument(fmt::format("{} needs a {} kernel, and none was given", why, what));
+  if (kernel == nullptr) throw std::invalid_argument(fmt::format("{} needs a {} kernel, but none was given", why, what));
 }
 
 void encode_pad(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const Bf16Parameters& p,
@@ -83,7 +83,7 @@ void validate_bf16_prefill(const Bf16Parameters& p) {
   const auto require_dense = [](std::string_view field, std::uint64_t stride) {
     if (stride != kBf16RowBytes) {
       throw std::invalid_argument(
-          fmt::format("{} = {}: prefill accepts {}, rows of 512 bfloat without a gap", field, stride, kBf16RowBytes));
+          fmt::format("{} = {}: must be {}, because prefill kernels expect rows of 512 bfloat without gaps", field, stride, kBf16RowBytes));
     }
   };
   require_dense("nb11", p.k.token);
@@ -98,7 +98,7 @@ void encode_bf16_prefill(metal::ComputeEncoder& encoder, const Bf16PrefillKernel
   require_constants(kernels.attention, bf16_prefill_constants(p.has_mask(), is_ragged(p)));
   if (is_ragged(p)) {
     buffers.pad = require_size("pad", buffers.pad, bf16_pad_bytes(p), "64 rows of k, v and mask for every head");
-    require_helper(kernels.pad, "pad", fmt::format("kv_len = {}, which is no multiple of {},", p.kv_len, kBf16TileKeys));
+    require_helper(kernels.pad, "pad", fmt::format("kv_len = {}, which is not a multiple of {},", p.kv_len, kBf16TileKeys));
     require_constants(*kernels.pad, bf16_pad_constants(p.has_mask()));
   }
   if (p.has_mask()) {

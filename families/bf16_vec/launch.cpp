@@ -14,7 +14,7 @@ std::uint32_t bf16_vec_nsg(const Bf16VecParameters& parameters) { return paramet
 void validate_bf16_vec(const Bf16VecParameters& parameters) {
   require_bf16_shape(parameters.attention, metal::ScalarType::float32);
   const std::uint32_t nsg = bf16_vec_nsg(parameters);
-  if (nsg != 1 && nsg != 2 && nsg != 4) throw std::invalid_argument(fmt::format("nsg = {}: accepted are 1, 2, 4", nsg));
+  if (nsg != 1 && nsg != 2 && nsg != 4) throw std::invalid_argument(fmt::format("nsg = {}: must be 1, 2 or 4", nsg));
 }
 
 void encode_bf16_vec(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const Bf16VecParameters& parameters,
@@ -24,7 +24,7 @@ void encode_bf16_vec(metal::ComputeEncoder& encoder, const kernels::BoundKernel&
   const Bf16Tensors tensors = require_bf16_tensors(p, given);
   if (p.has_mask() && tensors.mask == tensors.q) {
     throw std::invalid_argument(
-        fmt::format("mask: bound at offset {} of the buffer of q, where q is; the kernel would take it for no mask", tensors.mask.offset));
+        fmt::format("mask: bound to the same address as q (offset {}), which tells the kernel that there is no mask", tensors.mask.offset));
   }
   const std::uint32_t nsg = bf16_vec_nsg(parameters);
 

@@ -116,8 +116,10 @@ Job decode_job(const JobRequest& request, std::int64_t nsg) {
   job.outside_of_domain = [=]() -> std::optional<std::string> {
     const oracles::DomainReport domain = oracles::decode_domain(shape, inputs->q, inputs->cache());
     if (domain.inside) return std::nullopt;
-    return fmt::format("the inputs are outside of the domain of decode attention: scores {} .. {}, largest masked excess {}",
-                       domain.smallest_visible_score, domain.largest_visible_score, domain.largest_excess);
+    return fmt::format(
+        "the inputs are outside of the domain of decode attention (oracles/README.md): visible scores {} .. {}, masked scores up to {} "
+        "above the largest visible one",
+        domain.smallest_visible_score, domain.largest_visible_score, domain.largest_excess);
   };
   return job;
 }

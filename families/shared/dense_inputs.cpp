@@ -153,7 +153,8 @@ FileRules dense_files() {
           .generate =
               [](const Case& about, const fixtures::Fixture& fixture) {
                 if (about.fixture == "huge")
-                  throw std::invalid_argument("fixture huge: a file would need the gigabytes of its room; gauss has the same data");
+                  throw std::invalid_argument(
+                      "fixture huge cannot be written to a file: its spare rows need gigabytes; gauss has the same data");
                 const fixtures::DenseRequest request = dense_request(about);
                 return fixtures::dense_tensors(request, fixture.dense(request));
               },

@@ -23,7 +23,8 @@ void require_divisor(std::string_view whole, std::uint64_t of, std::string_view 
 void require_count(std::string_view field, std::uint64_t value) {
   require_positive(field, value);
   constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();
-  if (value > most) throw std::invalid_argument(fmt::format("{} = {}: at most {} fits the kernel's int", field, value, most));
+  if (value > most)
+    throw std::invalid_argument(fmt::format("{} = {}: must be at most {}, the largest int of the kernel", field, value, most));
 }
 
 // The names of the struct's fields for the strides of token, head and batch.
@@ -35,7 +36,7 @@ void require_aligned(const RowStrides& strides, const StrideNames& names, std::u
   const auto check = [&](std::string_view name, std::uint64_t stride) {
     if (stride % alignment != 0) {
       throw std::invalid_argument(
-          fmt::format("{} = {} is not a multiple of {} bytes, which one load of the kernel takes", name, stride, alignment));
+          fmt::format("{} = {} is not a multiple of {} bytes, the size of one load of the kernel", name, stride, alignment));
     }
   };
   check(names.token, strides.token);
@@ -83,10 +84,10 @@ void require_bf16_shape(const Bf16Parameters& p, metal::ScalarType q_element) {
     throw std::invalid_argument(
         fmt::format("q_element = {}: the kernel reads q as {}", metal::to_string(p.q_element), metal::to_string(q_element)));
   }
-  if (!std::isfinite(p.scale)) throw std::invalid_argument(fmt::format("scale = {}: a finite number is needed", p.scale));
-  if (p.max_bias != 0.0F) throw std::invalid_argument(fmt::format("max_bias = {}: accepted is 0, no kernel applies it", p.max_bias));
+  if (!std::isfinite(p.scale)) throw std::invalid_argument(fmt::format("scale = {}: must be finite", p.scale));
+  if (p.max_bias != 0.0F) throw std::invalid_argument(fmt::format("max_bias = {}: must be 0, because no kernel applies it", p.max_bias));
   if (p.logit_softcap != 0.0F)
-    throw std::invalid_argument(fmt::format("logit_softcap = {}: accepted is 0, no kernel applies it", p.logit_softcap));
+    throw std::invalid_argument(fmt::format("logit_softcap = {}: must be 0, because no kernel applies it", p.logit_softcap));
 
   const std::uint64_t q_bytes = kBf16HeadDim * metal::size_of(q_element);
   constexpr StrideNames q_names = {"nb01", "nb02", "nb03"};

@@ -53,7 +53,7 @@ Family tqhb_family() {
                                      [](const Case& about) {
                                        const DecodeParameters parameters = decode_parameters(about);
                                        if (parameters.codebook_bits == 4)
-                                         throw std::invalid_argument("codebook_bits = 4: accepted are 5, 6, 8");
+                                         throw std::invalid_argument("codebook_bits = 4: must be 5, 6 or 8");
                                        families::validate(parameters);
                                      },
                                  // The following reduce has more, but family reduce judges that.
