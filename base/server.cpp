@@ -95,6 +95,13 @@ std::optional<Reply> Server::receive() {
   }
 }
 
+Reply Server::wait() {
+  while (true) {
+    if (std::optional<Reply> reply = receive()) return *std::move(reply);
+    wait_for_any(std::array{descriptor()}, std::chrono::hours(1));
+  }
+}
+
 std::optional<Reply> Server::receive_until(std::chrono::steady_clock::time_point deadline) {
   while (true) {
     if (std::optional<Reply> reply = receive()) return reply;

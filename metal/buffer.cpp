@@ -18,10 +18,15 @@ std::set<std::uint64_t>& living() {
 
 }  // namespace
 
-Buffer::Buffer(std::size_t size, std::string label) : size_(size), label_(std::move(label)), memory_(size) { poison(); }
+Buffer::Buffer(std::size_t size, std::string label, SharedMemory* shared) : size_(size), label_(std::move(label)), memory_(size, shared) {
+  poison();
+}
 
-Buffer::Buffer(Unfilled, std::size_t size, std::string label)
-    : size_(size), label_(std::move(label)), memory_(size), host_has_written_(true) {}
+Buffer::Buffer(Unfilled, std::size_t size, std::string label, SharedMemory* shared)
+    : size_(size), label_(std::move(label)), memory_(size, shared, true), host_has_written_(true) {}
+
+Buffer::Buffer(std::byte* data, std::size_t size, std::string label, bool host_has_written)
+    : size_(size), label_(std::move(label)), memory_(data, size), host_has_written_(host_has_written) {}
 
 Buffer::~Buffer() {
   const std::lock_guard lock(living_mutex);
@@ -40,8 +45,8 @@ bool Buffer::exists(std::uint64_t id) {
   return living().contains(id);
 }
 
-std::unique_ptr<Buffer> Buffer::sparse(std::size_t size, std::string label) {
-  return std::unique_ptr<Buffer>(new Buffer(Unfilled{}, size, std::move(label)));
+std::unique_ptr<Buffer> Buffer::sparse(std::size_t size, std::string label, SharedMemory* shared) {
+  return std::unique_ptr<Buffer>(new Buffer(Unfilled{}, size, std::move(label), shared));
 }
 
 std::optional<std::string_view> Buffer::take_stray_write() {

@@ -22,9 +22,12 @@ namespace assay::metal {
 // point at it.
 class Buffer {
  public:
-  explicit Buffer(std::size_t size, std::string label = {});
+  // In `shared`, which must outlive the buffer, a process that runs kernels has it too.
+  explicit Buffer(std::size_t size, std::string label = {}, SharedMemory* shared = nullptr);
   // A buffer of zeros in which only written pages use memory, for buffers of gigabytes that a dispatch accesses sparsely.
-  static std::unique_ptr<Buffer> sparse(std::size_t size, std::string label = {});
+  static std::unique_ptr<Buffer> sparse(std::size_t size, std::string label = {}, SharedMemory* shared = nullptr);
+  // In the process of a kernel, the buffer that its parent has at device_address() `data`.
+  Buffer(std::byte* data, std::size_t size, std::string label, bool host_has_written);
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
@@ -76,7 +79,7 @@ class Buffer {
 
  private:
   struct Unfilled {};
-  Buffer(Unfilled, std::size_t size, std::string label);
+  Buffer(Unfilled, std::size_t size, std::string label, SharedMemory* shared);
 
   [[nodiscard]] static std::uint64_t enter();
 

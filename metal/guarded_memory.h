@@ -8,6 +8,8 @@
 
 namespace assay::metal {
 
+class SharedMemory;
+
 // The 32-bit word that fills new device buffers: a quiet float NaN whose payload no arithmetic produces. Each 16-bit half (0x7fe5) is
 // also a NaN of half and a quiet NaN of bfloat.
 inline constexpr std::uint32_t kPoisonWord = 0x7fe57fe5u;
@@ -26,8 +28,11 @@ class GuardedMemory {
   static constexpr std::size_t kGuardBytes = std::size_t{4} << 20;
   static constexpr std::size_t kAlignment = 64;
 
-  // Throws std::bad_alloc if there is no address space left.
-  explicit GuardedMemory(std::size_t size);
+  // In `shared`, which must outlive it, otherwise in memory of its own. In shared memory it is 0 if `zeroed`, otherwise anything, and only
+  // the process of a kernel protects the guard pages. Throws std::bad_alloc if there is no address space left.
+  explicit GuardedMemory(std::size_t size, SharedMemory* shared = nullptr, bool zeroed = false);
+  // For the process of a kernel: the memory that its parent made at `data`. Throws std::bad_alloc.
+  GuardedMemory(std::byte* data, std::size_t size);
   GuardedMemory(const GuardedMemory&) = delete;
   GuardedMemory& operator=(const GuardedMemory&) = delete;
   ~GuardedMemory();
@@ -45,6 +50,10 @@ class GuardedMemory {
   void poison_margins();
 
  private:
+  void enter_registry();
+
+  SharedMemory* shared_ = nullptr;
+  bool is_of_parent_ = false;
   std::byte* mapping_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   std::byte* data_ = nullptr;

@@ -63,7 +63,7 @@ struct Parting {
 
 inline constexpr std::size_t kMostChanges = 3;
 
-// Runs both cases once each, in this process. Returns nothing if no thread diverges. Throws what encode_case() throws.
+// Runs both cases once each. Returns nothing if no thread diverges. Throws what run_case() throws.
 [[nodiscard]] std::optional<Parting> find_parting(const PreparedVariant& old_variant, const Case& old_case,
                                                   const PreparedVariant& new_variant, const Case& new_case, const fixtures::Shelf& shelf);
 

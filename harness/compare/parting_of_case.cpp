@@ -11,7 +11,8 @@
 #include <utility>
 
 #include "harness/compare/parting.h"
-#include "metal/devices/simulator.h"
+#include "harness/execute/kernel_process.h"
+#include "metal/execute/value_trace.h"
 
 namespace assay::harness {
 namespace {
@@ -47,8 +48,7 @@ std::vector<SourceText> texts_of(const ValueTrace& trace, const PreparedVariant&
 ValueTrace trace_of(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf) {
   ValueTrace trace;
   trace.followed = about.family->triage.followed;
-  metal::Simulator simulator(prepared.libraries, {.trace = &trace});
-  encode_case(prepared, about, shelf, simulator);
+  static_cast<void>(run_case(prepared, about, shelf, {.trace = &trace}));
   return trace;
 }
 

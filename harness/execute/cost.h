@@ -18,8 +18,8 @@ struct CaseCost {
   families::Minimum minimum;
 };
 
-// Executes the case's dispatches once, in this process, without oracle and judge. Of `options`, only the first schedule and the number
-// of threads are used, and no figure depends on them. Throws what encode_case() and minimum_of() throw.
+// Executes the case's dispatches once, without oracle and judge. Of `options`, only the first schedule and the number of threads are used,
+// and no figure depends on them. Throws what run_case() and minimum_of() throw.
 [[nodiscard]] CaseCost cost_of(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options);
 
 }  // namespace assay::harness

@@ -166,44 +166,46 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
     const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
     if (kernel == nullptr) return outcome;
 
-    metal::Simulator simulator(prepared.libraries, {.threads = options.threads,
-                                                    .schedule = schedule,
-                                                    .policy = options.policy,
-                                                    .concurrent = options.concurrent,
-                                                    .explain = options.explain,
-                                                    .large_error = options.large_error,
-                                                    .rounded_line = options.rounded_line});
-    const auto launch = [&](const Encode& encode) {
-      verdict.simulator_seconds += timed([&] { options.launch ? options.launch(simulator, encode) : encode(simulator); });
-    };
-    Execution execution{prepared, *kernel, about, options.shelf, {.worst_count = options.worst_elements}, kept, verdict, launch};
+    Execution execution{prepared,
+                        *kernel,
+                        about,
+                        options.shelf,
+                        {.worst_count = options.worst_elements},
+                        kept,
+                        verdict,
+                        {.threads = options.threads,
+                         .schedule = schedule,
+                         .policy = options.policy,
+                         .concurrent = options.concurrent,
+                         .explain = options.explain,
+                         .large_error = options.large_error,
+                         .rounded_line = options.rounded_line},
+                        options.launch};
     if (options.keep_output) execution.judging.keep = &outcome.judged;
-    if (options.policy == metal::Policy::shadow) {
-      execution.shadows = [&](const metal::BufferView& view, std::size_t count, metal::FloatType type) {
-        return simulator.shadows(*view.buffer, view.offset, count, type);
-      };
-    }
     execute_job(execution);
+    KernelReport& report = execution.report;
+    verdict.simulator_seconds = report.seconds;
     outcome.output = std::move(execution.output);
     outcome.output_unit = execution.output_unit;
     if (execution.shadowed) {
       verdict.split = split_errors(*execution.shadowed, verdict.judgement);
-      verdict.lost_shadows = simulator.lost_shadows();
+      verdict.lost_shadows = std::move(report.lost_shadows);
       note_lost_shadows(verdict);
       outcome.shadowed = std::move(execution.shadowed);
     }
-    if (options.explain) {
-      outcome.roundings = simulator.roundings();
-      outcome.birth = simulator.birth();
-    }
-    std::ranges::partition_copy(simulator.hazards(), std::back_inserter(verdict.hazards), std::back_inserter(verdict.remarks),
+    outcome.roundings = std::move(report.roundings);
+    outcome.birth = std::move(report.birth);
+    std::ranges::partition_copy(report.hazards, std::back_inserter(verdict.hazards), std::back_inserter(verdict.remarks),
                                 [](const metal::Hazard& hazard) { return metal::is_defect(hazard.kind); });
-    verdict.counters = simulator.counters();
+    verdict.counters = report.counters;
     if (options.policy == metal::Policy::checked) {
       verdict.cost.emplace();
-      for (const metal::KernelCost& part : simulator.cost()) *verdict.cost += part.total;
+      for (const metal::KernelCost& part : report.cost) *verdict.cost += part.total;
     }
     conclude(verdict);
+  } catch (const KernelDied& death) {
+    verdict.status = Status::crashed;
+    verdict.faults = {death.fault};
   } catch (const metal::Error& refusal) {
     verdict.status = Status::rejected;
     verdict.faults = {fault::RefusedByEncoder{refusal.what()}};
@@ -252,7 +254,11 @@ Verdict execute_case(const PreparedVariant& prepared, const Case& about, const E
   return execute_with_output(prepared, about, options).verdict;
 }
 
-void encode_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder) {
+namespace {
+
+// The first pass of a case, whose buffers are in `shared` if there is one.
+void with_first_pass(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::SharedMemory* shared,
+                     const std::function<void(const Encode& encode)>& use) {
   Verdict verdict;
   const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
   if (kernel == nullptr)
@@ -260,8 +266,25 @@ void encode_case(const PreparedVariant& prepared, const Case& about, const fixtu
         fmt::format("{} has no dispatches, because it was {}: {}", format_case(about), to_string(verdict.status), reason_of(verdict)));
   const CaseSource source(about, shelf);
   const families::Job job = make_job(prepared, *kernel, about, source.get());
-  JobMemory memory(job);
-  job.passes.front().encode(encoder, memory.add_pass());
+  const JobMemory memory(job, shared);
+  use([&](metal::ComputeEncoder& encoder) { job.passes.front().encode(encoder, memory.views(0)); });
+}
+
+}  // namespace
+
+void encode_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder) {
+  with_first_pass(prepared, about, shelf, nullptr, [&](const Encode& encode) { encode(encoder); });
+}
+
+KernelReport run_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf,
+                      const metal::SimulatorOptions& options) {
+  KernelProcess& process = KernelProcess::own();
+  KernelReport report;
+  with_first_pass(prepared, about, shelf, &process.memory(), [&](const Encode& encode) {
+    const auto encode_pass = [&](std::size_t, metal::ComputeEncoder& encoder) { encode(encoder); };
+    report = process.run({.libraries = prepared.libraries, .options = options, .encode = encode_pass});
+  });
+  return report;
 }
 
 }  // namespace assay::harness

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fixtures/shelf.h"
+#include "harness/execute/kernel_process.h"
 #include "harness/findings/verdict.h"
 #include "harness/judge/judge.h"
 #include "harness/prepare/workbench.h"
@@ -17,9 +18,6 @@
 #include "metal/source_location.h"
 
 namespace assay::harness {
-
-// Encodes the dispatches that the launch code makes for a case.
-using Encode = std::function<void(metal::ComputeEncoder&)>;
 
 // Cases that cost more (Family::work) run under one order of simdgroups only. Half of the gate's cases have more than one simdgroup per
 // threadgroup, and these would take most of its time.
@@ -69,5 +67,10 @@ struct ExecutionOptions {
 // Lets the launch code encode a case once on the case's own buffers; oracle and judge are not used. Throws std::invalid_argument, with
 // the reason, for a case that execute_case() would reject or skip, and what the encoder throws.
 void encode_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder);
+
+// Executes these dispatches once, in this thread's KernelProcess, without oracle and judge. Throws what encode_case() and
+// KernelProcess::run() throw.
+[[nodiscard]] KernelReport run_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf,
+                                    const metal::SimulatorOptions& options);
 
 }  // namespace assay::harness

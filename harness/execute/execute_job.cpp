@@ -68,7 +68,7 @@ class Judging {
     };
     verdict_.judgement = judge_by(expected);
     describe_worst();
-    if (execution_.shadows) keep_shadowed(reading, expected);
+    if (execution_.simulator.policy == metal::Policy::shadow) keep_shadowed(reading, expected);
     if (execution_.kept.stored) judge_by_stored(*execution_.kept.stored, expected, judge_by);
     add_digest();
     check_inputs();
@@ -151,20 +151,14 @@ class Judging {
     if (worst.fault != ElementFault::none) verdict_.note = fmt::format("the worst element is the {}", job_.describe(worst.index));
   }
 
-  [[nodiscard]] std::vector<double> shadows_of(std::size_t buffer) const {
-    const bool is_bfloat = job_.buffers[buffer].element == metal::ScalarType::bfloat16;
-    const std::size_t count = job_.buffers[buffer].size / (is_bfloat ? 2 : sizeof(float));
-    return execution_.shadows(memory_.view(buffer, 0), count, is_bfloat ? metal::FloatType::bfloat : metal::FloatType::float32);
-  }
-
   void keep_shadowed(const Reading& reading, const oracles::Expected& expected) {
     ShadowedOutput& shadowed = execution_.shadowed.emplace();
     if (reading.judged.empty())
       shadowed.values.assign(reading.output.begin(), reading.output.end());
     else
       shadowed.values = reading.judged;
-    const auto of_buffer = [this](std::size_t buffer) { return shadows_of(buffer); };
-    shadowed.shadows = job_.read_shadows ? job_.read_shadows(of_buffer) : shadows_of(job_.judged.front());
+    const auto of_buffer = [this](std::size_t buffer) { return execution_.report.shadows.at(buffer); };
+    shadowed.shadows = job_.read_shadows ? job_.read_shadows(of_buffer) : of_buffer(job_.judged.front());
     shadowed.expected = expected;
     shadowed.exact = job_.expect_exact ? asked_once(execution_.kept.exact, job_.expect_exact) : expected;
     if (job_.widen) {
@@ -221,12 +215,17 @@ class Judging {
   Verdict& verdict_;
 };
 
-bool has_written_guards(const Job& job, const JobMemory& memory, std::size_t passes) {
-  for (std::size_t pass = 0; pass < passes; ++pass) {
-    const auto is_written = [&](std::size_t buffer) { return !memory.has_intact_guards(buffer, pass); };
-    if (std::ranges::any_of(job.judged, is_written)) return true;
+// Shadows are asked for before the oracle says which ones it compares, because the kernels' process ends before.
+std::vector<ShadowRequest> shadows_to_keep(const Job& job, const JobMemory& memory) {
+  std::vector<ShadowRequest> requests(job.buffers.size());
+  for (std::size_t buffer = 0; buffer < requests.size(); ++buffer) {
+    const JobBuffer& described = job.buffers[buffer];
+    const bool is_bfloat = described.element == metal::ScalarType::bfloat16;
+    if (described.role == BufferRole::input) continue;
+    requests[buffer] = {memory.views(0)[buffer], described.size / (is_bfloat ? 2 : sizeof(float)),
+                        is_bfloat ? metal::FloatType::bfloat : metal::FloatType::float32};
   }
-  return false;
+  return requests;
 }
 
 }  // namespace
@@ -245,13 +244,17 @@ void execute_job(Execution& execution) {
     kept.stored = source.stored();
   }
   const Job& job = *kept.job;
-  JobMemory memory(job);
-  for (std::size_t number = 0; number < job.passes.size(); ++number) {
-    const families::Pass& pass = job.passes[number];
-    if (pass.is_probe && has_written_guards(job, memory, number)) break;
-    const families::Views views = memory.add_pass();
-    execution.launch([&](metal::ComputeEncoder& encoder) { pass.encode(encoder, views); });
-  }
+  KernelProcess& process = KernelProcess::own();
+  JobMemory memory(job, &process.memory());
+  KernelRun run{.libraries = execution.prepared.libraries, .options = execution.simulator, .passes = job.passes.size(), .encode = {}};
+  run.encode = [&](std::size_t pass, metal::ComputeEncoder& encoder) {
+    const Encode encode = [&](metal::ComputeEncoder& to) { job.passes[pass].encode(to, memory.views(pass)); };
+    execution.launch ? execution.launch(encoder, encode) : encode(encoder);
+  };
+  run.may_run = [&](std::size_t pass) { return memory.may_run(pass); };
+  if (execution.simulator.policy == metal::Policy::shadow) run.shadows = shadows_to_keep(job, memory);
+  execution.report = process.run(run);
+  memory.drop_passes_not_run();
   Judging(execution, memory).judge_everything();
 }
 

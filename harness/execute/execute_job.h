@@ -12,11 +12,12 @@
 #include "fixtures/shelf.h"
 #include "harness/cases/case_data.h"
 #include "harness/execute/execute.h"
+#include "harness/execute/kernel_process.h"
 #include "harness/findings/verdict.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/split.h"
 #include "harness/prepare/workbench.h"
-#include "metal/float_type.h"
+#include "metal/devices/simulator.h"
 
 namespace assay::harness {
 
@@ -34,11 +35,11 @@ struct Execution {
   const fixtures::Shelf& shelf;
   JudgeOptions judging;
   Kept& kept;
-  Verdict& verdict;                           // receives everything but its status
-  std::function<void(const Encode&)> launch;  // runs the encoded dispatches
-  // The values without rounding of `count` numbers in a view. Empty except under the policy `shadow`, under which `shadowed` is filled.
-  std::function<std::vector<double>(const metal::BufferView&, std::size_t count, metal::FloatType)> shadows = {};
+  Verdict& verdict;                                                        // receives everything but its status
+  metal::SimulatorOptions simulator;                                       // under the policy `shadow`, `shadowed` is filled
+  std::function<void(metal::ComputeEncoder&, const Encode&)> launch = {};  // ExecutionOptions::launch
 
+  KernelReport report = {};
   std::vector<float> output = {};     // families::Reading::output
   std::string_view output_unit = {};  // families::Job::output_unit
   std::optional<ShadowedOutput> shadowed = {};

@@ -27,11 +27,11 @@ std::size_t size_in_memory(const JobBuffer& described) {
 
 std::size_t guard_bytes(const JobBuffer& described) { return described.has_guards ? kGuardBytes : 0; }
 
-std::unique_ptr<metal::Buffer> make_buffer(const JobBuffer& described, std::size_t pass) {
+std::unique_ptr<metal::Buffer> make_buffer(const JobBuffer& described, std::size_t pass, metal::SharedMemory* shared) {
   std::string label(described.argument);
   const std::size_t guard = guard_bytes(described);
-  auto buffer = described.gap == Gap::untouched ? metal::Buffer::sparse(described.size, std::move(label))
-                                                : std::make_unique<metal::Buffer>(size_in_memory(described), std::move(label));
+  auto buffer = described.gap == Gap::untouched ? metal::Buffer::sparse(described.size, std::move(label), shared)
+                                                : std::make_unique<metal::Buffer>(size_in_memory(described), std::move(label), shared);
   if (described.gap == Gap::forbidden) buffer->poison(metal::kReadPoisonWord);
   // bytes() marks a buffer as written by the host, so it is called only for buffers that the host fills.
   if (!described.fills.empty()) std::ranges::fill(buffer->bytes().subspan(guard, described.size), described.fills[pass]);
@@ -84,20 +84,34 @@ bool is_gap(const JobBuffer& described, std::span<const std::byte> bytes, std::s
 
 }  // namespace
 
-JobMemory::JobMemory(const families::Job& job) : job_(job) {
+JobMemory::JobMemory(const families::Job& job, metal::SharedMemory* shared) : job_(job) {
   for (const JobBuffer& described : job.buffers)
-    inputs_.push_back(described.role == BufferRole::input ? make_buffer(described, 0) : nullptr);
+    inputs_.push_back(described.role == BufferRole::input ? make_buffer(described, 0, shared) : nullptr);
+  for (std::size_t pass = 0; pass < job.passes.size(); ++pass) add_pass(shared);
 }
 
-families::Views JobMemory::add_pass() {
+void JobMemory::add_pass(metal::SharedMemory* shared) {
   PassMemory pass;
   for (std::size_t number = 0; number < job_.buffers.size(); ++number) {
     const JobBuffer& described = job_.buffers[number];
-    pass.own.push_back(inputs_[number] == nullptr ? make_buffer(described, passes_.size()) : nullptr);
+    pass.own.push_back(inputs_[number] == nullptr ? make_buffer(described, passes_.size(), shared) : nullptr);
     pass.views.push_back(view_of(described, inputs_[number] == nullptr ? *pass.own.back() : *inputs_[number]));
   }
   passes_.push_back(std::move(pass));
-  return passes_.back().views;
+}
+
+bool JobMemory::may_run(std::size_t pass) const {
+  if (!job_.passes[pass].is_probe) return true;
+  for (std::size_t before = 0; before < pass; ++before) {
+    if (!std::ranges::all_of(job_.judged, [&](std::size_t buffer) { return has_intact_guards(buffer, before); })) return false;
+  }
+  return true;
+}
+
+void JobMemory::drop_passes_not_run() {
+  for (std::size_t pass = 0; pass < passes_.size(); ++pass) {
+    if (!may_run(pass)) return passes_.resize(pass);
+  }
 }
 
 families::Results JobMemory::results() const {

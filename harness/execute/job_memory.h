@@ -18,11 +18,16 @@ inline constexpr std::size_t kGuardBytes = 4096;
 
 class JobMemory {
  public:
-  // Creates the inputs. The job must outlive this object.
-  explicit JobMemory(const families::Job& job);
+  // Creates the inputs, and the outputs and scratch buffers of every pass, in `shared` if the dispatches run in another process. The job
+  // and `shared` must outlive this object.
+  explicit JobMemory(const families::Job& job, metal::SharedMemory* shared = nullptr);
 
-  // Creates new outputs and scratch buffers for the next pass. The views are indexed by buffer number and valid until the next call.
-  [[nodiscard]] families::Views add_pass();
+  // Indexed by buffer number, valid as long as this object.
+  [[nodiscard]] families::Views views(std::size_t pass) const { return passes_[pass].views; }
+  // Whether a pass may run. A probe may not after a pass that wrote guards.
+  [[nodiscard]] bool may_run(std::size_t pass) const;
+  // Removes the memory of the first pass that may not run and of those after it.
+  void drop_passes_not_run();
 
   // The results of all passes, valid as long as this object.
   [[nodiscard]] families::Results results() const;
@@ -42,6 +47,8 @@ class JobMemory {
     std::vector<std::unique_ptr<metal::Buffer>> own;  // by number; null for inputs
     std::vector<metal::BufferView> views;
   };
+
+  void add_pass(metal::SharedMemory* shared);
 
   const families::Job& job_;
   std::vector<std::unique_ptr<metal::Buffer>> inputs_;  // by number; null for others

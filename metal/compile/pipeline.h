@@ -14,6 +14,12 @@ struct Pipeline::Impl {
         layout(compile::layout_of(kernel, loaded.module())),
         code_digest(compile::entry_digest(object)) {}
 
+  // The code, loaded into this process and connected to the runtime by `connect`.
+  [[nodiscard]] const abi::Module& code(void (*connect)(const abi::Module&)) const {
+    loaded.connect(connect);
+    return loaded.module();
+  }
+
   PipelineDescriptor descriptor;
   compile::LoadedModule loaded;
   ArgumentLayout layout;

@@ -13,6 +13,7 @@
 
 #include "metal/compile/pipeline.h"
 #include "metal/devices/bindings.h"
+#include "metal/devices/pipelines.h"
 #include "metal/devices/unordered_dispatches.h"
 #include "metal/errors.h"
 #include "metal/execute/checker.h"
@@ -62,7 +63,7 @@ struct Simulator::Impl {
       arguments.sizes[index] = binding.size();
     }
     std::ranges::copy(bindings.threadgroup_lengths(), arguments.lengths.begin());
-    const abi::Module& module = pipeline->impl().loaded.module();
+    const abi::Module& module = pipeline->impl().code(execute::connect);
     work.launch.module = &module;
     work.launch.grid = grid;
     work.launch.dispatch_threads = threads;
@@ -183,13 +184,6 @@ std::uint32_t threads_along(std::uint32_t threadgroups, std::uint32_t threads, s
   return static_cast<std::uint32_t>(total);
 }
 
-Instrumentation instrumentation_of(const SimulatorOptions& options) {
-  if (options.policy == Policy::checked) return Instrumentation::checked;
-  if (options.policy == Policy::shadow) return options.explain ? Instrumentation::explained : Instrumentation::shadowed;
-  if (options.trace != nullptr) return Instrumentation::recorded;
-  return options.concurrent ? Instrumentation::traced : Instrumentation::none;
-}
-
 }  // namespace
 
 Simulator::Simulator(std::vector<std::shared_ptr<Library>> libraries, SimulatorOptions options) : impl_(std::make_unique<Impl>()) {
@@ -206,21 +200,7 @@ Simulator::Simulator(std::vector<std::shared_ptr<Library>> libraries, SimulatorO
 Simulator::~Simulator() = default;
 
 void Simulator::set_pipeline(const PipelineDescriptor& descriptor) {
-  for (const auto& library : impl_->libraries) {
-    if (library->offers(descriptor)) {
-      impl_->pipeline = library->pipeline(descriptor, instrumentation_of(impl_->options));
-      impl_->pipeline->impl().loaded.connect(execute::connect);
-      return;
-    }
-  }
-  for (const auto& library : impl_->libraries) {
-    for (const auto& refused : library->refused()) {
-      if (refused.name == descriptor.function) throw CompileError(refused.reason);
-    }
-  }
-  std::string names;
-  for (const auto& library : impl_->libraries) names += (names.empty() ? "" : ", ") + library->name();
-  throw PipelineError(fmt::format("no kernel function '{}' in {}", descriptor.function, names.empty() ? "no library at all" : names));
+  impl_->pipeline = find_pipeline(impl_->libraries, descriptor, impl_->options);
 }
 
 void Simulator::set_buffer(std::uint32_t index, BufferView view) { impl_->bindings.set_buffer(index, view); }
