@@ -129,7 +129,7 @@ int mutate(const MutateOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   harness::TrialSubject subject = subject_of(options);
   const kernels::Variant variant = *std::ranges::find(subject.catalogue, subject.variant, &kernels::Variant::name);
-  const harness::Source source(read_file(variant.source), variant.source.lexically_normal().string());
+  const harness::Source source(kernels::read_text(variant.source), variant.source.lexically_normal().string());
   const std::vector<harness::Mutant> all = harness::make_mutants(source);
   const std::vector<harness::Mutant> mutants = choose(options, all);
   if (options.list) {

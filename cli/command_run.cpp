@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/files.h"
@@ -117,7 +118,7 @@ bool compare_digests(const Options& options, const harness::Selection& selection
   const harness::DigestTable found = harness::digests_of(cases, selection.shard);
   if (!options.recorded_digests.empty()) write_file(options.recorded_digests, harness::print_digests(found));
   if (options.expected_digests.empty()) return true;
-  const harness::DigestTable recorded = harness::parse_digests(read_file(options.expected_digests));
+  const harness::DigestTable recorded = harness::parse_digests(base::read_file(options.expected_digests).value_or(""));
   for (const std::string& half : harness::unrecorded_digests(recorded, found)) fmt::print("note: no digest is recorded for {}\n", half);
   const std::vector<std::string> differing = harness::differing_digests(recorded, found);
   for (const std::string& sentence : differing) fmt::print("digest differs: {}\n", sentence);

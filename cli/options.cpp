@@ -5,20 +5,18 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <string_view>
-#include <system_error>
 #include <type_traits>
 #include <variant>
+
+#include "base/text.h"
 
 namespace assay::cli {
 
 CLI::Validator whole_number(std::uint64_t least) {
   const auto refusal = [least](std::string& text) -> std::string {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && value >= least) return {};
+    if (const auto value = base::number_of<std::uint64_t>(text); value && *value >= least) return {};
     return fmt::format("'{}' is not an integer from {} to {}", text, least, std::numeric_limits<std::uint64_t>::max());
   };
   return {refusal, ""};
@@ -189,7 +187,7 @@ void take_replay_options(Options& options, const std::vector<std::string>& words
       } else if constexpr (std::is_same_v<T, std::string>) {
         options.*of = value;
       } else {
-        std::from_chars(value.data(), value.data() + value.size(), options.*of);
+        options.*of = base::number_of<T>(value).value_or(options.*of);
       }
     };
     const auto* const found = std::ranges::find(kReplayOptions, words[i], &ReplayOption::name);

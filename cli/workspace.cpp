@@ -11,11 +11,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <thread>
 
+#include "base/text.h"
 #include "families/registry.h"
 #include "harness/cases/case.h"
 #include "harness/cases/file_case.h"
@@ -251,8 +251,10 @@ harness::WorkbenchOptions workbench_options(const Options& options, const Worksp
 
 harness::RunOptions run_options(const Options& options) {
   harness::RunOptions result;
-  for (const auto schedule : std::views::split(options.schedule, ','))
-    result.execution.schedules.push_back(metal::Schedule::parse(std::string_view(schedule.begin(), schedule.end())));
+  if (!options.schedule.empty()) {
+    for (const std::string_view schedule : base::split(options.schedule, ','))
+      result.execution.schedules.push_back(metal::Schedule::parse(schedule));
+  }
   // A random order is only useful compared with another order.
   std::vector<metal::Schedule>& schedules = result.execution.schedules;
   if (schedules.size() == 1 && schedules.front().kind == metal::Schedule::Kind::random)

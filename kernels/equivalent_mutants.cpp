@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "kernels/toml_text.h"
@@ -76,10 +74,7 @@ std::vector<EquivalentMutant> read_equivalent_mutants(const fs::path& source) {
   const fs::path file = source.parent_path() / "equivalent.toml";
   std::error_code error;
   if (!fs::exists(file, error)) return {};
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw VariantError(fmt::format("{}: cannot be read", file.string()));
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  return parse_equivalent_mutants(text, file);
+  return parse_equivalent_mutants(read_text(file), file);
 }
 
 }  // namespace assay::kernels

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace assay::reports {
 namespace {
 
@@ -76,11 +78,7 @@ std::string cause_of(const harness::InspectedFunction& function) {
 
 std::string indented(std::string_view text, std::size_t blanks) {
   std::string result;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    result += fmt::format("{:{}}{}\n", "", blanks, text.substr(start, end - start));
-    start = end + 1;
-  }
+  for (const std::string_view line : base::lines_of(text)) result += fmt::format("{:{}}{}\n", "", blanks, line);
   return result;
 }
 

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/text.h"
+
 namespace assay::reports {
 namespace {
 
@@ -61,18 +63,13 @@ std::string unjudged_lines(const MutationScore& score) {
   return text;
 }
 
-std::string trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  return first == std::string_view::npos ? std::string() : std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
-}
-
 // For example "12: 3 of 5 survived: `float S = 0;`"; only lines with survivors.
 std::vector<std::string> weak_lines(const Source& source, const MutationScore& score) {
   std::vector<std::string> lines;
   for (const auto& [line, tally] : score.by_line) {
     if (tally.survived == 0) continue;
     lines.push_back(
-        fmt::format("{}: {} of {} survived: {}", line, tally.survived, tally.killed + tally.survived, trimmed(source.line(line))));
+        fmt::format("{}: {} of {} survived: {}", line, tally.survived, tally.killed + tally.survived, base::trimmed(source.line(line))));
   }
   return lines;
 }
@@ -187,7 +184,7 @@ std::string mutation_json(const MutationRun& run, const Source& source, const Mu
   for (const auto& [policy, count] : score.policies) json["killed_under"][std::string(policy_name(policy))] = count;
   json["lines"] = nlohmann::ordered_json::array();
   for (const auto& [line, tally] : score.by_line) {
-    nlohmann::ordered_json entry = {{"line", line}, {"text", trimmed(source.line(line))}};
+    nlohmann::ordered_json entry = {{"line", line}, {"text", base::trimmed(source.line(line))}};
     entry.update(json_of(tally));
     json["lines"].push_back(std::move(entry));
   }

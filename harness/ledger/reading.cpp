@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "base/text.h"
 #include "harness/ledger/fault_rows.h"
 #include "harness/ledger/shell_line.h"
 #include "harness/ledger/store.h"
@@ -70,16 +71,6 @@ FaultValue value_in(const Statement& row, int column) {
   if (row.is_integer(column)) return row.integer(column);
   if (row.is_text(column)) return row.text(column);
   return row.real(column);
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    lines.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return lines;
 }
 
 constexpr std::string_view kRuns =
@@ -196,7 +187,8 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
                                  &counters.matrix_multiplies}) {
       *count = count_of(select, column++, place);
     }
-    record.known = lines_of(select.text(column++));
+    const std::string known = select.text(column++);
+    for (const std::string_view finding : base::lines_of(known)) record.known.emplace_back(finding);
     record.rounding_ratio = select.real(column++);
     record.logic_ratio = select.real(column++);
     index.emplace(record.name, records.size());

@@ -5,15 +5,10 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/text.h"
+
 namespace assay::harness {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r";
-  const std::size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 void count(Tally& tally, Fate fate) {
   switch (fate) {
@@ -52,7 +47,7 @@ MutationScore score_mutants(const Source& source, std::span<const Mutant> all, s
     const auto found = std::ranges::find_if(all, [&](const Mutant& mutant) { return mutant.id() == known.id; });
     if (found == all.end()) {
       score.stale.push_back(fmt::format("equivalent.toml:{}: mutant {} no longer exists", known.place, known.id));
-    } else if (const std::string_view line = trimmed(source.line(found->line)); line != known.line) {
+    } else if (const std::string_view line = base::trimmed(source.line(found->line)); line != known.line) {
       score.stale.push_back(fmt::format("equivalent.toml:{}: {} was declared for the line '{}', but the line is now '{}'", known.place,
                                         known.id, known.line, line));
     } else {
