@@ -10,18 +10,6 @@
 namespace assay::reports {
 namespace {
 
-std::string_view space_name(metal::AddressSpace space) {
-  switch (space) {
-    case metal::AddressSpace::device:
-      return "device";
-    case metal::AddressSpace::constant:
-      return "constant";
-    case metal::AddressSpace::threadgroup:
-      return "threadgroup";
-  }
-  return "?";
-}
-
 std::string place_of(metal::AddressSpace space, std::uint32_t index) {
   return fmt::format("{} {}", space == metal::AddressSpace::threadgroup ? "threadgroup" : "buffer", index);
 }
@@ -30,7 +18,7 @@ ArgumentWords words_of(const metal::BoundArgument& argument) {
   // Constant memory is const, so the word is omitted.
   const bool says_const = argument.is_const && argument.space != metal::AddressSpace::constant;
   return {place_of(argument.space, argument.index), argument.name,
-          fmt::format("{}{} {}{}", says_const ? "const " : "", space_name(argument.space), argument.type_name,
+          fmt::format("{}{} {}{}", says_const ? "const " : "", to_string(argument.space), argument.type_name,
                       argument.is_reference ? "&" : "*"),
           argument.size, argument.layout ? &*argument.layout : nullptr};
 }
