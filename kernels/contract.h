@@ -79,7 +79,6 @@ struct FamilyContract {
   bool has_threadgroup_memory;            // [[threadgroup(0)]]
   std::span<const ConstantContract> constants = {};
 
-  [[nodiscard]] const ArgumentContract* find_argument(std::string_view argument) const;
   [[nodiscard]] const FieldContract* find_field(std::string_view field) const;
   [[nodiscard]] const EntryContract* find_entry(std::string_view key) const;
 };

@@ -16,7 +16,6 @@ namespace {
 using harness::Fate;
 using harness::JudgedMutant;
 using harness::MutationScore;
-using harness::policy_name;
 using harness::Source;
 using harness::Tally;
 
@@ -40,7 +39,7 @@ std::string killers(const MutationScore& score) {
 
 std::string policies(const MutationScore& score) {
   std::vector<std::string> parts;
-  for (const auto& [policy, count] : score.policies) parts.push_back(fmt::format("{} {}", policy_name(policy), count));
+  for (const auto& [policy, count] : score.policies) parts.push_back(fmt::format("{} {}", to_string(policy), count));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -181,7 +180,7 @@ std::string mutation_json(const MutationRun& run, const Source& source, const Mu
   json["killed_by"] = nlohmann::ordered_json::object();
   for (const auto& [status, count] : score.killers) json["killed_by"][std::string(to_string(status))] = count;
   json["killed_under"] = nlohmann::ordered_json::object();
-  for (const auto& [policy, count] : score.policies) json["killed_under"][std::string(policy_name(policy))] = count;
+  for (const auto& [policy, count] : score.policies) json["killed_under"][std::string(to_string(policy))] = count;
   json["lines"] = nlohmann::ordered_json::array();
   for (const auto& [line, tally] : score.by_line) {
     nlohmann::ordered_json entry = {{"line", line}, {"text", base::trimmed(source.line(line))}};
@@ -201,7 +200,7 @@ std::string mutation_json(const MutationRun& run, const Source& source, const Mu
                                      {"cached", judged.result.is_cached}};
     if (judged.result.fate == Fate::killed) {
       mutant["verdict"] = to_string(judged.result.verdict);
-      mutant["policy"] = policy_name(judged.result.policy);
+      mutant["policy"] = to_string(judged.result.policy);
       mutant["case"] = judged.result.case_name;
     }
     const std::string reason = judged.equivalence.empty() ? judged.result.why() : judged.equivalence;

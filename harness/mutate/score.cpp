@@ -64,7 +64,7 @@ MutationScore score_mutants(const Source& source, std::span<const Mutant> all, s
       judged.result.fate = Fate::equivalent;
     } else if (reason != reasons.end() && judged.result.fate == Fate::killed) {
       score.refuted.push_back(fmt::format("{} is declared equivalent ({}), but under policy {} {} {}: {}", judged.mutant.id(),
-                                          reason->second, policy_name(judged.result.policy), to_string(judged.result.verdict),
+                                          reason->second, to_string(judged.result.policy), to_string(judged.result.verdict),
                                           judged.result.case_name, judged.result.why()));
     }
     if (judged.result.fate == Fate::killed) {
