@@ -1,4 +1,4 @@
-// The arguments and struct fields of decode attention over a TurboQuant cache, of any width of its indices.
+// The arguments and struct fields of decode attention over a TurboQuant cache, for any width of its indices.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ inline constexpr std::array kDecodeArguments = {
     kernels::ArgumentContract{"dst", 6, kernels::ArgumentRole::output, metal::ScalarType::float32},
 };
 
-// No kernel applies a softcap, and the grid says nwg as well.
+// No kernel applies a softcap, and the grid contains nwg too.
 inline constexpr std::array kDecodeFields = {
     kernels::FieldContract{"n_heads", metal::ScalarType::uint32},
     kernels::FieldContract{"n_kv_heads", metal::ScalarType::uint32},

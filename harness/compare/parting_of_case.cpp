@@ -1,4 +1,4 @@
-// Where two iterations of a kernel part on a case.
+// Traces two iterations of a kernel on a case, and finds where they diverge.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ SourceText read_text(const std::filesystem::path& path, std::string name) {
   return {std::move(name), {lines.begin(), lines.end()}};
 }
 
-// The kernel's own file, under the name that its operations have, then every other one that a trace names.
+// The kernel's own file, under the name that its operations have, then every other file that a trace names.
 std::vector<SourceText> texts_of(const ValueTrace& trace, const PreparedVariant& prepared) {
   const std::filesystem::path& source = prepared.variant.source;
   std::vector<SourceText> texts = {read_text(source, prepared.libraries.front()->name())};

@@ -1,4 +1,4 @@
-// The lines of source files, each file read once.
+// The lines of source files; each file is read once.
 #pragma once
 
 #include <filesystem>

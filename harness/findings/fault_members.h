@@ -1,5 +1,5 @@
-// The members of every kind of fault by name, told once for all who carry or keep them: the wire, the ledger, comparisons. As many are
-// bound as there are names, so that a new member stops the build here.
+// The names of the members of every kind of fault, listed once for the wire, the ledger and comparisons. As many members are bound as
+// there are names, so that a new one breaks the build here.
 #pragma once
 
 #include <array>
@@ -110,7 +110,7 @@ void visit_members(Visit& visit, Details& details) {
   std::apply(each, members_of<names.size()>(details));
 }
 
-// What a kind holds before anything is told of it.
+// A fault of the kind with default values.
 [[nodiscard]] inline FaultDetails details_of(FaultKind kind) {
   return [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     FaultDetails details;

@@ -1,8 +1,8 @@
-// Names that Metal's library may or may not have: what C++ calls so, what Apple's headers call so internally, and what kernels define
+// Names that Metal's library may or may not have: names of C++, internal names of Apple's headers, and names that kernels define
 // themselves, some of them in namespace metal.
 //
-// They stand outside of namespace metal. The translator brings in those that a source mentions and does not declare
-// (translate/offered_names.cpp): a class template found twice would be ambiguous, whichever namespace it came from.
+// They are outside of namespace metal. The translator adds the names that a source mentions and does not declare
+// (translate/offered_names.cpp). A class template that is found in two namespaces would be ambiguous.
 #pragma once
 
 #include "packed.h"
@@ -55,12 +55,12 @@ struct rank<T[n]> : integral_constant<size_t, rank<T>::value + 1> {};
 template <class T>
 struct alignment_of : integral_constant<size_t, alignof(T)> {};
 
-// The type without the address space that it lies in.
+// The type without its address space.
 template <class T>
 struct remove_addrspace : metal::__detail::remove_space<T> {};
 ASSAY_TRAIT_TYPE(remove_addrspace)
 
-// Of a vector: its component type and how many it has; a scalar is its own only component.
+// The component type and the number of components of a vector. A scalar is its own single component.
 ASSAY_KEEPS(make_scalar)
 template <class T, int N>
 struct make_scalar<vec<T, N>> {
@@ -134,7 +134,7 @@ ASSAY_TRAIT(is_default_constructible, __is_constructible(T))
 ASSAY_TRAIT(is_copy_constructible, __is_constructible(T, const T&))
 ASSAY_TRAIT(is_trivially_default_constructible, __is_trivially_constructible(T))
 
-// Of <metal_utility>. A kernel's own template of the same parameters is more specialised than one with an empty pack behind.
+// From <metal_utility>. The empty pack makes a kernel's own template of the same parameters the more specialised one.
 template <class T, class... None>
 inline void swap(__private T& a, __private T& b, None...) {
   static_assert(sizeof...(None) == 0, "swap takes two arguments");
@@ -153,8 +153,8 @@ constexpr pair<A, B> make_pair(A a, B b) {
   return pair<A, B>{a, b};
 }
 
-// The empty pack makes these two yield to a kernel's own function of the same parameters (array.h's swap as well): a template with a
-// pack that is left over is the less specialised one.
+// The empty pack makes these two yield to a kernel's own function of the same parameters, as does swap in array.h: a template with an
+// extra pack is less specialised.
 template <class T, class... None>
 constexpr remove_reference_t<T>&& move(T&& value, None...) {
   static_assert(sizeof...(None) == 0, "move takes one argument");
