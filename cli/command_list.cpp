@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -121,9 +119,8 @@ int list(const ListOptions& options) {
 }  // namespace
 
 void add_list(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<ListOptions>();
-  CLI::App* command =
-      app.add_subcommand("list", "List variants, suites, families and fixtures; with a selection, print its cases without running them");
+  const auto [command, options] = subcommand(
+      app, action, "list", "List variants, suites, families and fixtures; with a selection, print its cases without running them", list);
   command->add_option("CASE", options->words, "Case name, glob or suite");
   command->add_option("--cases", options->cases, "The same as CASE, as an option")->type_name("SELECTION");
   command->add_flag(
@@ -135,7 +132,6 @@ void add_list(CLI::App& app, Action& action) {
   assay list 'tq4_v1/*/nwg16/*'               the cases of the gate that match
   assay list --cases smoke --family FAMILY
   assay list gate --coverage                  how many combinations of values the gate covers)");
-  command->callback([options, &action] { action = [options] { return list(*options); }; });
 }
 
 }  // namespace assay::cli

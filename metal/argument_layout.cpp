@@ -92,6 +92,18 @@ std::uint64_t floating_bits(const StructLayout& layout, const StructField& field
 std::string_view to_string(ScalarType type) { return info(type).name; }
 std::size_t size_of(ScalarType type) { return info(type).bytes; }
 
+std::string_view to_string(AddressSpace space) {
+  switch (space) {
+    case AddressSpace::device:
+      return "device";
+    case AddressSpace::constant:
+      return "constant";
+    case AddressSpace::threadgroup:
+      return "threadgroup";
+  }
+  return "?";
+}
+
 const StructField* StructLayout::find(std::string_view field) const {
   const auto found = std::find_if(fields.begin(), fields.end(), [&](const StructField& candidate) { return candidate.name == field; });
   return found == fields.end() ? nullptr : &*found;

@@ -41,6 +41,8 @@ struct StructLayout {
 
 enum class AddressSpace { device, constant, threadgroup };
 
+[[nodiscard]] std::string_view to_string(AddressSpace space);
+
 // One argument that the host binds: a buffer (device or constant) or a threadgroup pointer.
 struct BoundArgument {
   std::string name;

@@ -9,6 +9,7 @@ namespace assay::metal {
 // floating-point value, its value without any rounding, to the precision of a double. Control flow and bits are the same
 // under all policies.
 enum class Policy { native, checked, shadow };
+[[nodiscard]] std::string_view to_string(Policy policy);
 // "native", "checked" or "shadow"; throws std::invalid_argument for anything else.
 [[nodiscard]] Policy parse_policy(std::string_view text);
 

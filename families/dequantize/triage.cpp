@@ -95,10 +95,10 @@ std::vector<Mistake> dequantize_mistakes() {
   });
   table.add(mistake::kUnknown, "the previous position is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::previous; }, 1);
   table.add(mistake::kUnknown, "the next position is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::next; }, 1);
-  table.add(mistake::kHead, "every head uses the first key/value head", [](Change& c) { c.heads = Change::Heads::first; });
-  table.add(mistake::kHead, "every head uses the next key/value head", [](Change& c) { c.heads = Change::Heads::next; });
-  table.add(mistake::kHead, "heads are used in reverse order", [](Change& c) { c.heads = Change::Heads::reversed; });
-  table.add(mistake::kScale, "norms are divided by 16, whatever the scale factor", [](Change& c) { c.fixed_root = true; });
+  table.add(mistake::kHead, "every head uses the first key/value head", &Change::heads, Change::Heads::first);
+  table.add(mistake::kHead, "every head uses the next key/value head", &Change::heads, Change::Heads::next);
+  table.add(mistake::kHead, "heads are used in reverse order", &Change::heads, Change::Heads::reversed);
+  table.add(mistake::kScale, "norms are divided by 16, whatever the scale factor", &Change::fixed_root, true);
   table.add_factor(
       mistake::kScale, "the output is scaled by {}",
       [](const Model& model) {

@@ -15,7 +15,6 @@
 
 namespace assay::families::slots {
 
-inline constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
 inline constexpr std::array<std::int64_t, 4> kBits = {4, 5, 6, 8};
 inline constexpr std::array<std::int64_t, 7> kHeads = {1, 2, 4, 8, 3, 16, 33};
 inline constexpr std::size_t kEverydayHeads = 4;

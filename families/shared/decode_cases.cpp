@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::int64_t kChunk = 32;  // slots that a workgroup processes together
 
-constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
 constexpr std::array<std::pair<std::int64_t, std::int64_t>, 11> kHeadCounts = {
     {{1, 1}, {2, 1}, {4, 4}, {8, 8}, {8, 2}, {8, 1}, {16, 2}, {32, 4}, {32, 8}, {6, 3}, {5, 1}}};
 // Both sides of every edge: one key, one chunk, two chunks, powers of two, and a length without structure. Then the lengths of long
@@ -163,14 +162,7 @@ Family decode_family(const DecodeKind& kind) {
       .about = kind.about,
       .axes =
           {
-              {.name = "head_dim",
-               .minimum = 256,
-               .maximum = 512,
-               .initial = 256,
-               .is_capability = true,
-               .weight = Weight::factor,
-               .tried = Tried::simplest,
-               .simplest = 256},
+              head_dim_axis(),
               {.name = "n_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::factor},
               {.name = "n_kv_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::extent},
               {.name = "kv_len", .minimum = 0, .maximum = 1 << 20, .initial = 1, .weight = Weight::factor, .is_length = true},

@@ -15,6 +15,19 @@
 
 namespace assay::families {
 
+inline constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
+
+[[nodiscard]] inline Axis head_dim_axis(bool is_capability = true) {
+  return {.name = "head_dim",
+          .minimum = kHeadDims.front(),
+          .maximum = kHeadDims.back(),
+          .initial = kHeadDims.front(),
+          .is_capability = is_capability,
+          .weight = Weight::factor,
+          .tried = Tried::simplest,
+          .simplest = kHeadDims.front()};
+}
+
 // An axis that is a positive float; numbers up to `largest_whole` stand for themselves or have a special meaning.
 [[nodiscard]] inline Axis float_axis(std::string_view name, std::int64_t initial, std::int64_t largest_whole) {
   return {.name = name,

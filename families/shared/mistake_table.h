@@ -5,6 +5,7 @@
 #include <numbers>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,7 @@ class MistakeTable {
  public:
   // Adds one change, given as a function that makes it.
   template <typename Make>
+    requires requires(const Make& make, Change& change) { make(change); }
   void add(std::string_view kind, std::string says, const Make& make, int rank = 0) {
     Change change;
     make(change);
@@ -45,6 +47,12 @@ class MistakeTable {
                      .says = std::move(says),
                      .predict = [change](const Model& model, double) { return static_cast<const Of&>(model).evaluate(change); },
                      .rank = rank});
+  }
+
+  // One member with another value.
+  template <typename Member>
+  void add(std::string_view kind, std::string says, Member Change::* member, std::type_identity_t<Member> value, int rank = 0) {
+    add(kind, std::move(says), [&](Change& change) { change.*member = value; }, rank);
   }
 
   // The same with a factor that is searched for, starting with the given ones.

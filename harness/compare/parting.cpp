@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
+
 namespace assay::harness {
 namespace {
 
@@ -16,11 +18,6 @@ using metal::TracedOperation;
 using metal::TracedThread;
 using metal::TracedValue;
 using metal::ValueTrace;
-
-std::string without_blanks(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  return first == std::string_view::npos ? std::string() : std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
-}
 
 // A line of both sides, with one number for the two.
 struct AlignedLine {
@@ -176,7 +173,7 @@ PartingSide side_of(const ValueTrace& trace, const TracedThread& thread, std::op
                     std::uint32_t line, std::span<const SourceText> texts) {
   PartingSide side{file, line, {}, {}};
   if (const SourceText* text = text_of(texts, file); text != nullptr && line <= text->lines.size())
-    side.text = without_blanks(text->lines[line - 1]);
+    side.text = base::trimmed(text->lines[line - 1]);
   if (position) {
     const TracedValue& value = thread.values[*position];
     side.value = metal::number_of(value, trace.operations[value.operation].type);

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "base/text.h"
 #include "harness/compare/parting.h"
 #include "harness/execute/kernel_process.h"
 #include "metal/execute/value_trace.h"
@@ -21,10 +20,9 @@ using metal::TracedOperation;
 using metal::ValueTrace;
 
 SourceText read_text(const std::filesystem::path& path, std::string name) {
-  SourceText text{std::move(name), {}};
-  std::ifstream stream(path);
-  for (std::string line; std::getline(stream, line);) text.lines.push_back(std::move(line));
-  return text;
+  const std::string text = base::read_file(path).value_or("");
+  const auto lines = base::lines_of(text);
+  return {std::move(name), {lines.begin(), lines.end()}};
 }
 
 // The kernel's own file, under the name that its operations have, then every other file that a trace names.

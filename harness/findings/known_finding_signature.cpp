@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "base/text.h"
 #include "harness/findings/known_finding_text.h"
 
 namespace assay::harness {
@@ -33,18 +33,6 @@ std::string word_of(metal::HazardKind kind) {
   return word;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-template <typename Number>
-bool read_number(std::string_view text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && !text.empty();
-}
-
 [[noreturn]] void refuse(std::string_view text) {
   std::vector<std::string> kinds;
   for (const metal::HazardKind kind : kHazardKinds) kinds.push_back(word_of(kind));
@@ -59,16 +47,17 @@ Signature hazard_signature(std::string_view text) {
   signature.symptom = Symptom::hazard;
   std::string_view rest = text.substr(std::string_view("hazard:").size());
   const std::size_t at = rest.find('@');
-  signature.hazard_kind = trimmed(rest.substr(0, at));
+  signature.hazard_kind = base::trimmed(rest.substr(0, at));
   if (std::ranges::none_of(kHazardKinds, [&](metal::HazardKind kind) { return word_of(kind) == signature.hazard_kind; })) refuse(text);
   if (at == std::string_view::npos) return signature;
-  std::string_view place = trimmed(rest.substr(at + 1));
+  std::string_view place = base::trimmed(rest.substr(at + 1));
   if (const std::size_t colon = place.rfind(':'); colon != std::string_view::npos) {
     signature.file = place.substr(0, colon);
     place.remove_prefix(colon + 1);
     if (signature.file.empty()) refuse(text);
   }
-  if (!read_number(place, signature.line) || signature.line == 0) refuse(text);
+  signature.line = base::number_of<std::uint32_t>(place).value_or(0);
+  if (signature.line == 0) refuse(text);
   return signature;
 }
 
@@ -85,13 +74,11 @@ Signature parse_one(std::string_view text) {
   if (text.starts_with("hazard:")) return hazard_signature(text);
   constexpr std::string_view ratio = "error/bound";
   if (text.starts_with(ratio)) {
-    const std::string_view rest = trimmed(text.substr(ratio.size()));
+    const std::string_view rest = base::trimmed(text.substr(ratio.size()));
     signature.symptom = Symptom::above_bound;
     // A ratio below 1 would include elements that are right.
-    if (rest.starts_with(">") && read_number(trimmed(rest.substr(1)), signature.ratio) && std::isfinite(signature.ratio) &&
-        signature.ratio >= 1.0) {
-      return signature;
-    }
+    if (rest.starts_with(">")) signature.ratio = base::number_of<double>(base::trimmed(rest.substr(1))).value_or(0.0);
+    if (std::isfinite(signature.ratio) && signature.ratio >= 1.0) return signature;
     throw FindingSyntaxError(fmt::format("'{}': write error/bound > X with a number X >= 1", text));
   }
   refuse(text);
@@ -108,7 +95,7 @@ std::vector<Signature> parse_signatures(std::string_view text) {
   std::vector<Signature> signatures;
   for (std::string_view rest = text;;) {
     const std::size_t bar = rest.find("||");
-    signatures.push_back(parse_one(trimmed(rest.substr(0, bar))));
+    signatures.push_back(parse_one(base::trimmed(rest.substr(0, bar))));
     if (bar == std::string_view::npos) return signatures;
     rest.remove_prefix(bar + 2);
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -167,19 +168,11 @@ bool is_unwritten(double value) {
   return std::bit_cast<std::uint64_t>(value) == poison;
 }
 
-std::string_view to_string(Distrust why) {
-  switch (why) {
-    case Distrust::nothing_to_compare:
-      return "nothing to compare";
-    case Distrust::none_comparable:
-      return "none comparable";
-    case Distrust::constant_expectation:
-      return "constant expectation";
-    case Distrust::uninformative:
-      return "uninformative";
-  }
-  return "?";
-}
+// In the order of Distrust.
+constexpr std::array<std::string_view, 4> kDistrusts = {"nothing to compare", "none comparable", "constant expectation", "uninformative"};
+static_assert(kDistrusts.size() == static_cast<std::size_t>(Distrust::uninformative) + 1);
+
+std::string_view to_string(Distrust why) { return kDistrusts.at(static_cast<std::size_t>(why)); }
 
 double ratio_of(double error, double bound) {
   if (error == 0.0) return 0.0;

@@ -114,7 +114,7 @@ std::vector<TrialResult> run_campaign(const Trial& trial, const Source& source, 
   if (original.fate == Fate::unjudged) throw std::runtime_error(fmt::format("{} cannot be judged: {}", source.name(), original.why()));
   if (original.fate != Fate::survived) {
     throw std::invalid_argument(fmt::format("{} already fails unchanged, so its mutants would prove nothing: under policy {} {} {}: {}",
-                                            source.name(), policy_name(original.policy), to_string(original.verdict), original.case_name,
+                                            source.name(), to_string(original.policy), to_string(original.verdict), original.case_name,
                                             original.why()));
   }
   const auto timeout = std::max(options.timeout, std::chrono::duration<double>(kSlowestTimes * original.slowest_seconds));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/text.h"
 #include "harness/mutate/operators.h"
 
 namespace assay::harness {
@@ -23,16 +24,6 @@ std::uint64_t mix(std::uint64_t value) {  // splitmix64's finaliser: every bit o
 std::size_t rank_of(std::string_view op) {
   const auto& names = operator_names();
   return static_cast<std::size_t>(std::ranges::find(names, op) - names.begin());
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 }  // namespace
@@ -85,7 +76,7 @@ std::string diff_hunk(const Source& source, const Mutant& mutant) {
   const std::size_t end = static_cast<std::size_t>(last_text.data() + last_text.size() - source.text().data());
   const std::string mutated = mutated_text(source, mutant);
   const std::size_t mutated_end = end + mutant.replacement.size() - mutant.length;
-  const std::vector<std::string_view> added = lines_of(std::string_view(mutated).substr(start, mutated_end - start));
+  const std::vector<std::string_view> added = base::lines_of(std::string_view(mutated).substr(start, mutated_end - start));
 
   const std::size_t context = (mutant.line - first) + (last - last_line);
   std::string hunk = fmt::format("@@ -{},{} +{},{} @@ {}\n", first, last - first + 1, first, context + added.size(), mutant.id());

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "kernels/variant.h"
@@ -136,12 +134,6 @@ class Brackets {
 };
 
 }  // namespace
-
-std::string read_text(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw kernels::VariantError(fmt::format("{}: cannot be read", file.string()));
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
 
 Source::Source(std::string text, std::string name) : text_(std::make_shared<const std::string>(std::move(text))), name_(std::move(name)) {
   line_starts_.push_back(0);

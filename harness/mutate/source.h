@@ -15,9 +15,6 @@
 
 namespace assay::harness {
 
-// The text of a file. Throws kernels::VariantError if it cannot be read.
-[[nodiscard]] std::string read_text(const std::filesystem::path& file);
-
 template <std::size_t N>
 bool among(const std::array<std::string_view, N>& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();

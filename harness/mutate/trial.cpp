@@ -180,7 +180,7 @@ Trial::Trial(TrialSubject subject) : subject_(std::move(subject)) {
   if (found == subject_.catalogue.end()) throw std::invalid_argument(fmt::format("no variant '{}' to mutate", subject_.variant));
   if (subject_.cases.empty()) throw std::invalid_argument(fmt::format("no case to judge mutants of {} with", subject_.variant));
   if (subject_.policies.empty()) throw std::invalid_argument(fmt::format("no policy to judge mutants of {} under", subject_.variant));
-  original_ = read_text(found->source);
+  original_ = kernels::read_text(found->source);
   has_includes_ =
       original_.find("#include \"") != std::string::npos || !found->compile.include_directories.empty() || !found->further_sources.empty();
   const std::set<std::string> short_cases = names_of_short_cases(*found);
@@ -265,7 +265,7 @@ TrialResult Trial::run_under(metal::Policy policy, const std::string& mutated, c
     const base::Bytes bytes = base::to_bytes(run_uncached(policy, mutated, killer, timeout));
     std::ofstream(output, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   });
-  const std::string text = read_text(entry);
+  const std::string text = kernels::read_text(entry);
   auto result = base::from_bytes<TrialResult>(std::as_bytes(std::span(text)).first(metal::compile::content_size(text)));
   result.is_cached = is_cached;
   return result;
@@ -273,11 +273,11 @@ TrialResult Trial::run_under(metal::Policy policy, const std::string& mutated, c
 
 std::string Trial::cache_key(const std::string& mutated, metal::Policy policy) const {
   base::Hash hash;
-  hash.add(subject_.judge_version).add(toolchain_).add(mutated).add(policy_name(policy));
+  hash.add(subject_.judge_version).add(toolchain_).add(mutated).add(to_string(policy));
   for (const kernels::Variant& known : subject_.catalogue) {
     if (known.name == subject_.variant || helper_families_.contains(known.family)) {
-      hash.add(known.name).add(known.description.empty() ? std::string() : read_text(known.description));
-      if (known.name != subject_.variant) hash.add(read_text(known.source));
+      hash.add(known.name).add(known.description.empty() ? std::string() : kernels::read_text(known.description));
+      if (known.name != subject_.variant) hash.add(kernels::read_text(known.source));
     }
   }
   for (const auto& [name, value] : subject_.fields) hash.add(fmt::format("{}={}:{}", name, static_cast<int>(value.kind), value.bits));

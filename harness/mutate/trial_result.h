@@ -23,9 +23,6 @@ enum class Fate {
 };
 [[nodiscard]] std::string_view to_string(Fate fate);
 
-// "native", "checked" or "shadow", as metal::parse_policy() reads them.
-[[nodiscard]] std::string_view policy_name(metal::Policy policy);
-
 // Why a mutant was not judged although nothing failed.
 enum class Cut { none, interrupted, out_of_budget };
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/text.h"
 #include "harness/mutate/mutant.h"
 #include "harness/mutate/operators.h"
 #include "harness/mutate/source.h"
@@ -80,11 +81,6 @@ std::string edited(const std::string& text, const Edit& edit) {
   return text.substr(0, edit.offset) + edit.replacement + text.substr(edit.offset + edit.length);
 }
 
-std::string trimmed(std::string_view line) {
-  const std::size_t first = std::min(line.find_first_not_of(" \t"), line.size());
-  return std::string(line.substr(first, line.find_last_not_of(" \t") + 1 - first));
-}
-
 // Laboratories of the edited sources, with the functions of `about` compiled.
 std::vector<Laboratory> compiled(const Laboratory& laboratory, std::span<const std::string> texts, const Case& about) {
   // An edit may cause an endless loop.
@@ -109,7 +105,7 @@ std::vector<Laboratory> compiled(const Laboratory& laboratory, std::span<const s
 Blame blame_small_edits(const Laboratory& laboratory, std::string_view kind, std::span<const Case> failing, std::span<const Case> passing,
                         std::chrono::duration<double> budget) {
   const auto start = std::chrono::steady_clock::now();
-  const Source source(read_text(laboratory.variant().source), laboratory.variant().source.string());
+  const Source source(kernels::read_text(laboratory.variant().source), laboratory.variant().source.string());
   const std::vector<Edit> edits = edits_to_try(source, kind);
   const std::size_t batch = 4 * std::max(1U, std::thread::hardware_concurrency());
   for (std::size_t first = 0; first < edits.size() && std::chrono::steady_clock::now() - start < budget; first += batch) {
@@ -131,7 +127,7 @@ Blame blame_small_edits(const Laboratory& laboratory, std::string_view kind, std
                               passing.size(), first + i + 1),
            .is_elsewhere = false,
            .context = {},
-           .repaired = trimmed(after.line(line))});
+           .repaired = std::string(base::trimmed(after.line(line)))});
       return blamed;
     }
   }

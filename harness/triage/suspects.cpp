@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <utility>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "harness/execute/explain.h"
 #include "harness/mutate/source.h"
 #include "harness/triage/ordered.h"
+#include "kernels/variant.h"
 #include "metal/compile/cache.h"
 #include "metal/errors.h"
 
@@ -77,7 +78,7 @@ std::vector<Relative> relatives_of(const std::string& text, const kernels::Varia
   for (const fs::path& file : files) {
     std::error_code ignored;
     if (fs::equivalent(file, variant.source, ignored)) continue;
-    auto hunks = hunks_between(text, read_text(file));
+    auto hunks = hunks_between(text, kernels::read_text(file));
     if (hunks && !hunks->empty()) relatives.push_back({file, std::move(*hunks)});
   }
   order_by(relatives, [](const Relative& relative) { return changed_bytes(relative.hunks); });
@@ -99,7 +100,7 @@ Blame blame_differences(const Laboratory& laboratory, std::span<const Case> case
   constexpr std::size_t tried = 2;
   Blame blamed;
   const fs::path& source = laboratory.variant().source;
-  const std::string text = read_text(source);
+  const std::string text = kernels::read_text(source);
   std::vector<Relative> relatives = relatives_of(text, laboratory.variant(), options.relatives);
   relatives.resize(std::min(relatives.size(), tried));
   for (const Relative& relative : relatives) {
@@ -191,9 +192,8 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
 }
 
 void add_context(Suspect& suspect) {
-  std::ifstream stream(suspect.file);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
+  const std::string text = base::read_file(suspect.file).value_or("");
+  const std::vector<std::string_view> lines = base::lines_of(text);
   constexpr std::uint32_t around = 2;
   const std::uint32_t first = suspect.line > around ? suspect.line - around : 1;
   for (std::uint32_t number = first; number <= std::min<std::size_t>(suspect.line + around, lines.size()); ++number)

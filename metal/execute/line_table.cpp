@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <string_view>
+
+#include "base/text.h"
 
 namespace assay::metal::execute {
 
@@ -156,8 +156,7 @@ void read_rows(Reader& reader, const LineHeader& header, std::size_t end, Rows& 
 }  // namespace
 
 LineTable::LineTable(const std::string& object) {
-  std::ifstream stream(object, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  const std::string text = base::read_file(object).value_or("");
   Reader reader(section(text, ".debug_line"));
   while (!reader.at_end()) {
     const auto length = reader.fixed<std::uint32_t>();

@@ -239,26 +239,17 @@ inline T divide(T x, T y) {
 }
 
 // half goes through float: every half is a float, and these results need no rounding.
-template <class T>
-inline T floor(T x) {
-  return T(__builtin_floorf(x));
-}
-template <class T>
-inline T ceil(T x) {
-  return T(__builtin_ceilf(x));
-}
-template <class T>
-inline T trunc(T x) {
-  return T(__builtin_truncf(x));
-}
-template <class T>
-inline T rint(T x) {
-  return T(__builtin_rintf(x));
-}
-template <class T>
-inline T round(T x) {
-  return T(__builtin_roundf(x));
-}
+#define ASSAY_BY_BUILTIN(name)        \
+  template <class T>                  \
+  inline T name(T x) {                \
+    return T(__builtin_##name##f(x)); \
+  }
+ASSAY_BY_BUILTIN(floor)
+ASSAY_BY_BUILTIN(ceil)
+ASSAY_BY_BUILTIN(trunc)
+ASSAY_BY_BUILTIN(rint)
+ASSAY_BY_BUILTIN(round)
+#undef ASSAY_BY_BUILTIN
 // x - floor(x), in [0, 1): limited to values below 1 where the difference would round up to 1.
 template <class T>
 inline T fract(T x) {
