@@ -20,6 +20,7 @@
 
 #include "base/descriptor.h"
 #include "math/names.h"
+#include "metal/provided_functions.h"
 
 namespace assay::metal::compile {
 
@@ -271,25 +272,13 @@ namespace {
   throw CompileError(fmt::format("{}: error: the compiled kernel is refused: {}", object.name(), what));
 }
 
-// Functions that every process of ours has: those of math/kernel_functions.h, and those of C and of the compiler that machine code calls
-// for operations of a kernel. None of them writes but to the memory that it is given, or returns elsewhere than to its caller.
-bool is_provided(std::string_view name) {
-  static const std::set<std::string_view> provided = {
-#define ASSAY_OBJECT_NAMES(name) "assay_math_" #name, "assay_math_exact_" #name,
+bool may_be_called(std::string_view name) {
+  static const std::set<std::string_view> of_math = {
+#define ASSAY_OBJECT_NAMES(function) "assay_math_" #function, "assay_math_exact_" #function,
       ASSAY_MATH_KERNEL_FUNCTIONS_1(ASSAY_OBJECT_NAMES) ASSAY_MATH_KERNEL_FUNCTIONS_2(ASSAY_OBJECT_NAMES)
 #undef ASSAY_OBJECT_NAMES
-      // Operations on floating-point numbers that have no instruction.
-      "fmod",
-      "fmodf", "fma", "fmaf", "fmin", "fminf", "fmax", "fmaxf", "ldexp", "ldexpf", "round", "roundf", "roundeven", "roundevenf", "rint",
-      "rintf", "trunc", "truncf", "floor", "floorf", "ceil", "ceilf", "nearbyint", "nearbyintf", "sqrt", "sqrtf",
-      // Copies and comparisons of memory.
-      "memcpy", "memmove", "memset", "memcmp", "bcmp",
-      // Integers of 128 bits, half and bfloat.
-      "__udivti3", "__umodti3", "__divti3", "__modti3", "__multi3", "__ashlti3", "__lshrti3", "__ashrti3", "__popcountdi2", "__truncsfbf2",
-      "__truncdfbf2", "__truncsfhf2", "__truncdfhf2", "__extendhfsf2", "__extendhfdf2",
-      // Of a kernel that ran into code that cannot be reached.
-      "abort"};
-  return provided.contains(name);
+  };
+  return of_math.contains(name) || is_provided(name);
 }
 
 std::string_view what_loading_runs(std::int64_t tag) {
@@ -388,7 +377,7 @@ void check_symbols(const ObjectFile& object) {
     if (symbol.kind == STT_GNU_IFUNC) refuse(object, fmt::format("'{}' is chosen by code that runs when it is loaded (an ifunc)", name));
     if (symbol.kind == STT_TLS) refuse(object, fmt::format("'{}' is a thread-local variable", name));
     if (symbol.is_absolute) refuse(object, fmt::format("'{}' is at a fixed address", name));
-    if (!symbol.is_defined && !is_provided(symbol.name))
+    if (!symbol.is_defined && !may_be_called(symbol.name))
       throw CompileError(fmt::format("{}: error: the kernel uses '{}', which is declared and not defined", object.name(), name));
   }
 }

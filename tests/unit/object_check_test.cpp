@@ -107,8 +107,8 @@ TEST_F(ObjectCheck, DataIsReadThroughItsRelocations) {
 }
 
 TEST_F(ObjectCheck, CodeThatLoadingRunsIsRefused) {
-  EXPECT_THAT(complaint_about("int n; __attribute__((constructor)) void f() { n = 1; }"), HasSubstr("an initialiser"));
-  EXPECT_THAT(complaint_about("int n; __attribute__((destructor)) void f() { n = 1; }"), HasSubstr("a finaliser"));
+  EXPECT_THAT(complaint_about("volatile int n; __attribute__((constructor)) void f() { n = 1; }"), HasSubstr("an initialiser"));
+  EXPECT_THAT(complaint_about("volatile int n; __attribute__((destructor)) void f() { n = 1; }"), HasSubstr("a finaliser"));
   EXPECT_THAT(complaint_about("extern \"C\" void _init() {}"), HasSubstr("an initialiser"));
   EXPECT_THAT(complaint_about("extern \"C\" void _fini() {}"), HasSubstr("a finaliser"));
   EXPECT_THAT(complaint_about("int f(); int x = f();"), HasSubstr("an initialiser"));
