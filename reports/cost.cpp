@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -48,10 +47,7 @@ class Sources {
  public:
   std::string operator()(const metal::SourceLocation& place) {
     const auto [found, is_new] = files_.try_emplace(place.file);
-    if (is_new) {
-      std::ifstream stream(place.file);
-      for (std::string line; std::getline(stream, line);) found->second.push_back(std::move(line));
-    }
+    if (is_new) found->second = metal::source_lines(place.file);
     if (place.line == 0 || place.line > found->second.size()) return {};
     const std::string& line = found->second[place.line - 1];
     const std::size_t first = line.find_first_not_of(" \t");

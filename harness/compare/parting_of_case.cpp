@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "harness/compare/parting.h"
 #include "metal/devices/simulator.h"
+#include "metal/source_files.h"
 
 namespace assay::harness {
 namespace {
@@ -19,17 +19,11 @@ namespace {
 using metal::TracedOperation;
 using metal::ValueTrace;
 
-SourceText read_text(const std::filesystem::path& path, std::string name) {
-  SourceText text{std::move(name), {}};
-  std::ifstream stream(path);
-  for (std::string line; std::getline(stream, line);) text.lines.push_back(std::move(line));
-  return text;
-}
-
 // The kernel's own file, under the name that its operations have, then every other one that a trace names.
 std::vector<SourceText> texts_of(const ValueTrace& trace, const PreparedVariant& prepared) {
   const std::filesystem::path& source = prepared.variant.source;
-  std::vector<SourceText> texts = {read_text(source, prepared.libraries.front()->name())};
+  const std::string& name = prepared.libraries.front()->name();
+  std::vector<SourceText> texts = {{name, metal::source_lines(name)}};
   std::set<std::string> known = {texts.front().file};
   for (const TracedOperation& operation : trace.operations) {
     const std::string& file = operation.place.file;
@@ -39,7 +33,7 @@ std::vector<SourceText> texts_of(const ValueTrace& trace, const PreparedVariant&
       if (!unreadable) texts.front().file = file;
       continue;
     }
-    texts.push_back(read_text(file, file));
+    texts.push_back({file, metal::source_lines(file)});
   }
   return texts;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
@@ -13,6 +12,7 @@
 
 #include "harness/execute/execute_once.h"
 #include "harness/findings/known_finding.h"
+#include "metal/source_files.h"
 
 namespace assay::harness {
 namespace {
@@ -64,10 +64,7 @@ class SourceText {
   [[nodiscard]] std::vector<std::string> read(const std::string& name) const {
     // Places may name the kernel's own file without its folder.
     const bool is_main = !fs::exists(name) && fs::path(name).filename() == main_.filename();
-    std::ifstream stream(is_main ? main_ : fs::path(name));
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(stream, line);) lines.push_back(line);
-    return lines;
+    return metal::source_lines(is_main ? main_.string() : name);
   }
 
   fs::path main_;

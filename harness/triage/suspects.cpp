@@ -13,6 +13,7 @@
 #include "harness/triage/ordered.h"
 #include "metal/compile/cache.h"
 #include "metal/errors.h"
+#include "metal/source_files.h"
 
 namespace assay::harness {
 namespace {
@@ -190,9 +191,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
 }
 
 void add_context(Suspect& suspect) {
-  std::ifstream stream(suspect.file);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
+  const std::vector<std::string> lines = metal::source_lines(suspect.file);
   constexpr std::uint32_t around = 2;
   const std::uint32_t first = suspect.line > around ? suspect.line - around : 1;
   for (std::uint32_t number = first; number <= std::min<std::size_t>(suspect.line + around, lines.size()); ++number)

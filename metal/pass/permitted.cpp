@@ -214,7 +214,9 @@ void check_declaration(const llvm::Function& function) {
 }
 
 void check_definition(const llvm::Function& function) {
-  if (function.hasSection()) refuse(place_of(function), "function " + shown(function) + " is in a section of its own: no kernel needs one");
+  // That of initialisers, which the optimiser evaluates; those that it cannot evaluate are refused later.
+  if (function.hasSection() && function.getSection() != ".text.startup")
+    refuse(place_of(function), "function " + shown(function) + " is in a section of its own: no kernel needs one");
   if (function.hasGC() || function.hasPrefixData() || function.hasPrologueData() || function.hasPersonalityFn() ||
       function.hasFnAttribute(llvm::Attribute::Naked))
     refuse(place_of(function), "function " + shown(function) + " is not compiled as one of a kernel");

@@ -15,15 +15,53 @@ namespace {
 
 // Of __attribute__((...)), and of [[gnu::...]] and [[clang::...]]: those that describe types and calls, and that steer the optimiser.
 // Sorted.
-constexpr auto kAttributes = std::to_array<std::string_view>(
-    {"aligned",         "alloc_size",         "always_inline",     "assume_aligned", "availability", "cold",
-     "const",           "convergent",         "deprecated",        "diagnose_if",    "enable_if",    "enum_extensibility",
-     "ext_vector_type", "fallthrough",        "flag_enum",         "flatten",        "gnu_inline",   "hot",
-     "likely",          "may_alias",          "maybe_unused",      "minsize",        "musttail",     "no_unroll",
-     "nodiscard",       "noduplicate",        "noinline",          "nomerge",        "nonnull",      "noreturn",
-     "nothrow",         "opencl_unroll_hint", "optnone",           "overloadable",   "packed",       "pure",
-     "returns_nonnull", "swift_name",         "trivial_abi",       "unavailable",    "unlikely",     "unroll",
-     "unused",          "vector_size",        "warn_unused_result"});
+constexpr auto kAttributes = std::to_array<std::string_view>({"aligned",
+                                                              "alloc_size",
+                                                              "always_inline",
+                                                              "assume_aligned",
+                                                              "availability",
+                                                              "code_align",
+                                                              "cold",
+                                                              "const",
+                                                              "convergent",
+                                                              "deprecated",
+                                                              "diagnose_if",
+                                                              "enable_if",
+                                                              "enum_extensibility",
+                                                              "ext_vector_type",
+                                                              "fallthrough",
+                                                              "flag_enum",
+                                                              "flatten",
+                                                              "gnu_inline",
+                                                              "hot",
+                                                              "likely",
+                                                              "loop",
+                                                              "may_alias",
+                                                              "maybe_unused",
+                                                              "minsize",
+                                                              "musttail",
+                                                              "no_unroll",
+                                                              "nodiscard",
+                                                              "noduplicate",
+                                                              "noinline",
+                                                              "nomerge",
+                                                              "nonnull",
+                                                              "noreturn",
+                                                              "nothrow",
+                                                              "opencl_unroll_hint",
+                                                              "optnone",
+                                                              "overloadable",
+                                                              "packed",
+                                                              "pure",
+                                                              "returns_nonnull",
+                                                              "swift_name",
+                                                              "trivial_abi",
+                                                              "unavailable",
+                                                              "unlikely",
+                                                              "unroll",
+                                                              "unused",
+                                                              "vector_size",
+                                                              "warn_unused_result"});
 static_assert(std::ranges::is_sorted(kAttributes));
 
 constexpr auto kDeclspecs = std::to_array<std::string_view>({"align", "deprecated", "noinline", "noreturn", "nothrow"});
@@ -187,8 +225,10 @@ class Watch {
     const std::string_view word = stream_.tokens[index].text;
     if (std::ranges::find(kWords, word) != kWords.end()) fail(index, fmt::format("Metal does not have '{}'", word));
     if (begins_with_one_of(word, kOurs)) fail(index, fmt::format("'{}' is a name of assay's own, which kernels may not use", word));
-    if (word == "extern" && at(index + 1).kind == TokenKind::string)
-      fail(index, fmt::format("'extern {}' is refused: it names code outside of the kernel", at(index + 1).text));
+    const bool has_prefix = at(index + 1).kind == TokenKind::identifier && touches(index + 2);
+    const std::size_t linkage = has_prefix ? index + 2 : index + 1;
+    if (word == "extern" && at(linkage).kind == TokenKind::string)
+      fail(index, fmt::format("'extern {}' is refused: it names code outside of the kernel", at(linkage).text));
     if (word == "__attribute__" || word == "__attribute") look_at_list(index, kAttributes);
     if (word == "__declspec" || word == "_declspec") look_at_list(index, kDeclspecs);
     constexpr std::string_view kBuiltin = "__builtin_";
