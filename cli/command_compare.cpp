@@ -259,7 +259,7 @@ void add_compare(CLI::App& app, Action& action) {
       "costs side by side, and the first chunk and source line where they diverge");
   command->add_option("OLD", options->old_kernel, "A variant's name, a directory with a variant.toml, or a .metal file with --family")
       ->required();
-  command->add_option("NEW", options->new_kernel, "The same for the newer kernel")->required();
+  command->add_option("NEW", options->new_kernel, "The newer kernel, in the same form")->required();
   command->add_option("CASE", options->common.words,
                       "Compare only these: case names, or globs over the suite's cases, written for either variant");
   command->add_option("--suite", options->suite, "Suite to take the cases from; superseded variants also use the whole suite")

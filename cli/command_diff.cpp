@@ -42,8 +42,8 @@ int diff(const DiffOptions& options) {
 void add_diff(CLI::App& app, Action& action) {
   const auto options = std::make_shared<DiffOptions>();
   CLI::App* command = app.add_subcommand("diff", "Compare two recorded runs: new failures, repaired cases, and changed errors");
-  command->add_option("EARLIER", options->earlier, kRunReferenceHelp)->capture_default_str();
-  command->add_option("LATER", options->later, "The same for the newer kernel")->capture_default_str();
+  command->add_option("EARLIER", options->earlier, std::string("The earlier run: ") + kRunReferenceHelp)->capture_default_str();
+  command->add_option("LATER", options->later, "The later run, in the same form")->capture_default_str();
   command->add_option("--ledger", options->ledger, "Ledger to read; default: your own")->type_name("FILE");
   command->add_option("--drift", options->drift, "List cases whose largest error/bound changed by more than this")
       ->type_name("X")

@@ -125,9 +125,10 @@ void add_list(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("list", "List variants, suites, families and fixtures; with a selection, print its cases without running them");
   command->add_option("CASE", options->words, "Case name, glob or suite");
-  command->add_option("--cases", options->cases, "The same as an option")->type_name("SELECTION");
-  command->add_flag("--coverage", options->coverage,
-                    "Instead of the cases, print how many of the value combinations that their suite (else the gate) aims for they cover");
+  command->add_option("--cases", options->cases, "The same as CASE, as an option")->type_name("SELECTION");
+  command->add_flag(
+      "--coverage", options->coverage,
+      "Print the coverage of the cases instead of their names: how many of the value combinations of their suite (default: gate) occur");
   add_selection(*command, *options);
   command->footer(R"(examples
   assay list                                  variants, suites, the axes of each family, fixtures

@@ -247,12 +247,12 @@ void add_mutate(CLI::App& app, Action& action) {
       "  assay mutate tqhb_v2 --mutant drop_barrier:318:9:1 --policies checked\n\n"
       "score = killed / (killed + survived); equivalent mutants and those that do not compile are not counted. Declare mutants that no\n"
       "test can tell from the original in equivalent.toml beside the source, with a reason (grammar: kernels/equivalent_mutants.h).\n\n"
-      "policies: a mutant is killed by a verdict other than passed. Shadow judges values like native and fails no case because of logic\n"
-      "errors alone, so it is used only on demand.\n\n"
+      "policies: a mutant is killed by a verdict other than passed. Shadow compares values as native does and fails no case because of\n"
+      "logic errors alone, so it is not among the default policies.\n\n"
       "Results are stored per executable of assay. The case that killed a mutant is stored for all executables: another executable\n"
       "tries that case first, so a mutant that is killed again costs little more than one case.\n\n"
-      "exit status 0: score reached; 1: score not reached, or an entry of equivalent.toml is stale or refuted; 5: --budget ended before\n"
-      "all mutants were judged; 2, 3, 130: as for other commands");
+      "exit status 0: score reached; 1: score not reached, or an entry of equivalent.toml fits no mutant or a killed one; 5: --budget\n"
+      "ended before all mutants were judged; 2, 3, 130: as for other commands");
   command->callback([options, &action] { action = [options] { return mutate(*options); }; });
 }
 

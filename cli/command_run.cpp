@@ -204,10 +204,10 @@ void add_gate(CLI::App& app, Action& action) {
   command->footer(R"(examples
   assay gate                                       every variant, as CI does
   assay gate --family FAMILY                       one family
-  assay gate --junit gate.xml --html gate.html     reports that CI systems and people read
-  assay gate --policy checked --fail-fast          races, bounds and reads of unset memory; end at the first
-  assay gate --resume                              only what an interrupted run left
-  assay gate --shard 1/2 --ledger one.sqlite       one of two jobs; `assay merge` makes one run of them
+  assay gate --junit gate.xml --html gate.html     reports for CI systems and for people
+  assay gate --policy checked --fail-fast          races, out-of-bounds accesses, uninitialised reads; stop at the first
+  assay gate --resume                              only the cases that an interrupted run left
+  assay gate --shard 1/2 --ledger one.sqlite       one of two jobs; `assay merge` combines them
 
 exit status
   0 all passed   1 some case failed   2 bad usage or environment   130 stopped by Ctrl-C or SIGTERM)");

@@ -38,7 +38,9 @@ void add_selection(CLI::App& command, Options& options) {
   add_lone(command, options);
   add_compilation(command, options);
   command.add_option("--variants", options.variants, "Directory of variants to use instead of ours (docs/VARIANT.md)")->type_name("DIR");
-  command.add_option("--seed", options.seed, "Number added to the seeds of the suites' cases")->type_name("N")->check(whole_number());
+  command.add_option("--seed", options.seed, "Number added to the seeds of the suites' cases, for different data")
+      ->type_name("N")
+      ->check(whole_number());
   command
       .add_option("--shard", options.shard, "Run only part I of N of the selection; default: from GTEST_SHARD_INDEX and GTEST_TOTAL_SHARDS")
       ->type_name("I/N");
@@ -109,7 +111,8 @@ void add_execution(CLI::App& command, Options& options) {
                   "into rounding and logic; checked and shadow are slower")
       ->check(CLI::IsMember({"native", "checked", "shadow"}));
   command.add_option("--threads", options.threads, "CPU threads per case; 0: all cores")->type_name("N");
-  command.add_option("--fp-contract", options.fp_contract, "Whether the compiler may fuse a*b+c")->check(CLI::IsMember({"off", "fast"}));
+  command.add_option("--fp-contract", options.fp_contract, "fast: the compiler may fuse a*b+c into one rounding; default: off")
+      ->check(CLI::IsMember({"off", "fast"}));
   command.add_option("--timeout", options.timeout, "Seconds after which a case is killed and its verdict is timeout; 0: none; default: 60")
       ->type_name("SECONDS");
   command
@@ -139,11 +142,13 @@ void add_recording(CLI::App& command, Options& options) {
   command
       .add_option(
           "--expect-digests", options.expected_digests,
-          "Compare the digests of a gate's outputs (or of half of a variant's, with --shard 1/2) with those in a file, and fail if they "
-          "differ")
+          "Compare the digests (hashes) of a gate's outputs with those in a file, and fail if they differ. With --shard 1/2: only those of "
+          "the first half of each variant's cases")
       ->type_name("FILE")
       ->check(CLI::ExistingFile);
-  command.add_option("--record-digests", options.recorded_digests, "Write the digests of a gate's outputs to a file, for --expect-digests")
+  command
+      .add_option("--record-digests", options.recorded_digests,
+                  "Write the digests (hashes) of a gate's outputs to a file, for --expect-digests")
       ->type_name("FILE");
   add_reports(command, options);
 }

@@ -168,7 +168,7 @@ Workspace open_workspace(const Options& options) {
     const auto same_name = std::ranges::find(workspace.catalogue, user.name, &kernels::Variant::name);
     if (same_name != workspace.catalogue.end()) {
       if (!std::filesystem::equivalent(same_name->source, user.source)) {
-        workspace.replaced_note = fmt::format("{} is your {} here; the variant of that name in {} is not used", user.name,
+        workspace.replaced_note = fmt::format("{} is your {}; the variant of the same name in {} is not used", user.name,
                                               user.source.string(), same_name->description.parent_path().string());
         workspace.notes.push_back(workspace.replaced_note);
       }

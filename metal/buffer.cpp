@@ -1,4 +1,4 @@
-// Poisons buffers, and keeps the list of those that exist.
+// Poisons buffers, and keeps the set of existing ones.
 #include "metal/buffer.h"
 
 #include <mutex>
@@ -9,9 +9,9 @@ namespace assay::metal {
 namespace {
 
 std::mutex living_mutex;
-// The ids of all that there are.
+// The ids of all existing buffers.
 std::set<std::uint64_t>& living() {
-  // Buffers of static duration may outlive any other such object.
+  // Never destroyed, because buffers of static duration may outlive any other such object.
   static auto& all = *new std::set<std::uint64_t>();
   return all;
 }

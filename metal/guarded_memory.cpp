@@ -17,7 +17,7 @@ namespace {
 
 std::size_t round_up(std::size_t size, std::size_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
-// Margins count from an address that is a multiple of the poison word's size.
+// `offset` counts from an address that is a multiple of the poison word's size.
 std::byte byte_of(std::uint32_t word, std::size_t offset) { return static_cast<std::byte>(word >> (offset % sizeof word * 8)); }
 
 void fill(std::uint32_t word, std::byte* data, std::size_t first, std::size_t last) {
@@ -39,15 +39,15 @@ bool is_margin(const std::byte* data, std::size_t first, std::size_t last) {
   return true;
 }
 
-// All that there are, by where their mapping begins.
+// All existing blocks, by the start of their mapping.
 struct Registered {
   const std::byte* first_usable;
-  const std::byte* last_usable;  // behind it
+  const std::byte* last_usable;  // one past the last usable byte
   const std::byte* end;
 };
 std::mutex registry_mutex;
 std::map<const std::byte*, Registered>& registry() {
-  // Buffers of static duration may outlive any other such object.
+  // Never destroyed, because buffers of static duration may outlive any other such object.
   static auto& all = *new std::map<const std::byte*, Registered>();
   return all;
 }

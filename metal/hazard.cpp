@@ -1,4 +1,4 @@
-// The names of hazards, and how equal ones are merged.
+// Names hazards, and merges equal ones.
 #include "metal/hazard.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What triage knows of family `fwht`: its model with mistakes in it, cases near a failing one, and places of its rows.
+// The triage rules of family `fwht`: its model with mistakes, cases near a failing one, and places in its rows.
 #include "families/fwht/inputs.h"
 
 #include <algorithm>

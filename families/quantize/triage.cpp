@@ -1,4 +1,4 @@
-// What triage knows of family `quantize`: its model with mistakes in it, cases near a failing one, and what its rows hold.
+// The triage rules of family `quantize`: its model with mistakes, cases near a failing one, and the meaning of its rows.
 #include "families/quantize/inputs.h"
 
 #include <fmt/format.h>
@@ -219,7 +219,7 @@ std::vector<Case> smaller_quantize(const Case& about, Smaller how) {
   return how == Smaller::in_one_axis ? smaller_positions(about, "write_pos") : std::vector<Case>();
 }
 
-// "of a row: indices of 3 coordinates, norm of block 1, 0 quantiser inputs".
+// For example "of a row: indices of 3 coordinates, norm of block 1, 0 quantiser inputs".
 std::string describe_places(const Case& about, const std::set<std::size_t>& places) {
   const QuantizedRows rows = quantized_rows(about);
   std::size_t indices = 0;

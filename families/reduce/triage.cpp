@@ -1,4 +1,4 @@
-// What triage knows of family `reduce`: its model with mistakes in it, cases near a failing one, and places of its partials.
+// The triage rules of family `reduce`: its model with mistakes, cases near a failing one, and places in its partials.
 #include "families/reduce/inputs.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ struct ReduceChange {
   enum class Rows { own, first, next };
   Rows outputs_of = Rows::own, pairs_of = Rows::own;
   bool maxima_reversed = false, sums_reversed = false, sum_of_own = false, not_interleaved = false, columns_reversed = false;
-  bool pairs_two_apart = false;  // those of a row are looked for as if each row had one workgroup
+  bool pairs_two_apart = false;  // reads the pairs of a row as if each row had one workgroup
   Precision output = Precision::full, sum = Precision::full;
   double factor = 1;
 };
@@ -43,7 +43,7 @@ class ReduceModel final : public Model {
   std::vector<float> raw_;
 };
 
-// Of a mistake that makes numbers too small, what is left of them in float.
+// Rounds to float, for mistakes that make numbers too small for float.
 double in_float(double value) { return static_cast<double>(static_cast<float>(value)); }
 
 std::size_t row_of(ReduceChange::Rows which, std::size_t row, std::size_t rows) {

@@ -276,7 +276,7 @@ std::vector<Mistake> attention_mistakes_of_codebook(const std::vector<double>& c
   CacheEdit edit;
   edit.table = CacheEdit::Table::learned;
   edit.learned = codebook;
-  constexpr int late = 4;  // behind every mistake that is known without looking at the output
+  constexpr int late = 4;  // ranks after every mistake that does not use the output itself
   table.add(mistake::kCodebook, "keys and values are looked up in another codebook", [&](Change& c) { c.keys = c.values = edit; }, late);
   table.add(mistake::kCodebook, "values are looked up in another codebook", [&](Change& c) { c.values = edit; }, late);
   return table.take();

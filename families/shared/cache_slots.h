@@ -29,7 +29,7 @@ struct Position {
   std::int64_t offset;
   bool is_sliding;
 };
-// A position below the capacity is its own slot, sliding or not; one above is only there with a ring.
+// A position below the capacity is its own slot, sliding or not. A position above it requires a ring.
 inline constexpr std::array<Position, 10> kWrites = {{{"0", 0, 0, false},
                                                       {"1", 0, 1, false},
                                                       {"31", 0, 31, false},

@@ -1,4 +1,4 @@
-// The arguments of decode attention over a TurboQuant cache, of any width of its indices.
+// The arguments of decode attention over a TurboQuant cache, for any width of its indices.
 #pragma once
 
 #include <array>

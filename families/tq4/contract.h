@@ -13,7 +13,7 @@ inline constexpr std::array kTq4Entries = {
     kernels::EntryContract{"d512", "flash_attn_vec_tq_dk512"},
 };
 
-// No kernel applies a softcap, and the grid says nwg as well.
+// No kernel applies a softcap, and the grid contains nwg too.
 inline constexpr std::array kTq4Fields = {
     kernels::FieldContract{"n_heads", metal::ScalarType::uint32},
     kernels::FieldContract{"n_kv_heads", metal::ScalarType::uint32},

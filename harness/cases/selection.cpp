@@ -1,3 +1,4 @@
+// Selects cases by names, globs and suites.
 #include "harness/cases/selection.h"
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ namespace assay::harness {
 bool names_one_case(std::string_view word) { return !is_suite(word) && word.find_first_of("*?") == std::string_view::npos; }
 
 bool glob_match(std::string_view pattern, std::string_view text) {
-  // Backtracks to the last '*' only: an earlier one can never do better.
+  // Backtracks only to the last '*': an earlier one cannot lead to more matches.
   std::size_t p = 0;
   std::size_t t = 0;
   std::size_t star = std::string_view::npos;
@@ -80,7 +81,8 @@ std::string digest_of(std::span<const Case> cases) {
   return fmt::format("{:016x}", digest);
 }
 
-// Whether names of the variant's cases can begin as the glob does, up to its first wildcard: a gate takes a tenth of a second to list.
+// Whether names of the variant's cases can start like the glob, up to its first wildcard. Checked first, because listing a gate takes a
+// tenth of a second.
 bool may_match(std::string_view glob, const kernels::Variant& variant) {
   const std::string start = variant.name + "/";
   const std::size_t fixed = std::min(glob.find_first_of("*?"), start.size());

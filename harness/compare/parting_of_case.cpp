@@ -1,4 +1,4 @@
-// Where two iterations of a kernel part on a case.
+// Traces two iterations of a kernel on a case, and finds where they diverge.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 using metal::TracedOperation;
 using metal::ValueTrace;
 
-// The kernel's own file, under the name that its operations have, then every other one that a trace names.
+// The kernel's own file, under the name that its operations have, then every other file that a trace names.
 std::vector<SourceText> texts_of(const ValueTrace& trace, const PreparedVariant& prepared) {
   const std::filesystem::path& source = prepared.variant.source;
   const std::string& name = prepared.libraries.front()->name();

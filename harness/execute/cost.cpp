@@ -1,3 +1,4 @@
+// Measures the cost of a case under the policy `checked`.
 #include "harness/execute/cost.h"
 #include "metal/devices/simulator.h"
 

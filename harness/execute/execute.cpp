@@ -31,7 +31,7 @@ void conclude(Verdict& verdict) {
   if (!verdict.hazards.empty()) {
     const metal::Hazard& first = verdict.hazards.front();
     verdict.status = Status::hazard;
-    // An executor may know more already.
+    // Faults that were found during execution come after the hazard.
     verdict.faults.insert(verdict.faults.begin(),
                           fault::Hazard{first.kind, first.function, first.message, first.first, verdict.judgement.passed()});
     verdict.faults.insert(verdict.faults.end(), wrong.begin(), wrong.end());
@@ -44,7 +44,7 @@ void conclude(Verdict& verdict) {
     verdict.faults.emplace_back(fault_of(verdict.judgement.mistrusted.value()));
     if (logic) verdict.faults.emplace_back(*logic);
   } else {
-    // Told, and no failure: the shadow may have been lost on a way that the simulator does not follow, and the values are right.
+    // Only a note, not a failure: all values are right, and the simulator may have lost the shadow without noticing.
     if (logic)
       verdict.note += fmt::format("{}{}; nevertheless, every value is within its bound", verdict.note.empty() ? "" : "; ", text_of(*logic));
     verdict.status = Status::passed;
@@ -53,7 +53,7 @@ void conclude(Verdict& verdict) {
 
 std::string place_text(const metal::SourceLocation& place) { return fmt::format("{}:{}", place.file, place.line); }
 
-// What a reader must know where logic is too large and cannot be held against the kernel.
+// Adds a note if the logic error is too large but the kernel cannot be blamed, because shadows were lost.
 void note_lost_shadows(Verdict& verdict) {
   if (!verdict.split || verdict.split->above_bound == 0 || verdict.lost_shadows.empty()) return;
   std::vector<std::string> places;
@@ -62,7 +62,7 @@ void note_lost_shadows(Verdict& verdict) {
                              verdict.note, verdict.note.empty() ? "" : "; ", fmt::join(places, ", "), text_of(*logic_of(*verdict.split)));
 }
 
-// The first limit set by the variant's author that a case lies outside of; nothing if there is none.
+// The first limit set by the variant's author that excludes the case; nothing if there is none.
 std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& variant, const Case& about) {
   const kernels::AxisLimit* limit = said_limit_against(variant, about);
   if (limit == nullptr) return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& 
                                 about.at(limit->axis)};
 }
 
-// The function of a case; nullptr if there is none to be executed, and then the verdict says why.
+// The function of a case; nullptr if there is none to execute. The verdict then has the reason.
 const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const Case& about, Verdict& verdict) {
   const auto settle = [&](Status status, Fault fault) {
     verdict.status = status;
@@ -95,24 +95,25 @@ const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const C
   return kernel;
 }
 
-// Those after the first.
+// The schedules after the first.
 std::vector<metal::Schedule> further_schedules(const Case& about, const ExecutionOptions& options) {
   if (!options.schedules.empty()) return {options.schedules.begin() + 1, options.schedules.end()};
   if (about.family->simdgroups(about) <= 1) return {};
-  // A missing barrier shows in small cases as well.
+  // Expensive cases are not repeated: a missing barrier also shows in cheap ones.
   if (about.family->work(about.values) > kRepeatedWork) return {};
-  // Of any two simdgroups each comes first once. What takes three of them in a particular order, a quarter of the cases looks for.
+  // Forward and reverse cover both orders of any two simdgroups. Some errors need a particular order of three; a quarter of the cases
+  // searches for these.
   if (about.seed % 4 != 0) return {{metal::Schedule::Kind::reverse}};
   return {{metal::Schedule::Kind::reverse}, {metal::Schedule::Kind::random, about.seed}};
 }
 
-// A run that was never made, or that a hazard broke off, has no output to hold against another.
+// Whether a run has an output to compare. A run that never started, or that a hazard ended early, has none.
 bool can_be_compared(const Verdict& verdict) {
   return verdict.status == Status::passed || verdict.status == Status::failed ||
          (verdict.status == Status::mistrusted && !verdict.is_internal);
 }
 
-// Where the bits of two runs differ; nothing if every bit is the same.
+// Where the bits of two runs differ; nothing if all bits are equal.
 std::optional<fault::OrderDependence> find_difference(const Outcome& first, const Outcome& other) {
   constexpr std::size_t kNamed = 3;
   const std::size_t size = std::min(first.output.size(), other.output.size());
@@ -133,7 +134,7 @@ std::optional<fault::OrderDependence> find_difference(const Outcome& first, cons
   return difference;
 }
 
-// Lays what `other` adds over `verdict`, which is that of `first` so far.
+// Adds the findings of `other` to `verdict`, which is that of `first` so far.
 void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
   const std::string& order = other.verdict.schedules;
   const bool other_failed = !is_success(other.verdict.status);

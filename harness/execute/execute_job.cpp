@@ -1,4 +1,4 @@
-// Runs a job under one schedule and judges what it left: the same way for every family.
+// Runs a job under one schedule and judges its results, in the same way for every family.
 #include "harness/execute/execute_job.h"
 
 #include <fmt/format.h>
@@ -24,11 +24,11 @@ using families::JobBuffer;
 using families::Reading;
 using families::Results;
 
-// What every 16 bits of an unwritten output hold; no arithmetic makes such a bfloat.
+// The value of every 16 bits of an unwritten output. No arithmetic produces this bfloat.
 constexpr auto kPoisonHalfWord = static_cast<std::uint16_t>(metal::kPoisonWord & 0xffffU);
 static_assert((metal::kPoisonWord >> 16U) == kPoisonHalfWord);
 
-// Stored bfloats as floats; those never written become the poison that the judge knows.
+// Stored bfloats as floats. Unwritten ones become the poison word that the judge knows.
 std::vector<float> widened(std::span<const std::uint16_t> stored) {
   std::vector<float> values;
   values.reserve(stored.size());
@@ -41,7 +41,7 @@ Fault fault_of(const families::BrokenPromise& broken) {
   return std::visit([](const auto& details) { return Fault(details); }, broken);
 }
 
-// One job, run, on its way to a verdict.
+// One job during and after its run, until it has a verdict.
 class Judging {
  public:
   Judging(Execution& execution, const JobMemory& memory)
@@ -103,14 +103,14 @@ class Judging {
   }
 
   [[nodiscard]] oracles::Expected allowed_by(oracles::Expected by, const oracles::Expected& expected) const {
-    // A stored bound does not know what this variant declares.
+    // A stored bound does not include the weaker storage that this variant declares.
     if (!execution_.prepared.weaker_storage.empty()) std::ranges::transform(by.bound, expected.bound, by.bound.begin(), std::ranges::max);
     if (job_.widen) job_.widen(by);
     return by;
   }
 
-  // A wrong helper from the variant's own file is the variant's failure, and comes before the output that it spoiled. A borrowed one says
-  // nothing about the variant, so the case proves nothing.
+  // A wrong helper from the variant's own file is the variant's failure, and comes before faults of the output, which it spoiled. A
+  // wrong helper from another variant says nothing about this one, so the case proves nothing.
   void settle_helper(const families::HelperCheck& check) {
     const std::string owner = execution_.prepared.helper_owner(check.family);
     const std::optional<families::BrokenPromise> broken = check.find_fault(results_);
@@ -134,7 +134,7 @@ class Judging {
       const GuardBands guards = {memory_.guard_before(later.output, 0), memory_.guard_behind(later.output, 0)};
       stage.judgement = judge(std::span<const float>(elements_of(later.output)), later.expect(results_), guards);
       stage.passed = stage.judgement.passed();
-      // Inputs from which nothing can be concluded (partials that are all idle, say) are no fault of the stage.
+      // Inputs that allow no conclusion, such as partials that are all idle, are not a fault of the stage.
       stage.is_judged = stage.passed || !faults_of(stage.judgement).empty();
       if (!stage.passed && stage.is_judged) stage.faults.emplace_back(fault::WrongMerge{});
       if (!stage.is_judged) stage.faults.emplace_back(harness::fault_of(stage.judgement.mistrusted.value()));
@@ -175,7 +175,7 @@ class Judging {
     for (std::size_t i = 0; i < shadowed.values.size(); ++i) shadowed.is_discrete.push_back(job_.is_discrete(i));
   }
 
-  // The output must also be within an expectation that came with the inputs. If that is not what the oracle computes, one of the two is
+  // If the inputs came with an expectation, the output must be within that too. If it disagrees with the oracle, one of the two is
   // wrong and no output can be judged.
   template <typename JudgeBy>
   void judge_by_stored(const StoredExpectation& stored, const oracles::Expected& recomputed, const JudgeBy& judge_by) {
@@ -196,7 +196,7 @@ class Judging {
     }
   }
 
-  // `const` forbids a kernel to write its inputs, but a cast allows it.
+  // `const` forbids a kernel to write its inputs, but a cast permits it.
   void check_inputs() {
     for (std::size_t buffer = 0; buffer < job_.buffers.size(); ++buffer) {
       const JobBuffer& described = job_.buffers[buffer];

@@ -1,4 +1,4 @@
-// Runs a job under one schedule and judges what it left: the same way for every family.
+// Runs a job under one schedule and judges its results, in the same way for every family.
 #pragma once
 
 #include <chrono>
@@ -20,10 +20,10 @@
 
 namespace assay::harness {
 
-// What no schedule changes: made under the first one and kept for the others.
+// Results that do not depend on the schedule: computed under the first one and kept for the others.
 struct Kept {
   std::optional<families::Job> job;
-  std::optional<StoredExpectation> stored;           // that came in a file with the inputs
+  std::optional<StoredExpectation> stored;           // from the file of the inputs
   std::optional<oracles::Expected> expected, exact;  // with and without the contract's conversions
 };
 
@@ -34,9 +34,9 @@ struct Execution {
   const fixtures::Shelf& shelf;
   JudgeOptions judging;
   Kept& kept;
-  Verdict& verdict;                           // gets everything but its status
-  std::function<void(const Encode&)> launch;  // runs what is encoded
-  // Of so many numbers in a view, what they would be without rounding. Empty but under the policy `shadow`; then `shadowed` is filled.
+  Verdict& verdict;                           // receives everything but its status
+  std::function<void(const Encode&)> launch;  // runs the encoded dispatches
+  // The values without rounding of `count` numbers in a view. Empty except under the policy `shadow`, under which `shadowed` is filled.
   std::function<std::vector<double>(const metal::BufferView&, std::size_t count, metal::FloatType)> shadows = {};
 
   std::vector<float> output = {};     // families::Reading::output
@@ -47,7 +47,7 @@ struct Execution {
 // Throws what the job, the launch code, the encoder and the oracle throw; fixtures::FileError for files that cannot be used.
 void execute_job(Execution& execution);
 
-// The job of a case. Throws as execute_job().
+// The job of a case. Throws what execute_job() throws.
 [[nodiscard]] families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& about,
                                      const families::Source& source);
 

@@ -1,3 +1,4 @@
+// Splits the error of a case into shares of source lines, by running it again for each line.
 #include "harness/execute/explain.h"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ double root_mean_square(const ShadowedOutput& output, const std::function<double
   return count == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(count));
 }
 
-// The lines of source files, each file read once.
+// The lines of source files; each file is read once.
 class SourceText {
  public:
   explicit SourceText(fs::path main) : main_(std::move(main)) {}
@@ -174,7 +175,7 @@ Explanation explain_case(const PreparedVariant& prepared, const Case& about, con
     explanation.lines.push_back({std::move(line), std::move(text), part.root_mean_square, part.share});
   }
   std::ranges::sort(explanation.lines, [](const LineContribution& a, const LineContribution& b) {
-    // A line that alone overflows outweighs every other. Without any error, all shares are 0.
+    // A line that overflows on its own outweighs all others. If there is no error, all shares are 0.
     const auto weight = [](const LineContribution& line) {
       return std::tuple(std::isinf(line.contribution), std::abs(line.share), line.contribution);
     };

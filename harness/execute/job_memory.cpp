@@ -1,4 +1,4 @@
-// The buffers of a job in this process: filled before the passes, read after them.
+// The buffers of a job in this process: fills them before the passes, reads them afterwards.
 #include "harness/execute/job_memory.h"
 
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ using families::Gap;
 using families::JobBuffer;
 using families::Piece;
 
-// Guard bands are whole words.
+// Guard bands consist of whole words.
 std::size_t size_in_memory(const JobBuffer& described) {
   constexpr std::size_t kWord = sizeof(std::uint32_t);
   return described.has_guards ? (described.size + kWord - 1) / kWord * kWord + 2 * kGuardBytes : described.size;
@@ -33,7 +33,7 @@ std::unique_ptr<metal::Buffer> make_buffer(const JobBuffer& described, std::size
   auto buffer = described.gap == Gap::untouched ? metal::Buffer::sparse(described.size, std::move(label))
                                                 : std::make_unique<metal::Buffer>(size_in_memory(described), std::move(label));
   if (described.gap == Gap::forbidden) buffer->poison(metal::kReadPoisonWord);
-  // bytes() marks a buffer as written by the host, so it is only called for those that are.
+  // bytes() marks a buffer as written by the host, so it is called only for buffers that the host fills.
   if (!described.fills.empty()) std::ranges::fill(buffer->bytes().subspan(guard, described.size), described.fills[pass]);
   for (const Piece& piece : described.contents) {
     if (!piece.bytes.empty()) std::memcpy(buffer->bytes().data() + guard + piece.at, piece.bytes.data(), piece.bytes.size());
@@ -50,8 +50,8 @@ bool is_zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-// Whether pages that started as zeros still hold zeros. Only those in memory can hold anything else. (One that was written and then swapped
-// out would be missed.)
+// Whether pages that started as zeros are still zeros. Only pages in memory can differ. A page that was written and then swapped out
+// would be missed.
 bool is_untouched(std::span<const std::byte> bytes) {
   if (bytes.empty()) return true;
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -69,7 +69,7 @@ bool is_untouched(std::span<const std::byte> bytes) {
   return true;
 }
 
-// `first`: where the bytes begin in their buffer, which is poisoned from its own first byte on.
+// `first`: offset of the bytes in their buffer, where the poison starts at the first byte.
 bool is_poison(std::span<const std::byte> bytes, std::size_t first, std::uint32_t word) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (bytes[i] != static_cast<std::byte>(word >> ((first + i) % sizeof word * 8))) return false;

@@ -1,5 +1,5 @@
-// The members of every kind of fault by name, told once for all who carry or keep them: the wire, the ledger, comparisons. Every member is
-// bound by name, so that a new one stops the build here.
+// The names of the members of every kind of fault, listed once for the wire, the ledger and comparisons. Every member is bound by name,
+// so that a new one breaks the build here.
 #pragma once
 
 #include <concepts>
@@ -349,11 +349,11 @@ void visit_members(Visit& visit, Details& details) {
 struct IdleVisit {
   void operator()(const char*, const auto&) const {}
 };
-// What has members of its own, beside numbers, texts, enumerations, lists and what may be absent.
+// A type whose members are listed here, in contrast to numbers, texts, enumerations, lists and optionals.
 template <typename T>
 concept HasMembers = requires(T& details, IdleVisit& visit) { visit_members(visit, details); };
 
-// What a kind holds before anything is told of it.
+// A fault of the kind with default values.
 [[nodiscard]] inline FaultDetails details_of(FaultKind kind) {
   return [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     FaultDetails details;

@@ -1,3 +1,4 @@
+// Parses the `shows` of a known finding, and matches it with verdicts.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -86,7 +87,7 @@ Signature parse_one(std::string_view text) {
   if (text.starts_with(ratio)) {
     const std::string_view rest = trimmed(text.substr(ratio.size()));
     signature.symptom = Symptom::above_bound;
-    // Below 1 it would speak of elements that are right.
+    // A ratio below 1 would include elements that are right.
     if (rest.starts_with(">") && read_number(trimmed(rest.substr(1)), signature.ratio) && std::isfinite(signature.ratio) &&
         signature.ratio >= 1.0) {
       return signature;
@@ -124,7 +125,8 @@ std::vector<Symptom> symptoms_of(const Verdict& verdict) {
     case Status::mistrusted:
       return {Symptom::other};
     case Status::hazard:
-      // What is misaligned happens as it is written. Any other output says nothing of its own: it was cut short, or made of poison.
+      // A misaligned access is executed as written, so the output counts. With any other hazard the output means nothing: it was cut
+      // short, or contains poison.
       if (!std::ranges::all_of(verdict.hazards,
                                [](const metal::Hazard& hazard) { return hazard.kind == metal::HazardKind::misaligned_access; }))
         return {};
@@ -141,7 +143,7 @@ std::vector<Symptom> symptoms_of(const Verdict& verdict) {
   add(judgement.infs != 0, Symptom::infinite);
   add(judgement.not_written != 0, Symptom::not_written);
   add(judgement.above_bound != 0, Symptom::above_bound);
-  // What has no signature of its own: memory beside the output, an input that was written, bits that depend on the schedule.
+  // Failures without a signature: guard words changed, an input was written, bits depend on the schedule.
   const bool unnamed = verdict.status == Status::failed && symptoms.empty();
   add(judgement.guard_violations != 0 || unnamed, Symptom::other);
   return symptoms;
@@ -156,11 +158,11 @@ bool Signature::needs_checked() const {
 
 bool Signature::accounts_for(const metal::Hazard& hazard) const {
   if (symptom != Symptom::hazard || any_failure) return false;
-  // Under the policy `checked` an access is found out of bounds before it can be invalid.
+  // The policy `checked` reports an out-of-bounds access before it can become an invalid one.
   const auto kind = hazard.kind == metal::HazardKind::out_of_bounds && hazard_kind == word_of(metal::HazardKind::invalid_access)
                         ? metal::HazardKind::invalid_access
                         : hazard.kind;
-  // A file may be written with or without the folders before it.
+  // The file may be given with or without its folders.
   return word_of(kind) == hazard_kind && (line == 0 || hazard.first.line == line) &&
          (file.empty() || hazard.first.file == file || hazard.first.file.ends_with('/' + file));
 }
@@ -171,7 +173,7 @@ bool Signature::is_shown_by(const Verdict& verdict) const {
   if (symptom == Symptom::hazard && !any_failure) {
     return std::ranges::any_of(verdict.hazards, [&](const metal::Hazard& hazard) { return accounts_for(hazard); });
   }
-  // Mistrust says that nothing was compared; that is never what was declared.
+  // A mistrusted comparison proves nothing, so it never shows a declared failure.
   if (verdict.status == Status::mistrusted) return false;
   if (any_failure) return verdict.status == Status::failed;
   const std::vector<Symptom> symptoms = symptoms_of(verdict);

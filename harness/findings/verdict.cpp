@@ -1,3 +1,4 @@
+// Names the statuses of verdicts.
 #include "harness/findings/verdict.h"
 
 namespace assay::harness {

@@ -1,3 +1,4 @@
+// Compares outputs with expectations element by element, and collects the statistics.
 #include "harness/judge/judge.h"
 
 #include <fmt/format.h>
@@ -45,7 +46,7 @@ ElementFault classify(Float actual) {
 
 bool worse(const WorstElement& a, const WorstElement& b) { return a.ratio != b.ratio ? a.ratio > b.ratio : a.index < b.index; }
 
-// The `options.worst_count` worst so far, as a heap whose front is the least bad of them.
+// The `options.worst_count` worst elements so far, as a heap whose front is the least bad one.
 class WorstList {
  public:
   explicit WorstList(std::size_t limit) : limit_(limit) {}
@@ -112,7 +113,7 @@ Judgement judge_elements(std::span<const Float> actual, const oracles::Expected&
                          .bound = expected.bound[j],
                          .ratio = kInfinity,
                          .fault = classify(actual[j])};
-    // A magnitude of 0 has an exact 0 as its only right answer: as informative as can be.
+    // With a magnitude of 0, only an exact 0 is right, so such an element is always informative.
     const double limit = options.informative_ratio * expected.magnitude[j];
     if (!(element.bound <= limit) && expected.magnitude[j] > 0.0) ++judgement.uninformative;
     switch (element.fault) {

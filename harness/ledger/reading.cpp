@@ -1,4 +1,4 @@
-// What a ledger gives back.
+// Reads runs and cases from a ledger, and validates them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace assay::harness {
 namespace {
 
-// More than any run has; what goes over them does so several times.
+// More rows than any run has. Queries over these rows scan them several times.
 constexpr std::size_t kMostListed = 10'000;
-constexpr std::size_t kMostAxes = 64;  // of a case
+constexpr std::size_t kMostAxes = 64;  // per case
 
 std::uint64_t from_hex(const std::string& text) {
   std::uint64_t word = 0;
@@ -30,11 +30,11 @@ ElementFault fault_of(std::string_view name) {
   return ElementFault::none;
 }
 
-// Where a row stands, for those who are told that it cannot be.
+// The place of a row, for error messages.
 struct Place {
   const Database& database;
   RunId run = 0;
-  std::string name = {};  // of the case; empty: the run as a whole
+  std::string name = {};  // of the case; empty: the whole run
 
   [[noreturn]] void refuse(std::string_view what) const {
     throw LedgerError(fmt::format("ledger {} is damaged: run {}{} {}", database.file().string(), run,
@@ -42,14 +42,14 @@ struct Place {
   }
 };
 
-// NULL, which is until the verdict is there, is 0.
+// NULL, the value before there is a verdict, is 0.
 std::uint64_t count_of(const Statement& row, int column, const Place& place) {
   const std::int64_t count = row.integer(column);
   if (count < 0) place.refuse(fmt::format("has {} for '{}', which must not be negative", count, row.column(column)));
   return static_cast<std::uint64_t>(count);
 }
 
-// NULL until the verdict is there.
+// NULL before there is a verdict.
 std::optional<Status> status_of(const Statement& row, int column, const Place& place) {
   if (row.is_null(column)) return std::nullopt;
   const std::string name = row.text(column);
@@ -153,6 +153,7 @@ RunRecord Ledger::run(RunId id) const {
   return record;
 }
 
+// Long because it reads the tables of a case one after the other, column by column.
 std::vector<CaseRecord> Ledger::cases(RunId id) const {
   std::vector<CaseRecord> records;
   std::map<std::string, std::size_t> index;
@@ -176,7 +177,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     record.status = status_of(select, column++, place);
     if (std::string told = select.text(column++); !told.empty()) record.faults.emplace_back(fault::Told{std::move(told)});
     record.schedules = select.text(column++);
-    // Elements are told by row and coordinate. NULL until the verdict is there.
+    // Used to show elements by row and coordinate. NULL before there is a verdict.
     record.row_length = std::max<std::size_t>(count_of(select, column++, place), 1);
     Judgement& j = record.judgement;
     for (std::size_t* count :
@@ -203,7 +204,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     records.push_back(std::move(record));
   }
 
-  // A row about a case that the run does not have is one that assay cannot have written.
+  // Assay never writes a row about a case that the run does not have.
   const auto record_of = [&](const std::string& name, std::string_view table) -> CaseRecord& {
     const auto found = index.find(name);
     if (found == index.end())

@@ -1,3 +1,4 @@
+// Stores and reads the killer of a mutant in the cache.
 #include "harness/mutate/killer.h"
 
 #include <fmt/format.h>

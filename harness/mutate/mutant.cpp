@@ -1,3 +1,4 @@
+// Lists the mutants of a source, and shows and samples them.
 #include "harness/mutate/mutant.h"
 
 #include <fmt/format.h>
@@ -10,9 +11,9 @@
 namespace assay::harness {
 namespace {
 
-constexpr std::uint32_t kContext = 3;  // lines around a hunk
+constexpr std::uint32_t kContext = 3;  // context lines of a hunk
 
-std::uint64_t mix(std::uint64_t value) {  // splitmix64's finaliser: every bit of the seed reaches every bit of the result
+std::uint64_t mix(std::uint64_t value) {  // splitmix64's finaliser: every bit of the seed affects every bit of the result
   value += 0x9e3779b97f4a7c15U;
   value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
   value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
@@ -74,7 +75,7 @@ std::string mutated_text(const Source& source, const Mutant& mutant) {
 }
 
 std::string diff_hunk(const Source& source, const Mutant& mutant) {
-  // Edits keep to the lines from that of their first byte to that of their last.
+  // An edit stays within the lines from its first byte to its last.
   const std::uint32_t last_line = source.place(mutant.offset + std::max<std::size_t>(mutant.length, 1) - 1).line;
   const std::uint32_t first = mutant.line > kContext ? mutant.line - kContext : 1;
   const std::uint32_t last = std::min(last_line + kContext, source.line_count());

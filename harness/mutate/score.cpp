@@ -1,3 +1,4 @@
+// Counts the fates of mutants, and applies declared equivalents.
 #include "harness/mutate/score.h"
 
 #include <fmt/format.h>
@@ -47,7 +48,7 @@ MutationScore score_mutants(const Source& source, std::span<const Mutant> all, s
   if (mutants.size() != results.size())
     throw std::invalid_argument(fmt::format("{} mutants and {} results", mutants.size(), results.size()));
   MutationScore score;
-  std::map<std::string, std::string> reasons;  // by id, of declarations that hold for the text as it stands
+  std::map<std::string, std::string> reasons;  // by id, of declarations that match the current text
   for (const kernels::EquivalentMutant& known : declared) {
     const auto found = std::ranges::find_if(all, [&](const Mutant& mutant) { return mutant.id() == known.id; });
     if (found == all.end()) {

@@ -1,3 +1,4 @@
+// Puts the result of a trial into words.
 #include "harness/mutate/trial_result.h"
 
 #include "harness/findings/fault_text.h"

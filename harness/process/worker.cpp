@@ -1,3 +1,4 @@
+// Starts worker processes, sends them cases and receives verdicts.
 #include "harness/process/worker.h"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@
 namespace assay::harness {
 namespace {
 
-// A verdict takes some kilobytes; a thousand times that can only come from a process that has lost its mind.
+// A verdict takes some kilobytes. A message a thousand times as long can only come from a damaged process.
 constexpr std::uint64_t kLongestVerdict = std::uint64_t{16} << 20;
 
 Verdict execute_and_catch(const Case& about, const CaseFunction& execute) {
@@ -35,7 +36,8 @@ Verdict execute_and_catch(const Case& about, const CaseFunction& execute) {
 
 // A request is the index of a case.
 base::Server start(std::span<const Case> cases, const CaseFunction& execute) {
-  // It is for the supervisor to decide what Ctrl-C means. The handlers are the simulator's, which needs them.
+  // Workers ignore Ctrl-C, because the supervisor decides what it means. They keep the fault handlers, because the
+  // simulator needs them.
   const base::ChildSetup setup{.name = "worker process", .interrupts = base::Interrupts::ignored, .keeps_fault_handlers = true};
   try {
     return {setup, kLongestVerdict, [&](std::span<const std::byte> request) {

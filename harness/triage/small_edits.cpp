@@ -1,5 +1,7 @@
-// Mistakes are small: one of the edits that mutation makes, or its opposite, may undo one. They are tried in the order in which they are
-// likely to, compiled several at a time, until one makes every failing case pass and breaks none.
+// Repairs a kernel by small edits: most mistakes are small, so one of the edits of mutation, or its opposite, may undo them.
+//
+// Edits are tried in the order of their likelihood and compiled several at a time, until one makes every failing case pass
+// and breaks none.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +29,7 @@ constexpr std::array<std::string_view, 11> kPlaces = {"swap_arguments", "swap_in
                                                       "arithmetic",     "bits",          "twice",       "plus_one",
                                                       "minus_one",      "drop_constant", "drop_operand"};
 constexpr std::array<std::string_view, 5> kAmounts = {"drop_operand", "arithmetic", "twice", "sign", "swap_arguments"};
-// What repairs nothing: nobody forgets to leave something out by a thousandth.
+// Edits that repair nothing: nobody makes a constant wrong by a thousandth.
 constexpr std::array<std::string_view, 2> kNever = {"float_constant", "drop_barrier"};
 
 bool is_among(std::string_view word, Words words) { return std::ranges::find(words, word) != words.end(); }
@@ -38,10 +40,10 @@ Words likely_operators(std::string_view kind) {
     return kLimits;
   if (is_among(kind, std::array{kNorm, kHead, kNibbles, kCodebook, kSigns})) return kPlaces;
   if (is_among(kind, std::array{kScale, kUnnormalised, kRescale})) return kAmounts;
-  return kLimits;  // what goes wrong most often
+  return kLimits;  // these go wrong most often
 }
 
-// What no mutant is: the ways back from some.
+// Edits that are not mutants, but undo some.
 std::vector<Edit> opposite_edits(const Source& source) {
   std::vector<Edit> edits;
   for (const SourcePiece& piece : source.pieces()) {
@@ -59,13 +61,13 @@ std::vector<Edit> opposite_edits(const Source& source) {
   return edits;
 }
 
-// The likeliest first.
+// The most likely first.
 std::vector<Edit> edits_to_try(const Source& source, std::string_view kind) {
   std::vector<Edit> edits = opposite_edits(source);
   for (Mutant& mutant : make_mutants(source)) edits.push_back({mutant.op, mutant.offset, mutant.length, std::move(mutant.replacement)});
   std::erase_if(edits, [](const Edit& edit) { return is_among(edit.op, kNever); });
   const Words likely = likely_operators(kind);
-  // One operator after the other: of two edits that mean the same, the likelier is found.
+  // Sorted by operator: of two edits with the same meaning, the more likely one is found.
   const auto length = static_cast<double>(source.text().size());
   order_by(edits, [&](const Edit& edit) {
     const auto rank = std::ranges::find(likely, edit.op) - likely.begin();
@@ -85,7 +87,7 @@ std::string trimmed(std::string_view line) {
 
 // Laboratories of the edited sources, with the functions of `about` compiled.
 std::vector<Laboratory> compiled(const Laboratory& laboratory, std::span<const std::string> texts, const Case& about) {
-  // An edit may make an endless loop of anything.
+  // An edit may cause an endless loop.
   constexpr std::chrono::duration<double> patience = std::chrono::seconds(2);
   std::vector<Laboratory> laboratories;
   for (const std::string& text : texts) {

@@ -1,3 +1,4 @@
+// Finds suspected lines: by undoing differences from correct sources, by hazards, and by shadows.
 #include "harness/triage/suspects.h"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where the compiler finds the text, with the neighbours that the original could include.
+// Writes the text where the compiler finds it, with links to the neighbours that the original may include.
 fs::path write_source(const fs::path& home, const std::string& text) {
   const metal::compile::Cache cache({});
   const fs::path folder = cache.directory() / "triage" / base::Hash().add(home.string()).add(text).hex();
@@ -35,7 +36,7 @@ fs::path write_source(const fs::path& home, const std::string& text) {
   if (!stream || error) throw metal::EnvironmentError(fmt::format("cannot write {}; is the disk full?", file.string()));
   if (text.find("#include \"") != std::string::npos) {
     for (const auto& entry : fs::directory_iterator(fs::absolute(home).parent_path())) {
-      std::error_code ignored;  // there already
+      std::error_code ignored;  // ignored: the link may already exist
       if (entry.path().filename() != file.filename()) fs::create_symlink(entry.path(), folder / entry.path().filename(), ignored);
     }
   }
@@ -48,7 +49,7 @@ std::size_t changed_bytes(const std::vector<Hunk>& hunks) {
   return bytes;
 }
 
-// The lines of these hunks, from the first's beginning to the last's end, as the other source has them.
+// The lines of these hunks, from the start of the first to the end of the last, as in the other source.
 std::string repaired_lines(std::string_view text, std::vector<Hunk> hunks) {
   const std::size_t start = hunks.front().begin == 0 ? 0 : text.rfind('\n', hunks.front().begin - 1) + 1;
   const std::size_t end = std::min(text.find('\n', hunks.back().end), text.size());
@@ -56,7 +57,7 @@ std::string repaired_lines(std::string_view text, std::vector<Hunk> hunks) {
   return undone(text.substr(start, end - start), hunks);
 }
 
-// In their order, those that touch each other's lines together.
+// In order, with hunks that share lines grouped together.
 std::vector<std::vector<Hunk>> by_lines(const std::vector<Hunk>& hunks) {
   std::vector<std::vector<Hunk>> groups;
   for (const Hunk& hunk : hunks) {
@@ -71,7 +72,7 @@ struct Relative {
   std::vector<Hunk> hunks;
 };
 
-// Nearest first.
+// The nearest first.
 std::vector<Relative> relatives_of(const std::string& text, const kernels::Variant& variant, const std::vector<fs::path>& files) {
   std::vector<Relative> relatives;
   for (const fs::path& file : files) {
@@ -108,7 +109,7 @@ Blame blame_differences(const Laboratory& laboratory, std::span<const Case> case
         options.most_compilations);
     if (guilty.empty()) continue;
     const std::vector<std::vector<Hunk>> places = by_lines(guilty);
-    // Nobody learns anything from another kernel put in place of his.
+    // Replacing most of the kernel by another one would explain nothing.
     constexpr std::size_t most_places = 4;
     if (places.size() > most_places) continue;
     for (const std::vector<Hunk>& hunks : places) {
@@ -137,7 +138,7 @@ bool is_same_file(const fs::path& place, const fs::path& own) {
   return fs::equivalent(place, own, unreadable);
 }
 
-// "kernel.metal:51: uninitialised read: ..." without what the reader is told anyway.
+// "kernel.metal:51: uninitialised read: ..." without the parts that the report shows anyway.
 std::string without_place(std::string why, const metal::SourceLocation& place) {
   const std::string prefix = fmt::format("{}:{}: ", place.file, place.line);
   return why.starts_with(prefix) ? why.substr(prefix.size()) : why;
@@ -161,7 +162,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
         std::ranges::any_of(suspects, [&](const Suspect& known) { return known.file == suspect.file && known.line == suspect.line; });
     if (!is_known) suspects.push_back(std::move(suspect));
   };
-  // Without watching, a fault is known to a function and no closer.
+  // Invalid accesses come last: outside of the policy `checked`, only their function is known.
   std::vector<metal::Hazard> hazards = finding.hazards;
   order_by(hazards, [](const metal::Hazard& hazard) { return hazard.kind == metal::HazardKind::invalid_access ? 1 : 0; });
   for (const metal::Hazard& hazard : hazards) {

@@ -18,14 +18,14 @@ namespace assay::metal::compile {
 
 namespace {
 
-// Appended to an entry: a mark and the hash of everything before it. Shared objects and precompiled headers are read by
-// their own tables, so bytes behind their end do no harm.
+// Appended to an entry: a mark and the hash of everything before it. Readers of shared objects and precompiled headers follow the
+// tables of these formats, so bytes after the end do no harm.
 constexpr std::string_view kSeal = "\nassay-seal:";
 constexpr std::size_t kSealBytes = kSeal.size() + base::Hash::kHexDigits;
 
-constexpr std::string_view kTemporary = ".tmp";  // in the names of files that are not entries: ours, TemporaryFile's and clang's
+constexpr std::string_view kTemporary = ".tmp";  // in the names of unfinished files: ours, TemporaryFile's and clang's
 
-// In one piece: the precompiled headers are 9 MB, and every compilation looks at their seal.
+// Reads the file in one call: the precompiled headers have 9 MB, and every compilation checks their seal.
 std::string read_file(const std::filesystem::path& path) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
@@ -45,13 +45,13 @@ bool is_sound(const std::filesystem::path& path) {
   return seal.starts_with(kSeal) && seal.substr(kSeal.size()) == base::Hash().add(content).hex();
 }
 
-// What a killed process or its compiler left behind. Nothing is compiled for an hour.
+// Removes files that a killed process or its compiler left behind. No compilation takes an hour.
 void sweep(const std::filesystem::path& directory) {
   const auto oldest = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
   std::error_code error;
   for (auto file = std::filesystem::directory_iterator(directory, error); !error && file != std::filesystem::directory_iterator();
        file.increment(error)) {
-    std::error_code gone;  // another process may sweep at the same time
+    std::error_code gone;  // ignored: another process may sweep at the same time
     if (file->path().filename().string().find(kTemporary) == std::string::npos) continue;
     if (file->last_write_time(gone) < oldest && !gone) std::filesystem::remove(file->path(), gone);
   }
@@ -77,7 +77,7 @@ Cache::Cache(std::filesystem::path directory) : directory_(directory.empty() ? d
 std::filesystem::path Cache::get(const std::string& name, const std::function<void(const std::filesystem::path&)>& make) const {
   const auto entry = directory_ / name;
   if (is_sound(entry)) return entry;
-  // Where something is compiled, a look around costs nothing; once a process is often enough.
+  // The search costs little next to a compilation, and once per process is often enough.
   static std::once_flag swept;
   std::call_once(swept, sweep, directory_);
   static std::atomic<unsigned> serial = 0;

@@ -27,14 +27,14 @@ namespace assay::metal::compile {
 
 namespace {
 
-// Macros that expand to macros, and files that include without end or read from a device: what no kernel needs to be preprocessed.
-// The time on the clock is that of a machine with many other tasks.
+// Limits for macros that expand to macros, and for files that include without end or read from a device. No kernel needs as much
+// to be preprocessed.
 constexpr base::CommandLimits kPreprocessing{translate::kLargestSource, std::uint64_t{4} << 30, 60, 120};
 
-// Templates without end and arrays of gigabytes, where a kernel takes a second and a few hundred megabytes.
+// Limits for templates without end and arrays of gigabytes. A kernel takes a second and a few hundred megabytes.
 constexpr base::CommandLimits kCompiling{std::size_t{64} << 20, std::uint64_t{8} << 30, 120, 600};
 
-// Also of what has no size, as /proc/cpuinfo.
+// Also reads files without a size, such as /proc/cpuinfo.
 std::string text_of(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
@@ -53,7 +53,7 @@ std::string find_clang() {
       "clang++");
 }
 
-// Our headers, the pass and the compiler: what else a compiled kernel depends on.
+// A compiled kernel also depends on our headers, the pass and the compiler.
 std::string hash_toolchain(const std::string& clang) {
   base::Hash hash;
   std::vector<std::filesystem::path> files;
@@ -70,8 +70,8 @@ std::string hash_toolchain(const std::string& clang) {
 }
 
 #if defined(__x86_64__)
-// A level, not -march=native: newer processors convert and add bfloat and half in instructions that flush subnormals, and no level has
-// those. So every processor computes the same bits.
+// A level instead of -march=native, so that every processor computes the same bits: newer processors convert and add bfloat and half
+// with instructions that flush subnormals, and no level includes these.
 std::string_view architecture_level() {
   if (__builtin_cpu_supports("x86-64-v4") != 0) return "x86-64-v4";
   if (__builtin_cpu_supports("x86-64-v3") != 0) return "x86-64-v3";
@@ -81,7 +81,7 @@ std::string_view architecture_level() {
 
 std::string absolute_name(const std::filesystem::path& file) { return std::filesystem::absolute(file).lexically_normal().string(); }
 
-// Of the messages that tell how a file came to be included, those that name `file`.
+// Removes lines that name `file` from the messages about how a file came to be included.
 void remove_lines_from(std::string& messages, const std::string& file) {
   const std::string start = "In file included from " + file + ":";
   for (std::size_t at = 0; (at = messages.find(start, at)) != std::string::npos;) messages.erase(at, messages.find('\n', at) - at + 1);
@@ -98,7 +98,7 @@ base::CommandResult run_tool(const std::vector<std::string>& arguments, const ba
                              const std::filesystem::path& temporary_directory) {
   try {
     base::CommandResult result = base::run_command(arguments, limits, temporary_directory);
-    // Its own doing it cannot be, nor that of what it compiled.
+    // Neither the compiler nor the source that it compiles sends signal 9.
     if (result.was_killed)
       throw EnvironmentError(fmt::format("{} was killed (signal 9), and not by assay: is memory short?", arguments[0]));
     return result;
@@ -176,8 +176,7 @@ std::string with_known_markers(std::string_view text, const std::vector<std::pai
   return result;
 }
 
-// One file that includes all of them: each keeps its name, its lines, its `#pragma once` and the folder that its own includes are relative
-// to.
+// One file that includes all of them. Each file keeps its name, its lines, its `#pragma once` and the folder for its relative includes.
 std::string including(const std::vector<SourceFile>& files) {
   std::string text;
   for (const SourceFile& file : files) {
@@ -214,11 +213,11 @@ std::vector<std::filesystem::path> Compiler::reached_by(const std::vector<Source
 
 std::string Compiler::preprocess(const std::vector<SourceFile>& files) const {
   const std::string& display_name = files.front().name;
-  // The one file itself where there is one, as `#pragma once` and line markers of a file that is included differ.
+  // A single file is preprocessed directly, because `#pragma once` and line markers behave differently in an included file.
   std::optional<TemporaryFile> all;
   if (files.size() > 1) all.emplace(cache_, including(files), ".metal");
   const std::string main = all ? all->path().string() : files.front().path.string();
-  // Names as the preprocessor has them, longest first: one may begin another.
+  // Names as the preprocessor writes them, longest first, because one may be a prefix of another.
   std::vector<std::pair<std::string, std::string>> names;
   for (const SourceFile& file : files) {
     names.emplace_back(all ? absolute_name(file.path) : file.path.string(), file.name);
@@ -272,18 +271,18 @@ std::vector<std::string> Compiler::language_flags() const {
                                     "clcpp",
                                     "-cl-std=CLC++2021",
                                     "-cl-no-stdinc",
-                                    fmt::format("-fplugin={}", lockstep_pass().string()),  // an attribute (pass/device_members.cpp)
+                                    fmt::format("-fplugin={}", lockstep_pass().string()),  // for an attribute (pass/device_members.cpp)
                                     "-O2",
                                     "-g",
                                     "-fno-limit-debug-info",
-                                    "-fdebug-compilation-dir=/",  // places are whole paths, wherever the compiler is started
+                                    "-fdebug-compilation-dir=/",  // makes paths absolute, wherever the compiler is started
                                     "-fPIC",
                                     "-fdeclspec",
                                     "-fsigned-char",
                                     "-cl-single-precision-constant",
-                                    "-fno-finite-loops",  // a kernel that never ends is to be seen, not tidied away
+                                    "-fno-finite-loops",  // keeps endless loops, so that they are detected
                                     "-fno-strict-float-cast-overflow",
-                                    "-fno-delete-null-pointer-checks",  // an access through a null pointer happens, and is reported
+                                    "-fno-delete-null-pointer-checks",  // keeps accesses through null pointers, so that they are reported
                                     "-fstack-clash-protection",
                                     "-Xclang",
                                     "-ffloat16-excess-precision=none",
@@ -303,7 +302,7 @@ std::vector<std::string> Compiler::language_flags() const {
 }
 
 std::filesystem::path Compiler::prelude() const {
-  // Its name contains a hash of the headers, so their dates do not matter: a checkout that touches them must not invalidate it.
+  // The name contains a hash of the headers, so their dates do not matter. A checkout that only touches them must not invalidate it.
   const std::vector<std::string> dateless = {"-Xclang", "-fno-pch-timestamp"};
   const std::string name =
       base::Hash().add(toolchain_).add(fmt::format("{} {}", fmt::join(language_flags(), " "), fmt::join(dateless, " "))).hex() + ".pch";
@@ -319,8 +318,9 @@ std::filesystem::path Compiler::prelude() const {
   });
 }
 
-// Without clang, which would search for start files and libraries and take half as long as the compilation: a kernel calls nothing but
-// functions that every process of ours has (ours, and a few of the C library and the compiler's), and they are found when it is loaded.
+// Calls the linker directly: clang would search for start files and libraries, which takes half as long as the compilation. A kernel
+// only calls functions that each of our processes contains (ours, and a few of the C library and the compiler); they are found when the
+// kernel is loaded.
 void Compiler::link(const std::filesystem::path& object, const std::filesystem::path& output) {
   const auto result = run_tool(
       {ASSAY_LD, "-shared", "-z", "noexecstack", "-x", "--eh-frame-hdr", "--build-id=none", "-o", output.string(), object.string()});

@@ -1,4 +1,4 @@
-// What a pipeline holds: internal to metal/.
+// The contents of a pipeline; internal to metal/.
 #pragma once
 
 #include "metal/compile/cache.h"

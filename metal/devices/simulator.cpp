@@ -1,4 +1,4 @@
-// Encodes dispatches as Metal would, executes them, and collects hazards and cost.
+// Encodes dispatches as Metal does, executes them, and collects hazards and cost.
 #include "metal/devices/simulator.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@
 namespace assay::metal {
 
 struct Simulator::Impl {
-  // What execute::Dispatch points to while it runs.
+  // The objects that execute::Dispatch points to while it runs.
   struct Arguments {
     std::array<std::uint32_t, abi::kMaxBuffers> offsets{}, lengths{};
     std::array<void*, abi::kMaxBuffers> buffers{};
@@ -74,8 +74,8 @@ struct Simulator::Impl {
     work.launch.threadgroup_lengths = &arguments.lengths;
     work.launch.ordered_buffers = bindings.ordered_buffers(module);
     work.launch.schedule = options.schedule;
-    // Atomics on device memory return what other threadgroups left there: in order, so that results repeat. Checkers, logs and recorders
-    // are not shared between CPU threads.
+    // Atomics on device memory return values that other threadgroups wrote, so threadgroups run in order to make results repeatable.
+    // Checkers, logs and recorders cannot be shared between CPU threads.
     const bool on_one_thread = module.has_device_atomics != 0 || options.concurrent || options.policy != Policy::native || recorder;
     work.threads = on_one_thread ? 1 : options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency()) : options.threads;
     return work;
@@ -121,7 +121,7 @@ struct Simulator::Impl {
     }
   }
 
-  // A hazard without a place is reported at the kernel's.
+  // A hazard without a place gets the place of the kernel.
   void report(Hazard hazard) {
     const ArgumentLayout& layout = pipeline->layout();
     hazard.function = layout.function;
@@ -143,7 +143,7 @@ struct Simulator::Impl {
     return result;
   }
 
-  // The bytes whose reads a trace follows; none if no buffer of that label is bound.
+  // The bytes whose reads a trace follows; empty if no buffer of that label is bound.
   [[nodiscard]] std::span<const std::byte> followed_bytes() const {
     const devices::Binding* followed = options.trace->followed.empty() ? nullptr : bindings.labelled(options.trace->followed);
     if (followed == nullptr) return {};
@@ -267,7 +267,7 @@ std::vector<double> Simulator::shadows(const Buffer& buffer, std::size_t first, 
         fmt::format("shadows: {} numbers of {} bytes from byte {} on are not in a buffer of {} bytes", count, bytes, first, buffer.size()));
   std::vector<double> result(count);
   const std::byte* data = buffer.bytes().data() + first;
-  // What another buffer had at these addresses is not its own.
+  // Shadows of another buffer that had these addresses do not count.
   const bool is_known = impl_->shadow_buffers.knows(buffer);
   const auto& cells = execute::ShadowCells::instance();
   for (std::size_t index = 0; index < count; ++index) {

@@ -1,8 +1,8 @@
-// Names that Metal's library may or may not have: what C++ calls so, what Apple's headers call so internally, and what kernels define
+// Names that Metal's library may or may not have: names of C++, internal names of Apple's headers, and names that kernels define
 // themselves, some of them in namespace metal.
 //
-// They stand outside of namespace metal. The translator brings in those that a source mentions and does not declare
-// (translate/offered_names.cpp): a class template found twice would be ambiguous, whichever namespace it came from.
+// They are outside of namespace metal. The translator adds the names that a source mentions and does not declare
+// (translate/offered_names.cpp). A class template that is found in two namespaces would be ambiguous.
 #pragma once
 
 #include "packed.h"
@@ -67,13 +67,13 @@ struct rank<T[n]> : integral_constant<size_t, rank<T>::value + 1> {};
 template <class T>
 struct alignment_of : integral_constant<size_t, alignof(T)> {};
 
-// The type without the address space that it lies in.
+// The type without its address space.
 template <class T>
 struct remove_addrspace : metal::__detail::remove_space<T> {};
 template <class T>
 using remove_addrspace_t = typename remove_addrspace<T>::type;
 
-// Of a vector: its component type and how many it has; a scalar is its own only component.
+// The component type and the number of components of a vector. A scalar is its own single component.
 template <class T>
 struct make_scalar {
   typedef T type;
@@ -174,7 +174,7 @@ __global constexpr const bool is_copy_constructible_v = is_copy_constructible<T>
 template <class T>
 __global constexpr const bool is_trivially_default_constructible_v = is_trivially_default_constructible<T>::value;
 
-// Of <metal_utility>. A kernel's own template of the same parameters is more specialised than one with an empty pack behind.
+// From <metal_utility>. The empty pack makes a kernel's own template of the same parameters the more specialised one.
 template <class T, class... None>
 inline void swap(__private T& a, __private T& b, None...) {
   static_assert(sizeof...(None) == 0, "swap takes two arguments");
@@ -193,8 +193,8 @@ constexpr pair<A, B> make_pair(A a, B b) {
   return pair<A, B>{a, b};
 }
 
-// The empty pack makes these two yield to a kernel's own function of the same parameters (array.h's swap as well): a template with a
-// pack that is left over is the less specialised one.
+// The empty pack makes these two yield to a kernel's own function of the same parameters, as does swap in array.h: a template with an
+// extra pack is less specialised.
 template <class T, class... None>
 constexpr remove_reference_t<T>&& move(T&& value, None...) {
   static_assert(sizeof...(None) == 0, "move takes one argument");

@@ -1,4 +1,4 @@
-// <metal_type_traits>: the part of C++'s type traits that Metal has, with address spaces taken into account.
+// <metal_type_traits>: the part of C++'s type traits that Metal has, adapted to address spaces.
 #pragma once
 
 #include "types.h"
@@ -57,11 +57,11 @@ struct without_private<__private T> {
   typedef T type;
 };
 }  // namespace __detail
-// A variable's own space is ignored: decltype of a local float is `thread float` here and plain float in Metal.
+// The address space of a variable is ignored: decltype of a local float is `thread float` here and plain float in Metal.
 template <class T, class U>
 struct is_same : bool_constant<__is_same(typename __detail::without_private<T>::type, typename __detail::without_private<U>::type)> {};
 
-// With the underscore they are Apple's internal names, which kernels borrow; the names without it are of C++17 (offered.h).
+// Names with the underscore are internal to Apple's headers, but kernels use them. Names without it are of C++17 (offered.h).
 template <class... B>
 struct _conjunction : true_type {};
 template <class B>
@@ -138,7 +138,7 @@ struct remove_reference<T&&> {
   typedef T type;
 };
 namespace __detail {
-// Metal's decayed types name no address space, so this one drops it with the reference.
+// Metal's decayed types name no address space, so this trait removes it with the reference.
 template <class T>
 struct remove_cvref {
   typedef typename remove_cv<typename remove_space<typename remove_cv<typename remove_reference<T>::type>::type>::type>::type type;
@@ -314,7 +314,7 @@ ASSAY_SIGN_PAIR(int, uint)
 ASSAY_SIGN_PAIR(long, ulong)
 #undef ASSAY_SIGN_PAIR
 }  // namespace __detail
-// Also of vectors, see vec.h.
+// Extended to vectors in vec.h.
 template <class T>
 struct make_unsigned {
   typedef typename __detail::sign_pair<remove_cv_t<T>>::without_sign type;
