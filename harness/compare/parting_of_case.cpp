@@ -3,15 +3,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "base/text.h"
 #include "harness/compare/parting.h"
-#include "harness/execute/kernel_process.h"
 #include "metal/execute/value_trace.h"
+#include "metal/source_files.h"
 
 namespace assay::harness {
 namespace {
@@ -19,16 +19,11 @@ namespace {
 using metal::TracedOperation;
 using metal::ValueTrace;
 
-SourceText read_text(const std::filesystem::path& path, std::string name) {
-  const std::string text = base::read_file(path).value_or("");
-  const auto lines = base::lines_of(text);
-  return {std::move(name), {lines.begin(), lines.end()}};
-}
-
 // The kernel's own file, under the name that its operations have, then every other file that a trace names.
 std::vector<SourceText> texts_of(const ValueTrace& trace, const PreparedVariant& prepared) {
   const std::filesystem::path& source = prepared.variant.source;
-  std::vector<SourceText> texts = {read_text(source, prepared.libraries.front()->name())};
+  const std::string& name = prepared.libraries.front()->name();
+  std::vector<SourceText> texts = {{name, metal::source_lines(name)}};
   std::set<std::string> known = {texts.front().file};
   for (const TracedOperation& operation : trace.operations) {
     const std::string& file = operation.place.file;
@@ -38,7 +33,7 @@ std::vector<SourceText> texts_of(const ValueTrace& trace, const PreparedVariant&
       if (!unreadable) texts.front().file = file;
       continue;
     }
-    texts.push_back(read_text(file, file));
+    texts.push_back({file, metal::source_lines(file)});
   }
   return texts;
 }

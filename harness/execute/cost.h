@@ -8,6 +8,7 @@
 #include "harness/execute/execute.h"
 #include "harness/prepare/workbench.h"
 #include "metal/cost.h"
+#include "metal/source_files.h"  // for those who show the lines of kernels
 
 namespace assay::harness {
 

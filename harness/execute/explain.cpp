@@ -14,6 +14,7 @@
 #include "harness/execute/execute_once.h"
 #include "harness/execute/source_lines.h"
 #include "harness/findings/known_finding.h"
+#include "metal/source_files.h"
 
 namespace assay::harness {
 namespace {

@@ -4,10 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "metal/source_files.h"
 #include "metal/source_location.h"
 
 namespace assay::harness {
@@ -22,15 +23,15 @@ class SourceLines {
     const auto [file, is_new] = files_.try_emplace(place.file);
     if (is_new) {
       const bool is_main = !std::filesystem::exists(place.file) && std::filesystem::path(place.file).filename() == main_.filename();
-      file->second = base::read_file(is_main ? main_ : std::filesystem::path(place.file)).value_or("");
+      file->second = metal::source_lines(is_main ? main_.string() : place.file);
     }
-    const auto lines = base::lines_of(file->second);
+    const std::vector<std::string>& lines = file->second;
     return place.line == 0 || place.line > lines.size() ? std::string() : std::string(base::trimmed(lines[place.line - 1]));
   }
 
  private:
   std::filesystem::path main_;
-  std::map<std::string, std::string> files_;
+  std::map<std::string, std::vector<std::string>> files_;
 };
 
 }  // namespace assay::harness

@@ -15,6 +15,7 @@
 #include "kernels/variant.h"
 #include "metal/compile/cache.h"
 #include "metal/errors.h"
+#include "metal/source_files.h"
 
 namespace assay::harness {
 namespace {
@@ -192,8 +193,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
 }
 
 void add_context(Suspect& suspect) {
-  const std::string text = base::read_file(suspect.file).value_or("");
-  const std::vector<std::string_view> lines = base::lines_of(text);
+  const std::vector<std::string> lines = metal::source_lines(suspect.file);
   constexpr std::uint32_t around = 2;
   const std::uint32_t first = suspect.line > around ? suspect.line - around : 1;
   for (std::uint32_t number = first; number <= std::min<std::size_t>(suspect.line + around, lines.size()); ++number)

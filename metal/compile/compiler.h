@@ -50,7 +50,8 @@ class Compiler {
   explicit Compiler(CompileOptions options);
 
   // Preprocesses the files, in their order, as one translation unit against our headers. Line markers name these files by their `name`,
-  // and included files by their path. Throws CompileError.
+  // and included files by their path. They include regular files of their own folders, of the include folders and of our headers, and those
+  // that were read are noted (metal/source_files.h). Throws CompileError.
   [[nodiscard]] std::string preprocess(const std::vector<SourceFile>& files) const;
 
   // The shared object of a translated source, from the cache or newly made. Throws CompileError with clang's messages, each at the
@@ -67,6 +68,9 @@ class Compiler {
 
  private:
   [[nodiscard]] std::filesystem::path prelude() const;
+  // Whether it is a text without a file of its own: that stands among the cache's.
+  [[nodiscard]] bool is_text(const SourceFile& file) const { return file.path.parent_path() == cache_.directory(); }
+  [[nodiscard]] std::vector<std::filesystem::path> reached_by(const std::vector<SourceFile>& files) const;
   static void link(const std::filesystem::path& object, const std::filesystem::path& output);
   [[nodiscard]] std::vector<std::string> language_flags() const;
 

@@ -11,7 +11,7 @@ namespace assay::metal::compile {
 
 namespace {
 
-constexpr base::CommandLimits kExamining{std::size_t{64} << 20, std::uint64_t{8} << 30, 120};
+constexpr base::CommandLimits kExamining{std::size_t{64} << 20, std::uint64_t{8} << 30, 120, 600};
 
 std::optional<std::size_t> number(std::string_view& text) {
   std::size_t value = 0;

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "metal/run_time_file.h"
+#include "metal/source_files.h"
 
 namespace assay::metal::compile {
 namespace {
@@ -132,6 +132,8 @@ std::optional<std::string> missing_header(std::string_view text) {
 
 // Adds what clang cannot know: that a name belongs to Metal, or to a part that is not supported.
 std::string with_reason(std::string text) {
+  // Our file system's answer (pass/reach.cpp).
+  if (text.starts_with("cannot open file '")) replace_all(text, ": Operation not supported", ": it is not a regular file");
   for (const std::string_view start :
        {"unknown type name '", "no template named '", "use of undeclared identifier '", "no type named '", "no member named '"}) {
     if (!text.starts_with(start)) continue;
@@ -144,12 +146,9 @@ std::string with_reason(std::string text) {
 bool is_ours(const std::string& file) { return file.starts_with(shader_directory().string()); }
 
 std::string source_line(const Message& message) {
-  std::ifstream stream(message.file);
-  std::string line;
-  for (long number = std::strtol(message.line.c_str(), nullptr, 10); number > 0 && std::getline(stream, line); --number) {
-    if (number == 1) return fmt::format("{:>6} | {}\n", message.line, line);
-  }
-  return {};
+  const auto lines = source_lines(message.file);
+  const auto number = std::strtoul(message.line.c_str(), nullptr, 10);
+  return number == 0 || number > lines.size() ? std::string() : fmt::format("{:>6} | {}\n", message.line, lines[number - 1]);
 }
 
 // Splits the text into messages, each with the includes that clang prints before it. Clang prints them only where they change.

@@ -19,6 +19,7 @@
 #include <string>
 
 #include "metal/pass/lockstep.h"
+#include "metal/pass/permitted.h"
 #include "metal/pass/places.h"
 #include "metal/pass/reflection.h"
 #include "metal/pass/shadow.h"
@@ -71,6 +72,7 @@ bool Lockstep::run() {
   report_derived_from_unset();
   refuse_variables(module_, *entry_);
   note_unset_uses();
+  require_permitted(module_);
   if (shadows_ == abi::kNoShadows) drop_exact_values();
   guard_divisions();
   convert_halves_over_float();

@@ -10,6 +10,7 @@
 
 #include "metal/errors.h"
 #include "metal/translate/limits.h"
+#include "metal/translate/permitted.h"
 
 namespace assay::metal::translate {
 
@@ -104,13 +105,17 @@ class Lexer {
     const std::size_t start = position_;
     const auto end = std::min(text_.find('\n', start), text_.size());
     const auto directive = text_.substr(start, end - start);
+    // The preprocessor indents a '#' that a macro made; the compiler would take it for a directive.
+    const bool is_made = start != 0 && text_[start - 1] != '\n';
+    const bool is_marker = directive.starts_with("# ") && directive.size() > 2 && is_digit(directive[2]);
+    const auto refusal = is_marker ? std::nullopt : refused_directive(directive);
+    if (is_made) fail("a directive that a macro makes is not supported");
+    if (refusal) fail(*refusal);
     position_ = end;
     std::size_t cursor = 1;
     const auto skip_blanks = [&] {
       while (cursor < directive.size() && directive[cursor] == ' ') ++cursor;
     };
-    skip_blanks();
-    if (directive.substr(cursor).starts_with("line")) cursor += 4;
     skip_blanks();
     std::uint32_t line = 0;
     const auto* begin = directive.data() + cursor;

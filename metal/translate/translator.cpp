@@ -8,6 +8,7 @@
 
 #include "metal/errors.h"
 #include "metal/translate/offered_names.h"
+#include "metal/translate/permitted.h"
 
 namespace assay::metal::translate {
 
@@ -16,8 +17,8 @@ namespace {
 constexpr std::string_view kIteration = " __assay::iteration __assay_iteration;";
 
 // Parts of C++ that Metal does not have but the compiler would accept.
-constexpr std::array<std::string_view, 11> kRefused = {"double", "virtual",      "asm",    "__asm__",      "throw", "try",
-                                                       "catch",  "dynamic_cast", "typeid", "thread_local", "goto"};
+constexpr auto kRefused =
+    std::to_array<std::string_view>({"double", "virtual", "throw", "try", "catch", "dynamic_cast", "typeid", "thread_local", "goto"});
 
 // Whether an attribute decides what a declaration means. Attributes for warnings, inlining and optimisation change no result, and clang
 // does not accept all of them where Metal does.
@@ -34,6 +35,7 @@ Translator::Translator(TokenStream stream, ConstantQuestions* questions) : token
 }
 
 Translation Translator::run() {
+  require_permitted(result_.stream_);
   tokens_.require_shallow();
   close_unclosed();
   strip_attributes();
@@ -188,8 +190,6 @@ Translator::Scope Translator::classify(std::size_t brace, std::string& name) con
         if (name.size() > kLongestName) tokens_.fail(index, fmt::format("a qualified name of more than {} characters", kLongestName));
       }
       return Scope::name_space;
-    } else if (token.is("extern") && tokens_[index + 1].kind == TokenKind::string) {
-      if (index + 2 == brace) return Scope::name_space;
     } else if (token.is("template") && tokens_[index + 1].is("<")) {
       if (const auto close = tokens_.closing_angle(index + 1)) index = *close;
     } else if (token.is("(") || token.is("[")) {
