@@ -1,50 +1,81 @@
 // Loads a compiled kernel, and combines its reflection with its translation.
 #include "metal/compile/module.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <sstream>
 
+#include "base/text.h"
+#include "metal/compile/object_check.h"
 #include "metal/errors.h"
 
 namespace assay::metal::compile {
 
 namespace {
 
-std::string demangled(const std::string& symbol) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> name(::abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && name != nullptr ? std::string(name.get()) : symbol;
+std::mutex loaded_mutex;
+std::map<std::string, std::string>& loaded_files() {
+  static auto& all = *new std::map<std::string, std::string>();
+  return all;
+}
+
+[[noreturn]] void throw_of_another_build(const std::string& found) {
+  throw EnvironmentError(
+      fmt::format("the shader headers or the compiler plugin do not belong to this build of assay (lane interface {}, this one has {}): "
+                  "rebuild assay",
+                  found, abi::kVersion));
 }
 
 }  // namespace
 
-LoadedModule::LoadedModule(const std::filesystem::path& path) {
-  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ == nullptr) {
-    const std::string reason = dlerror();
-    // Reported for a function that the source declares but does not define.
-    constexpr std::string_view kUndefined = "undefined symbol: ";
-    if (const auto at = reason.find(kUndefined); at != std::string::npos)
-      throw CompileError(fmt::format("{}: error: the kernel uses '{}', which is declared and not defined", path.string(),
-                                     demangled(reason.substr(at + kUndefined.size()))));
-    throw EnvironmentError(fmt::format("cannot load the compiled kernel: {}", reason));
-  }
-  module_ = static_cast<const abi::Module*>(dlsym(handle_, "__assay_module"));
-  if (module_ == nullptr || module_->version != abi::kVersion) {
-    const std::string found = module_ == nullptr ? "none" : std::to_string(module_->version);
-    dlclose(handle_);
-    throw EnvironmentError(
-        fmt::format("the shader headers or the compiler plugin do not belong to this build of assay (lane interface {}, this one has {}): "
-                    "rebuild assay",
-                    found, abi::kVersion));
-  }
+Module::Module(std::filesystem::path path) : path_(std::move(path)) {
+  const ObjectFile object = ObjectFile::read(path_);
+  check_object(object);
+  const ObjectFile::Symbol* symbol = object.find("__assay_module");
+  if (symbol == nullptr) throw_of_another_build("none");
+  const auto version = object.read_u32(symbol->address);
+  if (version != abi::kVersion) throw_of_another_build(version ? std::to_string(*version) : "none");
+  const auto all = object.array<abi::Module>(symbol->address, 1);
+  if (!all) throw_of_another_build("half of one");
+  const auto address = object.pointer_at(symbol->address + offsetof(abi::Module, reflection));
+  const auto text = address ? object.read_string(*address) : std::nullopt;
+  if (!text) throw_of_another_build("one without reflection");
+  reflection_ = *text;
+  const abi::Module& numbers = all->front();
+  description_.version = numbers.version;
+  description_.threadgroup_bytes = numbers.threadgroup_bytes;
+  description_.present_buffers = numbers.present_buffers;
+  description_.present_threadgroup_arguments = numbers.present_threadgroup_arguments;
+  description_.max_total_threads = numbers.max_total_threads;
 }
 
-LoadedModule::~LoadedModule() { dlclose(handle_); }
+Module::~Module() {
+  if (handle_ != nullptr) dlclose(handle_);
+}
+
+const abi::Module& Module::code(void (*connect)(const abi::Module&)) const {
+  std::call_once(loaded_, [&] {
+    handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ == nullptr) throw EnvironmentError(fmt::format("cannot load the compiled kernel: {}", dlerror()));
+    code_ = static_cast<const abi::Module*>(dlsym(handle_, "__assay_module"));
+    {
+      const std::lock_guard lock(loaded_mutex);
+      loaded_files().try_emplace(path_.string(), base::read_file(path_).value_or(""));
+    }
+    connect(*code_);
+  });
+  return *code_;
+}
+
+std::string_view bytes_of_loaded(const std::string& file) {
+  const std::lock_guard lock(loaded_mutex);
+  const auto found = loaded_files().find(file);
+  return found == loaded_files().end() ? std::string_view() : found->second;
+}
 
 namespace {
 
@@ -71,7 +102,7 @@ struct Reflected {
 };
 
 // By parameter position; the grammar is in pass/reflection.h.
-std::map<std::size_t, Reflected> parse_reflection(const char* text) {
+std::map<std::size_t, Reflected> parse_reflection(const std::string& text) {
   std::map<std::size_t, Reflected> result;
   Reflected* current = nullptr;
   std::istringstream lines(text);
@@ -106,7 +137,8 @@ std::map<std::size_t, Reflected> parse_reflection(const char* text) {
 
 }  // namespace
 
-ArgumentLayout layout_of(const translate::Kernel& kernel, const abi::Module& module) {
+ArgumentLayout layout_of(const translate::Kernel& kernel, const Module& of) {
+  const abi::Module& module = of.description();
   ArgumentLayout layout;
   layout.function = kernel.host_name;
   layout.file = kernel.file;
@@ -114,7 +146,7 @@ ArgumentLayout layout_of(const translate::Kernel& kernel, const abi::Module& mod
   layout.static_threadgroup_bytes = module.threadgroup_bytes;
   layout.max_total_threads = kernel.max_total_threads;
   if (module.max_total_threads != 0) layout.max_total_threads = std::min(layout.max_total_threads, module.max_total_threads);
-  auto reflected = parse_reflection(module.reflection);
+  auto reflected = parse_reflection(of.reflection());
   for (std::size_t position = 0; position < kernel.parameters.size(); ++position) {
     const auto& parameter = kernel.parameters[position];
     if (parameter.role == translate::Role::builtin) continue;

@@ -9,19 +9,13 @@ namespace assay::metal {
 
 struct Pipeline::Impl {
   Impl(PipelineDescriptor of, const translate::Kernel& kernel, const std::filesystem::path& object)
-      : descriptor(std::move(of)),
-        loaded(object),
-        layout(compile::layout_of(kernel, loaded.module())),
-        code_digest(compile::entry_digest(object)) {}
+      : descriptor(std::move(of)), module(object), layout(compile::layout_of(kernel, module)), code_digest(compile::entry_digest(object)) {}
 
-  // The code, loaded into this process and connected to the runtime by `connect`.
-  [[nodiscard]] const abi::Module& code(void (*connect)(const abi::Module&)) const {
-    loaded.connect(connect);
-    return loaded.module();
-  }
+  // Loads the code into this process.
+  [[nodiscard]] const abi::Module& code(void (*connect)(const abi::Module&)) const { return module.code(connect); }
 
   PipelineDescriptor descriptor;
-  compile::LoadedModule loaded;
+  compile::Module module;
   ArgumentLayout layout;
   std::string code_digest;
 };

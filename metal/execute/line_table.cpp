@@ -155,8 +155,7 @@ void read_rows(Reader& reader, const LineHeader& header, std::size_t end, Rows& 
 
 }  // namespace
 
-LineTable::LineTable(const std::string& object) {
-  const std::string text = base::read_file(object).value_or("");
+LineTable::LineTable(std::string_view text) {
   Reader reader(section(text, ".debug_line"));
   while (!reader.at_end()) {
     const auto length = reader.fixed<std::uint32_t>();

@@ -3,16 +3,16 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace assay::metal::execute {
 
 // The line table (DWARF 4, .debug_line) of a shared object that metal/pass has processed: its line numbers are indices into
-// abi::Module::places. Has no rows if the object has no table, or if its file is missing or damaged.
+// abi::Module::places. Has no rows if the object has no table, or if the bytes are none or damaged.
 class LineTable {
  public:
-  explicit LineTable(const std::string& object);
+  explicit LineTable(std::string_view object);
 
   // The index of the place of the instruction at `offset` from the load address of the object. Empty if the compiler made the
   // instruction from several places, or from none.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <span>
 
+#include "metal/compile/module.h"
 #include "metal/execute/lanes.h"
 
 namespace assay::metal::execute {
@@ -132,7 +133,7 @@ SourceLocation Strays::place_of(const Stray& stray) {
   if (stray.site != 0) return location(module.sites[stray.site - 1].file, module.sites[stray.site - 1].line);
   Dl_info object{};
   if (stray.instruction == nullptr || dladdr(stray.instruction, &object) == 0) return {};
-  const auto found = tables_.try_emplace(object.dli_fname, object.dli_fname).first;
+  const auto found = tables_.try_emplace(object.dli_fname, compile::bytes_of_loaded(object.dli_fname)).first;
   const auto offset = static_cast<const std::byte*>(stray.instruction) - static_cast<const std::byte*>(object.dli_fbase);
   const auto place = found->second.place(static_cast<std::uint64_t>(offset));
   if (!place || *place > module.place_count) return {};
