@@ -16,13 +16,14 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/assay")
 set_target_properties(assay_cli PROPERTIES EXPORT_NAME assay)
 set_target_properties(assay_sodium PROPERTIES EXPORT_NAME sodium)
+set_target_properties(assay_seccomp PROPERTIES EXPORT_NAME seccomp)
 set_target_properties(assay_base PROPERTIES EXPORT_NAME base)
 set_target_properties(assay_math PROPERTIES EXPORT_NAME math)
 set_target_properties(assay_mpfr PROPERTIES EXPORT_NAME mpfr)
 set_target_properties(assay_metal PROPERTIES EXPORT_NAME metal)
 set_target_properties(assay_kernels PROPERTIES EXPORT_NAME kernels)
 
-install(TARGETS assay_cli assay_sodium assay_base assay_mpfr assay_math assay_metal assay_kernels EXPORT assay_targets
+install(TARGETS assay_cli assay_sodium assay_seccomp assay_base assay_mpfr assay_math assay_metal assay_kernels EXPORT assay_targets
   RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT assay_targets NAMESPACE assay:: DESTINATION "${package_dir}")

@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "base/archive.h"
+#include "base/sandbox.h"
 #include "harness/findings/metal_fields.h"
 #include "metal/devices/commands.h"
 #include "metal/devices/pipelines.h"
@@ -213,6 +214,7 @@ struct KernelProcess::Bench {
     if (is_ready) return;
     mprotect(memory.begin(), metal::SharedMemory::size(), PROT_NONE);
     for (const Loaded& pipeline : pipelines) metal::load_code(*pipeline.compiled);
+    base::confine_kernel();
     is_ready = true;
   }
 
@@ -333,6 +335,7 @@ std::vector<std::uint64_t> KernelProcess::load(const KernelRun& run, const std::
 
 void KernelProcess::start() {
   const base::ChildSetup setup{.name = "kernel process", .interrupts = base::Interrupts::ignored, .keeps_fault_handlers = true};
+  base::prepare_sandbox();
   const auto bench = std::make_shared<Bench>(pipelines_, memory_);
   try {
     server_.emplace(setup, kLongestReport, [bench](std::span<const std::byte> request) {

@@ -1,0 +1,345 @@
+// The layers of the sandbox: namespaces, capabilities, Landlock and system call filters.
+#include "base/sandbox.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "base/process.h"
+
+namespace assay::base {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ASSAY_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ASSAY_SANITIZED 1
+#endif
+#endif
+#if defined(ASSAY_SANITIZED)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+SandboxMode current_mode = SandboxMode::automatic;
+
+using Filter = std::vector<sock_filter>;
+// Of confine_kernel(); empty until prepare_sandbox(), and where libseccomp or the kernel has no filters.
+Filter kernel_filter;
+
+// ---- layers, each true if it holds afterwards; errno says why not. System calls only: they run in forked children.
+
+bool forbid_new_privileges() { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0; }
+
+bool drop_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const std::array<__user_cap_data_struct, 2> none{};
+  return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 && syscall(SYS_capset, &header, none.data()) == 0;
+}
+
+// Root needs no namespace of users to make others, and one without a mapping would take files from it.
+bool leave_namespaces() {
+  constexpr int kOthers = CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNS;
+  return unshare(kOthers | (geteuid() == 0 ? 0 : CLONE_NEWUSER)) == 0;
+}
+
+int landlock_abi() { return static_cast<int>(syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION)); }
+
+constexpr std::uint64_t kReading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+// The rights of the first version. Later ones (REFER, TRUNCATE, IOCTL_DEV) are added by number, because headers may be older than the
+// kernel.
+constexpr std::uint64_t kFirstRights = (std::uint64_t{1} << 13) - 1;
+
+struct LandlockRules {
+  std::uint64_t files;
+  std::uint64_t network;  // version 4
+  std::uint64_t scoped;   // version 6: abstract sockets, signals
+};
+
+// The ruleset's descriptor, which refuses everything that it knows; -1 where there is no Landlock.
+int make_ruleset(int abi) {
+  if (abi < 1) return -1;
+  LandlockRules rules{kFirstRights, 0, 0};
+  if (abi >= 2) rules.files |= std::uint64_t{1} << 13;
+  if (abi >= 3) rules.files |= std::uint64_t{1} << 14;
+  if (abi >= 5) rules.files |= std::uint64_t{1} << 15;
+  if (abi >= 4) rules.network = 3;
+  if (abi >= 6) rules.scoped = 3;
+  const std::size_t size = abi >= 6 ? sizeof rules : abi >= 4 ? offsetof(LandlockRules, scoped) : offsetof(LandlockRules, network);
+  return static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, size, 0));
+}
+
+bool enter_ruleset(int ruleset) { return ruleset >= 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0; }
+
+bool close_file_system() { return enter_ruleset(make_ruleset(landlock_abi())); }
+
+bool load_filter(const Filter& filter) {
+  if (filter.empty()) {
+    errno = ENOSYS;
+    return false;
+  }
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), const_cast<sock_filter*>(filter.data())};
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+// A signal may go to a thread of this process only. The number of the process is not known when the main filter is built.
+bool keep_signals_inside() {
+  const auto own = static_cast<std::uint32_t>(getpid());
+  const Filter filter = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  return load_filter(filter);
+}
+
+bool filter_system_calls() {
+  if (kSanitized) {
+    errno = ENOTSUP;
+    return false;
+  }
+  return keep_signals_inside() && load_filter(kernel_filter);
+}
+
+// ---- filters
+
+using Context = std::unique_ptr<void, void (*)(void*)>;
+
+// The program of a libseccomp context; empty if it cannot be had.
+Filter program_of(scmp_filter_ctx context) {
+  const int file = memfd_create("assay filter", MFD_CLOEXEC);
+  if (file < 0) return {};
+  Filter filter;
+  struct stat status{};
+  if (seccomp_export_bpf(context, file) == 0 && fstat(file, &status) == 0) {
+    filter.resize(static_cast<std::size_t>(status.st_size) / sizeof(sock_filter));
+    if (pread(file, filter.data(), filter.size() * sizeof(sock_filter), 0) != status.st_size) filter.clear();
+  }
+  close(file);
+  return filter;
+}
+
+// What computing, allocating and answering takes.
+constexpr std::array kOfKernels = {
+    SCMP_SYS(read),
+    SCMP_SYS(write),
+    SCMP_SYS(sendto),
+    SCMP_SYS(recvfrom),
+    SCMP_SYS(close),
+    SCMP_SYS(brk),
+    SCMP_SYS(munmap),
+    SCMP_SYS(mremap),
+    SCMP_SYS(madvise),
+    SCMP_SYS(mincore),
+    SCMP_SYS(futex),
+    SCMP_SYS(sched_yield),
+    SCMP_SYS(clock_gettime),
+    SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(nanosleep),
+    SCMP_SYS(gettimeofday),
+    SCMP_SYS(getpid),
+    SCMP_SYS(gettid),
+    SCMP_SYS(getrandom),
+    SCMP_SYS(rt_sigaction),
+    SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(sigaltstack),
+    SCMP_SYS(tgkill),
+    SCMP_SYS(restart_syscall),
+    SCMP_SYS(exit),
+    SCMP_SYS(exit_group),
+    SCMP_SYS(set_robust_list),
+    SCMP_SYS(rseq),
+    SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(poll),
+    SCMP_SYS(ppoll),
+    SCMP_SYS(membarrier),
+    SCMP_SYS(getrusage),
+};
+
+// What libraries try and can do without.
+constexpr std::array kInVain = {
+    SCMP_SYS(open),       SCMP_SYS(openat),   SCMP_SYS(openat2),    SCMP_SYS(access), SCMP_SYS(faccessat),
+    SCMP_SYS(faccessat2), SCMP_SYS(stat),     SCMP_SYS(lstat),      SCMP_SYS(fstat),  SCMP_SYS(newfstatat),
+    SCMP_SYS(statx),      SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(prctl),  SCMP_SYS(sysinfo),
+    SCMP_SYS(prlimit64),  SCMP_SYS(uname),    SCMP_SYS(ioctl),      SCMP_SYS(lseek),  SCMP_SYS(getcwd),
+};
+
+Filter make_kernel_filter() {
+  const Context context(seccomp_init(SCMP_ACT_KILL_PROCESS), seccomp_release);
+  if (context == nullptr) return {};
+  bool is_whole = true;
+  const auto add = [&](std::uint32_t action, int call, auto... conditions) {
+    is_whole = is_whole && seccomp_rule_add(context.get(), action, call, sizeof...(conditions), conditions...) == 0;
+  };
+  for (const int call : kOfKernels) add(SCMP_ACT_ALLOW, call);
+  for (const int call : kInVain) add(SCMP_ACT_ERRNO(EACCES), call);
+  // Memory may be made, but not code.
+  add(SCMP_ACT_ALLOW, SCMP_SYS(mmap), scmp_arg_cmp{2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0});
+  add(SCMP_ACT_ALLOW, SCMP_SYS(mprotect), scmp_arg_cmp{2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0});
+  // Threads, not processes. The arguments of clone3 cannot be looked at; without it, libraries take clone.
+  add(SCMP_ACT_ALLOW, SCMP_SYS(clone), scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD | CLONE_VM, CLONE_THREAD | CLONE_VM});
+  add(SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3));
+  return is_whole ? program_of(context.get()) : Filter();
+}
+
+// What neither clang nor the linker has a use for, and an exploit of them would.
+constexpr std::array kNotOfCompilers = {
+    SCMP_SYS(socket),
+    SCMP_SYS(socketpair),
+    SCMP_SYS(connect),
+    SCMP_SYS(bind),
+    SCMP_SYS(ptrace),
+    SCMP_SYS(process_vm_readv),
+    SCMP_SYS(process_vm_writev),
+    SCMP_SYS(pidfd_getfd),
+    SCMP_SYS(pidfd_open),
+    SCMP_SYS(kcmp),
+    SCMP_SYS(mount),
+    SCMP_SYS(umount2),
+    SCMP_SYS(pivot_root),
+    SCMP_SYS(chroot),
+    SCMP_SYS(setns),
+    SCMP_SYS(unshare),
+    SCMP_SYS(bpf),
+    SCMP_SYS(perf_event_open),
+    SCMP_SYS(userfaultfd),
+    SCMP_SYS(io_uring_setup),
+    SCMP_SYS(keyctl),
+    SCMP_SYS(add_key),
+    SCMP_SYS(request_key),
+    SCMP_SYS(init_module),
+    SCMP_SYS(finit_module),
+    SCMP_SYS(kexec_load),
+    SCMP_SYS(reboot),
+    SCMP_SYS(swapon),
+    SCMP_SYS(open_by_handle_at),
+    SCMP_SYS(name_to_handle_at),
+    SCMP_SYS(memfd_create),
+    SCMP_SYS(personality),
+    SCMP_SYS(msgget),
+    SCMP_SYS(shmget),
+    SCMP_SYS(semget),
+    SCMP_SYS(mq_open),
+};
+
+Filter make_compiler_filter() {
+  const Context context(seccomp_init(SCMP_ACT_ALLOW), seccomp_release);
+  if (context == nullptr) return {};
+  for (const int call : kNotOfCompilers) {
+    if (seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(EPERM), call, 0) != 0) return {};
+  }
+  return program_of(context.get());
+}
+
+const Filter& compiler_filter() {
+  static const Filter filter = make_compiler_filter();
+  return filter;
+}
+
+void allow_below(int ruleset, const char* path, std::uint64_t rights) {
+  const int file = open(path, O_PATH | O_CLOEXEC);
+  if (file < 0) return;
+  struct stat status{};
+  constexpr std::uint64_t kOfFiles = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE;
+  if (fstat(file, &status) == 0 && !S_ISDIR(status.st_mode)) rights &= kOfFiles;
+  const landlock_path_beneath_attr rule{rights, file};
+  syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+  close(file);
+}
+
+using Layer = std::pair<std::string_view, bool (*)()>;
+// In the order in which a process enters them: each leaves the rights that the next one needs.
+constexpr std::array<Layer, 5> kLayers = {Layer{"namespaces of network, mounts, IPC and host name", leave_namespaces},
+                                          Layer{"no new privileges", forbid_new_privileges}, Layer{"no capabilities", drop_capabilities},
+                                          Layer{"no file system (Landlock)", close_file_system},
+                                          Layer{"a list of system calls (seccomp)", filter_system_calls}};
+
+}  // namespace
+
+void set_sandbox_mode(SandboxMode mode) { current_mode = mode; }
+SandboxMode sandbox_mode() { return current_mode; }
+
+void prepare_sandbox() {
+  if (kernel_filter.empty()) kernel_filter = make_kernel_filter();
+  static_cast<void>(compiler_filter());
+}
+
+void confine_kernel() {
+  if (current_mode == SandboxMode::off) return;
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_FSIZE, &none);
+  for (const auto& [name, enter] : kLayers) enter();
+}
+
+void confine_compiler(std::span<const std::filesystem::path> readable, std::span<const std::filesystem::path> writable) {
+  if (current_mode == SandboxMode::off) return;
+  leave_namespaces();
+  forbid_new_privileges();
+  drop_capabilities();
+  const int abi = landlock_abi();
+  const int ruleset = make_ruleset(abi);
+  if (ruleset >= 0) {
+    constexpr std::uint64_t kRunning = kReading | LANDLOCK_ACCESS_FS_EXECUTE;
+    for (const char* path : {"/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives"})
+      allow_below(ruleset, path, kRunning);
+    allow_below(ruleset, "/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
+    for (const auto& path : readable) allow_below(ruleset, path.c_str(), kReading);
+    const std::uint64_t kAll = kFirstRights | (abi >= 2 ? std::uint64_t{1} << 13 : 0) | (abi >= 3 ? std::uint64_t{1} << 14 : 0);
+    for (const auto& path : writable) allow_below(ruleset, path.c_str(), kAll & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE});
+    enter_ruleset(ruleset);
+    close(ruleset);
+  }
+  load_filter(compiler_filter());
+}
+
+std::vector<SandboxLayer> sandbox_layers() {
+  prepare_sandbox();
+  std::vector<SandboxLayer> layers;
+  for (std::size_t count = 1; count <= kLayers.size(); ++count) {
+    SandboxLayer& layer = layers.emplace_back();
+    layer.name = kLayers[count - 1].first;
+    // The layers before it come first, as in confine_kernel(). The exit status is errno.
+    Process child({.name = "test of the sandbox"}, [&](int) {
+      for (std::size_t before = 0; before + 1 < count; ++before) kLayers[before].second();
+      errno = 0;
+      _exit(kLayers[count - 1].second() ? 0 : errno == 0 ? EPERM : errno);
+    });
+    const Ending ending = child.wait();
+    layer.holds = current_mode != SandboxMode::off && ending.kind == Ending::Kind::exited && ending.number == 0;
+    if (current_mode == SandboxMode::off)
+      layer.reason = "switched off";
+    else if (!layer.holds)
+      layer.reason = ending.kind == Ending::Kind::exited ? std::system_category().message(ending.number) : ending.to_string();
+  }
+  return layers;
+}
+
+}  // namespace assay::base

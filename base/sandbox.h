@@ -1,0 +1,43 @@
+// Takes from a process the rights that it does not need, before it handles what strangers wrote.
+//
+// Each layer works alone. A machine may lack some of them: containers often forbid namespaces, older kernels have no Landlock.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::base {
+
+// `automatic`: every layer that this machine has. `off`: none, for measuring and debugging.
+enum class SandboxMode { automatic, off };
+
+// Of this process and the children that it forks later; `automatic` at the start.
+void set_sandbox_mode(SandboxMode mode);
+[[nodiscard]] SandboxMode sandbox_mode();
+
+struct SandboxLayer {
+  std::string_view name;
+  bool holds = false;
+  std::string reason;  // why it does not
+};
+
+// What confine_kernel() achieves on this machine, found out by trying each layer in a child.
+[[nodiscard]] std::vector<SandboxLayer> sandbox_layers();
+
+// Must be called before confine_kernel() is, in the parent: builds the filter of system calls, which takes a millisecond.
+void prepare_sandbox();
+
+// For a process that runs kernels, when it has opened and loaded everything. Afterwards it has no capabilities and cannot gain any, sees no
+// network, opens no file, starts no process, sends no signal to another one, and makes no memory executable. It may allocate, compute,
+// start threads, and use the descriptors that it has. A system call outside of that ends it with SIGSYS, or fails where libraries try it in
+// vain.
+void confine_kernel();
+
+// For a compiler that this process becomes by exec. It reads system libraries and programs, and what lies below `readable`; it writes below
+// `writable`. It has no network, no capabilities, and cannot look into other processes. Folders that do not exist are left out.
+void confine_compiler(std::span<const std::filesystem::path> readable, std::span<const std::filesystem::path> writable);
+
+}  // namespace assay::base
