@@ -102,7 +102,8 @@ std::vector<std::string> clean_environment(const std::filesystem::path& temporar
 }  // namespace
 
 CommandResult run_command(const std::vector<std::string>& arguments, const CommandLimits& limits,
-                          const std::filesystem::path& temporary_directory) {
+                          const std::filesystem::path& temporary_directory, const Reach* reach) {
+  if (reach != nullptr) prepare_sandbox();
   std::vector<char*> raw;
   for (const auto& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
@@ -122,6 +123,7 @@ CommandResult run_command(const std::vector<std::string>& arguments, const Comma
     setsid();
     std::array<int, 2> start = {getpid(), 0};
     [[maybe_unused]] auto written = write(channel, start.data(), sizeof start[0]);
+    if (reach != nullptr) confine_compiler(*reach);
     execvpe(raw[0], raw.data(), variables.data());
     start[1] = errno;
     written = write(channel, &start[1], sizeof start[1]);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/sandbox.h"
+
 namespace assay::base {
 
 struct CommandResult {
@@ -28,8 +30,8 @@ struct CommandLimits {
 
 // Runs `arguments` without standard input; the first is the program, looked up on PATH if it has no slash. Its environment has nothing but
 // PATH, LANG and TMPDIR: `temporary_directory`, or this process's own if that is empty. It leads a process group of its own, which ends
-// with it. May be called from any thread. Throws ProcessRefused if it cannot be started.
+// with it. With `reach` it is confined to that (sandbox.h). May be called from any thread. Throws ProcessRefused if it cannot be started.
 [[nodiscard]] CommandResult run_command(const std::vector<std::string>& arguments, const CommandLimits& limits = {},
-                                        const std::filesystem::path& temporary_directory = {});
+                                        const std::filesystem::path& temporary_directory = {}, const Reach* reach = nullptr);
 
 }  // namespace assay::base

@@ -48,8 +48,9 @@ constexpr bool kSanitized = false;
 SandboxMode current_mode = SandboxMode::automatic;
 
 using Filter = std::vector<sock_filter>;
-// Of confine_kernel(); empty until prepare_sandbox(), and where libseccomp or the kernel has no filters.
-Filter kernel_filter;
+// Empty where libseccomp has none. Built by prepare_sandbox(), before a child needs them.
+const Filter& kernel_filter();
+const Filter& compiler_filter();
 
 // ---- layers, each true if it holds afterwards; errno says why not. System calls only: they run in forked children.
 
@@ -125,7 +126,7 @@ bool filter_system_calls() {
     errno = ENOTSUP;
     return false;
   }
-  return keep_signals_inside() && load_filter(kernel_filter);
+  return keep_signals_inside() && load_filter(kernel_filter());
 }
 
 // ---- filters
@@ -259,6 +260,11 @@ Filter make_compiler_filter() {
   return program_of(context.get());
 }
 
+const Filter& kernel_filter() {
+  static const Filter filter = make_kernel_filter();
+  return filter;
+}
+
 const Filter& compiler_filter() {
   static const Filter filter = make_compiler_filter();
   return filter;
@@ -288,7 +294,7 @@ void set_sandbox_mode(SandboxMode mode) { current_mode = mode; }
 SandboxMode sandbox_mode() { return current_mode; }
 
 void prepare_sandbox() {
-  if (kernel_filter.empty()) kernel_filter = make_kernel_filter();
+  static_cast<void>(kernel_filter());
   static_cast<void>(compiler_filter());
 }
 
@@ -299,7 +305,7 @@ void confine_kernel() {
   for (const auto& [name, enter] : kLayers) enter();
 }
 
-void confine_compiler(std::span<const std::filesystem::path> readable, std::span<const std::filesystem::path> writable) {
+void confine_compiler(const Reach& reach) {
   if (current_mode == SandboxMode::off) return;
   leave_namespaces();
   forbid_new_privileges();
@@ -311,9 +317,10 @@ void confine_compiler(std::span<const std::filesystem::path> readable, std::span
     for (const char* path : {"/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives"})
       allow_below(ruleset, path, kRunning);
     allow_below(ruleset, "/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
-    for (const auto& path : readable) allow_below(ruleset, path.c_str(), kReading);
-    const std::uint64_t kAll = kFirstRights | (abi >= 2 ? std::uint64_t{1} << 13 : 0) | (abi >= 3 ? std::uint64_t{1} << 14 : 0);
-    for (const auto& path : writable) allow_below(ruleset, path.c_str(), kAll & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE});
+    for (const auto& path : reach.programs) allow_below(ruleset, path.c_str(), kRunning);
+    for (const auto& path : reach.readable) allow_below(ruleset, path.c_str(), kReading);
+    const std::uint64_t all = kFirstRights | (abi >= 2 ? std::uint64_t{1} << 13 : 0) | (abi >= 3 ? std::uint64_t{1} << 14 : 0);
+    for (const auto& path : reach.writable) allow_below(ruleset, path.c_str(), all & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE});
     enter_ruleset(ruleset);
     close(ruleset);
   }

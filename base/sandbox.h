@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,8 +35,15 @@ void prepare_sandbox();
 // vain.
 void confine_kernel();
 
-// For a compiler that this process becomes by exec. It reads system libraries and programs, and what lies below `readable`; it writes below
-// `writable`. It has no network, no capabilities, and cannot look into other processes. Folders that do not exist are left out.
-void confine_compiler(std::span<const std::filesystem::path> readable, std::span<const std::filesystem::path> writable);
+// Files and folders, with all that is below. Those that do not exist are left out.
+struct Reach {
+  std::vector<std::filesystem::path> programs;  // besides those of the system
+  std::vector<std::filesystem::path> readable;
+  std::vector<std::filesystem::path> writable;
+};
+
+// For a compiler that this process becomes by exec. It reads the system's libraries and programs and what `reach` says, has no network and
+// no capabilities, and cannot look into other processes. Makes system calls only, if prepare_sandbox() was called.
+void confine_compiler(const Reach& reach);
 
 }  // namespace assay::base

@@ -40,7 +40,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::string check_compiler() {
   const metal::compile::Toolchain toolchain = metal::compile::find_toolchain();
-  const auto result = metal::compile::run_tool({toolchain.clang.string(), "--version"});
+  const auto result = metal::compile::run_tool({toolchain.clang.string(), "--version"}, {});
   const std::string version = first_line(result.output);
   if (result.exit_code != 0 || version.find("version 19.") == std::string::npos) {
     throw std::runtime_error(fmt::format("{} is not clang 19 ({}); install it with `apt-get install clang-19`, or set ASSAY_CLANG",
@@ -57,7 +57,8 @@ std::string check_plugin() {
   // An empty C file is enough to make clang load the plugin.
   const auto result =
       metal::compile::run_tool({toolchain.clang.string(), fmt::format("-fplugin={}", toolchain.pass.string()),
-                                fmt::format("-fpass-plugin={}", toolchain.pass.string()), "-x", "c", "-c", "/dev/null", "-o", "/dev/null"});
+                                fmt::format("-fpass-plugin={}", toolchain.pass.string()), "-x", "c", "-c", "/dev/null", "-o", "/dev/null"},
+                               {});
   if (result.exit_code != 0) {
     throw std::runtime_error(
         fmt::format("clang cannot load {}: {}; rebuild with ./assay", toolchain.pass.string(), first_line(result.errors)));

@@ -55,7 +55,7 @@ harness::Environment environment_of(const Options& options, const harness::Workb
   harness::Environment environment;
   environment.policy = options.policy;
   environment.build = build_of_assay();
-  const auto asked = metal::compile::run_tool({metal::compile::find_toolchain().clang.string(), "--version"});
+  const auto asked = metal::compile::run_tool({metal::compile::find_toolchain().clang.string(), "--version"}, {});
   environment.compiler = asked.output.substr(0, asked.output.find('\n'));
   for (const auto& [name, prepared] : workbench.variants()) {
     base::Hash digest;

@@ -94,10 +94,15 @@ Toolchain find_toolchain() { return {find_clang(), lockstep_pass(), shader_direc
 Compiler::Compiler(CompileOptions options)
     : options_(std::move(options)), clang_(find_clang()), cache_(options_.cache_directory), toolchain_(hash_toolchain(clang_)) {}
 
-base::CommandResult run_tool(const std::vector<std::string>& arguments, const base::CommandLimits& limits,
+base::CommandResult run_tool(const std::vector<std::string>& arguments, base::Reach reach, const base::CommandLimits& limits,
                              const std::filesystem::path& temporary_directory) {
+  std::error_code missing;
+  const auto program = std::filesystem::canonical(arguments[0], missing);
+  // A compiler outside of the system's folders has its libraries beside its bin/.
+  if (!missing) reach.programs.push_back(program.parent_path().parent_path());
+  reach.readable.insert(reach.readable.end(), {shader_directory(), lockstep_pass().parent_path()});
   try {
-    base::CommandResult result = base::run_command(arguments, limits, temporary_directory);
+    base::CommandResult result = base::run_command(arguments, limits, temporary_directory, &reach);
     // Neither the compiler nor the source that it compiles sends signal 9.
     if (result.was_killed)
       throw EnvironmentError(fmt::format("{} was killed (signal 9), and not by assay: is memory short?", arguments[0]));
@@ -247,7 +252,10 @@ std::string Compiler::preprocess(const std::vector<SourceFile>& files) const {
   for (const auto& definition : options_.configuration) command.push_back("-D" + definition);
   for (const auto& directory : options_.include_directories) command.push_back("-I" + directory.string());
   command.insert(command.end(), {"-isystem", (shader_directory() / "include").string(), main});
-  auto result = run_tool(command, kPreprocessing);
+  base::Reach reachable{.programs = {}, .readable = roots, .writable = {}};
+  reachable.readable.push_back(cache_.directory());
+  for (const SourceFile& file : files) reachable.readable.push_back(file.path);
+  auto result = run_tool(command, std::move(reachable), kPreprocessing);
   if (result.is_cut) {
     throw CompileError(
         fmt::format("{}:1: error: the source has more than {} bytes once it is preprocessed", display_name, kPreprocessing.output_bytes));
@@ -313,7 +321,7 @@ std::filesystem::path Compiler::prelude() const {
     command.insert(command.end(), dateless.begin(), dateless.end());
     command.insert(command.end(), {"-Xclang", "-emit-pch", "-Xclang", "-fpch-instantiate-templates", "-c",
                                    (shader_directory() / "kernel.h").string(), "-o", output.string()});
-    const auto result = run_tool(command);
+    const auto result = run_tool(command, cache_only());
     if (result.exit_code != 0) throw EnvironmentError("assay's own shader headers do not compile:\n" + result.errors);
   });
 }
@@ -323,7 +331,8 @@ std::filesystem::path Compiler::prelude() const {
 // kernel is loaded.
 void Compiler::link(const std::filesystem::path& object, const std::filesystem::path& output) {
   const auto result = run_tool(
-      {ASSAY_LD, "-shared", "-z", "noexecstack", "-x", "--eh-frame-hdr", "--build-id=none", "-o", output.string(), object.string()});
+      {ASSAY_LD, "-shared", "-z", "noexecstack", "-x", "--eh-frame-hdr", "--build-id=none", "-o", output.string(), object.string()},
+      {.programs = {}, .readable = {}, .writable = {output.parent_path()}});
   if (result.exit_code != 0) throw EnvironmentError(fmt::format("{} cannot link a kernel:\n{}", ASSAY_LD, result.errors));
 }
 
@@ -339,7 +348,7 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
     const TemporaryFile object(cache_, "", ".o");
     command.insert(command.end(), {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()), "-c",
                                    input.path().string(), "-o", object.path().string()});
-    const auto result = run_tool(command, kCompiling, cache_.directory());
+    const auto result = run_tool(command, cache_only(), kCompiling, cache_.directory());
     if (result.is_cut || result.is_late || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
       throw CompileError(fmt::format("'{}' was not compiled: clang takes more than {} s or {} GiB for it", function,
                                      kCompiling.processor_seconds, kCompiling.memory_bytes >> 30));

@@ -20,9 +20,10 @@ struct Toolchain {
 // Throws EnvironmentError if there is no clang 19.
 [[nodiscard]] Toolchain find_toolchain();
 
-// Calls base::run_command(). Throws EnvironmentError if the command cannot be started, or if another process killed it.
-[[nodiscard]] base::CommandResult run_tool(const std::vector<std::string>& arguments, const base::CommandLimits& limits = {},
-                                           const std::filesystem::path& temporary_directory = {});
+// Calls base::run_command(), for a program that reads our own files, those in `reach`, and nothing else. Throws EnvironmentError if the
+// command cannot be started, or if another process killed it.
+[[nodiscard]] base::CommandResult run_tool(const std::vector<std::string>& arguments, base::Reach reach,
+                                           const base::CommandLimits& limits = {}, const std::filesystem::path& temporary_directory = {});
 
 // A place in a source, line and column from 1.
 struct TextPlace {
@@ -71,6 +72,8 @@ class Compiler {
   // Whether it is a text without a file of its own: that stands among the cache's.
   [[nodiscard]] bool is_text(const SourceFile& file) const { return file.path.parent_path() == cache_.directory(); }
   [[nodiscard]] std::vector<std::filesystem::path> reached_by(const std::vector<SourceFile>& files) const;
+  // What a step needs that reads and writes temporary files and entries of the cache.
+  [[nodiscard]] base::Reach cache_only() const { return {.programs = {}, .readable = {}, .writable = {cache_.directory()}}; }
   static void link(const std::filesystem::path& object, const std::filesystem::path& output);
   [[nodiscard]] std::vector<std::string> language_flags() const;
 

@@ -77,7 +77,7 @@ std::vector<Complaint> Compiler::complaints(std::string_view source) const {
   command.insert(command.end(),
                  {"-include-pch", prelude().string(), "-fsyntax-only", "-fshow-column", "-fdiagnostics-print-source-range-info",
                   "-ferror-limit=0", "-fno-spell-checking", "-ftemplate-backtrace-limit=0", input.path().string()});
-  const auto run = run_tool(command, kExamining, cache_.directory());
+  const auto run = run_tool(command, cache_only(), kExamining, cache_.directory());
   std::vector<Complaint> result;
   for (std::size_t start = 0; start < run.errors.size();) {
     const auto end = std::min(run.errors.find('\n', start), run.errors.size());
