@@ -211,18 +211,32 @@ Ending Process::kill() {
   return reap(0);
 }
 
+std::vector<pid_t> Process::family() const {
+  std::vector<pid_t> all = {id_};
+  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", id_));
+  for (pid_t child = 0; file >> child;) all.push_back(child);
+  return all;
+}
+
 std::uint64_t Process::resident_bytes() const {
-  std::ifstream file(fmt::format("/proc/{}/statm", id_));
-  std::uint64_t size = 0, resident = 0;
-  if (!(file >> size >> resident)) return 0;
-  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  std::uint64_t pages = 0;
+  for (const pid_t id : family()) {
+    std::ifstream file(fmt::format("/proc/{}/statm", id));
+    std::uint64_t size = 0, resident = 0, shared = 0;
+    // What a child shares is its parent's too.
+    if (file >> size >> resident >> shared) pages += id == id_ ? resident : resident - std::min(resident, shared);
+  }
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 std::chrono::nanoseconds Process::waited() const {
-  std::ifstream file(fmt::format("/proc/{}/schedstat", id_));
-  std::int64_t ran = 0, waited = 0;
-  if (!(file >> ran >> waited)) return std::chrono::nanoseconds::zero();
-  return std::chrono::nanoseconds(waited);
+  std::int64_t all = 0;
+  for (const pid_t id : family()) {
+    std::ifstream file(fmt::format("/proc/{}/schedstat", id));
+    std::int64_t ran = 0, waited = 0;
+    if (file >> ran >> waited) all += waited;
+  }
+  return std::chrono::nanoseconds(all);
 }
 
 void wait_for_any(std::span<const int> descriptors, std::chrono::milliseconds longest) {

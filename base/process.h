@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace assay::base {
 
@@ -71,13 +72,14 @@ class Process {
   // Kills the child with SIGKILL. If it has already ended, its own ending is returned.
   Ending kill();
 
-  // Its resident memory in bytes; 0 if unknown.
+  // Resident memory in bytes, its own and that of its children; 0 if unknown.
   [[nodiscard]] std::uint64_t resident_bytes() const;
-  // How long it has waited for a processor since its start; 0 if unknown.
+  // How long it and its present children have waited for a processor since their start; 0 if unknown.
   [[nodiscard]] std::chrono::nanoseconds waited() const;
 
  private:
   Ending reap(int flags);
+  [[nodiscard]] std::vector<pid_t> family() const;  // itself and its children
 
   pid_t id_ = -1;  // -1: reaped
   Ending ending_;

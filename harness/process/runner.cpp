@@ -180,7 +180,8 @@ class Supervisor {
   [[nodiscard]] bool is_late(Employed& employed) const {
     if (Clock::now() - employed.start <= options_.timeout) return false;
     const std::chrono::nanoseconds waited = employed.worker.process().waited();
-    employed.start += std::chrono::duration_cast<Clock::duration>(waited - employed.waited);
+    // Less than before: the process of its kernels is another one.
+    employed.start += std::chrono::duration_cast<Clock::duration>(std::max(waited - employed.waited, std::chrono::nanoseconds::zero()));
     employed.waited = waited;
     return Clock::now() - employed.start > options_.timeout;
   }

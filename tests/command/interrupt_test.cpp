@@ -91,17 +91,20 @@ class CliInterrupt : public Cli {
   pid_t group_ = -1;
 };
 
+// The supervisor, a worker, and the process of its kernels.
+constexpr int kProcesses = 3;
+
 TEST_F(CliInterrupt, AnEndlessCaseIsNamedAndNothingIsLost) {
   start_endless();
   EXPECT_TRUE(wait_for("assay: " + kEndless + " has been running for 1")) << output();
   EXPECT_THAT(output(), HasSubstr("its time limit is 60 s"));
   EXPECT_THAT(output(), HasSubstr("additional field tile, temperature")) << "notes are not to wait for a verdict";
-  EXPECT_EQ(group_size(), 2) << "a supervisor and a worker";
+  EXPECT_EQ(group_size(), kProcesses) << "a supervisor, a worker and the process of its kernels";
 
   send(SIGINT);
   EXPECT_TRUE(wait_for("assay: stopping after the running cases; press Ctrl-C again to stop at once\n")) << output();
   EXPECT_EQ(waitpid(process_, nullptr, WNOHANG), 0) << "the first is to wait for the case";
-  EXPECT_EQ(group_size(), 2) << "the worker is to go on";
+  EXPECT_EQ(group_size(), kProcesses) << "the worker is to go on";
 
   send(SIGINT);
   EXPECT_EQ(wait_for_end(), 130);
@@ -127,8 +130,8 @@ TEST_F(CliInterrupt, ASigtermEndsAtOnceAndLeavesNobody) {
 
 TEST_F(CliInterrupt, AKilledSupervisorLeavesNobody) {
   start_endless();
-  for (int i = 0; i < 900 && group_size() != 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  ASSERT_EQ(group_size(), 2);
+  for (int i = 0; i < 900 && group_size() != kProcesses; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ASSERT_EQ(group_size(), kProcesses);
   kill(process_, SIGKILL);
   wait_for_end();
   EXPECT_TRUE(is_gone());
@@ -147,7 +150,7 @@ TEST_F(CliInterrupt, ATimeLimitEndsAnEndlessCase) {
 // Ctrl-Z, and fg later.
 TEST_F(CliInterrupt, TimeInWhichARunStoodStillDoesNotCount) {
   start_endless("--timeout 3");
-  for (int i = 0; i < 900 && group_size() != 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int i = 0; i < 900 && group_size() != kProcesses; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   send(SIGSTOP);
   std::this_thread::sleep_for(std::chrono::seconds(6));
   send(SIGCONT);
