@@ -94,8 +94,9 @@ int execute(const DispatchOptions& options, const Subject& subject, const harnes
   const std::atomic<bool> never = false;
   const harness::RunOptions own = run_options(options.common);
   harness::ExecutionOptions theirs = own.execution;
+  harness::HostBuffers host_buffers;
   theirs.launch = [&](metal::ComputeEncoder& simulator, const harness::Encode& encode) {
-    harness::replay(subject.prepared(), trace, simulator, encode);
+    harness::replay(subject.prepared(), trace, simulator, encode, host_buffers);
   };
   // Dispatches can only conflict if a barrier is missing; detecting conflicts costs time and memory.
   theirs.concurrent = check.lacks_barrier;

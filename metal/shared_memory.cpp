@@ -11,7 +11,11 @@
 namespace assay::metal {
 namespace {
 
-constexpr std::size_t kSize = std::size_t{1} << 40;
+constexpr std::size_t kSize = std::size_t{1} << 42;
+// A region begins at a multiple of it, so that pages of one region serve the next one.
+constexpr std::size_t kSlot = std::size_t{1} << 35;
+// Unused on both sides of a region: an offset that overflows 32 bits leads there, whatever it is multiplied by.
+constexpr std::size_t kGap = std::size_t{1} << 34;
 // More than that is returned to the system when no region is left.
 constexpr std::size_t kKept = std::size_t{64} << 20;
 
@@ -36,21 +40,19 @@ SharedMemory::~SharedMemory() {
 std::size_t SharedMemory::size() { return kSize; }
 
 std::byte* SharedMemory::take(std::size_t bytes, bool zeroed) {
-  if (bytes > kSize - next_) throw std::bad_alloc();
-  const std::size_t first = next_;
-  next_ += bytes;
-  if (zeroed) remove_pages(first, std::min(next_, used_end_));
-  used_end_ = std::max(used_end_, next_);
+  if (bytes > kSize || next_ + kGap + bytes > kSize) throw std::bad_alloc();
+  const std::size_t first = next_ + kGap;
+  next_ = (first + bytes + kSlot - 1) / kSlot * kSlot;
+  if (zeroed) remove_pages(first, first + bytes);
+  taken_ += bytes;
   ++living_;
   return begin_ + first;
 }
 
 void SharedMemory::give_back() {
   if (--living_ != 0) return;
-  next_ = 0;
-  if (used_end_ <= kKept) return;
-  remove_pages(kKept, used_end_);
-  used_end_ = kKept;
+  if (taken_ > kKept) remove_pages(0, next_);
+  next_ = taken_ = 0;
 }
 
 void SharedMemory::remove_pages(std::size_t first, std::size_t last) {
