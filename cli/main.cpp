@@ -1,6 +1,7 @@
 // The `assay` command: parses arguments, runs a command, and turns exceptions into messages and exit statuses.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <signal.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "base/process.h"
+#include "base/user_key.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/printable.h"
@@ -107,9 +109,19 @@ int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
   return status == 0 ? finish_output(assay::cli::kExitPassed) : assay::cli::kExitUsage;
 }
 
+// A parent may leave SIGCHLD ignored or blocked, as some shells and runners do. How children end would then be unknown.
+void learn_of_endings() {
+  signal(SIGCHLD, SIG_DFL);
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  sigprocmask(SIG_UNBLOCK, &children, nullptr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  learn_of_endings();
   // fixtures/ must not use metal/, which knows the install location.
   const std::filesystem::path corpus =
       assay::metal::run_time_file("share/assay/corpus", assay::fixtures::default_corpus_directory().string());
@@ -140,6 +152,8 @@ int main(int argc, char** argv) {
   } catch (const assay::metal::Error& error) {
     return fail(assay::cli::kExitUsage, "", error);
   } catch (const assay::base::ProcessRefused& error) {
+    return fail(assay::cli::kExitUsage, "", error);
+  } catch (const assay::base::UserKeyError& error) {
     return fail(assay::cli::kExitUsage, "", error);
   } catch (const assay::kernels::VariantError& error) {
     return fail(assay::cli::kExitUsage, "", error);

@@ -10,14 +10,18 @@ namespace assay::metal::compile {
 
 class Cache {
  public:
-  // An empty directory stands for $XDG_CACHE_HOME/assay, or ~/.cache/assay. Throws EnvironmentError if it cannot be
-  // created or written.
+  // An empty directory stands for $XDG_CACHE_HOME/assay, or ~/.cache/assay. Only this user may look into it: its mode becomes 0700. Throws
+  // EnvironmentError if it cannot be created or written, or belongs to another user.
   explicit Cache(std::filesystem::path directory);
 
   // The path of entry `name`, made by `make(path)` unless a sound one is there. `make` writes a temporary file, which is
-  // sealed with a checksum and renamed: a reader never sees half an entry, and an entry whose checksum is wrong is made anew. The first
+  // sealed and renamed: a reader never sees half an entry. The seal is a hash of name and content with the user's key (base/user_key.h).
+  // An entry that is damaged, sealed by somebody else, copied from another name or no plain file is made again. The first
   // entry that a process makes has it remove temporary files of more than an hour ago, whose makers were killed.
   [[nodiscard]] std::filesystem::path get(const std::string& name, const std::function<void(const std::filesystem::path&)>& make) const;
+
+  // A new, empty file with a name of its own that no other process knows.
+  [[nodiscard]] std::filesystem::path make_temporary(std::string_view stem, std::string_view extension) const;
 
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
 
