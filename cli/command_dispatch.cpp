@@ -18,6 +18,7 @@
 #include "cli/console.h"
 #include "cli/keeper.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/dispatch/check.h"
@@ -69,8 +70,8 @@ struct Subject {
 int dispatch(const DispatchOptions& options) {
   const Subject subject(options.common, options.common.words);
   const auto dispatches = harness::record_case(subject.prepared(), subject.about(), run_options(options.common).execution.shelf);
-  fmt::print("{}", options.json ? reports::dispatch_json(subject.name(), dispatches)
-                                : subject.notes() + reports::dispatch_text(subject.name(), dispatches));
+  say("{}", options.json ? reports::dispatch_json(subject.name(), dispatches)
+                         : subject.notes() + reports::dispatch_text(subject.name(), dispatches));
   return kExitPassed;
 }
 
@@ -106,13 +107,13 @@ int execute(const DispatchOptions& options, const Subject& subject, const harnes
   const harness::CaseFunction run = [&](const harness::Case& about) { return execute_case(subject.prepared(), about, theirs); };
   Keeper keeper;
   const harness::Summary summary = harness::run_cases(subject.workspace.selection.cases, run, own, never, keeper);
-  fmt::print("the trace's launch, executed on the simulator: {}", describe_outcome(keeper.verdict()));
+  say("the trace's launch, executed on the simulator: {}", describe_outcome(keeper.verdict()));
   const bool is_right = summary.stage_failures == 0 && harness::is_success(keeper.verdict().status);
   if (is_right) return kExitPassed;
 
   Keeper contract;
   static_cast<void>(harness::run_cases(subject.workspace.selection.cases, *subject.workbench, own, never, contract));
-  fmt::print("the contract's own launch: {}", describe_outcome(contract.verdict()));
+  say("the contract's own launch: {}", describe_outcome(contract.verdict()));
   const bool is_of_kernel = check.differences.empty() && contract.verdict().status == harness::Status::known;
   if (is_of_kernel) return kExitPassed;
   return summary.any_internal ? kExitInternal : kExitFailed;
@@ -127,7 +128,7 @@ int check_dispatch(const DispatchOptions& options) {
   const Subject subject(options.common, {name});
   const auto contract = harness::record_case(subject.prepared(), subject.about(), run_options(options.common).execution.shelf);
   const harness::TraceCheck check = harness::check_trace(subject.prepared(), contract, trace);
-  fmt::print("{}{}", subject.notes(), reports::check_text(subject.name(), check));
+  say("{}{}", subject.notes(), reports::check_text(subject.name(), check));
   std::fflush(stdout);
   const int executed = options.execute ? execute(options, subject, trace, check) : kExitPassed;
   return executed != kExitPassed ? executed : check.differences.empty() ? kExitPassed : kExitFailed;

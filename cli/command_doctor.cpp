@@ -17,6 +17,7 @@
 #include "base/user_key.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/workspace.h"
 #include "harness/ledger/ledger.h"
 #include "harness/ledger/sqlite.h"
@@ -153,10 +154,10 @@ int doctor(const Options& options) {
   for (const Check& check : checks) {
     try {
       const std::string found = check.run();
-      fmt::print("ok    {:<9} {}\n", check.name, found);
+      say("ok    {:<9} {}\n", check.name, found);
     } catch (const std::exception& error) {
       status = kExitUsage;
-      fmt::print("FAIL  {:<9} {}\n", check.name, error.what());
+      say("FAIL  {:<9} {}\n", check.name, error.what());
     }
   }
   return status;

@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/recording.h"
 #include "cli/run_reference.h"
+#include "cli/say.h"
 #include "cli/watch.h"
 #include "harness/ledger/merge.h"
 
@@ -37,10 +38,10 @@ int merge(const MergeOptions& options) {
   write_reports(options.common, run, cases);
 
   harness::Summary summary = harness::summary_of(run.description.selected, cases);
-  for (const std::string& note : run.description.notes) fmt::print("note: {}\n", note);
-  for (const std::string& missing : merged.missing) fmt::print("missing: {}\n", missing);
-  fmt::print("run {} of {}: {}", run.id, into.file().string(), describe_summary(summary, options.common, run.description.outside_limits));
-  if (const std::string replay = first_replay(run, cases); !replay.empty()) fmt::print("first failure again: {}\n", replay);
+  for (const std::string& note : run.description.notes) say("note: {}\n", note);
+  for (const std::string& missing : merged.missing) say("missing: {}\n", missing);
+  say("run {} of {}: {}", run.id, into.file().string(), describe_summary(summary, options.common, run.description.outside_limits));
+  if (const std::string replay = first_replay(run, cases); !replay.empty()) say("first failure again: {}\n", replay);
   if (const int status = exit_status(summary); status != kExitPassed) return status;
   return merged.missing.empty() ? kExitPassed : kExitFailed;
 }

@@ -19,6 +19,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/recording.h"
+#include "cli/say.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/execute/execute.h"
@@ -127,12 +128,11 @@ bool compare_digests(const Options& options, const harness::Selection& selection
   std::ifstream file(options.expected_digests);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const harness::DigestTable recorded = harness::parse_digests(text);
-  for (const std::string& half : harness::unrecorded_digests(recorded, found)) fmt::print("note: no digest is recorded for {}\n", half);
+  for (const std::string& half : harness::unrecorded_digests(recorded, found)) say("note: no digest is recorded for {}\n", half);
   const std::vector<std::string> differing = harness::differing_digests(recorded, found);
-  for (const std::string& sentence : differing) fmt::print("digest differs: {}\n", sentence);
+  for (const std::string& sentence : differing) say("digest differs: {}\n", sentence);
   if (!differing.empty()) {
-    fmt::print(
-        "the outputs differ from those recorded in {}. `assay diff` of two ledgers prints the cases; if the change is intended, `assay "
+    say("the outputs differ from those recorded in {}. `assay diff` of two ledgers prints the cases; if the change is intended, `assay "
         "gate --record-digests "
         "{}` "
         "records the new digests\n",
@@ -149,21 +149,21 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   require_gate(options, workspace.selection);
   const harness::RunOptions running = run_options(options);
   if (cases.empty()) {
-    fmt::print("this shard is empty: the selection has {} case{}, which other shards run\n", workspace.selection.selected,
-               workspace.selection.selected == 1 ? "" : "s");
+    say("this shard is empty: the selection has {} case{}, which other shards run\n", workspace.selection.selected,
+        workspace.selection.selected == 1 ? "" : "s");
     return kExitPassed;
   }
 
   const harness::Workbench workbench(workspace.catalogue, cases, workbench_options(options, workspace));
   const std::vector<std::string> notes = notes_of(workspace, workbench);
-  for (const std::string& note : notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : notes) say("note: {}\n", note);
   // Flush, because otherwise a pipe would delay these lines and could lose them.
   std::fflush(stdout);
 
   Recording recording(options, workspace.selection, workbench, notes);
   const std::vector<harness::Case> missing = recording.missing(cases);
   if (recording.recorded_before() != 0) {
-    fmt::print("resumed: {} of {} cases already have a verdict\n", recording.recorded_before(), cases.size());
+    say("resumed: {} of {} cases already have a verdict\n", recording.recorded_before(), cases.size());
     std::fflush(stdout);
   }
   harness::Summary summary;
@@ -175,10 +175,10 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
     unfinished = watch.describe_remarks() + watch.describe_unfinished();
   }
   summary = recording.finish(summary);
-  if (summary.finished() > 1) fmt::print("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
-  fmt::print("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
+  if (summary.finished() > 1) say("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
+  say("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
   // Printed last, so that truncated test logs include it.
-  if (const std::string replay = recording.first_replay(); !replay.empty()) fmt::print("first failure again: {}\n", replay);
+  if (const std::string replay = recording.first_replay(); !replay.empty()) say("first failure again: {}\n", replay);
 
   const bool is_whole = !interrupt.stop() && summary.finished() == cases.size();
   const bool has_other_bits = is_whole && !compare_digests(options, workspace.selection, recording.cases());
@@ -186,7 +186,7 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   if (interrupt.stop()) return kExitInterrupted;
   if (has_other_bits) return kExitFailed;
   if (summary.executed() == 0) {
-    fmt::print("nothing was executed: every selected case was skipped\n");
+    say("nothing was executed: every selected case was skipped\n");
     return kExitSkipped;
   }
   return kExitPassed;

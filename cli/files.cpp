@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/hash.h"
+#include "cli/printable.h"
 
 namespace assay::cli {
 namespace {
@@ -62,7 +63,7 @@ std::string read_file(const std::filesystem::path& file) {
 
 void write_file(const std::filesystem::path& file, const std::string& text) {
   std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-  stream << text;
+  stream << printable(text);
   stream.close();
   if (!stream) refuse(file);
 }

@@ -9,7 +9,7 @@ namespace assay::cli {
 // The contents of the file; empty if it cannot be read.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);
 
-// Replaces the file. Throws std::invalid_argument with the reason if it cannot be written.
+// Replaces the file by a document: printable(text). Throws std::invalid_argument with the reason if it cannot be written.
 void write_file(const std::filesystem::path& file, const std::string& text);
 
 // Checks early that write_file() will succeed, before minutes of work; accepts an empty name. Does not change the file. Throws

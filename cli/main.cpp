@@ -17,7 +17,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,7 +24,7 @@
 #include "base/user_key.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/printable.h"
+#include "cli/say.h"
 #include "fixtures/shelf.h"
 #include "harness/ledger/sqlite.h"
 #include "kernels/variant.h"
@@ -34,8 +33,8 @@
 
 namespace {
 
-// If standard error cannot be written, only the exit status is left, and fmt would throw. User-supplied text may contain any byte.
-void complain(const std::string& message) { std::fputs(assay::cli::printable(message).c_str(), stderr); }
+// If standard error cannot be written, only the exit status is left.
+void complain(const std::string& message) { assay::cli::put(stderr, message); }
 
 // A full disk must not count as success. Output is buffered, so a write error may appear only here.
 int finish_output(int status) {
@@ -104,7 +103,7 @@ int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream output;
   std::ostringstream complaint;
   const int status = app.exit(error, output, complaint);
-  std::fputs(output.str().c_str(), stdout);
+  assay::cli::put(stdout, output.str());
   complain(complaint.str());
   return status == 0 ? finish_output(assay::cli::kExitPassed) : assay::cli::kExitUsage;
 }
@@ -164,10 +163,6 @@ int main(int argc, char** argv) {
   } catch (const std::filesystem::filesystem_error& error) {
     // Errors of given paths, such as link loops and unreadable folders.
     return fail(assay::cli::kExitUsage, "", error);
-  } catch (const std::system_error& error) {
-    // fmt throws this when a write fails.
-    if (std::ferror(stdout) != 0) return finish_output(assay::cli::kExitUsage);
-    return fail(assay::cli::kExitInternal, "internal error: ", error);
   } catch (const std::exception& error) {
     return fail(assay::cli::kExitInternal, "internal error: ", error);
   }

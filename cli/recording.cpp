@@ -14,7 +14,7 @@
 
 #include "base/hash.h"
 #include "cli/files.h"
-#include "cli/printable.h"
+#include "cli/say.h"
 #include "cli/workspace.h"
 #include "harness/ledger/comparable.h"
 #include "harness/ledger/shell_line.h"
@@ -37,7 +37,7 @@ harness::Ledger open_ledger(const std::string& asked) {
     ledger.keep(kRunsKept);
     return ledger;
   } catch (const harness::LedgerError& error) {
-    fmt::print(stderr, "assay: this run is not recorded: {}; choose another file with --ledger FILE\n", printable(error.what()));
+    say(stderr, "assay: this run is not recorded: {}; choose another file with --ledger FILE\n", error.what());
     return harness::Ledger::in_memory();
   }
 }
@@ -115,8 +115,7 @@ Recording::Recording(const Options& options, const harness::Selection& selection
       options.resume ? harness::find_run_like(ledger_, description) : std::optional<harness::RunRecord>();
   if (!earlier) {
     if (options.resume) {
-      fmt::print(
-          "note: ledger {} has no run of these cases with the same policy, schedule, seed and options (including --timeout): a new "
+      say("note: ledger {} has no run of these cases with the same policy, schedule, seed and options (including --timeout): a new "
           "run starts\n",
           ledger_.file().string());
     }

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "cli/say.h"
 #include "families/registry.h"
 #include "harness/cases/case.h"
 #include "harness/cases/file_case.h"
@@ -139,8 +140,8 @@ harness::Shard shard_of(const Options& options, const std::vector<std::string>& 
   if (!options.shard.empty()) return harness::parse_shard(options.shard);
   const harness::Shard shard = harness::parse_shard(environment("GTEST_SHARD_INDEX"), environment("GTEST_TOTAL_SHARDS"));
   if (shard.count == 1 || (!words.empty() && std::ranges::all_of(words, harness::names_one_case))) return {};
-  fmt::print(stderr, "note: only shard {} of {} is run, because GTEST_SHARD_INDEX and GTEST_TOTAL_SHARDS are set in the environment\n",
-             shard.index + 1, shard.count);
+  say(stderr, "note: only shard {} of {} is run, because GTEST_SHARD_INDEX and GTEST_TOTAL_SHARDS are set in the environment\n",
+      shard.index + 1, shard.count);
   return shard;
 }
 
