@@ -233,7 +233,7 @@ class Comparison {
     if (options_.same_bits && any([](const harness::CaseComparison& one) { return !one.is_compared || !one.is_same_bits; }))
       return kExitFailed;
     if (interrupt_.stop()) return kExitInterrupted;
-    return cases.empty() ? kExitSkipped : kExitPassed;
+    return cases.empty() ? kExitNothingPassed : kExitPassed;
   }
 
   const InterruptGuard interrupt_;

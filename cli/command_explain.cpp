@@ -59,7 +59,7 @@ int explain(const ExplainCommand& command) {
   if (!natively.verdict || !is_compared(*natively.verdict)) {
     if (natively.verdict) say("{}there is no output to explain\n", describe_verdict(*natively.verdict, options));
     const int status = exit_status(summary);
-    return status == kExitPassed ? kExitSkipped : status;
+    return status == kExitPassed ? kExitNothingPassed : status;
   }
 
   harness::ExplainOptions asked;

@@ -141,6 +141,15 @@ bool compare_digests(const Options& options, const harness::Selection& selection
   return differing.empty();
 }
 
+// Limits count only as far as they are trusted; whatever else lets cases be skipped is the kernel's doing.
+std::size_t count_untrusted_skips(const std::vector<harness::CaseRecord>& records) {
+  return static_cast<std::size_t>(std::ranges::count_if(records, [](const harness::CaseRecord& record) {
+    return record.status == harness::Status::skipped && std::ranges::none_of(record.faults, [](const harness::Fault& fault) {
+             return fault.kind() == harness::FaultKind::outside_of_limits;
+           });
+  }));
+}
+
 int run_selection(const Options& options, const std::vector<std::string>& words) {
   const InterruptGuard interrupt;
   Workspace workspace = open_workspace(options);
@@ -177,18 +186,24 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   summary = recording.finish(summary);
   if (summary.finished() > 1) say("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
   say("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
+  const std::vector<harness::CaseRecord> records = recording.cases();
+  say("{}", excused_line(recording.run(), records));
+  const std::size_t skips = is_strict(options) ? count_untrusted_skips(records) : 0;
+  if (skips != 0) say("strict: {} cases were skipped for what the kernel under test lacks, which counts as a failure\n", skips);
   // Printed last, so that truncated test logs include it.
   if (const std::string replay = recording.first_replay(); !replay.empty()) say("first failure again: {}\n", replay);
 
   const bool is_whole = !interrupt.stop() && summary.finished() == cases.size();
   const bool has_other_bits = is_whole && !compare_digests(options, workspace.selection, recording.cases());
+  const std::string damage = recording.damage();
+  if (!damage.empty()) say(stderr, "assay: {}\n", damage);
   if (const int status = exit_status(summary); status != kExitPassed) return status;
+  if (skips != 0) return kExitFailed;
+  if (!damage.empty()) return kExitUsage;
   if (interrupt.stop()) return kExitInterrupted;
   if (has_other_bits) return kExitFailed;
-  if (summary.executed() == 0) {
-    say("nothing was executed: every selected case was skipped\n");
-    return kExitSkipped;
-  }
+  // Another shard may have what passes; `assay merge` looks at the whole.
+  if (workspace.selection.shard.count == 1 && nothing_passed(summary)) return kExitNothingPassed;
   return kExitPassed;
 }
 
@@ -207,10 +222,11 @@ void add_gate(CLI::App& app, Action& action) {
   assay gate --junit gate.xml --html gate.html     reports that CI systems and people read
   assay gate --policy checked --fail-fast          races, bounds and reads of unset memory; end at the first
   assay gate --resume                              only what an interrupted run left
+  assay gate --strict --trust base/kernels         the base branch alone says what excuses a kernel
   assay gate --shard 1/2 --ledger one.sqlite       one of two jobs; `assay merge` makes one run of them
 
 exit status
-  0 all passed   1 some case failed   2 bad usage or environment   130 stopped by Ctrl-C or SIGTERM)");
+  0 all passed   1 some case failed   2 bad usage or environment   4 nothing passed   130 stopped by Ctrl-C or SIGTERM)");
   command->callback([options, &action] { action = [options] { return run_selection(*options, {"gate"}); }; });
 }
 
@@ -235,7 +251,7 @@ void add_run(CLI::App& app, Action& action) {
 
 exit status
   0 all passed   1 some case failed   2 bad usage, environment or kernel file
-  4 every selected case was skipped, because the kernel has no function for it   130 stopped by Ctrl-C or SIGTERM)");
+  4 nothing passed: every selected case was skipped or failed as known   130 stopped by Ctrl-C or SIGTERM)");
   command->callback([options, &action] { action = [options] { return run_selection(*options, options->words); }; });
 }
 

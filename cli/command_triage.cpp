@@ -73,6 +73,7 @@ void take_replay_options(Options& options, const std::vector<std::string>& words
     if (words[i] == "--define") options.defines.push_back(value);
     if (words[i] == "--metal-version" && options.metal_version.empty()) options.metal_version = value;
     if (words[i] == "--set") options.fields.push_back(value);
+    if (words[i] == "--trust") options.trust.push_back(value);
     if (words[i] == "--fixture") options.fixtures.push_back(value);
     if (words[i] == "--policy" && options.policy == Options{}.policy) options.policy = value;
     if (words[i] == "--fp-contract" && options.fp_contract == Options{}.fp_contract) options.fp_contract = value;

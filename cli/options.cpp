@@ -38,6 +38,17 @@ void add_selection(CLI::App& command, Options& options) {
   add_lone(command, options);
   add_compilation(command, options);
   command.add_option("--variants", options.variants, "Directory of variants to use instead of ours (docs/VARIANT.md)")->type_name("DIR");
+  command.add_flag("--strict", options.strict,
+                   "Let nothing in the variant.toml under test excuse the kernel: known findings, weaker accuracy, limits and "
+                   "superseded_by do not count, settings that choose other code are refused, and skipped cases are failures");
+  command
+      .add_option("--trust", options.trust,
+                  "variant.toml of the base branch, or a folder of variants: what it says of a variant may excuse it under --strict, which "
+                  "this option implies; may be repeated; `none` trusts nothing")
+      ->type_name("FILE|DIR|none")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
   command.add_option("--seed", options.seed, "Number added to the seeds of the suites' cases")->type_name("N")->check(whole_number());
   command
       .add_option("--shard", options.shard, "Run only part I of N of the selection; default: from GTEST_SHARD_INDEX and GTEST_TOTAL_SHARDS")

@@ -77,4 +77,11 @@ int exit_status(const harness::Summary& summary) {
   return summary.failures() != 0 ? kExitFailed : kExitPassed;
 }
 
+bool nothing_passed(const harness::Summary& summary) {
+  if (summary.count(harness::Status::passed) != 0) return false;
+  say("nothing passed: {}\n",
+      summary.executed() == 0 ? "every selected case was skipped" : "every selected case was skipped or failed as known");
+  return true;
+}
+
 }  // namespace assay::cli

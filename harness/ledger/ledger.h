@@ -1,6 +1,6 @@
 // The ledger: a SQLite database of runs, with the verdict and the figures of every case, of those that passed as well.
 //
-// Schema, version 4 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
+// Schema, version 5 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
 //
 //   run      id, started, finished (UTC, ISO 8601; NULL while it runs or if it was killed), command (for people to
 //            read), replay_options (of version 3 and before: as replay_word, in one line), version, machine, suite_seed, schedule ('' each
@@ -8,7 +8,8 @@
 //            suites asked for that [limits] left out), policy, shard ("2/4"; '' the whole), selection (hash of the names of all selected
 //            cases, those of other shards as well), build (hash of the program that judged), compiler, flags and toolchain (what compiled
 //            the kernels: its own name and version, its options, the hash of it, our headers, the pass and the processor), writer (the
-//            process: "host/pid/start")
+//            process: "host/pid/start"), weaker_accuracy (selected cases whose variant declares a weaker storage), seal (hex: hash of the
+//            description, with the user's key)
 //   source   run, variant, file, digest   of the kernels: the source as the preprocessor leaves it, and the description
 //   note     run, rank (from 0), text     what was said of the run as a whole: declared accuracies, borrowed kernels ...
 //   replay_word  run, rank (from 0), word   what follows the case's name when one is repeated
@@ -18,7 +19,8 @@
 //            max_ratio, max_ratio_index, max_abs_error, max_rel_error, nmse, cosine, median_bound_ratio, digest (hex),
 //            threadgroups, meeting_points, collectives, divergent_collectives, matrix_multiplies, oracle_seconds, simulator_seconds,
 //            note (what else was said of the verdict; NULL until then), known (of status `known`: the findings, a line each),
-//            rounding_ratio, logic_ratio (of policy `shadow`: the largest parts of an error, in units of what each may be)
+//            rounding_ratio, logic_ratio (of policy `shadow`: the largest parts of an error, in units of what each may be),
+//            seal (hex: hash of all that the ledger holds of the case and of the run's seal, with the user's key)
 //   worst    run, name, rank (from 0), element, expected, actual, bound, ratio, fault     elements of verdicts that did not pass
 //   stage    run, name, stage, is_judged, passed, reason (of version 3 and before, else ''), compared, max_ratio
 //   fault    run, name, stage ('': of the verdict itself), rank (as they are told), kind (harness/findings/fault.h), schedule
@@ -31,8 +33,10 @@
 //   SELECT kind, count(*) FROM fault WHERE run = 7 AND stage = '' GROUP BY 1;
 // What a version before did not keep is NULL: version 1 had neither note nor run.outside_limits and verdict.note; version 2 neither source
 // nor cost, nor the columns from run.policy and verdict.known on; version 3 neither fault nor
-// replay_word. A file of an older version keeps its runs: opened to write it becomes version 4, opened to read it stays what it is.
-// Write-ahead logging: a verdict is there once record() has returned, whatever happens to the process afterwards.
+// replay_word; version 4 neither seals nor run.weaker_accuracy. A file of an older version keeps its runs: opened to write it becomes
+// version 5, opened to read it stays what it is. Seals are verified before a run is gone on with. A run that another user, or an older
+// assay, recorded can be read, reported and merged. Write-ahead logging: a verdict is there once record() has returned, whatever happens to
+// the process afterwards.
 #pragma once
 
 #include <cstddef>
@@ -85,6 +89,7 @@ struct RunDescription {
   std::string shard = {};               // "2/4"; empty: the whole selection
   std::string selection = {};           // Selection::digest
   Environment environment = {};
+  std::size_t weaker_accuracy = 0;  // selected cases that are judged with the weaker storage that their variant declares
 };
 
 struct RunRecord {
@@ -146,9 +151,16 @@ class Ledger {
   // LedgerError if the process that writes it still runs.
   void take_up(RunId run);
 
-  // Adds the cases of a run of another ledger to a run of this one, behind those that it has, with all that is known of them. Throws
-  // LedgerError if this run has a verdict on one of them already.
+  // Adds the cases of a run of another ledger to a run of this one, behind those that it has, with all that is known of them. Seals those
+  // that carry a seal of this user there. Throws LedgerError if this run has a verdict on one of them already.
   void copy_cases(const Ledger& from, RunId source, RunId run);
+
+  // Why the verdicts of a run are not to be believed; empty if all carry this user's seal and none contradicts itself. Throws
+  // base::UserKeyError without a key.
+  [[nodiscard]] std::string doubt_about(RunId id) const;
+  // What happened to the file, or to this run in it, since this process opened it to write; empty if nothing. The run must have that many
+  // verdicts.
+  [[nodiscard]] std::string damage_since_opening(RunId id, std::size_t verdicts) const;
 
   // Forgets all but the newest `count` runs.
   void keep(std::size_t count);
