@@ -78,7 +78,7 @@ std::string excused_text(const Excused& excused) {
   };
   add(excused.known, "failed as known");
   add(excused.skipped, "skipped");
-  add(excused.outside_limits, "outside of [limits]");
+  add(excused.outside_limits, "outside of the limits");
   add(excused.weaker_accuracy, "judged with a declared weaker accuracy");
   return text;
 }

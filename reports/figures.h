@@ -31,7 +31,7 @@ struct Excused {
   std::size_t weaker_accuracy = 0;  // judged with the weaker storage that their variant declares
 };
 [[nodiscard]] Excused count_excused(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);
-// "147 failed as known, 3 skipped, 40 outside of [limits], 12 judged with a declared weaker accuracy"; empty if there are none.
+// "147 failed as known, 3 skipped, 40 outside of the limits, 12 judged with a declared weaker accuracy"; empty if there are none.
 [[nodiscard]] std::string excused_text(const Excused& excused);
 
 // Some cases of one family that share a property.
