@@ -4,10 +4,15 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <system_error>
 
 #include "base/descriptor.h"
@@ -16,34 +21,82 @@
 namespace assay::base {
 namespace {
 
-// Reads both pipes alternately, so that the child never blocks on a full one. Returns false if one delivers more than `most` bytes.
-bool drain(const Ends& output, const Ends& errors, CommandResult& result, std::size_t most) {
-  std::array<pollfd, 2> waiting = {pollfd{output.ours.number(), POLLIN, 0}, pollfd{errors.ours.number(), POLLIN, 0}};
+using Clock = std::chrono::steady_clock;
+
+// What a command says before it starts, on a pipe that exec closes.
+struct Start {
+  pid_t id = -1;
+  int reason = 0;  // the errno of a failed exec
+};
+
+// Waits until exec has succeeded or failed.
+Start read_start(const Ends& pipe) {
+  Start start;
+  std::array<int, 2> numbers{};
+  std::size_t bytes = 0;
+  for (;;) {
+    const auto count = read(pipe.ours.number(), reinterpret_cast<char*>(numbers.data()) + bytes, sizeof numbers - bytes);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    bytes += static_cast<std::size_t>(count);
+  }
+  if (bytes >= sizeof(int)) start.id = numbers[0];
+  if (bytes == sizeof numbers) start.reason = numbers[1];
+  return start;
+}
+
+// Ends what the command has started and left behind. Its own id stands for the group as long as nobody has waited for it.
+void end_group(pid_t id) {
+  if (id > 0) ::kill(-id, SIGKILL);
+}
+
+enum class Drained { all, too_much, too_late };
+
+// Reads both pipes alternately, so that the child never blocks on a full one. The group ends with the command, so that nobody else keeps
+// the pipes open.
+Drained drain(const Ends& output, const Ends& errors, pid_t id, CommandResult& result, const CommandLimits& limits) {
+  const Descriptor command(static_cast<int>(syscall(SYS_pidfd_open, id, 0)));  // -1 on old systems: then the time limit ends the others
+  std::array<pollfd, 3> waiting = {pollfd{output.ours.number(), POLLIN, 0}, pollfd{errors.ours.number(), POLLIN, 0},
+                                   pollfd{command.number(), POLLIN, 0}};
   const std::array<std::string*, 2> texts = {&result.output, &result.errors};
+  const Clock::time_point end = Clock::now() + std::chrono::seconds(limits.seconds);
   std::array<char, 65536> chunk;
   while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
-    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return true;
-    for (std::size_t which = 0; which < waiting.size(); ++which) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    if (limits.seconds != 0 && left <= 0) return Drained::too_late;
+    if (poll(waiting.data(), waiting.size(), limits.seconds == 0 ? -1 : static_cast<int>(std::min<std::int64_t>(left, 1 << 30))) < 0) {
+      if (errno != EINTR) return Drained::all;
+      continue;
+    }
+    if (waiting[2].revents != 0) {
+      end_group(id);
+      waiting[2] = {-1, 0, 0};
+    }
+    for (std::size_t which = 0; which < texts.size(); ++which) {
       if (waiting[which].fd < 0 || waiting[which].revents == 0) continue;
       const auto count = read(waiting[which].fd, chunk.data(), chunk.size());
       if (count > 0) {
         texts[which]->append(chunk.data(), static_cast<std::size_t>(count));
-        if (texts[which]->size() > most) return false;
+        if (texts[which]->size() > limits.output_bytes) return Drained::too_much;
       } else if (count == 0 || errno != EINTR) {
         waiting[which].fd = -1;
       }
     }
   }
-  return true;
+  return Drained::all;
 }
 
-// The errno of a failed exec; 0 on success, when exec closes the pipe.
-int failed(const Ends& failure) {
-  int reason = 0;
-  ssize_t count = 0;
-  do count = read(failure.ours.number(), &reason, sizeof reason);
-  while (count < 0 && errno == EINTR);
-  return count == sizeof reason ? reason : 0;
+// What a command sees of this process's environment, which holds secrets of whoever runs us.
+std::vector<std::string> clean_environment(const std::filesystem::path& temporary_directory) {
+  const char* path = std::getenv("PATH");
+  const char* temporary = std::getenv("TMPDIR");
+  std::vector<std::string> variables = {"LANG=C.UTF-8", fmt::format("PATH={}", path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path)};
+  if (!temporary_directory.empty()) {
+    variables.push_back("TMPDIR=" + temporary_directory.string());
+  } else if (temporary != nullptr) {
+    variables.push_back(fmt::format("TMPDIR={}", temporary));
+  }
+  return variables;
 }
 
 }  // namespace
@@ -53,35 +106,53 @@ CommandResult run_command(const std::vector<std::string>& arguments, const Comma
   std::vector<char*> raw;
   for (const auto& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
-  // The first definition of a variable takes precedence.
-  std::string place = "TMPDIR=" + temporary_directory.string();
+  std::vector<std::string> environment = clean_environment(temporary_directory);
   std::vector<char*> variables;
-  if (!temporary_directory.empty()) variables.push_back(place.data());
-  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
+  for (auto& variable : environment) variables.push_back(variable.data());
   variables.push_back(nullptr);
 
   const ChildSetup plain;
-  Ends output = make_pipe(plain.name), errors = make_pipe(plain.name), failure = make_pipe(plain.name);
+  Ends output = make_pipe(plain.name), errors = make_pipe(plain.name), started = make_pipe(plain.name);
   const ChildSetup setup{.limits = {.memory_bytes = limits.memory_bytes, .processor_seconds = limits.processor_seconds},
                          .output = output.theirs.number(),
                          .errors = errors.theirs.number(),
-                         .channel = failure.theirs.number()};
+                         .channel = started.theirs.number()};
   // Other threads may be running, so the child makes only system calls until exec.
   Process child(setup, [&](int channel) {
+    setsid();
+    std::array<int, 2> start = {getpid(), 0};
+    [[maybe_unused]] auto written = write(channel, start.data(), sizeof start[0]);
     execvpe(raw[0], raw.data(), variables.data());
-    const int reason = errno;
-    [[maybe_unused]] const auto written = write(channel, &reason, sizeof reason);
+    start[1] = errno;
+    written = write(channel, &start[1], sizeof start[1]);
     _exit(127);
   });
-  for (Ends* pipe : {&output, &errors, &failure}) pipe->theirs.close();
-  if (const int reason = failed(failure); reason != 0)
-    throw ProcessRefused(fmt::format("cannot start {}: {}", arguments[0], std::system_category().message(reason)));
+  for (Ends* pipe : {&output, &errors, &started}) pipe->theirs.close();
+  const Start start = read_start(started);
+  if (start.reason != 0)
+    throw ProcessRefused(fmt::format("cannot start {}: {}", arguments[0], std::system_category().message(start.reason)));
 
   CommandResult result;
-  result.is_cut = !drain(output, errors, result, limits.output_bytes);
-  const Ending ending = result.is_cut ? child.kill() : child.wait();
+  const Drained drained = drain(output, errors, start.id, result, limits);
+  result.is_cut = drained == Drained::too_much;
+  bool is_late = drained == Drained::too_late;
+  if (drained != Drained::all) end_group(start.id);
+  // A command may have closed its pipes and run on.
+  for (const auto end = Clock::now() + std::chrono::seconds(limits.seconds);;) {
+    siginfo_t about = {};
+    const bool waits = limits.seconds != 0 && !is_late;
+    const int failed = waitid(P_PID, static_cast<id_t>(start.id), &about, WEXITED | WNOWAIT | (waits ? WNOHANG : 0));
+    if (failed != 0 && errno == EINTR) continue;
+    if (failed != 0 || !waits || about.si_pid != 0) break;
+    is_late = Clock::now() >= end;
+    if (is_late) end_group(start.id);
+    wait_for_any({}, std::chrono::milliseconds(1));
+  }
+  end_group(start.id);
+  const Ending ending = child.wait();
   const bool is_killed = ending.kind == Ending::Kind::killed;
-  result.was_killed = is_killed && ending.number == SIGKILL && !result.is_cut;
+  result.is_late = is_late;
+  result.was_killed = is_killed && ending.number == SIGKILL && !result.is_cut && !is_late;
   result.exit_code = is_killed ? 128 + ending.number : ending.number;
   return result;
 }

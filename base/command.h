@@ -14,6 +14,7 @@ struct CommandResult {
   std::string output;
   std::string errors;
   bool is_cut = false;      // it exceeded the output limit, and was killed
+  bool is_late = false;     // it exceeded the time limit, and was killed
   bool was_killed = false;  // by another process, with SIGKILL
 };
 
@@ -22,11 +23,12 @@ struct CommandLimits {
   std::size_t output_bytes = std::size_t{1} << 30;  // per output stream
   std::uint64_t memory_bytes = 0;                   // as in ProcessLimits
   std::uint64_t processor_seconds = 0;
+  std::uint64_t seconds = 0;  // on the clock; 0: unlimited
 };
 
-// Runs `arguments` without standard input; the first is the program, looked up on PATH if it has no slash. Its temporary files go to
-// `temporary_directory`, or to this process's default if that is empty. May be called from any thread. Throws ProcessRefused if it cannot
-// be started.
+// Runs `arguments` without standard input; the first is the program, looked up on PATH if it has no slash. Its environment has nothing but
+// PATH, LANG and TMPDIR: `temporary_directory`, or this process's own if that is empty. It leads a process group of its own, which ends
+// with it. May be called from any thread. Throws ProcessRefused if it cannot be started.
 [[nodiscard]] CommandResult run_command(const std::vector<std::string>& arguments, const CommandLimits& limits = {},
                                         const std::filesystem::path& temporary_directory = {});
 

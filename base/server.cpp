@@ -13,6 +13,8 @@
 #include <new>
 #include <utility>
 
+#include "base/text.h"
+
 namespace assay::base {
 namespace {
 
@@ -95,6 +97,13 @@ std::optional<Reply> Server::receive() {
   }
 }
 
+Reply Server::wait() {
+  while (true) {
+    if (std::optional<Reply> reply = receive()) return *std::move(reply);
+    wait_for_any(std::array{descriptor()}, std::chrono::hours(1));
+  }
+}
+
 std::optional<Reply> Server::receive_until(std::chrono::steady_clock::time_point deadline) {
   while (true) {
     if (std::optional<Reply> reply = receive()) return reply;
@@ -131,9 +140,8 @@ std::string Server::last_words() const {
   std::string text(4096, '\0');
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(read(output_.number(), text.data(), text.size()), 0)));
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  for (std::size_t start = 0, end = 0; start < text.size(); start = end + 1) {
-    end = std::min(text.find('\n', start), text.size());
-    std::string quote = text.substr(start, std::min(end - start, kLongestQuote));
+  for (const std::string_view line : lines_of(text)) {
+    std::string quote(line.substr(0, kLongestQuote));
     std::ranges::replace_if(quote, [](char c) { return c < ' ' || c > '~'; }, '?');
     if (std::ranges::any_of(quote, is_letter)) return quote;
   }

@@ -48,7 +48,8 @@ class Server {
   [[nodiscard]] int descriptor() const { return channel_.number(); }
   // Reads what has arrived, without waiting. Nothing: no answer yet. After a failure there are no further answers.
   [[nodiscard]] std::optional<Reply> receive();
-  // The same, but waits.
+  // The same, but waits: for as long as it takes, or until `deadline`.
+  [[nodiscard]] Reply wait();
   [[nodiscard]] std::optional<Reply> receive_until(std::chrono::steady_clock::time_point deadline);
 
   // The first line that contains a letter: allocators and sanitizers report the damage there. Printable, and at most one line long.

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -253,14 +252,14 @@ int compare(const CompareOptions& options) {
 }  // namespace
 
 void add_compare(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<CompareOptions>();
-  CLI::App* command = app.add_subcommand(
-      "compare",
-      "Compare two iterations of a kernel on the same cases: differing bits, new failures and repaired cases, declared claims, "
-      "costs side by side, and the first chunk and source line where they diverge");
+  const auto [command, options] =
+      subcommand(app, action, "compare",
+                 "Compare two iterations of a kernel on the same cases: differing bits, new failures and repaired cases, declared claims, "
+                 "costs side by side, and the first chunk and source line where they diverge",
+                 compare);
   command->add_option("OLD", options->old_kernel, "A variant's name, a directory with a variant.toml, or a .metal file with --family")
       ->required();
-  command->add_option("NEW", options->new_kernel, "The same for the newer kernel")->required();
+  command->add_option("NEW", options->new_kernel, "The newer kernel, in the same form")->required();
   command->add_option("CASE", options->common.words,
                       "Compare only these: case names, or globs over the suite's cases, written for either variant");
   command->add_option("--suite", options->suite, "Suite to take the cases from; superseded variants also use the whole suite")
@@ -275,9 +274,7 @@ void add_compare(CLI::App& app, Action& action) {
       ->check(whole_number());
   add_execution(*command, options->common);
   command->remove_option(command->get_option("--fixture"));
-  command->add_option("--jobs", options->common.jobs, "Number of cases to run at the same time; default: one per core")
-      ->type_name("N")
-      ->check(CLI::Range(1U, 1024U));
+  add_jobs(*command, options->common, "cases to run");
   command->add_flag("--same-bits", options->same_bits, "Count every differing bit as a failure");
   command->add_flag("--no-parting", options->no_parting, "Do not search for the line where they diverge");
   command->add_option("--json", options->json, "Write everything as JSON")->type_name("FILE");
@@ -291,7 +288,6 @@ void add_compare(CLI::App& app, Action& action) {
 exit status
   0 no case that passed with OLD fails with NEW   1 some do (with --same-bits: or some bit differs)
   2, 3, 4, 130 as for other commands)");
-  command->callback([options, &action] { action = [options] { return compare(*options); }; });
 }
 
 }  // namespace assay::cli

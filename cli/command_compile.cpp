@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cli/commands.h"
@@ -88,8 +86,7 @@ reports::CompiledLibrary compile_library(const metal::Library& library, const Co
     }
     return result;
   }
-  const unsigned jobs = options.common.jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options.common.jobs;
-  result.functions = harness::inspect_functions(library, functions, given, jobs);
+  result.functions = harness::inspect_functions(library, functions, given, job_count(options.common));
   result.families = harness::fit_families(library);
   return result;
 }
@@ -122,30 +119,19 @@ int compile(const CompileOptions& options) {
 }  // namespace
 
 void add_compile(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<CompileOptions>();
-  CLI::App* command = app.add_subcommand(
-      "compile",
+  const auto [command, options] = subcommand(
+      app, action, "compile",
       "List every kernel and instantiation of a file: whether it compiles or why not, its arguments, structs, function constants and "
-      "threadgroup memory, and the families that it fits. Needs no --family and runs nothing");
+      "threadgroup memory, and the families that it fits. Needs no --family and runs nothing",
+      compile);
   command->add_option("FILE", options->file, "A .metal file, or a directory with a variant.toml")->required();
   add_compilation(*command, options->common);
-  command
-      ->add_option("--constant", options->common.constants,
-                   "Value of a function constant, by name or index; may be repeated. A missing constant gets a placeholder value")
-      ->type_name("NAME|INDEX=VALUE[,VALUE...]")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  command->add_option("--function", options->functions, "Only functions whose name matches the glob; may be repeated")
-      ->type_name("GLOB")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  add_repeatable(*command, "--constant", options->common.constants, "NAME|INDEX=VALUE[,VALUE...]",
+                 "Value of a function constant, by name or index; may be repeated. A missing constant gets a placeholder value");
+  add_repeatable(*command, "--function", options->functions, "GLOB", "Only functions whose name matches the glob; may be repeated");
   command->add_flag("--listing", options->listing, "Print only names, locations and declarations; compile nothing");
   command->add_flag("--json", options->json, "Print one JSON document (docs/compile.schema.json)");
-  command->add_option("--jobs", options->common.jobs, "Number of functions to compile at the same time; default: one per core")
-      ->type_name("N")
-      ->check(CLI::Range(1U, 1024U));
+  add_jobs(*command, options->common, "functions to compile");
   command->footer(R"(examples
   assay compile mine.metal
   assay compile mine.metal -I include -D TILE=32 --metal-version 3.1 --constant has_mask=true
@@ -154,7 +140,6 @@ void add_compile(CLI::App& app, Action& action) {
 
 exit status
   0 all functions compile   1 some do not, or there are none   2 bad usage or environment)");
-  command->callback([options, &action] { action = [options] { return compile(*options); }; });
 }
 
 }  // namespace assay::cli

@@ -1,11 +1,8 @@
 // `assay cost`: counts what one case costs, by kernel and source line, and compares it with the minimum.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdio>
-#include <memory>
-#include <stdexcept>
 
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -34,10 +31,7 @@ bool came_to_its_end(harness::Status status) {
 
 int cost(const CostOptions& options) {
   Workspace workspace = open_workspace(options.common);
-  select(workspace, options.common, options.common.words);
-  if (const std::size_t count = workspace.selection.cases.size(); count != 1)
-    throw std::invalid_argument(
-        fmt::format("cost needs exactly one case; this selects {} (`assay list --cases SELECTION` prints them)", count));
+  select_one(workspace, options.common, options.common.words, "cost");
   const harness::Case& about = workspace.selection.cases.front();
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, workbench_options(options.common, workspace));
 
@@ -48,7 +42,7 @@ int cost(const CostOptions& options) {
   const std::atomic<bool> never = false;
   Keeper keeper;
   const int status = exit_status(harness::run_cases(workspace.selection.cases, workbench, run, never, keeper));
-  const harness::Verdict& verdict = keeper.verdict();
+  const harness::Verdict& verdict = keeper.verdict.value();
   if (!came_to_its_end(verdict.status)) {
     say(stderr, "{}", describe_outcome(verdict));
     return status;
@@ -65,11 +59,11 @@ int cost(const CostOptions& options) {
 }  // namespace
 
 void add_cost(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<CostOptions>();
-  CLI::App* command = app.add_subcommand("cost",
-                                         "Count what a case costs, by kernel and source line: bytes, threadgroup accesses, SIMD-group "
-                                         "calls, barriers, floating-point operations, "
-                                         "next to the minimum that any kernel needs. Every run gives the same figures");
+  const auto [command, options] = subcommand(app, action, "cost",
+                                             "Count what a case costs, by kernel and source line: bytes, threadgroup accesses, SIMD-group "
+                                             "calls, barriers, floating-point operations, "
+                                             "next to the minimum that any kernel needs. Every run gives the same figures",
+                                             cost);
   command->add_option("CASE", options->common.words, "Case name; may be omitted with --fixture");
   command->add_flag("--json", options->json, "Print one JSON document, for CI jobs that compare two iterations of a kernel");
   add_selection(*command, options->common);
@@ -79,7 +73,6 @@ void add_cost(CLI::App& app, Action& action) {
   assay cost tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay cost tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --json
   assay cost CASE --kernel mine.metal --family FAMILY)");
-  command->callback([options, &action] { action = [options] { return cost(*options); }; });
 }
 
 }  // namespace assay::cli

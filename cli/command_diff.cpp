@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <limits>
-#include <memory>
 #include <string>
 
 #include "cli/commands.h"
@@ -41,10 +40,10 @@ int diff(const DiffOptions& options) {
 }  // namespace
 
 void add_diff(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<DiffOptions>();
-  CLI::App* command = app.add_subcommand("diff", "Compare two recorded runs: new failures, repaired cases, and changed errors");
-  command->add_option("EARLIER", options->earlier, kRunReferenceHelp)->capture_default_str();
-  command->add_option("LATER", options->later, "The same for the newer kernel")->capture_default_str();
+  const auto [command, options] =
+      subcommand(app, action, "diff", "Compare two recorded runs: new failures, repaired cases, and changed errors", diff);
+  command->add_option("EARLIER", options->earlier, std::string("The earlier run: ") + kRunReferenceHelp)->capture_default_str();
+  command->add_option("LATER", options->later, "The later run, in the same form")->capture_default_str();
   command->add_option("--ledger", options->ledger, "Ledger to read; default: your own")->type_name("FILE");
   command->add_option("--drift", options->drift, "List cases whose largest error/bound changed by more than this")
       ->type_name("X")
@@ -57,7 +56,6 @@ void add_diff(CLI::App& app, Action& action) {
   assay diff 12 15 --drift 0.01
   assay diff main.sqlite pull-request.sqlite  compares the latest runs of two ledgers
 exit status 0: no case broke; 1: some case broke; 2: bad usage, or no such run)");
-  command->callback([options, &action] { action = [options] { return diff(*options); }; });
 }
 
 }  // namespace assay::cli

@@ -1,7 +1,6 @@
 // `assay dispatch` and `assay check-dispatch`: print what the launch code encodes for a case, and compare a host's trace with it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -46,10 +45,7 @@ struct Subject {
   std::unique_ptr<const harness::Workbench> workbench;
 
   Subject(const Options& options, const std::vector<std::string>& words) : workspace(open_workspace(options)) {
-    select(workspace, options, words);
-    if (const std::size_t count = workspace.selection.cases.size(); count != 1)
-      throw std::invalid_argument(
-          fmt::format("dispatch needs exactly one case; this selects {} (`assay list --cases SELECTION` prints them)", count));
+    select_one(workspace, options, words, "dispatch");
     workbench = std::make_unique<harness::Workbench>(workspace.catalogue, workspace.selection.cases, workbench_options(options, workspace));
   }
 
@@ -107,14 +103,14 @@ int execute(const DispatchOptions& options, const Subject& subject, const harnes
   const harness::CaseFunction run = [&](const harness::Case& about) { return execute_case(subject.prepared(), about, theirs); };
   Keeper keeper;
   const harness::Summary summary = harness::run_cases(subject.workspace.selection.cases, run, own, never, keeper);
-  say("the trace's launch, executed on the simulator: {}", describe_outcome(keeper.verdict()));
-  const bool is_right = summary.stage_failures == 0 && harness::is_success(keeper.verdict().status);
+  say("the trace's launch, executed on the simulator: {}", describe_outcome(keeper.verdict.value()));
+  const bool is_right = summary.stage_failures == 0 && harness::is_success(keeper.verdict.value().status);
   if (is_right) return kExitPassed;
 
   Keeper contract;
   static_cast<void>(harness::run_cases(subject.workspace.selection.cases, *subject.workbench, own, never, contract));
-  say("the contract's own launch: {}", describe_outcome(contract.verdict()));
-  const bool is_of_kernel = check.differences.empty() && contract.verdict().status == harness::Status::known;
+  say("the contract's own launch: {}", describe_outcome(contract.verdict.value()));
+  const bool is_of_kernel = check.differences.empty() && contract.verdict.value().status == harness::Status::known;
   if (is_of_kernel) return kExitPassed;
   return summary.any_internal ? kExitInternal : kExitFailed;
 }
@@ -137,9 +133,8 @@ int check_dispatch(const DispatchOptions& options) {
 }  // namespace
 
 void add_dispatch(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<DispatchOptions>();
-  CLI::App* command =
-      app.add_subcommand("dispatch", "Print what the launch code encodes for a case: functions, arguments, grids, barriers");
+  const auto [command, options] =
+      subcommand(app, action, "dispatch", "Print what the launch code encodes for a case: functions, arguments, grids, barriers", dispatch);
   command->add_option("CASE", options->common.words, "Case name; may be omitted with --fixture");
   command->add_flag("--json", options->json, "Print a trace (docs/DISPATCH.md) that a host can compare with its own");
   add_selection(*command, options->common);
@@ -148,14 +143,14 @@ void add_dispatch(CLI::App& app, Action& action) {
   assay dispatch tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay dispatch tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --json
   assay dispatch CASE --kernel mine.metal --family FAMILY)");
-  command->callback([options, &action] { action = [options] { return dispatch(*options); }; });
 }
 
 void add_check_dispatch(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<DispatchOptions>();
-  CLI::App* command = app.add_subcommand("check-dispatch",
-                                         "Compare a trace recorded by your own host (docs/DISPATCH.md) with what the launch code encodes; "
-                                         "status 0: they agree, 1: they differ, 2: the file cannot be used");
+  const auto [command, options] =
+      subcommand(app, action, "check-dispatch",
+                 "Compare a trace recorded by your own host (docs/DISPATCH.md) with what the launch code encodes; "
+                 "status 0: they agree, 1: they differ, 2: the file cannot be used",
+                 check_dispatch);
   command->add_option("TRACE", options->trace, "The trace, in JSON; - for standard input")->required();
   command->add_option("--case", options->case_name, "The recorded case; overrides the case that the trace names")->type_name("CASE");
   command->add_flag("--execute", options->execute, "Also execute the trace's dispatches on the case's inputs, and judge the output");
@@ -165,7 +160,6 @@ void add_check_dispatch(CLI::App& app, Action& action) {
   assay check-dispatch trace.json
   assay check-dispatch trace.json --execute --kernel mine.metal --family FAMILY
   my_host --record | assay check-dispatch - --case tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7)");
-  command->callback([options, &action] { action = [options] { return check_dispatch(*options); }; });
 }
 
 }  // namespace assay::cli

@@ -3,12 +3,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -166,8 +164,8 @@ int doctor(const Options& options) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("doctor", "Check that this machine has what assay needs: compiler, cache, a kernel that runs");
+  const auto [command, options] =
+      subcommand(app, action, "doctor", "Check that this machine has what assay needs: compiler, cache, a kernel that runs", doctor);
   command->add_option("--variants", options->variants, "Directory of variants to use instead of ours")->type_name("DIR");
   command->footer(R"(examples
   assay doctor
@@ -175,7 +173,6 @@ void add_doctor(CLI::App& app, Action& action) {
 
 exit status
   0 nothing is missing   2 something is missing; its line says what to do)");
-  command->callback([options, &action] { action = [options] { return doctor(*options); }; });
 }
 
 }  // namespace assay::cli

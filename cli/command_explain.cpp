@@ -4,13 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/keeper.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "cli/watch.h"
@@ -30,14 +30,6 @@ struct ExplainCommand {
   bool json = false;
 };
 
-class Listener final : public harness::RunListener {
- public:
-  void started(const harness::Case&) override {}
-  void finished(const harness::Verdict& finished, const harness::Summary&) override { verdict = finished; }
-
-  std::optional<harness::Verdict> verdict;
-};
-
 bool is_compared(const harness::Verdict& verdict) {
   return verdict.status == harness::Status::passed || verdict.status == harness::Status::failed ||
          verdict.status == harness::Status::known || (verdict.status == harness::Status::mistrusted && !verdict.is_internal);
@@ -46,14 +38,14 @@ bool is_compared(const harness::Verdict& verdict) {
 int explain(const ExplainCommand& command) {
   Options options = command.options;
   Workspace workspace = open_workspace(options);
-  select_one(workspace, options, "explain");
+  select_one(workspace, options, options.words, "explain");
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, workbench_options(options, workspace));
   const harness::Case& about = workspace.selection.cases.front();
   const harness::PreparedVariant& prepared = workbench.find(about.variant);
 
   // Runs the case in a separate process with a time limit first, because the explanation runs in this process.
   options.policy = Options{}.policy;
-  Listener natively;
+  Keeper natively;
   const std::atomic<bool> never = false;
   const harness::Summary summary = harness::run_cases(workspace.selection.cases, workbench, run_options(options), never, natively);
   if (!natively.verdict || !is_compared(*natively.verdict)) {
@@ -91,11 +83,11 @@ int explain(const ExplainCommand& command) {
 }  // namespace
 
 void add_explain(CLI::App& app, Action& action) {
-  const auto command = std::make_shared<ExplainCommand>();
-  CLI::App* app_command =
-      app.add_subcommand("explain",
-                         "Run one case under policy shadow and explain its error: how much is rounding and how much is logic, "
-                         "which source lines round, and where the first large error occurs");
+  const auto [app_command, command] =
+      subcommand(app, action, "explain",
+                 "Run one case under policy shadow and explain its error: how much is rounding and how much is logic, "
+                 "which source lines round, and where the first large error occurs",
+                 explain);
   app_command->add_option("CASE", command->options.words, "Case name; may be omitted with --fixture");
   add_selection(*app_command, command->options);
   add_execution(*app_command, command->options);
@@ -111,7 +103,6 @@ void add_explain(CLI::App& app, Action& action) {
   assay explain tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay explain tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --large 1e-5 --lines 40
   assay explain CASE --kernel mine.metal --family FAMILY --json)");
-  app_command->callback([command, &action] { action = [command] { return explain(*command); }; });
 }
 
 }  // namespace assay::cli

@@ -1,9 +1,7 @@
 // `assay history`: lists the runs in a ledger, or one case in all of them.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -52,8 +50,8 @@ int history(const HistoryOptions& options) {
 }  // namespace
 
 void add_history(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<HistoryOptions>();
-  CLI::App* command = app.add_subcommand("history", "List the recorded runs, or the verdicts of some cases in them");
+  const auto [command, options] =
+      subcommand(app, action, "history", "List the recorded runs, or the verdicts of some cases in them", history);
   command->add_option("CASE", options->words, "Case name, or glob over the recorded names");
   command->add_option("--ledger", options->ledger, "Ledger to read; default: your own")->type_name("FILE");
   command->add_option("--last", options->last, "Number of newest runs to read")
@@ -64,7 +62,6 @@ void add_history(CLI::App& app, Action& action) {
   assay history
   assay history 'tq4_v1/*/nwg16/*' --last 5
 exit status 0; 2: bad usage, no ledger, or no such case in it)");
-  command->callback([options, &action] { action = [options] { return history(*options); }; });
 }
 
 }  // namespace assay::cli

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -122,20 +120,19 @@ int list(const ListOptions& options) {
 }  // namespace
 
 void add_list(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<ListOptions>();
-  CLI::App* command =
-      app.add_subcommand("list", "List variants, suites, families and fixtures; with a selection, print its cases without running them");
+  const auto [command, options] = subcommand(
+      app, action, "list", "List variants, suites, families and fixtures; with a selection, print its cases without running them", list);
   command->add_option("CASE", options->words, "Case name, glob or suite");
-  command->add_option("--cases", options->cases, "The same as an option")->type_name("SELECTION");
-  command->add_flag("--coverage", options->coverage,
-                    "Instead of the cases, print how many of the value combinations that their suite (else the gate) aims for they cover");
+  command->add_option("--cases", options->cases, "The same as CASE, as an option")->type_name("SELECTION");
+  command->add_flag(
+      "--coverage", options->coverage,
+      "Print the coverage of the cases instead of their names: how many of the value combinations of their suite (default: gate) occur");
   add_selection(*command, *options);
   command->footer(R"(examples
   assay list                                  variants, suites, the axes of each family, fixtures
   assay list 'tq4_v1/*/nwg16/*'               the cases of the gate that match
   assay list --cases smoke --family FAMILY
   assay list gate --coverage                  how many combinations of values the gate covers)");
-  command->callback([options, &action] { action = [options] { return list(*options); }; });
 }
 
 }  // namespace assay::cli

@@ -1,9 +1,7 @@
 // `assay merge`: combines the runs of shards into one run.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,8 +49,7 @@ int merge(const MergeOptions& options) {
 }  // namespace
 
 void add_merge(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<MergeOptions>();
-  CLI::App* command = app.add_subcommand("merge", "Combine the runs of the shards of a selection into one run");
+  const auto [command, options] = subcommand(app, action, "merge", "Combine the runs of the shards of a selection into one run", merge);
   command->add_option("SHARD", options->shards, kRunReferenceHelp)->required();
   command->add_option("--ledger", options->common.ledger, "Ledger to add the combined run to")->type_name("FILE")->required();
   add_reports(*command, options->common);
@@ -61,7 +58,6 @@ void add_merge(CLI::App& app, Action& action) {
   assay gate --shard 2/2 --ledger two.sqlite      on another
   assay merge one.sqlite two.sqlite --ledger whole.sqlite
 exit status 0: every case of the selection passed; 1: some case failed or has no verdict; 2: bad usage, or shards of different runs; 4: nothing passed)");
-  command->callback([options, &action] { action = [options] { return merge(*options); }; });
 }
 
 }  // namespace assay::cli

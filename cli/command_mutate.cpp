@@ -9,10 +9,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
-#include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cli/commands.h"
@@ -71,24 +69,15 @@ class CampaignProgress final : public harness::CampaignListener {
 std::string command_of(const MutateOptions& options) {
   std::vector<std::string> words = {"assay", "mutate", options.kernel};
   const auto add = [&](const char* name, std::string value) { words.insert(words.end(), {name, std::move(value)}); };
-  const auto add_all = [&](const char* name, const std::vector<std::string>& values) {
-    for (const std::string& value : values) add(name, value);
-  };
   if (!options.common.family.empty()) add("--family", options.common.family);
-  if (!options.common.variants.empty()) add("--variants", options.common.variants);
-  add_all("--limit", options.common.limits);
-  add_all("--constant", options.common.constants);
-  add_all("--include", options.common.includes);
-  add_all("--define", options.common.defines);
-  if (!options.common.metal_version.empty()) add("--metal-version", options.common.metal_version);
-  add_all("--set", options.common.fields);
+  for (std::string& word : replay_options(options.common)) words.push_back(std::move(word));
   if (options.policies != MutateOptions{}.policies) add("--policies", fmt::format("{}", fmt::join(options.policies, ",")));
   if (options.suite != "gate") add("--suite", options.suite);
   if (options.max != std::numeric_limits<std::size_t>::max()) {
     add("--max", fmt::to_string(options.max));
     add("--seed", fmt::to_string(options.seed));
   }
-  add_all("--mutant", options.ids);
+  for (const std::string& id : options.ids) add("--mutant", id);
   return harness::shell_line(words);
 }
 
@@ -142,7 +131,7 @@ int mutate(const MutateOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   harness::TrialSubject subject = subject_of(options);
   const kernels::Variant variant = *std::ranges::find(subject.catalogue, subject.variant, &kernels::Variant::name);
-  const harness::Source source(read_file(variant.source), variant.source.lexically_normal().string());
+  const harness::Source source(kernels::read_text(variant.source), variant.source.lexically_normal().string());
   const std::vector<harness::Mutant> all = harness::make_mutants(source);
   const std::vector<harness::Mutant> mutants = choose(options, all);
   if (options.list) {
@@ -164,7 +153,7 @@ int mutate(const MutateOptions& options) {
   const harness::Trial trial(std::move(subject));
 
   harness::CampaignOptions campaign;
-  campaign.jobs = options.common.jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options.common.jobs;
+  campaign.jobs = job_count(options.common);
   campaign.timeout = std::chrono::duration<double>(options.timeout);
   if (options.budget_minutes > 0) campaign.budget = std::chrono::duration<double>(60 * options.budget_minutes);
   CampaignProgress progress;
@@ -193,21 +182,18 @@ int mutate(const MutateOptions& options) {
 
 // Long because of its help texts.
 void add_mutate(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<MutateOptions>();
-  CLI::App* command =
-      app.add_subcommand("mutate",
-                         "Plant small mistakes in a kernel, one at a time, and count how many its suite detects; results are stored, so "
-                         "an interrupted run continues where it stopped");
+  const auto [command, options] =
+      subcommand(app, action, "mutate",
+                 "Plant small mistakes in a kernel, one at a time, and count how many its suite detects; results are stored, so "
+                 "an interrupted run continues where it stopped",
+                 mutate);
   command->add_option("KERNEL", options->kernel, "A variant's name, a .metal file, or a directory with a variant.toml")->required();
   command->add_option("--family", options->common.family, "Family that a .metal file implements")->type_name("NAME");
   add_lone(*command, options->common);
   add_compilation(*command, options->common);
   command->add_option("--variants", options->common.variants, "Directory of variants to use instead of ours")->type_name("DIR");
-  command->add_option("--set", options->common.fields, "Value of a struct field that the family does not define; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  add_repeatable(*command, "--set", options->common.fields, "NAME=VALUE",
+                 "Value of a struct field that the family does not define; may be repeated");
   command->add_option("--suite", options->suite, "Cases that judge the mutants")->type_name("SUITE")->capture_default_str();
   command->add_option("--max", options->max, "Try at most N mutants, sampled with --seed")->type_name("N")->check(whole_number(1));
   command->add_option("--seed", options->seed, "Seed of the sample of --max")->type_name("N")->check(whole_number());
@@ -231,9 +217,7 @@ void add_mutate(CLI::App& app, Action& action) {
                    "Start no more mutants after this many minutes; run the same command later to continue")
       ->type_name("MINUTES")
       ->check(CLI::Range(0.001, 1e6));
-  command->add_option("--jobs", options->common.jobs, "Number of mutants to try at the same time; default: one per core")
-      ->type_name("N")
-      ->check(CLI::Range(1U, 1024U));
+  add_jobs(*command, options->common, "mutants to try");
   command->add_option("--minimum-score", options->minimum_score, "Score in percent below which the exit status is 1")
       ->type_name("P")
       ->check(CLI::Range(0.0, 100.0))
@@ -249,13 +233,12 @@ void add_mutate(CLI::App& app, Action& action) {
       "  assay mutate tqhb_v2 --mutant drop_barrier:318:9:1 --policies checked\n\n"
       "score = killed / (killed + survived); equivalent mutants and those that do not compile are not counted. Declare mutants that no\n"
       "test can tell from the original in equivalent.toml beside the source, with a reason (grammar: kernels/equivalent_mutants.h).\n\n"
-      "policies: a mutant is killed by a verdict other than passed. Shadow judges values like native and fails no case because of logic\n"
-      "errors alone, so it is used only on demand.\n\n"
+      "policies: a mutant is killed by a verdict other than passed. Shadow compares values as native does and fails no case because of\n"
+      "logic errors alone, so it is not among the default policies.\n\n"
       "Results are stored per executable of assay. The case that killed a mutant is stored for all executables: another executable\n"
       "tries that case first, so a mutant that is killed again costs little more than one case.\n\n"
-      "exit status 0: score reached; 1: score not reached, or an entry of equivalent.toml is stale or refuted; 5: --budget ended before\n"
-      "all mutants were judged; 2, 3, 130: as for other commands");
-  command->callback([options, &action] { action = [options] { return mutate(*options); }; });
+      "exit status 0: score reached; 1: score not reached, or an entry of equivalent.toml fits no mutant or a killed one; 5: --budget\n"
+      "ended before all mutants were judged; 2, 3, 130: as for other commands");
 }
 
 }  // namespace assay::cli

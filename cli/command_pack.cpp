@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -11,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <istream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -210,15 +208,13 @@ int pack(const PackOptions& options) {
 }  // namespace
 
 void add_pack(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<PackOptions>();
-  CLI::App* command =
-      app.add_subcommand("pack", "Create a fixture file from raw little-endian tensors, described by a manifest (docs/FIXTURES.md)");
+  const auto [command, options] = subcommand(
+      app, action, "pack", "Create a fixture file from raw little-endian tensors, described by a manifest (docs/FIXTURES.md)", pack);
   command->add_option("MANIFEST", options->manifest, "Manifest in JSON; file names in it are relative to its directory")->required();
   command->add_option("-o,--output", options->output, "Fixture file to write")->required()->type_name("FILE");
   command->footer(R"(examples
   assay pack manifest.json -o captured.h5
   assay run --fixture captured.h5 --kernel mine.metal     runs a kernel on the packed file)");
-  command->callback([options, &action] { action = [options] { return pack(*options); }; });
 }
 
 }  // namespace assay::cli

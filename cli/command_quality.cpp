@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -130,12 +129,12 @@ int quality(const QualityOptions& options) {
 }  // namespace
 
 void add_quality(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<QualityOptions>();
-  CLI::App* command = app.add_subcommand(
-      "quality",
+  const auto [command, options] = subcommand(
+      app, action, "quality",
       "Measure the error of storing keys and values in few bits, apart from any kernel: distortion of the codebooks compared with the "
       "optimum of "
-      "their size, and attention on stored rows compared with attention on unquantised rows, per fixture. Nothing is judged");
+      "their size, and attention on stored rows compared with attention on unquantised rows, per fixture. Nothing is judged",
+      quality);
   command->add_option("--bits", options->bits, "Only codebooks of these widths: 4, 5, 6, 8")->check(CLI::IsMember({4, 5, 6, 8}));
   command->add_option("--head-dim", options->head_dims, "Only these head dimensions: 256, 512")->check(CLI::IsMember({256, 512}));
   command->add_option("--fixture", options->fixtures, "Only these fixtures (`assay list`); default: all with unquantised rows");
@@ -146,7 +145,6 @@ void add_quality(CLI::App& app, Action& action) {
   assay quality                                      every codebook and fixture
   assay quality --bits 4 8 --fixture gauss needle
   assay quality --head-dim 512 --kv-len 4096 --json)");
-  command->callback([options, &action] { action = [options] { return quality(*options); }; });
 }
 
 }  // namespace assay::cli

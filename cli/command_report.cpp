@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -97,10 +96,10 @@ int report(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<ReportOptions>();
-  CLI::App* command = app.add_subcommand(
-      "report",
-      "Print a recorded run: cases that did not pass, and the largest error/bound and median bound/magnitude per fixture and axis value");
+  const auto [command, options] = subcommand(
+      app, action, "report",
+      "Print a recorded run: cases that did not pass, and the largest error/bound and median bound/magnitude per fixture and axis value",
+      report);
   command->add_option("--ledger", options->ledger, "Ledger to read; default: your own")->type_name("FILE");
   command->add_option("--run", options->run, std::string("Run to print: ") + kRunReferenceHelp + "; default: the newest")->type_name("RUN");
   command
@@ -116,7 +115,6 @@ void add_report(CLI::App& app, Action& action) {
   assay report --ledger gate.sqlite --run 12 --format json -o run.json
   assay report --run latest~1                           the run before the newest
   assay report --list                                   the runs of the ledger)");
-  command->callback([options, &action] { action = [options] { return report(*options); }; });
 }
 
 }  // namespace assay::cli

@@ -1,21 +1,19 @@
 // `assay gate` and `assay run`: select cases, run them, and return an exit status.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/recording.h"
@@ -119,15 +117,9 @@ bool compare_digests(const Options& options, const harness::Selection& selection
   for (const harness::Case& about : selection.cases)
     cases.push_back({harness::format_case(about), digest_of.at(harness::format_case(about))});
   const harness::DigestTable found = harness::digests_of(cases, selection.shard);
-  if (!options.recorded_digests.empty()) {
-    std::ofstream file(options.recorded_digests);
-    file << harness::print_digests(found);
-    if (!file.flush()) throw std::invalid_argument(fmt::format("cannot write {}", options.recorded_digests));
-  }
+  if (!options.recorded_digests.empty()) write_file(options.recorded_digests, harness::print_digests(found));
   if (options.expected_digests.empty()) return true;
-  std::ifstream file(options.expected_digests);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const harness::DigestTable recorded = harness::parse_digests(text);
+  const harness::DigestTable recorded = harness::parse_digests(base::read_file(options.expected_digests).value_or(""));
   for (const std::string& half : harness::unrecorded_digests(recorded, found)) say("note: no digest is recorded for {}\n", half);
   const std::vector<std::string> differing = harness::differing_digests(recorded, found);
   for (const std::string& sentence : differing) say("digest differs: {}\n", sentence);
@@ -210,8 +202,8 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
 }  // namespace
 
 void add_gate(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("gate", "Run the gate of every variant");
+  const auto [command, options] = subcommand(
+      app, action, "gate", "Run the gate of every variant", +[](const Options& parsed) { return run_selection(parsed, {"gate"}); });
   add_selection(*command, *options);
   add_execution(*command, *options);
   add_running(*command, *options);
@@ -219,21 +211,20 @@ void add_gate(CLI::App& app, Action& action) {
   command->footer(R"(examples
   assay gate                                       every variant, as CI does
   assay gate --family FAMILY                       one family
-  assay gate --junit gate.xml --html gate.html     reports that CI systems and people read
-  assay gate --policy checked --fail-fast          races, bounds and reads of unset memory; end at the first
-  assay gate --resume                              only what an interrupted run left
+  assay gate --junit gate.xml --html gate.html     reports for CI systems and for people
+  assay gate --policy checked --fail-fast          races, out-of-bounds accesses, uninitialised reads; stop at the first
+  assay gate --resume                              only the cases that an interrupted run left
   assay gate --strict --trust base/kernels         the base branch alone says what excuses a kernel
-  assay gate --shard 1/2 --ledger one.sqlite       one of two jobs; `assay merge` makes one run of them
+  assay gate --shard 1/2 --ledger one.sqlite       one of two jobs; `assay merge` combines them
 
 exit status
   0 all passed   1 some case failed   2 bad usage or environment   4 nothing passed   130 stopped by Ctrl-C or SIGTERM)");
-  command->callback([options, &action] { action = [options] { return run_selection(*options, {"gate"}); }; });
 }
 
 void add_run(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "run", "Run cases by name, glob over the gate, or suite (`assay list`); with only --family or --kernel, run the gate");
+  const auto [command, options] = subcommand(
+      app, action, "run", "Run cases by name, glob over the gate, or suite (`assay list`); with only --family or --kernel, run the gate",
+      +[](const Options& parsed) { return run_selection(parsed, parsed.words); });
   command->add_option("CASE", options->words, "Case name, glob or suite");
   add_selection(*command, *options);
   add_execution(*command, *options);
@@ -252,7 +243,6 @@ void add_run(CLI::App& app, Action& action) {
 exit status
   0 all passed   1 some case failed   2 bad usage, environment or kernel file
   4 nothing passed: every selected case was skipped or failed as known   130 stopped by Ctrl-C or SIGTERM)");
-  command->callback([options, &action] { action = [options] { return run_selection(*options, options->words); }; });
 }
 
 }  // namespace assay::cli

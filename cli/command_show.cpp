@@ -1,10 +1,8 @@
 // `assay show`: runs one case and prints everything about it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdio>
-#include <memory>
 #include <string>
 
 #include "cli/commands.h"
@@ -40,7 +38,7 @@ class Teller final : public harness::RunListener {
 
 int show(const Options& options) {
   Workspace workspace = open_workspace(options);
-  select_one(workspace, options, "show");
+  select_one(workspace, options, options.words, "show");
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, workbench_options(options, workspace));
   Teller teller(options, workbench);
   const std::atomic<bool> never = false;
@@ -50,8 +48,7 @@ int show(const Options& options) {
 }  // namespace
 
 void add_show(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("show", "Run one case and print everything about it");
+  const auto [command, options] = subcommand(app, action, "show", "Run one case and print everything about it", show);
   command->add_option("CASE", options->words, "Case name; may be omitted with --fixture");
   add_selection(*command, *options);
   add_execution(*command, *options);
@@ -62,7 +59,6 @@ void add_show(CLI::App& app, Action& action) {
 
 exit status
   0 passed   1 failed   2 bad usage, environment or kernel file   4 skipped: the kernel has no function for it)");
-  command->callback([options, &action] { action = [options] { return show(*options); }; });
 }
 
 }  // namespace assay::cli

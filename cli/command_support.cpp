@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -107,14 +105,13 @@ int support(const Options& options) {
 }  // namespace
 
 void add_support(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("support", "Print the axis values that each variant supports, and its functions");
+  const auto [command, options] =
+      subcommand(app, action, "support", "Print the axis values that each variant supports, and its functions", support);
   add_selection(*command, *options);
   command->footer(R"(examples
   assay support                          every variant
   assay support --family FAMILY
   assay support --kernel mine.metal --family FAMILY)");
-  command->callback([options, &action] { action = [options] { return support(*options); }; });
 }
 
 }  // namespace assay::cli

@@ -4,10 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -55,33 +53,6 @@ class Failures final : public harness::RunListener {
   std::vector<harness::Verdict> verdicts;
   std::set<std::string> remarks;  // remarks of policy `checked` that are not defects
 };
-
-// Restores the options of the recorded run that the command line does not set.
-void take_replay_options(Options& options, const std::vector<std::string>& words) {
-  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
-    const std::string& value = words[i + 1];
-    const auto take_number = [&](std::string_view name, auto member) {
-      if (words[i] != name || options.*member != Options{}.*member) return;
-      std::from_chars(value.data(), value.data() + value.size(), options.*member);
-    };
-    if (words[i] == "--kernel" && options.kernel.empty()) options.kernel = value;
-    if (words[i] == "--family" && options.family.empty()) options.family = value;
-    if (words[i] == "--variants" && options.variants.empty()) options.variants = value;
-    if (words[i] == "--limit") options.limits.push_back(value);
-    if (words[i] == "--constant") options.constants.push_back(value);
-    if (words[i] == "--include") options.includes.push_back(value);
-    if (words[i] == "--define") options.defines.push_back(value);
-    if (words[i] == "--metal-version" && options.metal_version.empty()) options.metal_version = value;
-    if (words[i] == "--set") options.fields.push_back(value);
-    if (words[i] == "--trust") options.trust.push_back(value);
-    if (words[i] == "--fixture") options.fixtures.push_back(value);
-    if (words[i] == "--policy" && options.policy == Options{}.policy) options.policy = value;
-    if (words[i] == "--fp-contract" && options.fp_contract == Options{}.fp_contract) options.fp_contract = value;
-    take_number("--timeout", &Options::timeout);
-    take_number("--memory", &Options::memory);
-    take_number("--threads", &Options::threads);
-  }
-}
 
 harness::RunDescription take_run(TriageCommand& command) {
   const NamedRun named = find_run(command.run.empty() ? "latest" : command.run, command.ledger);
@@ -137,7 +108,8 @@ void look_closer(Workspace& workspace, Options& options, harness::RunOptions& ru
 }
 
 // Long, because it is the sequence of all steps of the command.
-int triage(TriageCommand command) {
+int triage(const TriageCommand& asked) {
+  TriageCommand command = asked;
   require_writable(command.output);
   std::optional<harness::RunDescription> recorded;
   if (!command.ledger.empty() || !command.run.empty()) {
@@ -180,12 +152,12 @@ int triage(TriageCommand command) {
     std::ranges::copy_if(failures.verdicts, std::back_inserter(of_variant),
                          [&](const harness::Verdict& verdict) { return verdict.about.variant == variant; });
     harness::Laboratory laboratory({.catalogue = workspace.catalogue, .variant = variant, .workbench = bench, .run = running});
-    harness::TriageOptions asked;
-    asked.relatives = relatives_of(command, laboratory.variant().family);
-    asked.most_findings = command.most_findings;
-    asked.minimise_budget = std::chrono::duration<double>(command.minimise_seconds);
-    asked.repair_budget = std::chrono::duration<double>(command.repair_seconds);
-    const std::vector<harness::Finding> findings = harness::triage(laboratory, of_variant, asked);
+    harness::TriageOptions limits;
+    limits.relatives = relatives_of(command, laboratory.variant().family);
+    limits.most_findings = command.most_findings;
+    limits.minimise_budget = std::chrono::duration<double>(command.minimise_seconds);
+    limits.repair_budget = std::chrono::duration<double>(command.repair_seconds);
+    const std::vector<harness::Finding> findings = harness::triage(laboratory, of_variant, limits);
     reports::TriagePage page;
     page.subject = fmt::format("{} ({})", variant, laboratory.variant().source.string());
     page.failing = of_variant.size();
@@ -204,11 +176,11 @@ int triage(TriageCommand command) {
 }  // namespace
 
 void add_triage(CLI::App& app, Action& action) {
-  const auto command = std::make_shared<TriageCommand>();
-  CLI::App* app_command = app.add_subcommand("triage",
-                                             "Group failing cases by cause. For each group, print the smallest case, where the error "
-                                             "occurs, the known mistake that explains it, and "
-                                             "the source line, as Markdown for an issue");
+  const auto [app_command, command] = subcommand(app, action, "triage",
+                                                 "Group failing cases by cause. For each group, print the smallest case, where the error "
+                                                 "occurs, the known mistake that explains it, and "
+                                                 "the source line, as Markdown for an issue",
+                                                 triage);
   app_command->add_option("CASE", command->options.words, "Cases, globs, suites; default with --kernel: the gate");
   app_command->add_option("--ledger", command->ledger, "Ledger of a recorded run whose failing cases are triaged; default: your own")
       ->type_name("FILE");
@@ -240,7 +212,6 @@ void add_triage(CLI::App& app, Action& action) {
   assay triage smoke --kernel mine.metal --family FAMILY
   assay triage --kernel mine.metal --family FAMILY --against mine_before.metal
   assay triage --ledger gate.sqlite --run 3 -o finding.md)");
-  app_command->callback([command, &action] { action = [command] { return triage(*command); }; });
 }
 
 }  // namespace assay::cli

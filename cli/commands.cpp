@@ -3,31 +3,12 @@
 
 namespace assay::cli {
 
-void add_gate(CLI::App& app, Action& action);
-void add_run(CLI::App& app, Action& action);
-void add_show(CLI::App& app, Action& action);
-void add_explain(CLI::App& app, Action& action);
-void add_triage(CLI::App& app, Action& action);
-void add_compile(CLI::App& app, Action& action);
-void add_list(CLI::App& app, Action& action);
-void add_compare(CLI::App& app, Action& action);
-void add_mutate(CLI::App& app, Action& action);
-void add_report(CLI::App& app, Action& action);
-void add_history(CLI::App& app, Action& action);
-void add_diff(CLI::App& app, Action& action);
-void add_merge(CLI::App& app, Action& action);
-void add_fixture(CLI::App& app, Action& action);
-void add_pack(CLI::App& app, Action& action);
-void add_support(CLI::App& app, Action& action);
-void add_dispatch(CLI::App& app, Action& action);
-void add_check_dispatch(CLI::App& app, Action& action);
-void add_quality(CLI::App& app, Action& action);
-void add_cost(CLI::App& app, Action& action);
-void add_doctor(CLI::App& app, Action& action);
+AddCommand add_gate, add_run, add_show, add_explain, add_triage, add_compile, add_list, add_compare, add_mutate, add_report, add_history,
+    add_diff, add_merge, add_fixture, add_pack, add_support, add_dispatch, add_check_dispatch, add_quality, add_cost, add_doctor;
 
-std::span<const AddCommand> all_commands() {
+std::span<AddCommand* const> all_commands() {
   // In the order of the help text.
-  static constexpr AddCommand commands[] = {
+  static constexpr AddCommand* commands[] = {
       add_gate,    add_run,      add_show,           add_explain, add_triage,  add_compile, add_list,
       add_compare, add_mutate,   add_report,         add_history, add_diff,    add_merge,   add_fixture,
       add_pack,    add_dispatch, add_check_dispatch, add_support, add_quality, add_cost,    add_doctor,
@@ -61,10 +42,10 @@ const char* help_footer() {
 
 exit status
   0 all passed   1 some case failed   2 bad usage, environment or kernel file   3 internal error
-  4 every selected case was skipped, because the kernel has no function for it
+  4 nothing passed: every selected case was skipped or failed as known
   5 a time budget (mutate --budget) ended before everything was judged
-  130 stopped by Ctrl-C or SIGTERM without a failure before (with one: 1). The first Ctrl-C waits for the running cases. The second,
-  or a SIGTERM, prints the summary of the finished cases, lists the running ones, and stops at once)";
+  130 stopped by Ctrl-C or SIGTERM; if a case had failed before: 1. The first Ctrl-C waits for the running cases. The second, or a
+  SIGTERM, prints the summary of the finished cases, lists the running ones, and stops at once)";
 }
 
 }  // namespace assay::cli

@@ -1,12 +1,12 @@
 // The commands, one file each (command_<name>.cpp). A new one joins the list in all_commands().
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <span>
-
-namespace CLI {
-class App;
-}
+#include <string>
+#include <utility>
 
 namespace assay::cli {
 
@@ -14,9 +14,19 @@ namespace assay::cli {
 using Action = std::function<int()>;
 
 // Adds a subcommand with its options and help to `app`. Parsing it sets `action`.
-using AddCommand = void (*)(CLI::App& app, Action& action);
+using AddCommand = void(CLI::App& app, Action& action);
 
-[[nodiscard]] std::span<const AddCommand> all_commands();
+[[nodiscard]] std::span<AddCommand* const> all_commands();
+
+// A subcommand and what its options are parsed into. Parsing it sets `action` to run(options).
+template <typename Parsed>
+[[nodiscard]] std::pair<CLI::App*, std::shared_ptr<Parsed>> subcommand(CLI::App& app, Action& action, const std::string& name,
+                                                                       const std::string& about, int (*run)(const Parsed&)) {
+  const auto options = std::make_shared<Parsed>();
+  CLI::App* command = app.add_subcommand(name, about);
+  command->callback([options, run, &action] { action = [options, run] { return run(*options); }; });
+  return {command, options};
+}
 
 // Examples and exit statuses for the help of `assay` itself; every command has its own.
 [[nodiscard]] const char* help_footer();

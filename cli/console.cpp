@@ -246,9 +246,8 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
   }
   if (summary.stage_failures != 0) {
     text += fmt::format(
-        "warning: in {} of the passed cases, a later stage is wrong or could not be judged; `assay show` prints which. Select the family "
-        "of that "
-        "stage to test it\n",
+        "warning: in {} of the passed cases, a later stage (such as the merge of partial results) is wrong or could not be judged; `assay "
+        "show` prints which. Run the family of that stage to test it\n",
         summary.stage_failures);
   }
   std::size_t carried_out = 0;

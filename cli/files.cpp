@@ -9,11 +9,11 @@
 #include <cstring>
 #include <fstream>
 #include <span>
-#include <sstream>
 #include <stdexcept>
 #include <string_view>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "cli/printable.h"
 
 namespace assay::cli {
@@ -54,13 +54,6 @@ int take_build_id(dl_phdr_info* object, std::size_t, void* id) {
 
 }  // namespace
 
-std::string read_file(const std::filesystem::path& file) {
-  const std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return std::move(text).str();
-}
-
 void write_file(const std::filesystem::path& file, const std::string& text) {
   std::ofstream stream(file, std::ios::binary | std::ios::trunc);
   stream << printable(text);
@@ -75,7 +68,7 @@ void require_writable(const std::filesystem::path& file) {
 std::string build_of_assay() {
   std::string id;
   dl_iterate_phdr(take_build_id, &id);
-  return id.empty() ? base::Hash().add(read_file("/proc/self/exe")).hex() : id;
+  return id.empty() ? base::Hash().add(base::read_file("/proc/self/exe").value_or("")).hex() : id;
 }
 
 }  // namespace assay::cli

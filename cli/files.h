@@ -1,13 +1,10 @@
-// Reads and writes whole files for the command line.
+// Writes whole files for the command line, and identifies the running executable.
 #pragma once
 
 #include <filesystem>
 #include <string>
 
 namespace assay::cli {
-
-// The contents of the file; empty if it cannot be read.
-[[nodiscard]] std::string read_file(const std::filesystem::path& file);
 
 // Replaces the file by a document: printable(text). Throws std::invalid_argument with the reason if it cannot be written.
 void write_file(const std::filesystem::path& file, const std::string& text);

@@ -10,11 +10,9 @@ namespace assay::cli {
 class Keeper final : public harness::RunListener {
  public:
   void started(const harness::Case&) override {}
-  void finished(const harness::Verdict& verdict, const harness::Summary&) override { verdict_ = verdict; }
-  [[nodiscard]] const harness::Verdict& verdict() const { return verdict_.value(); }
+  void finished(const harness::Verdict& finished, const harness::Summary&) override { verdict = finished; }
 
- private:
-  std::optional<harness::Verdict> verdict_;
+  std::optional<harness::Verdict> verdict;
 };
 
 }  // namespace assay::cli

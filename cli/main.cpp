@@ -117,6 +117,17 @@ void learn_of_endings() {
   sigprocmask(SIG_UNBLOCK, &children, nullptr);
 }
 
+template <typename... Kinds>
+bool is_any_of(const std::exception& error) {
+  return ((dynamic_cast<const Kinds*>(&error) != nullptr) || ...);
+}
+
+// Errors of arguments, files and the machine. A filesystem_error is one of given paths, such as link loops and unreadable folders.
+bool is_usage_error(const std::exception& error) {
+  return is_any_of<assay::metal::Error, assay::base::ProcessRefused, assay::base::UserKeyError, assay::kernels::VariantError,
+                   assay::harness::LedgerError, std::invalid_argument, std::filesystem::filesystem_error>(error);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -135,7 +146,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", assay::cli::version_text());
 
   assay::cli::Action action;
-  for (const assay::cli::AddCommand add : assay::cli::all_commands()) add(app, action);
+  for (assay::cli::AddCommand* const add : assay::cli::all_commands()) add(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -148,22 +159,8 @@ int main(int argc, char** argv) {
 
   try {
     return finish_output(action());
-  } catch (const assay::metal::Error& error) {
-    return fail(assay::cli::kExitUsage, "", error);
-  } catch (const assay::base::ProcessRefused& error) {
-    return fail(assay::cli::kExitUsage, "", error);
-  } catch (const assay::base::UserKeyError& error) {
-    return fail(assay::cli::kExitUsage, "", error);
-  } catch (const assay::kernels::VariantError& error) {
-    return fail(assay::cli::kExitUsage, "", error);
-  } catch (const assay::harness::LedgerError& error) {
-    return fail(assay::cli::kExitUsage, "", error);
-  } catch (const std::invalid_argument& error) {
-    return fail(assay::cli::kExitUsage, "", error);
-  } catch (const std::filesystem::filesystem_error& error) {
-    // Errors of given paths, such as link loops and unreadable folders.
-    return fail(assay::cli::kExitUsage, "", error);
   } catch (const std::exception& error) {
+    if (is_usage_error(error)) return fail(assay::cli::kExitUsage, "", error);
     return fail(assay::cli::kExitInternal, "internal error: ", error);
   }
 }

@@ -4,17 +4,19 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
+#include <algorithm>
 #include <limits>
-#include <system_error>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "base/text.h"
 
 namespace assay::cli {
 
 CLI::Validator whole_number(std::uint64_t least) {
   const auto refusal = [least](std::string& text) -> std::string {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && value >= least) return {};
+    if (const auto value = base::number_of<std::uint64_t>(text); value && *value >= least) return {};
     return fmt::format("'{}' is not an integer from {} to {}", text, least, std::numeric_limits<std::uint64_t>::max());
   };
   return {refusal, ""};
@@ -27,7 +29,39 @@ CLI::Validator not_empty() {
   return {[](std::string& text) { return text.empty() ? std::string("is empty; omit the option for its default") : std::string(); }, ""};
 }
 
+// An option of a recorded run that its replay repeats, unless it has its default.
+struct ReplayOption {
+  const char* name;
+  std::variant<std::string Options::*, std::vector<std::string> Options::*, unsigned Options::*, double Options::*> member;
+};
+constexpr ReplayOption kReplayOptions[] = {{"--kernel", &Options::kernel},
+                                           {"--family", &Options::family},
+                                           {"--limit", &Options::limits},
+                                           {"--constant", &Options::constants},
+                                           {"--include", &Options::includes},
+                                           {"--define", &Options::defines},
+                                           {"--metal-version", &Options::metal_version},
+                                           {"--variants", &Options::variants},
+                                           {"--trust", &Options::trust},
+                                           {"--fixture", &Options::fixtures},
+                                           {"--set", &Options::fields},
+                                           {"--policy", &Options::policy},
+                                           {"--threads", &Options::threads},
+                                           {"--timeout", &Options::timeout},
+                                           {"--memory", &Options::memory},
+                                           {"--fp-contract", &Options::fp_contract}};
+
 }  // namespace
+
+void add_repeatable(CLI::App& command, const char* name, std::vector<std::string>& values, const char* type, const char* help) {
+  command.add_option(name, values, help)->type_name(type)->expected(1)->take_all()->allow_extra_args(false);
+}
+
+void add_jobs(CLI::App& command, Options& options, const char* what) {
+  command.add_option("--jobs", options.jobs, fmt::format("Number of {} at the same time; default: one per core", what))
+      ->type_name("N")
+      ->check(CLI::Range(1U, 1024U));
+}
 
 void add_selection(CLI::App& command, Options& options) {
   command
@@ -41,49 +75,30 @@ void add_selection(CLI::App& command, Options& options) {
   command.add_flag("--strict", options.strict,
                    "Let nothing in the variant.toml under test excuse the kernel: known findings, weaker accuracy, limits and "
                    "superseded_by do not count, settings that choose other code are refused, and skipped cases are failures");
-  command
-      .add_option("--trust", options.trust,
-                  "variant.toml of the base branch, or a folder of variants: what it says of a variant may excuse it under --strict, which "
-                  "this option implies; may be repeated; `none` trusts nothing")
-      ->type_name("FILE|DIR|none")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  command.add_option("--seed", options.seed, "Number added to the seeds of the suites' cases")->type_name("N")->check(whole_number());
+  add_repeatable(command, "--trust", options.trust, "FILE|DIR|none",
+                 "variant.toml of the base branch, or a folder of variants: what it says of a variant may excuse it under --strict, which "
+                 "this option implies; may be repeated; `none` trusts nothing");
+  command.add_option("--seed", options.seed, "Number added to the seeds of the suites' cases, for different data")
+      ->type_name("N")
+      ->check(whole_number());
   command
       .add_option("--shard", options.shard, "Run only part I of N of the selection; default: from GTEST_SHARD_INDEX and GTEST_TOTAL_SHARDS")
       ->type_name("I/N");
 }
 
 void add_lone(CLI::App& command, Options& options) {
-  command
-      .add_option(
-          "--limit", options.limits,
-          "The only values of an axis (`assay support`) that the --kernel file supports, for example codebook_bits=8; may be repeated")
-      ->type_name("AXIS=VALUE[,VALUE...]")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  command
-      .add_option("--constant", options.constants,
-                  "Value of a function constant of the --kernel file that the family does not set; may be repeated")
-      ->type_name("NAME|INDEX=VALUE[,VALUE...]")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  add_repeatable(
+      command, "--limit", options.limits, "AXIS=VALUE[,VALUE...]",
+      "The only values of an axis (`assay support`) that the --kernel file supports, for example codebook_bits=8; may be repeated");
+  add_repeatable(command, "--constant", options.constants, "NAME|INDEX=VALUE[,VALUE...]",
+                 "Value of a function constant of the --kernel file that the family does not set; may be repeated");
 }
 
 void add_compilation(CLI::App& command, Options& options) {
-  command.add_option("-I,--include", options.includes, "Folder in which the kernel's #include directives are looked up; may be repeated")
-      ->type_name("DIR")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  command.add_option("-D,--define", options.defines, "Macro that the host defines when it compiles the kernel; may be repeated")
-      ->type_name("NAME[=VALUE]")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  add_repeatable(command, "-I,--include", options.includes, "DIR",
+                 "Folder in which the kernel's #include directives are looked up; may be repeated");
+  add_repeatable(command, "-D,--define", options.defines, "NAME[=VALUE]",
+                 "Macro that the host defines when it compiles the kernel; may be repeated");
   command
       .add_option("--metal-version", options.metal_version,
                   "Metal version that the host compiles for, for example 3.1 or 310; sets __METAL_VERSION__; default: 3.1")
@@ -92,20 +107,12 @@ void add_compilation(CLI::App& command, Options& options) {
 }
 
 void add_execution(CLI::App& command, Options& options) {
-  command
-      .add_option("--fixture", options.fixtures,
-                  "Fixture file (docs/FIXTURES.md) with inputs, named h5-<name of the file> in cases; without CASE, runs the cases of the "
-                  "file; may be "
-                  "repeated")
-      ->type_name("FILE")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  command.add_option("--set", options.fields, "Value of a struct field that the family does not define; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  add_repeatable(command, "--fixture", options.fixtures, "FILE",
+                 "Fixture file (docs/FIXTURES.md) with inputs, named h5-<name of the file> in cases; without CASE, runs the cases of the "
+                 "file; may be "
+                 "repeated");
+  add_repeatable(command, "--set", options.fields, "NAME=VALUE",
+                 "Value of a struct field that the family does not define; may be repeated");
   command
       .add_option("--schedule", options.schedule,
                   "Order in which the simdgroups of a threadgroup run: forward, reverse, random:N (compared with forward), or several "
@@ -120,7 +127,8 @@ void add_execution(CLI::App& command, Options& options) {
                   "into rounding and logic; checked and shadow are slower")
       ->check(CLI::IsMember({"native", "checked", "shadow"}));
   command.add_option("--threads", options.threads, "CPU threads per case; 0: all cores")->type_name("N");
-  command.add_option("--fp-contract", options.fp_contract, "Whether the compiler may fuse a*b+c")->check(CLI::IsMember({"off", "fast"}));
+  command.add_option("--fp-contract", options.fp_contract, "fast: the compiler may fuse a*b+c into one rounding; default: off")
+      ->check(CLI::IsMember({"off", "fast"}));
   command.add_option("--timeout", options.timeout, "Seconds after which a case is killed and its verdict is timeout; 0: none; default: 60")
       ->type_name("SECONDS");
   command
@@ -133,9 +141,7 @@ void add_execution(CLI::App& command, Options& options) {
 }
 
 void add_running(CLI::App& command, Options& options) {
-  command.add_option("--jobs", options.jobs, "Number of cases to run at the same time; default: one per core")
-      ->type_name("N")
-      ->check(CLI::Range(1U, 1024U));
+  add_jobs(command, options, "cases to run");
   command.add_flag("--fail-fast", options.fail_fast, "Start no more cases after a failure");
 }
 
@@ -150,11 +156,13 @@ void add_recording(CLI::App& command, Options& options) {
   command
       .add_option(
           "--expect-digests", options.expected_digests,
-          "Compare the digests of a gate's outputs (or of half of a variant's, with --shard 1/2) with those in a file, and fail if they "
-          "differ")
+          "Compare the digests (hashes) of a gate's outputs with those in a file, and fail if they differ. With --shard 1/2: only those of "
+          "the first half of each variant's cases")
       ->type_name("FILE")
       ->check(CLI::ExistingFile);
-  command.add_option("--record-digests", options.recorded_digests, "Write the digests of a gate's outputs to a file, for --expect-digests")
+  command
+      .add_option("--record-digests", options.recorded_digests,
+                  "Write the digests (hashes) of a gate's outputs to a file, for --expect-digests")
       ->type_name("FILE");
   add_reports(command, options);
 }
@@ -162,6 +170,42 @@ void add_recording(CLI::App& command, Options& options) {
 void add_reports(CLI::App& command, Options& options) {
   command.add_option("--junit", options.junit, "Write a JUnit report of the whole run")->type_name("FILE");
   command.add_option("--html", options.html, "Write the report as one HTML page that needs no network")->type_name("FILE");
+}
+
+std::vector<std::string> replay_options(Options options) {
+  if (options.strict && options.trust.empty()) options.trust = {"none"};  // implies --strict, which has no value
+  std::vector<std::string> words;
+  for (const auto& [name, member] : kReplayOptions) {
+    if (std::string_view(name) == "--family" && options.kernel.empty()) continue;
+    const auto add = [&]<typename T>(T Options::* of) {
+      if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+        for (const std::string& value : options.*of) words.insert(words.end(), {name, value});
+      } else if (options.*of != Options{}.*of) {
+        words.insert(words.end(), {name, fmt::format("{}", options.*of)});
+      }
+    };
+    std::visit(add, member);
+  }
+  return words;
+}
+
+void take_replay_options(Options& options, const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+    const std::string& value = words[i + 1];
+    const auto take = [&]<typename T>(T Options::* of) {
+      if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+        (options.*of).push_back(value);
+      } else if (options.*of != Options{}.*of) {
+        return;  // set by the command line
+      } else if constexpr (std::is_same_v<T, std::string>) {
+        options.*of = value;
+      } else {
+        options.*of = base::number_of<T>(value).value_or(options.*of);
+      }
+    };
+    const auto* const found = std::ranges::find(kReplayOptions, words[i], &ReplayOption::name);
+    if (found != std::end(kReplayOptions)) std::visit(take, found->member);
+  }
 }
 
 std::string version_text() {

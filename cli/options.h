@@ -67,6 +67,16 @@ void add_recording(CLI::App& command, Options& options);
 // Options for report files: --junit, --html.
 void add_reports(CLI::App& command, Options& options);
 
+// An option that may be repeated, with one value each time.
+void add_repeatable(CLI::App& command, const char* name, std::vector<std::string>& values, const char* type, const char* help);
+// --jobs; `what` are the things that run at the same time.
+void add_jobs(CLI::App& command, Options& options, const char* what);
+
+// The options, besides the case name and --schedule, that repeat a case of this run, as alternating names and values.
+[[nodiscard]] std::vector<std::string> replay_options(Options options);
+// Restores those of a recorded run that the command line does not set.
+void take_replay_options(Options& options, const std::vector<std::string>& words);
+
 // Accepts decimal integers from `least` to 2^64 - 1. CLI11 itself would read -1 as the largest number and print ranges as doubles.
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least = 0);
 

@@ -18,6 +18,7 @@
 #include "cli/workspace.h"
 #include "harness/ledger/comparable.h"
 #include "harness/ledger/shell_line.h"
+#include "kernels/variant.h"
 #include "metal/compile/compiler.h"
 #include "reports/figures.h"
 #include "reports/html.h"
@@ -59,7 +60,7 @@ harness::Environment environment_of(const Options& options, const harness::Workb
   environment.compiler = asked.output.substr(0, asked.output.find('\n'));
   for (const auto& [name, prepared] : workbench.variants()) {
     base::Hash digest;
-    digest.add(prepared.variant.description.empty() ? std::string() : read_file(prepared.variant.description));
+    digest.add(prepared.variant.description.empty() ? std::string() : kernels::read_text(prepared.variant.description));
     for (const auto& library : prepared.libraries) {
       digest.add(library->source_digest());
       environment.flags = library->compile_flags();

@@ -3,36 +3,29 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
+
 namespace assay::cli {
 namespace {
-
-template <typename Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 // The distance from the newest run; nothing if `word` is not of that form.
 std::optional<std::size_t> steps_back(std::string_view word) {
   constexpr std::string_view kLatest = "latest";
   if (word == kLatest) return 0;
   if (!word.starts_with("latest~")) return std::nullopt;
-  return number_of<std::size_t>(word.substr(kLatest.size() + 1));
+  return base::number_of<std::size_t>(word.substr(kLatest.size() + 1));
 }
 
-bool names_a_run(std::string_view word) { return number_of<harness::RunId>(word) || steps_back(word); }
+bool names_a_run(std::string_view word) { return base::number_of<harness::RunId>(word) || steps_back(word); }
 
 harness::RunRecord look_up(const harness::Ledger& ledger, const std::string& word) {
-  if (const auto id = number_of<harness::RunId>(word)) return ledger.run(*id);
+  if (const auto id = base::number_of<harness::RunId>(word)) return ledger.run(*id);
   const std::size_t steps = steps_back(word).value();
   const std::vector<harness::RunRecord> runs = ledger.runs();
   if (runs.empty()) throw harness::LedgerError(fmt::format("ledger {} has no runs", ledger.file().string()));

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/text.h"
 #include "cli/say.h"
 #include "families/registry.h"
 #include "harness/cases/case.h"
@@ -30,8 +31,6 @@
 
 namespace assay::cli {
 namespace {
-
-unsigned core_count() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 fixtures::Shelf shelf_of(const Options& options) {
   fixtures::Shelf shelf;
@@ -206,7 +205,7 @@ Workspace open_workspace(const Options& options) {
     const auto same_name = std::ranges::find(workspace.catalogue, user.name, &kernels::Variant::name);
     if (same_name != workspace.catalogue.end()) {
       if (!std::filesystem::equivalent(same_name->source, user.source)) {
-        workspace.replaced_note = fmt::format("{} is your {} here; the variant of that name in {} is not used", user.name,
+        workspace.replaced_note = fmt::format("{} is your {}; the variant of the same name in {} is not used", user.name,
                                               user.source.string(), same_name->description.parent_path().string());
         workspace.notes.push_back(workspace.replaced_note);
       }
@@ -278,19 +277,21 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
   require_files(workspace.selection.cases, shelf_of(options));
 }
 
-void select_one(Workspace& workspace, const Options& options, std::string_view command) {
+void select_one(Workspace& workspace, const Options& options, const std::vector<std::string>& words, std::string_view command) {
   Options one = options;
   if (one.shard.empty()) one.shard = "1/1";  // the environment's shard applies only to several cases
-  select(workspace, one, options.words);
+  select(workspace, one, words);
   if (const std::size_t count = workspace.selection.cases.size(); count != 1)
     throw std::invalid_argument(
         fmt::format("{} runs one case; this selects {} (`assay list --cases SELECTION` prints them)", command, count));
 }
 
+unsigned job_count(const Options& options) { return options.jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options.jobs; }
+
 harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace) {
   harness::WorkbenchOptions result;
   result.fp_contract = options.fp_contract == "fast";
-  result.jobs = options.jobs == 0 ? core_count() : options.jobs;
+  result.jobs = job_count(options);
   for (const std::string& assignment : options.fields) {
     auto [name, value] = kernels::parse_field_assignment(assignment);
     if (!result.fields.emplace(name, value).second)
@@ -302,10 +303,9 @@ harness::WorkbenchOptions workbench_options(const Options& options, const Worksp
 
 harness::RunOptions run_options(const Options& options) {
   harness::RunOptions result;
-  for (std::size_t start = 0; !options.schedule.empty() && start <= options.schedule.size();) {
-    const std::size_t end = std::min(options.schedule.find(',', start), options.schedule.size());
-    result.execution.schedules.push_back(metal::Schedule::parse(options.schedule.substr(start, end - start)));
-    start = end + 1;
+  if (!options.schedule.empty()) {
+    for (const std::string_view schedule : base::split(options.schedule, ','))
+      result.execution.schedules.push_back(metal::Schedule::parse(schedule));
   }
   // A random order is only useful compared with another order.
   std::vector<metal::Schedule>& schedules = result.execution.schedules;
@@ -314,39 +314,13 @@ harness::RunOptions run_options(const Options& options) {
   result.execution.policy = metal::parse_policy(options.policy);
   result.execution.threads = options.threads;
   result.execution.shelf = shelf_of(options);
-  result.jobs = options.jobs == 0 ? core_count() : options.jobs;
+  result.jobs = job_count(options);
   result.fail_fast = options.fail_fast;
   result.timeout = std::chrono::duration<double>(options.timeout);
   constexpr double kGiB = 0x1p30;
   const double machine = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   result.memory = static_cast<std::uint64_t>(options.memory > 0 ? options.memory * kGiB : 0.75 * machine / result.jobs);
   return result;
-}
-
-std::vector<std::string> replay_options(const Options& options) {
-  std::vector<std::string> words;
-  const auto add = [&](const char* name, std::string value) { words.insert(words.end(), {name, std::move(value)}); };
-  const auto add_all = [&](const char* name, const std::vector<std::string>& values) {
-    for (const std::string& value : values) add(name, value);
-  };
-  if (!options.kernel.empty()) add("--kernel", options.kernel);
-  if (!options.kernel.empty() && !options.family.empty()) add("--family", options.family);
-  add_all("--limit", options.limits);
-  add_all("--constant", options.constants);
-  add_all("--include", options.includes);
-  add_all("--define", options.defines);
-  if (!options.metal_version.empty()) add("--metal-version", options.metal_version);
-  if (!options.variants.empty()) add("--variants", options.variants);
-  add_all("--trust", options.trust);
-  if (options.strict && options.trust.empty()) add("--trust", "none");  // every option has a value
-  add_all("--fixture", options.fixtures);
-  add_all("--set", options.fields);
-  if (options.policy != Options{}.policy) add("--policy", options.policy);
-  if (options.threads != 1) add("--threads", fmt::to_string(options.threads));
-  if (options.timeout != Options{}.timeout) add("--timeout", fmt::to_string(options.timeout));
-  if (options.memory != Options{}.memory) add("--memory", fmt::to_string(options.memory));
-  if (options.fp_contract != "off") add("--fp-contract", options.fp_contract);
-  return words;
 }
 
 std::string replay_line(const Options& options, const std::string& case_name, const std::string& schedules) {

@@ -39,13 +39,12 @@ void find_limits(Workspace& workspace, const Options& options);
 void select(Workspace& workspace, const Options& options, const std::vector<std::string>& words);
 
 // The same for commands that run one case; throws std::invalid_argument unless exactly one case is selected.
-void select_one(Workspace& workspace, const Options& options, std::string_view command);
+void select_one(Workspace& workspace, const Options& options, const std::vector<std::string>& words, std::string_view command);
 
 [[nodiscard]] harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace);
 [[nodiscard]] harness::RunOptions run_options(const Options& options);
-
-// The options, besides the case name and --schedule, that repeat a case of this run, as alternating names and values.
-[[nodiscard]] std::vector<std::string> replay_options(const Options& options);
+// --jobs, else the number of cores.
+[[nodiscard]] unsigned job_count(const Options& options);
 
 // The shell command that repeats one case as this run executed it; `schedules` is its --schedule, empty for none.
 [[nodiscard]] std::string replay_line(const Options& options, const std::string& case_name, const std::string& schedules);

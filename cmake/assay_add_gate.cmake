@@ -3,18 +3,18 @@
 #
 # Registers a suite of assay as CTest tests: one per variant and shard, named <name>.<variant> or <name>.<variant>.<i>of<n>.
 #
-#   VARIANTS    directories of variants (or of one): each folder with a variant.toml is a variant. They are looked for when ctest
-#               runs, not when CMake does: a variant that was added since is tested, and a directory without any fails.
-#   SUITE       smoke, gate (the default; of a superseded variant it is smoke) or full: what `assay list` shows
-#   SHARDS      parts that a variant's cases are split into, so that ctest --parallel can spread them; default 1
-#   JOBS        cases at a time within one test, and what it counts for in ctest --parallel; default 1
-#   TIMEOUT     of one test; default 600
-#   LABELS      besides `assay`
-#   ARGUMENTS   further ones for `assay run`
-#   EXECUTABLE  the assay command; default: the target of this build, or what find_package(assay) found
+#   VARIANTS    directories of variants (or of one): each folder with a variant.toml is a variant. ctest searches them when it runs,
+#               so variants that were added after CMake ran are tested too. A directory without variants fails.
+#   SUITE       smoke, gate (the default; for a superseded variant it means smoke) or full, as listed by `assay list`
+#   SHARDS      number of parts into which a variant's cases are split, so that ctest --parallel can distribute them; default 1
+#   JOBS        cases at a time within one test, and the processors that it counts for in ctest --parallel; default 1
+#   TIMEOUT     seconds per test; default 600
+#   LABELS      labels besides `assay`
+#   ARGUMENTS   further arguments for `assay run`
+#   EXECUTABLE  the assay command; default: the target of this build, or the one that find_package(assay) found
 #
-# A test that fails ends its output with the line that repeats its first failing case. A variant without a function for any of the
-# selected cases is a skipped test.
+# The output of a failing test ends with the command that repeats its first failing case. If a variant has no function for any of the
+# selected cases, its test is skipped.
 
 set(_assay_gate_script "${CMAKE_CURRENT_LIST_DIR}/assay_gate_tests.cmake")
 

@@ -1,4 +1,4 @@
-# Read by ctest when it starts: registers the tests of one assay_add_gate(), whose arguments are in the gate_... variables.
+# ctest reads this file when it starts. Registers the tests of one assay_add_gate(), whose arguments are in the gate_... variables.
 
 set(gate_variants "")
 foreach(directory IN LISTS gate_directories)
@@ -8,7 +8,7 @@ foreach(directory IN LISTS gate_directories)
     list(APPEND gate_variants "${variant}")
   endforeach()
   if(NOT descriptions)
-    # The command says what is wrong with it, and fails.
+    # Running the command as a test reports the error, and fails.
     add_test("${gate_name}.no_variants" "${gate_executable}" run "${gate_suite}" --variants "${directory}")
     set_tests_properties("${gate_name}.no_variants" PROPERTIES LABELS "${gate_labels}" TIMEOUT ${gate_timeout})
   endif()

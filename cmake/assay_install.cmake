@@ -1,13 +1,14 @@
-# What `cmake --install` puts below a prefix, which may be moved afterwards as a whole:
+# What `cmake --install` installs below a prefix. The whole prefix may be moved later.
 #
 #   bin/assay            the command
 #   lib/assay            the compiler's plugin, loaded when a kernel is compiled
 #   share/assay          headers that kernels see, our variants, the corpus of fixtures
-#   lib/<arch>           libassay_metal.a, libassay_kernels.a, libassay_math.a, libassay_base.a: the encoder interface, the simulator, variants and their binding, what they need
+#   lib/<arch>           libassay_metal.a, libassay_kernels.a, libassay_math.a, libassay_base.a: the encoder interface, the simulator,
+#                        variants and their binding, and the libraries that these need
 #   lib/<arch>/cmake     find_package(assay): assay::assay (the command), assay::metal, assay::kernels, assay_add_gate()
-#   share/doc/assay      what --help and messages refer to: README, docs with the report's schema, READMEs of metal and oracles; their links
-#                        lead to what is installed (install_documents.cmake)
-#   include/assay        headers of the libraries, included as here: "metal/devices/encoder.h"
+#   share/doc/assay      documents to which --help and messages refer: README, docs with the report's schema, READMEs of metal and
+#                        oracles; their links are changed to installed files (install_documents.cmake)
+#   include/assay        headers of the libraries, with the same include paths as here: "metal/devices/encoder.h"
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -26,7 +27,7 @@ install(TARGETS assay_cli assay_sodium assay_base assay_mpfr assay_math assay_me
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT assay_targets NAMESPACE assay:: DESTINATION "${package_dir}")
 
-# These four are where metal/run_time_file.h looks for them.
+# metal/run_time_file.h searches these four paths.
 install(TARGETS assay_lockstep LIBRARY DESTINATION lib/assay)
 install(DIRECTORY metal/shader/ DESTINATION share/assay/shader PATTERN "*.py" EXCLUDE)
 install(DIRECTORY kernels/variants/ DESTINATION share/assay/variants)
@@ -41,7 +42,7 @@ install(FILES oracles/README.md DESTINATION share/doc/assay/oracles)
 install(DIRECTORY base metal kernels DESTINATION include/assay FILES_MATCHING PATTERN "*.h"
   PATTERN shader EXCLUDE PATTERN pass EXCLUDE PATTERN variants EXCLUDE)
 
-# Last, when everything that a link may lead to is there.
+# Last, after everything to which a link may lead has been installed.
 install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")
 set(PREFIX \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
 set(DOCUMENTS \"\${PREFIX}/share/doc/assay\")

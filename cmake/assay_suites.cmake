@@ -1,14 +1,15 @@
-# Read by ctest when it starts: registers the suites of one executable of GoogleTest, each as one test of ctest, <folder>.<suite>. Processes
-# that each run one case of a suite would compile the same kernels and make the same inputs again. The suites_... variables say:
+# ctest reads this file when it starts. Registers the suites of one GoogleTest executable, each as one test of ctest, <folder>.<suite>.
+# One process per suite, because one per case would compile the same kernels and generate the same inputs again. The suites_...
+# variables:
 #
-#   folder, executable, timeout   what is run, and for how long at most
-#   fast                          seconds: the cheapest suites of the folder that take no longer together are labelled `fast`, all others `slow`
-#   record                        files with `<test> <seconds>` per line: a suite has the cost of the last one that names it, or 0
-#   properties                    further properties
+#   folder, executable, timeout   what to run, and the longest time in seconds
+#   fast                          seconds: the cheapest suites of the folder whose sum does not exceed this get the label `fast`, all others `slow`
+#   record                        files with `<test> <seconds>` per line; the last line that names a suite gives its cost, which is otherwise 0
+#   properties                    further properties of the tests
 
 execute_process(COMMAND "${suites_executable}" --gtest_list_tests OUTPUT_VARIABLE suites_listed RESULT_VARIABLE suites_status ERROR_QUIET)
 if(NOT suites_status EQUAL 0)
-  # As a test it fails, and shows why.
+  # Running it as a test fails, and shows the reason.
   add_test("${suites_folder}.not_built" "${suites_executable}" --gtest_list_tests)
   set_tests_properties("${suites_folder}.not_built" PROPERTIES LABELS "${suites_folder};fast")
   return()
@@ -19,7 +20,7 @@ foreach(record IN LISTS suites_record)
   if(EXISTS "${record}")
     file(STRINGS "${record}" lines REGEX "^${suites_folder}\\.[^ ]+ ")
     foreach(line IN LISTS lines)
-      # ctest's own file has the number of runs between them.
+      # ctest's own file has the number of runs between name and seconds.
       if(line MATCHES "^([^ ]+) ([0-9]+ )?([0-9]+)(\\.([0-9]))?")
         set("suites_cost_${CMAKE_MATCH_1}" "${CMAKE_MATCH_3}${CMAKE_MATCH_5}")
         if(CMAKE_MATCH_5 STREQUAL "")
@@ -30,7 +31,8 @@ foreach(record IN LISTS suites_record)
   endif()
 endforeach()
 
-# Parameters of tests stand behind `#`, and may hold anything. A suite whose first test is disabled is run by another.
+# The text after `#` is a test's parameter, which may contain anything. A suite whose first test is
+# disabled (begins with D) is left out, because another test runs it.
 string(REGEX REPLACE "#[^\n]*" "" suites_listed "\n${suites_listed}")
 string(REGEX MATCHALL "\n[^ \n;]+\\. *\n  [^D]" suites_found "${suites_listed}")
 set(suites_sorted "")
@@ -55,6 +57,6 @@ foreach(entry IN LISTS suites_sorted)
   endif()
   set(test "${suites_folder}.${suite}")
   add_test("${test}" "${suites_executable}" "--gtest_filter=${suite}.*" --gtest_brief=1)
-  # ctest starts with what costs most.
+  # ctest starts the most expensive tests first.
   set_tests_properties("${test}" PROPERTIES LABELS "${suites_folder};${speed}" TIMEOUT ${suites_timeout} COST ${cost} ${suites_properties})
 endforeach()

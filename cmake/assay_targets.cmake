@@ -1,8 +1,7 @@
-# The three kinds of target of this repository. Sources are found by globbing, so that adding one touches one place;
-# CONFIGURE_DEPENDS makes the build look again by itself.
+# Functions for the kinds of targets of this repository. Sources are found by globbing, so that adding one needs no further change;
+# CONFIGURE_DEPENDS makes the build repeat the search.
 
-# Language level, warnings and sanitizers of one of our targets.
-# CONVERSION adds the conversion warnings that the numerical folders are held to.
+# Sets warnings and sanitizers of one of our targets. CONVERSION adds the conversion warnings, which are errors in the numerical folders.
 function(assay_compile_options target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "CONVERSION" "" "")
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -18,22 +17,22 @@ function(assay_compile_options target)
     target_link_options(${target} PUBLIC -fsanitize=${ASSAY_SANITIZE})
   endif()
   if(ASSAY_FUZZ)
-    # What the instrumentation calls comes from libFuzzer where a target has its driver, and from here anywhere else.
+    # Instrumented code calls functions that libFuzzer defines. Targets without its driver get them here.
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
     target_link_options(${target} PUBLIC -fsanitize=fuzzer-no-link)
   endif()
 endfunction()
 
-# Headers that nearly every source includes take half of a compilation. Preset tidy does without, so that .ci/tidy still finds the source
-# that forgot to name one.
+# Precompiles the headers that nearly every source includes, which take half of a compilation. Preset tidy does not precompile, so that
+# .ci/tidy still finds sources with missing includes.
 function(assay_precompile target)
   target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <filesystem> <functional> <map> <memory> <optional> <span> <stdexcept>
     <string> <string_view> <variant> <vector> <fmt/format.h> <fmt/ranges.h> ${ARGN})
 endfunction()
 
-# assay_unity(<target> [APART <regex>...]): what precompiled headers leave is mostly templates that each source instantiates anew: JSON, format
-# strings, containers. Several sources in one unit share them, and cost two thirds. Sources that match stay apart: twins, that say the same of
-# another family in the same words. Preset tidy keeps all apart, as it does without precompiled headers.
+# assay_unity(<target> [APART <regex>...]): compiles several sources as one unit. With precompiled headers, most of the remaining time goes to
+# templates (JSON, format strings, containers), which the sources of a unit instantiate only once; this saves a third. Sources that match APART
+# are compiled alone, because they define the same names as others. Preset tidy compiles all alone, and without precompiled headers.
 function(assay_unity target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "APART")
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
@@ -48,8 +47,8 @@ function(assay_unity target)
   endforeach()
 endfunction()
 
-# assay_glob(<variable> [FOLDER <folder>] [EXCLUDE <regex>...]): the *.cpp below a folder, relative to the caller's, but for those whose path
-# from there matches.
+# assay_glob(<variable> [FOLDER <folder>] [EXCLUDE <regex>...]): lists the *.cpp below a folder, relative to the caller's, except those whose
+# path from there matches EXCLUDE.
 function(assay_glob variable)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "EXCLUDE")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
@@ -65,8 +64,8 @@ endfunction()
 
 # assay_library(<name> [CONVERSION] [EXCLUDE <regex>...] [PUBLIC <target>...] [PRIVATE <target>...] [APART <regex>...])
 #
-# The static library of the calling folder. PUBLIC are the rooms and packages that its headers may show, PRIVATE those
-# that only its sources use; APART: see assay_unity(). A folder that has headers only becomes an INTERFACE library of the same name.
+# The static library of the calling folder. PUBLIC: folders and packages that its headers may use; PRIVATE: those that only its sources use;
+# APART: see assay_unity(). A folder that contains only headers becomes an INTERFACE library of the same name.
 function(assay_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "CONVERSION" "" "EXCLUDE;PUBLIC;PRIVATE;APART")
   assay_glob(sources EXCLUDE ${arg_EXCLUDE})

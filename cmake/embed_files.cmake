@@ -1,5 +1,5 @@
-# Run as a script, with OUTPUT (a C++ source to write) and FILES (separated by |): what assay::reports::embedded_file() gives back.
-# Bytes in numbers, because compilers limit the length of string literals.
+# A script that writes OUTPUT, a C++ source with the contents of FILES (separated by |), which assay::reports::embedded_file() returns.
+# Bytes are written as numbers, because compilers limit the length of string literals.
 
 set(arrays "")
 set(rows "")

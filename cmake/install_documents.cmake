@@ -1,10 +1,10 @@
-# Run while installing, after the documents were copied to DOCUMENTS below PREFIX: leads their links to what is installed there. In the
-# tree SOURCE, whose layout DOCUMENTS has, a link leads to sources as well: headers are in include/assay, variants, corpus and shader headers
-# in share/assay; the rest is not installed, and its links become the plain text that they were put on.
+# A script that runs during installation, after the documents were copied to DOCUMENTS below PREFIX. It changes their links to installed
+# files. In the tree SOURCE, which has the layout of DOCUMENTS, links lead to sources too. Of these, headers are installed in include/assay,
+# and variants, corpus and shader headers in share/assay. All others are not installed, and links to them become plain text.
 
 cmake_policy(VERSION 3.25)
 
-# Where the package has what is at `path` of the tree, below PREFIX; empty if nowhere.
+# The path below PREFIX of the file that is at `path` of the tree; empty if it is not installed.
 function(place_in_package path result)
   set(place "")
   if(path MATCHES "^(kernels/variants|fixtures/corpus|metal/shader)(/|$)")
@@ -18,7 +18,7 @@ function(place_in_package path result)
   set(${result} "${place}" PARENT_SCOPE)
 endfunction()
 
-# `text` of the document at `name` with its links changed. What looks like a link and leads nowhere in the tree, as in code, stays.
+# Changes the links in `text`, the document at `name`. Text that looks like a link but leads nowhere in the tree, as in code, stays.
 function(lead_links name text result)
   get_filename_component(folder "${SOURCE}/${name}" DIRECTORY)
   get_filename_component(installed_folder "${DOCUMENTS}/${name}" DIRECTORY)
@@ -61,7 +61,7 @@ get_filename_component(PREFIX "${PREFIX}" ABSOLUTE)
 get_filename_component(DOCUMENTS "${DOCUMENTS}" ABSOLUTE)
 file(GLOB_RECURSE names RELATIVE "${DOCUMENTS}" "${DOCUMENTS}/*.md")
 foreach(name IN LISTS names)
-  # Not the copy, which an earlier run may have changed.
+  # Reads the original, because an earlier run may have changed the copy.
   file(READ "${SOURCE}/${name}" text)
   lead_links("${name}" "${text}" text)
   file(WRITE "${DOCUMENTS}/${name}" "${text}")

@@ -1,4 +1,4 @@
-// What every family can be asked about its axes.
+// Functions for the axes of every family.
 #include "families/family.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What a family is: the one descriptor through which everything above this folder knows it.
+// The descriptor of a family. Everything above this folder knows a family only through it.
 #pragma once
 
 #include <cstddef>
@@ -29,90 +29,91 @@ struct Case;
 class Model;
 struct Mistake;
 
-// What a value of an axis costs a reader who has to think about the case: the smallest failing case is the one that costs least.
+// How much a value of an axis adds to the effort of understanding a case. Triage searches for the failing case with the least effort.
 enum class Weight : std::uint8_t {
   none,
-  factor,  // multiplies all else: heads, keys, coordinates
-  repeat,  // a little for each beyond the first: workgroups, masks
-  extent,  // next to nothing for each: room
-  start,   // a little, unless it is 0, and next to nothing for each
-  choice,  // a little, unless it is the simplest
+  factor,  // multiplies everything: heads, keys, coordinates
+  repeat,  // a little for each value beyond the first: workgroups, masks
+  extent,  // almost nothing for each unit: room
+  start,   // a little if not 0, and almost nothing for each unit
+  choice,  // a little if not the simplest value
 };
 
-// The smaller values that a search tries of an axis alone.
+// The smaller values of a single axis that a search tries.
 enum class Tried : std::uint8_t { nothing, counts, simplest };
 
-// A function of the family's launch that a kernel may be told an axis by: a field of its struct, or a function constant. A function that
-// has neither is made for one value.
+// The ways in which a function of the family's launch receives an axis: a field of its struct, or a function constant. A function with
+// neither is made for a single value.
 struct ToldBy {
   std::string_view meaning;  // "the bits of the codebook"
   std::string_view field;
   std::uint32_t constant;
 };
 
-// One integer coordinate of a case. The range is what a name may say; whether a kernel accepts the value is for the
-// launch code to decide, so that a refusal can be a case too.
+// One integer coordinate of a case. The range limits what a name may contain. The launch code decides whether a kernel accepts the
+// value, so that a refusal can be a case too.
 struct Axis {
   std::string_view name;
   std::int64_t minimum;
   std::int64_t maximum;
-  std::int64_t initial;  // where a name leaves the axis out
+  std::int64_t initial;  // the value if a name omits the axis
 
-  // How a host splits the work: neither inputs nor expectation depend on it.
+  // Whether the axis only says how a host splits the work: neither inputs nor expectation depend on it.
   bool is_launch_choice = false;
-  // A kernel may be made for some of the values only. Of a lone file, trying tells which.
+  // Whether a kernel may be made for some of the values only. For a lone file, these are found by trying.
   bool is_capability = false;
-  // A captured file may leave it out; not so if it has this other axis, and not as 0.
+  // A captured file may omit this axis, unless it has this other axis with a value other than 0.
   bool may_be_absent = false;
   std::string_view needed_by = {};
-  // Of an axis that is a float: numbers up to here are what the axis says they are, those from kSmallestFloatBits on the bits of a float,
-  // and none between.
+  // For an axis that is a float: numbers up to this one are values of the axis itself, numbers from kSmallestFloatBits on are the bits
+  // of a float, and there are none in between.
   std::optional<std::int64_t> largest_whole = {};
 
   Weight weight = Weight::none;
   Tried tried = Tried::nothing;
   std::int64_t simplest = 0;
-  std::string_view simplest_as = {};  // the axis whose value is the simplest of this one
+  std::string_view simplest_as = {};  // the axis whose value is the simplest one of this axis
 
-  bool is_length = false;      // of keys, or room for them, which suites of short cases limit; the first: how many keys there are
-  bool is_simdgroups = false;  // counts those of a workgroup, whose results the kernel merges
+  bool is_length = false;      // number of keys, or room for keys, which suites of short cases limit; the first such axis is the
+                               // number of keys
+  bool is_simdgroups = false;  // number of simdgroups per workgroup, whose results the kernel merges
   std::optional<ToldBy> told_by = {};
 
   [[nodiscard]] bool holds(std::int64_t value) const;
-  // A short name for predicates, as n for kv_len; empty if it has none.
+  // A short name for predicates, such as n for kv_len; empty if there is none.
   [[nodiscard]] std::string_view brief() const;
-  // What holds() wants, as a message says it.
+  // A description for messages of the values that holds() accepts.
   [[nodiscard]] std::string range() const;
 };
 
-// One spelling of a word in a case name: `{axis}` stands for a decimal number, everything else for itself. A form with
-// `fixed` settings is only used where the axes have these values, and sets them.
+// One spelling of a word in a case name: `{axis}` stands for a decimal number, all other text for itself. A form with `fixed` settings
+// is only used if the axes have these values; reading it sets them.
 struct WordForm {
   std::string_view pattern;
   std::vector<std::pair<std::string_view, std::int64_t>> fixed;
 };
 
-// One word of a case name: the first form that fits is printed, any may be read. An optional word is left out where its
-// axes have their initial values.
+// One word of a case name. The first form that fits is printed; every form can be read. An optional word is omitted if its axes have
+// their initial values.
 struct Word {
   std::vector<WordForm> forms;
   bool optional = false;
 };
 
-// Stands for the value of an axis that the factors set so far leave open.
+// The value of an axis that the factors set so far do not determine.
 inline constexpr std::int64_t kOpen = -1;
 
 // One factor of a covering design.
 struct Factor {
   std::string_view name;
-  std::vector<std::string> levels;  // their labels
-  std::size_t everyday = 0;         // how many of them, from the first on, smoke and gate use; the others are for longer suites
-  // Whether a case with these values is at that level. Several levels may come to the same: a capacity of 64 is both n and the
-  // next power of two for n = 64.
+  std::vector<std::string> levels;  // by level
+  std::size_t everyday = 0;         // the number of levels, from the first on, that smoke and gate use; longer suites use the others too
+  // Whether a case with these values is at that level. Several levels may have the same value: for n = 64, a capacity of 64 is both n
+  // and the next power of two.
   std::function<bool(std::size_t level, std::span<const std::int64_t> values)> holds;
 };
 
-// A partition of the cases by what their values mean to the kernel; -1 marks the axis values to which it does not apply.
+// A partition of the cases by the meaning of their values to the kernel; -1 for axis values to which it does not apply.
 struct Classifier {
   std::string_view name;
   std::vector<std::string> classes;
@@ -125,106 +126,107 @@ struct HelperKey {
   kernels::FunctionKey function;
 };
 
-// How a family's inputs stand in fixture files.
+// The form of a family's inputs in fixture files.
 struct FileRules {
   std::vector<fixtures::TensorSpec> (*inputs)(const Case& about);
   std::vector<std::uint64_t> (*output_shape)(const Case& about);
   // The inputs that a generator makes.
   std::vector<fixtures::Tensor> (*generate)(const Case& about, const fixtures::Fixture& fixture);
-  // The oracle on these inputs, for every variant (no tightened depth). Throws fixtures::FileError if a value in them is forbidden.
+  // The oracle's result for these inputs, which holds for every variant (no tightened depth). Throws fixtures::FileError if they
+  // contain an invalid value.
   oracles::Expected (*expect)(const Case& about, const Source& source);
 };
 
-// What can be said of a case and is none of its axes, for the predicates of known findings; nothing if it cannot be told.
+// A property of a case that is not an axis, for the predicates of known findings. Has no value where it cannot be determined.
 struct Quantity {
   std::string_view name;
   std::optional<std::int64_t> (*of)(const Case& about, bool is_on_file);
 };
 
-// How much smaller cases are made at once.
+// The axes in which cases are reduced at the same time.
 enum class Smaller : std::uint8_t {
-  in_one_axis,  // or in those that belong together
-  in_length,    // with what must go along
+  in_one_axis,  // or in axes that belong together
+  in_length,    // length, with the axes that depend on it
   in_several,   // length, window, ring and fixture
-  in_seed,      // and length: at few keys a mistake may need other data to show
+  in_seed,      // length and seed: with few keys a mistake may need other data to show
 };
 
-// Values for some axes. An axis that a family lacks is one of its relatives.
+// Values for some axes; axes that a family does not have belong to related families.
 using Settings = std::vector<std::pair<std::string_view, std::int64_t>>;
 
-// Lowers axes to these values, if any of them (`first_alone`: the first) is larger.
+// Lowers axes to these values. Has an effect if any of them (with `first_alone`: the first) is larger.
 struct ShrinkStep {
   Settings settings;
   bool first_alone = false;
 };
 
-// What an input buffer holds at some byte: "slot 37 of KV head 0, chunk 1 of 32 keys".
+// What an input buffer contains at a byte: "slot 37 of KV head 0, chunk 1 of 32 keys".
 struct Place {
   std::string text;
   std::optional<std::uint64_t> chunk;  // of 32 keys
 };
 
-// What makes up the rows of a judged output: {"heads", 8}.
+// A part of a row's position in the judged output: {"heads", 8}.
 struct RowPart {
   std::string_view name;
   std::size_t count;
 };
 
-// What triage and comparisons know of a family.
+// What triage and comparisons need to know about a family.
 struct TriageRules {
-  // What a case computes, in double, for mistakes to be made in it. Throws fixtures::FileError if a value of a file is forbidden.
+  // A model that computes a case in double, with switches for mistakes. Throws fixtures::FileError if a file contains an invalid value.
   std::shared_ptr<const Model> (*model)(const Case& about, const Source& source);
   std::vector<Mistake> (*mistakes)();
-  // Of a codebook that an output has told; null for a family that reads none.
+  // Mistakes for a codebook that was derived from an output; null for a family that reads no codebook.
   std::vector<Mistake> (*codebook_mistakes)(const std::vector<double>& codebook) = nullptr;
 
-  // Cases that tell classes of mistakes apart, near a failing one; some may not exist.
+  // Cases near a failing one that distinguish classes of mistakes; some may not exist.
   std::vector<Case> (*probes)(const Case& about);
-  // Smaller cases in several axes at once, some of which may not exist; null where axes are tried alone.
+  // Cases that are smaller in several axes at once; some may not exist. Null if axes are only reduced one by one.
   std::vector<Case> (*smaller)(const Case& about, Smaller how) = nullptr;
-  // In each group the first step that leaves what is looked for is taken; the order is that of what makes a trace short and its reader
-  // glad.
+  // In each group, the first step that keeps the searched property is taken. The order makes traces short and easy to read.
   std::vector<std::vector<ShrinkStep>> steps;
 
-  std::string_view followed;  // the argument that is read in the order of the work
+  std::string_view followed;  // the argument whose reads follow the order of the work
   Place (*place)(const Case& about, std::uint64_t byte);
 
   // From the outermost inwards.
   std::vector<RowPart> (*row_parts)(const Case& about);
-  // So many elements at the start of a row are whole numbers, not rounded; null: none.
+  // The number of elements at the start of a row that are integers, not rounded; null: none.
   std::size_t (*row_indices)(const Case& about) = nullptr;
-  // What the elements at these places of a row are; null where all are coordinates. With it, only indices are.
+  // Describes the elements at these places of a row; null if all are coordinates. If it is not null, only indices are integers.
   std::string (*describe_places)(const Case& about, const std::set<std::size_t>& places) = nullptr;
 };
 
-// A member without a default may not be left out of the initialiser, which is a warning and so an error; a default stands for "none".
+// Members without a default must be set in an initialiser; omitting one is a warning and thus an error. A default means "none".
 struct Family {
   const kernels::FamilyContract& contract;
-  std::vector<kernels::FamilyContract> helper_contracts = {};  // of functions that its launch needs and no family has
+  std::vector<kernels::FamilyContract> helper_contracts = {};  // of functions that the launch needs and that belong to no family
   std::string_view about;
   std::vector<Axis> axes;
   std::vector<Word> words;
   std::vector<Factor> factors;
 
-  // How many levels of the gate meet in every way that makes sense; in the full suite one more.
+  // Number of levels per combination in the gate, in every valid way; the full suite uses one more.
   std::size_t gate_strength = 2;
 
-  // Axis values of one level per factor (-1: open), kOpen for those that open factors decide. False if no completion of the
-  // open factors makes a sensible case; exact once no factor is open.
+  // Sets axis values from one level per factor (-1: open); kOpen for axes that open factors determine. Returns false if no completion
+  // of the open factors gives a valid case; exact once no factor is open.
   std::function<bool(std::span<const int> levels, std::span<std::int64_t> values)> realise;
 
-  // Cases that the gate takes as they are: names without the variant, for shapes that no design combines.
+  // Cases that the gate always contains: names without the variant, for shapes that no design combines.
   std::vector<std::string_view> own_cases = {};
-  // The same for suites with long contexts: the longest, of which a design would make too many.
+  // The same for suites with long contexts: the longest cases, of which a design would make too many.
   std::vector<std::string_view> long_cases = {};
 
-  // What a case costs at least, in multiplications of its dot products or what takes as long; open axes at their cheapest.
+  // The least cost of a case, in multiplications of its dot products or work that takes as long; open axes at their cheapest.
   std::function<std::int64_t(std::span<const std::int64_t> values)> work;
 
-  std::vector<std::size_t> class_factors = {};  // the factors that the classifiers look at
-  // The suites meet every triple of their classes, the fixture being one more, that any case can have. May be empty.
+  std::vector<std::size_t> class_factors = {};  // the factors on which the classifiers depend
+  // The suites contain every possible triple of their classes, with the fixture as one more class. May be empty.
   std::vector<Classifier> classifiers = {};
-  // So many of them, the first, tell how a case's parts lie to each other; fixtures meet pairs of those.
+  // The number of classifiers, from the first on, that describe the structure of a case; fixtures are combined with pairs
+  // of their classes.
   std::size_t structural_classifiers = 0;
 
   bool (*has_fixture)(const fixtures::Fixture& fixture);
@@ -232,23 +234,23 @@ struct Family {
   // The function that a case runs.
   std::function<kernels::FunctionKey(std::span<const std::int64_t> values)> function_key;
 
-  // Functions of other families that its launch dispatches as well. May be empty.
+  // Functions of other families that the launch dispatches too. May be empty.
   std::function<std::vector<HelperKey>(std::span<const std::int64_t> values)> helpers = {};
 
-  // Throws std::invalid_argument naming the field if the launch code would refuse the case.
+  // Throws std::invalid_argument, naming the field, if the launch code would reject the case.
   void (*validate)(const Case& about);
-  // Why the kernel was not made for the case, which is then skipped; nothing if it was. Null for families with kernels of one kind.
+  // Why the kernel is not made for the case, which is then skipped; nothing if it is. Null for families with kernels of one kind.
   std::optional<Misfit> (*misfit)(const Case& about, const kernels::BoundKernel& kernel) = nullptr;
-  // Simdgroups in a threadgroup of the dispatch that decides the verdict.
+  // Number of simdgroups per threadgroup in the dispatch that decides the verdict.
   std::int64_t (*simdgroups)(const Case& about);
   FileRules files;
-  // What a case asks of a device and of the judge.
+  // Makes the job of a case: what a device and the judge need.
   Job (*job)(const JobRequest& request);
-  // What any kernel needs for a case whose values the launch code accepts.
+  // The minimum cost of a case whose values the launch code accepts.
   Minimum (*minimum)(const Case& about, const Source& source);
   std::vector<Quantity> quantities = {};  // may be empty
   TriageRules triage;
-  // Whether the bound has terms for a kernel that stores less than the contract: the [accuracy] of variant.toml.
+  // Whether the bound has terms for a kernel whose storage is weaker than the contract's: [accuracy] in variant.toml.
   bool bounds_weaker_storage = false;
 
   [[nodiscard]] std::string_view name() const { return contract.name; }
@@ -267,27 +269,27 @@ struct Case {
 
   // Value of an axis; throws std::invalid_argument if the family has none of that name.
   [[nodiscard]] std::int64_t at(std::string_view axis) const { return values[family->axis_index(axis)]; }
-  // The same of one that counts something.
+  // The same for an axis that is a count.
   [[nodiscard]] std::size_t size(std::string_view axis) const { return static_cast<std::size_t>(at(axis)); }
   friend bool operator==(const Case&, const Case&) = default;
 };
 
-// Why the kernel was not made for the case, which is then skipped; nothing if it was.
+// Why the kernel is not made for the case, which is then skipped; nothing if it is.
 [[nodiscard]] inline std::optional<Misfit> misfit_of(const Case& about, const kernels::BoundKernel& kernel) {
   if (about.family->misfit == nullptr) return std::nullopt;
   return about.family->misfit(about, kernel);
 }
 
-// The scale axis of decode attention.
+// Values of the scale axis of decode attention.
 inline constexpr std::int64_t kScaleInverseRoot = 0;  // 1 / sqrt(D), rounded to float
 inline constexpr std::int64_t kScaleOne = 1;
-// Anything above is the bits of a positive float, for inputs that were captured with another factor.
+// Larger values are the bits of a positive float, for inputs that were captured with another factor.
 inline constexpr std::int64_t kScaleLargest = 0x7f7fffff;
-// Those of the smallest float that is not subnormal, 2^-126.
+// The bits of the smallest float that is not subnormal, 2^-126.
 inline constexpr std::int64_t kSmallestFloatBits = 0x00800000;
 
-// The scale_factor_d512 axis: 0 is sqrt(512), rounded to float; up to kScaleFactorWhole the number itself; above, the bits of a positive
-// float (every float from 2^-125 on has larger bits than that).
+// Values of the scale_factor_d512 axis: 0 is sqrt(512), rounded to float; up to kScaleFactorWhole, the number itself; above, the bits
+// of a positive float (the bits of every float from 2^-125 on are larger).
 inline constexpr std::int64_t kScaleFactorRoot = 0;
 inline constexpr std::int64_t kScaleFactorWhole = 65536;
 

@@ -1,4 +1,4 @@
-// Why a kernel is none for a case.
+// Why a kernel does not support a case.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace assay::families {
 
-// What a kernel and its parameters disagree about: a field or a constant by name, and both sides in a sentence.
+// The field or constant about which a kernel and its parameters disagree, and both sides in a sentence.
 struct Misfit {
   std::string_view field;
   std::string message;

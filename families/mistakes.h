@@ -1,7 +1,7 @@
-// The table of known mistakes: what the output of a kernel that makes one would be.
+// The table of known mistakes, with the output of a kernel that makes each.
 //
-// A row says which class a mistake is of, what it does in words, and how the model of its family computes under it. A new mistake is a new
-// row of such a table, and touches nothing else.
+// A row has the class of a mistake, a description, and the computation of the family's model with the mistake. A new mistake is a new
+// row and changes nothing else.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace assay::families {
 
-// The base of each family's own; a row of the table of mistakes knows which.
+// The base of each family's model; rows of the table of mistakes know the derived type.
 class Model {
  public:
   Model() = default;
@@ -20,11 +20,11 @@ class Model {
   Model& operator=(const Model&) = delete;
   virtual ~Model() = default;
 
-  // The codebook that values of an output must have been looked up in; empty where that cannot be told.
+  // The codebook that explains the values of an output; empty if it cannot be determined.
   [[nodiscard]] virtual std::vector<double> learn_codebook(std::span<const double> /*actual*/) const { return {}; }
 };
 
-// The classes, in the words that reports use.
+// The classes, in the words of reports.
 namespace mistake {
 inline constexpr std::string_view kWindow = "window-off-by-one";
 inline constexpr std::string_view kRing = "ring-start-off-by-one";
@@ -54,12 +54,12 @@ inline constexpr std::string_view kUnknown = "unknown";
 
 struct Mistake {
   std::string_view kind;  // one of the classes
-  std::string says;       // "the window omits its oldest position"; {} is the factor, if there is one to be found
-  // The output with the mistake made, elements as the judged output has them. The second argument is the factor; 1 if the row has none.
+  std::string says;       // "the window omits its oldest position"; {} is the factor, if the row has one
+  // The output with the mistake, in the order of the judged output. The second argument is the factor; 1 if the row has none.
   std::function<std::vector<double>(const Model&, double)> predict;
-  // Factors from which the best one is looked for; empty: the row has none.
+  // Factors with which the search for the best one starts; empty: the row has none.
   std::function<std::vector<double>(const Model&)> factors = {};
-  // Of rows that explain an output as well, the one with the smallest number is told: a small mistake before a large one.
+  // Of rows that explain an output equally well, the one with the smallest rank is reported: a small mistake before a large one.
   int rank = 0;
 };
 

@@ -7,12 +7,12 @@
 #include <stdexcept>
 #include <vector>
 
-// A program with families of its own defines this as their rows, and includes this file: tests/families/toy.
+// A program with its own families defines this macro as their rows, and includes this file; see tests/families/toy.
 #ifndef ASSAY_FURTHER_FAMILIES
 #define ASSAY_FURTHER_FAMILIES(ROW)
 #endif
 
-// One line a family: the function of families/<name>/family.cpp that makes its descriptor.
+// One line per family: the function in families/<name>/family.cpp that makes its descriptor.
 #define ASSAY_FAMILIES(ROW) \
   ROW(tq4_family)           \
   ROW(tqhb_family)          \

@@ -1,4 +1,4 @@
-// The families: one line each in registry.cpp.
+// The list of families, one line each in registry.cpp.
 #pragma once
 
 #include <span>
@@ -10,13 +10,13 @@
 namespace assay::families {
 
 [[nodiscard]] std::span<const Family> all_families();
-// Throws std::invalid_argument that lists the families.
+// Throws std::invalid_argument with a list of the families.
 [[nodiscard]] const Family& find_family(std::string_view name);
 
-// Of every family and of the helper functions that some of them need, in the order in which they are listed to people.
+// The contracts of all families and of the helper functions that some of them need, in the order in which people see them.
 [[nodiscard]] kernels::Contracts contracts();
 
-// Throws std::invalid_argument that lists the names.
+// Throws std::invalid_argument with a list of the names.
 [[nodiscard]] const kernels::FamilyContract& contract(std::string_view name);
 
 }  // namespace assay::families

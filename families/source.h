@@ -1,4 +1,4 @@
-// Where the inputs of a case come from.
+// The source of a case's inputs.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,10 @@
 
 namespace assay::families {
 
-// A generator, or the tensors of a fixture file, which are those that FileRules::inputs asks for.
+// A generator, or the tensors of a fixture file, which are those that FileRules::inputs lists.
 struct Source {
   const fixtures::Fixture* generator = nullptr;
-  std::filesystem::path file;  // that holds the tensors, for messages
+  std::filesystem::path file;  // the file of the tensors, for messages
   std::span<const fixtures::Tensor> tensors;
 
   [[nodiscard]] bool is_file() const { return generator == nullptr; }

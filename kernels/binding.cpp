@@ -30,18 +30,6 @@ bool same_letters(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-std::string_view space_name(AddressSpace space) {
-  switch (space) {
-    case AddressSpace::device:
-      return "device";
-    case AddressSpace::constant:
-      return "constant";
-    case AddressSpace::threadgroup:
-      return "threadgroup";
-  }
-  return "?";
-}
-
 // An integer value may be assigned to a float field: `--set temperature=1` means 1.0.
 metal::FieldValue fitted(const metal::FieldValue& value, ScalarType type) {
   using Kind = metal::FieldValue::Kind;
@@ -165,7 +153,7 @@ void BoundKernel::resolve_arguments() {
 void BoundKernel::check_argument(const ArgumentContract& argument, const BoundArgument& found) const {
   const auto wrong = [&](std::string_view expected) {
     fail(fmt::format("argument '{}' (buffer {}) must be {} for {}, but is {} {}{}{}", found.name, found.index, expected, argument.name,
-                     space_name(found.space), found.is_const ? "const " : "", found.type_name, found.is_reference ? "&" : "*"));
+                     metal::to_string(found.space), found.is_const ? "const " : "", found.type_name, found.is_reference ? "&" : "*"));
   };
   switch (argument.role) {
     case ArgumentRole::parameters:

@@ -16,11 +16,6 @@ std::string to_string(const FunctionKey& key) {
   return fmt::format("{} with function constant{} {}", key.entry, values.size() == 1 ? "" : "s", fmt::join(values, ", "));
 }
 
-const ArgumentContract* FamilyContract::find_argument(std::string_view argument) const {
-  const auto found = std::ranges::find(arguments, argument, &ArgumentContract::name);
-  return found == arguments.end() ? nullptr : &*found;
-}
-
 const FieldContract* FamilyContract::find_field(std::string_view field) const {
   const auto found = std::ranges::find(fields, field, &FieldContract::name);
   return found == fields.end() ? nullptr : &*found;

@@ -3,6 +3,8 @@
 // Launch code binds by these names, and variant.toml is checked against them. families/ defines the contracts.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -21,6 +23,14 @@ struct FieldContract {
   metal::ScalarType type;
   bool optional = false;  // a kernel's struct may lack it
 };
+
+// The fields of a struct that starts with those of another.
+template <std::size_t kFirst, std::size_t kMore>
+constexpr auto joined(const std::array<FieldContract, kFirst>& first, const std::array<FieldContract, kMore>& more) {
+  std::array<FieldContract, kFirst + kMore> all{};
+  std::ranges::copy(more, std::ranges::copy(first, all.begin()).out);
+  return all;
+}
 
 enum class ArgumentRole {
   parameters,  // a `constant` struct, filled field by field
@@ -69,7 +79,6 @@ struct FamilyContract {
   bool has_threadgroup_memory;            // [[threadgroup(0)]]
   std::span<const ConstantContract> constants = {};
 
-  [[nodiscard]] const ArgumentContract* find_argument(std::string_view argument) const;
   [[nodiscard]] const FieldContract* find_field(std::string_view field) const;
   [[nodiscard]] const EntryContract* find_entry(std::string_view key) const;
 };

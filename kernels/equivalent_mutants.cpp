@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <set>
 
-#include "kernels/toml_text.h"
+#include "kernels/toml_reader.h"
 #include "kernels/variant.h"
 
 namespace assay::kernels {
@@ -15,12 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Reader {
+class Reader : private TomlReader {
  public:
-  explicit Reader(const fs::path& file) : file_(file) {}
+  explicit Reader(const fs::path& file) : TomlReader(file) {}
 
   std::vector<EquivalentMutant> read(std::string_view text) {
-    const toml::table root = parse_toml(text, file_);
+    const toml::table root = parse_toml(text, file());
     for (const auto& [key, value] : root) {
       if (key.str() != "equivalent" || !value.is_array_of_tables()) {
         fail(key.source().begin.line, fmt::format("unknown key '{}'; accepted: [[equivalent]] tables", key.str()));
@@ -31,17 +29,9 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(std::uint32_t line, const std::string& message) const {
-    throw VariantError(fmt::format("{}:{}: {}", file_.string(), line, message));
-  }
-
   void read_table(const toml::table& table) {
     const std::uint32_t place = table.source().begin.line;
-    for (const auto& [key, value] : table) {
-      if (key.str() != "line" && key.str() != "ids" && key.str() != "reason") {
-        fail(key.source().begin.line, fmt::format("unknown key '{}' in [[equivalent]]; accepted: line, ids, reason", key.str()));
-      }
-    }
+    accept_keys(table, "in [[equivalent]]", {"line", "ids", "reason"});
     EquivalentMutant mutant;
     mutant.line = text_of(table.get("line"), "line", place);
     mutant.reason = text_of(table.get("reason"), "reason", place);
@@ -63,7 +53,6 @@ class Reader {
     return *value;
   }
 
-  const fs::path& file_;
   std::vector<EquivalentMutant> mutants_;
   std::set<std::string> known_;
 };
@@ -76,10 +65,7 @@ std::vector<EquivalentMutant> read_equivalent_mutants(const fs::path& source) {
   const fs::path file = source.parent_path() / "equivalent.toml";
   std::error_code error;
   if (!fs::exists(file, error)) return {};
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw VariantError(fmt::format("{}: cannot be read", file.string()));
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  return parse_equivalent_mutants(text, file);
+  return parse_equivalent_mutants(read_text(file), file);
 }
 
 }  // namespace assay::kernels

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace assay::kernels {
 namespace {
 
@@ -36,10 +38,9 @@ toml::table parse_toml(std::string_view text, const std::filesystem::path& file)
   };
   if (text.size() > kLargestToml) fail(1, fmt::format("the file has {} bytes; the limit is {}", text.size(), kLargestToml));
   std::size_t number = 1;
-  for (std::size_t start = 0; start < text.size(); ++number) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    if (dots_of(text.substr(start, end - start)) > kMostDots) fail(number, fmt::format("more than {} dots in one line of keys", kMostDots));
-    start = end + 1;
+  for (const std::string_view line : base::lines_of(text)) {
+    if (dots_of(line) > kMostDots) fail(number, fmt::format("more than {} dots in one line of keys", kMostDots));
+    ++number;
   }
   try {
     return toml::parse(text, file.string());

@@ -6,14 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
-#include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <sstream>
 #include <system_error>
 
+#include "base/text.h"
 #include "kernels/compile_toml.h"
 #include "kernels/toml_reader.h"
 #include "metal/run_time_file.h"
@@ -108,17 +106,13 @@ class Reader : private TomlReader {
     if (!is_name(claim.same_bits_as)) refuse("it does not name a variant");
     if (claim.same_bits_as == variant_.name) refuse("a variant always has the same bits as itself");
     if (at == rest.size()) return claim;
-    for (std::size_t start = at + 1; start <= rest.size();) {
-      const std::size_t end = std::min(rest.find(',', start), rest.size());
-      const std::string_view condition = rest.substr(start, end - start);
+    for (const std::string_view condition : base::split(rest.substr(at + 1), ',')) {
       const std::size_t equals = condition.find('=');
       if (equals == std::string_view::npos || equals == 0) refuse(fmt::format("'{}' is not AXIS=VALUE", condition));
       const std::string_view number = condition.substr(equals + 1);
-      std::int64_t value = 0;
-      const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-      if (error != std::errc{} || stop != number.data() + number.size()) refuse(fmt::format("'{}' is not an integer", number));
-      claim.where.emplace_back(condition.substr(0, equals), value);
-      start = end + 1;
+      const auto value = base::number_of<std::int64_t>(number);
+      if (!value) refuse(fmt::format("'{}' is not an integer", number));
+      claim.where.emplace_back(condition.substr(0, equals), *value);
     }
     return claim;
   }
@@ -260,12 +254,6 @@ std::string checked_name(const std::string& name, const fs::path& path) {
   return name;
 }
 
-std::string text_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw VariantError(fmt::format("{}: cannot be read ({})", file.string(), std::generic_category().message(errno)));
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
 // A description may come from anybody, so what it names lies in its folder, also behind symbolic links.
 void require_inside(const fs::path& folder, const fs::path& path, const fs::path& file, std::string_view what, std::string_view remedy) {
   const fs::path home = fs::canonical(folder), real = fs::canonical(path);
@@ -284,12 +272,18 @@ void check_successor(const Variant& variant, const fs::path& folder, Contracts c
   if (name == variant.name) refuse("the variant itself");
   const fs::path file = folder.parent_path() / name / "variant.toml";
   if (!fs::is_regular_file(file)) refuse(fmt::format("but there is no '{}'", file.string()));
-  const Variant successor = parse_variant(text_of(file), name, file, contracts);
+  const Variant successor = parse_variant(read_text(file), name, file, contracts);
   if (successor.family != variant.family) refuse(fmt::format("which is of family {}, not of {}", successor.family, variant.family));
   if (successor.superseded_by) refuse(fmt::format("which is itself superseded by '{}'", successor.superseded_by->name));
 }
 
 }  // namespace
+
+std::string read_text(const fs::path& file) {
+  std::optional<std::string> text = base::read_file(file);
+  if (!text) throw VariantError(fmt::format("{}: cannot be read ({})", file.string(), std::generic_category().message(errno)));
+  return *std::move(text);
+}
 
 std::string Variant::function(std::string_view entry_key) const {
   if (const auto own = entry.find(entry_key); own != entry.end()) return own->second;
@@ -315,7 +309,7 @@ Variant parse_variant(std::string_view text, std::string name, const fs::path& f
 
 Variant read_description(const fs::path& file, Contracts contracts) {
   const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
-  return parse_variant(text_of(file), checked_name(folder.filename().string(), file), file, contracts);
+  return parse_variant(read_text(file), checked_name(folder.filename().string(), file), file, contracts);
 }
 
 Variant read_variant(const fs::path& file, Contracts contracts) {

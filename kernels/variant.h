@@ -106,6 +106,9 @@ struct Variant {
 
 // The following functions take the contracts of the accepted families; variants keep pointers to them.
 //
+// The contents of a file. Throws VariantError if it cannot be read.
+[[nodiscard]] std::string read_text(const std::filesystem::path& file);
+
 // Parses the text of a variant.toml. `file` is used in messages, and `source` is relative to it. Throws VariantError.
 [[nodiscard]] Variant parse_variant(std::string_view text, std::string name, const std::filesystem::path& file, Contracts contracts);
 

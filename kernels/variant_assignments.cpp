@@ -1,8 +1,6 @@
 // Parses assignments on the command line: `axis=value` of --limit, `name=value` of --set and --constant.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "kernels/variant.h"
 
 namespace assay::kernels {
@@ -20,15 +19,11 @@ AxisLimit parse_limit_assignment(std::string_view text) {
   if (equals == std::string_view::npos || equals == 0)
     throw VariantError(fmt::format("'{}' is not a limit; write the supported values as axis=value or axis=value,value", text));
   AxisLimit limit{std::string(text.substr(0, equals)), {}};
-  for (std::size_t start = equals + 1; start <= text.size();) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    const std::string_view number = text.substr(start, end - start);
-    const char* const stop = number.data() + number.size();
-    const auto result = std::from_chars(number.data(), stop, limit.values.emplace_back());
-    if (result.ec != std::errc{} || result.ptr != stop) {
+  for (const std::string_view number : base::split(text.substr(equals + 1), ',')) {
+    const auto value = base::number_of<std::int64_t>(number);
+    if (!value)
       throw VariantError(fmt::format("'{}' of the limit '{}' is not an integer; write axis=value or axis=value,value", number, text));
-    }
-    start = end + 1;
+    limit.values.push_back(*value);
   }
   return limit;
 }
@@ -37,14 +32,10 @@ namespace {
 
 // Returns nothing if the text is not a number.
 std::optional<metal::FieldValue> value_of(std::string_view text) {
-  const auto whole = [&](auto result) { return result.ec == std::errc{} && result.ptr == text.data() + text.size() && !text.empty(); };
   if (text == "true" || text == "false") return metal::FieldValue::of(text == "true");
-  std::int64_t integer = 0;
-  if (whole(std::from_chars(text.data(), text.data() + text.size(), integer))) return metal::FieldValue::of(integer);
-  std::uint64_t large = 0;
-  if (whole(std::from_chars(text.data(), text.data() + text.size(), large))) return metal::FieldValue::of(large);
-  double floating = 0;
-  if (whole(std::from_chars(text.data(), text.data() + text.size(), floating))) return metal::FieldValue::of(floating);
+  if (const auto integer = base::number_of<std::int64_t>(text)) return metal::FieldValue::of(*integer);
+  if (const auto large = base::number_of<std::uint64_t>(text)) return metal::FieldValue::of(*large);
+  if (const auto floating = base::number_of<double>(text)) return metal::FieldValue::of(*floating);
   return std::nullopt;
 }
 
@@ -69,16 +60,13 @@ std::pair<std::string, metal::FieldValue> parse_field_assignment(std::string_vie
 std::pair<std::string, std::vector<metal::FieldValue>> parse_constant_assignment(std::string_view text) {
   auto [name, numbers] = split_assignment(text, "name=value, or name=value,value for a vector");
   std::vector<metal::FieldValue> values;
-  for (std::size_t start = 0; start <= numbers.size();) {
-    const std::size_t end = std::min(numbers.find(',', start), numbers.size());
-    const std::string_view number = numbers.substr(start, end - start);
+  for (const std::string_view number : base::split(numbers, ',')) {
     const auto value = value_of(number);
     if (!value) {
       throw VariantError(fmt::format(
           "'{}' in the value of '{}' is not a number; accepted: an integer, a floating-point number, true, false", number, text));
     }
     values.push_back(*value);
-    start = end + 1;
   }
   return {std::move(name), std::move(values)};
 }

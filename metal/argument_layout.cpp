@@ -67,7 +67,7 @@ double as_double(const FieldValue& value) {
   return 0;
 }
 
-// The field's bytes for an integer value, as the low bytes of a 64-bit word.
+// The bytes of the field for an integer value, as the low bytes of a 64-bit word.
 std::uint64_t integer_bits(const StructLayout& layout, const StructField& field, const FieldValue& value) {
   const bool negative = value.kind == FieldValue::Kind::signed_integer && std::bit_cast<std::int64_t>(value.bits) < 0;
   const unsigned bits = field.type == ScalarType::boolean ? 1 : static_cast<unsigned>(8 * size_of(field.type));
@@ -91,6 +91,18 @@ std::uint64_t floating_bits(const StructLayout& layout, const StructField& field
 
 std::string_view to_string(ScalarType type) { return info(type).name; }
 std::size_t size_of(ScalarType type) { return info(type).bytes; }
+
+std::string_view to_string(AddressSpace space) {
+  switch (space) {
+    case AddressSpace::device:
+      return "device";
+    case AddressSpace::constant:
+      return "constant";
+    case AddressSpace::threadgroup:
+      return "threadgroup";
+  }
+  return "?";
+}
 
 const StructField* StructLayout::find(std::string_view field) const {
   const auto found = std::find_if(fields.begin(), fields.end(), [&](const StructField& candidate) { return candidate.name == field; });
@@ -126,7 +138,7 @@ std::vector<std::byte> pack_struct(const StructLayout& layout, const std::map<st
   }
   std::vector<std::byte> bytes(layout.size);
   for (const auto& field : layout.fields) {
-    // Parts of a field that is a struct itself: it is asked for as a whole.
+    // A part of a field that is a struct. The struct is handled as a whole.
     if (field.name.find('.') != std::string::npos) continue;
     const auto value = values.find(field.name);
     if (value == values.end()) {

@@ -1,6 +1,6 @@
-// What a kernel's arguments look like from the host: names, indices and struct layouts, as reflected from its source.
+// A kernel's arguments as the host sees them: names, indices and struct layouts, reflected from the kernel's source.
 //
-// Launch code binds by name through this header, so a kernel may order its buffers and its struct fields as it likes.
+// Launch code binds by name through this header, so a kernel may order its buffers and its struct fields freely.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace assay::metal {
 
-// The kind of a scalar in memory; `other` is anything that is not one of Metal's scalars (a vector, a nested struct).
+// The kind of a scalar in memory; `other` stands for types that are not Metal scalars (a vector, a nested struct).
 enum class ScalarType { boolean, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float32, other };
 
 [[nodiscard]] std::string_view to_string(ScalarType type);
 // Bytes of one scalar; 0 for `other`.
 [[nodiscard]] std::size_t size_of(ScalarType type);
 
-// One field of a struct, as the compiler laid it out. `count` > 1 for an array or a vector of `type`.
+// One field of a struct, with the compiler's layout. `count` > 1 for an array or a vector of `type`.
 struct StructField {
   std::string name;
   std::string type_name;  // as in the source: "uint", "float4", "half[8]"
@@ -41,21 +41,23 @@ struct StructLayout {
 
 enum class AddressSpace { device, constant, threadgroup };
 
+[[nodiscard]] std::string_view to_string(AddressSpace space);
+
 // One argument that the host binds: a buffer (device or constant) or a threadgroup pointer.
 struct BoundArgument {
   std::string name;
   AddressSpace space = AddressSpace::device;
   std::uint32_t index = 0;                 // [[buffer(index)]] or [[threadgroup(index)]]
-  bool is_reference = false;               // `constant T&` rather than a pointer
-  bool is_const = false;                   // the kernel cannot write through it
+  bool is_reference = false;               // `constant T&` instead of a pointer
+  bool is_const = false;                   // the kernel cannot write through the argument
   std::string type_name;                   // the pointee
-  ScalarType element = ScalarType::other;  // the pointee where it is a scalar, else its scalar if it is a vector
+  ScalarType element = ScalarType::other;  // the pointee if it is a scalar, the component if it is a vector
   std::size_t element_count = 1;           // scalars in the pointee
   std::size_t size = 0;                    // bytes of the pointee
   std::optional<StructLayout> layout;      // of a struct pointee
 };
 
-// Everything the host must bind for one function.
+// All arguments that the host must bind for one function.
 struct ArgumentLayout {
   std::string function;  // host name
   std::string file;
@@ -69,7 +71,7 @@ struct ArgumentLayout {
   [[nodiscard]] const BoundArgument* find(AddressSpace space, std::uint32_t index) const;
 };
 
-// A value for a struct field, before it is converted to the field's type.
+// A value for a struct field, before it is converted to the type of the field.
 struct FieldValue {
   enum class Kind { unsigned_integer, signed_integer, floating } kind = Kind::unsigned_integer;
   std::uint64_t bits = 0;  // the value as uint64, int64 or double, bit for bit
@@ -83,12 +85,12 @@ struct FieldValue {
   static FieldValue of(float value) { return of(double{value}); }
 };
 
-// Lays `values` out as `layout` says; every element of an array or vector field gets the field's value, and bytes that no
-// field covers are zero.
+// Packs `values` according to `layout`. Every element of an array or vector field gets the value of the field; bytes that no field
+// covers are zero.
 //
-// Throws AbiMismatch (errors.h), before anything runs, if a field of the layout has no value, if a value does not fit the
-// field's type (a negative or too large integer, a floating value for an integer field), if a field is a struct, or if
-// the layout lacks a name in `required`.
+// Throws AbiMismatch (errors.h), before anything runs, in these cases: a field of the layout has no value; a value does not fit the
+// field's type (a negative or too large integer, a floating value for an integer field); a field is a struct; the layout lacks a
+// name in `required`.
 [[nodiscard]] std::vector<std::byte> pack_struct(const StructLayout& layout, const std::map<std::string, FieldValue, std::less<>>& values,
                                                  std::span<const std::string_view> required);
 

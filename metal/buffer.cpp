@@ -1,4 +1,4 @@
-// Poisons buffers, and keeps the list of those that exist.
+// Poisons buffers, and keeps the set of existing ones.
 #include "metal/buffer.h"
 
 #include <mutex>
@@ -9,19 +9,24 @@ namespace assay::metal {
 namespace {
 
 std::mutex living_mutex;
-// The ids of all that there are.
+// The ids of all existing buffers.
 std::set<std::uint64_t>& living() {
-  // Buffers of static duration may outlive any other such object.
+  // Never destroyed, because buffers of static duration may outlive any other such object.
   static auto& all = *new std::set<std::uint64_t>();
   return all;
 }
 
 }  // namespace
 
-Buffer::Buffer(std::size_t size, std::string label) : size_(size), label_(std::move(label)), memory_(size) { poison(); }
+Buffer::Buffer(std::size_t size, std::string label, SharedMemory* shared) : size_(size), label_(std::move(label)), memory_(size, shared) {
+  poison();
+}
 
-Buffer::Buffer(Unfilled, std::size_t size, std::string label)
-    : size_(size), label_(std::move(label)), memory_(size), host_has_written_(true) {}
+Buffer::Buffer(Unfilled, std::size_t size, std::string label, SharedMemory* shared)
+    : size_(size), label_(std::move(label)), memory_(size, shared, true), host_has_written_(true) {}
+
+Buffer::Buffer(std::byte* data, std::size_t size, std::string label, bool host_has_written)
+    : size_(size), label_(std::move(label)), memory_(data, size), host_has_written_(host_has_written) {}
 
 Buffer::~Buffer() {
   const std::lock_guard lock(living_mutex);
@@ -40,8 +45,8 @@ bool Buffer::exists(std::uint64_t id) {
   return living().contains(id);
 }
 
-std::unique_ptr<Buffer> Buffer::sparse(std::size_t size, std::string label) {
-  return std::unique_ptr<Buffer>(new Buffer(Unfilled{}, size, std::move(label)));
+std::unique_ptr<Buffer> Buffer::sparse(std::size_t size, std::string label, SharedMemory* shared) {
+  return std::unique_ptr<Buffer>(new Buffer(Unfilled{}, size, std::move(label), shared));
 }
 
 std::optional<std::string_view> Buffer::take_stray_write() {

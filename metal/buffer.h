@@ -1,4 +1,4 @@
-// A device buffer in host memory, and a view of one: what dispatches bind, fixtures fill and the judge reads.
+// A device buffer in host memory, and a view of one. Dispatches bind it, fixtures fill it, and the judge reads it.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,16 @@
 
 namespace assay::metal {
 
-// `size` bytes, aligned to 64 and guarded on both sides, poisoned when made. Neither copyable nor movable: a view points at it.
+// `size` bytes, aligned to 64 and guarded on both sides, poisoned when created. Neither copyable nor movable, because views
+// point at it.
 class Buffer {
  public:
-  explicit Buffer(std::size_t size, std::string label = {});
-  // All zeros, of which only the pages that are written take memory: for buffers of gigabytes that a dispatch visits here and there.
-  static std::unique_ptr<Buffer> sparse(std::size_t size, std::string label = {});
+  // In `shared`, which must outlive the buffer, a process that runs kernels has it too.
+  explicit Buffer(std::size_t size, std::string label = {}, SharedMemory* shared = nullptr);
+  // A buffer of zeros in which only written pages use memory, for buffers of gigabytes that a dispatch accesses sparsely.
+  static std::unique_ptr<Buffer> sparse(std::size_t size, std::string label = {}, SharedMemory* shared = nullptr);
+  // In the process of a kernel, the buffer that its parent has at device_address() `data`.
+  Buffer(std::byte* data, std::size_t size, std::string label, bool host_has_written);
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
@@ -36,9 +40,10 @@ class Buffer {
   }
 
   ~Buffer();
-  // Whether the buffer of that id() has not been destroyed.
+  // Whether the buffer with that id() still exists.
   [[nodiscard]] static bool exists(std::uint64_t id);
-  // Unique in this process, also after the buffer is destroyed. Code that refers to a buffer for longer than it may live keeps the id.
+  // Unique in this process, even after the buffer is destroyed. Code that refers to a buffer for longer than the buffer may exist
+  // keeps the id.
   [[nodiscard]] std::uint64_t id() const { return id_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const std::string& label() const { return label_; }
@@ -48,7 +53,7 @@ class Buffer {
   }
   [[nodiscard]] std::span<const std::byte> bytes() const { return {memory_.data(), size_}; }
 
-  // The contents as elements of a trivially copyable type; a tail shorter than one element is left out.
+  // The contents as elements of a trivially copyable type, without a tail that is shorter than one element.
   template <typename T>
   [[nodiscard]] std::span<T> as() {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -61,20 +66,20 @@ class Buffer {
     return {reinterpret_cast<const T*>(memory_.data()), size_ / sizeof(T)};
   }
 
-  // Fills the whole buffer with that word. It then counts as uninitialised.
+  // Fills the whole buffer with `word`. The buffer then counts as uninitialised.
   void poison(std::uint32_t word = kPoisonWord);
 
-  // Whether the host may have written the buffer: it got a writable view. All of the buffer then counts as initialised.
+  // Whether the host may have written the buffer, because it got a writable view. The whole buffer then counts as initialised.
   [[nodiscard]] bool host_has_written() const { return host_has_written_; }
-  // The bytes for a kernel's dispatch. This does not count as a write by the host.
+  // The bytes for a kernel's dispatch. Calling this does not count as a write by the host.
   [[nodiscard]] std::byte* device_address() { return memory_.data(); }
 
-  // Where a kernel has written outside of the buffer, but not as far as the guards: "before" or "behind" it. Resets that state.
+  // Where a kernel has written outside of the buffer without reaching the guards: "before" or "behind" it. Resets that state.
   [[nodiscard]] std::optional<std::string_view> take_stray_write();
 
  private:
   struct Unfilled {};
-  Buffer(Unfilled, std::size_t size, std::string label);
+  Buffer(Unfilled, std::size_t size, std::string label, SharedMemory* shared);
 
   [[nodiscard]] static std::uint64_t enter();
 
@@ -85,14 +90,14 @@ class Buffer {
   bool host_has_written_ = false;
 };
 
-// A buffer from `offset` bytes on. Not owning. Views of the same byte are equal.
+// A buffer from byte `offset` on. Not owning. Views of the same byte are equal.
 struct BufferView {
   Buffer* buffer = nullptr;
   std::size_t offset = 0;
-  // Bytes that the kernel may rely on, if the launch code says so. 0: the view is bound only because Metal requires a binding for every
-  // argument. Execution ignores this.
+  // Bytes on which the kernel may rely, if the launch code says so. 0: the view is bound only because Metal requires a binding for
+  // every argument. Execution ignores this.
   std::optional<std::size_t> needed = std::nullopt;
-  // How many bytes the kernel may access, if the host uses the rest of the buffer for something else. Without it: all of them.
+  // Bytes that the kernel may access, if the host uses the rest of the buffer for something else. Without it: all of them.
   std::optional<std::size_t> limit = std::nullopt;
 
   [[nodiscard]] std::size_t size() const {

@@ -1,4 +1,4 @@
-// The exceptions of this folder: misuse and broken input, each with the offending values in its text.
+// The exceptions of this folder, for misuse and broken input. Their texts contain the offending values.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The source cannot be translated or compiled. what() starts with `file:line: error:` of the user's source and
-// holds the compiler's own message where there is one.
+// The source cannot be translated or compiled. what() starts with `file:line: error:` of the user's source and contains the compiler's
+// message if there is one.
 class CompileError : public Error {
  public:
   using Error::Error;
 };
 
-// The machine lacks what it takes (no clang, an unwritable cache); what() says what to install or change.
+// The machine lacks a requirement (no clang, an unwritable cache); what() says what to install or change.
 class EnvironmentError : public Error {
  public:
   using Error::Error;
 };
 
-// No such function, a function constant that is used but has no value, a constant of the wrong type.
+// No such function, a function constant that is used but has no value, or a constant of the wrong type.
 class PipelineError : public Error {
  public:
   using Error::Error;

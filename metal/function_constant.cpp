@@ -22,7 +22,7 @@ std::optional<Scalar> scalar_named(std::string_view name) {
   return std::find(kIntegers.begin(), kIntegers.end(), name) == kIntegers.end() ? std::nullopt : std::optional(Scalar::integer);
 }
 
-// `unsigned int`, `long`: words of C in any order.
+// Names of C in any order of words: `unsigned int`, `long`.
 bool is_integer_of_words(std::string_view type) {
   static constexpr auto kWords = std::to_array<std::string_view>({"unsigned", "signed", "char", "short", "int", "long"});
   bool any = false;
@@ -95,7 +95,7 @@ std::optional<FunctionConstantType> function_constant_type(std::string_view type
     const std::size_t comma = std::min(rest.find(','), rest.size());
     return vector_of(rest.substr(0, comma), rest.substr(std::min(comma + 1, rest.size())));
   }
-  // `int8_t2` is no type.
+  // `int8_t2` is not a type.
   if (rest.size() < 2 || rest.ends_with("_t2") || rest.ends_with("_t3") || rest.ends_with("_t4")) return std::nullopt;
   return vector_of(rest.substr(0, rest.size() - 1), rest.substr(rest.size() - 1));
 }

@@ -1,4 +1,4 @@
-// The value of a `[[function_constant(n)]]`, and the types that one may have: Metal's scalars and vectors of them.
+// The value of a `[[function_constant(n)]]`, and the types that it may have: Metal's scalars and vectors of them.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace assay::metal {
 // One number of a constant.
 using ConstantScalar = std::variant<bool, std::int64_t, double>;
 
-// The components of a constant that is a vector, in their order.
+// The components of a vector constant, in order.
 struct ConstantVector {
   std::vector<ConstantScalar> components;
 
@@ -23,29 +23,29 @@ struct ConstantVector {
   friend auto operator<=>(const ConstantVector&, const ConstantVector&) = default;
 };
 
-// Converted to the constant's declared type when the pipeline is made.
+// Converted to the constant's declared type when the pipeline is created.
 using FunctionConstant = std::variant<bool, std::int64_t, double, ConstantVector>;
 
-// The components of a vector, or the one number that it is.
+// The components of a vector, or the single number.
 [[nodiscard]] std::vector<ConstantScalar> components_of(const FunctionConstant& value);
-// The reverse: a number for one component, a vector for several.
+// The reverse: a number from one component, a vector from several.
 [[nodiscard]] FunctionConstant constant_of_components(std::span<const ConstantScalar> components);
 
-// "true", "-3", "0.5"; "(1, 2)" of a vector.
+// "true", "-3", "0.5"; for a vector "(1, 2)".
 [[nodiscard]] std::string to_string(const ConstantScalar& value);
 [[nodiscard]] std::string to_string(const FunctionConstant& value);
 
-// What a declared type holds.
+// The contents of a declared type.
 struct FunctionConstantType {
   enum class Scalar { boolean, integer, floating } scalar = Scalar::integer;
   std::uint32_t components = 1;
 
-  // Whether the number converts to one of its components: integers convert to floating-point numbers, other kinds do not convert.
+  // Whether the number converts to a component of the type: integers convert to floating-point numbers, other kinds do not convert.
   [[nodiscard]] bool takes(const ConstantScalar& value) const;
   friend bool operator==(const FunctionConstantType&, const FunctionConstantType&) = default;
 };
 
-// Of a type in Metal's own words: `uint`, `unsigned int`, `metal::half3`, `vec<float, 2>`. Nothing for any other name.
+// Reads a type in Metal's words: `uint`, `unsigned int`, `metal::half3`, `vec<float, 2>`. Empty for any other name.
 [[nodiscard]] std::optional<FunctionConstantType> function_constant_type(std::string_view type);
 
 }  // namespace assay::metal

@@ -11,13 +11,17 @@
 #include <mutex>
 #include <new>
 
+#include "metal/shared_memory.h"
+
 namespace assay::metal {
 
 namespace {
 
 std::size_t round_up(std::size_t size, std::size_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
-// Margins count from an address that is a multiple of the poison word's size.
+std::size_t usable_bytes(std::size_t size) { return round_up(size, static_cast<std::size_t>(sysconf(_SC_PAGESIZE))); }
+
+// `offset` counts from an address that is a multiple of the poison word's size.
 std::byte byte_of(std::uint32_t word, std::size_t offset) { return static_cast<std::byte>(word >> (offset % sizeof word * 8)); }
 
 void fill(std::uint32_t word, std::byte* data, std::size_t first, std::size_t last) {
@@ -39,15 +43,15 @@ bool is_margin(const std::byte* data, std::size_t first, std::size_t last) {
   return true;
 }
 
-// All that there are, by where their mapping begins.
+// All existing blocks, by the start of their mapping.
 struct Registered {
   const std::byte* first_usable;
-  const std::byte* last_usable;  // behind it
+  const std::byte* last_usable;  // one past the last usable byte
   const std::byte* end;
 };
 std::mutex registry_mutex;
 std::map<const std::byte*, Registered>& registry() {
-  // Buffers of static duration may outlive any other such object.
+  // Never destroyed, because buffers of static duration may outlive any other such object.
   static auto& all = *new std::map<const std::byte*, Registered>();
   return all;
 }
@@ -62,20 +66,36 @@ bool GuardedMemory::is_guard(const std::byte* page) {
   return page < found.end && (page < found.first_usable || page >= found.last_usable);
 }
 
-GuardedMemory::GuardedMemory(std::size_t size) : size_(size) {
-  const std::size_t usable = round_up(size, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+GuardedMemory::GuardedMemory(std::size_t size, SharedMemory* shared, bool zeroed) : shared_(shared), size_(size) {
+  const std::size_t usable = usable_bytes(size);
   mapped_bytes_ = usable + 2 * kGuardBytes;
-  void* mapping = mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapping == MAP_FAILED) throw std::bad_alloc();
-  mapping_ = static_cast<std::byte*>(mapping);
-  if (usable != 0 && mprotect(mapping_ + kGuardBytes, usable, PROT_READ | PROT_WRITE) != 0) {
-    munmap(mapping_, mapped_bytes_);
-    throw std::bad_alloc();
+  if (shared_ != nullptr) {
+    mapping_ = shared_->take(mapped_bytes_, zeroed);
+  } else {
+    void* mapping = mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping == MAP_FAILED) throw std::bad_alloc();
+    mapping_ = static_cast<std::byte*>(mapping);
+    if (usable != 0 && mprotect(mapping_ + kGuardBytes, usable, PROT_READ | PROT_WRITE) != 0) {
+      munmap(mapping_, mapped_bytes_);
+      throw std::bad_alloc();
+    }
   }
   data_ = mapping_ + kGuardBytes + usable - round_up(size, kAlignment);
   poison_margins();
+  enter_registry();
+}
+
+GuardedMemory::GuardedMemory(std::byte* data, std::size_t size) : is_of_parent_(true), data_(data), size_(size) {
+  const std::size_t usable = usable_bytes(size);
+  mapped_bytes_ = usable + 2 * kGuardBytes;
+  mapping_ = data + round_up(size, kAlignment) - usable - kGuardBytes;
+  if (usable != 0 && mprotect(mapping_ + kGuardBytes, usable, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  enter_registry();
+}
+
+void GuardedMemory::enter_registry() {
   const std::lock_guard lock(registry_mutex);
-  registry()[mapping_] = {mapping_ + kGuardBytes, mapping_ + kGuardBytes + usable, mapping_ + mapped_bytes_};
+  registry()[mapping_] = {mapping_ + kGuardBytes, mapping_ + mapped_bytes_ - kGuardBytes, mapping_ + mapped_bytes_};
 }
 
 void GuardedMemory::poison(std::uint32_t word) { fill(word, data_, 0, size_); }
@@ -98,7 +118,12 @@ GuardedMemory::~GuardedMemory() {
     const std::lock_guard lock(registry_mutex);
     registry().erase(mapping_);
   }
-  munmap(mapping_, mapped_bytes_);
+  if (shared_ != nullptr)
+    shared_->give_back();
+  else if (is_of_parent_)
+    mprotect(mapping_, mapped_bytes_, PROT_NONE);
+  else
+    munmap(mapping_, mapped_bytes_);
 }
 
 }  // namespace assay::metal

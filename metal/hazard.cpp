@@ -1,40 +1,20 @@
-// The names of hazards, and how equal ones are merged.
+// Names hazards, and merges equal ones.
 #include "metal/hazard.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace assay::metal {
 
-std::string_view to_string(HazardKind kind) {
-  switch (kind) {
-    case HazardKind::barrier_divergence:
-      return "barrier divergence";
-    case HazardKind::dispatch_hazard:
-      return "dispatch hazard";
-    case HazardKind::invalid_access:
-      return "invalid access";
-    case HazardKind::out_of_bounds:
-      return "out of bounds";
-    case HazardKind::uninitialised_read:
-      return "uninitialised read";
-    case HazardKind::misaligned_access:
-      return "misaligned access";
-    case HazardKind::threadgroup_race:
-      return "race between simdgroups";
-    case HazardKind::unfenced_barrier:
-      return "barrier that fences nothing";
-    case HazardKind::device_race:
-      return "race between threadgroups";
-    case HazardKind::simdgroup_race:
-      return "race within a simdgroup";
-    case HazardKind::identical_writes:
-      return "identical writes";
-    case HazardKind::nonfinite_result:
-      return "non-finite result";
-  }
-  return "hazard";
-}
+// In the order of HazardKind.
+constexpr std::array<std::string_view, 12> kKinds = {
+    "barrier divergence",        "dispatch hazard",         "invalid access",          "out of bounds",
+    "uninitialised read",        "misaligned access",       "race between simdgroups", "barrier that fences nothing",
+    "race between threadgroups", "race within a simdgroup", "identical writes",        "non-finite result"};
+static_assert(kKinds.size() == static_cast<std::size_t>(kLastHazardKind) + 1);
+
+std::string_view to_string(HazardKind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
 
 bool is_defect(HazardKind kind) {
   return kind != HazardKind::simdgroup_race && kind != HazardKind::identical_writes && kind != HazardKind::nonfinite_result;

@@ -1,4 +1,4 @@
-// What a correct kernel never does: the kinds of hazards, and a hazard that was detected.
+// The kinds of hazards, which a correct kernel never causes, and a hazard that was detected.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ enum class HazardKind {
   uninitialised_read,  // of a byte that neither the host nor a kernel has written
   misaligned_access,   // at an address that is not a multiple of the type's alignment
   threadgroup_race,    // in threadgroup memory, between simdgroups
-  unfenced_barrier,    // the same, where a barrier between the two accesses does not fence threadgroup memory
+  unfenced_barrier,    // the same, if a barrier between the two accesses does not fence threadgroup memory
   device_race,         // in device memory, between threadgroups of one dispatch
   simdgroup_race,      // in threadgroup memory, within one simdgroup: harmless in lockstep, undefined by the language
-  identical_writes,    // unordered, of the same bits to one place
+  identical_writes,    // unordered writes of the same bits to one place
   nonfinite_result,    // a NaN or an infinity from an operation on finite operands
 };
 inline constexpr HazardKind kLastHazardKind = HazardKind::nonfinite_result;

@@ -1,6 +1,6 @@
 // The contract between compiled kernels and the runtime: what the lockstep pass (pass/) emits and execute/ provides.
 //
-// Included by both sides, and so free of anything but plain data.
+// Both sides include this file, so it contains only plain data.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace assay::metal::abi {
 
-// Changes whenever anything in this file does; a module with another number is rebuilt.
+// Changes whenever anything in this file changes. A module with another number is rebuilt.
 inline constexpr std::uint32_t kVersion = 14;
 
-inline constexpr std::uint32_t kLanes = 32;         // a SIMD-group
+inline constexpr std::uint32_t kLanes = 32;         // per SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
-inline constexpr std::uint32_t kMaxLoopDepth = 10;  // loops around one meeting point, helpers included
+inline constexpr std::uint32_t kMaxLoopDepth = 10;  // loops around one meeting point, including those of helpers
 
-// What a kernel can ask about its position; three components each, in the order of Lane::builtins.
+// The position values that a kernel can read, of three components each, in the order of Lane::builtins.
 enum Builtin : std::uint32_t {
   kThreadPositionInGrid,
   kThreadPositionInThreadgroup,
@@ -39,17 +39,18 @@ enum Builtin : std::uint32_t {
   kBuiltinCount
 };
 
-// In modules compiled to be checked: data with which a read of a buffer can test inline that it is harmless, count itself and mark its
-// bytes. A read that does not start below `limit` bytes behind `data`, or that is misaligned, calls kAccess.
+// In modules compiled to be checked: data with which a read of a buffer tests inline that it is harmless, counts itself and marks its
+// bytes. A read that does not start below `limit` bytes after `data`, or that is misaligned, calls kAccess instead.
 struct Quick {
   const void* data;
   std::uint64_t limit;    // 0: always call
-  std::uint64_t touched;  // with an eighth of the address added: where the bit of the byte is, eight to a byte
+  std::uint64_t touched;  // plus an eighth of the address: the byte that contains the bit of the address, eight bits to a byte
   std::uint64_t hits;
 };
 
-// In modules compiled to carry shadows: the shadow of the number at an address. There is a cell for every kCellGranule bytes of the address
-// modulo kCellWindow; a number uses the first one that it covers. The cell is valid if its tag has the type and the bits of the number.
+// In modules compiled to carry shadows: the shadow of the number at an address. There is a cell for every kCellGranule bytes of the
+// address modulo kCellWindow. A number uses the first cell that it covers. The cell is valid if its tag has the type and the bits
+// of the number.
 struct Cell {
   double shadow;
   std::uint64_t tag;  // bits | (FloatType + 1) << kCellKindShift
@@ -59,8 +60,8 @@ inline constexpr std::uint64_t kCellGranule = 2;
 inline constexpr std::uint64_t kCellBytes = sizeof(Cell);
 inline constexpr std::uint64_t kCellKindShift = 32;
 
-// The part of a lane that compiled code reads and writes. The pass addresses the members by these offsets. What is touched at
-// every meeting point comes last, where execute/ puts its own such state behind it in the same cache line.
+// The part of a lane that compiled code reads and writes. The pass addresses the members by these offsets. The member that every
+// meeting point uses comes last, so that execute/ can put its own such state after it in the same cache line.
 struct Lane {
   std::uint32_t builtins[kBuiltinCount][3];
   std::uint32_t ordered_buffers;  // bit i: stores to buffer i are meeting points, because the dispatch also reads it
@@ -68,20 +69,20 @@ struct Lane {
   void* threadgroup_arguments[kMaxBuffers];
   char* threadgroup_memory;        // static variables start here
   Quick* quick;                    // by access, in modules compiled to be checked
-  std::uint64_t* block_counts;     // Module::block_count of them, in modules compiled to be checked
+  std::uint64_t* block_counts;     // array of Module::block_count elements, in modules compiled to be checked
   Cell* cells;                     // in modules compiled to carry shadows, as the next ones
-  std::uint32_t shadowed_buffers;  // bit i: buffer i may hold numbers that kernels have computed
-  std::uint32_t is_watched;        // kRounded is called
-  const double* weights;           // by operation: shadows are rounded where it is not 0, in modules compiled to be explained
+  std::uint32_t shadowed_buffers;  // bit i: buffer i may contain numbers that kernels have computed
+  std::uint32_t is_watched;        // not 0: kRounded is called
+  const double* weights;           // by operation: shadows are rounded where the weight is not 0, in modules compiled to be explained
   alignas(64) std::uint32_t iteration[kMaxLoopDepth];  // of each loop around the lane's position, outermost first
 };
 
-// The functions that the runtime provides, in the order of the module's table. Each takes (Lane*, site, ...).
+// The functions of the runtime, in the order of the module's table. Each takes (Lane*, site, ...).
 enum Service : std::uint32_t {
   kStore,            // (destination, source, bytes): commits with the stores of the other lanes at this point
-  kSimdReduceWord,   // (value) -> result: kSimdReduce of one 32-bit scalar, in registers; the rest stands in the site
+  kSimdReduceWord,   // (value) -> result: kSimdReduce of one 32-bit scalar, in registers; Site::operation has the rest
   kSimdShuffleWord,  // (value, argument) -> result: the same for kSimdShuffle of four bytes, without a fill
-  kSimdReduce,       // the arguments of metal/shader/runtime.h from here on
+  kSimdReduce,       // from here on with the arguments of metal/shader/runtime.h
   kSimdShuffle,
   kSimdBallot,
   kSimdActive,
@@ -90,45 +91,45 @@ enum Service : std::uint32_t {
   kAtomic,
   kReconverge,   // (): lanes that took different branches meet again
   kTrace,        // (address, bytes, is_write): in modules compiled to be traced
-  kAccess,       // (address, bytes) -> address: in modules compiled to be checked, before every read of memory that lanes share; the site
-                 // is the number of the access, and the returned address is the one to use
-  kArithmetic,   // (result, a, b, c): there too, behind a floating-point operation with a NaN or an infinity in its result; the site is the
-                 // number of the operation, all are addresses, and null where it has no such operand
+  kAccess,       // (address, bytes) -> address to use: in modules compiled to be checked, before every read of memory that lanes share; the
+                 // site is the number of the access
+  kArithmetic,   // (result, a, b, c): in the same modules, after a floating-point operation with a NaN or an infinity in its result; the
+                 // site is the number of the operation; all are addresses, null for absent operands
   kFence,        // (flags): in modules compiled to be checked
-  kCopyShadows,  // (destination, source, bytes): in modules compiled to carry shadows, behind a copy of memory
-  kRounded,  // (rows): in those compiled to be explained, behind an operation that rounds; the site is its number, and the rows are those
-             // of RoundedRow
-  kRecord,   // (address, bytes): in modules compiled to be recorded, behind what makes a value and before what stores one; the site is the
-             // number of the operation
-  kMisaligned,  // (address): before an access whose address is not a multiple of Access::alignment; the site is the number of the access
+  kCopyShadows,  // (destination, source, bytes): in modules compiled to carry shadows, after a copy of memory
+  kRounded,      // (rows): in modules compiled to be explained, after an operation that rounds; the site is its number, and the rows are
+                 // those of RoundedRow
+  kRecord,       // (address, bytes): in modules compiled to be recorded, after an operation that makes a value and before one that stores a
+                 // value; the site is the number of the operation
+  kMisaligned,   // (address): before an access whose address is not a multiple of Access::alignment; the site is the number of the access
   kServiceCount
 };
 
-// Of kRowLength doubles each: the result, as it would be without its rounding, its shadow; then of each operand value and shadow.
+// Rows of kRowLength doubles: the result, the result without its rounding, its shadow, then value and shadow of each operand.
 enum RoundedRow : std::uint32_t { kResultRow, kExactRow, kShadowRow, kFirstOperandRow };
 inline constexpr std::uint32_t kRowLength = 16;
 inline constexpr std::uint32_t kMaxOperands = 3;
 
-// One meeting point of a kernel, numbered in program order: a site that can be reached from another within the same
-// iteration of the same loops has the larger number.
+// One meeting point of a kernel. Sites are numbered in program order: within one iteration of the same loops, a site has a larger
+// number than those from which it can be reached.
 struct Site {
   std::uint32_t service;
-  std::uint32_t operation;  // of kSimdReduceWord: operation | type << 8 | width << 16; of kSimdShuffleWord: mode | width << 16
+  std::uint32_t operation;  // for kSimdReduceWord: operation | type << 8 | width << 16; for kSimdShuffleWord: mode | width << 16
   std::uint32_t file;       // index into Module::files
   std::uint32_t line;
   std::uint32_t depth;                 // loops around it
-  std::uint32_t loops[kMaxLoopDepth];  // their numbers, outermost first
+  std::uint32_t loops[kMaxLoopDepth];  // numbers of these loops, outermost first
 };
 
-// One place where memory that lanes share is read or written. In modules compiled to be checked these are all such places; those of meeting
-// points come first and have their numbers. In other modules they are the places whose alignment is not known at compile time.
+// One place where memory that lanes share is read or written. Modules compiled to be checked list all such places; those of meeting
+// points come first and have their numbers. Other modules list the places whose alignment is not known at compile time.
 struct Access {
   std::uint32_t file;  // index into Module::files
   std::uint32_t line;
   std::uint32_t kind;       // bits of AccessKind; 0 for a meeting point that accesses no memory
-  std::uint32_t alignment;  // in bytes, that the access relies on
-  std::uint32_t object;     // what the pointer was derived from: below kMaxBuffers that buffer, else one of AccessObject and the next ones
-  std::uint32_t bytes;      // 0 if only the running kernel knows
+  std::uint32_t alignment;  // in bytes, on which the access relies
+  std::uint32_t object;     // the object from which the pointer was derived: a buffer if below kMaxBuffers, else one of AccessObject
+  std::uint32_t bytes;      // 0 if known only at run time
 };
 enum AccessKind : std::uint32_t {
   kReads = 1,
@@ -138,7 +139,7 @@ enum AccessKind : std::uint32_t {
   kCopiesPadding = 16  // reads what may be padding and only copies it
 };
 enum AccessObject : std::uint32_t {
-  kAnyObject = kMaxBuffers,    // not known when the kernel was compiled
+  kAnyObject = kMaxBuffers,    // not known at compile time
   kThreadgroupArgument = 64,   // + index
   kThreadgroupVariable = 128,  // + number in Module::variables
 };
@@ -147,11 +148,11 @@ enum AccessObject : std::uint32_t {
 struct Variable {
   std::uint32_t offset;
   std::uint32_t size;
-  const char* name;  // empty if the compiler does not say
+  const char* name;  // empty if unknown
 };
 
-// One floating-point operation of the kernel, in modules compiled to be checked, explained or recorded; in the last also what moves and
-// stores values.
+// One floating-point operation of the kernel, in modules compiled to be checked, explained or recorded. In modules compiled to be
+// recorded, also an operation that moves or stores values.
 struct Operation {
   std::uint32_t file;  // index into Module::files
   std::uint32_t line;
@@ -159,9 +160,9 @@ struct Operation {
   std::uint32_t type;  // of the result, a FloatType
   std::uint32_t from;  // of the operands
   std::uint32_t operands;
-  std::uint32_t count;  // of components
-  std::uint32_t flops;  // that one component costs
-  std::uint32_t block;  // index into Lane::block_counts: how often it was executed
+  std::uint32_t count;  // number of components
+  std::uint32_t flops;  // floating-point operations per component
+  std::uint32_t block;  // index into Lane::block_counts, which counts executions
 };
 enum Arithmetic : std::uint32_t {
   kAdd,
@@ -176,7 +177,7 @@ enum Arithmetic : std::uint32_t {
   kStoreValue
 };
 enum FloatType : std::uint32_t { kFloat, kHalf, kBfloat, kDouble, kFloatTypeCount };
-inline constexpr std::uint32_t kInteger = kFloatTypeCount;  // in Operation::type, of a store
+inline constexpr std::uint32_t kInteger = kFloatTypeCount;  // in Operation::type of a store: an integer
 
 // A place where a kernel computes with the bits of a number, in modules compiled to carry shadows.
 struct Lost {
@@ -191,7 +192,7 @@ struct Place {
   std::uint32_t line;
 };
 
-// The module's symbol `__assay_module`.
+// The content of the module's symbol `__assay_module`.
 struct Module {
   std::uint32_t version;
   std::uint32_t site_count;
@@ -216,11 +217,11 @@ struct Module {
   std::uint32_t shadows;     // a ShadowKind
   std::uint32_t lost_count;  // places where a shadow is lost
   const Lost* lost;
-  const std::uint32_t* alignments;  // kMaxBuffers of them: what the address of buffer i must be a multiple of
+  const std::uint32_t* alignments;  // kMaxBuffers elements: the address of buffer i must be a multiple of element i
   std::uint32_t place_count;
-  const Place* places;     // line n of the object's table of lines (execute/line_table.h) stands for the place n - 1
+  const Place* places;     // line n of the object's line table (execute/line_table.h) stands for place n - 1
   const char* reflection;  // see pass/reflection.h
-  void** services;         // kServiceCount entries, filled in when the kernel is first executed
+  void** services;         // kServiceCount entries, set when the kernel is first executed
   void (*entry)(Lane*);
 };
 

@@ -1,4 +1,4 @@
-// Metal's limits on a compute dispatch, as the simulator enforces them.
+// Metal's limits on a compute dispatch, as enforced by the simulator.
 #pragma once
 
 #include <cstddef>

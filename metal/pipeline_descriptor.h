@@ -1,4 +1,4 @@
-// Which kernel function a pipeline runs, and with which constants.
+// The kernel function and the constants of a pipeline.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace assay::metal {
 
-// The arguments of Metal's `newComputePipelineState`. A host may build several libraries from one source, each with other preprocessor
-// macros: `definitions` says which of them is meant.
+// The arguments of Metal's `newComputePipelineState`. A host may build several libraries from one source with different preprocessor
+// macros; `definitions` selects one of them.
 struct PipelineDescriptor {
   std::string function;                                 // host name
   std::map<std::uint32_t, FunctionConstant> constants;  // by index

@@ -1,16 +1,26 @@
-// Reads the name of a policy.
+// Names of policies.
 #include "metal/policy.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 
 namespace assay::metal {
 
+namespace {
+
+// In the order of Policy.
+constexpr std::array<std::string_view, 3> kNames = {"native", "checked", "shadow"};
+
+}  // namespace
+
+std::string_view to_string(Policy policy) { return kNames.at(static_cast<std::size_t>(policy)); }
+
 Policy parse_policy(std::string_view text) {
-  if (text == "native") return Policy::native;
-  if (text == "checked") return Policy::checked;
-  if (text == "shadow") return Policy::shadow;
+  const auto* const found = std::ranges::find(kNames, text);
+  if (found != kNames.end()) return static_cast<Policy>(found - kNames.begin());
   throw std::invalid_argument(fmt::format("'{}' is no policy: accepted are native, checked and shadow", text));
 }
 

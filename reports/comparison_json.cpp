@@ -29,34 +29,32 @@ Json json_of(const PartingSide& side) {
 }
 
 Json json_of(const Parting& parting, const std::optional<harness::CasePair>& pair) {
-  Json json = {{"old_case", pair ? harness::format_case(pair->old_case) : ""},
-               {"new_case", pair ? harness::format_case(pair->new_case) : ""},
-               {"function", parting.function},
-               {"dispatch", parting.dispatch},
-               {"threadgroup", {parting.threadgroup.x, parting.threadgroup.y, parting.threadgroup.z}},
-               {"thread", parting.thread},
-               {"place", parting.place},
-               {"chunk", parting.chunk ? Json(*parting.chunk) : Json()},
-               {"occurrence", parting.occurrence},
-               {"agreed", parting.agreed},
-               {"old", json_of(parting.old_side)},
-               {"new", json_of(parting.new_side)},
-               {"is_cut", parting.is_cut},
-               {"changes", Json::array()},
-               {"further_changes", parting.further_changes}};
-  for (const ChangedText& change : parting.changes)
-    json["changes"].push_back({{"old_line", change.hunk.old_first},
-                               {"new_line", change.hunk.new_first},
-                               {"old", change.old_lines},
-                               {"new", change.new_lines},
-                               {"holds_parting", change.holds_parting}});
-  return json;
+  const auto changes = json_list(parting.changes, [](const ChangedText& change) -> Json {
+    return {{"old_line", change.hunk.old_first},
+            {"new_line", change.hunk.new_first},
+            {"old", change.old_lines},
+            {"new", change.new_lines},
+            {"holds_parting", change.holds_parting}};
+  });
+  return {{"old_case", pair ? harness::format_case(pair->old_case) : ""},
+          {"new_case", pair ? harness::format_case(pair->new_case) : ""},
+          {"function", parting.function},
+          {"dispatch", parting.dispatch},
+          {"threadgroup", {parting.threadgroup.x, parting.threadgroup.y, parting.threadgroup.z}},
+          {"thread", parting.thread},
+          {"place", parting.place},
+          {"chunk", parting.chunk ? Json(*parting.chunk) : Json()},
+          {"occurrence", parting.occurrence},
+          {"agreed", parting.agreed},
+          {"old", json_of(parting.old_side)},
+          {"new", json_of(parting.new_side)},
+          {"is_cut", parting.is_cut},
+          {"changes", changes},
+          {"further_changes", parting.further_changes}};
 }
 
 Json json_of(const std::vector<OneSidedCase>& cases) {
-  Json json = Json::array();
-  for (const OneSidedCase& one : cases) json.push_back({{"case", one.name}, {"reason", one.reason}});
-  return json;
+  return json_list(cases, [](const OneSidedCase& one) -> Json { return {{"case", one.name}, {"reason", one.reason}}; });
 }
 
 }  // namespace
@@ -78,37 +76,37 @@ std::string comparison_json(const ComparisonRun& run) {
                      {"only_old", run.cases.only_old.size()},
                      {"only_new", run.cases.only_new.size()},
                      {"skipped", run.cases.skipped}};
-  json["cases"] = Json::array();
-  for (const CaseComparison& one : run.cases.cases)
-    json["cases"].push_back({{"old", harness::format_case(one.pair.old_case)},
-                             {"new", harness::format_case(one.pair.new_case)},
-                             {"old_status", harness::to_string(one.old_side.status)},
-                             {"new_status", harness::to_string(one.new_side.status)},
-                             {"old_reason", harness::reason_of(one.old_side)},
-                             {"new_reason", harness::reason_of(one.new_side)},
-                             {"old_error_over_bound", json_number(one.old_side.max_ratio)},
-                             {"new_error_over_bound", json_number(one.new_side.max_ratio)},
-                             {"same_bits", one.is_compared ? Json(one.is_same_bits) : Json()},
-                             {"elements", one.elements},
-                             {"differing", one.differing},
-                             {"ulps", json_of(one.ulps)},
-                             {"bounds", json_of(one.bounds)}});
+  json["cases"] = json_list(run.cases.cases, [](const CaseComparison& one) -> Json {
+    return {{"old", harness::format_case(one.pair.old_case)},
+            {"new", harness::format_case(one.pair.new_case)},
+            {"old_status", harness::to_string(one.old_side.status)},
+            {"new_status", harness::to_string(one.new_side.status)},
+            {"old_reason", harness::reason_of(one.old_side)},
+            {"new_reason", harness::reason_of(one.new_side)},
+            {"old_error_over_bound", json_number(one.old_side.max_ratio)},
+            {"new_error_over_bound", json_number(one.new_side.max_ratio)},
+            {"same_bits", one.is_compared ? Json(one.is_same_bits) : Json()},
+            {"elements", one.elements},
+            {"differing", one.differing},
+            {"ulps", json_of(one.ulps)},
+            {"bounds", json_of(one.bounds)}};
+  });
   json["only_old"] = json_of(run.cases.only_old);
   json["only_new"] = json_of(run.cases.only_new);
-  json["declared"] = Json::array();
-  for (const DeclaredRow& row : declared_rows(run.old_variant, run.new_variant))
-    json["declared"].push_back({{"key", row.key}, {"old", row.old_value}, {"new", row.new_value}});
-  json["claims"] = Json::array();
-  for (const harness::ClaimResult& claim : run.claims)
-    json["claims"].push_back({{"claimant", claim.claimant},
-                              {"claim", claim.claim},
-                              {"tried", claim.tried},
-                              {"broken", claim.broken},
-                              {"first_broken", claim.first_broken}});
-  json["costs"] = {{"cases", run.costs.cases}, {"rows", Json::array()}};
-  for (const CostRow& row : cost_rows(run.costs))
-    json["costs"]["rows"].push_back(
-        {{"counter", row.name}, {"old", row.before}, {"new", row.after}, {"at_least", row.least ? Json(*row.least) : Json()}});
+  json["declared"] = json_list(declared_rows(run.old_variant, run.new_variant), [](const DeclaredRow& row) -> Json {
+    return {{"key", row.key}, {"old", row.old_value}, {"new", row.new_value}};
+  });
+  json["claims"] = json_list(run.claims, [](const harness::ClaimResult& claim) -> Json {
+    return {{"claimant", claim.claimant},
+            {"claim", claim.claim},
+            {"tried", claim.tried},
+            {"broken", claim.broken},
+            {"first_broken", claim.first_broken}};
+  });
+  const auto cost_row = [](const CostRow& row) -> Json {
+    return {{"counter", row.name}, {"old", row.before}, {"new", row.after}, {"at_least", row.least ? Json(*row.least) : Json()}};
+  };
+  json["costs"] = {{"cases", run.costs.cases}, {"rows", json_list(cost_rows(run.costs), cost_row)}};
   json["smallest"] = run.smallest ? Json(harness::format_case(run.smallest->new_case)) : Json();
   json["parting"] = run.parting.parting ? json_of(*run.parting.parting, run.smallest) : Json();
   json["notes"] = run.notes;

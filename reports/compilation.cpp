@@ -203,7 +203,7 @@ std::string families_text(const harness::FamilyFits& families) {
     text += fmt::format("  {}{}\n", fit.family, fit.is_named ? "" : ", by arguments only");
     for (const auto& [entry, functions] : fit.functions) {
       text += wrapped({fmt::format("{}:", entry), fmt::format("{}", fmt::join(functions, " or "))}, 4);
-      if (functions.size() > 1) text += "      the names do not tell which; set [entry] in a variant.toml\n";
+      if (functions.size() > 1) text += "      several functions fit; name one in [entry] of a variant.toml\n";
     }
   }
   if (!families.fits.empty()) return text;

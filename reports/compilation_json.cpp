@@ -12,48 +12,32 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* space_key(metal::AddressSpace space) {
-  switch (space) {
-    case metal::AddressSpace::device:
-      return "device";
-    case metal::AddressSpace::constant:
-      return "constant";
-    case metal::AddressSpace::threadgroup:
-      return "threadgroup";
-  }
-  return "device";
-}
-
 Json struct_json(const metal::StructLayout& layout) {
-  Json fields = Json::array();
-  for (const metal::StructField& field : layout.fields)
-    fields.push_back({{"name", field.name}, {"type", field.type_name}, {"offset", field.offset}, {"size", field.size}});
-  return {{"name", layout.name}, {"size", layout.size}, {"fields", std::move(fields)}};
+  const auto fields = json_list(layout.fields, [](const metal::StructField& field) -> Json {
+    return {{"name", field.name}, {"type", field.type_name}, {"offset", field.offset}, {"size", field.size}};
+  });
+  return {{"name", layout.name}, {"size", layout.size}, {"fields", fields}};
 }
 
 Json arguments_json(const harness::InspectedFunction& function, bool is_listing) {
-  Json arguments = Json::array();
-  if (is_listing) {
-    for (const metal::ArgumentDeclaration& argument : function.declaration.arguments) {
-      arguments.push_back({{"name", argument.name},
-                           {"space", space_key(argument.space)},
-                           {"index", argument.index},
-                           {"type", argument.type_name},
-                           {"conditional", argument.is_conditional}});
-    }
-    return arguments;
-  }
-  for (const metal::BoundArgument& argument : function.layout.arguments) {
-    arguments.push_back({{"name", argument.name},
-                         {"space", space_key(argument.space)},
-                         {"index", argument.index},
-                         {"type", argument.type_name},
-                         {"access", argument.is_const ? "read" : "read_write"},
-                         {"reference", argument.is_reference},
-                         {"size", argument.size},
-                         {"struct", argument.layout ? struct_json(*argument.layout) : Json(nullptr)}});
-  }
-  return arguments;
+  if (is_listing)
+    return json_list(function.declaration.arguments, [](const metal::ArgumentDeclaration& argument) -> Json {
+      return {{"name", argument.name},
+              {"space", to_string(argument.space)},
+              {"index", argument.index},
+              {"type", argument.type_name},
+              {"conditional", argument.is_conditional}};
+    });
+  return json_list(function.layout.arguments, [](const metal::BoundArgument& argument) -> Json {
+    return {{"name", argument.name},
+            {"space", to_string(argument.space)},
+            {"index", argument.index},
+            {"type", argument.type_name},
+            {"access", argument.is_const ? "read" : "read_write"},
+            {"reference", argument.is_reference},
+            {"size", argument.size},
+            {"struct", argument.layout ? struct_json(*argument.layout) : Json(nullptr)}};
+  });
 }
 
 Json function_json(const harness::InspectedFunction& function, const CompiledLibrary& library, bool is_listing) {
@@ -64,12 +48,9 @@ Json function_json(const harness::InspectedFunction& function, const CompiledLib
   }
   json["compiles"] = function.is_compiled;
   json["error"] = function.is_compiled ? Json(nullptr) : Json(function.refusal);
-  Json needed = Json::array();
-  for (const std::uint32_t index : function.unset) {
-    const auto constant = std::ranges::find(library.constants, index, &metal::FunctionConstantDeclaration::index);
-    needed.push_back({{"name", constant->name}, {"index", index}});
-  }
-  json["needs_constants"] = std::move(needed);
+  json["needs_constants"] = json_list(function.unset, [&](std::uint32_t index) -> Json {
+    return {{"name", std::ranges::find(library.constants, index, &metal::FunctionConstantDeclaration::index)->name}, {"index", index}};
+  });
   json["arguments"] = arguments_json(function, is_listing);
   json["threadgroup_bytes"] = function.layout.static_threadgroup_bytes;
   json["max_threads"] = function.layout.max_total_threads;
@@ -92,20 +73,15 @@ Json families_json(const harness::FamilyFits& families) {
 
 Json library_json(const CompiledLibrary& library, bool is_listing) {
   Json json = {{"definitions", library.configuration}, {"error", library.failure.empty() ? Json(nullptr) : Json(library.failure)}};
-  Json functions = Json::array();
-  for (const harness::InspectedFunction& function : library.functions) functions.push_back(function_json(function, library, is_listing));
-  json["functions"] = std::move(functions);
-  Json refused = Json::array();
-  for (const metal::RefusedFunction& function : library.refused)
-    refused.push_back({{"name", function.name}, {"file", function.file}, {"line", function.line}, {"error", function.reason}});
-  json["refused"] = std::move(refused);
-  Json constants = Json::array();
-  for (const metal::FunctionConstantDeclaration& constant : library.constants)
-    constants.push_back({{"name", constant.name}, {"index", constant.index}, {"type", constant.type_name}, {"line", constant.line}});
-  json["constants"] = std::move(constants);
-  Json notes = Json::array();
-  for (const metal::SourceNote& note : library.notes) notes.push_back({{"file", note.file}, {"line", note.line}, {"text", note.text}});
-  json["notes"] = std::move(notes);
+  json["functions"] = json_list(library.functions, [&](const auto& function) { return function_json(function, library, is_listing); });
+  json["refused"] = json_list(library.refused, [](const metal::RefusedFunction& function) -> Json {
+    return {{"name", function.name}, {"file", function.file}, {"line", function.line}, {"error", function.reason}};
+  });
+  json["constants"] = json_list(library.constants, [](const metal::FunctionConstantDeclaration& constant) -> Json {
+    return {{"name", constant.name}, {"index", constant.index}, {"type", constant.type_name}, {"line", constant.line}};
+  });
+  json["notes"] = json_list(
+      library.notes, [](const metal::SourceNote& note) -> Json { return {{"file", note.file}, {"line", note.line}, {"text", note.text}}; });
   json["families"] = is_listing ? Json(nullptr) : families_json(library.families);
   return json;
 }
@@ -113,8 +89,8 @@ Json library_json(const CompiledLibrary& library, bool is_listing) {
 }  // namespace
 
 std::string compilation_json(const Compilation& compilation) {
-  Json libraries = Json::array();
-  for (const CompiledLibrary& library : compilation.libraries) libraries.push_back(library_json(library, compilation.is_listing));
+  const auto libraries =
+      json_list(compilation.libraries, [&](const CompiledLibrary& library) { return library_json(library, compilation.is_listing); });
   return json_text({{"format", "assay-compile"},
                     {"version", kCompilationVersion},
                     {"file", compilation.file},
@@ -122,7 +98,7 @@ std::string compilation_json(const Compilation& compilation) {
                     {"functions", compilation.functions()},
                     {"failures", compilation.failures()},
                     {"all_compile", compilation.is_sound()},
-                    {"libraries", std::move(libraries)}});
+                    {"libraries", libraries}});
 }
 
 }  // namespace assay::reports

@@ -5,20 +5,10 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace assay::reports {
 namespace {
-
-std::string_view space_name(metal::AddressSpace space) {
-  switch (space) {
-    case metal::AddressSpace::device:
-      return "device";
-    case metal::AddressSpace::constant:
-      return "constant";
-    case metal::AddressSpace::threadgroup:
-      return "threadgroup";
-  }
-  return "?";
-}
 
 std::string place_of(metal::AddressSpace space, std::uint32_t index) {
   return fmt::format("{} {}", space == metal::AddressSpace::threadgroup ? "threadgroup" : "buffer", index);
@@ -28,7 +18,7 @@ ArgumentWords words_of(const metal::BoundArgument& argument) {
   // Constant memory is const, so the word is omitted.
   const bool says_const = argument.is_const && argument.space != metal::AddressSpace::constant;
   return {place_of(argument.space, argument.index), argument.name,
-          fmt::format("{}{} {}{}", says_const ? "const " : "", space_name(argument.space), argument.type_name,
+          fmt::format("{}{} {}{}", says_const ? "const " : "", to_string(argument.space), argument.type_name,
                       argument.is_reference ? "&" : "*"),
           argument.size, argument.layout ? &*argument.layout : nullptr};
 }
@@ -76,11 +66,7 @@ std::string cause_of(const harness::InspectedFunction& function) {
 
 std::string indented(std::string_view text, std::size_t blanks) {
   std::string result;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    result += fmt::format("{:{}}{}\n", "", blanks, text.substr(start, end - start));
-    start = end + 1;
-  }
+  for (const std::string_view line : base::lines_of(text)) result += fmt::format("{:{}}{}\n", "", blanks, line);
   return result;
 }
 

@@ -6,11 +6,10 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "harness/execute/source_lines.h"
 #include "reports/cost_counters.h"
 #include "reports/grouped.h"
 #include "reports/json_text.h"
@@ -43,25 +42,6 @@ struct Balance {
         least_intensity(quotient(rows[3].least, rows[1].least + rows[2].least)) {}
 };
 
-// The source lines, each file read once; empty if a file is missing.
-class Sources {
- public:
-  std::string operator()(const metal::SourceLocation& place) {
-    const auto [found, is_new] = files_.try_emplace(place.file);
-    if (is_new) {
-      std::ifstream stream(place.file);
-      for (std::string line; std::getline(stream, line);) found->second.push_back(std::move(line));
-    }
-    if (place.line == 0 || place.line > found->second.size()) return {};
-    const std::string& line = found->second[place.line - 1];
-    const std::size_t first = line.find_first_not_of(" \t");
-    return first == std::string::npos ? std::string() : line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
-  }
-
- private:
-  std::map<std::string, std::vector<std::string>> files_;
-};
-
 std::string short_name(const std::string& file) {
   const std::filesystem::path path = file;
   return (path.parent_path().filename() / path.filename()).generic_string();
@@ -85,7 +65,7 @@ Json json_of(const metal::Cost& cost) {
 }  // namespace
 
 std::string cost_text(const harness::CaseCost& cost) {
-  Sources sources;
+  harness::SourceLines sources;
   std::string text;
   std::string headings = fmt::format("  {:>5}", "line");
   for (const CostCounter& counter : kCostCounters) headings += fmt::format(" {:>13}", counter.heading);
@@ -98,7 +78,7 @@ std::string cost_text(const harness::CaseCost& cost) {
     std::string file;
     for (const metal::LineCost& line : kernel.lines) {
       if (line.place.file != file) text += fmt::format("  {}\n", file = line.place.file);
-      text += row_text(fmt::format("{}", line.place.line), line.cost, sources(line.place));
+      text += row_text(fmt::format("{}", line.place.line), line.cost, sources.line(line.place));
     }
     text += row_text("total", kernel.total, "") + "\n";
   }
@@ -117,7 +97,7 @@ std::string cost_text(const harness::CaseCost& cost) {
 }
 
 std::string cost_json(const harness::CaseCost& cost, std::string_view verdict) {
-  Sources sources;
+  harness::SourceLines sources;
   Json json = {{"format", "assay-cost"}, {"version", kCostVersion}, {"case", cost.name}, {"verdict", verdict}};
   json["kernels"] = Json::array();
   for (const metal::KernelCost& kernel : cost.kernels) {
@@ -126,7 +106,7 @@ std::string cost_json(const harness::CaseCost& cost, std::string_view verdict) {
     for (const metal::LineCost& line : kernel.lines) {
       Json entry = {{"file", short_name(line.place.file)}, {"line", line.place.line}};
       entry.update(json_of(line.cost));
-      entry["source"] = sources(line.place);
+      entry["source"] = sources.line(line.place);
       one["lines"].push_back(std::move(entry));
     }
     json["kernels"].push_back(std::move(one));

@@ -50,16 +50,14 @@ std::string drift(const CaseChange& change) {
 }
 
 Json json_of(const std::vector<CaseChange>& changes) {
-  Json list = Json::array();
-  for (const CaseChange& change : changes) {
-    list.push_back({{"name", change.name},
-                    {"before", word_of(change.before)},
-                    {"after", word_of(change.after)},
-                    {"ratio_before", json_number(change.ratio_before)},
-                    {"ratio_after", json_number(change.ratio_after)},
-                    {"reason", harness::reason_of(change)}});
-  }
-  return list;
+  return json_list(changes, [](const CaseChange& change) -> Json {
+    return {{"name", change.name},
+            {"before", word_of(change.before)},
+            {"after", word_of(change.after)},
+            {"ratio_before", json_number(change.ratio_before)},
+            {"ratio_after", json_number(change.ratio_after)},
+            {"reason", harness::reason_of(change)}};
+  });
 }
 
 Json json_of(const harness::RunRecord& run, const std::string& file) {
@@ -102,9 +100,9 @@ std::string difference_text(const ComparedRuns& runs, const harness::RunDifferen
 }
 
 std::string difference_json(const ComparedRuns& runs, const harness::RunDifference& difference) {
-  Json costs = Json::array();
-  for (const harness::CostChange& change : difference.costs)
-    costs.push_back({{"figure", change.figure}, {"before", change.before}, {"after", change.after}});
+  const auto costs = json_list(difference.costs, [](const harness::CostChange& change) -> Json {
+    return {{"figure", change.figure}, {"before", change.before}, {"after", change.after}};
+  });
   const Json document = {{"format", "assay-difference"},
                          {"version", kDifferenceVersion},
                          {"before", json_of(runs.earlier, runs.earlier_file)},
@@ -121,7 +119,7 @@ std::string difference_json(const ComparedRuns& runs, const harness::RunDifferen
                          {"drifted", json_of(difference.drifted)},
                          {"only_before", difference.only_before},
                          {"only_after", difference.only_after},
-                         {"costs", std::move(costs)}};
+                         {"costs", costs}};
   return json_text(document);
 }
 

@@ -52,9 +52,9 @@ Json json_of(const std::uint32_t index, const TraceBinding& binding, const metal
   std::string hex;
   for (const std::byte byte : *binding.bytes) hex += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
   json["bytes"] = hex;
-  json["fields"] = Json::array();
-  for (const TraceField& field : binding.fields)
-    json["fields"].push_back({{"name", field.name}, {"offset", field.offset}, {"type", field.type}, {"value", json_of(field.value)}});
+  json["fields"] = json_list(binding.fields, [](const TraceField& field) -> Json {
+    return {{"name", field.name}, {"offset", field.offset}, {"type", field.type}, {"value", json_of(field.value)}};
+  });
   return json;
 }
 

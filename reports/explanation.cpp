@@ -39,7 +39,7 @@ std::string elements_text(const ErrorSplit& split, std::size_t row_length) {
   }
   text +=
       "  shadow: the value without any rounding; unconverted: the expected value without the conversions that the contract requires;\n"
-      "  the shadow does not make them either, and their effect counts neither as rounding nor as logic\n";
+      "  the shadow omits these conversions too, so their effect counts neither as rounding nor as logic\n";
   return text;
 }
 
@@ -53,11 +53,11 @@ std::string lines_text(const Explanation& explanation) {
                         line.text);
   }
   if (explanation.conversions != 0.0)
-    text += fmt::format("  {:>6.1f}%  {:>10}  conversions of the contract that no line makes\n",
+    text += fmt::format("  {:>6.1f}%  {:>10}  conversions that the contract requires and no line makes\n",
                         100.0 * explanation.missing_conversions_share, "");
   text +=
       "  share: part of the squared rounding error. All lines together have 100 %; a line that cancels errors of others is below 0.\n"
-      "  Conversions of the contract are not included. largest: the largest relative error of a single operation.\n";
+      "  Conversions that the contract requires are not included. largest: the largest relative error of a single operation.\n";
   if (explanation.lines_left_out != 0) {
     text += fmt::format("  {} more lines round but were not tried; {:.1f} % remains for them\n", explanation.lines_left_out,
                         100.0 * explanation.share_left_out);
@@ -68,7 +68,7 @@ std::string lines_text(const Explanation& explanation) {
 std::string means_text(const Explanation& explanation) {
   std::string text = "\nroot mean square over the elements, in units of their bounds\n";
   text += fmt::format("  {:>10.3g}  rounding: value - shadow{}\n", explanation.rounding,
-                      explanation.conversions == 0.0 ? "" : ", without the contract's own conversions");
+                      explanation.conversions == 0.0 ? "" : ", without the conversions that the contract requires");
   if (explanation.conversions != 0.0)
     text += fmt::format("  {:>10.3g}    these conversions, which are not errors\n", explanation.conversions);
   text += fmt::format("  {:>10.3g}  logic: shadow - unconverted\n", explanation.logic);
@@ -148,7 +148,7 @@ std::string conclusion_of(const Explanation& explanation) {
   if (is_wrong && explanation.missing_conversions_share > kMostOfTheError) {
     return fmt::format(
         "the formula is right, but the kernel omits a rounding that the contract requires (docs/CONTRACTS.md): the error of element {} "
-        "is {:.3g} times its bound, and {:.0f} % of the squared error is the effect of the contract's own conversions",
+        "is {:.3g} times its bound, and {:.0f} % of the squared error is the effect of the conversions that the contract requires",
         split.max_rounding_index, split.max_rounding_ratio, 100.0 * explanation.missing_conversions_share);
   }
   if (is_wrong) {
@@ -172,7 +172,7 @@ std::string explanation_text(const Explanation& explanation) {
   text += lines_text(explanation);
   text += fmt::format("\nfirst relative error above {:.3g}\n  ", explanation.large_error);
   text += explanation.birth ? fmt::format("in {}: {}\n", explanation.birth->function, explanation.birth->message)
-                            : std::string("none: no operation turns operands without such an error into a result with one\n");
+                            : std::string("none: no operation has such an error in its result and none in its operands\n");
   return text;
 }
 

@@ -8,13 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/text.h"
+
 namespace assay::reports {
 namespace {
 
 using harness::Fate;
 using harness::JudgedMutant;
 using harness::MutationScore;
-using harness::policy_name;
 using harness::Source;
 using harness::Tally;
 
@@ -38,7 +39,7 @@ std::string killers(const MutationScore& score) {
 
 std::string policies(const MutationScore& score) {
   std::vector<std::string> parts;
-  for (const auto& [policy, count] : score.policies) parts.push_back(fmt::format("{} {}", policy_name(policy), count));
+  for (const auto& [policy, count] : score.policies) parts.push_back(fmt::format("{} {}", to_string(policy), count));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -61,18 +62,13 @@ std::string unjudged_lines(const MutationScore& score) {
   return text;
 }
 
-std::string trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  return first == std::string_view::npos ? std::string() : std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
-}
-
 // For example "12: 3 of 5 survived: `float S = 0;`"; only lines with survivors.
 std::vector<std::string> weak_lines(const Source& source, const MutationScore& score) {
   std::vector<std::string> lines;
   for (const auto& [line, tally] : score.by_line) {
     if (tally.survived == 0) continue;
     lines.push_back(
-        fmt::format("{}: {} of {} survived: {}", line, tally.survived, tally.killed + tally.survived, trimmed(source.line(line))));
+        fmt::format("{}: {} of {} survived: {}", line, tally.survived, tally.killed + tally.survived, base::trimmed(source.line(line))));
   }
   return lines;
 }
@@ -184,10 +180,10 @@ std::string mutation_json(const MutationRun& run, const Source& source, const Mu
   json["killed_by"] = nlohmann::ordered_json::object();
   for (const auto& [status, count] : score.killers) json["killed_by"][std::string(to_string(status))] = count;
   json["killed_under"] = nlohmann::ordered_json::object();
-  for (const auto& [policy, count] : score.policies) json["killed_under"][std::string(policy_name(policy))] = count;
+  for (const auto& [policy, count] : score.policies) json["killed_under"][std::string(to_string(policy))] = count;
   json["lines"] = nlohmann::ordered_json::array();
   for (const auto& [line, tally] : score.by_line) {
-    nlohmann::ordered_json entry = {{"line", line}, {"text", trimmed(source.line(line))}};
+    nlohmann::ordered_json entry = {{"line", line}, {"text", base::trimmed(source.line(line))}};
     entry.update(json_of(tally));
     json["lines"].push_back(std::move(entry));
   }
@@ -204,7 +200,7 @@ std::string mutation_json(const MutationRun& run, const Source& source, const Mu
                                      {"cached", judged.result.is_cached}};
     if (judged.result.fate == Fate::killed) {
       mutant["verdict"] = to_string(judged.result.verdict);
-      mutant["policy"] = policy_name(judged.result.policy);
+      mutant["policy"] = to_string(judged.result.policy);
       mutant["case"] = judged.result.case_name;
     }
     const std::string reason = judged.equivalence.empty() ? judged.result.why() : judged.equivalence;

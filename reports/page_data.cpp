@@ -12,6 +12,7 @@
 #include "harness/findings/fault_text.h"
 #include "reports/cost_counters.h"
 #include "reports/figures.h"
+#include "reports/json_text.h"
 #include "reports/replay.h"
 #include "reports/run_findings.h"
 
@@ -90,15 +91,14 @@ Json json_of(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
 }
 
 Json json_of(std::span<const RunFinding> findings) {
-  Json json = Json::array();
-  for (const RunFinding& finding : findings)
-    json.push_back({{"variant", finding.variant},
-                    {"status", finding.status},
-                    {"fails", finding.is_failure},
-                    {"smallest", finding.smallest},
-                    {"ratio", number(finding.largest_ratio)},
-                    {"members", finding.members}});
-  return json;
+  return json_list(findings, [](const RunFinding& finding) -> Json {
+    return {{"variant", finding.variant},
+            {"status", finding.status},
+            {"fails", finding.is_failure},
+            {"smallest", finding.smallest},
+            {"ratio", number(finding.largest_ratio)},
+            {"members", finding.members}};
+  });
 }
 
 Json axes_of(std::span<const CaseRecord> cases) {

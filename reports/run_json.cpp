@@ -37,9 +37,9 @@ const char* fault_name(harness::ElementFault fault) {
 Json json_of(const harness::RunRecord& run) {
   const harness::RunDescription& about = run.description;
   const harness::Environment& environment = about.environment;
-  Json sources = Json::array();
-  for (const harness::SourceRecord& source : environment.sources)
-    sources.push_back(Json{{"variant", source.variant}, {"file", source.file}, {"digest", source.digest}});
+  const auto sources = json_list(environment.sources, [](const harness::SourceRecord& source) -> Json {
+    return {{"variant", source.variant}, {"file", source.file}, {"digest", source.digest}};
+  });
   return {{"id", run.id},
           {"started", run.started},
           {"finished", run.finished.empty() ? Json() : Json(run.finished)},
@@ -57,7 +57,7 @@ Json json_of(const harness::RunRecord& run) {
           {"compiler", environment.compiler},
           {"compiler_options", environment.flags},
           {"notes", about.notes},
-          {"sources", std::move(sources)}};
+          {"sources", sources}};
 }
 
 Json json_of(const harness::ElementCount& elements) { return {{"compared", elements.compared}, {"faulty", elements.faulty}}; }
@@ -89,19 +89,15 @@ Json summary_of(const harness::RunRecord& run, std::span<const CaseRecord> cases
 }
 
 Json findings_of(std::span<const CaseRecord> cases) {
-  Json json = Json::array();
-  for (const RunFinding& finding : run_findings(cases)) {
-    Json members = Json::array();
-    for (const std::size_t member : finding.members) members.push_back(cases[member].name);
-    json.push_back(Json{{"variant", finding.variant},
-                        {"status", finding.status},
-                        {"is_failure", finding.is_failure},
-                        {"reason", harness::reason_of(cases[finding.smallest])},
-                        {"smallest", cases[finding.smallest].name},
-                        {"largest_error_over_bound", json_number(finding.largest_ratio)},
-                        {"cases", std::move(members)}});
-  }
-  return json;
+  return json_list(run_findings(cases), [&](const RunFinding& finding) -> Json {
+    return {{"variant", finding.variant},
+            {"status", finding.status},
+            {"is_failure", finding.is_failure},
+            {"reason", harness::reason_of(cases[finding.smallest])},
+            {"smallest", cases[finding.smallest].name},
+            {"largest_error_over_bound", json_number(finding.largest_ratio)},
+            {"cases", json_list(finding.members, [&](std::size_t member) { return cases[member].name; })}};
+  });
 }
 
 // Without compared elements there is no error; it is not 0.
@@ -132,17 +128,16 @@ Json judgement_of(const CaseRecord& record) {
 
 Json worst_of(const CaseRecord& record) {
   const std::size_t row_length = std::max<std::size_t>(record.row_length, 1);
-  Json json = Json::array();
-  for (const harness::WorstElement& worst : record.judgement.worst)
-    json.push_back(Json{{"element", worst.index},
-                        {"row", worst.index / row_length},
-                        {"coordinate", worst.index % row_length},
-                        {"expected", json_number(worst.expected)},
-                        {"actual", json_number(worst.actual)},
-                        {"bound", json_number(worst.bound)},
-                        {"error_over_bound", json_number(worst.ratio)},
-                        {"fault", fault_name(worst.fault)}});
-  return json;
+  return json_list(record.judgement.worst, [&](const harness::WorstElement& worst) -> Json {
+    return {{"element", worst.index},
+            {"row", worst.index / row_length},
+            {"coordinate", worst.index % row_length},
+            {"expected", json_number(worst.expected)},
+            {"actual", json_number(worst.actual)},
+            {"bound", json_number(worst.bound)},
+            {"error_over_bound", json_number(worst.ratio)},
+            {"fault", fault_name(worst.fault)}};
+  });
 }
 
 Json counters_of(const CaseRecord& record) {
@@ -195,9 +190,12 @@ Json json_of(const harness::RunRecord& run, const CaseRecord& record) {
 }  // namespace
 
 std::string run_json(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
-  Json json = {{"format", "assay-report"},          {"version", kReportVersion},      {"run", json_of(run)},
-               {"summary", summary_of(run, cases)}, {"findings", findings_of(cases)}, {"cases", Json::array()}};
-  for (const CaseRecord& record : cases) json["cases"].push_back(json_of(run, record));
+  Json json = {{"format", "assay-report"},
+               {"version", kReportVersion},
+               {"run", json_of(run)},
+               {"summary", summary_of(run, cases)},
+               {"findings", findings_of(cases)},
+               {"cases", json_list(cases, [&](const CaseRecord& record) { return json_of(run, record); })}};
   return json_text(json);
 }
 

@@ -44,16 +44,17 @@ Family bf16_prefill_family() {
                       return std::make_shared<AttentionModel>(about, dense_inputs(about, source), 1, kTileKeys);
                     }});
   family.helper_contracts = {kBf16PadContract, kBf16BlkContract};
-  // Sums beyond half, which the pairs of the design bring together with rows of fewer than eight queries only.
+  // Sums beyond the range of half. The pairs of the design combine these only with rows of fewer than eight queries.
   family.own_cases = {"b1/h1x1/q8/kv190r0/nomask/broad/s1", "b1/h2x1/q16/kv257r7/causal1x1/broad/s2",
                       // Heads and batches of keys and values on both sides of bytes 2^31 and 2^32.
                       "b2/h4x4/q8/kv40r1048536/nomask/huge/s1", "b1/h6x6/q16/kv128r1048448/causal1x6/huge/s2",
-                      // Tiles with one key to see, at any column: who looks for visible tiles must look at all of them.
+                      // Tiles with a single visible key, at any column. A kernel that searches for visible tiles must
+                      // check all columns.
                       "b1/h4x4/q8/kv512r0/single1x4/gauss/s1", "b2/h2x2/q9/kv321r7/single2x2/low/uniform/s2",
-                      // Each number that hides, in rows of which it hides all, and each way to be added.
+                      // Each number that hides keys, in rows in which it hides all of them, and each way to add it.
                       "b1/h4x2/q9/kv65r0/row1x4/bias/s1", "b1/h2x1/q17/kv130r7/row1x2/bias/s2", "b2/h2x2/q8/kv129r0/random2x2/bias/s3",
                       "b1/h4x2/q9/kv64r0/causal1x1/bias/s4", "b1/h2x1/q64/kv96r0/zero1x1/bias/s5"};
-  // And many heads over many keys, the pairs that cost the gate too much.
+  // Many heads over many keys: pairs that are too expensive for the gate.
   family.long_cases = {"b1/h1x1/q1/kv36864r0/nomask/drift/s1",       "b1/h1x1/q8/kv36864r0/causal1x1/drift/s2",
                        "b1/h1x1/q1/kv65537r0/nomask/drift/s3",       "b1/h1x1/q8/kv32768r7/causal1x1/needle/s4",
                        "b1/h32x8/q9/kv1025r0/nomask/gauss/s5",       "b1/h32x4/q1/kv4096r7/nomask/uniform/s6",

@@ -1,4 +1,4 @@
-// What the helpers of bf16_prefill must leave behind, to the bit.
+// Checks the results of the helpers of bf16_prefill, to the bit.
 #include "families/bf16_prefill/helpers.h"
 
 #include <algorithm>

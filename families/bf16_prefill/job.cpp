@@ -1,4 +1,4 @@
-// The job of family `bf16_prefill`: attention in tiles, behind the helpers that copy the ragged tile and classify tiles of the mask.
+// The job of family `bf16_prefill`: attention in tiles, after helpers that copy the ragged tile and classify tiles of the mask.
 #include <optional>
 #include <utility>
 

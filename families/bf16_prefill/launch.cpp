@@ -1,3 +1,4 @@
+// Validates parameters of `bf16_prefill` and encodes its dispatches.
 #include "families/bf16_prefill/launch.h"
 
 #include <fmt/format.h>
@@ -16,18 +17,18 @@ using metal::FieldValue;
 
 std::uint32_t tiles(std::uint32_t count, std::uint32_t tile) { return count / tile + (count % tile == 0 ? 0 : 1); }
 
-// A kernel that declares a constant was compiled with a value for it.
+// A constant that the kernel declares must have been compiled with the wanted value.
 void require_constants(const kernels::BoundKernel& kernel, const FunctionConstants& wanted) {
   for (const auto& [index, value] : wanted) {
     const auto found = kernel.entry().pipeline.constants.find(index);
     if (found == kernel.entry().pipeline.constants.end() || found->second == value) continue;
-    throw std::invalid_argument(fmt::format("function '{}' was compiled with function constant {} = {}, and these parameters need {}",
+    throw std::invalid_argument(fmt::format("function '{}' was compiled with function constant {} = {}, but these parameters need {}",
                                             kernel.entry().pipeline.function, index, std::get<bool>(found->second), std::get<bool>(value)));
   }
 }
 
 void require_helper(const kernels::BoundKernel* kernel, std::string_view what, std::string_view why) {
-  if (kernel == nullptr) throw std::invalid_argument(fmt::format("{} needs a {} kernel, and none was given", why, what));
+  if (kernel == nullptr) throw std::invalid_argument(fmt::format("{} needs a {} kernel, but none was given", why, what));
 }
 
 void encode_pad(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const Bf16Parameters& p,
@@ -82,7 +83,7 @@ void validate_bf16_prefill(const Bf16Parameters& p) {
   const auto require_dense = [](std::string_view field, std::uint64_t stride) {
     if (stride != kBf16RowBytes) {
       throw std::invalid_argument(
-          fmt::format("{} = {}: prefill accepts {}, rows of 512 bfloat without a gap", field, stride, kBf16RowBytes));
+          fmt::format("{} = {}: must be {}, because prefill kernels expect rows of 512 bfloat without gaps", field, stride, kBf16RowBytes));
     }
   };
   require_dense("nb11", p.k.token);
@@ -97,7 +98,7 @@ void encode_bf16_prefill(metal::ComputeEncoder& encoder, const Bf16PrefillKernel
   require_constants(kernels.attention, bf16_prefill_constants(p.has_mask(), is_ragged(p)));
   if (is_ragged(p)) {
     buffers.pad = require_size("pad", buffers.pad, bf16_pad_bytes(p), "64 rows of k, v and mask for every head");
-    require_helper(kernels.pad, "pad", fmt::format("kv_len = {}, which is no multiple of {},", p.kv_len, kBf16TileKeys));
+    require_helper(kernels.pad, "pad", fmt::format("kv_len = {}, which is not a multiple of {},", p.kv_len, kBf16TileKeys));
     require_constants(*kernels.pad, bf16_pad_constants(p.has_mask()));
   }
   if (p.has_mask()) {
@@ -122,7 +123,7 @@ void encode_bf16_prefill(metal::ComputeEncoder& encoder, const Bf16PrefillKernel
   attention.set_buffer(encoder, "pad", is_ragged(p) ? buffers.pad : dummy);
   attention.set_buffer(encoder, "blk", p.has_mask() ? buffers.blk : dummy);
   attention.set_buffer(encoder, "dst", buffers.tensors.dst);
-  // Queries 8 KiB, outputs 8 KiB, 8 KiB unused, 512 bytes for the scores and the mask of each query.
+  // Queries 8 KiB, outputs 8 KiB, 8 KiB unused, and 512 bytes per query for its scores and mask.
   attention.set_threadgroup_memory(encoder, 28672);
   encoder.dispatch_threadgroups({tiles(p.queries, kBf16TileQueries), p.n_heads, p.batches}, {32, 8, 1});
 }

@@ -1,3 +1,4 @@
+// The faulty twins of `bf16_prefill`.
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
@@ -8,7 +9,7 @@ using harness::Status;
 
 bool is_nan(const FaultyElement& e) { return e.fault == ElementFault::nan; }
 bool is_zero(const FaultyElement& e) { return e.actual == 0.0; }
-// Rows of eight queries a head.
+// There are eight queries per head.
 bool of_second_head(const FaultyElement& e) { return e.row >= 8; }
 bool is_zero_in_second_head(const FaultyElement& e) { return e.row >= 8 && e.actual == 0.0; }
 bool of_coordinate_21(const FaultyElement& e) { return e.row >= 8 && e.coordinate == 21; }

@@ -60,17 +60,17 @@ Family bf16_vec_family() {
     set(values[kNsg], kSimdgroups, levels[kFactorNsg]);
     return is_sensible;
   };
-  // A chunk of which all but one key is room, and room that is just enough for it.
+  // A chunk with a single key, and just enough room to complete it.
   family.own_cases = {"b1/h2x2/q1/kv1r31/nomask/nsg1/gauss/s1", "b1/h2x2/q1/kv65r31/nomask/nsg2/poisoned/s2",
                       // Heads and batches of keys and values on both sides of bytes 2^31 and 2^32.
                       "b2/h4x4/q1/kv40r1048536/nomask/nsg2/huge/s1", "b1/h6x6/q2/kv128r1048448/causal1x6/nsg4/huge/s2",
-                      // Chunks with one key to see, and chunks with none.
+                      // Chunks with a single visible key, and chunks with none.
                       "b1/h4x4/q2/kv512r0/single1x4/nsg2/gauss/s1", "b2/h2x2/q3/kv321r7/single2x2/low/nsg4/uniform/s2",
-                      // Each number that hides, in rows of which it hides all, and each way to be added.
+                      // Each number that hides keys, in rows in which it hides all of them, and each way to add it.
                       "b1/h4x2/q9/kv65r0/row1x4/nsg2/bias/s1", "b1/h2x1/q5/kv130r7/row1x2/nsg4/bias/s2",
                       "b2/h2x2/q4/kv129r0/random2x2/nsg1/bias/s3", "b1/h4x2/q9/kv64r0/causal1x1/nsg2/bias/s4",
                       "b1/h2x1/q4/kv96r0/zero1x1/nsg1/bias/s5",
-                      // Queries that round to even.
+                      // Queries that are rounded as ties, to even.
                       "b1/h4x2/q3/kv33r0/nomask/nsg1/query_ties/s1", "b2/h2x1/q2/kv96r0/zero1x1/nsg2/query_ties/s2"};
   family.long_cases = {"b1/h2x1/q8/kv36864r0/causal1x1/nsg4/drift/s1",   "b1/h1x1/q1/kv65537r31/nomask/nsg4/drift/s2",
                        "b1/h2x1/q1/kv32768r0/random1x2/nsg2/uniform/s3", "b1/h32x8/q1/kv2048r0/nomask/nsg4/gauss/s4",

@@ -1,4 +1,4 @@
-// The axes of family `bf16_vec` in the words of its launch code.
+// Converts the axes of family `bf16_vec` to parameters of its launch code.
 #pragma once
 
 #include "families/bf16_vec/launch.h"

@@ -1,3 +1,4 @@
+// The faulty twins of `bf16_vec`.
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
@@ -6,12 +7,12 @@ namespace {
 using harness::Status;
 
 bool is_zero(const FaultyElement& e) { return e.actual == 0.0; }
-// Of two heads with a query each.
+// There are two heads with one query each.
 bool of_second_head(const FaultyElement& e) { return e.row == 1; }
 bool is_zero_in_second_head(const FaultyElement& e) { return e.row == 1 && e.actual == 0.0; }
 bool of_coordinate_21(const FaultyElement& e) { return e.row == 1 && e.coordinate == 21; }
 bool is_last_of_a_thousand(const FaultyElement& e) { return e.row * 512 + e.coordinate == 999 && e.actual == 0.0; }
-// Three declared stores and the output's own excuse 4 / 256: only an element that was rounded up on its way passes that.
+// The bound allows three declared stores and 4 / 256 for the output. So only an element that was also rounded up exceeds it.
 bool a_hundredth_large(const FaultyElement& e) { return e.row > 0 && e.actual / e.expected > 1.01 && e.actual / e.expected < 1.025; }
 bool is_beyond_half(const FaultyElement& e) { return e.fault == harness::ElementFault::infinite; }
 

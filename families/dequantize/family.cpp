@@ -41,13 +41,7 @@ Family dequantize_family() {
   return {
       .contract = kDequantizeContract,
       .about = "one position of a cache per key/value head as float, still rotated",
-      .axes = {{.name = "head_dim",
-                .minimum = 256,
-                .maximum = 512,
-                .initial = 256,
-                .weight = Weight::factor,
-                .tried = Tried::simplest,
-                .simplest = 256},
+      .axes = {head_dim_axis(false),
                {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .told_by = kCodebookToldBy},
                {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
                {.name = "read_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
@@ -68,15 +62,15 @@ Family dequantize_family() {
                    }},
                   scale_factor_factor(kScaleFactor)},
       .realise = realise,
-      // Caches of exactly 2^32 bytes and of just under, with the slot of the last head behind byte 2^31.
+      // Caches of exactly 2^32 bytes and slightly less, with the slot of the last head behind byte 2^31.
       .own_cases = {"d256/b4/g2/pos5c16777216/huge/s1", "d512/b8/g5/pos3c1677721/sf16/huge/s2", "d256/b5/g32/pos40c524288/huge/s3",
-                    // Slots that 16 bits do not hold.
+                    // Slots beyond the range of 16 bits.
                     "d256/b4/g1/pos65541c65600/gauss/s4", "d512/b6/g2/pos70000c70001/gauss/s5"},
       .work = no_work,
       .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dequantize != nullptr; },
       .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {values[kBitsAxis] == 4 ? "4bit" : "hb"}; },
       .validate = [](const Case& about) { families::validate(dequantize_parameters(about)); },
-      // All threads of a head are independent of each other, and yet several simdgroups take turns.
+      // Threads of a head are independent of each other, but several simdgroups take turns.
       .simdgroups = [](const Case& about) { return about.at("head_dim") / 32; },
       .files = dequantize_files(),
       .job = dequantize_job,

@@ -1,3 +1,4 @@
+// Validates parameters of `dequantize` and encodes its dispatch.
 #include "families/dequantize/launch.h"
 
 #include "base/code_bytes.h"

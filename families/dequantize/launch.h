@@ -16,9 +16,9 @@ struct DequantizeParameters {
   std::uint32_t num_kv_heads = 0;    // G >= 1
   std::uint32_t read_pos = 0;        // the slot, below cap
   std::uint32_t cache_capacity = 0;  // cap >= 1
-  float scale_factor_d512 = 1.0F;    // what block norms are divided by at D = 512; ignored at 256
-  std::uint32_t codebook_bits = 4;   // 4: two indices a byte; 5, 6, 8: one
-  std::uint32_t offset_bits = 32;    // widest cache offset that the kernel computes, in bits (variant.toml)
+  float scale_factor_d512 = 1.0F;    // divides the norms of blocks at D = 512; ignored at 256
+  std::uint32_t codebook_bits = 4;   // 4: two indices per byte; 5, 6, 8: one
+  std::uint32_t offset_bits = 32;    // width of the kernel's cache offsets, in bits (variant.toml)
 };
 
 struct DequantizeBuffers {
@@ -27,14 +27,14 @@ struct DequantizeBuffers {
   metal::BufferView dst;     // f32 [G, D]
 };
 
-// The key of [entry], and of the contract: "4bit" or "hb". Throws std::invalid_argument for bits that no kernel has.
+// The key of [entry], and of the contract: "4bit" or "hb". Throws std::invalid_argument for bits that no kernel supports.
 [[nodiscard]] std::string dequantize_entry_key(std::uint32_t codebook_bits);
 
-// Throws std::invalid_argument naming the field and its value if no kernel may be started with these parameters; encode_dequantize
+// Throws std::invalid_argument, naming the field and its value, for parameters with which no kernel may run. encode_dequantize()
 // does the same.
 void validate(const DequantizeParameters& parameters);
 
-// One threadgroup of D threads per head. Throws std::invalid_argument naming the field and both values before anything is encoded.
+// One threadgroup of D threads per head. Throws std::invalid_argument, naming the field and both values, before anything is encoded.
 void encode_dequantize(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const DequantizeParameters& parameters,
                        const DequantizeBuffers& buffers);
 

@@ -1,4 +1,4 @@
-// What triage knows of family `dequantize`: its model with mistakes in it, cases near a failing one, and places of its codes.
+// The triage rules of family `dequantize`: its model with mistakes, cases near a failing one, and places in its cache.
 #include "families/dequantize/inputs.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ struct DequantizeChange {
   CacheEdit edit;
   enum class Heads { own, first, next, reversed };
   Heads heads = Heads::own;
-  bool fixed_root = false;  // norms divided by 16, whatever the scale factor
+  bool fixed_root = false;  // divides norms by 16, whatever the scale factor
 };
 
 class DequantizeModel final : public Model {
@@ -76,7 +76,7 @@ std::vector<double> DequantizeModel::evaluate(const DequantizeChange& change) co
 
 std::vector<Mistake> dequantize_mistakes_of_codebook(const std::vector<double>& codebook) {
   MistakeTable<DequantizeModel, DequantizeChange> table;
-  constexpr int late = 4;  // behind every mistake that is known without looking at the output
+  constexpr int late = 4;  // ranks after every mistake that does not use the output itself
   table.add(
       mistake::kCodebook, "indices are looked up in another codebook",
       [&](DequantizeChange& c) {
@@ -95,10 +95,10 @@ std::vector<Mistake> dequantize_mistakes() {
   });
   table.add(mistake::kUnknown, "the previous position is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::previous; }, 1);
   table.add(mistake::kUnknown, "the next position is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::next; }, 1);
-  table.add(mistake::kHead, "every head uses the first key/value head", [](Change& c) { c.heads = Change::Heads::first; });
-  table.add(mistake::kHead, "every head uses the next key/value head", [](Change& c) { c.heads = Change::Heads::next; });
-  table.add(mistake::kHead, "heads are used in reverse order", [](Change& c) { c.heads = Change::Heads::reversed; });
-  table.add(mistake::kScale, "norms are divided by 16, whatever the scale factor", [](Change& c) { c.fixed_root = true; });
+  table.add(mistake::kHead, "every head uses the first key/value head", &Change::heads, Change::Heads::first);
+  table.add(mistake::kHead, "every head uses the next key/value head", &Change::heads, Change::Heads::next);
+  table.add(mistake::kHead, "heads are used in reverse order", &Change::heads, Change::Heads::reversed);
+  table.add(mistake::kScale, "norms are divided by 16, whatever the scale factor", &Change::fixed_root, true);
   table.add_factor(
       mistake::kScale, "the output is scaled by {}",
       [](const Model& model) {

@@ -16,7 +16,6 @@
 namespace assay::families {
 namespace {
 
-constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
 constexpr std::array<std::int64_t, 8> kHeads = {1, 2, 3, 5, 8, 33, 64, 257};
 constexpr std::size_t kEverydayHeads = 6;
 constexpr std::array<std::string_view, 3> kModes = {"standalone", "premult", "undo"};
@@ -27,14 +26,7 @@ Family fwht_family() {
   return {
       .contract = kFwhtContract,
       .about = "fast Walsh-Hadamard transform of every head's row in place, with the rotation's signs before, after or not at all",
-      .axes = {{.name = "head_dim",
-                .minimum = 256,
-                .maximum = 512,
-                .initial = 256,
-                .is_capability = true,
-                .weight = Weight::factor,
-                .tried = Tried::simplest,
-                .simplest = 256},
+      .axes = {head_dim_axis(),
                {.name = "num_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
                {.name = "mode",
                 .minimum = 0,

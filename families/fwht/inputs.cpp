@@ -1,4 +1,4 @@
-// The inputs of family `fwht`: what its axes mean, its fixture files, and what a case needs at least.
+// The inputs of family `fwht`: requests from its axes, its fixture files, and the minimum cost of a case.
 #include "families/fwht/inputs.h"
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The inputs of family `fwht`: what its axes mean, its fixture files, and what a case needs at least.
+// The inputs of family `fwht`: requests from its axes, its fixture files, and the minimum cost of a case.
 #pragma once
 
 #include "families/family.h"
@@ -7,12 +7,12 @@
 
 namespace assay::families {
 
-// The axes of a case in the words of fixtures, oracles and launch code. Only for cases whose values the launch code accepts.
+// Converts the axes of a case to a request for fixtures, oracles and launch code. Only for cases whose values the launch code accepts.
 [[nodiscard]] fixtures::FwhtRequest fwht_request(const Case& about);
 [[nodiscard]] FwhtParameters fwht_parameters(const Case& about);
 [[nodiscard]] oracles::FwhtMode fwht_mode(const Case& about);
 
-// Made or converted. Throws fixtures::FileError if a value of a file is forbidden.
+// Generates the inputs, or converts the tensors of a file. Throws fixtures::FileError if a file contains an invalid value.
 [[nodiscard]] std::vector<float> fwht_inputs(const Case& about, const Source& source);
 
 [[nodiscard]] FileRules fwht_files();

@@ -44,7 +44,7 @@ Job fwht_job(const JobRequest& request) {
   const auto encode = [=, kernel = &request.kernel](metal::ComputeEncoder& encoder, Views views) {
     encode_fwht(encoder, *kernel, parameters, views[data]);
   };
-  // By the contract a threadgroup behind the last head returns; hosts that round their grid up depend on it.
+  // By the contract, a threadgroup behind the last head returns. Hosts that round their grid up depend on it.
   const auto encode_generously = [encode](metal::ComputeEncoder& encoder, Views views) {
     GenerousEncoder generous(encoder);
     encode(generous, views);

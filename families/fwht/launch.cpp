@@ -1,3 +1,4 @@
+// Validates parameters of `fwht` and encodes its dispatch.
 #include "families/fwht/launch.h"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ std::string_view mode_name(FwhtMode mode) {
       return "undo";
   }
   throw std::invalid_argument(
-      fmt::format("fwht mode = {}: accepted are 0 (standalone), 1 (premult), 2 (undo)", static_cast<std::uint32_t>(mode)));
+      fmt::format("fwht mode = {}: must be 0 (standalone), 1 (premult) or 2 (undo)", static_cast<std::uint32_t>(mode)));
 }
 
 }  // namespace

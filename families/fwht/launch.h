@@ -10,7 +10,7 @@
 
 namespace assay::families {
 
-// Which of the family's functions a launch means; the values are those of the case axis.
+// The function of the family that a launch uses; the values are those of the case axis.
 enum class FwhtMode : std::uint32_t { standalone = 0, premult = 1, undo = 2 };
 
 struct FwhtParameters {
@@ -18,15 +18,15 @@ struct FwhtParameters {
   std::uint32_t num_heads = 0;  // >= 1
 };
 
-// The key of [entry], and of the contract, for a mode at a head dimension: "premult_d256". Throws std::invalid_argument
-// for a head_dim that no kernel has.
+// The key of [entry], and of the contract, for a mode and a head dimension: "premult_d256". Throws std::invalid_argument for a head_dim
+// that no kernel supports.
 [[nodiscard]] std::string fwht_entry_key(FwhtMode mode, std::uint32_t head_dim);
 
-// Throws std::invalid_argument naming the field if no kernel may be started with these parameters; encode_fwht does the same.
+// Throws std::invalid_argument, naming the field, for parameters with which no kernel may run. encode_fwht() does the same.
 void validate(const FwhtParameters& parameters);
 
-// One threadgroup of 32 threads per head over `data` f32 [num_heads, D]. `kernel` is the function of the wanted mode. Throws
-// std::invalid_argument naming the field and both values before anything is encoded.
+// One threadgroup of 32 threads per head over `data` f32 [num_heads, D]. `kernel` is the function of the mode. Throws
+// std::invalid_argument, naming the field and both values, before anything is encoded.
 void encode_fwht(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const FwhtParameters& parameters,
                  metal::BufferView data);
 

@@ -1,4 +1,4 @@
-// What triage knows of family `fwht`: its model with mistakes in it, cases near a failing one, and places of its rows.
+// The triage rules of family `fwht`: its model with mistakes, cases near a failing one, and places in its rows.
 #include "families/fwht/inputs.h"
 
 #include <algorithm>
@@ -56,13 +56,13 @@ std::vector<double> FwhtModel::evaluate(const FwhtChange& change) const {
 std::vector<Mistake> fwht_mistakes() {
   MistakeTable<FwhtModel, FwhtChange> table;
   add_rotation(table, [](FwhtChange& c) -> RotationChange& { return c.rotation; });
-  table.add(mistake::kUnnormalised, "the transform is not divided by sqrt(D)", [](FwhtChange& c) { c.unnormalised = true; });
+  table.add(mistake::kUnnormalised, "the transform is not divided by sqrt(D)", &FwhtChange::unnormalised, true);
   table.add_factor(mistake::kScale, "the output is scaled by {}", usual_factors, [](FwhtChange& c, double f) { c.rotation.factor = f; }, 1);
-  table.add(mistake::kHead, "every head uses the first row", [](FwhtChange& c) { c.first_row_again = true; });
-  table.add(mistake::kHead, "every head transforms the first row in its place", [](FwhtChange& c) { c.first_row_in_place = true; });
-  table.add(mistake::kNotWritten, "rows are left unchanged", [](FwhtChange& c) { c.untouched = true; }, 1);
-  table.add(mistake::kHalf, "results are stored in half", [](FwhtChange& c) { c.precision = Precision::half; });
-  table.add(mistake::kHalf, "results are stored in bfloat", [](FwhtChange& c) { c.precision = Precision::bfloat; });
+  table.add(mistake::kHead, "every head uses the first row", &FwhtChange::first_row_again, true);
+  table.add(mistake::kHead, "every head transforms the first row in its place", &FwhtChange::first_row_in_place, true);
+  table.add(mistake::kNotWritten, "rows are left unchanged", &FwhtChange::untouched, true, 1);
+  table.add(mistake::kHalf, "results are stored in half", &FwhtChange::precision, Precision::half);
+  table.add(mistake::kHalf, "results are stored in bfloat", &FwhtChange::precision, Precision::bfloat);
   return table.take();
 }
 

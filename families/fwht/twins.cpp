@@ -1,3 +1,4 @@
+// The faulty twins of `fwht`.
 #include "tests/faults/twins.h"
 
 namespace assay::tests {

@@ -45,14 +45,7 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
 Family quantize_family() {
   return {.contract = kQuantizeContract,
           .about = "one token per key/value head, rotated, normalised, quantised and written into a cache",
-          .axes = {{.name = "head_dim",
-                    .minimum = 256,
-                    .maximum = 512,
-                    .initial = 256,
-                    .is_capability = true,
-                    .weight = Weight::factor,
-                    .tried = Tried::simplest,
-                    .simplest = 256},
+          .axes = {head_dim_axis(),
                    {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .told_by = kCodebookToldBy},
                    {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
                    {.name = "write_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
@@ -82,11 +75,11 @@ Family quantize_family() {
                        2,
                        [](std::size_t level, std::span<const std::int64_t> v) { return v[kProbe] == static_cast<std::int64_t>(level); }}},
           .realise = realise,
-          // Slots and positions that 16 bits do not hold, and heads on both sides of byte 2^31.
+          // Slots and positions beyond the range of 16 bits, and heads on both sides of byte 2^31.
           .own_cases = {"d256/b4/g1/pos65541c65600/gauss/s1", "d512/b4/g2/pos70000c70001/probe/gauss/s2",
                         "d256/b4/g1/pos4000000007c100/sliding/gauss/s3", "d256/b8/g1/pos65541c65600/gauss/s4",
                         "d512/b5/g2/pos70000c70001/sf16/gauss/s5", "d512/b6/g1/pos4000000007c100/sliding/gauss/s6",
-                        // Rows on both sides of every boundary, and of the smallest norm.
+                        // Rows on both sides of every decision boundary, and of the smallest norm.
                         "d256/b4/g12/pos0c1/edges/s7", "d512/b4/g12/pos0c1/edges/s8", "d256/b5/g12/pos0c1/edges/s9",
                         "d512/b5/g12/pos0c1/edges/s10", "d256/b6/g12/pos0c1/edges/s11", "d512/b6/g12/pos0c1/edges/s12",
                         "d256/b8/g12/pos0c1/edges/s13", "d512/b8/g12/pos0c1/edges/s14"},

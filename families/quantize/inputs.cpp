@@ -1,4 +1,4 @@
-// The inputs of family `quantize`: what its axes mean, its fixture files, and what a case needs at least.
+// The inputs of family `quantize`: requests from its axes, its fixture files, and the minimum cost of a case.
 #include "families/quantize/inputs.h"
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The inputs of family `quantize`: what its axes mean, its fixture files, and what a case needs at least.
+// The inputs of family `quantize`: requests from its axes, its fixture files, and the minimum cost of a case.
 #pragma once
 
 #include "families/family.h"
@@ -7,13 +7,13 @@
 
 namespace assay::families {
 
-// The axes of a case in the words of fixtures, oracles and launch code. Only for cases whose values the launch code accepts.
+// Converts the axes of a case to a request for fixtures, oracles and launch code. Only for cases whose values the launch code accepts.
 [[nodiscard]] fixtures::QuantizeRequest quantize_request(const Case& about);
 [[nodiscard]] QuantizeParameters quantize_parameters(const Case& about);
-// What the rows of the judged output hold.
+// The layout of the rows of the judged output.
 [[nodiscard]] QuantizedRows quantized_rows(const Case& about);
 
-// Made or converted. Throws fixtures::FileError if a value of a file is forbidden.
+// Generates the inputs, or converts the tensors of a file. Throws fixtures::FileError if a file contains an invalid value.
 [[nodiscard]] std::vector<float> quantize_inputs(const Case& about, const Source& source);
 
 [[nodiscard]] FileRules quantize_files();

@@ -18,17 +18,17 @@
 namespace assay::families {
 namespace {
 
-// A byte cannot hold NaN: only two fills tell a byte that was never written from one that was.
+// A byte cannot be NaN, so two passes with different fills are needed to detect bytes that were never written.
 constexpr std::array kFills = {std::byte{0xa5}, std::byte{0x5a}};
 
 bool is_poison(float value) { return std::bit_cast<std::uint32_t>(value) == metal::kPoisonWord; }
 
-// Where the outputs of a case are in its cache, and how they become rows of judged elements.
+// The places of a case's outputs in its cache, and their conversion to rows of judged elements.
 struct Cache {
   std::size_t heads, capacity, slot, head_dim;
   int bits;
   QuantizedRows rows;
-  std::size_t packed = 0, norms = 0, inputs = 0;  // numbers of the job's buffers; inputs only if they are probed
+  std::size_t packed = 0, norms = 0, inputs = 0;  // numbers of the job's buffers; `inputs` only with the probe
 
   Cache(const QuantizeParameters& p, const QuantizedRows& quantized)
       : heads(p.num_kv_heads),
@@ -57,7 +57,7 @@ struct Cache {
     return std::nullopt;
   }
 
-  // f(head, byte of the row, its value after either pass) for each byte of the slot.
+  // Calls f(head, byte of the row, its value after either pass) for each byte of the slot.
   template <typename F>
   void for_each_code(const Results& results, F f) const {
     const auto first = results.of<std::byte>(packed, 0);
@@ -71,7 +71,7 @@ struct Cache {
   }
   static bool is_written(std::byte first, std::byte second) { return first != kFills[0] || second != kFills[1]; }
 
-  // The first byte of the slot that depends on what the cache held before.
+  // The first byte of the slot that depends on the previous contents of the cache.
   [[nodiscard]] std::optional<promise::OldCache> find_dependence(const Results& results) const {
     std::optional<promise::OldCache> found;
     const auto number = [](std::byte byte) { return std::to_integer<std::uint64_t>(byte); };

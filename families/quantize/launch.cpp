@@ -1,3 +1,4 @@
+// Validates parameters of `quantize` and encodes its dispatch.
 #include "families/quantize/launch.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@
 namespace assay::families {
 namespace {
 
-// With the bytes that are needed of each.
+// Returns the buffers with the bytes that are needed of each.
 QuantizeBuffers require_buffers(const QuantizeParameters& p, QuantizeBuffers buffers) {
   const std::uint64_t slots = std::uint64_t{p.num_kv_heads} * p.cache_capacity;
   const std::uint64_t row_bytes = std::uint64_t{p.num_kv_heads} * p.head_dim * 4;
@@ -38,7 +39,7 @@ void validate(const QuantizeParameters& p) {
   require_positive("num_kv_heads", p.num_kv_heads);
   require_positive("cache_capacity", p.cache_capacity);
   require_codebook_bits(p.codebook_bits);
-  if (!p.is_sliding) require_slot("write_pos", p.write_pos, p.cache_capacity, ", and only is_sliding takes it modulo that");
+  if (!p.is_sliding) require_slot("write_pos", p.write_pos, p.cache_capacity, ", and is_sliding is not set");
   require_scale_factor(p.scale_factor_d512, p.head_dim);
   if (p.rms_probe_enabled && p.codebook_bits != 4) {
     throw std::invalid_argument(

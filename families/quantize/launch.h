@@ -14,13 +14,13 @@ namespace assay::families {
 struct QuantizeParameters {
   std::uint32_t head_dim = 0;        // D, 256 or 512
   std::uint32_t num_kv_heads = 0;    // G >= 1
-  std::uint32_t write_pos = 0;       // the slot; below cap, unless is_sliding takes it modulo cap
+  std::uint32_t write_pos = 0;       // the slot; below cap, except that is_sliding takes it modulo cap
   std::uint32_t cache_capacity = 0;  // cap >= 1
   bool is_sliding = false;
-  float scale_factor_d512 = 1.0F;   // of the quantiser input at D = 512; ignored at 256
-  std::uint32_t codebook_bits = 4;  // 4: two indices a byte; 5, 6, 8: one
-  bool rms_probe_enabled = false;   // whether the quantiser inputs are written out; 4 bits only
-  std::uint32_t offset_bits = 32;   // widest cache offset that the kernel computes, in bits (variant.toml)
+  float scale_factor_d512 = 1.0F;   // factor of the quantiser input at D = 512; ignored at 256
+  std::uint32_t codebook_bits = 4;  // 4: two indices per byte; 5, 6, 8: one
+  bool rms_probe_enabled = false;   // whether the kernel also writes the quantiser inputs; 4 bits only
+  std::uint32_t offset_bits = 32;   // width of the kernel's cache offsets, in bits (variant.toml)
 };
 
 struct QuantizeBuffers {
@@ -31,15 +31,15 @@ struct QuantizeBuffers {
 };
 
 // The key of [entry], and of the contract: "fast_d256" for 4 bits, "hb_d256" for more. Throws std::invalid_argument for bits or a
-// head_dim that no kernel has.
+// head_dim that no kernel supports.
 [[nodiscard]] std::string quantize_entry_key(std::uint32_t codebook_bits, std::uint32_t head_dim);
 
-// Throws std::invalid_argument naming the field and its value if no kernel may be started with these parameters; encode_quantize
+// Throws std::invalid_argument, naming the field and its value, for parameters with which no kernel may run. encode_quantize()
 // does the same.
 void validate(const QuantizeParameters& parameters);
 
-// One threadgroup of 32 threads per head. Without the probe `norms` is bound in the place of rms_scratch, which the 4-bit kernel
-// declares but then does not touch. Throws std::invalid_argument naming the field and both values before anything is encoded.
+// One threadgroup of 32 threads per head. Without the probe, `norms` is bound instead of rms_scratch, which the 4-bit kernel declares
+// but then does not access. Throws std::invalid_argument, naming the field and both values, before anything is encoded.
 void encode_quantize(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const QuantizeParameters& parameters,
                      const QuantizeBuffers& buffers);
 

@@ -1,4 +1,4 @@
-// Rows of what quantisation leaves, put together and described.
+// Assembles and describes rows of the results of quantisation.
 #include "families/quantize/rows.h"
 
 #include <fmt/format.h>

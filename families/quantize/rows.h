@@ -1,7 +1,7 @@
-// What the quantisation of one token leaves behind, as rows of numbers that judge() can compare: indices, norms and, with the probe, the
-// quantiser inputs.
+// The results of quantising one token, as rows of numbers that judge() can compare: indices, norms and, with the probe,
+// the quantiser inputs.
 //
-// One row per key/value head: D indices as the numbers 0 .. 2^bits - 1, then D / 256 norms, then D quantiser inputs if they are probed.
+// One row per key/value head: D indices as the numbers 0 .. 2^bits - 1, then D / 256 norms, then, with the probe, D quantiser inputs.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace assay::families {
 
 struct QuantizedRows {
   std::size_t head_dim = 0;  // D
-  bool has_inputs = false;   // whether the rows end in D quantiser inputs
+  bool has_inputs = false;   // whether the rows end with D quantiser inputs
 
   [[nodiscard]] std::size_t blocks() const { return head_dim / 256; }
   [[nodiscard]] std::size_t length() const { return head_dim + blocks() + (has_inputs ? head_dim : 0); }
@@ -28,16 +28,17 @@ struct QuantizedRows {
   [[nodiscard]] std::string describe(std::size_t place) const;
 };
 
-// The rows of the exact result. An index has no tolerance where only one is right. Where any of lowest .. highest is, value and bound
-// are the middle of them and half of what lies between the last wrong one below and the first above, less a half: the right ones are
-// inside, the wrong ones outside. Its magnitude is the largest index, so that an index which may be several counts as uninformative.
+// The rows of the exact result. If only one index is right, it has no tolerance. If every index in lowest .. highest is right,
+// value and bound are the middle of this range and a half-width that ends halfway to the nearest wrong indices. So right indices
+// are inside the bound and wrong ones outside. The magnitude is the largest index, so that an index with several right values
+// counts as uninformative.
 [[nodiscard]] oracles::Expected expected_rows(const QuantizedRows& rows, const oracles::QuantizedToken& token, int bits);
 
-// The same rows of what a kernel wrote: `indices` [G, D] (metal::kPoisonWord as a float where one was never written), `norms` [G, D / 256],
-// `inputs` [G, D], empty without the probe.
+// The same rows for a kernel's output: `indices` [G, D] (metal::kPoisonWord as a float where unwritten), `norms` [G, D / 256], `inputs`
+// [G, D], empty without the probe.
 [[nodiscard]] std::vector<float> actual_rows(const QuantizedRows& rows, std::span<const float> indices, std::span<const float> norms,
                                              std::span<const float> inputs);
-// Likewise of what these numbers would be without rounding.
+// The same rows for the values without rounding.
 [[nodiscard]] std::vector<double> actual_rows(const QuantizedRows& rows, std::span<const double> indices, std::span<const double> norms,
                                               std::span<const double> inputs);
 

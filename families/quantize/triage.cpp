@@ -1,4 +1,4 @@
-// What triage knows of family `quantize`: its model with mistakes in it, cases near a failing one, and what its rows hold.
+// The triage rules of family `quantize`: its model with mistakes, cases near a failing one, and the meaning of its rows.
 #include "families/quantize/inputs.h"
 
 #include <fmt/format.h>
@@ -160,26 +160,25 @@ std::vector<Mistake> quantize_mistakes() {
   using Search = Change::Search;
   using Norms = Change::Norms;
   add_rotation(table, [](Change& c) -> RotationChange& { return c.rotation; });
-  table.add(mistake::kSigns, "the row is not rotated", [](Change& c) { c.rotates = false; }, 2);
-  table.add(mistake::kRounding, "an input on a boundary gets the upper cell", [](Change& c) { c.search = Search::ties_up; });
-  table.add(mistake::kRounding, "the largest index is never used", [](Change& c) { c.search = Search::outer_lost; }, 1);
-  table.add(mistake::kRounding, "indices are one too large", [](Change& c) { c.codes = Codes::one_higher; }, 1);
-  table.add(mistake::kRounding, "indices are one too small", [](Change& c) { c.codes = Codes::one_lower; }, 1);
-  table.add(mistake::kNibbles, "indices of neighbouring coordinates are swapped", [](Change& c) { c.codes = Codes::swapped; });
-  table.add(mistake::kNibbles, "each group of four indices is written in reverse", [](Change& c) { c.codes = Codes::fours_reversed; }, 1);
-  table.add(mistake::kNibbles, "the even coordinate is written twice", [](Change& c) { c.codes = Codes::low_twice; }, 1);
-  table.add(mistake::kNibbles, "indices are shifted up by one bit when written", [](Change& c) { c.codes = Codes::shifted_up; }, 1);
+  table.add(mistake::kSigns, "the row is not rotated", &Change::rotates, false, 2);
+  table.add(mistake::kRounding, "an input on a boundary gets the upper cell", &Change::search, Search::ties_up);
+  table.add(mistake::kRounding, "the largest index is never used", &Change::search, Search::outer_lost, 1);
+  table.add(mistake::kRounding, "indices are one too large", &Change::codes, Codes::one_higher, 1);
+  table.add(mistake::kRounding, "indices are one too small", &Change::codes, Codes::one_lower, 1);
+  table.add(mistake::kNibbles, "indices of neighbouring coordinates are swapped", &Change::codes, Codes::swapped);
+  table.add(mistake::kNibbles, "each group of four indices is written in reverse", &Change::codes, Codes::fours_reversed, 1);
+  table.add(mistake::kNibbles, "the even coordinate is written twice", &Change::codes, Codes::low_twice, 1);
+  table.add(mistake::kNibbles, "indices are shifted up by one bit when written", &Change::codes, Codes::shifted_up, 1);
   for (const auto& [search, bits] :
        {std::pair{Search::other_bits_4, "4"}, {Search::other_bits_5, "5"}, {Search::other_bits_6, "6"}, {Search::other_bits_8, "8"}}) {
-    table.add(mistake::kCodebook, std::string("the centroids of ") + bits + " bits are used for the search",
-              [s = search](Change& c) { c.search = s; });
+    table.add(mistake::kCodebook, std::string("the centroids of ") + bits + " bits are used for the search", &Change::search, search);
   }
-  table.add(mistake::kCodebook, "centroids are evenly spaced", [](Change& c) { c.search = Search::uniform; });
-  table.add(mistake::kNorm, "blocks use each other's norms", [](Change& c) { c.norms = Norms::other_block; });
-  table.add(mistake::kNorm, "every block uses the norm of the first", [](Change& c) { c.norms = Norms::first_block; });
-  table.add(mistake::kNorm, "every block uses the norm of the whole row", [](Change& c) { c.norms = Norms::of_whole_row; });
-  table.add(mistake::kNorm, "the square of the norm is used as the norm", [](Change& c) { c.norms = Norms::unrooted; }, 1);
-  table.add(mistake::kScale, "coordinates are multiplied by the norm", [](Change& c) { c.norms = Norms::inverse_input; }, 1);
+  table.add(mistake::kCodebook, "centroids are evenly spaced", &Change::search, Search::uniform);
+  table.add(mistake::kNorm, "blocks use each other's norms", &Change::norms, Norms::other_block);
+  table.add(mistake::kNorm, "every block uses the norm of the first", &Change::norms, Norms::first_block);
+  table.add(mistake::kNorm, "every block uses the norm of the whole row", &Change::norms, Norms::of_whole_row);
+  table.add(mistake::kNorm, "the square of the norm is used as the norm", &Change::norms, Norms::unrooted, 1);
+  table.add(mistake::kScale, "coordinates are multiplied by the norm", &Change::norms, Norms::inverse_input, 1);
   table.add_factor(
       mistake::kScale, "the quantiser's inputs are scaled by {}",
       [](const Model& model) {
@@ -190,15 +189,13 @@ std::vector<Mistake> quantize_mistakes() {
       },
       [](Change& c, double f) { c.input_factor = f; });
   table.add_factor(mistake::kScale, "the norm is stored scaled by {}", usual_factors, [](Change& c, double f) { c.norm_factor = f; });
-  table.add(
-      mistake::kUnnormalised, "the transform is not divided by sqrt(D), and only the norm is compensated",
-      [](Change& c) { c.norm_factor = 16.0; }, 1);
-  table.add(
-      mistake::kUnnormalised, "the transform of 512 is not divided by sqrt(D), and only the norm is compensated",
-      [](Change& c) { c.norm_factor = std::sqrt(512.0); }, 1);
-  table.add(mistake::kHead, "every head quantises the first row", [](Change& c) { c.first_row_again = true; });
-  table.add(mistake::kRounding, "inputs are divided even by norms below 1e-10", [](Change& c) { c.threshold_ignored = true; }, 2);
-  table.add(mistake::kRounding, "norms below 1e-10 are stored as 0", [](Change& c) { c.threshold_on_norm = true; }, 2);
+  table.add(mistake::kUnnormalised, "the transform is not divided by sqrt(D), and only the norm is compensated", &Change::norm_factor, 16.0,
+            1);
+  table.add(mistake::kUnnormalised, "the transform of 512 is not divided by sqrt(D), and only the norm is compensated",
+            &Change::norm_factor, std::sqrt(512.0), 1);
+  table.add(mistake::kHead, "every head quantises the first row", &Change::first_row_again, true);
+  table.add(mistake::kRounding, "inputs are divided even by norms below 1e-10", &Change::threshold_ignored, true, 2);
+  table.add(mistake::kRounding, "norms below 1e-10 are stored as 0", &Change::threshold_on_norm, true, 2);
   return table.take();
 }
 
@@ -219,7 +216,7 @@ std::vector<Case> smaller_quantize(const Case& about, Smaller how) {
   return how == Smaller::in_one_axis ? smaller_positions(about, "write_pos") : std::vector<Case>();
 }
 
-// "of a row: indices of 3 coordinates, norm of block 1, 0 quantiser inputs".
+// For example "of a row: indices of 3 coordinates, norm of block 1, 0 quantiser inputs".
 std::string describe_places(const Case& about, const std::set<std::size_t>& places) {
   const QuantizedRows rows = quantized_rows(about);
   std::size_t indices = 0;

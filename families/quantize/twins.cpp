@@ -1,3 +1,4 @@
+// The faulty twins of `quantize`.
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
@@ -6,7 +7,7 @@ namespace {
 using harness::ElementFault;
 using harness::Status;
 
-constexpr std::size_t kNorms256 = 256;  // place of the norm in a judged row of head_dim 256 (harness/judge/quantized_rows.h)
+constexpr std::size_t kNorms256 = 256;  // place of the norm in a judged row of head_dim 256 (families/quantize/rows.h)
 constexpr std::size_t kNorms512 = 512;
 
 bool goes_up_at_the_middle(const FaultyElement& e) { return e.expected == 7.0 && e.actual == 8.0; }

@@ -16,10 +16,9 @@
 namespace assay::families {
 namespace {
 
-constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
 constexpr std::array<std::int64_t, 6> kRows = {1, 2, 5, 8, 32, 33};
 constexpr std::size_t kEverydayRows = 5;
-// Few, powers of two and their neighbours; then all the others up to the most that 1,024 threads can merge.
+// First small numbers, powers of two and their neighbours; then all others up to the largest that 1,024 threads can merge.
 constexpr std::array<std::int64_t, 32> kWorkgroups = {1,  2,  3,  4,  7,  8,  15, 16, 31, 32, 5,  6,  9,  10, 11, 12,
                                                       13, 14, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
 constexpr std::size_t kEverydayWorkgroups = 10;
@@ -29,14 +28,7 @@ constexpr std::size_t kEverydayWorkgroups = 10;
 Family reduce_family() {
   return {.contract = kReduceContract,
           .about = "merge of the partial attention results of NWG workgroups",
-          .axes = {{.name = "head_dim",
-                    .minimum = 256,
-                    .maximum = 512,
-                    .initial = 256,
-                    .is_capability = true,
-                    .weight = Weight::factor,
-                    .tried = Tried::simplest,
-                    .simplest = 256},
+          .axes = {head_dim_axis(),
                    {.name = "nrows", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
                    {.name = "nwg", .minimum = 0, .maximum = 1024, .initial = 16, .weight = Weight::repeat, .tried = Tried::counts}},
           .words = {{{{"d{head_dim}", {}}}}, {{{"rows{nrows}", {}}}}, {{{"nwg{nwg}", {}}}}},

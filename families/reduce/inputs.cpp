@@ -1,4 +1,4 @@
-// The inputs of family `reduce`: what its axes mean, its fixture files, and what a case needs at least.
+// The inputs of family `reduce`: requests from its axes, its fixture files, and the minimum cost of a case.
 #include "families/reduce/inputs.h"
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The inputs of family `reduce`: what its axes mean, its fixture files, and what a case needs at least.
+// The inputs of family `reduce`: requests from its axes, its fixture files, and the minimum cost of a case.
 #pragma once
 
 #include "families/family.h"
@@ -6,11 +6,11 @@
 
 namespace assay::families {
 
-// The axes of a case in the words of fixtures, oracles and launch code. Only for cases whose values the launch code accepts.
+// Converts the axes of a case to a request for fixtures, oracles and launch code. Only for cases whose values the launch code accepts.
 [[nodiscard]] fixtures::ReduceRequest reduce_request(const Case& about);
 [[nodiscard]] ReduceParameters reduce_parameters(const Case& about);
 
-// Made or converted. Throws fixtures::FileError if a value of a file is forbidden.
+// Generates the inputs, or converts the tensors of a file. Throws fixtures::FileError if a file contains an invalid value.
 [[nodiscard]] std::vector<float> reduce_inputs(const Case& about, const Source& source);
 
 [[nodiscard]] FileRules reduce_files();

@@ -9,7 +9,8 @@
 namespace assay::families {
 namespace {
 
-// The contract's scratch has room for so many. What lies behind the partials of fewer stays poison: a factor of zero makes no number of it.
+// The contract's scratch has room for this many. With fewer workgroups the rest stays poison (NaN), which a kernel must not
+// multiply by zero.
 constexpr std::size_t kMostWorkgroups = 32;
 
 }  // namespace

@@ -1,3 +1,4 @@
+// Validates parameters of `reduce` and encodes its dispatch.
 #include "families/reduce/launch.h"
 
 #include "families/shared/refusal.h"

@@ -20,11 +20,11 @@ struct ReduceBuffers {
   metal::BufferView dst;   // f32 [nrows, D]
 };
 
-// Throws std::invalid_argument naming the field if no kernel may be started with these parameters; encode_reduce does the same.
+// Throws std::invalid_argument, naming the field, for parameters with which no kernel may run. encode_reduce() does the same.
 void validate(const ReduceParameters& parameters);
 
-// One threadgroup of NWG simdgroups per row. The caller orders it behind whatever wrote htmp. Throws
-// std::invalid_argument naming the field and both values before anything is encoded.
+// One threadgroup of NWG simdgroups per row. The caller must order it behind the dispatch that writes htmp. Throws
+// std::invalid_argument, naming the field and both values, before anything is encoded.
 void encode_reduce(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const ReduceParameters& parameters,
                    const ReduceBuffers& buffers);
 

@@ -1,4 +1,4 @@
-// What triage knows of family `reduce`: its model with mistakes in it, cases near a failing one, and places of its partials.
+// The triage rules of family `reduce`: its model with mistakes, cases near a failing one, and places in its partials.
 #include "families/reduce/inputs.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ struct ReduceChange {
   enum class Rows { own, first, next };
   Rows outputs_of = Rows::own, pairs_of = Rows::own;
   bool maxima_reversed = false, sums_reversed = false, sum_of_own = false, not_interleaved = false, columns_reversed = false;
-  bool pairs_two_apart = false;  // those of a row are looked for as if each row had one workgroup
+  bool pairs_two_apart = false;  // reads the pairs of a row as if each row had one workgroup
   Precision output = Precision::full, sum = Precision::full;
   double factor = 1;
 };
@@ -43,7 +43,7 @@ class ReduceModel final : public Model {
   std::vector<float> raw_;
 };
 
-// Of a mistake that makes numbers too small, what is left of them in float.
+// Rounds to float, for mistakes that make numbers too small for float.
 double in_float(double value) { return static_cast<double>(static_cast<float>(value)); }
 
 std::size_t row_of(ReduceChange::Rows which, std::size_t row, std::size_t rows) {
@@ -121,35 +121,32 @@ std::vector<Mistake> reduce_mistakes() {
   using Change = ReduceChange;
   using Lost = Change::Lost;
   using Rows = Change::Rows;
-  table.add(mistake::kRescale, "workgroups' outputs are added without weights", [](Change& c) { c.keeps_output = true; });
-  table.add(mistake::kRescale, "workgroups' sums are added without weights", [](Change& c) { c.keeps_sum = true; });
+  table.add(mistake::kRescale, "workgroups' outputs are added without weights", &Change::keeps_output, true);
+  table.add(mistake::kRescale, "workgroups' sums are added without weights", &Change::keeps_sum, true);
   table.add(mistake::kRescale, "all workgroups have equal weights", [](Change& c) { c.keeps_output = c.keeps_sum = true; });
-  table.add(mistake::kUnnormalised, "the merged output is not divided by the sum", [](Change& c) { c.unnormalised = true; });
-  table.add(
-      mistake::kUnnormalised, "the merged output is divided by the first workgroup's sum alone", [](Change& c) { c.sum_of_own = true; }, 2);
+  table.add(mistake::kUnnormalised, "the merged output is not divided by the sum", &Change::unnormalised, true);
+  table.add(mistake::kUnnormalised, "the merged output is divided by the first workgroup's sum alone", &Change::sum_of_own, true, 2);
   for (const double start : {0.0, -1.0, -100.0, -1000.0, -10000.0, -16384.0, -32752.0, -65504.0}) {
-    table.add(mistake::kMaximum, "the common maximum starts at " + std::to_string(static_cast<int>(start)),
-              [start](Change& c) { c.lowest_maximum = start; });
+    table.add(mistake::kMaximum, "the common maximum starts at " + std::to_string(static_cast<int>(start)), &Change::lowest_maximum, start);
   }
-  table.add(mistake::kWorkgroup, "the last workgroup is skipped", [](Change& c) { c.lost = Lost::last; });
-  table.add(mistake::kWorkgroup, "the first workgroup is skipped", [](Change& c) { c.lost = Lost::first; });
-  table.add(mistake::kWorkgroup, "all workgroups but the first are skipped", [](Change& c) { c.lost = Lost::above_first; }, 1);
-  table.add(mistake::kWorkgroup, "the upper half of the workgroups is skipped", [](Change& c) { c.lost = Lost::upper_half; }, 1);
+  table.add(mistake::kWorkgroup, "the last workgroup is skipped", &Change::lost, Lost::last);
+  table.add(mistake::kWorkgroup, "the first workgroup is skipped", &Change::lost, Lost::first);
+  table.add(mistake::kWorkgroup, "all workgroups but the first are skipped", &Change::lost, Lost::above_first, 1);
+  table.add(mistake::kWorkgroup, "the upper half of the workgroups is skipped", &Change::lost, Lost::upper_half, 1);
   table.add(mistake::kHead, "every row uses the outputs, sums and maxima of the first",
             [](Change& c) { c.outputs_of = c.pairs_of = Rows::first; });
   table.add(mistake::kHead, "every row uses the outputs, sums and maxima of the next",
             [](Change& c) { c.outputs_of = c.pairs_of = Rows::next; });
-  table.add(mistake::kHead, "every row uses the sums and maxima of the first", [](Change& c) { c.pairs_of = Rows::first; }, 1);
-  table.add(
-      mistake::kHead, "sums and maxima are addressed as if each row had one workgroup", [](Change& c) { c.pairs_two_apart = true; }, 1);
-  table.add(mistake::kHead, "every row uses the outputs of the first", [](Change& c) { c.outputs_of = Rows::first; }, 1);
-  table.add(mistake::kRescale, "workgroups are weighted with each other's maxima", [](Change& c) { c.maxima_reversed = true; }, 1);
-  table.add(mistake::kUnknown, "the sums of workgroups are exchanged", [](Change& c) { c.sums_reversed = true; }, 1);
-  table.add(mistake::kUnknown, "each workgroup's row is read as contiguous", [](Change& c) { c.not_interleaved = true; }, 1);
-  table.add(mistake::kNibbles, "each group of four columns is read in reverse", [](Change& c) { c.columns_reversed = true; }, 1);
+  table.add(mistake::kHead, "every row uses the sums and maxima of the first", &Change::pairs_of, Rows::first, 1);
+  table.add(mistake::kHead, "sums and maxima are addressed as if each row had one workgroup", &Change::pairs_two_apart, true, 1);
+  table.add(mistake::kHead, "every row uses the outputs of the first", &Change::outputs_of, Rows::first, 1);
+  table.add(mistake::kRescale, "workgroups are weighted with each other's maxima", &Change::maxima_reversed, true, 1);
+  table.add(mistake::kUnknown, "the sums of workgroups are exchanged", &Change::sums_reversed, true, 1);
+  table.add(mistake::kUnknown, "each workgroup's row is read as contiguous", &Change::not_interleaved, true, 1);
+  table.add(mistake::kNibbles, "each group of four columns is read in reverse", &Change::columns_reversed, true, 1);
   for (const auto& [precision, name] : {std::pair{Precision::half, "half"}, {Precision::bfloat, "bfloat"}}) {
-    table.add(mistake::kHalf, std::string("outputs are added in ") + name, [p = precision](Change& c) { c.output = p; });
-    table.add(mistake::kHalf, std::string("sums are added in ") + name, [p = precision](Change& c) { c.sum = p; });
+    table.add(mistake::kHalf, std::string("outputs are added in ") + name, &Change::output, precision);
+    table.add(mistake::kHalf, std::string("sums are added in ") + name, &Change::sum, precision);
   }
   table.add_factor(mistake::kScale, "the output is scaled by {}", usual_factors, [](Change& c, double f) { c.factor = f; });
   return table.take();

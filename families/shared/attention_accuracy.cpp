@@ -1,4 +1,4 @@
-// What a variant's [accuracy] means to the oracles of attention and to the judge.
+// Converts a variant's [accuracy] for the oracles of attention and the judge.
 #include "families/shared/attention_accuracy.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace assay::families {
 
 oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared, const oracles::OutputFormat& output, std::int64_t nsg) {
-  // The reader of variant.toml has refused other names.
+  // The reader of variant.toml has already rejected other names.
   const auto format = [](std::string_view name) {
     if (name == "half") return oracles::half_format();
     return name == "bf16" ? oracles::bfloat_format() : oracles::float_format();

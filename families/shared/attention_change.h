@@ -1,4 +1,4 @@
-// The switches of a model of attention: what a kernel with a known mistake does otherwise.
+// The switches of a model of attention: the changes that known mistakes make to the computation.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace assay::families {
 
-// How query heads find their key/value heads.
+// How query heads select their key/value heads.
 enum class HeadMap { grouped, modulo, first, last, own_number, reversed, next };
 
 struct AttentionChange {
-  // Which keys are seen. The first four are of decode attention, where a ring maps slots to positions.
+  // Which keys are visible. The first four members are for decode attention, where a ring maps slots to positions.
   std::int64_t window_delta = 0, ring_delta = 0, length_delta = 0;
-  std::int64_t wrap_delta = 0;  // of the slots before the ring's start alone
+  std::int64_t wrap_delta = 0;  // only for slots before the ring's start
   bool no_window = false, window_of_any_mask = false, ring_ignored = false, window_of_zero = false;
   enum class Lost {
     nothing,
@@ -36,12 +36,13 @@ struct AttentionChange {
   std::size_t lost_chunk = 0;
   enum class Twice { nothing, first_chunk, last_chunk, tail };
   Twice twice = Twice::nothing;
-  // Places of the last chunk behind the end, with score 0 and a value of 0. One counts that shares a pair with the last key: n is odd.
+  // Empty places of the last chunk behind the end, with score 0 and value 0. `pair_counts`: a place counts if it shares a pair with the
+  // last key, so if n is odd.
   enum class EmptyPlaces { ignored, pair_counts, first_counts, all_count };
   EmptyPlaces empty_places = EmptyPlaces::ignored;
-  enum class Only { always, causal, windowed };  // the change is made with this mask of decode attention alone
+  enum class Only { always, causal, windowed };  // makes the change only with this mask of decode attention
   Only only = Only::always;
-  // Of an additive mask, in dense attention.
+  // For an additive mask, in dense attention.
   enum class Mask {
     as_given,
     ignored,
@@ -59,11 +60,11 @@ struct AttentionChange {
   };
   Mask mask = Mask::as_given;
 
-  // Which data.
-  HeadMap tail_heads = HeadMap::grouped;  // keys and values behind the last whole chunk
+  // Which data are used.
+  HeadMap tail_heads = HeadMap::grouped;  // for keys and values behind the last complete chunk
   HeadMap key_heads = HeadMap::grouped, value_heads = HeadMap::grouped, query_heads = HeadMap::own_number;
   CacheEdit keys, values;
-  // How many rows the heads of a cache are taken to be apart: as many as each has room for, or kv_len.
+  // The distance between the heads of a cache, in rows: the room of a head, or kv_len.
   enum class HeadSpacing { room, length };
   HeadSpacing key_spacing = HeadSpacing::room, value_spacing = HeadSpacing::room;
   enum class Rotation { as_asked, none, without_signs, signs_behind, signs_both, bits_reversed, signs_of_half, unscaled };
@@ -71,13 +72,13 @@ struct AttentionChange {
   enum class Rounding { as_contract, none, to_bfloat };
   Rounding query = Rounding::as_contract;
 
-  // How it is computed.
+  // How the output is computed.
   double score_factor = 1, output_factor = 1;
-  double first_maximum = -1.7e38;                              // of every running maximum
-  double first_merge_maximum = -1.7e38;                        // of the maximum over simdgroups
+  double first_maximum = -1.7e38;                              // initial value of every running maximum
+  double first_merge_maximum = -1.7e38;                        // initial value of the maximum over simdgroups
   bool keeps_output = false, keeps_sum = false;                // not rescaled when the maximum grows
-  bool merges_output_as_is = false, merges_sum_as_is = false;  // simdgroups' results added without weights
-  bool merges_forget_maximum = false;                          // two simdgroups' result goes on with the first's maximum
+  bool merges_output_as_is = false, merges_sum_as_is = false;  // results of simdgroups added without weights
+  bool merges_forget_maximum = false;                          // the result of two simdgroups keeps the maximum of the first
   Precision output = Precision::full, sum = Precision::full, weights = Precision::full, scores = Precision::full;
   bool unnormalised = false, normalised_early = false;
   enum class Stream { nothing, first_workgroup, last_workgroup, first_simdgroup, last_simdgroup, upper_simdgroups, odd_simdgroups };

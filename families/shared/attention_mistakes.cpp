@@ -47,22 +47,20 @@ std::vector<double> likely_factors(const Model& model) {
 }
 
 void add_visibility(Table& table) {
-  table.add(mistake::kWindow, "the window omits its oldest position", [](Change& c) { c.window_delta = -1; });
-  table.add(mistake::kWindow, "the window includes one position too many", [](Change& c) { c.window_delta = 1; });
-  table.add(mistake::kRing, "the ring starts one slot later", [](Change& c) { c.ring_delta = 1; });
-  table.add(mistake::kRing, "the ring starts one slot earlier", [](Change& c) { c.ring_delta = -1; });
-  table.add(mistake::kRing, "slots before the start of the ring are one position too early", [](Change& c) { c.wrap_delta = 1; }, 1);
-  table.add(mistake::kRing, "slots before the start of the ring are one position too late", [](Change& c) { c.wrap_delta = -1; }, 1);
-  table.add(mistake::kRing, "the start of the ring is ignored: slots are used as positions", [](Change& c) { c.ring_ignored = true; }, 2);
-  table.add(mistake::kMask, "the window is ignored", [](Change& c) { c.no_window = true; }, 1);
-  table.add(mistake::kMask, "the window is applied for every mask type", [](Change& c) { c.window_of_any_mask = true; }, 1);
-  table.add(mistake::kMask, "a window of 0 hides everything", [](Change& c) { c.window_of_zero = true; }, 1);
-  table.add(
-      mistake::kMask, "masked positions of a chunk that is read count as visible", [](Change& c) { c.mask = Change::Mask::hidden_count; },
-      1);
-  table.add(mistake::kOldest, "the oldest visible position is skipped", [](Change& c) { c.lost = Lost::oldest_visible; }, 1);
-  table.add(mistake::kOldest, "slot 0 is skipped", [](Change& c) { c.lost = Lost::first_slot; }, 2);
-  table.add(mistake::kNewest, "the last slot is skipped", [](Change& c) { c.lost = Lost::last_slot; }, 1);
+  table.add(mistake::kWindow, "the window omits its oldest position", &Change::window_delta, -1);
+  table.add(mistake::kWindow, "the window includes one position too many", &Change::window_delta, 1);
+  table.add(mistake::kRing, "the ring starts one slot later", &Change::ring_delta, 1);
+  table.add(mistake::kRing, "the ring starts one slot earlier", &Change::ring_delta, -1);
+  table.add(mistake::kRing, "slots before the start of the ring are one position too early", &Change::wrap_delta, 1, 1);
+  table.add(mistake::kRing, "slots before the start of the ring are one position too late", &Change::wrap_delta, -1, 1);
+  table.add(mistake::kRing, "the start of the ring is ignored: slots are used as positions", &Change::ring_ignored, true, 2);
+  table.add(mistake::kMask, "the window is ignored", &Change::no_window, true, 1);
+  table.add(mistake::kMask, "the window is applied for every mask type", &Change::window_of_any_mask, true, 1);
+  table.add(mistake::kMask, "a window of 0 hides everything", &Change::window_of_zero, true, 1);
+  table.add(mistake::kMask, "masked positions of a chunk that is read count as visible", &Change::mask, Change::Mask::hidden_count, 1);
+  table.add(mistake::kOldest, "the oldest visible position is skipped", &Change::lost, Lost::oldest_visible, 1);
+  table.add(mistake::kOldest, "slot 0 is skipped", &Change::lost, Lost::first_slot, 2);
+  table.add(mistake::kNewest, "the last slot is skipped", &Change::lost, Lost::last_slot, 1);
   for (const auto& [only, how] : {std::pair{Change::Only::causal, "a causal"}, {Change::Only::windowed, "a windowed"}}) {
     table.add(
         mistake::kNewest, std::string("the newest key is skipped, but only with ") + how + " mask",
@@ -76,9 +74,7 @@ void add_visibility(Table& table) {
 
 void add_masks(Table& table) {
   using Mask = Change::Mask;
-  const auto mask = [&](std::string says, Mask which, int rank) {
-    table.add(mistake::kMask, std::move(says), [which](Change& c) { c.mask = which; }, rank);
-  };
+  const auto mask = [&](std::string says, Mask which, int rank) { table.add(mistake::kMask, std::move(says), &Change::mask, which, rank); };
   mask("the mask is not applied", Mask::ignored, 0);
   mask("the mask is not applied to the keys after the last whole chunk", Mask::ignored_in_tail, 1);
   mask("the mask is read transposed", Mask::transposed, 1);
@@ -94,8 +90,8 @@ void add_masks(Table& table) {
 }
 
 void add_keys(Table& table) {
-  table.add(mistake::kNewest, "the newest key is skipped", [](Change& c) { c.lost = Lost::newest; });
-  table.add(mistake::kOldest, "the oldest key is skipped", [](Change& c) { c.lost = Lost::oldest; });
+  table.add(mistake::kNewest, "the newest key is skipped", &Change::lost, Lost::newest);
+  table.add(mistake::kOldest, "the oldest key is skipped", &Change::lost, Lost::oldest);
   for (std::size_t c = 0; c < 4; ++c) {
     table.add(
         mistake::kChunk, "chunk " + std::to_string(c) + " is skipped",
@@ -105,33 +101,26 @@ void add_keys(Table& table) {
         },
         1);
   }
-  table.add(mistake::kChunk, "the last chunk is skipped", [](Change& c) { c.lost = Lost::last_chunk; });
-  table.add(mistake::kChunk, "the keys after the last whole chunk are skipped", [](Change& c) { c.lost = Lost::tail; });
-  table.add(mistake::kChunk, "every second chunk is skipped", [](Change& c) { c.lost = Lost::odd_chunks; }, 2);
-  table.add(
-      mistake::kChunk, "chunks whose first position is masked are skipped", [](Change& c) { c.lost = Lost::chunk_if_first_hidden; }, 1);
-  table.add(mistake::kChunk, "chunks with a masked position are skipped", [](Change& c) { c.lost = Lost::chunk_if_any_hidden; }, 1);
-  table.add(mistake::kChunk, "the chunks after a completely masked chunk are skipped", [](Change& c) { c.lost = Lost::behind_hidden; }, 1);
-  table.add(mistake::kChunk, "the first chunk counts twice", [](Change& c) { c.twice = Twice::first_chunk; }, 1);
-  table.add(mistake::kChunk, "the last chunk counts twice", [](Change& c) { c.twice = Twice::last_chunk; }, 1);
-  table.add(mistake::kChunk, "the keys after the last whole chunk count twice", [](Change& c) { c.twice = Twice::tail; }, 1);
-  table.add(
-      mistake::kChunk, "all simdgroups of a workgroup process the same chunks",
-      [](Change& c) { c.order = Change::Order::same_for_simdgroups; }, 1);
-  table.add(
-      mistake::kChunk, "the stride over chunks omits the number of simdgroups",
-      [](Change& c) { c.order = Change::Order::stride_without_simdgroups; }, 1);
-  table.add(mistake::kChunk, "the stride over chunks is one too large", [](Change& c) { c.order = Change::Order::stride_one_more; }, 2);
+  table.add(mistake::kChunk, "the last chunk is skipped", &Change::lost, Lost::last_chunk);
+  table.add(mistake::kChunk, "the keys after the last whole chunk are skipped", &Change::lost, Lost::tail);
+  table.add(mistake::kChunk, "every second chunk is skipped", &Change::lost, Lost::odd_chunks, 2);
+  table.add(mistake::kChunk, "chunks whose first position is masked are skipped", &Change::lost, Lost::chunk_if_first_hidden, 1);
+  table.add(mistake::kChunk, "chunks with a masked position are skipped", &Change::lost, Lost::chunk_if_any_hidden, 1);
+  table.add(mistake::kChunk, "the chunks after a completely masked chunk are skipped", &Change::lost, Lost::behind_hidden, 1);
+  table.add(mistake::kChunk, "the first chunk counts twice", &Change::twice, Twice::first_chunk, 1);
+  table.add(mistake::kChunk, "the last chunk counts twice", &Change::twice, Twice::last_chunk, 1);
+  table.add(mistake::kChunk, "the keys after the last whole chunk count twice", &Change::twice, Twice::tail, 1);
+  table.add(mistake::kChunk, "all simdgroups of a workgroup process the same chunks", &Change::order, Change::Order::same_for_simdgroups,
+            1);
+  table.add(mistake::kChunk, "the stride over chunks omits the number of simdgroups", &Change::order,
+            Change::Order::stride_without_simdgroups, 1);
+  table.add(mistake::kChunk, "the stride over chunks is one too large", &Change::order, Change::Order::stride_one_more, 2);
   using EmptyPlaces = Change::EmptyPlaces;
-  table.add(
-      mistake::kMask, "positions after the last key count with a score of 0", [](Change& c) { c.empty_places = EmptyPlaces::all_count; },
-      1);
-  table.add(
-      mistake::kMask, "the first position after the last key counts with a score of 0",
-      [](Change& c) { c.empty_places = EmptyPlaces::first_counts; }, 1);
-  table.add(
-      mistake::kMask, "the position that forms a pair with the last key counts with a score of 0",
-      [](Change& c) { c.empty_places = EmptyPlaces::pair_counts; }, 1);
+  table.add(mistake::kMask, "positions after the last key count with a score of 0", &Change::empty_places, EmptyPlaces::all_count, 1);
+  table.add(mistake::kMask, "the first position after the last key counts with a score of 0", &Change::empty_places,
+            EmptyPlaces::first_counts, 1);
+  table.add(mistake::kMask, "the position that forms a pair with the last key counts with a score of 0", &Change::empty_places,
+            EmptyPlaces::pair_counts, 1);
 }
 
 void add_heads(Table& table) {
@@ -145,33 +134,26 @@ void add_heads(Table& table) {
   both("the next key/value head is used", HeadMap::next, 2);
   for (const auto& [map, how] :
        {std::pair{HeadMap::modulo, "head h modulo their number"}, {HeadMap::first, "the first head"}, {HeadMap::own_number, "head h"}}) {
-    table.add(
-        mistake::kHead, std::string("after the last whole chunk, query head h uses keys and values of ") + how,
-        [chosen = map](Change& c) { c.tail_heads = chosen; }, 1);
+    table.add(mistake::kHead, std::string("after the last whole chunk, query head h uses keys and values of ") + how, &Change::tail_heads,
+              map, 1);
   }
   for (const auto& [map, how] : {std::pair{HeadMap::modulo, "from head h modulo their number"},
                                  {HeadMap::first, "from the first head"},
                                  {HeadMap::own_number, "from head h"},
                                  {HeadMap::next, "from the next head"}}) {
-    table.add(
-        mistake::kHead, std::string("query head h takes its keys ") + how + ", values are right",
-        [chosen = map](Change& c) { c.key_heads = chosen; }, 3);
-    table.add(
-        mistake::kHead, std::string("query head h takes its values ") + how + ", keys are right",
-        [chosen = map](Change& c) { c.value_heads = chosen; }, 3);
+    table.add(mistake::kHead, std::string("query head h takes its keys ") + how + ", values are right", &Change::key_heads, map, 3);
+    table.add(mistake::kHead, std::string("query head h takes its values ") + how + ", keys are right", &Change::value_heads, map, 3);
   }
   using Spacing = Change::HeadSpacing;
   table.add(
       mistake::kHead, "heads of keys and values are addressed kv_len rows apart, whatever their stride",
       [](Change& c) { c.key_spacing = c.value_spacing = Spacing::length; }, 1);
-  table.add(
-      mistake::kHead, "heads of keys are addressed kv_len rows apart, whatever their stride",
-      [](Change& c) { c.key_spacing = Spacing::length; }, 2);
-  table.add(
-      mistake::kHead, "heads of values are addressed kv_len rows apart, whatever their stride",
-      [](Change& c) { c.value_spacing = Spacing::length; }, 2);
-  table.add(mistake::kHead, "every head uses the query of the first", [](Change& c) { c.query_heads = HeadMap::first; }, 2);
-  table.add(mistake::kHead, "every head uses the query of the next", [](Change& c) { c.query_heads = HeadMap::next; }, 3);
+  table.add(mistake::kHead, "heads of keys are addressed kv_len rows apart, whatever their stride", &Change::key_spacing, Spacing::length,
+            2);
+  table.add(mistake::kHead, "heads of values are addressed kv_len rows apart, whatever their stride", &Change::value_spacing,
+            Spacing::length, 2);
+  table.add(mistake::kHead, "every head uses the query of the first", &Change::query_heads, HeadMap::first, 2);
+  table.add(mistake::kHead, "every head uses the query of the next", &Change::query_heads, HeadMap::next, 3);
 }
 
 void add_scales(Table& table) {
@@ -185,49 +167,45 @@ void add_scales(Table& table) {
         c.output_factor = f;
       },
       1);
-  table.add(mistake::kUnnormalised, "the output is not divided by the sum of the weights", [](Change& c) { c.unnormalised = true; });
-  table.add(mistake::kUnnormalised, "partial outputs are divided before they are merged", [](Change& c) { c.normalised_early = true; }, 1);
+  table.add(mistake::kUnnormalised, "the output is not divided by the sum of the weights", &Change::unnormalised, true);
+  table.add(mistake::kUnnormalised, "partial outputs are divided before they are merged", &Change::normalised_early, true, 1);
 }
 
 void add_softmax(Table& table) {
-  table.add(mistake::kRescale, "the output so far is not rescaled when the maximum grows", [](Change& c) { c.keeps_output = true; });
-  table.add(mistake::kRescale, "the sum so far is not rescaled when the maximum grows", [](Change& c) { c.keeps_sum = true; });
+  table.add(mistake::kRescale, "the output so far is not rescaled when the maximum grows", &Change::keeps_output, true);
+  table.add(mistake::kRescale, "the sum so far is not rescaled when the maximum grows", &Change::keeps_sum, true);
   table.add(
       mistake::kRescale, "neither the output nor the sum so far is rescaled when the maximum grows",
       [](Change& c) { c.keeps_output = c.keeps_sum = true; }, 1);
-  table.add(mistake::kRescale, "simdgroups' outputs are added without weights", [](Change& c) { c.merges_output_as_is = true; });
-  table.add(mistake::kRescale, "simdgroups' sums are added without weights", [](Change& c) { c.merges_sum_as_is = true; });
+  table.add(mistake::kRescale, "simdgroups' outputs are added without weights", &Change::merges_output_as_is, true);
+  table.add(mistake::kRescale, "simdgroups' sums are added without weights", &Change::merges_sum_as_is, true);
   table.add(
       mistake::kRescale, "simdgroups' outputs and sums are added without weights",
       [](Change& c) { c.merges_output_as_is = c.merges_sum_as_is = true; }, 1);
-  table.add(
-      mistake::kRescale, "a merged pair of simdgroups keeps the maximum of the first", [](Change& c) { c.merges_forget_maximum = true; },
-      1);
+  table.add(mistake::kRescale, "a merged pair of simdgroups keeps the maximum of the first", &Change::merges_forget_maximum, true, 1);
   for (const double start : {0.0, -1.0, -100.0, -1000.0, -10000.0, -16384.0, -32752.0, -65504.0}) {
     const std::string number = std::to_string(static_cast<int>(start));
-    table.add(mistake::kMaximum, "the running maximum starts at " + number, [start](Change& c) { c.first_maximum = start; });
-    table.add(
-        mistake::kMaximum, "the maximum over simdgroups starts at " + number, [start](Change& c) { c.first_merge_maximum = start; }, 1);
+    table.add(mistake::kMaximum, "the running maximum starts at " + number, &Change::first_maximum, start);
+    table.add(mistake::kMaximum, "the maximum over simdgroups starts at " + number, &Change::first_merge_maximum, start, 1);
   }
   using Stream = Change::Stream;
-  table.add(mistake::kWorkgroup, "the last workgroup is skipped", [](Change& c) { c.lost_stream = Stream::last_workgroup; });
-  table.add(mistake::kWorkgroup, "the first workgroup is skipped", [](Change& c) { c.lost_stream = Stream::first_workgroup; });
-  table.add(mistake::kSimdgroup, "the last simdgroup is skipped", [](Change& c) { c.lost_stream = Stream::last_simdgroup; });
-  table.add(mistake::kSimdgroup, "the first simdgroup is skipped", [](Change& c) { c.lost_stream = Stream::first_simdgroup; });
-  table.add(mistake::kSimdgroup, "every second simdgroup is skipped", [](Change& c) { c.lost_stream = Stream::odd_simdgroups; });
-  table.add(
-      mistake::kSimdgroup, "the upper half of the simdgroups is skipped", [](Change& c) { c.lost_stream = Stream::upper_simdgroups; }, 1);
+  table.add(mistake::kWorkgroup, "the last workgroup is skipped", &Change::lost_stream, Stream::last_workgroup);
+  table.add(mistake::kWorkgroup, "the first workgroup is skipped", &Change::lost_stream, Stream::first_workgroup);
+  table.add(mistake::kSimdgroup, "the last simdgroup is skipped", &Change::lost_stream, Stream::last_simdgroup);
+  table.add(mistake::kSimdgroup, "the first simdgroup is skipped", &Change::lost_stream, Stream::first_simdgroup);
+  table.add(mistake::kSimdgroup, "every second simdgroup is skipped", &Change::lost_stream, Stream::odd_simdgroups);
+  table.add(mistake::kSimdgroup, "the upper half of the simdgroups is skipped", &Change::lost_stream, Stream::upper_simdgroups, 1);
 }
 
 void add_precision(Table& table) {
   for (const auto& [precision, name] : {std::pair{Precision::half, "half"}, {Precision::bfloat, "bfloat"}}) {
     const std::string in = std::string(" in ") + name;
-    table.add(mistake::kHalf, "the output is accumulated" + in, [p = precision](Change& c) { c.output = p; });
-    table.add(mistake::kHalf, "the sum of weights is accumulated" + in, [p = precision](Change& c) { c.sum = p; });
-    table.add(mistake::kHalf, "weights are kept" + in, [p = precision](Change& c) { c.weights = p; }, 1);
-    table.add(mistake::kHalf, "scores are kept" + in, [p = precision](Change& c) { c.scores = p; }, 1);
+    table.add(mistake::kHalf, "the output is accumulated" + in, &Change::output, precision);
+    table.add(mistake::kHalf, "the sum of weights is accumulated" + in, &Change::sum, precision);
+    table.add(mistake::kHalf, "weights are kept" + in, &Change::weights, precision, 1);
+    table.add(mistake::kHalf, "scores are kept" + in, &Change::scores, precision, 1);
   }
-  table.add(mistake::kRounding, "the query is not rounded", [](Change& c) { c.query = Change::Rounding::none; }, 1);
+  table.add(mistake::kRounding, "the query is not rounded", &Change::query, Change::Rounding::none, 1);
 }
 
 void add_cache(Table& table) {
@@ -263,10 +241,10 @@ void add_cache(Table& table) {
                                        {Rotation::signs_both, "the rotation of the query changes signs before and after the transform"},
                                        {Rotation::bits_reversed, "bits of the sign table are read most significant first"},
                                        {Rotation::signs_of_half, "the upper half uses the signs of the lower"}}) {
-    table.add(mistake::kSigns, says, [r = rotation](Change& c) { c.rotation = r; });
+    table.add(mistake::kSigns, says, &Change::rotation, rotation);
   }
-  table.add(mistake::kSigns, "the query is not rotated", [](Change& c) { c.rotation = Rotation::none; }, 2);
-  table.add(mistake::kScale, "the rotation of the query is not divided by sqrt(D)", [](Change& c) { c.rotation = Rotation::unscaled; }, 2);
+  table.add(mistake::kSigns, "the query is not rotated", &Change::rotation, Rotation::none, 2);
+  table.add(mistake::kScale, "the rotation of the query is not divided by sqrt(D)", &Change::rotation, Rotation::unscaled, 2);
 }
 
 }  // namespace
@@ -276,7 +254,7 @@ std::vector<Mistake> attention_mistakes_of_codebook(const std::vector<double>& c
   CacheEdit edit;
   edit.table = CacheEdit::Table::learned;
   edit.learned = codebook;
-  constexpr int late = 4;  // behind every mistake that is known without looking at the output
+  constexpr int late = 4;  // ranks after every mistake that does not use the output itself
   table.add(mistake::kCodebook, "keys and values are looked up in another codebook", [&](Change& c) { c.keys = c.values = edit; }, late);
   table.add(mistake::kCodebook, "values are looked up in another codebook", [&](Change& c) { c.values = edit; }, late);
   return table.take();

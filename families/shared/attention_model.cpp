@@ -1,3 +1,4 @@
+// Evaluates attention with the switches of known mistakes.
 #include "families/shared/attention_model.h"
 
 #include <algorithm>
@@ -231,7 +232,7 @@ bool AttentionModel::sees(const AttentionChange& change, const Row& row, std::si
   return is_decode() ? sees_slot(change, slot) : sees_masked(change, row, slot, bias);
 }
 
-// From a slot of the row's own key/value head to the same of the head that `map` gives it; modulo 2^64.
+// Distance in slots from the row's own key/value head to the head that `map` selects; modulo 2^64.
 std::ptrdiff_t AttentionModel::slots_to_head(const Row& row, HeadMap map) const {
   if (map == HeadMap::grouped) return 0;
   return (static_cast<std::ptrdiff_t>(mapped(map, row.head)) - static_cast<std::ptrdiff_t>(row.key_head)) *

@@ -1,7 +1,7 @@
-// Attention as a kernel computes it, in double, with switches that make it compute something else.
+// Attention as a kernel computes it, in double, with switches for mistakes.
 //
-// oracles/ say what is true. This says what would come out of a kernel that makes a known mistake: which keys it sees, how it decodes
-// them, how it scores, rescales, merges and divides. With no switch thrown it is the oracle's value.
+// oracles/ define the exact result. This model computes the output of a kernel that makes a known mistake: which keys it sees, and how
+// it decodes, scores, rescales, merges and divides. With all switches off it is the oracle's value.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ namespace assay::families {
 
 class AttentionModel final : public Model {
  public:
-  // Of decode attention.
+  // Decode attention.
   AttentionModel(const Case& about, fixtures::DecodeInputs inputs);
-  // Of dense attention; simdgroups take so many keys in turn.
+  // Dense attention; simdgroups process this many keys in turn.
   AttentionModel(const Case& about, const fixtures::DenseInputs& inputs, std::size_t simdgroups, std::size_t keys_of_chunk);
 
   [[nodiscard]] std::vector<double> evaluate(const AttentionChange& change) const;
@@ -31,7 +31,7 @@ class AttentionModel final : public Model {
   [[nodiscard]] double score_scale() const { return scale_; }
   [[nodiscard]] std::size_t head_dim() const { return dim_; }
   [[nodiscard]] double norm_divisor() const;
-  // Of a single key, whose weight is 1 whatever its score.
+  // For a single key, whose weight is 1 whatever its score.
   [[nodiscard]] std::vector<double> learn_codebook(std::span<const double> actual) const override;
 
  private:
@@ -46,9 +46,9 @@ class AttentionModel final : public Model {
   [[nodiscard]] bool sees_slot(const AttentionChange& change, std::size_t slot) const;
   [[nodiscard]] bool sees_masked(const AttentionChange& change, const Row& row, std::size_t key, double& bias) const;
   [[nodiscard]] std::ptrdiff_t slots_to_head(const Row& row, HeadMap map) const;
-  // How many of the places behind the last key in its chunk count.
+  // How many of the places behind the last key of its chunk count.
   [[nodiscard]] std::size_t empty_places(const AttentionChange& change, std::size_t behind) const;
-  // Whether the change is made at all in this case.
+  // Whether the change has an effect in this case.
   [[nodiscard]] bool applies(const AttentionChange& change) const;
   [[nodiscard]] AttentionChunks chunks_of(const AttentionChange& change, const Row& row, const double* query, const double* keys) const;
   [[nodiscard]] StoredSide stored(bool of_keys) const;

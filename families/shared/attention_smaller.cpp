@@ -1,4 +1,4 @@
-// Smaller cases of attention: lengths with what must go along with them.
+// Smaller cases of attention: shorter lengths, with the axes that depend on them.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -16,7 +16,7 @@ std::int64_t get(const Case& about, std::string_view name, std::int64_t otherwis
 
 void set(Case& about, std::string_view name, std::int64_t value) { put(about, {{name, value}}); }
 
-// Lengths below a given one: all short ones, both sides of every edge, and a few in between.
+// Lengths below a given one: all short ones, both sides of every edge, and some in between.
 std::vector<std::int64_t> lengths_below(std::int64_t length) {
   std::set<std::int64_t> lengths;
   for (std::int64_t n = 1; n <= 8; ++n) lengths.insert(n);
@@ -28,7 +28,7 @@ std::vector<std::int64_t> lengths_below(std::int64_t length) {
   return {lengths.begin(), lengths.end()};
 }
 
-// A case with other lengths, its capacity, ring, window and room as they can be then.
+// The case with another length, and with the capacity, ring, window and room that are then possible.
 Case with_length(const Case& about, std::int64_t length) {
   Case result = about;
   const std::int64_t old = about.at("kv_len");
@@ -62,7 +62,7 @@ void add_heads(std::vector<Case>& cases, const Case& about) {
   }
 }
 
-// Lengths with what must go along with them: a mistake in a window shows at small lengths in small windows only.
+// Lengths with the axes that depend on them: at small lengths, a mistake in a window shows only in small windows.
 void add_lengths(std::vector<Case>& cases, const Case& about) {
   const std::int64_t old = about.at("kv_len");
   const std::int64_t window = get(about, "sliding_window", 0);
@@ -76,7 +76,7 @@ void add_lengths(std::vector<Case>& cases, const Case& about) {
   std::vector<Case> bases;
   for (const std::int64_t length : lengths) {
     bases.push_back(with_length(about, length));
-    // In place of a ring that has turned: one that is not full, whose slots behind the last position hold nothing.
+    // Instead of a ring that has turned: one that is not full, with empty slots behind the last position.
     if (!on_ring || length > 4) continue;
     bases.push_back(bases.back());
     set(bases.back(), "kv_capacity", length + 1);
@@ -102,7 +102,7 @@ void add_lengths(std::vector<Case>& cases, const Case& about) {
   }
 }
 
-// A mistake in what goes from one chunk to the next shows only if the maximum grows there, and that is luck of the data.
+// A mistake in the transition from one chunk to the next shows only if the maximum grows there, which depends on the data.
 void add_seeds(std::vector<Case>& cases, const Case& about) {
   for (const std::int64_t length : {1, 2, 8, 16, 33, 65, 97, 129}) {
     if (length >= about.at("kv_len")) break;

@@ -1,4 +1,4 @@
-// What triage knows of attention, whatever it reads: smaller cases and the places of keys.
+// Triage of all kinds of attention: smaller cases, and the places of keys.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace assay::families {
 
-// For TriageRules, of a family with the axes n_heads and kv_len.
+// For TriageRules of a family with the axes n_heads and kv_len.
 [[nodiscard]] std::vector<Case> smaller_attention(const Case& about, Smaller how);
 [[nodiscard]] std::vector<std::vector<ShrinkStep>> attention_steps();
 

@@ -1,3 +1,4 @@
+// Computes the online softmax of attention over streams of chunks, with the switches of known mistakes.
 #include "families/shared/attention_streams.h"
 
 #include <algorithm>
@@ -9,13 +10,13 @@
 namespace assay::families {
 namespace {
 
-// What one simdgroup, or a workgroup after its merge, holds.
+// The state of one simdgroup, or of a workgroup after its merge.
 struct Bank {
   double sum = 0, maximum = 0;
   std::vector<double> output;
 };
 
-// exp in float: coarse among the subnormal numbers, and nothing below them.
+// exp in float: coarse among the subnormal numbers, and 0 below them.
 double exp_in_float(double x) { return static_cast<double>(static_cast<float>(math::exp(x))); }
 
 void add_chunk(const AttentionChange& change, const std::vector<AttentionEntry>& chunk, const double* values, Bank& bank) {
@@ -75,7 +76,7 @@ bool is_lost_workgroup(const AttentionChange& change, const StreamShape& shape, 
          (change.lost_stream == Stream::last_workgroup && workgroup + 1 == shape.workgroups);
 }
 
-// Halves, as bf16_vec merges them.
+// Merges by halves, as bf16_vec does.
 Bank merged_forgetting_maxima(std::vector<Bank> banks) {
   for (std::size_t left = banks.size() / 2; left > 0; left /= 2) {
     for (std::size_t i = 0; i < left; ++i) {

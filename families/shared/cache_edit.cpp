@@ -1,3 +1,4 @@
+// Decodes slots of a TurboQuant cache, with the switches of known mistakes.
 #include "families/shared/cache_edit.h"
 
 #include <algorithm>

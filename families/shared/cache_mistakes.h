@@ -1,4 +1,4 @@
-// Mistakes in reading a TurboQuant cache, which attention and dequantisation have in common.
+// Mistakes in reading a TurboQuant cache, common to attention and dequantisation.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace assay::families {
 
-// Calls add(class, what it does in words, function that makes the edit, rank) for each.
+// Calls add(class, description, function that makes the edit, rank) for each.
 void add_cache_mistakes(const auto& add) {
   using Codes = CacheEdit::Codes;
   using Tables = CacheEdit::Table;

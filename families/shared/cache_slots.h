@@ -15,7 +15,6 @@
 
 namespace assay::families::slots {
 
-inline constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
 inline constexpr std::array<std::int64_t, 4> kBits = {4, 5, 6, 8};
 inline constexpr std::array<std::int64_t, 7> kHeads = {1, 2, 4, 8, 3, 16, 33};
 inline constexpr std::size_t kEverydayHeads = 4;
@@ -29,7 +28,7 @@ struct Position {
   std::int64_t offset;
   bool is_sliding;
 };
-// A position below the capacity is its own slot, sliding or not; one above is only there with a ring.
+// A position below the capacity is its own slot, sliding or not. A position above it requires a ring.
 inline constexpr std::array<Position, 10> kWrites = {{{"0", 0, 0, false},
                                                       {"1", 0, 1, false},
                                                       {"31", 0, 31, false},

@@ -1,4 +1,4 @@
-// How a kernel of several widths is told which codebook it reads.
+// How a kernel of several widths learns which codebook it reads.
 #pragma once
 
 #include <cstdint>

@@ -11,13 +11,12 @@
 namespace assay::families::decode {
 namespace {
 
-constexpr std::int64_t kChunk = 32;  // slots that a workgroup visits together
+constexpr std::int64_t kChunk = 32;  // slots that a workgroup processes together
 
-constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
 constexpr std::array<std::pair<std::int64_t, std::int64_t>, 11> kHeadCounts = {
     {{1, 1}, {2, 1}, {4, 4}, {8, 8}, {8, 2}, {8, 1}, {16, 2}, {32, 4}, {32, 8}, {6, 3}, {5, 1}}};
-// Both sides of every edge: one key, one chunk, two chunks, powers of two, and a length with no structure. Behind them the
-// lengths of long conversations, where sums of many terms show; few heads do for those.
+// Both sides of every edge: one key, one chunk, two chunks, powers of two, and a length without structure. Then the lengths of long
+// conversations, in which sums of many terms lose accuracy; a few heads are enough for those.
 constexpr std::array<std::int64_t, 25> kLengths = {1,   2,   31,  32,  33,   63,   64,   65,   127,  128,  255,   256,  257,
                                                    511, 512, 513, 777, 1023, 1024, 1025, 2048, 4096, 8192, 32768, 65537};
 constexpr std::size_t kEverydayLengths = 22;
@@ -34,7 +33,7 @@ struct Mask {
   std::int64_t of_length;  // 1: the window is n + offset
   std::int64_t offset;
 };
-// A window with another mask type, and a window of 0, must do nothing at all.
+// A window with another mask type, and a window of 0, must have no effect.
 constexpr std::array<Mask, 13> kMasks = {{{"none", 0, 0, 0},
                                           {"causal", 1, 0, 0},
                                           {"none,w33", 0, 0, 33},
@@ -70,7 +69,7 @@ std::int64_t ring_of(int level, std::int64_t capacity) {
   return level == 4 ? capacity / 2 : capacity - 1;
 }
 
-// The axes up to kNormFactor.
+// Sets the axes up to kNormFactor.
 bool realise(std::span<const Norms> norms, std::span<const int> levels, std::span<std::int64_t> values) {
   const auto level = [&](FactorIndex factor) { return levels[factor]; };
   const auto known = [&](FactorIndex factor) { return levels[factor] >= 0; };
@@ -97,12 +96,12 @@ bool realise(std::span<const Norms> norms, std::span<const int> levels, std::spa
   const std::int64_t capacity = values[kKvCapacity] = capacity_of(level(kFactorCapacity), n);
   if (!known(kFactorRing)) return true;
   values[kRingStart] = ring_of(level(kFactorRing), capacity);
-  // A ring turns only once it is full; the launch code refuses anything else.
+  // A ring turns only when it is full; the launch code rejects anything else.
   if (ring_turns && capacity != n) return false;
   return values[kRingStart] < capacity;
 }
 
-// A coordinate of the cache takes about as long to make up, whether the kernel reads it or not, as two products of a dot product.
+// Generating a coordinate of the cache, whether the kernel reads it or not, takes about as long as two products of a dot product.
 std::int64_t work(std::span<const std::int64_t> values) {
   const auto at_least = [&](AxisIndex axis, std::int64_t least) { return values[axis] == kOpen ? least : values[axis]; };
   const std::int64_t n = at_least(kKvLen, 1);
@@ -152,6 +151,7 @@ Classifier class_of(std::size_t axis, std::string_view name, std::span<const std
           }};
 }
 
+// Long because it is one descriptor, member by member.
 Family decode_family(const DecodeKind& kind) {
   const std::span<const Norms> norms = kind.norms;
   std::vector<Classifier> classifiers = structural_classifiers(kind.banks);
@@ -162,14 +162,7 @@ Family decode_family(const DecodeKind& kind) {
       .about = kind.about,
       .axes =
           {
-              {.name = "head_dim",
-               .minimum = 256,
-               .maximum = 512,
-               .initial = 256,
-               .is_capability = true,
-               .weight = Weight::factor,
-               .tried = Tried::simplest,
-               .simplest = 256},
+              head_dim_axis(),
               {.name = "n_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::factor},
               {.name = "n_kv_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::extent},
               {.name = "kv_len", .minimum = 0, .maximum = 1 << 20, .initial = 1, .weight = Weight::factor, .is_length = true},

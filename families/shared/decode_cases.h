@@ -1,4 +1,4 @@
-// The axes and cases of decode attention over a TurboQuant cache: what tq4 and tqhb have in common.
+// The axes and cases of decode attention over a TurboQuant cache, common to tq4 and tqhb.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace assay::families::decode {
 
-// Behind kNormFactor each family has axes and factors of its own.
+// Each family adds its own axes and factors after kNormFactor.
 enum AxisIndex : std::size_t {
   kHeadDim,
   kHeads,
@@ -45,24 +45,24 @@ struct Norms {
   bool per_block;
   std::int64_t factor;
 };
-// Of blocks, but for the first.
+// Norms of blocks, except for the first.
 inline constexpr std::array<Norms, 4> kNorms = {
     {{"one per position", false, 1}, {"1", true, 1}, {"16", true, 16}, {"sqrt(512)", true, kScaleFactorRoot}}};
 
 using Values = std::span<const std::int64_t>;
 
-// In what the two families differ.
+// The differences between the two families.
 struct DecodeKind {
   const kernels::FamilyContract& contract;
   std::string_view about;
   std::span<const Norms> norms;
-  // Whether a case has these norms, as far as axes of the family's own say; empty if none does.
+  // Whether a case has these norms, as far as the family's own axes determine it; empty if they do not.
   std::function<bool(const Norms& norms, Values values)> has_norms;
-  // Sets the axes from kOwnAxis on, as Family::realise.
+  // Sets the axes from kOwnAxis on, like Family::realise.
   std::function<void(std::span<const int> levels, std::span<std::int64_t> values)> realise_rest;
-  std::function<std::int64_t(Values values)> banks;  // simdgroups of a workgroup, of values
+  std::function<std::int64_t(Values values)> banks;  // number of simdgroups per workgroup, from axis values
   bool is_4bit;
-  // As Family has them.
+  // See Family.
   std::function<kernels::FunctionKey(Values values)> function_key;
   void (*validate)(const Case& about);
   std::int64_t (*simdgroups)(const Case& about);
@@ -70,10 +70,10 @@ struct DecodeKind {
   Minimum (*minimum)(const Case& about, const Source& source);
 };
 
-// A class for each value of the table, which outlives the result.
+// A class for each value of the table, which must outlive the result.
 [[nodiscard]] Classifier class_of(std::size_t axis, std::string_view name, std::span<const std::int64_t> table);
 
-// All that the kinds have in common; what each has of its own is added by its own file.
+// The common part of both families; each adds the rest in its own file.
 [[nodiscard]] Family decode_family(const DecodeKind& kind);
 
 }  // namespace assay::families::decode

@@ -1,4 +1,4 @@
-// The arguments of decode attention over a TurboQuant cache, of any width of its indices.
+// The arguments and struct fields of decode attention over a TurboQuant cache, for any width of its indices.
 #pragma once
 
 #include <array>
@@ -15,6 +15,22 @@ inline constexpr std::array kDecodeArguments = {
     kernels::ArgumentContract{"V_packed", 4, kernels::ArgumentRole::input, metal::ScalarType::uint8},
     kernels::ArgumentContract{"V_norms", 5, kernels::ArgumentRole::input, metal::ScalarType::float32},
     kernels::ArgumentContract{"dst", 6, kernels::ArgumentRole::output, metal::ScalarType::float32},
+};
+
+// No kernel applies a softcap, and the grid contains nwg too.
+inline constexpr std::array kDecodeFields = {
+    kernels::FieldContract{"n_heads", metal::ScalarType::uint32},
+    kernels::FieldContract{"n_kv_heads", metal::ScalarType::uint32},
+    kernels::FieldContract{"head_dim", metal::ScalarType::uint32},
+    kernels::FieldContract{"kv_seq_len", metal::ScalarType::uint32},
+    kernels::FieldContract{"kv_capacity", metal::ScalarType::uint32},
+    kernels::FieldContract{"scale", metal::ScalarType::float32},
+    kernels::FieldContract{"mask_type", metal::ScalarType::uint32},
+    kernels::FieldContract{"sliding_window", metal::ScalarType::uint32},
+    kernels::FieldContract{"softcap", metal::ScalarType::float32, true},
+    kernels::FieldContract{"nwg", metal::ScalarType::uint32, true},
+    kernels::FieldContract{"ring_start", metal::ScalarType::uint32},
+    kernels::FieldContract{"scale_factor_d512", metal::ScalarType::float32, true},
 };
 
 }  // namespace assay::families

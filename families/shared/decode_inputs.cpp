@@ -1,4 +1,4 @@
-// The inputs of decode attention: what its axes mean, its fixture files, and what a case needs at least.
+// The inputs of decode attention: requests from its axes, its fixture files, and the minimum cost of a case.
 #include "families/shared/decode_inputs.h"
 
 #include <algorithm>

@@ -22,11 +22,11 @@
 namespace assay::families {
 namespace {
 
-// Slots that a workgroup takes at a time, by the contract.
+// Slots that a workgroup processes at a time, by the contract.
 constexpr std::uint32_t kChunk = 32;
 
-// What a workgroup without any chunk must leave, exactly: S = 0, M = -FLT_MAX/2, O = 0. Our merge hides other neutral values (M =
-// -infinity, say) while another workgroup has keys; other people's reduce kernels depend on the promise.
+// A workgroup without any chunk must write exactly S = 0, M = -FLT_MAX/2, O = 0. Our merge hides other neutral values (such as M =
+// -infinity) as long as another workgroup has keys, but other reduce kernels depend on the promise.
 std::optional<promise::IdleWorkgroup> find_broken_promise(const oracles::PartialsShape& shape, std::span<const float> raw,
                                                           std::uint32_t kv_len, std::uint32_t nsg) {
   const std::size_t chunks = (kv_len + kChunk - 1) / kChunk;
@@ -51,7 +51,7 @@ std::optional<promise::IdleWorkgroup> find_broken_promise(const oracles::Partial
   return std::nullopt;
 }
 
-// The partials are judged, merged in double: a wrong reduce kernel does not fail the attention kernel.
+// The partials are judged, merged in double, so that a wrong reduce kernel does not fail the attention kernel.
 void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracles::PartialsShape& shape, std::uint32_t kv_len,
                     std::uint32_t nsg) {
   job.judged = {partials};
@@ -60,7 +60,7 @@ void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracl
     const std::span<const float> raw = results.of(partials);
     return Reading{{raw.begin(), raw.end()}, oracles::merge_partials(shape, raw, metal::kPoisonWord).output};
   };
-  // The merge makes no conversion of the contract, so the shadow of the output is the merge of the shadows.
+  // The merge contains no conversion of the contract, so the shadow of the output is the merge of the shadows.
   job.read_shadows = [=](const auto& shadows) {
     return oracles::merge_partials(shape, std::span<const double>(shadows(partials)), metal::kPoisonWord).output;
   };
@@ -116,8 +116,10 @@ Job decode_job(const JobRequest& request, std::int64_t nsg) {
   job.outside_of_domain = [=]() -> std::optional<std::string> {
     const oracles::DomainReport domain = oracles::decode_domain(shape, inputs->q, inputs->cache());
     if (domain.inside) return std::nullopt;
-    return fmt::format("the inputs are outside of the domain of decode attention: scores {} .. {}, largest masked excess {}",
-                       domain.smallest_visible_score, domain.largest_visible_score, domain.largest_excess);
+    return fmt::format(
+        "the inputs are outside of the domain of decode attention (oracles/README.md): visible scores {} .. {}, masked scores up to {} "
+        "above the largest visible one",
+        domain.smallest_visible_score, domain.largest_visible_score, domain.largest_excess);
   };
   return job;
 }

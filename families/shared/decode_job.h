@@ -7,7 +7,7 @@
 
 namespace assay::families {
 
-// `nsg`: simdgroups of a workgroup as the case says.
+// `nsg`: number of simdgroups per workgroup in the case.
 [[nodiscard]] Job decode_job(const JobRequest& request, std::int64_t nsg);
 
 }  // namespace assay::families

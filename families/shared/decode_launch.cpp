@@ -1,3 +1,4 @@
+// Validates parameters of decode attention and encodes its dispatches.
 #include "families/shared/decode_launch.h"
 
 #include <fmt/format.h>
@@ -16,17 +17,17 @@ namespace assay::families {
 namespace {
 
 constexpr std::uint32_t kBlock = 256;               // coordinates that share a norm
-constexpr std::uint32_t kManyPositions = 512;       // beyond: more workgroups
-constexpr std::uint32_t kVeryManyPositions = 1024;  // beyond: more simdgroups
+constexpr std::uint32_t kManyPositions = 512;       // above this: more workgroups
+constexpr std::uint32_t kVeryManyPositions = 1024;  // above this: more simdgroups
 
 std::uint64_t norms_per_position(const DecodeParameters& p) { return p.scale_factor_d512 ? p.head_dim / kBlock : 1; }
 
-// Whether a launch of several simdgroups per workgroup can reach the kernel: it is told how many, or sees it.
+// Whether a launch can set the number of simdgroups per workgroup: the kernel has a field for it, or reads the threadgroup's size.
 bool takes_simdgroups(const kernels::BoundKernel& attention) {
   return attention.has_field("nsg") || attention.entry().reads_threadgroup_size;
 }
 
-// With the bytes that are needed of each.
+// Returns the buffers with the bytes that are needed of each.
 DecodeBuffers require_buffers(const DecodeParameters& p, DecodeBuffers buffers, std::uint32_t nwg) {
   const std::uint64_t positions = std::uint64_t{p.n_kv_heads} * p.kv_capacity;
   const std::string_view codes =
@@ -45,12 +46,12 @@ DecodeBuffers require_buffers(const DecodeParameters& p, DecodeBuffers buffers, 
   return buffers;
 }
 
-// Two indices to a byte, or one: the family decides.
+// Two indices per byte, or one: the family decides.
 void require_codebook(const kernels::BoundKernel& attention, std::uint32_t bits) {
   const bool is_tq4 = attention.contract().name == "tq4";
   if (is_tq4 != (bits == 4))
     throw std::invalid_argument(
-        fmt::format("codebook_bits = {}: accepted of family {} are {}", bits, attention.contract().name, is_tq4 ? "4" : "5, 6, 8"));
+        fmt::format("codebook_bits = {}: family {} supports {}", bits, attention.contract().name, is_tq4 ? "4" : "5, 6, 8"));
 }
 
 }  // namespace
@@ -71,23 +72,23 @@ void validate(const DecodeParameters& p) {
   }
   if (p.ring_start != 0 && p.kv_seq_len < p.kv_capacity) {
     throw std::invalid_argument(
-        fmt::format("ring_start = {} with kv_seq_len = {} below kv_capacity = {}: keys would be lost, a ring starts to turn "
-                    "when it is full",
+        fmt::format("ring_start = {} with kv_seq_len = {} below kv_capacity = {}: keys would be lost, because a ring "
+                    "wraps only when it is full",
                     p.ring_start, p.kv_seq_len, p.kv_capacity));
   }
   if (p.mask_type > 2)
-    throw std::invalid_argument(fmt::format("mask_type = {}: accepted are 0 (none), 1 (causal), 2 (sliding window)", p.mask_type));
-  if (p.softcap != 0.0F) throw std::invalid_argument(fmt::format("softcap = {}: accepted is 0, no kernel applies it", p.softcap));
-  if (!std::isfinite(p.scale)) throw std::invalid_argument(fmt::format("scale = {}: a finite number is needed", p.scale));
+    throw std::invalid_argument(fmt::format("mask_type = {}: must be 0 (none), 1 (causal) or 2 (sliding window)", p.mask_type));
+  if (p.softcap != 0.0F) throw std::invalid_argument(fmt::format("softcap = {}: must be 0, because no kernel applies it", p.softcap));
+  if (!std::isfinite(p.scale)) throw std::invalid_argument(fmt::format("scale = {}: must be finite", p.scale));
   if (p.codebook_bits != 4 && p.codebook_bits != 5 && p.codebook_bits != 6 && p.codebook_bits != 8)
-    throw std::invalid_argument(fmt::format("codebook_bits = {}: accepted are 4, 5, 6, 8", p.codebook_bits));
+    throw std::invalid_argument(fmt::format("codebook_bits = {}: must be 4, 5, 6 or 8", p.codebook_bits));
   if (p.head_dim > kBlock && p.scale_factor_d512 && !(*p.scale_factor_d512 > 0.0F && std::isfinite(*p.scale_factor_d512))) {
     throw std::invalid_argument(
-        fmt::format("scale_factor_d512 = {} at head_dim = {}: a positive number is needed", *p.scale_factor_d512, p.head_dim));
+        fmt::format("scale_factor_d512 = {} at head_dim = {}: must be positive and finite", *p.scale_factor_d512, p.head_dim));
   }
   require_nwg(p.nwg.value_or(1));
   if (const std::uint32_t nsg = p.nsg.value_or(1); nsg != 1 && nsg != 2 && nsg != 4)
-    throw std::invalid_argument(fmt::format("nsg = {}: accepted are 1, 2, 4", nsg));
+    throw std::invalid_argument(fmt::format("nsg = {}: must be 1, 2 or 4", nsg));
 
   const std::uint64_t cache_bytes = std::uint64_t{p.n_kv_heads} * p.kv_capacity * base::code_bytes(p.codebook_bits, p.head_dim);
   const std::uint64_t limit = std::uint64_t{1} << 32;
@@ -113,23 +114,26 @@ std::uint64_t decode_partials_bytes(std::uint64_t n_heads, std::uint64_t head_di
 
 std::optional<Misfit> decode_misfit(const kernels::BoundKernel& attention, const DecodeParameters& parameters) {
   if (parameters.nsg.value_or(1) > 1 && !takes_simdgroups(attention)) {
-    return Misfit{"nsg", fmt::format("nsg = {}, but the kernel has no field nsg and no argument for the size of its threadgroup: one "
-                                     "simdgroup per workgroup",
+    return Misfit{"nsg", fmt::format("nsg = {}, but the kernel has no field nsg and no argument for the size of its threadgroup, so it "
+                                     "supports only one simdgroup per workgroup",
                                      *parameters.nsg)};
   }
   if (parameters.fuse_fwht_pre && !attention.has_field("fuse_fwht_pre"))
-    return Misfit{"fuse_fwht_pre", "fuse_fwht_pre = 1, but the kernel has no field fuse_fwht_pre: it does not rotate"};
-  // With one byte an index, rows of one block have a norm per position whatever the factor.
+    return Misfit{"fuse_fwht_pre", "fuse_fwht_pre = 1, but the kernel has no field fuse_fwht_pre, so it does not rotate the query"};
+  // With one index per byte, rows of one block have one norm per position, whatever the factor.
   const bool factor_matters = parameters.codebook_bits == 4 || parameters.head_dim > kBlock;
   if (parameters.scale_factor_d512 && factor_matters && !attention.has_field("scale_factor_d512"))
-    return Misfit{"scale_factor_d512", fmt::format("scale_factor_d512 = {}, but the kernel has no such field: one norm per position",
-                                                   *parameters.scale_factor_d512)};
+    return Misfit{"scale_factor_d512",
+                  fmt::format("scale_factor_d512 = {}, but the kernel has no such field, so it expects one norm per position",
+                              *parameters.scale_factor_d512)};
   if (!parameters.scale_factor_d512 && attention.has_field("scale_factor_d512"))
-    return Misfit{"scale_factor_d512", "one norm per position, but the kernel has the field scale_factor_d512: one norm per block of 256"};
+    return Misfit{
+        "scale_factor_d512",
+        "the case has one norm per position, but the kernel has the field scale_factor_d512, so it expects one norm per block of 256"};
   const auto& constants = attention.entry().pipeline.constants;
   if (const auto codebook = constants.find(kCodebookConstant);
       codebook != constants.end() && codebook->second != metal::FunctionConstant(std::int64_t{parameters.codebook_bits})) {
-    return Misfit{"codebook_bits", fmt::format("codebook_bits = {}, but the kernel's function constant {} was set for another",
+    return Misfit{"codebook_bits", fmt::format("codebook_bits = {}, but the kernel's function constant {} has another value",
                                                parameters.codebook_bits, kCodebookConstant)};
   }
   return std::nullopt;
@@ -142,7 +146,7 @@ void encode_decode(metal::ComputeEncoder& encoder, const kernels::BoundKernel& a
   if (const auto misfit = decode_misfit(attention, parameters)) throw std::invalid_argument(misfit->message);
   const auto [nwg, nsg] = decode_split(attention, parameters);
   const DecodeBuffers buffers = require_buffers(parameters, given, nwg);
-  if (nwg > 1 && reduce == nullptr) throw std::invalid_argument(fmt::format("nwg = {} needs a reduce kernel, and none was given", nwg));
+  if (nwg > 1 && reduce == nullptr) throw std::invalid_argument(fmt::format("nwg = {} needs a reduce kernel, but none was given", nwg));
 
   using metal::FieldValue;
   const kernels::FieldValues values = {
@@ -172,7 +176,7 @@ void encode_decode(metal::ComputeEncoder& encoder, const kernels::BoundKernel& a
   attention.set_buffer(encoder, "V_norms", buffers.v_norms);
   attention.set_buffer(encoder, "dst", nwg > 1 ? buffers.partials : buffers.dst);
 
-  // Query in half; for each simdgroup 32 scores and 32 masks in float, and the accumulator in float; counted in halves.
+  // The query in half; for each simdgroup 32 scores and 32 masks in float, and the accumulator in float; counted in halves.
   const std::size_t padded = (parameters.head_dim + 127U) / 128U * 128U;
   attention.set_threadgroup_memory(encoder, 2 * (padded + nsg * (128 + 2 * padded)));
   encoder.dispatch_threadgroups({1, parameters.n_heads, nwg}, {32, nsg, 1});

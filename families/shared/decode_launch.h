@@ -14,7 +14,7 @@
 
 namespace assay::families {
 
-// One query token per head; names as in the kernels' structs.
+// One query token per head; field names as in the kernels' structs.
 struct DecodeParameters {
   std::uint32_t n_heads = 0;      // H
   std::uint32_t n_kv_heads = 0;   // G, divides H
@@ -23,16 +23,16 @@ struct DecodeParameters {
   std::uint32_t kv_capacity = 0;  // cap >= n
   float scale = 0.0F;
   std::uint32_t mask_type = 0;       // 0 none, 1 causal, 2 sliding window
-  std::uint32_t sliding_window = 0;  // positions; used with mask_type 2
+  std::uint32_t sliding_window = 0;  // positions; only used with mask_type 2
   float softcap = 0.0F;              // must be 0: no kernel applies it
   std::uint32_t ring_start = 0;      // slot of the oldest position; < cap, and 0 unless n == cap
-  std::optional<std::uint32_t> nwg;  // 1 .. 32; decode_split() if not given
-  std::uint32_t offset_bits = 32;    // widest cache offset that the kernel computes, in bits (variant.toml)
+  std::optional<std::uint32_t> nwg;  // 1 .. 32; default: decode_split()
+  std::uint32_t offset_bits = 32;    // width of the kernel's cache offsets, in bits (variant.toml)
 
   std::uint32_t codebook_bits = 4;         // 4 in tq4; 5, 6 or 8 in tqhb
-  std::optional<float> scale_factor_d512;  // > 0; given: at D = 512 the cache has one norm per block of 256, else one per position
-  bool fuse_fwht_pre = false;              // q arrives as it is, and the kernel rotates it
-  std::optional<std::uint32_t> nsg;        // simdgroups per workgroup: 1, 2 or 4; decode_split() if not given
+  std::optional<float> scale_factor_d512;  // > 0; if given, at D = 512 the cache has one norm per block of 256, else one per position
+  bool fuse_fwht_pre = false;              // whether q is not rotated, so that the kernel rotates it
+  std::optional<std::uint32_t> nsg;        // simdgroups per workgroup: 1, 2 or 4; default: decode_split()
 };
 
 struct DecodeBuffers {
@@ -42,7 +42,7 @@ struct DecodeBuffers {
   metal::BufferView v_packed;
   metal::BufferView v_norms;
   metal::BufferView dst;       // f32 [H, D]
-  metal::BufferView partials;  // f32 [H * NWG * (D + 2)], used with NWG > 1 only
+  metal::BufferView partials;  // f32 [H * NWG * (D + 2)], only used with NWG > 1
 };
 
 // How a launch splits a head.
@@ -50,23 +50,22 @@ struct DecodeSplit {
   std::uint32_t nwg = 1, nsg = 1;
 };
 
-// What the parameters say; where they leave it open, NWG = 16 and NSG = 1, or, for a kernel with banks (field `nsg`), NWG = 32 from 513
-// positions on and NSG = 4 from 1025 on.
+// The split in the parameters. Defaults: NWG = 16 and NSG = 1; for a kernel with banks (field `nsg`), NWG = 32 from 513 positions on
+// and NSG = 4 from 1025 on.
 [[nodiscard]] DecodeSplit decode_split(const kernels::BoundKernel& attention, const DecodeParameters& parameters);
 
 // Bytes of the partials of H heads.
 [[nodiscard]] std::uint64_t decode_partials_bytes(std::uint64_t n_heads, std::uint64_t head_dim, std::uint64_t nwg);
 
-// Throws std::invalid_argument naming the field and both values if no kernel may be started with these parameters.
-// encode_decode does the same; callers that make the buffers first can ask before they do.
+// Throws std::invalid_argument, naming the field and both values, for parameters with which no kernel may run. encode_decode() does the
+// same; callers that create the buffers first can call this before.
 void validate(const DecodeParameters& parameters);
 
-// Why this kernel cannot do what the parameters ask for: it lacks a field for it, or was specialised for another codebook. Nothing if it
-// can.
+// Why this kernel cannot do what the parameters request: it lacks a field, or was specialised for another codebook. Nothing if it can.
 [[nodiscard]] std::optional<Misfit> decode_misfit(const kernels::BoundKernel& attention, const DecodeParameters& parameters);
 
-// Encodes the attention dispatch and, with NWG > 1, a memory barrier and the reduce dispatch that writes dst. `reduce` may
-// be null with NWG == 1. Throws std::invalid_argument naming the field and both values before anything is encoded.
+// Encodes the attention dispatch and, with NWG > 1, a memory barrier and the reduce dispatch that writes dst. `reduce` may be null if
+// NWG == 1. Throws std::invalid_argument, naming the field and both values, before anything is encoded.
 void encode_decode(metal::ComputeEncoder& encoder, const kernels::BoundKernel& attention, const kernels::BoundKernel* reduce,
                    const DecodeParameters& parameters, const DecodeBuffers& buffers);
 

@@ -1,4 +1,4 @@
-// What triage knows of decode attention.
+// The triage rules of decode attention.
 #include "base/code_bytes.h"
 #include "families/shared/attention_model.h"
 #include "families/shared/attention_smaller.h"

@@ -1,3 +1,4 @@
+// The faulty twins that all kernels for decode attention share.
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
@@ -18,9 +19,9 @@ bool of_coordinate_21(const FaultyElement& e) { return e.coordinate == 21; }
 bool every_thousandth(const FaultyElement& e) { return (e.row * 256 + e.coordinate) % 1000 == 999 && e.actual == 0.0; }
 bool a_hundredth_large(const FaultyElement& e) { return e.actual / e.expected > 1.009 && e.actual / e.expected < 1.011; }
 
-// Of every kernel for decode attention: what they have in common, they have word for word.
+// For every kernel for decode attention. The replaced text is the same in all of them.
 constexpr Twin kTwins[] = {
-    // Which positions are seen.
+    // Which positions are visible.
     {"window_one_short",
      "the window leaves out its oldest position",
      "window_start = n - params.sliding_window;",
@@ -174,7 +175,7 @@ constexpr Twin kTwins[] = {
      {"d256/h2x1/kv65c65/ring0/nomask/nwg1/gauss/s11"},
      {"d256/h2x1/kv1c1/ring0/nomask/nwg1/gauss/s11"}},
 
-    // How it is computed.
+    // How the output is computed.
     {"query_in_bfloat",
      "the query is rounded to bfloat",
      "half4(q4[lane + SIMD_WIDTH * i])",
@@ -323,7 +324,7 @@ constexpr Twin kTwins[] = {
      {"d256/h1x1/kv33c33/ring0/nomask/nwg4/gauss/s21", Status::failed, {}, "did not write it"},
      {"d256/h1x1/kv257c257/ring0/nomask/nwg4/gauss/s21"}},
 
-    // What only data made for it shows.
+    // Mistakes that only special data reveal.
     {"faint_weights_skipped",
      "values of weights below 1e-6 are not added",
      "ss[lane] = vs;",
@@ -338,7 +339,7 @@ constexpr Twin kTwins[] = {
      {"d256/h2x1/kv33c33/ring0/nomask/nwg1/all_negative_deep/s1"}},
 };
 
-// Of tq4_v2, tqhb_v1 and tqhb_v2, which keep one norm per block of 256.
+// For tq4_v2, tqhb_v1 and tqhb_v2, which keep one norm per block of 256.
 constexpr Twin kBlockNormTwins[] = {
     {"norm_of_the_first_block",
      "both halves of a key or value take the norm of the first",

@@ -16,11 +16,11 @@ constexpr std::array<std::int64_t, 2> kBatchCounts = {1, 2};
 constexpr std::array<std::pair<std::int64_t, std::int64_t>, 11> kHeadCounts = {
     {{1, 1}, {2, 1}, {4, 4}, {8, 8}, {8, 2}, {8, 1}, {16, 2}, {32, 4}, {32, 8}, {6, 3}, {5, 1}}};
 constexpr std::array<std::int64_t, 8> kQueryCounts = {1, 2, 7, 8, 9, 16, 33, 64};
-// As for decode: both sides of a chunk of 32, of a tile of 64, of powers of two; then the lengths of long conversations.
+// As for decode: both sides of a chunk of 32, of a tile of 64 and of powers of two; then the lengths of long conversations.
 constexpr std::array<std::int64_t, 25> kLengths = {1,   2,   31,  32,  33,   63,   64,   65,   127,  128,  255,   256,  257,
                                                    511, 512, 513, 777, 1023, 1024, 1025, 2048, 4096, 8192, 32768, 65537};
 constexpr std::size_t kEverydayLengths = 22;
-// Rows behind the last key of a head: none, fewer than a chunk needs to be whole, a tile.
+// Rows behind the last key of a head: none, fewer than are needed to complete a chunk, a whole tile.
 constexpr std::array<std::int64_t, 3> kRooms = {0, 7, 64};
 
 struct Mask {
@@ -67,7 +67,7 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
   values[kWindow] = mask.window;
   values[kHidesLowest] = mask.hides_lowest;
   if (mask.type == kNoMask && spread_known && levels[kFactorSpread] != 0) return false;
-  // A row that sees nothing needs others that do; queries are the newest of the keys.
+  // A row that sees nothing requires others that see keys. Queries are the newest of the keys.
   if (mask.type == kOneRow && values[kQueries] == 1) return false;
   const bool by_position = mask.type == kCausal || mask.type == kWindowed;
   return !by_position || values[kQueries] == kOpen || values[kKvLen] == kOpen || values[kQueries] <= values[kKvLen];
@@ -82,6 +82,7 @@ std::int64_t key_rows(Values v) {
 }
 std::int64_t query_rows(Values v) { return at_least(v, kBatches, 1) * at_least(v, kHeads, 1); }
 
+// Long because it is one descriptor, member by member.
 Family dense_family(const DenseKind& kind) {
   return {
       .contract = kind.contract,

@@ -1,4 +1,4 @@
-// The axes and cases of attention over bfloat keys and values with head dimension 512: what bf16_prefill and bf16_vec have in common.
+// The axes and cases of attention over bfloat keys and values with head dimension 512, common to bf16_prefill and bf16_vec.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace assay::families::dense {
 
-// Behind kScale a family may have axes of its own.
+// Each family may add its own axes after kScale.
 enum AxisIndex : std::size_t {
   kBatches,
   kHeads,
@@ -41,7 +41,7 @@ enum FactorIndex : std::size_t {
   kOwnFactor
 };
 
-// The values of axis mask_type, as fixtures::DenseMask counts them.
+// The values of axis mask_type, in the order of fixtures::DenseMask.
 enum MaskType : std::int64_t { kNoMask, kZeroMask, kCausal, kWindowed, kRandom, kOneRow, kSingle };
 
 inline constexpr std::int64_t kHeadDim = 512;
@@ -53,11 +53,11 @@ using Values = std::span<const std::int64_t>;
 // The value of an axis, `least` if it is open.
 [[nodiscard]] std::int64_t at_least(Values values, AxisIndex axis, std::int64_t least);
 [[nodiscard]] inline std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
-// Of keys, the room behind them included; and of queries, in all batches and heads. At least.
+// At least this many rows: of keys, including the room behind them; and of queries, in all batches and heads.
 [[nodiscard]] std::int64_t key_rows(Values values);
 [[nodiscard]] std::int64_t query_rows(Values values);
 
-// In what the two families differ; as Family and TriageRules have it.
+// The differences between the two families; see Family and TriageRules.
 struct DenseKind {
   const kernels::FamilyContract& contract;
   std::string_view about;
@@ -69,7 +69,7 @@ struct DenseKind {
   std::shared_ptr<const Model> (*model)(const Case& about, const Source& source);
 };
 
-// All that the kinds have in common; what each has of its own is added by its own file.
+// The common part of both families; each adds the rest in its own file.
 [[nodiscard]] Family dense_family(const DenseKind& kind);
 
 }  // namespace assay::families::dense

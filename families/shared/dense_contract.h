@@ -7,7 +7,7 @@
 
 namespace assay::families {
 
-// The values that switch off what no kernel applies may be missing, as may the output's sizes, which are the query's.
+// Fields that switch off what no kernel applies may be missing, and so may the output's sizes, which equal the query's.
 inline constexpr std::array kBf16Fields = {
     kernels::FieldContract{"ne01", metal::ScalarType::int32},
     kernels::FieldContract{"ne02", metal::ScalarType::int32},

@@ -1,4 +1,5 @@
-// The inputs of attention over bfloat keys and values: what the axes mean, fixture files, what a case needs at least, and what masks show.
+// The inputs of attention over bfloat keys and values: requests from the axes, fixture files, the minimum cost of a case, and
+// properties of masks.
 #include "families/shared/dense_inputs.h"
 
 #include <algorithm>
@@ -18,14 +19,14 @@ namespace assay::families {
 
 namespace {
 
-// Seeds whose case has its tensors as dense as its name allows, for hosts whose dispatches are compared with ours.
+// Seeds whose case has its tensors without gaps where its name allows that, for hosts whose dispatches are compared with ours.
 bool is_dense(const Case& about) { return about.seed % 4 == 3; }
 
-// Between tensors' parts that could as well be without a gap; a multiple of what any load takes.
+// The gap between parts of tensors that could be adjacent; a multiple of the width of any load.
 constexpr std::uint64_t kGapBytes = 64;
 
-// Query rows behind each other, tokens between the heads, and gaps in either: by seed, each unlike the others as soon as there are two
-// rows.
+// Query rows of a head adjacent, heads of a token adjacent, and gaps in either: chosen by the seed. All layouts differ if there are at
+// least two rows.
 RowStrides query_strides(const Case& about, const Bf16Parameters& p, std::uint64_t row_bytes) {
   if (is_dense(about)) return strides_of(row_bytes, p.queries, p.n_heads);
   if (about.seed % 4 == 0) {
@@ -38,15 +39,15 @@ RowStrides query_strides(const Case& about, const Bf16Parameters& p, std::uint64
   return {token, head, p.queries * token + kGapBytes};
 }
 
-// Keys or values: rows without gaps, which `pad` copies nb11 bytes of, and so many rows between two heads or two batches behind the
-// room that the case gives each head. The room of the last head ends the buffer.
+// Strides of keys or values. Rows have no gaps, because `pad` copies nb11 bytes of each. After the room that the case gives each head
+// there are `head_gap` rows between heads, and `batch_gap` rows between batches. The buffer ends with the room of the last head.
 RowStrides row_strides(const Bf16Parameters& p, std::uint64_t room, std::uint64_t head_gap, std::uint64_t batch_gap) {
   const std::uint64_t head = kBf16RowBytes * (p.kv_len + room + head_gap);
   return {kBf16RowBytes, head, p.n_kv_heads * head + kBf16RowBytes * batch_gap};
 }
 
-// Where bf16_vec_v1 reads on behind a row of the mask (docs/FINDINGS.md#5), what it declares depends on what the next row holds: there
-// only planes stand apart.
+// bf16_vec_v1 reads beyond a row of the mask (docs/FINDINGS.md#5), so its declared failures depend on the next row. For such cases
+// there are gaps only between planes.
 RowStrides mask_strides(const Case& about, const Bf16Parameters& p) {
   const std::uint64_t row_bytes = 2 * std::uint64_t{p.kv_len};
   if (is_dense(about)) return strides_of(row_bytes, p.queries, p.mask_heads);
@@ -56,10 +57,10 @@ RowStrides mask_strides(const Case& about, const Bf16Parameters& p) {
   return {token, head, p.mask_heads * head + kGapBytes};
 }
 
-// What the queries of a case see.
+// What the queries of a case can see.
 struct Sight {
   std::uint64_t query_rows = 0;  // that see a key
-  std::uint64_t pairs = 0;       // of a query row and a key
+  std::uint64_t pairs = 0;       // of a query row and a visible key
   std::uint64_t key_rows = 0;    // that any query sees
 };
 
@@ -99,7 +100,7 @@ fixtures::DenseRequest dense_request(const Case& about) {
   shape.kv_heads = about.size("n_kv_heads");
   shape.queries = about.size("queries");
   shape.kv_len = about.size("kv_len");
-  // Room of gigabytes is no data: the device has it, and nobody writes to it.
+  // Room of gigabytes exists only on the device; nothing generates or writes data for it.
   shape.head_rows = shape.kv_len + (about.fixture == "huge" ? 0 : about.size("kv_room"));
   shape.head_dim = kBf16HeadDim;
   request.mask = static_cast<fixtures::DenseMask>(about.at("mask_type"));
@@ -126,7 +127,7 @@ Bf16Parameters dense_parameters(const Case& about, metal::ScalarType q_element) 
   p.q_element = q_element;
   p.q = query_strides(about, p, kBf16HeadDim * metal::size_of(q_element));
   const std::uint64_t room = value("kv_room");
-  // Values further apart than keys, so that the strides of one are wrong for the other.
+  // Values are further apart than keys, so that using the strides of one for the other is wrong.
   p.k = is_dense(about) ? row_strides(p, room, 0, 0) : row_strides(p, room, 0, 1);
   p.v = is_dense(about) ? row_strides(p, room, 0, 0) : row_strides(p, room, 3, 2);
   if (value("mask_type") != 0) {
@@ -152,7 +153,8 @@ FileRules dense_files() {
           .generate =
               [](const Case& about, const fixtures::Fixture& fixture) {
                 if (about.fixture == "huge")
-                  throw std::invalid_argument("fixture huge: a file would need the gigabytes of its room; gauss has the same data");
+                  throw std::invalid_argument(
+                      "fixture huge cannot be written to a file: its spare rows need gigabytes; gauss has the same data");
                 const fixtures::DenseRequest request = dense_request(about);
                 return fixtures::dense_tensors(request, fixture.dense(request));
               },
@@ -177,7 +179,7 @@ Minimum dense_minimum(const Case& about, const Source& source) {
                      sight.pairs * (4 * shape.head_dim + 3 + (mask.empty() ? 0 : 1)));
 }
 
-// The largest number of a key that any query sees; -1 if there is none. Nothing is known of masks that come from files.
+// The largest index of a key that any query sees; -1 if there is none. Empty for masks from files.
 std::optional<std::int64_t> last_seen(const Case& about, bool is_on_file) {
   if (is_on_file) return std::nullopt;
   const fixtures::DenseRequest request = dense_request(about);
@@ -191,7 +193,7 @@ std::optional<std::int64_t> last_seen(const Case& about, bool is_on_file) {
   return last;
 }
 
-// The largest number of keys that any query sees. Nothing is known of masks that come from files.
+// The largest number of keys that any query sees. Empty for masks from files.
 std::optional<std::int64_t> most_seen(const Case& about, bool is_on_file) {
   const fixtures::DenseRequest request = dense_request(about);
   const auto kv_len = static_cast<std::int64_t>(request.shape.kv_len);
@@ -206,8 +208,8 @@ std::optional<std::int64_t> most_seen(const Case& about, bool is_on_file) {
   return most;
 }
 
-// Rows of the mask (one, without a mask) of which two simdgroups whose outputs are merged both meet nothing but -infinity: of NSG
-// simdgroups, which take the chunks of 32 keys in turn, g is merged with g + r for r = NSG / 2, NSG / 4, ..., 1.
+// The number of mask rows (one, without a mask) for which two simdgroups whose outputs are merged both see only -infinity. NSG
+// simdgroups process the chunks of 32 keys in turn; g is merged with g + r for r = NSG / 2, NSG / 4, ..., 1.
 std::optional<std::int64_t> idle_pairs(const Case& about, bool is_on_file) {
   constexpr std::size_t kChunk = 32;
   const auto nsg = static_cast<std::size_t>(about.at("nsg"));
@@ -228,7 +230,7 @@ std::optional<std::int64_t> idle_pairs(const Case& about, bool is_on_file) {
   };
   const std::int64_t without_mask = is_idle([](std::size_t) { return true; }) ? 1 : 0;
   if (request.mask == fixtures::DenseMask::none) return without_mask;
-  // A mask from a file hides what nobody knows, and cannot wake anyone.
+  // The contents of a mask from a file are unknown, but it can only hide keys.
   if (is_on_file) return without_mask == 0 ? std::nullopt : std::optional(without_mask);
   const std::vector<std::uint16_t> mask = fixtures::dense_mask(request);
   std::int64_t rows = 0;

@@ -1,4 +1,4 @@
-// What the jobs of bf16_prefill and bf16_vec share: strided inputs, a bfloat output, and what is expected of it.
+// The common part of the jobs of bf16_prefill and bf16_vec: strided inputs, a bfloat output, and its expectation.
 #include "families/shared/dense_job.h"
 
 #include <algorithm>
@@ -22,14 +22,14 @@ std::vector<std::uint16_t> bfloats(std::span<const float> values) {
   return bits;
 }
 
-// The mask hides every key from every query: zeros are all there is to expect.
+// Whether the mask hides every key from every query. The expected output then consists of zeros only.
 bool hides_everything(const std::vector<std::uint16_t>& mask) {
   return std::ranges::none_of(mask, [](auto bits) { return oracles::half_value(bits) > oracles::kInvisibleMask; });
 }
 
 struct DenseData {
   fixtures::DenseInputs inputs;
-  std::vector<std::uint16_t> q_bits;  // the queries as bfloat, for kernels that read those
+  std::vector<std::uint16_t> q_bits;  // the queries as bfloat, for kernels that read bfloat
 };
 
 }  // namespace
@@ -50,7 +50,7 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
                                            .rows = p.queries,
                                            .row_bytes = kBf16HeadDim * metal::size_of(p.q_element),
                                            .strides = p.q}));
-  // The data has rows behind the last key, but for room that is too large for that.
+  // The data includes rows behind the last key, unless the room is too large for that.
   const std::size_t rows_behind = p.kv_len + request.about.size("kv_room") - shape.shape.head_rows;
   const auto add_cache = [&](std::string_view argument, const auto& values, const RowStrides& strides) {
     return job.add(strided_buffer(argument, std::as_bytes(std::span(values)),

@@ -1,4 +1,4 @@
-// What the jobs of bf16_prefill and bf16_vec share: strided inputs, a bfloat output, and what is expected of it.
+// The common part of the jobs of bf16_prefill and bf16_vec: strided inputs, a bfloat output, and its expectation.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct DenseJob {
   std::shared_ptr<const fixtures::DenseInputs> inputs;
 };
 
-// `nsg`: simdgroups whose outputs are merged.
+// `nsg`: number of simdgroups whose outputs are merged.
 [[nodiscard]] DenseJob dense_job(const JobRequest& request, const Bf16Parameters& parameters, std::int64_t nsg);
 
 }  // namespace assay::families

@@ -1,3 +1,4 @@
+// Validates shapes and strides of bf16_prefill and bf16_vec, and fills their struct.
 #include "families/shared/dense_launch.h"
 
 #include <fmt/format.h>
@@ -18,14 +19,15 @@ void require_divisor(std::string_view whole, std::uint64_t of, std::string_view 
     throw std::invalid_argument(fmt::format("{} = {} is not a multiple of {} = {}", whole, of, part, value));
 }
 
-// The counts are ints in the struct.
+// The counts are ints in the kernel's struct.
 void require_count(std::string_view field, std::uint64_t value) {
   require_positive(field, value);
   constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();
-  if (value > most) throw std::invalid_argument(fmt::format("{} = {}: at most {} fits the kernel's int", field, value, most));
+  if (value > most)
+    throw std::invalid_argument(fmt::format("{} = {}: must be at most {}, the largest int of the kernel", field, value, most));
 }
 
-// `names` are those of the struct's fields for token, head and batch.
+// The names of the struct's fields for the strides of token, head and batch.
 struct StrideNames {
   std::string_view token, head, batch;
 };
@@ -34,7 +36,7 @@ void require_aligned(const RowStrides& strides, const StrideNames& names, std::u
   const auto check = [&](std::string_view name, std::uint64_t stride) {
     if (stride % alignment != 0) {
       throw std::invalid_argument(
-          fmt::format("{} = {} is not a multiple of {} bytes, which one load of the kernel takes", name, stride, alignment));
+          fmt::format("{} = {} is not a multiple of {} bytes, the size of one load of the kernel", name, stride, alignment));
     }
   };
   check(names.token, strides.token);
@@ -42,7 +44,7 @@ void require_aligned(const RowStrides& strides, const StrideNames& names, std::u
   check(names.batch, strides.batch);
 }
 
-// A row may not run into the next one, nor a head into the next head.
+// Rows must not overlap each other, nor heads the next head.
 void require_apart(const RowStrides& strides, const StrideNames& names, std::uint64_t row_bytes, std::uint64_t rows, std::uint64_t heads,
                    std::uint64_t batches) {
   const auto check = [](std::string_view name, std::uint64_t stride, std::uint64_t least, std::string_view what) {
@@ -82,16 +84,16 @@ void require_bf16_shape(const Bf16Parameters& p, metal::ScalarType q_element) {
     throw std::invalid_argument(
         fmt::format("q_element = {}: the kernel reads q as {}", metal::to_string(p.q_element), metal::to_string(q_element)));
   }
-  if (!std::isfinite(p.scale)) throw std::invalid_argument(fmt::format("scale = {}: a finite number is needed", p.scale));
-  if (p.max_bias != 0.0F) throw std::invalid_argument(fmt::format("max_bias = {}: accepted is 0, no kernel applies it", p.max_bias));
+  if (!std::isfinite(p.scale)) throw std::invalid_argument(fmt::format("scale = {}: must be finite", p.scale));
+  if (p.max_bias != 0.0F) throw std::invalid_argument(fmt::format("max_bias = {}: must be 0, because no kernel applies it", p.max_bias));
   if (p.logit_softcap != 0.0F)
-    throw std::invalid_argument(fmt::format("logit_softcap = {}: accepted is 0, no kernel applies it", p.logit_softcap));
+    throw std::invalid_argument(fmt::format("logit_softcap = {}: must be 0, because no kernel applies it", p.logit_softcap));
 
   const std::uint64_t q_bytes = kBf16HeadDim * metal::size_of(q_element);
   constexpr StrideNames q_names = {"nb01", "nb02", "nb03"};
-  // Four values at a time, as bfloat4 and float4.
+  // Kernels read four values at a time, as bfloat4 and float4.
   require_aligned(p.q, q_names, 4 * metal::size_of(q_element));
-  // Heads may stand between the tokens or tokens between the heads: only a row must be in one piece.
+  // Heads may be interleaved with tokens, in either order; only a row must be contiguous.
   if (p.q.token < q_bytes && p.queries > 1)
     throw std::invalid_argument(fmt::format("nb01 = {}: the values of one row need at least {} bytes", p.q.token, q_bytes));
   constexpr StrideNames k_names = {"nb11", "nb12", "nb13"};
@@ -125,7 +127,7 @@ Bf16Tensors require_bf16_tensors(const Bf16Parameters& p, Bf16Tensors tensors) {
 }
 
 kernels::FieldValues bf16_fields(const Bf16Parameters& p) {
-  // Without a mask one head and one batch of nothing: what an index is taken modulo must not be 0.
+  // Without a mask there is one head and one batch, because the kernel takes indices modulo these numbers, which must not be 0.
   const bool masked = p.has_mask();
   const RowStrides mask = masked ? p.mask : RowStrides{};
   return {

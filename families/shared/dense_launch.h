@@ -1,4 +1,4 @@
-// What the launches of `bf16_prefill` and `bf16_vec` share: shapes, strides, struct fields and refusals.
+// The common part of the launches of `bf16_prefill` and `bf16_vec`: shapes, strides, struct fields and refusals.
 //
 // q [B, H, nq, 512], k and v [B, G, n, 512] bfloat, mask half [B', H', nq, n], dst bfloat [B, H, nq, 512]. Query head h reads key/value
 // head h / (H / G) and mask head h mod H'; batch b reads mask batch b mod B'.
@@ -16,7 +16,7 @@ namespace assay::families {
 inline constexpr std::uint64_t kBf16HeadDim = 512;
 inline constexpr std::uint64_t kBf16RowBytes = kBf16HeadDim * 2;  // of one key, value or output row
 
-// Bytes from one row (token), head, batch of a tensor to the next.
+// Bytes from one row (token), head and batch of a tensor to the next.
 struct RowStrides {
   std::uint64_t token = 0;
   std::uint64_t head = 0;
@@ -35,8 +35,8 @@ struct Bf16Parameters {
   std::uint32_t mask_batches = 0;  // B', divides B; 0 for no mask
   std::uint32_t mask_heads = 0;    // H', divides H; 0 for no mask
   RowStrides q, k, v;
-  RowStrides mask;                                         // a row is the n values of one query
-  metal::ScalarType q_element = metal::ScalarType::other;  // of the bytes in q: bfloat16 for prefill, float32 for vec
+  RowStrides mask;                                         // a row has the n values of one query
+  metal::ScalarType q_element = metal::ScalarType::other;  // type of the elements in q: bfloat16 for prefill, float32 for vec
   float scale = 0.0F;
   float max_bias = 0.0F;       // must be 0: no kernel applies it
   float logit_softcap = 0.0F;  // must be 0: no kernel applies it
@@ -48,17 +48,18 @@ struct Bf16Tensors {
   metal::BufferView q;
   metal::BufferView k;
   metal::BufferView v;
-  metal::BufferView mask;  // used with a mask only
+  metal::BufferView mask;  // only used with a mask
   metal::BufferView dst;   // bfloat [B, H, nq, 512]
 };
 
-// Throws std::invalid_argument naming the field and both values if no kernel of the two families may be started with these.
-// `q_element` is what the family's kernels read.
+// Throws std::invalid_argument, naming the field and both values, for parameters with which no kernel of the two families may run.
+// `q_element` is the type that the family's kernels read.
 void require_bf16_shape(const Bf16Parameters& parameters, metal::ScalarType q_element);
-// The tensors with what is needed of each. Throws likewise for those that are smaller than shape and strides need, with the size needed.
+// The tensors with the bytes that are needed of each. Throws std::invalid_argument, with the size needed, for tensors that are smaller
+// than shape and strides require.
 [[nodiscard]] Bf16Tensors require_bf16_tensors(const Bf16Parameters& parameters, Bf16Tensors tensors);
 
-// Every field of the 192 bytes that both families' kernels take.
+// All fields of the 192-byte struct of both families' kernels.
 [[nodiscard]] kernels::FieldValues bf16_fields(const Bf16Parameters& parameters);
 
 }  // namespace assay::families

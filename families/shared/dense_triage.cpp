@@ -1,4 +1,4 @@
-// What triage knows of attention over bfloat keys and values.
+// The triage rules of attention over bfloat keys and values.
 #include "families/shared/attention_model.h"
 #include "families/shared/attention_smaller.h"
 #include "families/shared/dense_inputs.h"
@@ -44,7 +44,7 @@ std::vector<Case> dense_probes(const Case& about) {
   return probes.take();
 }
 
-// [B, G, n + room] rows, and a row between batches of seeds that are not dense (dense_inputs.cpp).
+// [B, G, n + room] rows, and one row between batches for seeds with gaps (dense_inputs.cpp).
 Place place_in_keys(const Case& about, std::uint64_t byte) {
   constexpr std::uint64_t kDenseSeeds = 4;
   const std::uint64_t rows_of_head = about.size("kv_len") + about.size("kv_room");

@@ -1,10 +1,11 @@
-// How the tables of known mistakes are written down: a row is a change that the family's model takes, of type `Change`; `Of` is the model.
+// Helpers for writing tables of known mistakes: a row is a change of type `Change` to the family's model `Of`.
 #pragma once
 
 #include <functional>
 #include <numbers>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,7 @@
 
 namespace assay::families {
 
-// Factors that kernels leave out or apply twice.
+// Factors that kernels omit or apply twice.
 [[nodiscard]] inline std::vector<double> usual_factors(const Model&) {
   return {1.0 / 512,
           1.0 / 256,
@@ -36,8 +37,9 @@ namespace assay::families {
 template <typename Of, typename Change>
 class MistakeTable {
  public:
-  // One change, as a function that makes it.
+  // Adds one change, given as a function that makes it.
   template <typename Make>
+    requires requires(const Make& make, Change& change) { make(change); }
   void add(std::string_view kind, std::string says, const Make& make, int rank = 0) {
     Change change;
     make(change);
@@ -47,7 +49,13 @@ class MistakeTable {
                      .rank = rank});
   }
 
-  // The same with a factor to be found among and around some.
+  // One member with another value.
+  template <typename Member>
+  void add(std::string_view kind, std::string says, Member Change::* member, std::type_identity_t<Member> value, int rank = 0) {
+    add(kind, std::move(says), [&](Change& change) { change.*member = value; }, rank);
+  }
+
+  // The same with a factor that is searched for, starting with the given ones.
   template <typename Make>
   void add_factor(std::string_view kind, std::string says, std::function<std::vector<double>(const Model&)> factors, const Make& make,
                   int rank = 0) {

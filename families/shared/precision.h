@@ -1,4 +1,4 @@
-// The formats in which a mistaken kernel may keep what it should keep in float.
+// The formats in which a wrong kernel may keep values that should be float.
 #pragma once
 
 #include "oracles/arithmetic.h"
@@ -7,6 +7,7 @@ namespace assay::families {
 
 enum class Precision { full, half, bfloat };
 
+// `value` rounded to the format; to bfloat through float. `full` keeps it.
 [[nodiscard]] inline double rounded(double value, Precision precision) {
   switch (precision) {
     case Precision::half:

@@ -1,4 +1,4 @@
-// What several families tell triage of their cases.
+// Smaller cases and places for the triage of several families.
 #include "families/shared/probes.h"
 
 #include <fmt/format.h>

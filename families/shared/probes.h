@@ -10,7 +10,7 @@
 
 namespace assay::families {
 
-// Leaves out axes that the family lacks.
+// Ignores axes that the family lacks.
 inline void put(Case& about, const Settings& settings) {
   for (const auto& [axis, value] : settings) {
     if (about.family->has_axis(axis)) about.values[about.family->axis_index(axis)] = value;
@@ -19,7 +19,7 @@ inline void put(Case& about, const Settings& settings) {
 
 class Probes {
  public:
-  // Everything at its simplest but for what a kernel is made for.
+  // Sets everything to its simplest value, except capabilities of the kernel.
   Probes(const Case& about, const Settings& simplest) : base_(about) {
     base_.seed = 1;
     base_.fixture = "gauss";
@@ -42,13 +42,13 @@ class Probes {
 
 [[nodiscard]] inline std::int64_t other_dim(const Case& about) { return about.at("head_dim") == 256 ? 512 : 256; }
 
-// Of a family that reads or writes one position of a cache: the first positions of small caches.
+// For a family that reads or writes one position of a cache: the first positions of small caches.
 [[nodiscard]] std::vector<Case> smaller_positions(const Case& about, std::string_view position);
 
 // A group of steps in one axis.
 [[nodiscard]] std::vector<ShrinkStep> steps_of(std::string_view axis, std::initializer_list<std::int64_t> values);
 
-// "head 3, coordinate 300 (block 1 of 256)": of a buffer that holds rows of floats.
+// "head 3, coordinate 300 (block 1 of 256)", for a buffer of rows of floats.
 [[nodiscard]] Place place_in_rows(const Case& about, std::uint64_t byte);
 
 }  // namespace assay::families

@@ -1,3 +1,4 @@
+// Throws the refusals that launch functions share.
 #include "families/shared/refusal.h"
 
 #include <fmt/format.h>
@@ -9,21 +10,21 @@ namespace assay::families {
 
 void require_head_dim(std::uint64_t head_dim) {
   if (head_dim != 256 && head_dim != 512) {
-    throw std::invalid_argument(fmt::format("head_dim = {}: the kernels exist for 256 and 512", head_dim));
+    throw std::invalid_argument(fmt::format("head_dim = {}: must be 256 or 512", head_dim));
   }
 }
 
 void require_positive(std::string_view field, std::uint64_t value) {
-  if (value == 0) throw std::invalid_argument(fmt::format("{} = 0: at least 1 is needed", field));
+  if (value == 0) throw std::invalid_argument(fmt::format("{} = 0: must be at least 1", field));
 }
 
 void require_nwg(std::uint64_t nwg) {
-  if (nwg < 1 || nwg > 32) throw std::invalid_argument(fmt::format("nwg = {}: accepted are 1 .. 32", nwg));
+  if (nwg < 1 || nwg > 32) throw std::invalid_argument(fmt::format("nwg = {}: must be from 1 to 32", nwg));
 }
 
 void require_codebook_bits(std::uint64_t bits) {
   if (bits != 4 && bits != 5 && bits != 6 && bits != 8) {
-    throw std::invalid_argument(fmt::format("codebook_bits = {}: accepted are 4, 5, 6, 8", bits));
+    throw std::invalid_argument(fmt::format("codebook_bits = {}: must be 4, 5, 6 or 8", bits));
   }
 }
 
@@ -35,8 +36,7 @@ void require_slot(std::string_view field, std::uint64_t position, std::uint64_t 
 
 void require_scale_factor(float scale_factor_d512, std::uint64_t head_dim) {
   if (head_dim == 512 && !(scale_factor_d512 > 0.0F && std::isfinite(scale_factor_d512))) {
-    throw std::invalid_argument(
-        fmt::format("scale_factor_d512 = {} with head_dim = 512: a positive, finite number is needed", scale_factor_d512));
+    throw std::invalid_argument(fmt::format("scale_factor_d512 = {} with head_dim = 512: must be positive and finite", scale_factor_d512));
   }
 }
 

@@ -1,3 +1,4 @@
+// Rotates rows with the switches of known mistakes.
 #include "families/shared/rotation_change.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// A rotation that is computed wrongly, and the mistakes in it that fwht and quantize have in common.
+// Wrong rotations: the mistakes that fwht and quantize have in common.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@
 
 namespace assay::families {
 
-// Of a rotation, wherever one is part of what a kernel does.
+// A change of a rotation, in any kernel that contains one.
 struct RotationChange {
   enum class Signs { as_asked, none, other_side, both_sides, bits_reversed, of_lower_half, inverted, shifted };
   Signs signs = Signs::as_asked;
-  std::size_t missing_stage = 0;  // distance of the butterflies left out; 0: none are
-  std::size_t turned_stage = 0;   // distance of those whose difference has the other sign
+  std::size_t missing_stage = 0;  // distance of the butterflies that are omitted; 0: none
+  std::size_t turned_stage = 0;   // distance of the butterflies whose difference has the wrong sign
   enum class Turned { none, all, between_lanes, within_lanes };
-  Turned turned = Turned::none;  // whole kinds of these
+  Turned turned = Turned::none;  // all butterflies of one kind
   enum class Order { natural, lanes_reversed, bits_reversed };
   Order order = Order::natural;
   double factor = 1;
 };
 
-// Rotates a row in place: H with the signs that the mode says, as the change has it.
+// Rotates a row in place: H with the signs of the mode, modified by the change.
 void rotate_changed(std::span<double> row, oracles::FwhtMode mode, const RotationChange& change);
 
-// Calls table.add() for each; `of` finds the rotation of a change.
+// Calls table.add() for each mistake; `of` finds the rotation in a change.
 template <typename Rows>
 void add_rotation(Rows& table, const auto& of) {
   using Signs = RotationChange::Signs;

@@ -1,4 +1,4 @@
-// What the axes of factors mean.
+// Converts axes of factors to floats.
 #include "families/shared/scales.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// The factors that axes of several families say.
+// Factors from axes that several families have.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace assay::families {
 
-// The factor on scores, of axis scale.
+// The factor on scores, from axis `scale`.
 [[nodiscard]] float score_scale(const Case& about, std::size_t head_dim);
-// Of axis scale_factor_d512.
+// From axis `scale_factor_d512`.
 [[nodiscard]] float scale_factor_d512(const Case& about);
 
 }  // namespace assay::families

@@ -38,7 +38,7 @@ Family tq4_family() {
                                  .is_4bit = true,
                                  .function_key = [](Values v) -> kernels::FunctionKey { return {fmt::format("d{}", v[kHeadDim])}; },
                                  .validate = [](const Case& about) { families::validate(decode_parameters(about)); },
-                                 // The reduce behind it has more, but family reduce judges that.
+                                 // The following reduce has more, but family reduce judges that.
                                  .simdgroups = [](const Case&) { return std::int64_t{1}; },
                                  .job = [](const JobRequest& request) { return decode_job(request, 1); },
                                  .minimum =
@@ -56,15 +56,15 @@ Family tq4_family() {
                          .may_be_absent = true,
                          .weight = Weight::choice,
                          .tried = Tried::simplest});
-  // Whoever gives a factor means norms of blocks.
+  // A factor in the name implies norms of blocks.
   family.words.back() = {
       {{"sfroot512", {{"block_norms", 1}, {"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {{"block_norms", 1}}}},
       true};
-  // Caches of just under 2^32 and of exactly 2^32 bytes, and heads on both sides of byte 2^31.
+  // Caches of slightly less than 2^32 and of exactly 2^32 bytes, and heads on both sides of byte 2^31.
   family.own_cases = {"d256/h32x32/kv40c1048576/ring0/nomask/nwg1/huge/s1", "d256/h2x2/kv65c16777216/ring0/win33/nwg2/huge/s2",
                       "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/huge/s3", "d512/h5x5/kv100c3355443/ring0/causal/nwg1/scale1/huge/s4",
                       "d256/h32x32/kv40c1048576/ring0/nomask/nwg1/sf1/huge/s5", "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/sf16/huge/s6",
-                      // Queries that round to even.
+                      // Queries that are rounded as ties, to even.
                       "d256/h4x2/kv33c33/ring0/nomask/nwg1/query_ties/s1", "d512/h2x1/kv65c65/ring3/nomask/nwg2/query_ties/s2",
                       "d512/h2x2/kv33c64/ring0/nomask/nwg1/sf16/query_ties/s3"};
   family.long_cases = {"d256/h1x1/kv65537c65537/ring32/nomask/nwg32/drift/s1", "d256/h2x1/kv65537c65537/ring65536/win512/nwg31/gauss/s2",

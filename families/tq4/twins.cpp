@@ -1,3 +1,4 @@
+// The faulty twins of tq4_v1 alone.
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
@@ -7,7 +8,7 @@ using harness::Status;
 
 bool in_upper_half(const FaultyElement& e) { return e.coordinate >= 256; }
 
-// Of tq4_v1: what it does not share with the other kernels for decode attention (decode_twins.cpp).
+// Only of tq4_v1, which differs here from the other kernels for decode attention (decode_twins.cpp).
 constexpr Twin kTwins[] = {
     // What is stored.
     {"nibbles_swapped",
@@ -56,7 +57,7 @@ constexpr Twin kTwins[] = {
      {"d256/h2x2/kv33c64/ring0/nomask/nwg1/gauss/s13"},
      {"d256/h2x2/kv33c33/ring0/nomask/nwg1/gauss/s13"}},
 
-    // How it is computed.
+    // How the output is computed.
     {"ties_away_from_zero",
      "the query is rounded to half with ties away from zero",
      "half4(q4[lane + SIMD_WIDTH * i])",
@@ -79,7 +80,7 @@ constexpr Twin kTwins[] = {
      {"d256/h1x1/kv33c33/ring1/nomask/nwg1/gauss/s19", Status::failed, {}, "wrote to its input K_norms"},
      {"d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s19"}},
 
-    // What only data made for it shows.
+    // Mistakes that only special data reveal.
     {"query_rounded_after_the_scale",
      "the scale is multiplied into the query, which is rounded to half a second time",
      "mq[i] = float4(sq4[lane + SIMD_WIDTH * i]);",

@@ -15,23 +15,12 @@ inline constexpr std::array kTqhbEntries = {
     kernels::EntryContract{"d512", "flash_attn_vec_tq_hb_dk512"},
 };
 
-inline constexpr std::array kTqhbFields = {
-    kernels::FieldContract{"n_heads", metal::ScalarType::uint32},
-    kernels::FieldContract{"n_kv_heads", metal::ScalarType::uint32},
-    kernels::FieldContract{"head_dim", metal::ScalarType::uint32},
-    kernels::FieldContract{"kv_seq_len", metal::ScalarType::uint32},
-    kernels::FieldContract{"kv_capacity", metal::ScalarType::uint32},
-    kernels::FieldContract{"scale", metal::ScalarType::float32},
-    kernels::FieldContract{"mask_type", metal::ScalarType::uint32},
-    kernels::FieldContract{"sliding_window", metal::ScalarType::uint32},
-    kernels::FieldContract{"softcap", metal::ScalarType::float32, true},
-    kernels::FieldContract{"nwg", metal::ScalarType::uint32, true},
-    kernels::FieldContract{"ring_start", metal::ScalarType::uint32},
-    kernels::FieldContract{"scale_factor_d512", metal::ScalarType::float32, true},
-    kernels::FieldContract{"codebook_bits", metal::ScalarType::uint32, true},
-    kernels::FieldContract{"fuse_fwht_pre", metal::ScalarType::uint32, true},
-    kernels::FieldContract{"nsg", metal::ScalarType::uint32, true},
-};
+inline constexpr std::array kTqhbFields =
+    kernels::joined(kDecodeFields, std::array{
+                                       kernels::FieldContract{"codebook_bits", metal::ScalarType::uint32, true},
+                                       kernels::FieldContract{"fuse_fwht_pre", metal::ScalarType::uint32, true},
+                                       kernels::FieldContract{"nsg", metal::ScalarType::uint32, true},
+                                   });
 
 inline constexpr std::array kTqhbConstants = {
     kernels::ConstantContract{kCodebookConstant, "codebook_bits"},

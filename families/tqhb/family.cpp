@@ -31,8 +31,9 @@ constexpr std::array<std::int64_t, 2> kFused = {0, 1};
 
 }  // namespace
 
+// Long because it is one descriptor, member by member.
 Family tqhb_family() {
-  // Norms of blocks only.
+  // Only norms of blocks.
   Family family = decode_family({.contract = kTqhbContract,
                                  .about = "decode attention over a 5-, 6- or 8-bit TurboQuant cache, one query token per head",
                                  .norms = std::span(kNorms).subspan(1),
@@ -52,10 +53,10 @@ Family tqhb_family() {
                                      [](const Case& about) {
                                        const DecodeParameters parameters = decode_parameters(about);
                                        if (parameters.codebook_bits == 4)
-                                         throw std::invalid_argument("codebook_bits = 4: accepted are 5, 6, 8");
+                                         throw std::invalid_argument("codebook_bits = 4: must be 5, 6 or 8");
                                        families::validate(parameters);
                                      },
-                                 // The reduce behind it has more, but family reduce judges that.
+                                 // The following reduce has more, but family reduce judges that.
                                  .simdgroups = [](const Case& about) { return about.at("nsg"); },
                                  .job = [](const JobRequest& request) { return decode_job(request, request.about.at("nsg")); },
                                  .minimum =
@@ -91,13 +92,13 @@ Family tqhb_family() {
   family.factors.push_back({"fuse_fwht_pre", labels(kFused, number_label), kFused.size(), equal_to(kFuse, kFused)});
   family.class_factors.push_back(kFactorNsg);
   family.classifiers.push_back(class_of(kNsg, "nsg", kSimdgroups));
-  // And indices of fewer bits than their byte, with something in the others.
+  // Also indices of fewer bits than a byte, with other bits of the byte set.
   family.own_cases = {
       "d256/b8/h2x2/kv65c8388608/ring0/win33/nwg2/nsg2/huge/s2", "d512/b5/h5x5/kv100c1677721/ring0/causal/nwg1/nsg1/huge/s4",
       "d512/b8/h3x3/kv33c2097152/ring0/nomask/nwg2/nsg1/huge/s5", "d256/b6/h2x2/kv40c8388608/ring0/nomask/nwg1/nsg1/huge/s6",
       "d256/b5/h2x1/kv65c65/ring0/nomask/nwg2/nsg1/stray_bits/s1", "d512/b5/h2x1/kv33c64/ring0/win31/nwg1/nsg2/stray_bits/s2",
       "d256/b6/h4x4/kv33c33/ring1/causal/nwg1/nsg4/stray_bits/s3", "d512/b6/h2x1/kv65c65/ring32/nomask/nwg3/nsg1/stray_bits/s4",
-      // Queries that round to even.
+      // Queries that are rounded as ties, to even.
       "d256/b8/h4x2/kv33c33/ring0/nomask/nwg1/nsg1/query_ties/s1", "d512/b5/h2x1/kv65c65/ring3/nomask/nwg2/nsg2/query_ties/s2"};
   family.long_cases = {
       "d256/b8/h1x1/kv65537c65537/ring32/nomask/nwg32/nsg4/drift/s1", "d256/b5/h2x1/kv65537c65537/ring65536/win512/nwg31/nsg1/gauss/s2",

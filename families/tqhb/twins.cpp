@@ -1,3 +1,4 @@
+// The faulty twins of tqhb_v1 and tqhb_v2 alone.
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
@@ -5,7 +6,7 @@ namespace {
 
 bool is_nan(const FaultyElement& e) { return e.fault == harness::ElementFault::nan; }
 
-// Of tqhb_v2: its banks, its codebook and its rotation; the rest is in decode_twins.cpp.
+// Of tqhb_v2: its banks, its codebook and its rotation. All others are in decode_twins.cpp.
 constexpr Twin kTwins[] = {
     {"index_not_masked",
      "the whole byte is taken for an index of 6 bits",

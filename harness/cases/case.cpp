@@ -1,3 +1,4 @@
+// Formats and parses the names of cases.
 #include "harness/cases/case.h"
 
 #include <fmt/format.h>
@@ -13,7 +14,7 @@
 namespace assay::harness {
 namespace {
 
-// A decimal number at the start of `text`, without leading zeros; advances past it.
+// A decimal number at the start of `text`, without leading zeros. Advances `text` past it.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -29,7 +30,7 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-// Calls on_text(literal) and on_axis(name) for the parts of a pattern, in order, until one returns false.
+// Calls on_text(literal) and on_axis(name) for the parts of a pattern, in order, until one of them returns false.
 template <typename OnText, typename OnAxis>
 bool walk(std::string_view pattern, const OnText& on_text, const OnAxis& on_axis) {
   while (!pattern.empty()) {
@@ -74,7 +75,7 @@ std::string print(const Family& family, const families::WordForm& form, std::spa
   return text;
 }
 
-// Reads `word` by one form into `values`; false if it is not of that form. A number outside of its axis is an error.
+// Reads `word` by one form into `values`. Returns false if the word is not of that form. A number outside of its axis is an error.
 bool read(const Family& family, const families::WordForm& form, std::string_view word, std::span<std::int64_t> values) {
   std::vector<std::pair<const Axis*, std::uint64_t>> numbers;
   std::string_view rest = word;
@@ -96,7 +97,7 @@ bool read(const Family& family, const families::WordForm& form, std::string_view
   return true;
 }
 
-// What stands for a word in messages: "d<head_dim>", "nomask | causal | ...".
+// The description of a word in messages: "d<head_dim>", "nomask | causal | ...".
 std::string describe(const families::Word& word) {
   std::vector<std::string> forms;
   for (const families::WordForm& form : word.forms) {

@@ -1,13 +1,13 @@
 // A case: one variant at one point of its family's axes, with one fixture and one seed; and the name that replays it.
 //
-// Grammar of a name: words joined by '/'. The first is the variant; the others are the family's words (families/family.h), a
-// fixture's name and `s<seed>`, in any order and each once. format_case() writes them in the family's order, followed by
-// fixture and seed:
+// Grammar of a name: words joined by '/'. The first word is the variant. The others are the family's words (families/family.h), a
+// fixture's name and `s<seed>`, each once and in any order. format_case() writes the family's words in the family's order, then the
+// fixture and the seed:
 //
 //   tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
 //
-// h5-<stem> in the place of a fixture: inputs from the file <stem>.h5 (harness/cases/file_case.h).
-// Numbers are decimal without sign and without leading zeros. parse_case(format_case(c)) == c for every case.
+// h5-<stem> instead of a fixture means: inputs from the file <stem>.h5 (harness/cases/file_case.h). Numbers are decimal without sign
+// and without leading zeros. parse_case(format_case(c)) == c for every case.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ using families::find_family;
 
 [[nodiscard]] std::string format_case(const Case& value);
 
-// Reads the words behind the variant's. Throws std::invalid_argument that names the offending word and what is accepted.
+// Reads the words after the variant's. Throws std::invalid_argument with the offending word and the accepted ones.
 [[nodiscard]] Case parse_case(std::string_view name, const Family& family);
 
-// The words that stand behind the variant's in a name, as people write them: "d<head_dim>/h<heads>.../<fixture>/s<seed>"; those
-// that may be left out in brackets.
+// The words after the variant's in a name, as people write them: "d<head_dim>/h<heads>.../<fixture>/s<seed>". Optional words
+// are in brackets.
 [[nodiscard]] std::string name_grammar(const Family& family);
 
 // The first word of a name.

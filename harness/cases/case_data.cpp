@@ -1,3 +1,4 @@
+// Opens the source of a case's inputs, and compares expectations.
 #include "harness/cases/case_data.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What a case computes on: its inputs, made by a generator or read from a file, and what a file expects of them.
+// The data of a case: its inputs, made by a generator or read from a file, and the expectation that a file may contain.
 #pragma once
 
 #include <functional>
@@ -16,23 +16,23 @@
 
 namespace assay::harness {
 
-// An expectation that came with the inputs: value and bound of every output element; no magnitudes.
+// An expectation that came with the inputs: value and bound of every output element, without magnitudes.
 struct StoredExpectation {
   std::filesystem::path file;
   oracles::Expected expected;
 };
 
-// Where a case's inputs come from: the generator that its fixture names, or the tensors of a file, read and checked.
+// The source of a case's inputs: the generator that its fixture names, or the tensors of a file, read and checked.
 class CaseSource {
  public:
-  // Throws fixtures::FileError for a file that is not the case's, or damaged.
+  // Throws fixtures::FileError for a file that belongs to another case or is damaged.
   CaseSource(const Case& about, const fixtures::Shelf& shelf);
-  // Not copyable: the source points into it.
+  // Not copyable, because the source points into it.
   CaseSource(const CaseSource&) = delete;
   CaseSource& operator=(const CaseSource&) = delete;
 
   [[nodiscard]] const families::Source& get() const { return source_; }
-  // Only of a file, and only if it holds one.
+  // Only if the source is a file that contains an expectation.
   [[nodiscard]] const std::optional<StoredExpectation>& stored() const { return stored_; }
 
  private:
@@ -41,13 +41,14 @@ class CaseSource {
   std::optional<StoredExpectation> stored_;
 };
 
-// Two evaluations of one expectation in double may differ by this part of the (smaller) bound. A bound covers every order of summation
-// in float, and scales with the unit of rounding: in double it is 2^-29 of the float one, for each of the two 2^-28, for a libm whose
-// exp errs by a whole ulp, where the bound counts half, 2^-27. A bound tightened to a shallow tree of a variant is at most
-// 2^7 times smaller than the one of any order (512 + 5 roundings against 1 + 4 at the least).
+// The part of the (smaller) bound by which two evaluations of one expectation in double may differ.
+//
+// A bound covers every order of summation in float, and scales with the unit of rounding. So in double it is 2^-29 of the float bound,
+// and 2^-28 for two evaluations. It is 2^-27 for a libm whose exp errs by a whole ulp, where the bound allows half. A bound tightened
+// to a variant's shallow tree of sums is at most 2^7 times smaller than that of any order (512 + 5 roundings against at least 1 + 4).
 inline constexpr double kAgreement = 0x1p-20;
 
-// The first element in which two expectations are not the same up to kAgreement, as a sentence; empty if there is none.
+// The first element in which two expectations differ by more than kAgreement, as a sentence; empty if there is none.
 [[nodiscard]] std::string find_disagreement(const oracles::Expected& stored, const oracles::Expected& recomputed);
 
 }  // namespace assay::harness

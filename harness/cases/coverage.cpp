@@ -1,3 +1,4 @@
+// Counts the combinations of values and classes that a list of cases contains.
 #include "harness/cases/coverage.h"
 
 #include <fmt/format.h>
@@ -36,7 +37,7 @@ std::string name_classes(const Family& family, Combination combination) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// Counts what is met of what is possible, and names some of the rest.
+// Counts the possible combinations that are met, and names some of those that are not.
 template <typename Name>
 CoverageFigure compare(const Combinations& possible, const Combinations& met, const Name& name, std::vector<std::string>& missing) {
   CoverageFigure figure{0, possible.size()};

@@ -1,4 +1,5 @@
-// How much of what can be combined a list of cases does combine: counted from the cases, not from the design that made them.
+// The coverage of a list of cases: the share of the possible combinations that they contain. Counted from the cases, not from the
+// design that made them.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +20,11 @@ struct CoverageFigure {
 };
 
 struct Coverage {
-  std::size_t strength = 2;          // how many values the combinations of `values` are of: 2 or 3
+  std::size_t strength = 2;          // number of values per combination in `values`: 2 or 3
   CoverageFigure values;             // combinations of axis values and fixtures
   CoverageFigure classes;            // triples of classes; none are possible in a family without classifiers
-  std::size_t too_costly = 0;        // combinations of values that make sense, but in no case that the suite can afford
-  std::vector<std::string> missing;  // up to kNamedMissing of the possible ones that were not met: "n=32, nwg=4"
+  std::size_t too_costly = 0;        // combinations of values that are valid, but only in cases that are too expensive for the suite
+  std::vector<std::string> missing;  // up to kNamedMissing of the possible combinations that were not met: "n=32, nwg=4"
   std::size_t cases = 0;
   std::int64_t median_length = 0;  // of kv_len; 0 in families without it
 
@@ -32,7 +33,8 @@ struct Coverage {
 
 inline constexpr std::size_t kNamedMissing = 5;
 
-// What those of `cases` that are of `variant` meet, of what the suite sets out to meet within the variant's [limits].
+// Coverage by those of `cases` that belong to `variant`, of the combinations that the suite should contain within
+// the variant's [limits].
 [[nodiscard]] Coverage measure_coverage(Suite suite, const kernels::Variant& variant, std::span<const Case> cases);
 
 // One line: "344 cases: pairs of values 3015/3015 (41 more cost too much), triples of classes 1022/1022, median n 257".

@@ -36,7 +36,7 @@ class Random {
 
 constexpr std::size_t kPartBits = 16;
 
-// Appends one part to a combination of lower indices; never 0, so that combinations of different sizes differ.
+// Appends one part to a combination of lower indices. Never 0, so that combinations of different sizes differ.
 constexpr Combination joined(Combination combination, std::size_t index, int value) {
   return (combination << kPartBits) | (static_cast<Combination>(index + 1) << 8U) | static_cast<Combination>(value);
 }
@@ -45,7 +45,7 @@ constexpr std::size_t kLargestCombination = 3;
 
 std::size_t combination_size(const CoveringDesign& design) { return std::min(design.strength, kLargestCombination); }
 
-// Completes the open factors of `row`, in ascending order; false (and `row` unchanged) if there is no completion.
+// Completes the open factors of `row`, in ascending order. Returns false, and leaves `row` unchanged, if there is no completion.
 bool complete(const CoveringDesign& design, Row& row, std::size_t from = 0) {
   if (!design.allowed(row)) return false;
   while (from < row.size() && row[from] >= 0) ++from;
@@ -63,7 +63,7 @@ bool completable(const CoveringDesign& design, const Row& row) {
   return complete(design, copy);
 }
 
-// Calls visit(row) for every way to set the factors of `factors` from the `next` on, the others left as they are, that can be completed.
+// Calls visit(row) for every way to set the factors of `factors` from `next` on, other factors unchanged, that can be completed.
 template <typename Visit>
 void for_each_setting(const CoveringDesign& design, std::span<const std::size_t> factors, Row& row, const Visit& visit) {
   if (!design.allowed(row)) return;
@@ -79,7 +79,7 @@ void for_each_setting(const CoveringDesign& design, std::span<const std::size_t>
   row[factor] = -1;
 }
 
-// Calls visit(row) for every choice of `size` factors and levels that can be completed, the other factors being open.
+// Calls visit(row) for every choice of `size` factors and their levels that can be completed, with the other factors open.
 template <typename Visit>
 void for_each_possible(const CoveringDesign& design, std::size_t size, const Visit& visit) {
   Row row(design.levels.size(), -1);
@@ -98,8 +98,8 @@ void for_each_possible(const CoveringDesign& design, std::size_t size, const Vis
   choose(choose, 0);
 }
 
-// The combinations of levels not met so far, by direct lookup: every step of the search asks for them. Each stands under all of its
-// orders, so that nobody has to sort.
+// The combinations of levels that are not met yet. Every step of the search looks them up, so each combination is stored in all its
+// orders and nothing has to be sorted.
 class OpenLevels {
  public:
   explicit OpenLevels(const CoveringDesign& design) : size_(combination_size(design)) {
@@ -119,7 +119,7 @@ class OpenLevels {
   // One partial row per possible combination, met or not.
   [[nodiscard]] const std::vector<Row>& starts() const { return starts_; }
 
-  // Whether the combination that a partial row consists of has not been met.
+  // Whether the combination of a partial row is not met yet.
   [[nodiscard]] bool is_open(const Row& start) const {
     std::size_t index = 0;
     for (std::size_t factor = 0; factor < start.size(); ++factor) {
@@ -128,7 +128,7 @@ class OpenLevels {
     return open_[index];
   }
 
-  // How many open combinations `level` would meet together with the factors that are set.
+  // The number of open combinations that `level` would meet together with the factors that are set.
   [[nodiscard]] int gain(const Row& row, std::size_t factor, int level) const {
     const std::size_t base = cell(factor, level) * total_;
     int count = 0;
@@ -176,7 +176,7 @@ class OpenLevels {
 
 using Classes = std::vector<int>;
 
-// Rows in which the class factors are set, by the classes they come to.
+// Rows in which the class factors are set, by their classes.
 std::map<Classes, std::vector<Row>> class_rows(const CoveringDesign& design) {
   std::map<Classes, std::vector<Row>> rows;
   Row row(design.levels.size(), -1);
@@ -184,7 +184,7 @@ std::map<Classes, std::vector<Row>> class_rows(const CoveringDesign& design) {
   return rows;
 }
 
-// Calls visit(classes, levels) for every way to continue `classes` by levels of the level_classes.
+// Calls visit(classes, levels) for every way to extend `classes` by levels of the level_classes.
 template <typename Visit>
 void for_each_level_class(const CoveringDesign& design, const Classes& classes, const Visit& visit) {
   Classes all = classes;
@@ -233,11 +233,11 @@ class Cover {
   }
 
  private:
-  // More of them make designs a few percent smaller, and take their time.
+  // More candidates make designs a few percent smaller, but take more time.
   [[nodiscard]] int candidates() const { return design_.strength == 2 ? 24 : 3; }
 
-  // Fills the open factors in random order, each with the level that meets most combinations not yet met, of those with the cheapest (or
-  // with the cheapest, of those with the one that meets most); ties at random.
+  // Fills the open factors in random order. Each gets the level that meets most open combinations, and of several such levels the
+  // cheapest; with cheapest_first, the other way round. Remaining ties are resolved at random.
   Row fill(Row row) {
     std::vector<std::size_t> order;
     for (std::size_t factor = 0; factor < row.size(); ++factor) {
@@ -256,11 +256,11 @@ class Cover {
         const std::int64_t gain = open_.gain(row, factor, level);
         ranked.emplace_back(design_.cheapest_first ? std::pair(saving, gain) : std::pair(gain, saving), level);
       }
-      // Insertion keeps the random order among equals, which std::sort would not on every machine.
+      // Insertion sort keeps the random order of equal elements. std::sort would not keep it, nor give the same order on every machine.
       for (std::size_t i = 1; i < ranked.size(); ++i) {
         for (std::size_t k = i; k > 0 && ranked[k].first > ranked[k - 1].first; --k) std::swap(ranked[k], ranked[k - 1]);
       }
-      // `row` can be completed, so one of the levels fits.
+      // `row` can be completed, so one of the levels is possible.
       for (const auto& [rank, level] : ranked) {
         row[factor] = level;
         if (completable(design_, row)) break;
@@ -272,10 +272,10 @@ class Cover {
   int new_combinations(const Row& row) const {
     int count = 0;
     for (std::size_t factor = 0; factor < row.size(); ++factor) count += open_.gain(row, factor, row[factor]);
-    return count;  // each as often as it has parts
+    return count;  // each counts once per part
   }
 
-  // The best of several ways to fill what start() gives.
+  // The best of several ways to fill the result of start().
   template <typename Start>
   Row best_of(const Start& start) {
     Row best = fill(start());
@@ -295,7 +295,7 @@ class Cover {
     rows_.push_back(row);
   }
 
-  // Of everything that classes can come to together, a small choice that holds all triples; each becomes a row.
+  // Chooses a small set of possible class combinations that contains all triples. Each becomes a row.
   void cover_triples() {
     const std::map<Classes, std::vector<Row>> representatives = class_rows(design_);
     struct Candidate {
@@ -319,8 +319,8 @@ class Cover {
     }
     random_.shuffle(candidates);
 
-    // Lazy greedy choice: what a candidate still adds can only shrink, so an old figure is an upper limit.
-    std::vector<std::pair<std::size_t, std::size_t>> heap;  // (triples it added when last counted, candidate)
+    // Lazy greedy choice: the number of triples that a candidate adds can only shrink, so an old figure is an upper limit.
+    std::vector<std::pair<std::size_t, std::size_t>> heap;  // (triples added when last counted, candidate)
     for (std::size_t i = 0; i < candidates.size(); ++i) heap.emplace_back(candidates[i].triples.size(), i);
     std::ranges::make_heap(heap);
     while (!open.empty()) {
@@ -350,7 +350,7 @@ class Cover {
   std::vector<Row> rows_;
 };
 
-// Every allowed row that is not among the given ones.
+// All allowed rows, without the given ones.
 std::vector<Row> all_rows(const CoveringDesign& design, std::vector<Row> given) {
   std::vector<std::size_t> factors(design.levels.size());
   std::iota(factors.begin(), factors.end(), std::size_t{0});

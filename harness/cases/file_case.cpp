@@ -1,3 +1,4 @@
+// Converts between cases and the attributes of fixture files.
 #include "harness/cases/file_case.h"
 
 #include <fmt/format.h>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "h5-";
 
-// The attributes of one file, with errors that name it.
+// Reads the attributes of one file. Its errors name the file.
 class Reader {
  public:
   Reader(const std::filesystem::path& file, const fixtures::Attributes& attributes) : file_(file), attributes_(attributes) {}
@@ -22,7 +23,7 @@ class Reader {
     throw fixtures::FileError(fixtures::file_message(file_, attribute.empty() ? "format" : fmt::format("format@{}", attribute), what));
   }
   [[nodiscard]] bool has(std::string_view name) const { return attributes_.contains(name); }
-  // An attribute that nothing reads is a misspelt one, or one whose writer believes that it counts.
+  // Rejects an attribute that nothing reads: it is misspelt, or its writer believes that it has an effect.
   void require_known(std::string_view kind, const std::vector<std::string_view>& known) const {
     for (const auto& [name, value] : attributes_) {
       if (std::ranges::find(known, name) == known.end())
@@ -32,12 +33,12 @@ class Reader {
   [[nodiscard]] std::int64_t number(std::string_view name) const {
     const fixtures::Attribute& value = at(name);
     if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
-    // What a script computed may arrive as a double.
+    // A script may have computed an integer as a double.
     if (const auto* real = std::get_if<double>(&value); real != nullptr && std::trunc(*real) == *real && std::abs(*real) < 0x1p53)
       return static_cast<std::int64_t>(*real);
     fail(name, "must be an integer");
   }
-  // An attribute that is written as a floating number.
+  // An attribute that was written as a floating-point number.
   [[nodiscard]] std::optional<float> factor(std::string_view name) const {
     const auto* real = std::get_if<double>(&at(name));
     return real == nullptr ? std::nullopt : std::optional(static_cast<float>(*real));
@@ -67,7 +68,8 @@ const Family& family_of(const Reader& reader) {
   }
 }
 
-// How an axis says a factor: by itself if it is a whole number that does, else by its bits. 0 stays what the axis means by it.
+// The value of an axis for a factor: the factor itself if it is a whole number of the axis, else its bits. 0 keeps the
+// axis' own meaning.
 std::int64_t axis_value(const Reader& reader, const Axis& axis, float factor) {
   if (std::trunc(factor) == factor && factor >= 0.0F && factor <= static_cast<float>(*axis.largest_whole))
     return static_cast<std::int64_t>(factor);

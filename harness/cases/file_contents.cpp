@@ -1,3 +1,4 @@
+// Makes, loads and verifies the contents of fixture files.
 #include "harness/cases/file_contents.h"
 
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ std::vector<TensorSpec> expectation_layout(const Case& about) {
   return {{std::string(kExpected), Element::float64, shape}, {std::string(kBound), Element::float64, shape}};
 }
 
-// A name that nothing asks for is a misspelt one.
+// Rejects a tensor that nothing reads, because its name is misspelt.
 void require_no_other(const std::filesystem::path& file, const fixtures::FileDescription& description, std::span<const TensorSpec> known) {
   for (const TensorSpec& spec : description.tensors) {
     if (std::ranges::find(known, spec.path, &TensorSpec::path) != known.end()) continue;
@@ -48,7 +49,7 @@ void require_sensible(const std::filesystem::path& file, const Tensor& expected,
   check(bound, [](double value) { return value >= 0.0 && std::isfinite(value); }, "a bound must be finite and not negative");
 }
 
-// The first element in which two tensors differ in their bits.
+// The first element whose bits differ between two tensors.
 std::string find_difference(const Tensor& stored, const Tensor& made) {
   const std::size_t width = fixtures::bytes_of(stored.spec.element);
   for (std::size_t i = 0; i < stored.bytes.size(); i += width) {
@@ -95,7 +96,7 @@ LoadedFile load_file(const std::filesystem::path& file) {
   known.insert(known.end(), expectation.begin(), expectation.end());
   require_no_other(file, description, known);
   const std::size_t inputs = wanted.size();
-  // One without the other judges nothing.
+  // Value and bound are both required, because one alone cannot be used to judge.
   if (description.find(kExpected) != nullptr || description.find(kBound) != nullptr) wanted = known;
   std::vector<Tensor> tensors = fixtures::read_tensors(file, wanted);
   loaded.inputs.assign(std::make_move_iterator(tensors.begin()),

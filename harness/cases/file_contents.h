@@ -1,4 +1,4 @@
-// Fixture files as a whole: made from a case, described, and verified against everything they claim.
+// The contents of fixture files: made from a case, loaded, and verified.
 #pragma once
 
 #include <filesystem>
@@ -15,11 +15,11 @@ struct FileContents {
   std::vector<fixtures::Tensor> tensors;  // inputs, then expected/output and bound/output, float64
 };
 
-// The inputs of a case that a generator makes, with the oracle's expectation, which holds for every variant (no tightened depth).
-// Throws std::invalid_argument if the launch code would refuse the case.
+// The inputs of a generated case, with the oracle's expectation, which holds for every variant (no tightened depth). Throws
+// std::invalid_argument if the launch code would reject the case.
 [[nodiscard]] FileContents contents_of(const Case& about);
 
-// Everything in a file that its case knows, read and held to the family's rules. Throws fixtures::FileError.
+// All tensors in a file that its case uses, read and checked against the family's rules. Throws fixtures::FileError.
 struct LoadedFile {
   FileCase about;
   std::vector<fixtures::Tensor> inputs;
@@ -27,8 +27,8 @@ struct LoadedFile {
 };
 [[nodiscard]] LoadedFile load_file(const std::filesystem::path& file);
 
-// What is wrong with a file that can be read: inputs that its generator does not make, an expectation that the oracle does not share.
-// Each a sentence; empty if all is as it says.
+// Errors in a file that can be read, a sentence each: inputs that differ from those of its generator, an expectation that differs from
+// the oracle's. Empty if the file is correct.
 [[nodiscard]] std::vector<std::string> verify_file(const std::filesystem::path& file, const LoadedFile& loaded);
 
 }  // namespace assay::harness

@@ -1,3 +1,4 @@
+// Computes the minimum cost of a case, whatever its family.
 #include "harness/cases/minimum.h"
 
 #include "harness/cases/case_data.h"

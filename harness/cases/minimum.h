@@ -1,4 +1,4 @@
-// What any kernel needs for a case (families/minimum.h), whatever its family.
+// The minimum cost of a case for any kernel (families/minimum.h), whatever its family.
 #pragma once
 
 #include "families/minimum.h"
@@ -7,7 +7,7 @@
 
 namespace assay::harness {
 
-// Only for cases whose values the launch code accepts. Throws what case_data.h does for a case whose fixture is a file.
+// Only for cases whose values the launch code accepts. Throws what case_data.h describes for a case whose fixture is a file.
 [[nodiscard]] families::Minimum minimum_of(const Case& about, const fixtures::Shelf& shelf);
 
 }  // namespace assay::harness

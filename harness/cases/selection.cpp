@@ -1,21 +1,22 @@
+// Selects cases by names, globs and suites.
 #include "harness/cases/selection.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <stdexcept>
 
 #include "base/digest.h"
+#include "base/text.h"
 
 namespace assay::harness {
 
 bool names_one_case(std::string_view word) { return !is_suite(word) && word.find_first_of("*?") == std::string_view::npos; }
 
 bool glob_match(std::string_view pattern, std::string_view text) {
-  // Backtracks to the last '*' only: an earlier one can never do better.
+  // Backtracks only to the last '*': an earlier one cannot lead to more matches.
   std::size_t p = 0;
   std::size_t t = 0;
   std::size_t star = std::string_view::npos;
@@ -40,14 +41,8 @@ bool glob_match(std::string_view pattern, std::string_view text) {
 
 Shard parse_shard(std::string_view text) {
   const std::size_t slash = text.find('/');
-  const auto number = [&](std::string_view digits) {
-    std::size_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc{} || end != digits.data() + digits.size() || digits.empty()) value = 0;
-    return value;
-  };
-  const std::size_t part = number(text.substr(0, slash));
-  const std::size_t count = slash == std::string_view::npos ? 0 : number(text.substr(slash + 1));
+  const std::size_t part = base::number_of<std::size_t>(text.substr(0, slash)).value_or(0);
+  const std::size_t count = slash == std::string_view::npos ? 0 : base::number_of<std::size_t>(text.substr(slash + 1)).value_or(0);
   if (part == 0 || part > count || count > kMostShards) {
     throw std::invalid_argument(
         fmt::format("'{}' is not a shard; write i/n with 1 <= i <= n <= {}, as in 2/4 for the second of four", text, kMostShards));
@@ -62,11 +57,10 @@ Shard parse_shard(std::string_view index, std::string_view count) {
         "GTEST_SHARD_INDEX '{}' and GTEST_TOTAL_SHARDS '{}' do not name a shard; the index starts at 0 and must be less than the total",
         index, count));
   };
-  std::size_t first = 0;
-  const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), first);
-  if (error != std::errc{} || end != index.data() + index.size()) throw wrong();
+  const auto first = base::number_of<std::size_t>(index);
+  if (!first) throw wrong();
   try {
-    return parse_shard(fmt::format("{}/{}", first + 1, count));
+    return parse_shard(fmt::format("{}/{}", *first + 1, count));
   } catch (const std::invalid_argument&) {
     throw wrong();
   }
@@ -80,7 +74,8 @@ std::string digest_of(std::span<const Case> cases) {
   return fmt::format("{:016x}", digest);
 }
 
-// Whether names of the variant's cases can begin as the glob does, up to its first wildcard: a gate takes a tenth of a second to list.
+// Whether names of the variant's cases can start like the glob, up to its first wildcard. Checked first, because listing a gate takes a
+// tenth of a second.
 bool may_match(std::string_view glob, const kernels::Variant& variant) {
   const std::string start = variant.name + "/";
   const std::size_t fixed = std::min(glob.find_first_of("*?"), start.size());

@@ -1,4 +1,4 @@
-// From the words a user types to cases: case names, globs over case names, suites.
+// Converts the words that a user types to cases: case names, globs over case names, suites.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace assay::harness {
 
-// Nobody has as many machines, and what is told of each that is missing stays readable.
+// Nobody has as many machines, and a report of all missing shards stays readable.
 inline constexpr std::size_t kMostShards = 65536;
 
-// One of several parts of a selection that run apart: the cases at places index, index + count, ... of it.
+// One of several parts of a selection that run separately: the cases at positions index, index + count, ... of it.
 struct Shard {
   std::size_t index = 0;  // from 0
   std::size_t count = 1;
 };
 
-// "2/4": the second of four. Throws std::invalid_argument.
+// Parses "2/4", the second of four. Throws std::invalid_argument.
 [[nodiscard]] Shard parse_shard(std::string_view text);
 // From the values of GTEST_SHARD_INDEX (from 0) and GTEST_TOTAL_SHARDS; both empty: everything. Throws std::invalid_argument.
 [[nodiscard]] Shard parse_shard(std::string_view index, std::string_view count);
@@ -35,20 +35,19 @@ struct SelectionRequest {
 };
 
 struct Selection {
-  std::vector<Case> cases;    // in the order of the words, each case once; those of the shard
-  std::size_t selected = 0;   // before the shard was taken: never 0
-  std::string digest;         // of their names in their order, hex: equal for equal selections
-  std::size_t left_out = 0;   // cases of suites outside of [limits] of their variant
-  std::vector<Suite> suites;  // those asked for as a whole
-  Shard shard = {};           // that was taken
+  std::vector<Case> cases;    // in the order of the words, each case once; only those of the shard
+  std::size_t selected = 0;   // before the shard was taken; never 0
+  std::string digest;         // hash of their names in order, hex: equal for equal selections
+  std::size_t left_out = 0;   // number of cases of suites that are excluded by [limits] of their variant
+  std::vector<Suite> suites;  // the suites that were requested as a whole
+  Shard shard = {};           // the shard that was taken
 };
 
-// Without words, but with a family: the family's gate. Throws std::invalid_argument, naming the word, for an unknown
-// variant, a name that does not parse, a glob or suite that selects nothing, a seed that no word takes up, and if nothing was asked
-// for at all. A shard may be empty.
+// With a family but no words: the family's gate. Throws std::invalid_argument, naming the word, for an unknown variant, a name that
+// does not parse, a glob or suite that selects nothing, a seed that no word uses, and for an empty request. A shard may be empty.
 [[nodiscard]] Selection select_cases(const SelectionRequest& request, std::span<const kernels::Variant> variants);
 
-// Whether a word is the name of a case: neither a suite nor a glob.
+// Whether a word is the name of a case, so neither a suite nor a glob.
 [[nodiscard]] bool names_one_case(std::string_view word);
 
 // Whether `text` matches `pattern`, in which '*' stands for any characters and '?' for one.

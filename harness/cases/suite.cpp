@@ -1,3 +1,4 @@
+// Builds the cases of each suite from covering designs.
 #include "harness/cases/suite.h"
 
 #include <fmt/format.h>
@@ -19,11 +20,12 @@
 namespace assay::harness {
 namespace {
 
-// At head_dim 512 32 heads over 4,096 keys, or, each with a tile of 8 queries, over 513: about 1 s. Beyond it are some of the long_cases.
+// 32 heads at head_dim 512 over 4,096 keys, or over 513 keys if each has a tile of 8 queries: about 1 s. Some of the long_cases
+// are more expensive.
 constexpr std::int64_t kRareWork = std::int64_t{5} << 24;
-// One head over 32,768 keys at head_dim 256; family.long_cases have longer ones.
+// One head over 32,768 keys at head_dim 256. family.long_cases contains longer ones.
 constexpr std::int64_t kLongWork = (std::int64_t{1} << 24) + (1 << 20);
-// Two of them at head_dim 512; prefill over 8,192 keys.
+// Two such heads at head_dim 512; prefill over 8,192 keys.
 constexpr std::int64_t kLongestWork = std::int64_t{3} << 25;
 
 constexpr std::array<SuitePlan, 4> kPlans = {{
@@ -59,12 +61,12 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .repetitions = 20},
 }};
 
-// Seeds are derived from names below this, and the repetitions of a suite are as far apart.
+// Seeds derived from names are below this, and the repetitions of a suite are this far apart.
 constexpr std::uint64_t kSeedRange = 1000;
 
 constexpr std::size_t kMostAxes = 32;
 
-// Folded to a seed that is short enough to read in a name.
+// Reduces the hash of a name to a seed that is short enough to read.
 std::uint64_t seed_from(std::string_view name) {
   const std::uint64_t digest = base::digest_of(name);
   return (digest ^ (digest >> 32U)) % kSeedRange;
@@ -74,7 +76,7 @@ bool is_longer(const Case& value, std::int64_t longest) {
   return std::ranges::any_of(value.family->axes, [&](const Axis& axis) { return axis.is_length && value.at(axis.name) > longest; });
 }
 
-// `given`, and the rows of the plan that are missing: first those that everyday cases can be, then the dear ones.
+// `given`, followed by the missing rows of the plan: first those that are possible with everyday cases, then expensive ones.
 std::vector<Row> rows_of(const SuitePlan& plan, const Family& family, std::span<const kernels::AxisLimit> limits, std::vector<Row> given) {
   std::vector<Row> rows = covering_rows(suite_design(plan, family, limits, plan.work), std::move(given));
   if (plan.rare_work <= plan.work) return rows;
@@ -83,7 +85,7 @@ std::vector<Row> rows_of(const SuitePlan& plan, const Family& family, std::span<
   return covering_rows(dear, std::move(rows));
 }
 
-// The rows of a plan that know no limits: made once per process and design. Whatever goes beyond the gate begins with it.
+// The rows of a plan without limits, made once per process and design. Suites beyond the gate start with the rows of the gate.
 const std::vector<Row>& common_rows(const SuitePlan& plan, const Family& family) {
   static std::recursive_mutex mutex;
   static std::map<std::pair<std::string_view, std::string_view>, std::vector<Row>> made;
@@ -98,7 +100,7 @@ const std::vector<Row>& common_rows(const SuitePlan& plan, const Family& family)
   return found->second;
 }
 
-// Whether the limits admit the values, as far as they are known.
+// Whether the limits admit the values that are set.
 bool admitted(std::span<const std::pair<std::size_t, const kernels::AxisLimit*>> limits, std::span<const std::int64_t> values) {
   return std::ranges::all_of(limits, [&](const auto& limit) {
     const std::int64_t value = values[limit.first];
@@ -196,7 +198,7 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
     rows = &limited;
   }
 
-  // Rows of different levels may come to the same values.
+  // Rows of different levels may have the same values.
   std::vector<Case> distinct;
   std::set<std::pair<std::vector<std::int64_t>, int>> taken;
   for (const Row& row : *rows) {
@@ -208,7 +210,7 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
     family.realise(std::span(row).first(row.size() - 1), value.values);
     value.fixture = fixtures[static_cast<std::size_t>(row.back())];
     if (is_longer(value, plan.longest) || !taken.emplace(value.values, row.back()).second) continue;
-    // Named without the variant, so that all variants of a family see the same data.
+    // Derived from the name without the variant, so that all variants of a family use the same data.
     value.seed = seed + seed_from(std::string_view(format_case(value)).substr(variant.name.size()));
     distinct.push_back(std::move(value));
   }

@@ -1,3 +1,4 @@
+// Runs pairs of cases, compares their verdicts, outputs and costs, and checks claims.
 #include "harness/compare/compare.h"
 
 #include <fmt/format.h>
@@ -28,7 +29,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A run that was never made, or that a hazard broke off, leaves nothing that could be compared.
+// Whether a run left an output to compare. A run that never started, or that a hazard ended early, left none.
 bool leaves_output(const Outcome& outcome) {
   const Status status = outcome.verdict.status;
   return !outcome.judged.actual.empty() && !outcome.verdict.is_internal && status != Status::hazard && status != Status::rejected &&
@@ -37,7 +38,7 @@ bool leaves_output(const Outcome& outcome) {
 
 bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
-// Numbers in the order of their size, so that neighbours are one apart.
+// The rank of a number in the order of its type, so that neighbouring numbers are one apart.
 std::int64_t rank_of(float value, bool is_bfloat) {
   const auto bits = std::bit_cast<std::int32_t>(value);
   const std::int64_t rank = bits < 0 ? -(std::int64_t{bits} & 0x7fffffff) : std::int64_t{bits};
@@ -83,7 +84,7 @@ ComparedSide side_of(const Verdict& verdict) {
   return {verdict.status, verdict.faults, verdict.judgement.max_ratio, verdict.digest, verdict.counters};
 }
 
-// Gathers the verdicts and outputs of both sides as they come.
+// Collects the verdicts and outputs of both sides as they arrive.
 class Collector final : public RunListener {
  public:
   Collector(std::span<const CasePair> pairs, const Workbench& workbench, metal::Policy policy, RunListener& listener)
@@ -104,7 +105,7 @@ class Collector final : public RunListener {
   }
   bool tick() override { return listener_.tick(); }
 
-  // Nothing unless both sides have a verdict.
+  // Empty unless both sides have a verdict.
   [[nodiscard]] std::optional<CaseComparison> result(const CasePair& pair, std::size_t index) const {
     const std::optional<Verdict>& before = sides_[2 * index];
     const std::optional<Verdict>& after = sides_[2 * index + 1];
@@ -177,7 +178,7 @@ ComparedCases compare_cases(std::span<const CasePair> pairs, const Workbench& wo
       continue;
     }
     if (before && after) {
-      // Where the axes are not the same, neither need the data be: then each case is one of its own kernel alone.
+      // If the axes of the two differ, their data may differ too. Then each case belongs to its own kernel alone.
       if (before->expected != after->expected) {
         const std::string reason = "the storage differs, so the expected values differ";
         compared.only_old.push_back({format_case(pairs[i].old_case), reason});
@@ -245,7 +246,7 @@ CostComparison compare_costs(std::span<const CaseComparison> cases, const Workbe
     if (one.old_side.status == Status::passed && one.new_side.status == Status::passed) pairs.push_back(one.pair);
   }
   const auto work = [](const CasePair& pair) { return pair.new_case.family->work(pair.new_case.values); };
-  // The dearest say the most, up to what a case under `checked` may take.
+  // The most expensive cases tell most, but each must be cheap enough to run under `checked`.
   std::erase_if(pairs, [&](const CasePair& pair) { return work(pair) > kEverydayWork; });
   std::ranges::sort(pairs, {}, [&](const CasePair& pair) { return std::pair(-work(pair), format_case(pair.new_case)); });
   pairs.resize(std::min(pairs.size(), kCostCases));

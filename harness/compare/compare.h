@@ -1,5 +1,5 @@
-// Two iterations of a kernel on the same cases: whose bits differ, by how much, which of the two is nearer to the truth, whether what they
-// declare holds, and what each of them costs.
+// Compares two iterations of a kernel on the same cases: which bits differ and by how much, which of the two is closer to the exact
+// result, whether their claims hold, and what each of them costs.
 #pragma once
 
 #include <atomic>
@@ -24,17 +24,17 @@ namespace assay::harness {
 
 // ---- which cases
 
-// The same values, fixture and seed for both; but for axes that say which storage a kernel is made for, where the two are made for
-// different ones: whether the data are the same all the same, their expectations tell.
+// One case for each of the two kernels, with equal values, fixture and seed. Axes that say for which storage a kernel is made may
+// differ if the two are made for different values. Their expectations then decide whether the data are the same.
 struct CasePair {
   Case old_case, new_case;
   friend bool operator==(const CasePair&, const CasePair&) = default;
 };
 
-// A case that only one of the two is made for.
+// A case that only one of the two kernels supports.
 struct OneSidedCase {
   std::string name;
-  std::string reason;  // why not the other
+  std::string reason;  // why the other kernel does not support it
 };
 
 struct Pairing {
@@ -43,17 +43,17 @@ struct Pairing {
 };
 
 struct PairingRequest {
-  Suite suite = Suite::gate;  // taken as it is asked for, whether or not a variant is superseded
-  // Case names and globs, written for either of the two (without what follows an '@' in its name); empty: the whole suite.
+  Suite suite = Suite::gate;  // used as requested, even if a variant is superseded
+  // Case names and globs, written for either of the two (without the part of its name from an '@' on); empty: the whole suite.
   std::vector<std::string> words = {};
   std::uint64_t seed = 0;
 };
 
-// Cases of the suite for either, each once. Throws std::invalid_argument, naming the word, for one that selects nothing, a name that does
-// not parse, and for variants of different families.
+// The cases of the suite for either variant, each once. Throws std::invalid_argument for a word that selects nothing and for a name
+// that does not parse, naming the word, and for variants of different families.
 [[nodiscard]] Pairing pair_cases(const PairingRequest& request, const kernels::Variant& old_variant, const kernels::Variant& new_variant);
 
-// Whether a name gives back the case: not every combination of values has one.
+// Whether the case's name parses to the case again: not every combination of values has a name.
 [[nodiscard]] bool has_name(const Case& about);
 
 // ---- what came of them
@@ -66,9 +66,9 @@ struct ComparedSide {
   metal::ExecutionCounters counters;
 };
 
-// The element of a case where two outputs are the furthest apart.
+// The element of a case in which two outputs differ most.
 struct Distance {
-  double value = 0;  // in the unit that the member says; infinite where one is no number and the other is one
+  double value = 0;  // in the unit of the member; infinite if only one of the two is finite
   std::size_t index = 0;
   double old_value = 0, new_value = 0;
 };
@@ -76,29 +76,29 @@ struct Distance {
 struct CaseComparison {
   CasePair pair;
   ComparedSide old_side, new_side;
-  // Whether both left an output: the rest is about that.
+  // Whether both left an output. The following members describe the comparison.
   bool is_compared = false;
-  bool is_same_bits = false;  // every output byte, those of partial results too
-  std::size_t elements = 0;   // of the output that is judged
-  std::size_t differing = 0;  // of these in any bit
+  bool is_same_bits = false;  // in every output byte, including partial results
+  std::size_t elements = 0;   // of the judged output
+  std::size_t differing = 0;  // number of these that differ in any bit
   std::size_t row_length = 1;
-  Distance ulps;    // units in the last place of the output's type; over elements that are rounded numbers
+  Distance ulps;    // in units in the last place of the output's type; over elements that are rounded numbers
   Distance bounds;  // in units of the smaller of the two bounds
 
-  [[nodiscard]] bool broke() const;   // the new one fails where the old one passed
-  [[nodiscard]] bool healed() const;  // the old one fails, known findings included, where the new one passes
+  [[nodiscard]] bool broke() const;   // the new one fails and the old one passed
+  [[nodiscard]] bool healed() const;  // the old one failed, as a known finding or otherwise, and the new one passes
   [[nodiscard]] bool differs() const { return is_compared && !is_same_bits; }
 };
 
 struct ComparedCases {
   std::vector<CaseComparison> cases;             // in the order of the pairs; those with both verdicts
-  std::vector<OneSidedCase> only_old, only_new;  // that one of the two has no function for, or no data in common
-  std::size_t skipped = 0;                       // by both
+  std::vector<OneSidedCase> only_old, only_new;  // cases for which the other has no function, or other data
+  std::size_t skipped = 0;                       // number of cases that both skipped
   bool stopped = false;
 };
 
-// Runs both of every pair as run_cases() does, each in a worker, and holds their outputs against each other. Of `options`, the first
-// schedule's output is compared. Throws as run_cases().
+// Runs both cases of every pair like run_cases(), each in a worker, and compares their outputs. Of the schedules in `options`, the
+// first one's output is compared. Throws what run_cases() throws.
 [[nodiscard]] ComparedCases compare_cases(std::span<const CasePair> pairs, const Workbench& workbench, const RunOptions& options,
                                           const std::atomic<bool>& stop, RunListener& listener);
 
@@ -106,17 +106,18 @@ struct ComparedCases {
 
 struct ClaimResult {
   std::string claimant;
-  std::string claim;      // as it is written
-  std::size_t tried = 0;  // cases that it is about and that have both outputs
+  std::string claim;      // as written
+  std::size_t tried = 0;  // cases to which the claim applies and that have both outputs
   std::size_t broken = 0;
   std::string first_broken;  // name of a case
 };
 
-// The claimant's cases that a claim is about and that `other` takes as well, `most` with the least work; `other` is the old one of a pair.
+// The claimant's cases to which a claim applies and that `other` supports too: the `most` ones with the least work. `other` is the old
+// kernel of a pair.
 [[nodiscard]] std::vector<CasePair> claimed_pairs(const kernels::Claim& claim, const kernels::Variant& claimant,
                                                   const kernels::Variant& other, std::span<const CaseComparison> cases,
                                                   bool is_claimant_new, std::size_t most);
-// Where both are of the compared pair: their comparisons that the claim is about.
+// The comparisons to which the claim applies, if it is about the compared pair.
 [[nodiscard]] std::vector<CaseComparison> claimed_cases(const kernels::Claim& claim, std::span<const CaseComparison> cases,
                                                         bool is_claimant_new);
 [[nodiscard]] ClaimResult claim_result(const kernels::Claim& claim, const std::string& claimant, std::span<const CaseComparison> cases);
@@ -124,7 +125,7 @@ struct ClaimResult {
 // ---- costs
 
 struct CostComparison {
-  std::vector<std::string> cases;  // whose costs are summed
+  std::vector<std::string> cases;  // whose costs are added up
   metal::Cost old_cost, new_cost;
   metal::ExecutionCounters old_counters, new_counters;
   families::Minimum minimum;
@@ -132,13 +133,13 @@ struct CostComparison {
 
 inline constexpr std::size_t kCostCases = 8;
 
-// Sums over the kCostCases with the most work of those that both pass, each counted in a worker under the policy `checked`.
+// Sums over the kCostCases most expensive cases that both pass. Each is counted in a worker, under the policy `checked`.
 [[nodiscard]] CostComparison compare_costs(std::span<const CaseComparison> cases, const Workbench& workbench, const RunOptions& options,
                                            const std::atomic<bool>& stop, RunListener& listener);
 
 // ---- where they part
 
-// Axis by axis the smallest values with which the outputs still differ, from the differing pair with the least work on.
+// Starts with the cheapest differing pair, and finds the smallest values, axis by axis, with which the outputs still differ.
 [[nodiscard]] std::optional<CasePair> smallest_differing(std::span<const CaseComparison> cases, const Workbench& workbench,
                                                          const RunOptions& options, const std::atomic<bool>& stop, RunListener& listener);
 
@@ -147,7 +148,7 @@ struct PartingResult {
   std::string reason;  // why there is none
 };
 
-// find_parting() in a worker.
+// Runs find_parting() in a worker.
 [[nodiscard]] PartingResult part(const CasePair& pair, const Workbench& workbench, const RunOptions& options, RunListener& listener);
 
 }  // namespace assay::harness

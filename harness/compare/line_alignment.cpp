@@ -1,3 +1,4 @@
+// Aligns the lines of two sources by common subsequences.
 #include "harness/compare/line_alignment.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace assay::harness {
 namespace {
 
-// The words and signs of a line: what is left of it without blanks and comments.
+// The words and signs of a line, without blanks and comments.
 using Words = std::vector<std::string>;
 
 struct Line {
@@ -23,14 +24,14 @@ std::vector<Line> lines_with_words(std::span<const std::string> lines) {
   std::vector<Line> result;
   for (const SourceWord& word : source_words(source)) {
     if (result.empty() || result.back().number != word.line) result.push_back({word.line, {}});
-    // A longer sign resembles a shorter one.
+    // Signs are split into characters, so that a longer sign resembles a shorter one.
     const std::size_t piece = word.is_sign ? 1 : word.text.size();
     for (std::size_t at = 0; at < word.text.size(); at += piece) result.back().words.emplace_back(word.text.substr(at, piece));
   }
   return result;
 }
 
-// Pairs (i, j), ascending, that have the largest sum of weights; a weight of 0 or less never pairs.
+// The ascending pairs (i, j) with the largest sum of weights. Pairs with a weight of 0 or less are never included.
 std::vector<std::pair<std::size_t, std::size_t>> best_pairs(std::size_t rows, std::size_t columns,
                                                             const std::function<float(std::size_t, std::size_t)>& weight) {
   std::vector<float> best((rows + 1) * (columns + 1), 0.0F);
@@ -55,7 +56,7 @@ std::vector<std::pair<std::size_t, std::size_t>> best_pairs(std::size_t rows, st
   return pairs;
 }
 
-// What two lines share of their words, in order: 1 for equal ones.
+// The share of words that two lines have in common, in order: 1 for equal lines.
 float resemblance(const Words& a, const Words& b) {
   const auto equal = [&](std::size_t i, std::size_t j) { return a[i] == b[j] ? 1.0F : 0.0F; };
   return 2.0F * static_cast<float>(best_pairs(a.size(), b.size(), equal).size()) / static_cast<float>(a.size() + b.size());
@@ -74,7 +75,7 @@ LineAlignment align_lines(std::span<const std::string> old_lines, std::span<cons
   while (head + tail < std::min(before.size(), after.size()) && is_equal(before.size() - 1 - tail, after.size() - 1 - tail)) ++tail;
   std::vector<std::pair<std::size_t, std::size_t>> same;
   for (std::size_t i = 0; i < head; ++i) same.emplace_back(i, i);
-  // A line that says something is worth more than a brace.
+  // A line with many words weighs more than a brace.
   const auto weight = [&](std::size_t i, std::size_t j) {
     return is_equal(head + i, head + j) ? static_cast<float>(std::min<std::size_t>(before[head + i].words.size(), 8)) : 0.0F;
   };
@@ -96,7 +97,7 @@ LineAlignment align_lines(std::span<const std::string> old_lines, std::span<cons
       };
       alignment.hunks.push_back(
           {number(before, i, old_lines.size()), count(before, i, next_i), number(after, j, new_lines.size()), count(after, j, next_j)});
-      // A single line that was put in the place of another is what became of it, whatever it looks like.
+      // A single line that replaces another one is its counterpart, even if they do not resemble each other.
       const bool is_replaced = next_i - i == 1 && next_j - j == 1;
       constexpr float kLeast = 0.4F;
       const auto resembling = [&, i, j](std::size_t a, std::size_t b) {

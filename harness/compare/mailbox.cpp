@@ -1,3 +1,4 @@
+// Writes and reads the files of a mailbox.
 #include "harness/compare/mailbox.h"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ Mailbox::~Mailbox() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-// Names hold what case names hold, slashes among it.
+// Hashed, because names of cases contain slashes.
 std::filesystem::path Mailbox::place_of(const std::string& name) const { return folder_ / base::Hash().add(name).hex(); }
 
 void Mailbox::leave_bytes(const std::string& name, std::span<const std::byte> bytes) const {

@@ -1,4 +1,4 @@
-// What workers bring home beside their verdicts: whatever is too large or too particular for one.
+// Carries results of workers that are too large or too special for a verdict.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,22 @@
 
 namespace assay::harness {
 
-// A folder of files that workers leave and the process that forked them takes; removed with this object.
+// A folder of files that workers leave and that the process that forked them takes. Removed with this object.
 class Mailbox {
  public:
-  // Throws metal::EnvironmentError if there is no place for it.
+  // Throws metal::EnvironmentError if the folder cannot be created.
   Mailbox();
   ~Mailbox();
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  // What was left under this name before is replaced. Throws std::runtime_error if it cannot be written.
+  // Replaces what was left under this name before. Throws std::runtime_error if it cannot be written.
   template <typename T>
   void leave(const std::string& name, const T& value) const {
     leave_bytes(name, base::to_bytes(value));
   }
-  // Nothing if nobody left it; it is gone afterwards. Throws base::DamagedArchive for what leave() did not write.
+  // Returns and removes what was left under this name; empty if nothing was. Throws base::DamagedArchive for data that leave()
+  // did not write.
   template <typename T>
   [[nodiscard]] std::optional<T> take(const std::string& name) const {
     const std::optional<base::Bytes> bytes = take_bytes(name);

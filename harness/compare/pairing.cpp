@@ -1,3 +1,4 @@
+// Pairs the cases of two variants.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +12,7 @@
 namespace assay::harness {
 namespace {
 
-// What the two are told apart by where they have the same name is nothing that people write.
+// The name without the suffix that distinguishes the two if they have the same name. People do not write the suffix.
 std::string plain_name(const kernels::Variant& variant) { return variant.name.substr(0, variant.name.find('@')); }
 
 std::string words_behind_variant(const Case& about) {
@@ -19,7 +20,7 @@ std::string words_behind_variant(const Case& about) {
   return name.substr(variant_of(name).size());
 }
 
-// The case as one of `variant`. Where that is made for another value of an axis that says what a kernel is made for, it gets that.
+// The case for `variant`. If that is made for another value of a capability axis, the case gets this value.
 Case as_one_of(Case about, const kernels::Variant& variant) {
   about.variant = variant.name;
   for (const kernels::AxisLimit& limit : variant.limits) {
@@ -28,7 +29,7 @@ Case as_one_of(Case about, const kernels::Variant& variant) {
     if (admits(limit, about) || !axes[axis].is_capability || limit.values.size() != 1) continue;
     about.values[axis] = limit.values.front();
     if (about.values[axis] != 0) continue;
-    // What only means something beside that axis.
+    // Axes that only have a meaning together with that axis.
     for (std::size_t other = 0; other < axes.size(); ++other) {
       if (axes[other].needed_by == axes[axis].name) about.values[other] = axes[other].initial;
     }
@@ -44,7 +45,7 @@ std::string limit_against(const kernels::Variant& variant, const Case& about) {
 
 bool is_pattern(const std::string& word) { return word.find_first_of("*?") != std::string::npos; }
 
-// The cases that a word means, of `all`, which come from suites of the two.
+// The cases of `all` that a word selects; `all` comes from suites of the two.
 std::vector<Case> select(const std::string& word, const std::vector<Case>& all, const Family& family,
                          const std::vector<std::string>& names) {
   if (!is_pattern(word)) {

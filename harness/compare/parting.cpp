@@ -1,3 +1,4 @@
+// Aligns the traces of two iterations, and finds the first values that differ.
 #include "harness/compare/parting.h"
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
+
 namespace assay::harness {
 namespace {
 
@@ -16,18 +19,13 @@ using metal::TracedThread;
 using metal::TracedValue;
 using metal::ValueTrace;
 
-std::string without_blanks(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  return first == std::string_view::npos ? std::string() : std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
-}
-
-// One line of either side, and the number that stands for both.
+// A line of both sides, with one number for the two.
 struct AlignedLine {
   LinePair pair;
   std::string old_file, new_file;
 };
 
-// What the operations of a trace stand on: indices into the aligned lines, or none.
+// Lines of the operations of a trace: indices into the aligned lines, or none.
 constexpr std::size_t kNoLine = std::numeric_limits<std::size_t>::max();
 
 const SourceText* text_of(std::span<const SourceText> texts, const std::string& file) {
@@ -56,7 +54,7 @@ class Aligned {
   LineAlignment main;
   std::vector<AlignedLine> lines;
   std::vector<std::size_t> old_lines, new_lines;  // by operation
-  std::vector<bool> are_alike;                    // by line: both sides do the same kinds of operations there, in the same order
+  std::vector<bool> are_alike;                    // by line: whether both sides do the same kinds of operations there, in the same order
 
  private:
   using Operations = std::vector<std::pair<TracedOperation::Kind, TracedOperation::Type>>;
@@ -87,7 +85,7 @@ class Aligned {
   }
 };
 
-// The positions of a thread's values by aligned line.
+// The positions of a thread's values, by aligned line.
 using Positions = std::vector<std::vector<std::size_t>>;
 
 Positions positions_of(const TracedThread& thread, const std::vector<std::size_t>& line_of, std::size_t lines) {
@@ -99,8 +97,8 @@ Positions positions_of(const TracedThread& thread, const std::vector<std::size_t
   return positions;
 }
 
-// Of each execution of a line the last value. Operations are numbered in the order of the code: one that is not behind the last begins
-// the next execution.
+// The last value of each execution of a line. Operations are numbered in the order of the code, so an operation with a number that is
+// not larger than the previous one begins the next execution.
 std::vector<std::size_t> last_of_visits(const TracedThread& thread, const std::vector<std::size_t>& positions) {
   std::vector<std::size_t> last;
   for (std::size_t i = 0; i < positions.size(); ++i) {
@@ -113,7 +111,7 @@ std::vector<std::size_t> last_of_visits(const TracedThread& thread, const std::v
 struct Difference {
   std::size_t line = kNoLine;
   std::size_t occurrence = 0;
-  std::optional<std::size_t> old_position, new_position;  // none: this side does not come to the line again
+  std::optional<std::size_t> old_position, new_position;  // none: this side does not reach the line again
   [[nodiscard]] std::size_t when() const {
     return std::min(old_position.value_or(std::numeric_limits<std::size_t>::max()),
                     new_position.value_or(std::numeric_limits<std::size_t>::max()));
@@ -125,7 +123,7 @@ bool are_equal(const TracedValue& a, TracedOperation::Type a_type, const TracedV
   return metal::number_of(a, a_type) == metal::number_of(b, b_type);
 }
 
-// The first of a thread, by the earlier of its two clocks.
+// The first difference of a thread, by the earlier of its two clocks.
 std::optional<Difference> first_difference(const ValueTrace& old_trace, const TracedThread& old_thread, const ValueTrace& new_trace,
                                            const TracedThread& new_thread, const Aligned& aligned) {
   const Positions old_positions = positions_of(old_thread, aligned.old_lines, aligned.lines.size());
@@ -135,7 +133,7 @@ std::optional<Difference> first_difference(const ValueTrace& old_trace, const Tr
     const bool are_alike = aligned.are_alike[line];
     const std::vector<std::size_t> before = are_alike ? old_positions[line] : last_of_visits(old_thread, old_positions[line]);
     const std::vector<std::size_t> after = are_alike ? new_positions[line] : last_of_visits(new_thread, new_positions[line]);
-    // A line that one side's compiler has done away with, or that only moves values about there, says nothing.
+    // A line is skipped if one side's compiler has removed it, or only moves values there.
     if (before.empty() != after.empty() && !are_alike) continue;
     for (std::size_t i = 0; i < std::max(before.size(), after.size()); ++i) {
       Difference found{line, i, {}, {}};
@@ -153,8 +151,8 @@ std::optional<Difference> first_difference(const ValueTrace& old_trace, const Tr
   return first;
 }
 
-// What a value is about: what its thread had read last, or, on a line that a loop comes to before it reads, what it reads next. It is one
-// of those if its thread had read nothing when it first came there.
+// The byte to which a value relates: the last one that its thread had read, or the next one, if the value's line is in a loop before
+// the read. The line is before the read if its thread had read nothing when it first reached the line.
 std::uint64_t read_about(const TracedThread& thread, std::size_t position, const std::vector<std::size_t>& line_of) {
   const auto& values = thread.values;
   const std::size_t line = line_of[values[position].operation];
@@ -175,7 +173,7 @@ PartingSide side_of(const ValueTrace& trace, const TracedThread& thread, std::op
                     std::uint32_t line, std::span<const SourceText> texts) {
   PartingSide side{file, line, {}, {}};
   if (const SourceText* text = text_of(texts, file); text != nullptr && line <= text->lines.size())
-    side.text = without_blanks(text->lines[line - 1]);
+    side.text = base::trimmed(text->lines[line - 1]);
   if (position) {
     const TracedValue& value = thread.values[*position];
     side.value = metal::number_of(value, trace.operations[value.operation].type);
@@ -188,7 +186,7 @@ std::vector<std::string> lines_between(const SourceText& text, std::uint32_t fir
   return {begin, begin + std::ptrdiff_t{count}};
 }
 
-// The one that the parting stands in, then those before it, the nearest first, then those behind.
+// The change that contains the parting first, then those before it, the nearest first, then those after it.
 void add_changes(Parting& parting, const LineAlignment& alignment, const SourceText& before, const SourceText& after, bool is_in_main) {
   const std::uint32_t line = is_in_main ? parting.new_side.line : 0;
   std::vector<ChangedText> changes;
@@ -226,7 +224,7 @@ std::optional<Parting> find_parting(const ValueTrace& old_trace, std::span<const
     if (partner == old_threads.end()) continue;
     const auto difference = first_difference(old_trace, *partner->second, new_trace, thread, aligned);
     if (!difference) continue;
-    // Where a trace was cut, a side that comes to a line less often says nothing.
+    // If a trace was cut, a side that reaches a line less often proves nothing.
     const bool is_cut = old_trace.is_cut || new_trace.is_cut;
     if (is_cut && (!difference->old_position || !difference->new_position)) continue;
     const std::tuple rank{thread.dispatch, difference->when(), key_of(thread)};

@@ -1,9 +1,8 @@
-// Where two iterations of a kernel part on a case.
+// Traces two iterations of a kernel on a case, and finds where they diverge.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -11,7 +10,8 @@
 #include <utility>
 
 #include "harness/compare/parting.h"
-#include "metal/devices/simulator.h"
+#include "metal/execute/value_trace.h"
+#include "metal/source_files.h"
 
 namespace assay::harness {
 namespace {
@@ -19,17 +19,11 @@ namespace {
 using metal::TracedOperation;
 using metal::ValueTrace;
 
-SourceText read_text(const std::filesystem::path& path, std::string name) {
-  SourceText text{std::move(name), {}};
-  std::ifstream stream(path);
-  for (std::string line; std::getline(stream, line);) text.lines.push_back(std::move(line));
-  return text;
-}
-
-// The kernel's own file, under the name that its operations have, then every other one that a trace names.
+// The kernel's own file, under the name that its operations have, then every other file that a trace names.
 std::vector<SourceText> texts_of(const ValueTrace& trace, const PreparedVariant& prepared) {
   const std::filesystem::path& source = prepared.variant.source;
-  std::vector<SourceText> texts = {read_text(source, prepared.libraries.front()->name())};
+  const std::string& name = prepared.libraries.front()->name();
+  std::vector<SourceText> texts = {{name, metal::source_lines(name)}};
   std::set<std::string> known = {texts.front().file};
   for (const TracedOperation& operation : trace.operations) {
     const std::string& file = operation.place.file;
@@ -39,7 +33,7 @@ std::vector<SourceText> texts_of(const ValueTrace& trace, const PreparedVariant&
       if (!unreadable) texts.front().file = file;
       continue;
     }
-    texts.push_back(read_text(file, file));
+    texts.push_back({file, metal::source_lines(file)});
   }
   return texts;
 }
@@ -47,8 +41,7 @@ std::vector<SourceText> texts_of(const ValueTrace& trace, const PreparedVariant&
 ValueTrace trace_of(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf) {
   ValueTrace trace;
   trace.followed = about.family->triage.followed;
-  metal::Simulator simulator(prepared.libraries, {.trace = &trace});
-  encode_case(prepared, about, shelf, simulator);
+  static_cast<void>(run_case(prepared, about, shelf, {.trace = &trace}));
   return trace;
 }
 

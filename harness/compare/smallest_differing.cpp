@@ -1,4 +1,4 @@
-// Makes a differing pair of cases smaller, axis by axis.
+// Reduces a differing pair of cases, axis by axis.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace assay::harness {
 namespace {
 
-// False if the step is of no use: the values are as small as that already.
+// Returns false if the step has no effect, because the values are already as small.
 bool shrink(const families::ShrinkStep& step, Case& about) {
   bool is_smaller = false;
   for (const auto& [axis, value] : step.settings) {
@@ -30,10 +30,10 @@ bool is_possible(const CasePair& pair, const Workbench& workbench) {
   return is_possible(pair.old_case) && is_possible(pair.new_case);
 }
 
-// A rounding shows by chance: what is smaller may need other data for it.
+// Rounding differences occur by chance, so a smaller case may need other data to show one.
 constexpr std::uint64_t kSeeds = 4;
 
-// What is seen of a shrinking pair: whether to go on, and nothing else.
+// Forwards only tick(), so that the runs of the reduction are not reported.
 class Quiet final : public RunListener {
  public:
   explicit Quiet(RunListener& next) : next_(next) {}
@@ -54,7 +54,7 @@ std::optional<CasePair> smallest_differing(std::span<const CaseComparison> cases
     if (one.differs()) differing.push_back(&one);
   }
   if (differing.empty()) return std::nullopt;
-  // What broke is what a reader wants to know of first.
+  // A pair that broke is of more interest than other differences.
   const auto* start =
       *std::ranges::min_element(differing, {}, [](const CaseComparison* one) { return std::pair(!one->broke(), work(one->pair)); });
   CasePair smallest = start->pair;

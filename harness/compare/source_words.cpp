@@ -1,3 +1,4 @@
+// Splits a source into words for comparisons.
 #include "harness/compare/source_words.h"
 
 #include <string>
@@ -10,7 +11,7 @@ std::vector<SourceWord> source_words(std::string_view source) {
   using metal::translate::TokenKind;
   const metal::translate::TokenStream stream = metal::translate::tokenize(std::string(source), {}, metal::translate::Form::compared);
   std::vector<SourceWord> words;
-  bool may_go_on = false;  // the last word, by what stands directly behind it
+  bool may_go_on = false;  // the last word may continue with a character directly after it
   for (const metal::translate::Token& token : stream.tokens) {
     if (token.kind == TokenKind::end) break;
     const auto offset = static_cast<std::size_t>(token.text.data() - stream.source->data());

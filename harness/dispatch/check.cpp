@@ -1,3 +1,4 @@
+// Compares a host's trace with the contract, dispatch by dispatch.
 #include "harness/dispatch/check.h"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ const metal::Library* library_of(const PreparedVariant& prepared, const metal::P
 
 std::string text_of(const metal::FunctionConstant& value) { return metal::to_string(value); }
 
-// JSON's numbers are of no type: 1 is true, and 2 is 2.0.
+// Numbers in JSON have no type: 1 is true, and 2 is 2.0.
 std::vector<double> numbers_of(const metal::FunctionConstant& value) {
   std::vector<double> numbers;
   for (const metal::ConstantScalar& component : metal::components_of(value))
@@ -33,7 +34,7 @@ std::vector<double> numbers_of(const metal::FunctionConstant& value) {
 
 std::string text_of(const metal::Size3& size) { return fmt::format("{} x {} x {}", size.x, size.y, size.z); }
 
-// Whether JSON's number is the field's: it knows neither widths nor floats.
+// Whether a number in JSON is the value of the field. JSON has neither widths nor floats.
 bool same_number(const TraceNumber& said, const TraceNumber& stored) {
   const auto as_double = [](const TraceNumber& value) {
     return std::visit([](auto number) { return static_cast<double>(number); }, value);
@@ -46,8 +47,9 @@ bool same_number(const TraceNumber& said, const TraceNumber& stored) {
   return as_bits(said) == as_bits(stored) && (as_double(said) < 0) == (as_double(stored) < 0);
 }
 
-// What the offset of a buffer must be a multiple of: the element that the function declares, up to 16 bytes (setBuffer:offset:atIndex:),
-// and 4 in any case, which Apple GPUs ask of constant memory and which kernels rest on that load several bytes or halves at once.
+// The required alignment of a buffer's offset: that of the element that the function declares, up to 16 bytes
+// (setBuffer:offset:atIndex:), and at least 4. Apple GPUs require 4 for constant memory, and kernels that load several bytes or halves
+// at once rely on it.
 std::uint64_t alignment_of(const metal::BoundArgument& argument) {
   const std::size_t element = argument.layout ? 4 : std::bit_ceil(std::max<std::size_t>(argument.size, 1));
   return std::clamp<std::uint64_t>(element, 4, 16);
@@ -111,7 +113,7 @@ class Check {
 
   void compare(const ContractDispatch& contract, const TraceDispatch& trace) {
     if (trace.function != contract.trace.function) {
-      // Its arguments would be compared with those of another function.
+      // Comparing its arguments with those of another function would make no sense.
       differ("the contract expects '{}' here", contract.trace.function);
       return;
     }
@@ -141,7 +143,7 @@ class Check {
     if (is_unset) compare_defaults(contract, trace);
   }
 
-  // A constant that is not set may have a default that is the contract's value: then the same code comes of it.
+  // A constant that is not set may have the contract's value as its default. Then both compile to the same code.
   void compare_defaults(const TraceDispatch& contract, const TraceDispatch& trace) {
     metal::PipelineDescriptor whole{contract.function, {}, contract.definitions};
     for (const auto& [index, constant] : contract.constants) whole.constants.emplace(index, constant.value);
@@ -202,7 +204,7 @@ class Check {
     }
     for (const TraceField& field : decode_fields(argument, wanted)) {
       const auto same_place = std::ranges::find(theirs, field.offset, &TraceField::offset);
-      if (same_place == theirs.end()) continue;  // the bytes end before it, which is told
+      if (same_place == theirs.end()) continue;  // the bytes end before the field, which is already reported
       if (std::memcmp(bytes.data() + field.offset, wanted.data() + field.offset, field.size) == 0) continue;
       const std::string what =
           argument.layout ? fmt::format("field {} of the struct", field.name) : fmt::format("the value of {}", field.name);
@@ -211,7 +213,7 @@ class Check {
     }
   }
 
-  // Field values that a trace gives are for its reader; they must not say anything else than the bytes that count.
+  // Field values in a trace are for its reader. They must not contradict the bytes, which count.
   static void require_fields(const TraceDispatch& trace, const metal::BoundArgument& argument, const std::vector<TraceField>& said,
                              const std::vector<TraceField>& stored) {
     for (const TraceField& field : said) {
@@ -287,7 +289,7 @@ class Check {
     return found == pairs.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - pairs.begin()));
   }
 
-  // How many barriers stand before each dispatch: those with the same number may run at the same time and in any order.
+  // The number of barriers before each dispatch. Dispatches with the same number may run at the same time and in any order.
   template <typename Dispatches, typename Project>
   static std::vector<std::size_t> groups_of(const Dispatches& dispatches, const Project& trace_of) {
     std::vector<std::size_t> groups;
@@ -336,7 +338,7 @@ class Check {
   std::span<const ContractDispatch> contract_;
   const Trace& trace_;
   Correspondence correspondence_;
-  std::size_t at_ = 0;  // of the trace
+  std::size_t at_ = 0;  // in the trace
   TraceCheck result_;
 };
 

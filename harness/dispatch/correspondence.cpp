@@ -1,3 +1,4 @@
+// Maps dispatches and buffers of a trace to those of the contract.
 #include "harness/dispatch/correspondence.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ Correspondence::Correspondence(std::span<const ContractDispatch> contract, const
   }
   pair_dispatches(contract, trace);
 
-  // Names first: they say what a place can only suggest.
+  // By name first, because a name is certain and a position only a hint.
   for (const bool by_name : {true, false}) {
     for (std::size_t i = 0; i < trace.dispatches.size(); ++i) {
       for (const auto& [index, binding] : trace.dispatches[i].bindings) {

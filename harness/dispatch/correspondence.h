@@ -1,4 +1,4 @@
-// Which dispatches and buffers of a host's trace stand for which of the contract's.
+// Which dispatch and which buffer of the contract each dispatch and buffer of a host's trace stands for.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,25 @@
 
 namespace assay::harness {
 
-// Dispatches correspond by function name, wherever they stand; those that are left over in their order, whatever they are called. A buffer
-// that has a name of the contract is that buffer; any other stands for what the contract binds where the host binds it first. One buffer of
-// a host may hold several of the contract's, at different offsets.
+// Dispatches correspond by function name, wherever they are; the remaining ones in their order, whatever their names. A buffer with a
+// name of the contract is that buffer. Any other buffer stands for the one that the contract binds where the host first binds it. One
+// buffer of a host may contain several of the contract's, at different offsets.
 class Correspondence {
  public:
   Correspondence(std::span<const ContractDispatch> contract, const Trace& trace);
 
-  // Of each dispatch of the trace; nothing for one that the contract does not have.
+  // By dispatch of the trace; empty for a dispatch that the contract does not have.
   [[nodiscard]] const std::vector<std::optional<std::size_t>>& contract_of() const { return contract_of_; }
 
   struct Stand {
-    std::string role;  // the contract's buffer
-    std::string name;  // the host's buffer, and where in it
+    std::string role;  // name of the contract's buffer
+    std::string name;  // the host's buffer, and the offset in it
     std::uint64_t offset = 0;
     std::uint64_t needed = 0;  // bytes
-    std::size_t dispatch = 0;  // of the trace, where it was bound first
+    std::size_t dispatch = 0;  // the dispatch of the trace that first binds it
     std::uint32_t index = 0;
   };
-  // nullptr if it is none of the contract's buffers.
+  // nullptr if it stands for none of the contract's buffers.
   [[nodiscard]] const Stand* find(const TraceBuffer& buffer) const;
   // nullptr if the host binds nothing for it.
   [[nodiscard]] const Stand* find_role(const std::string& role) const;
@@ -44,7 +44,7 @@ class Correspondence {
   void claim(const std::string& role, const TraceBuffer& buffer, std::size_t dispatch, std::uint32_t index);
 
   std::vector<std::optional<std::size_t>> contract_of_;
-  std::map<std::string, std::uint64_t> needed_;  // by role; the most that any dispatch needs
+  std::map<std::string, std::uint64_t> needed_;  // by role; the largest need of any dispatch
   std::vector<Stand> stands_;
 };
 

@@ -1,3 +1,4 @@
+// Records the dispatches of the launch code as a trace.
 #include "harness/dispatch/recorder.h"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ const metal::ArgumentLayout& layout_of(const PreparedVariant& prepared, const me
   throw std::logic_error(fmt::format("function '{}' was not prepared", pipeline.function));
 }
 
-// As the kernel's source declares the constant.
+// The type of the constant in the kernel's source.
 std::string type_of_constant(const PreparedVariant& prepared, const metal::PipelineDescriptor& pipeline, std::uint32_t index) {
   for (const auto& library : prepared.libraries) {
     if (!library->offers(pipeline)) continue;

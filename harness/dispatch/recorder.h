@@ -1,5 +1,5 @@
-// An encoder that writes down what it is given, and with it what the launch code encodes for a case: the contract that a host's own
-// launch code is held to.
+// An encoder that records. It records what the launch code encodes for a case: the contract with which a host's own launch
+// code is compared.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,17 @@
 
 namespace assay::harness {
 
-// One dispatch of the launch code, with what the kernel's reflection says about its arguments.
+// One dispatch of the launch code, with the reflection of the kernel's arguments.
 struct ContractDispatch {
   TraceDispatch trace;
   metal::ArgumentLayout layout;
 };
 
-// Records every dispatch with the bindings that its function declares. Buffers are named by their labels and start at offset 0, wherever
-// between their guard bands the harness put them; their length is what the launch code says is needed.
+// Records every dispatch with the bindings that its function declares. Buffers are named by their labels and start at offset 0,
+// wherever the harness placed them between guard bands. Their length is the one that the launch code declares as needed.
 class LaunchRecorder final : public metal::ComputeEncoder {
  public:
-  // Knows the functions that were prepared.
+  // Only accepts functions that were prepared.
   explicit LaunchRecorder(const PreparedVariant& prepared) : prepared_(prepared) {}
 
   void set_pipeline(const metal::PipelineDescriptor& pipeline) override;
@@ -38,7 +38,7 @@ class LaunchRecorder final : public metal::ComputeEncoder {
   void dispatch_threads(metal::Size3 threads, metal::Size3 threads_per_threadgroup) override;
 
   [[nodiscard]] const std::vector<ContractDispatch>& dispatches() const { return dispatches_; }
-  // The buffers of each dispatch by index; valid as long as whoever encoded keeps them.
+  // The buffers of each dispatch by index; valid as long as the caller of encode keeps them.
   [[nodiscard]] const std::vector<std::map<std::uint32_t, metal::BufferView>>& views() const { return views_; }
 
  private:
@@ -55,7 +55,7 @@ class LaunchRecorder final : public metal::ComputeEncoder {
   std::vector<std::map<std::uint32_t, metal::BufferView>> views_;
 };
 
-// What the launch code encodes for a case; nothing is executed. Throws what encode_case() does.
+// Records what the launch code encodes for a case; executes nothing. Throws what encode_case() throws.
 [[nodiscard]] std::vector<ContractDispatch> record_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf);
 
 }  // namespace assay::harness

@@ -1,3 +1,4 @@
+// Encodes the dispatches of a trace on a simulator.
 #include "harness/dispatch/replay.h"
 
 #include <fmt/format.h>
@@ -48,7 +49,8 @@ class Replay {
     return (*library)->pipeline(pipeline)->layout();
   }
 
-  // Which library a function is from, a trace does not say: it is the contract's, if that has the function at all.
+  // A trace does not say from which library a function is. It is the contract's library if that has the function, else the first one
+  // that has it.
   [[nodiscard]] std::vector<std::string> definitions_of(const std::string& function) const {
     for (const ContractDispatch& dispatch : own_.dispatches()) {
       if (dispatch.trace.function == function) return dispatch.trace.definitions;
@@ -60,7 +62,7 @@ class Replay {
 
   void bind(const TraceDispatch& trace, std::size_t number, const metal::BoundArgument& argument) {
     if (argument.space == metal::AddressSpace::threadgroup) {
-      // 0 where the trace reserves none: what an earlier dispatch reserved must not serve this one.
+      // 0 if the trace reserves none, so that the reservation of an earlier dispatch does not remain.
       const auto found = trace.threadgroup_memory.find(argument.index);
       const std::uint64_t length = found == trace.threadgroup_memory.end() ? 0 : found->second;
       if (length > metal::kMaxThreadgroupBytes)
@@ -83,14 +85,14 @@ class Replay {
 
   metal::BufferView view_of(const TraceBuffer& buffer, std::size_t number, std::uint32_t index) {
     if (const Correspondence::Stand* stand = correspondence_.find(buffer)) return views_.at(stand->role);
-    // Further into a buffer that is known: an offset that differs between two dispatches, say.
+    // A place further into a known buffer, for example with an offset that differs between two dispatches.
     for (const Correspondence::Stand& stand : correspondence_.all()) {
       if (stand.name == buffer.name && stand.offset < buffer.offset && buffer.offset - stand.offset < stand.needed) {
         const metal::BufferView view = views_.at(stand.role);
         return {view.buffer, view.offset + (buffer.offset - stand.offset)};
       }
     }
-    // What only fills a place in the contract does so here.
+    // An argument that the contract binds only as a placeholder is bound as one here too.
     if (const auto contract = correspondence_.contract_of()[number]) {
       const auto& bindings = own_.dispatches()[*contract].trace.bindings;
       const auto wanted = bindings.find(index);
@@ -115,7 +117,7 @@ class Replay {
 void replay(const PreparedVariant& prepared, const Trace& trace, metal::ComputeEncoder& simulator, const Encode& encode) {
   LaunchRecorder own(prepared);
   encode(own);
-  // Earlier launches of the case, of which there may be several, are over.
+  // Separates this launch from earlier launches of the case.
   simulator.memory_barrier();
   Replay replay(prepared, own, trace, simulator);
   for (std::size_t i = 0; i < trace.dispatches.size(); ++i) replay.dispatch(trace.dispatches[i], i);

@@ -1,4 +1,4 @@
-// Executes a host's dispatches on a case's buffers: what its launch would have computed.
+// Executes a host's dispatches on a case's buffers: computes what its launch would have computed.
 #pragma once
 
 #include "harness/dispatch/trace.h"
@@ -7,11 +7,12 @@
 
 namespace assay::harness {
 
-// Dispatches what the trace says (functions, constants, struct bytes, grid, threads, threadgroup memory, barriers) on `simulator`, with the
-// case's buffers in the places of the host's, as a Correspondence tells; `encode` encodes the case's own launch, from which they are
-// known. A buffer that is none of the contract's holds poison. Lengths of buffers are the contract's, whatever the trace says.
+// Dispatches what the trace contains (functions, constants, struct bytes, grid, threads, threadgroup memory, barriers) on
+// `simulator`. The case's buffers replace the host's, as determined by a Correspondence; `encode` encodes the case's own launch,
+// which provides them. A buffer that corresponds to none of the contract's contains poison. Buffers have the contract's lengths,
+// whatever the trace says.
 //
-// Throws metal::EncodeError where Metal would refuse the dispatch.
+// Throws metal::EncodeError where Metal would reject the dispatch.
 void replay(const PreparedVariant& prepared, const Trace& trace, metal::ComputeEncoder& simulator, const Encode& encode);
 
 }  // namespace assay::harness

@@ -1,3 +1,4 @@
+// Decodes the fields of traces, and puts their values into words.
 #include "harness/dispatch/trace.h"
 
 #include <fmt/format.h>
@@ -49,7 +50,7 @@ TraceNumber number(metal::ScalarType type, std::span<const std::byte> bytes) {
 }  // namespace
 
 std::string to_string(const TraceNumber& value) {
-  // Fields are floats, whose own shortest text is the one that people wrote.
+  // Fields are floats, and the shortest text of a float is what people write.
   if (const double* floating = std::get_if<double>(&value)) {
     const auto narrow = static_cast<float>(*floating);
     return static_cast<double>(narrow) == *floating ? fmt::format("{}", narrow) : fmt::format("{}", *floating);

@@ -31,7 +31,7 @@ void conclude(Verdict& verdict) {
   if (!verdict.hazards.empty()) {
     const metal::Hazard& first = verdict.hazards.front();
     verdict.status = Status::hazard;
-    // An executor may know more already.
+    // Faults that were found during execution come after the hazard.
     verdict.faults.insert(verdict.faults.begin(),
                           fault::Hazard{first.kind, first.function, first.message, first.first, verdict.judgement.passed()});
     verdict.faults.insert(verdict.faults.end(), wrong.begin(), wrong.end());
@@ -44,7 +44,7 @@ void conclude(Verdict& verdict) {
     verdict.faults.emplace_back(fault_of(verdict.judgement.mistrusted.value()));
     if (logic) verdict.faults.emplace_back(*logic);
   } else {
-    // Told, and no failure: the shadow may have been lost on a way that the simulator does not follow, and the values are right.
+    // Only a note, not a failure: all values are right, and the simulator may have lost the shadow without noticing.
     if (logic)
       verdict.note += fmt::format("{}{}; nevertheless, every value is within its bound", verdict.note.empty() ? "" : "; ", text_of(*logic));
     verdict.status = Status::passed;
@@ -53,7 +53,7 @@ void conclude(Verdict& verdict) {
 
 std::string place_text(const metal::SourceLocation& place) { return fmt::format("{}:{}", place.file, place.line); }
 
-// What a reader must know where logic is too large and cannot be held against the kernel.
+// Adds a note if the logic error is too large but the kernel cannot be blamed, because shadows were lost.
 void note_lost_shadows(Verdict& verdict) {
   if (!verdict.split || verdict.split->above_bound == 0 || verdict.lost_shadows.empty()) return;
   std::vector<std::string> places;
@@ -62,7 +62,7 @@ void note_lost_shadows(Verdict& verdict) {
                              verdict.note, verdict.note.empty() ? "" : "; ", fmt::join(places, ", "), text_of(*logic_of(*verdict.split)));
 }
 
-// The first limit set by the variant's author that a case lies outside of; nothing if there is none.
+// The first limit set by the variant's author that excludes the case; nothing if there is none.
 std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& variant, const Case& about) {
   const kernels::AxisLimit* limit = said_limit_against(variant, about);
   if (limit == nullptr) return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& 
                                 about.at(limit->axis)};
 }
 
-// The function of a case; nullptr if there is none to be executed, and then the verdict says why.
+// The function of a case; nullptr if there is none to execute. The verdict then has the reason.
 const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const Case& about, Verdict& verdict) {
   const auto settle = [&](Status status, Fault fault) {
     verdict.status = status;
@@ -95,24 +95,25 @@ const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const C
   return kernel;
 }
 
-// Those after the first.
+// The schedules after the first.
 std::vector<metal::Schedule> further_schedules(const Case& about, const ExecutionOptions& options) {
   if (!options.schedules.empty()) return {options.schedules.begin() + 1, options.schedules.end()};
   if (about.family->simdgroups(about) <= 1) return {};
-  // A missing barrier shows in small cases as well.
+  // Expensive cases are not repeated: a missing barrier also shows in cheap ones.
   if (about.family->work(about.values) > kRepeatedWork) return {};
-  // Of any two simdgroups each comes first once. What takes three of them in a particular order, a quarter of the cases looks for.
+  // Forward and reverse cover both orders of any two simdgroups. Some errors need a particular order of three; a quarter of the cases
+  // searches for these.
   if (about.seed % 4 != 0) return {{metal::Schedule::Kind::reverse}};
   return {{metal::Schedule::Kind::reverse}, {metal::Schedule::Kind::random, about.seed}};
 }
 
-// A run that was never made, or that a hazard broke off, has no output to hold against another.
+// Whether a run has an output to compare. A run that never started, or that a hazard ended early, has none.
 bool can_be_compared(const Verdict& verdict) {
   return verdict.status == Status::passed || verdict.status == Status::failed ||
          (verdict.status == Status::mistrusted && !verdict.is_internal);
 }
 
-// Where the bits of two runs differ; nothing if every bit is the same.
+// Where the bits of two runs differ; nothing if all bits are equal.
 std::optional<fault::OrderDependence> find_difference(const Outcome& first, const Outcome& other) {
   constexpr std::size_t kNamed = 3;
   const std::size_t size = std::min(first.output.size(), other.output.size());
@@ -133,7 +134,7 @@ std::optional<fault::OrderDependence> find_difference(const Outcome& first, cons
   return difference;
 }
 
-// Lays what `other` adds over `verdict`, which is that of `first` so far.
+// Adds the findings of `other` to `verdict`, which is that of `first` so far.
 void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
   const std::string& order = other.verdict.schedules;
   const bool other_failed = !is_success(other.verdict.status);
@@ -165,44 +166,46 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
     const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
     if (kernel == nullptr) return outcome;
 
-    metal::Simulator simulator(prepared.libraries, {.threads = options.threads,
-                                                    .schedule = schedule,
-                                                    .policy = options.policy,
-                                                    .concurrent = options.concurrent,
-                                                    .explain = options.explain,
-                                                    .large_error = options.large_error,
-                                                    .rounded_line = options.rounded_line});
-    const auto launch = [&](const Encode& encode) {
-      verdict.simulator_seconds += timed([&] { options.launch ? options.launch(simulator, encode) : encode(simulator); });
-    };
-    Execution execution{prepared, *kernel, about, options.shelf, {.worst_count = options.worst_elements}, kept, verdict, launch};
+    Execution execution{prepared,
+                        *kernel,
+                        about,
+                        options.shelf,
+                        {.worst_count = options.worst_elements},
+                        kept,
+                        verdict,
+                        {.threads = options.threads,
+                         .schedule = schedule,
+                         .policy = options.policy,
+                         .concurrent = options.concurrent,
+                         .explain = options.explain,
+                         .large_error = options.large_error,
+                         .rounded_line = options.rounded_line},
+                        options.launch};
     if (options.keep_output) execution.judging.keep = &outcome.judged;
-    if (options.policy == metal::Policy::shadow) {
-      execution.shadows = [&](const metal::BufferView& view, std::size_t count, metal::FloatType type) {
-        return simulator.shadows(*view.buffer, view.offset, count, type);
-      };
-    }
     execute_job(execution);
+    KernelReport& report = execution.report;
+    verdict.simulator_seconds = report.seconds;
     outcome.output = std::move(execution.output);
     outcome.output_unit = execution.output_unit;
     if (execution.shadowed) {
       verdict.split = split_errors(*execution.shadowed, verdict.judgement);
-      verdict.lost_shadows = simulator.lost_shadows();
+      verdict.lost_shadows = std::move(report.lost_shadows);
       note_lost_shadows(verdict);
       outcome.shadowed = std::move(execution.shadowed);
     }
-    if (options.explain) {
-      outcome.roundings = simulator.roundings();
-      outcome.birth = simulator.birth();
-    }
-    std::ranges::partition_copy(simulator.hazards(), std::back_inserter(verdict.hazards), std::back_inserter(verdict.remarks),
+    outcome.roundings = std::move(report.roundings);
+    outcome.birth = std::move(report.birth);
+    std::ranges::partition_copy(report.hazards, std::back_inserter(verdict.hazards), std::back_inserter(verdict.remarks),
                                 [](const metal::Hazard& hazard) { return metal::is_defect(hazard.kind); });
-    verdict.counters = simulator.counters();
+    verdict.counters = report.counters;
     if (options.policy == metal::Policy::checked) {
       verdict.cost.emplace();
-      for (const metal::KernelCost& part : simulator.cost()) *verdict.cost += part.total;
+      for (const metal::KernelCost& part : report.cost) *verdict.cost += part.total;
     }
     conclude(verdict);
+  } catch (const KernelDied& death) {
+    verdict.status = Status::crashed;
+    verdict.faults = {death.fault};
   } catch (const metal::Error& refusal) {
     verdict.status = Status::rejected;
     verdict.faults = {fault::RefusedByEncoder{refusal.what()}};
@@ -251,7 +254,11 @@ Verdict execute_case(const PreparedVariant& prepared, const Case& about, const E
   return execute_with_output(prepared, about, options).verdict;
 }
 
-void encode_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder) {
+namespace {
+
+// The first pass of a case, whose buffers are in `shared` if there is one.
+void with_first_pass(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::SharedMemory* shared,
+                     const std::function<void(const Encode& encode)>& use) {
   Verdict verdict;
   const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
   if (kernel == nullptr)
@@ -259,8 +266,25 @@ void encode_case(const PreparedVariant& prepared, const Case& about, const fixtu
         fmt::format("{} has no dispatches, because it was {}: {}", format_case(about), to_string(verdict.status), reason_of(verdict)));
   const CaseSource source(about, shelf);
   const families::Job job = make_job(prepared, *kernel, about, source.get());
-  JobMemory memory(job);
-  job.passes.front().encode(encoder, memory.add_pass());
+  const JobMemory memory(job, shared);
+  use([&](metal::ComputeEncoder& encoder) { job.passes.front().encode(encoder, memory.views(0)); });
+}
+
+}  // namespace
+
+void encode_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder) {
+  with_first_pass(prepared, about, shelf, nullptr, [&](const Encode& encode) { encode(encoder); });
+}
+
+KernelReport run_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf,
+                      const metal::SimulatorOptions& options) {
+  KernelProcess& process = KernelProcess::own();
+  KernelReport report;
+  with_first_pass(prepared, about, shelf, &process.memory(), [&](const Encode& encode) {
+    const auto encode_pass = [&](std::size_t, metal::ComputeEncoder& encoder) { encode(encoder); };
+    report = process.run({.libraries = prepared.libraries, .options = options, .encode = encode_pass});
+  });
+  return report;
 }
 
 }  // namespace assay::harness

@@ -1,4 +1,4 @@
-// Runs a job under one schedule and judges what it left: the same way for every family.
+// Runs a job under one schedule and judges its results, in the same way for every family.
 #include "harness/execute/execute_job.h"
 
 #include <fmt/format.h>
@@ -24,11 +24,11 @@ using families::JobBuffer;
 using families::Reading;
 using families::Results;
 
-// What every 16 bits of an unwritten output hold; no arithmetic makes such a bfloat.
+// The value of every 16 bits of an unwritten output. No arithmetic produces this bfloat.
 constexpr auto kPoisonHalfWord = static_cast<std::uint16_t>(metal::kPoisonWord & 0xffffU);
 static_assert((metal::kPoisonWord >> 16U) == kPoisonHalfWord);
 
-// Stored bfloats as floats; those never written become the poison that the judge knows.
+// Stored bfloats as floats. Unwritten ones become the poison word that the judge knows.
 std::vector<float> widened(std::span<const std::uint16_t> stored) {
   std::vector<float> values;
   values.reserve(stored.size());
@@ -41,7 +41,7 @@ Fault fault_of(const families::BrokenPromise& broken) {
   return std::visit([](const auto& details) { return Fault(details); }, broken);
 }
 
-// One job, run, on its way to a verdict.
+// One job during and after its run, until it has a verdict.
 class Judging {
  public:
   Judging(Execution& execution, const JobMemory& memory)
@@ -68,7 +68,7 @@ class Judging {
     };
     verdict_.judgement = judge_by(expected);
     describe_worst();
-    if (execution_.shadows) keep_shadowed(reading, expected);
+    if (execution_.simulator.policy == metal::Policy::shadow) keep_shadowed(reading, expected);
     if (execution_.kept.stored) judge_by_stored(*execution_.kept.stored, expected, judge_by);
     add_digest();
     check_inputs();
@@ -103,14 +103,14 @@ class Judging {
   }
 
   [[nodiscard]] oracles::Expected allowed_by(oracles::Expected by, const oracles::Expected& expected) const {
-    // A stored bound does not know what this variant declares.
+    // A stored bound does not include the weaker storage that this variant declares.
     if (!execution_.prepared.weaker_storage.empty()) std::ranges::transform(by.bound, expected.bound, by.bound.begin(), std::ranges::max);
     if (job_.widen) job_.widen(by);
     return by;
   }
 
-  // A wrong helper from the variant's own file is the variant's failure, and comes before the output that it spoiled. A borrowed one says
-  // nothing about the variant, so the case proves nothing.
+  // A wrong helper from the variant's own file is the variant's failure, and comes before faults of the output, which it spoiled. A
+  // wrong helper from another variant says nothing about this one, so the case proves nothing.
   void settle_helper(const families::HelperCheck& check) {
     const std::string owner = execution_.prepared.helper_owner(check.family);
     const std::optional<families::BrokenPromise> broken = check.find_fault(results_);
@@ -134,7 +134,7 @@ class Judging {
       const GuardBands guards = {memory_.guard_before(later.output, 0), memory_.guard_behind(later.output, 0)};
       stage.judgement = judge(std::span<const float>(elements_of(later.output)), later.expect(results_), guards);
       stage.passed = stage.judgement.passed();
-      // Inputs from which nothing can be concluded (partials that are all idle, say) are no fault of the stage.
+      // Inputs that allow no conclusion, such as partials that are all idle, are not a fault of the stage.
       stage.is_judged = stage.passed || !faults_of(stage.judgement).empty();
       if (!stage.passed && stage.is_judged) stage.faults.emplace_back(fault::WrongMerge{});
       if (!stage.is_judged) stage.faults.emplace_back(harness::fault_of(stage.judgement.mistrusted.value()));
@@ -151,20 +151,14 @@ class Judging {
     if (worst.fault != ElementFault::none) verdict_.note = fmt::format("the worst element is the {}", job_.describe(worst.index));
   }
 
-  [[nodiscard]] std::vector<double> shadows_of(std::size_t buffer) const {
-    const bool is_bfloat = job_.buffers[buffer].element == metal::ScalarType::bfloat16;
-    const std::size_t count = job_.buffers[buffer].size / (is_bfloat ? 2 : sizeof(float));
-    return execution_.shadows(memory_.view(buffer, 0), count, is_bfloat ? metal::FloatType::bfloat : metal::FloatType::float32);
-  }
-
   void keep_shadowed(const Reading& reading, const oracles::Expected& expected) {
     ShadowedOutput& shadowed = execution_.shadowed.emplace();
     if (reading.judged.empty())
       shadowed.values.assign(reading.output.begin(), reading.output.end());
     else
       shadowed.values = reading.judged;
-    const auto of_buffer = [this](std::size_t buffer) { return shadows_of(buffer); };
-    shadowed.shadows = job_.read_shadows ? job_.read_shadows(of_buffer) : shadows_of(job_.judged.front());
+    const auto of_buffer = [this](std::size_t buffer) { return execution_.report.shadows.at(buffer); };
+    shadowed.shadows = job_.read_shadows ? job_.read_shadows(of_buffer) : of_buffer(job_.judged.front());
     shadowed.expected = expected;
     shadowed.exact = job_.expect_exact ? asked_once(execution_.kept.exact, job_.expect_exact) : expected;
     if (job_.widen) {
@@ -175,7 +169,7 @@ class Judging {
     for (std::size_t i = 0; i < shadowed.values.size(); ++i) shadowed.is_discrete.push_back(job_.is_discrete(i));
   }
 
-  // The output must also be within an expectation that came with the inputs. If that is not what the oracle computes, one of the two is
+  // If the inputs came with an expectation, the output must be within that too. If it disagrees with the oracle, one of the two is
   // wrong and no output can be judged.
   template <typename JudgeBy>
   void judge_by_stored(const StoredExpectation& stored, const oracles::Expected& recomputed, const JudgeBy& judge_by) {
@@ -196,7 +190,7 @@ class Judging {
     }
   }
 
-  // `const` forbids a kernel to write its inputs, but a cast allows it.
+  // `const` forbids a kernel to write its inputs, but a cast permits it.
   void check_inputs() {
     for (std::size_t buffer = 0; buffer < job_.buffers.size(); ++buffer) {
       const JobBuffer& described = job_.buffers[buffer];
@@ -221,12 +215,17 @@ class Judging {
   Verdict& verdict_;
 };
 
-bool has_written_guards(const Job& job, const JobMemory& memory, std::size_t passes) {
-  for (std::size_t pass = 0; pass < passes; ++pass) {
-    const auto is_written = [&](std::size_t buffer) { return !memory.has_intact_guards(buffer, pass); };
-    if (std::ranges::any_of(job.judged, is_written)) return true;
+// Shadows are asked for before the oracle says which ones it compares, because the kernels' process ends before.
+std::vector<ShadowRequest> shadows_to_keep(const Job& job, const JobMemory& memory) {
+  std::vector<ShadowRequest> requests(job.buffers.size());
+  for (std::size_t buffer = 0; buffer < requests.size(); ++buffer) {
+    const JobBuffer& described = job.buffers[buffer];
+    const bool is_bfloat = described.element == metal::ScalarType::bfloat16;
+    if (described.role == BufferRole::input) continue;
+    requests[buffer] = {memory.views(0)[buffer], described.size / (is_bfloat ? 2 : sizeof(float)),
+                        is_bfloat ? metal::FloatType::bfloat : metal::FloatType::float32};
   }
-  return false;
+  return requests;
 }
 
 }  // namespace
@@ -245,13 +244,17 @@ void execute_job(Execution& execution) {
     kept.stored = source.stored();
   }
   const Job& job = *kept.job;
-  JobMemory memory(job);
-  for (std::size_t number = 0; number < job.passes.size(); ++number) {
-    const families::Pass& pass = job.passes[number];
-    if (pass.is_probe && has_written_guards(job, memory, number)) break;
-    const families::Views views = memory.add_pass();
-    execution.launch([&](metal::ComputeEncoder& encoder) { pass.encode(encoder, views); });
-  }
+  KernelProcess& process = KernelProcess::own();
+  JobMemory memory(job, &process.memory());
+  KernelRun run{.libraries = execution.prepared.libraries, .options = execution.simulator, .passes = job.passes.size(), .encode = {}};
+  run.encode = [&](std::size_t pass, metal::ComputeEncoder& encoder) {
+    const Encode encode = [&](metal::ComputeEncoder& to) { job.passes[pass].encode(to, memory.views(pass)); };
+    execution.launch ? execution.launch(encoder, encode) : encode(encoder);
+  };
+  run.may_run = [&](std::size_t pass) { return memory.may_run(pass); };
+  if (execution.simulator.policy == metal::Policy::shadow) run.shadows = shadows_to_keep(job, memory);
+  execution.report = process.run(run);
+  memory.drop_passes_not_run();
   Judging(execution, memory).judge_everything();
 }
 

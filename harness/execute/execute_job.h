@@ -1,4 +1,4 @@
-// Runs a job under one schedule and judges what it left: the same way for every family.
+// Runs a job under one schedule and judges its results, in the same way for every family.
 #pragma once
 
 #include <chrono>
@@ -12,18 +12,19 @@
 #include "fixtures/shelf.h"
 #include "harness/cases/case_data.h"
 #include "harness/execute/execute.h"
+#include "harness/execute/kernel_process.h"
 #include "harness/findings/verdict.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/split.h"
 #include "harness/prepare/workbench.h"
-#include "metal/float_type.h"
+#include "metal/devices/simulator.h"
 
 namespace assay::harness {
 
-// What no schedule changes: made under the first one and kept for the others.
+// Results that do not depend on the schedule: computed under the first one and kept for the others.
 struct Kept {
   std::optional<families::Job> job;
-  std::optional<StoredExpectation> stored;           // that came in a file with the inputs
+  std::optional<StoredExpectation> stored;           // from the file of the inputs
   std::optional<oracles::Expected> expected, exact;  // with and without the contract's conversions
 };
 
@@ -34,11 +35,11 @@ struct Execution {
   const fixtures::Shelf& shelf;
   JudgeOptions judging;
   Kept& kept;
-  Verdict& verdict;                           // gets everything but its status
-  std::function<void(const Encode&)> launch;  // runs what is encoded
-  // Of so many numbers in a view, what they would be without rounding. Empty but under the policy `shadow`; then `shadowed` is filled.
-  std::function<std::vector<double>(const metal::BufferView&, std::size_t count, metal::FloatType)> shadows = {};
+  Verdict& verdict;                                                        // receives everything but its status
+  metal::SimulatorOptions simulator;                                       // under the policy `shadow`, `shadowed` is filled
+  std::function<void(metal::ComputeEncoder&, const Encode&)> launch = {};  // ExecutionOptions::launch
 
+  KernelReport report = {};
   std::vector<float> output = {};     // families::Reading::output
   std::string_view output_unit = {};  // families::Job::output_unit
   std::optional<ShadowedOutput> shadowed = {};
@@ -47,7 +48,7 @@ struct Execution {
 // Throws what the job, the launch code, the encoder and the oracle throw; fixtures::FileError for files that cannot be used.
 void execute_job(Execution& execution);
 
-// The job of a case. Throws as execute_job().
+// The job of a case. Throws what execute_job() throws.
 [[nodiscard]] families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& about,
                                      const families::Source& source);
 

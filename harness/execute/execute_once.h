@@ -1,5 +1,5 @@
-// One run of a case under one schedule, of which execute_case() makes several; and the output beside the verdict, which is for other rooms
-// too.
+// One run of a case under one schedule; execute_case() makes several. Returns the output with the verdict, for other parts
+// of the harness.
 #pragma once
 
 #include <optional>
@@ -20,17 +20,17 @@ struct Outcome {
   std::string_view output_unit = {};  // Execution::output_unit
   JudgedOutput judged = {};           // with ExecutionOptions::keep_output
 
-  // Of the policy `shadow`; the last two with ExecutionOptions::explain.
+  // Under the policy `shadow`; the last two with ExecutionOptions::explain.
   std::optional<ShadowedOutput> shadowed = {};
   std::vector<metal::LineRounding> roundings = {};
   std::optional<metal::ErrorBirth> birth = {};
 };
 
-// Options::schedules are left to the caller. As execute_case() does, makes a verdict of whatever goes wrong.
+// Ignores Options::schedules. Like execute_case(), turns every failure into a verdict.
 [[nodiscard]] Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options,
                                    const metal::Schedule& schedule, Kept& kept);
 
-// execute_case() with the output under the first schedule.
+// execute_case(), with the output under the first schedule.
 [[nodiscard]] Outcome execute_with_output(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options);
 
 }  // namespace assay::harness

@@ -1,9 +1,9 @@
+// Splits the error of a case into shares of source lines, by running it again for each line.
 #include "harness/execute/explain.h"
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
@@ -12,7 +12,9 @@
 #include <utility>
 
 #include "harness/execute/execute_once.h"
+#include "harness/execute/source_lines.h"
 #include "harness/findings/known_finding.h"
+#include "metal/source_files.h"
 
 namespace assay::harness {
 namespace {
@@ -44,35 +46,6 @@ double root_mean_square(const ShadowedOutput& output, const std::function<double
   }
   return count == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(count));
 }
-
-// The lines of source files, each file read once.
-class SourceText {
- public:
-  explicit SourceText(fs::path main) : main_(std::move(main)) {}
-
-  std::string line(const metal::SourceLocation& place) {
-    const auto [file, is_new] = files_.try_emplace(place.file);
-    if (is_new) file->second = read(place.file);
-    if (place.line == 0 || place.line > file->second.size()) return {};
-    std::string_view text = file->second[place.line - 1];
-    constexpr std::string_view kBlanks = " \t\r";
-    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-    return std::string(text.substr(0, text.find_last_not_of(kBlanks) + 1));
-  }
-
- private:
-  [[nodiscard]] std::vector<std::string> read(const std::string& name) const {
-    // Places may name the kernel's own file without its folder.
-    const bool is_main = !fs::exists(name) && fs::path(name).filename() == main_.filename();
-    std::ifstream stream(is_main ? main_ : fs::path(name));
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(stream, line);) lines.push_back(line);
-    return lines;
-  }
-
-  fs::path main_;
-  std::map<std::string, std::vector<std::string>> files_;
-};
 
 std::vector<double> difference(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> result(a.size());
@@ -165,7 +138,7 @@ Explanation explain_case(const PreparedVariant& prepared, const Case& about, con
   }
   const auto rounds = [](const metal::LineRounding& line) { return line.largest_relative > 0.0; };
   const auto rounding_lines = static_cast<std::size_t>(std::ranges::count_if(plain.roundings, rounds));
-  SourceText source(prepared.variant.source);
+  SourceLines source(prepared.variant.source);
   double conversions_made = 0;
   for (metal::LineRounding& line : lines_to_try(std::move(plain.roundings), asked.most_lines)) {
     running.rounded_line = line.place;
@@ -177,7 +150,7 @@ Explanation explain_case(const PreparedVariant& prepared, const Case& about, con
     explanation.lines.push_back({std::move(line), std::move(text), part.root_mean_square, part.share});
   }
   std::ranges::sort(explanation.lines, [](const LineContribution& a, const LineContribution& b) {
-    // A line that alone overflows outweighs every other. Without any error, all shares are 0.
+    // A line that overflows on its own outweighs all others. If there is no error, all shares are 0.
     const auto weight = [](const LineContribution& line) {
       return std::tuple(std::isinf(line.contribution), std::abs(line.share), line.contribution);
     };

@@ -1,4 +1,4 @@
-// Where the error of a case comes from: how much of it is rounding, which source lines it is made in, and where it gets large.
+// Where the error of a case comes from: how much of it is rounding, which source lines cause it, and where it becomes large.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace assay::harness {
 
-// What one source line contributes to the rounding error of a case (harness/judge/split.h), as far as it does not make the contract's own
-// conversions: of what elements move by if this line alone rounds, the part along these is taken out.
+// The contribution of one source line to the rounding error of a case (harness/judge/split.h). It is the distance by which elements
+// move if only this line rounds, without the part along the contract's own conversions.
 struct LineContribution {
   metal::LineRounding rounding;
-  std::string text;  // of the line, without the blanks around it; empty if the file cannot be read
-  // Root mean square over output elements of that, in units of their bounds.
+  std::string text;  // of the line, trimmed; empty if the file cannot be read
+  // Root mean square of that distance over the output elements, in units of their bounds.
   double contribution = 0;
-  // Of the squared rounding error: with d that and e the rounding error, in units of the bounds, sum d e / sum e^2. To first order e is the
-  // sum of all lines' d and of the conversions that no line makes, so that their shares add up to 1; a line that undoes what others did is
-  // negative.
+  // Share of the squared rounding error: sum d e / sum e^2, with that distance d and the rounding error e, in units of the bounds. To
+  // first order e is the sum of all lines' d and of the conversions that no line makes, so the shares add up to 1. A line that undoes
+  // errors of others has a negative share.
   double share = 0;
 };
 
@@ -32,40 +32,40 @@ struct Explanation {
 
   // Root mean squares over the elements that have a split, in units of their bounds.
   double rounding = 0;         // (value - shadow) - conversions
-  double conversions = 0;      // what the contract's own conversions make of the exact result, which is no error
+  double conversions = 0;      // effect of the contract's own conversions on the exact result, which is not an error
   double logic = 0;            // shadow - exact result
-  std::size_t not_finite = 0;  // elements left out of these because value or shadow is not finite
+  std::size_t not_finite = 0;  // elements left out of these figures because value or shadow is not finite
 
-  std::vector<LineContribution> lines;  // the largest share first
-  // Of the squared rounding error, as a line's share: what no line that was tried does of the contract's own conversions.
+  std::vector<LineContribution> lines;  // by descending share
+  // Share of the squared rounding error, like that of a line: conversions of the contract that no tried line makes.
   double missing_conversions_share = 0;
-  std::size_t lines_left_out = 0;  // that round something too, and were not tried
-  double share_left_out = 0;       // what these shares leave
+  std::size_t lines_left_out = 0;  // lines that round something but were not tried
+  double share_left_out = 0;       // 1 minus all these shares
 
   std::optional<metal::ErrorBirth> birth;
 };
 
 struct ExplainOptions {
-  double large_error = metal::kLargeError;  // the relative error whose birth is looked for
-  std::size_t most_lines = 12;              // how many lines are tried; each is a run
+  double large_error = metal::kLargeError;  // the relative error whose origin is searched for
+  std::size_t most_lines = 12;              // number of lines that are tried, with a run each
 };
 
-// The lines to try, at most `most`: by turns the one with the largest relative error of a single operation (a narrow store, a conversion)
-// and the one with the largest sum of relative errors (an accumulator). A line that rounds nothing is never one of them.
+// The lines to try, at most `most`. Takes by turns the line with the largest relative error of a single operation (a narrow store, a
+// conversion) and the line with the largest sum of relative errors (an accumulator). Lines that round nothing are never chosen.
 [[nodiscard]] std::vector<metal::LineRounding> lines_to_try(std::vector<metal::LineRounding> roundings, std::size_t most);
 
-// What a line does, element by element: where all is rounding in units of the bounds. Elements where anything is not finite, or no error is
-// allowed, count as nothing.
+// Data for the effect of a line, element by element, in units of the bounds. Elements in which anything is not finite, or no error is
+// allowed, are 0.
 struct Outputs {
   std::vector<double> plain;        // without any rounding
   std::vector<double> error;        // the rounding error
-  std::vector<double> conversions;  // what the contract's own conversions do
+  std::vector<double> conversions;  // effect of the contract's own conversions
   std::vector<double> bounds;
 };
 
-// Root mean square of what `moved` is away from `plain` and its share in `error`, both without what is along `conversions`, and how often
-// these are in it: 1 for the line that makes them. A line that alone makes an infinity or a NaN of an element, by an overflow, has no
-// finite mean.
+// Root mean square of `moved` - `plain`, and the share of this distance in `error`, both without the part along `conversions`; also the
+// factor of that part: 1 for the line that makes the conversions. The mean of a line that alone makes an element infinite or NaN, by an
+// overflow, is not finite.
 struct Contribution {
   double root_mean_square = 0;
   double share = 0;
@@ -73,12 +73,12 @@ struct Contribution {
 };
 [[nodiscard]] Contribution contribution_of(const std::vector<double>& moved, const Outputs& outputs);
 
-// The share in `error` of so many times the conversions.
+// The share in `error` of `times` times the conversions.
 [[nodiscard]] double share_of_conversions(double times, const Outputs& outputs);
 
 // Runs the case under the policy `shadow`, under the first of options.schedules (forward if there is none), and again for each line
-// that is tried. In this process: have the case run in one of its own first (run_cases), where a kernel can do no harm. Whatever goes wrong
-// becomes the verdict, and then the rest is empty.
+// that is tried. It runs in this process, so first run the case in a separate one (run_cases), where a kernel can do no harm. Every
+// failure becomes the verdict; the rest is then empty.
 [[nodiscard]] Explanation explain_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options,
                                        const ExplainOptions& asked);
 

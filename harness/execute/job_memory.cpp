@@ -1,4 +1,4 @@
-// The buffers of a job in this process: filled before the passes, read after them.
+// The buffers of a job in this process: fills them before the passes, reads them afterwards.
 #include "harness/execute/job_memory.h"
 
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ using families::Gap;
 using families::JobBuffer;
 using families::Piece;
 
-// Guard bands are whole words.
+// Guard bands consist of whole words.
 std::size_t size_in_memory(const JobBuffer& described) {
   constexpr std::size_t kWord = sizeof(std::uint32_t);
   return described.has_guards ? (described.size + kWord - 1) / kWord * kWord + 2 * kGuardBytes : described.size;
@@ -27,13 +27,13 @@ std::size_t size_in_memory(const JobBuffer& described) {
 
 std::size_t guard_bytes(const JobBuffer& described) { return described.has_guards ? kGuardBytes : 0; }
 
-std::unique_ptr<metal::Buffer> make_buffer(const JobBuffer& described, std::size_t pass) {
+std::unique_ptr<metal::Buffer> make_buffer(const JobBuffer& described, std::size_t pass, metal::SharedMemory* shared) {
   std::string label(described.argument);
   const std::size_t guard = guard_bytes(described);
-  auto buffer = described.gap == Gap::untouched ? metal::Buffer::sparse(described.size, std::move(label))
-                                                : std::make_unique<metal::Buffer>(size_in_memory(described), std::move(label));
+  auto buffer = described.gap == Gap::untouched ? metal::Buffer::sparse(described.size, std::move(label), shared)
+                                                : std::make_unique<metal::Buffer>(size_in_memory(described), std::move(label), shared);
   if (described.gap == Gap::forbidden) buffer->poison(metal::kReadPoisonWord);
-  // bytes() marks a buffer as written by the host, so it is only called for those that are.
+  // bytes() marks a buffer as written by the host, so it is called only for buffers that the host fills.
   if (!described.fills.empty()) std::ranges::fill(buffer->bytes().subspan(guard, described.size), described.fills[pass]);
   for (const Piece& piece : described.contents) {
     if (!piece.bytes.empty()) std::memcpy(buffer->bytes().data() + guard + piece.at, piece.bytes.data(), piece.bytes.size());
@@ -50,8 +50,8 @@ bool is_zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-// Whether pages that started as zeros still hold zeros. Only those in memory can hold anything else. (One that was written and then swapped
-// out would be missed.)
+// Whether pages that started as zeros are still zeros. Only pages in memory can differ. A page that was written and then swapped out
+// would be missed.
 bool is_untouched(std::span<const std::byte> bytes) {
   if (bytes.empty()) return true;
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -69,7 +69,7 @@ bool is_untouched(std::span<const std::byte> bytes) {
   return true;
 }
 
-// `first`: where the bytes begin in their buffer, which is poisoned from its own first byte on.
+// `first`: offset of the bytes in their buffer, where the poison starts at the first byte.
 bool is_poison(std::span<const std::byte> bytes, std::size_t first, std::uint32_t word) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (bytes[i] != static_cast<std::byte>(word >> ((first + i) % sizeof word * 8))) return false;
@@ -84,20 +84,34 @@ bool is_gap(const JobBuffer& described, std::span<const std::byte> bytes, std::s
 
 }  // namespace
 
-JobMemory::JobMemory(const families::Job& job) : job_(job) {
+JobMemory::JobMemory(const families::Job& job, metal::SharedMemory* shared) : job_(job) {
   for (const JobBuffer& described : job.buffers)
-    inputs_.push_back(described.role == BufferRole::input ? make_buffer(described, 0) : nullptr);
+    inputs_.push_back(described.role == BufferRole::input ? make_buffer(described, 0, shared) : nullptr);
+  for (std::size_t pass = 0; pass < job.passes.size(); ++pass) add_pass(shared);
 }
 
-families::Views JobMemory::add_pass() {
+void JobMemory::add_pass(metal::SharedMemory* shared) {
   PassMemory pass;
   for (std::size_t number = 0; number < job_.buffers.size(); ++number) {
     const JobBuffer& described = job_.buffers[number];
-    pass.own.push_back(inputs_[number] == nullptr ? make_buffer(described, passes_.size()) : nullptr);
+    pass.own.push_back(inputs_[number] == nullptr ? make_buffer(described, passes_.size(), shared) : nullptr);
     pass.views.push_back(view_of(described, inputs_[number] == nullptr ? *pass.own.back() : *inputs_[number]));
   }
   passes_.push_back(std::move(pass));
-  return passes_.back().views;
+}
+
+bool JobMemory::may_run(std::size_t pass) const {
+  if (!job_.passes[pass].is_probe) return true;
+  for (std::size_t before = 0; before < pass; ++before) {
+    if (!std::ranges::all_of(job_.judged, [&](std::size_t buffer) { return has_intact_guards(buffer, before); })) return false;
+  }
+  return true;
+}
+
+void JobMemory::drop_passes_not_run() {
+  for (std::size_t pass = 0; pass < passes_.size(); ++pass) {
+    if (!may_run(pass)) return passes_.resize(pass);
+  }
 }
 
 families::Results JobMemory::results() const {

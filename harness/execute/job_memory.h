@@ -1,4 +1,4 @@
-// The buffers of a job in this process: filled before the passes, read after them.
+// The buffers of a job in this process: fills them before the passes, reads them afterwards.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,34 @@
 
 namespace assay::harness {
 
-// Bytes of one guard band: a write one row too far, at any head_dim, lands inside. Keeps the alignment that Metal asks of an offset.
+// Bytes of one guard band. At any head_dim, a write that is one row off still lands inside it. Keeps the alignment that Metal
+// requires of offsets.
 inline constexpr std::size_t kGuardBytes = 4096;
 
 class JobMemory {
  public:
-  // Makes the inputs. The job must outlive this.
-  explicit JobMemory(const families::Job& job);
+  // Creates the inputs, and the outputs and scratch buffers of every pass, in `shared` if the dispatches run in another process. The job
+  // and `shared` must outlive this object.
+  explicit JobMemory(const families::Job& job, metal::SharedMemory* shared = nullptr);
 
-  // Makes fresh outputs and scratch for the next pass. By number of the buffer, until the next call.
-  [[nodiscard]] families::Views add_pass();
+  // Indexed by buffer number, valid as long as this object.
+  [[nodiscard]] families::Views views(std::size_t pass) const { return passes_[pass].views; }
+  // Whether a pass may run. A probe may not after a pass that wrote guards.
+  [[nodiscard]] bool may_run(std::size_t pass) const;
+  // Removes the memory of the first pass that may not run and of those after it.
+  void drop_passes_not_run();
 
-  // What the passes left, valid as long as this.
+  // The results of all passes, valid as long as this object.
   [[nodiscard]] families::Results results() const;
   // Both guard bands of a buffer; empty if it has none.
   [[nodiscard]] std::span<const std::uint32_t> guard_before(std::size_t buffer, std::size_t pass) const;
   [[nodiscard]] std::span<const std::uint32_t> guard_behind(std::size_t buffer, std::size_t pass) const;
   [[nodiscard]] bool has_intact_guards(std::size_t buffer, std::size_t pass) const;
-  // The whole buffer, guard bands included.
+  // The whole buffer, including guard bands.
   [[nodiscard]] std::span<const std::byte> whole(std::size_t buffer, std::size_t pass) const;
   [[nodiscard]] const metal::BufferView& view(std::size_t buffer, std::size_t pass) const { return passes_[pass].views[buffer]; }
 
-  // Whether every byte of an input, gaps included, is what it was. Touches no page of a gap that nobody touched.
+  // Whether every byte of an input, including gaps, is unchanged. Does not access pages of a gap that nothing has accessed.
   [[nodiscard]] bool is_unchanged(std::size_t input) const;
 
  private:
@@ -41,6 +47,8 @@ class JobMemory {
     std::vector<std::unique_ptr<metal::Buffer>> own;  // by number; null for inputs
     std::vector<metal::BufferView> views;
   };
+
+  void add_pass(metal::SharedMemory* shared);
 
   const families::Job& job_;
   std::vector<std::unique_ptr<metal::Buffer>> inputs_;  // by number; null for others

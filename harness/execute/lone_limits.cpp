@@ -1,3 +1,4 @@
+// Finds the limits of a lone kernel file by binding its functions for the cases of smoke.
 #include "harness/execute/lone_limits.h"
 
 #include <fmt/format.h>
@@ -17,8 +18,8 @@
 namespace assay::harness {
 namespace {
 
-// A function that nobody tells the value of such an axis is made for one value. Which, only its author knows: at any other its output is
-// rightly something else.
+// A function that does not receive the value of such an axis is made for one value, at which only its author can know. At any other
+// value its output differs rightly, so the user must name the value.
 void require_told_axis(const PreparedVariant& prepared, const Family& family, std::span<const Case> cases) {
   const auto axis = std::ranges::find_if(family.axes, [](const Axis& one) { return one.told_by.has_value(); });
   if (axis == family.axes.end()) return;
@@ -42,7 +43,7 @@ void require_told_axis(const PreparedVariant& prepared, const Family& family, st
   }
 }
 
-// Why the file has nothing for a case; empty if it has.
+// Why the file cannot execute a case; empty if it can.
 std::string misfit_with(const PreparedVariant& prepared, const Case& value) {
   const kernels::FunctionKey key = value.family->function_key(value.values);
   if (const kernels::BoundKernel* kernel = prepared.kernel(key); kernel != nullptr) {
@@ -65,7 +66,7 @@ std::vector<FoundLimit> limits_of_lone(const kernels::Variant& lone, std::span<c
   const PreparedVariant& prepared = workbench.find(lone.name);
   require_told_axis(prepared, family, cases);
 
-  std::vector<std::string> misfits;  // of each case; empty: none
+  std::vector<std::string> misfits;  // by case; empty: none
   for (const Case& value : cases) misfits.push_back(misfit_with(prepared, value));
   std::vector<std::set<std::int64_t>> fitting(family.axes.size());
   for (std::size_t axis = 0; axis < family.axes.size(); ++axis) {
@@ -74,7 +75,7 @@ std::vector<FoundLimit> limits_of_lone(const kernels::Variant& lone, std::span<c
     }
     if (fitting[axis].empty()) return {};
   }
-  // Axes on which a case is what the file is not made for. One that is so on a single axis tells the reason for that one.
+  // The axes on which the file does not support the case's value. A case with a single such axis gives the reason for that axis.
   const auto strays = [&](const Case& value) {
     std::vector<std::size_t> axes;
     for (std::size_t axis = 0; axis < fitting.size(); ++axis) {
@@ -82,7 +83,9 @@ std::vector<FoundLimit> limits_of_lone(const kernels::Variant& lone, std::span<c
     }
     return axes;
   };
-  std::vector<std::pair<std::size_t, std::string>> reasons(fitting.size(), {fitting.size() + 1, std::string()});  // strays of that case
+  std::vector<std::pair<std::size_t, std::string>> reasons(fitting.size(), {fitting.size() + 1, std::string()});  // number of such axes of
+                                                                                                                  // the case that gave the
+                                                                                                                  // reason, and the reason
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::vector<std::size_t> axes = strays(cases[i]);
     for (const std::size_t axis : axes) {

@@ -1,4 +1,4 @@
-// What a lone kernel file was made for. A described variant says so in its [limits].
+// The limits of a lone kernel file. A described variant states them in its [limits].
 #pragma once
 
 #include <span>
@@ -12,12 +12,13 @@ namespace assay::harness {
 
 struct FoundLimit {
   kernels::AxisLimit limit;
-  std::string reason;  // why one of the other values is none
+  std::string reason;  // why one of the other values is not supported
 };
 
-// Limits of the axes of which `lone` is not made for every value that its own limits (--limit) admit, found by binding its functions for
-// the cases of smoke; empty if it is made for none of these, so that its cases tell why. Compiles the file; throws what Workbench does, and
-// kernels::VariantError for a codebook whose width neither the kernel is told nor its limits tell.
+// Limits of the axes on which `lone` supports only some of the values that its own limits (--limit) admit. Found by binding its
+// functions for the cases of smoke. Empty if it supports none of these cases, so that running them shows the reason. Compiles the
+// file. Throws what Workbench throws, and kernels::VariantError if neither the kernel receives the width of its codebook nor its
+// limits give it.
 [[nodiscard]] std::vector<FoundLimit> limits_of_lone(const kernels::Variant& lone, std::span<const kernels::Variant> catalogue,
                                                      const WorkbenchOptions& options);
 

@@ -1,3 +1,4 @@
+// Computes, reads, writes and compares digests of the gate's outputs.
 #include "harness/findings/digests.h"
 
 #include <fmt/format.h>

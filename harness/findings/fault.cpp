@@ -1,3 +1,4 @@
+// Names and compares faults, and derives them from judgements.
 #include "harness/findings/fault.h"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ constexpr std::array<std::string_view, kFaultKinds> kNames = {"above bound",
                                                               "beyond finding",
                                                               "told"};
 
-// Numbers that are none are the same if their bits are.
+// NaNs are equal if their bits are.
 bool same(double one, double other) { return std::bit_cast<std::uint64_t>(one) == std::bit_cast<std::uint64_t>(other); }
 bool same(float one, float other) { return std::bit_cast<std::uint32_t>(one) == std::bit_cast<std::uint32_t>(other); }
 template <typename T>
@@ -65,7 +66,7 @@ bool same(const std::vector<T>& one, const std::vector<T>& other) {
   return std::ranges::equal(one, other, [](const T& a, const T& b) { return same(a, b); });
 }
 
-// The n-th member of one beside the n-th of the other.
+// Compares the n-th member of one with the n-th member of the other.
 template <typename T>
 bool same(const T& one, const T& other) {
   if constexpr (HasMembers<const T>) {
@@ -155,7 +156,7 @@ std::string places_of(const std::vector<fault::Finding>& findings) {
   return places;
 }
 
-// Kinds that are about one thing only.
+// Kinds with a single possible subject.
 std::string subject(const auto&) { return {}; }
 std::string subject(const fault::Mistrusted& it) { return std::string(to_string(it.why)); }
 std::string subject(const fault::Hazard& it) { return std::string(metal::to_string(it.hazard)); }

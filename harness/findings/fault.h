@@ -1,5 +1,5 @@
-// Why a case did not pass, as data: what kind of thing is wrong, where, how often and with which values. Text is made of it where it is
-// shown (harness/findings/fault_text.h); whoever decides anything looks at these.
+// Why a case did not pass, as data: the kind of fault, where, how often and with which values. Only code that shows faults makes text
+// of them (harness/findings/fault_text.h). Code that decides uses these types.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace assay::harness {
 
-// In the order of FaultDetails. Names are spelt by to_string(), in ledgers and reports too.
+// In the order of FaultDetails. to_string() spells the names, in ledgers and reports too.
 enum class FaultKind : std::uint8_t {
   above_bound,
   not_written,
@@ -75,7 +75,7 @@ using families::SlotPart;
 
 namespace fault {
 
-// Those that a family's job finds.
+// Faults that a family's job detects.
 using families::promise::IdleWorkgroup;
 using families::promise::OldCache;
 using families::promise::StraySlot;
@@ -84,7 +84,7 @@ using families::promise::WrongPadMask;
 using families::promise::WrongPadRow;
 using families::promise::WrongTileClass;
 
-// Elements of the judged output, so many; the worst of them are in Judgement::worst.
+// The number of elements of the judged output that are above their bound. The worst of them are in Judgement::worst.
 struct AboveBound {
   std::uint64_t count = 0;
 };
@@ -97,11 +97,11 @@ struct Nan {
 struct Infinite {
   std::uint64_t count = 0;
 };
-// Words outside of the output.
+// Guard words beside the output that the kernel changed.
 struct GuardWritten {
   std::uint64_t words = 0;
 };
-// Wrong before anything is rounded: so many of the elements, the worst by `ratio` of its bound.
+// Elements that are wrong before anything is rounded: their number, and the worst by `ratio` of its bound.
 struct Logic {
   std::uint64_t wrong = 0, elements = 0, worst = 0;
   double ratio = 0;
@@ -117,24 +117,24 @@ struct Hazard {
   metal::HazardKind hazard = metal::HazardKind::barrier_divergence;
   std::string function, message;
   metal::SourceLocation place;
-  bool is_output_right = false;  // every value is within its bound all the same
+  bool is_output_right = false;  // nevertheless, every value is within its bound
 };
 struct DifferingElement {
   std::uint64_t index = 0, row = 0, coordinate = 0;
-  float first = 0, other = 0;  // under either schedule
+  float first = 0, other = 0;  // under the first and the other schedule
 };
-// Bits differ between two orders of simdgroups, at `count` of `size`.
+// Bits that differ between two orders of simdgroups, at `count` of `size` elements.
 struct OrderDependence {
-  std::string first, other;  // the schedules
+  std::string first, other;  // the two schedules
   std::vector<DifferingElement> places;
   std::uint64_t count = 0, size = 0;
   std::string unit;  // what was compared, if not elements of the output: "word of the partials"
 };
-// The kernel wrote to what is an input of it.
+// The kernel wrote to one of its inputs.
 struct InputWritten {
   std::string argument;
 };
-// Held to the expectation that came in a file, the output is wrong: as the kinds of these names.
+// Compared with the expectation from a file, the output is wrong; the members are like those of the kinds of these names.
 struct StoredExpectation {
   std::string file;
   std::uint64_t above_bound = 0, not_written = 0, nans = 0, infs = 0, guard_words = 0;
@@ -142,42 +142,42 @@ struct StoredExpectation {
 };
 // Of a later stage: the output is not the merge of the stored partials.
 struct WrongMerge {};
-// Of a later stage: what it got is nothing that its oracle can judge. In the oracle's words.
+// Of a later stage: its oracle cannot judge its input, with the oracle's message.
 struct OutsideOfOracle {
   std::string message;
 };
-// Refused, in the words of whoever did.
+// The launch code or the encoder rejected the case, with their message.
 struct RefusedByLaunch {
   std::string message;
 };
 struct RefusedByEncoder {
   std::string message;
 };
-// The variant's author says that it is not for such cases.
+// The variant's author excludes such cases.
 struct OutsideOfLimits {
-  std::string file;  // and line, where it stands; empty: on the command line
+  std::string file;  // file and line of the limit; empty: on the command line
   std::uint64_t line = 0;
   std::string axis;
   std::vector<std::int64_t> accepted;
   std::int64_t value = 0;
 };
-// The variant has none for the case.
+// The variant has no function for the case.
 struct NoFunction {
-  std::string entry;                // what it would be for
-  std::string source;               // the file that has none; empty: nobody looked
-  std::string function;             // its name; empty: of any name
-  std::vector<std::string> others;  // functions that bind, but whose names speak for other entries
+  std::string entry;                // the entry that needs it
+  std::string source;               // the file that lacks it; empty: no file was searched
+  std::string function;             // its name; empty: any name
+  std::vector<std::string> others;  // functions that bind, but whose names match other entries
 };
-// The kernel's function is none for the case, in the words of the launch code.
+// The kernel's function does not support the case, with the launch code's message.
 struct Misfit {
-  std::string field;  // or constant, that the case and the kernel disagree about
+  std::string field;  // field or constant about which the case and the kernel disagree
   std::string message;
 };
-// A fixture file that is damaged, or not the case's; in its reader's words.
+// A fixture file that is damaged or belongs to another case, with its reader's message.
 struct UnusableFile {
   std::string message;
 };
-// The harness failed; what was thrown.
+// The harness failed, with the exception's message.
 struct InternalFailure {
   std::string message;
 };
@@ -200,7 +200,7 @@ struct Vanished {
   std::string words;
 };
 struct MalformedVerdict {
-  std::string message;  // what is wrong with the bytes that it sent
+  std::string message;  // the error in the bytes that it sent
   std::string words;
 };
 struct Timeout {
@@ -214,27 +214,27 @@ struct Finding {
   std::string place;  // "kernels/x/variant.toml:12"
   std::string when, shows, see;
 };
-// It fails as these say it must; what follows is what they account for.
+// The case fails as these findings declare. The faults that follow are those that they account for.
 struct KnownFinding {
   std::vector<Finding> findings;
 };
-// It fails as these say, which do not include the case.
+// The case fails as these findings declare, but their `when` excludes it.
 struct LikeKnownFinding {
   std::vector<Finding> findings;
 };
-// It passed, where this says that it fails.
+// The case passed, but this finding declares that it fails.
 struct StaleFinding {
   Finding finding;
 };
-// It fails, but not as this says.
+// The case fails, but not as this finding declares.
 struct MissingFinding {
   Finding finding;
 };
-// It fails as this says, and otherwise too.
+// The case fails as this finding declares, and in other ways too.
 struct BeyondFinding {
   Finding finding;
 };
-// What a ledger of an older assay says in words.
+// The text of a fault in a ledger of an older assay.
 struct Told {
   std::string text;
 };
@@ -255,12 +255,12 @@ static_assert(kFaultKinds == static_cast<std::size_t>(FaultKind::told) + 1, "eve
 
 struct Fault {
   FaultDetails details;
-  std::string schedule;  // where a verdict is on several: the one under which this showed; else empty
+  std::string schedule;  // for a verdict on several schedules, the one under which the fault occurred; else empty
 
   Fault() = default;
   template <typename Details>
     requires std::constructible_from<FaultDetails, Details>
-  // NOLINTNEXTLINE(google-explicit-constructor): whoever finds something says what, and no more
+  // NOLINTNEXTLINE(google-explicit-constructor): code that finds a fault only gives its details
   Fault(Details what) : details(std::move(what)) {}
 
   [[nodiscard]] FaultKind kind() const { return static_cast<FaultKind>(details.index()); }
@@ -270,18 +270,18 @@ struct Fault {
   }
 };
 
-// Whether every value is the same, bit for bit.
+// Whether all values are equal, bit for bit.
 [[nodiscard]] bool operator==(const Fault& one, const Fault& other);
 
-// What is wrong with a comparison, worst first; nothing where it passed or is only mistrusted.
+// The faults in a comparison, worst first. Empty if it passed or is only mistrusted.
 [[nodiscard]] std::vector<Fault> faults_of(const Judgement& judgement);
-// Nothing if no element is wrong before it is rounded.
+// Empty if no element is wrong before rounding.
 [[nodiscard]] std::optional<fault::Logic> logic_of(const ErrorSplit& split);
 [[nodiscard]] fault::Mistrusted fault_of(const Mistrust& mistrust);
 [[nodiscard]] fault::StoredExpectation fault_of_stored(std::string file, const Judgement& judgement);
 
-// What it is about, where faults of a kind may be about different things: an argument, an axis, a part, a finding. Without the particulars
-// of one case; empty where the kind says it all.
+// The subject of a fault, for kinds that may have different subjects: an argument, an axis, a part, a finding. It does not contain
+// details of one case. Empty if the kind has a single subject.
 [[nodiscard]] std::string subject_of(const Fault& fault);
 
 [[nodiscard]] bool has_kind(const std::vector<Fault>& faults, FaultKind kind);

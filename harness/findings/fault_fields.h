@@ -1,4 +1,4 @@
-// How faults travel between processes (base/archive.h): the members that fault_members.h names, in its order.
+// Archives faults for other processes (base/archive.h): the members in fault_members.h, in the same order.
 #pragma once
 
 #include <concepts>
@@ -17,7 +17,7 @@ constexpr std::uint64_t largest(Distrust) { return static_cast<std::uint64_t>(Di
 
 namespace fault {
 
-// What faults are made of; archives look for it where the types are.
+// Archives the types with listed members. Archives find fields() in the namespace of these types.
 template <typename Archive, HasMembers T>
   requires(!std::same_as<std::remove_const_t<T>, metal::SourceLocation>)
 void fields(Archive& archive, T& value) {
@@ -37,7 +37,7 @@ void fields(auto& archive, base::OneOf<Fault> auto& value) {
 
 }  // namespace assay::harness
 
-// Archives look for fields() where the types are.
+// Archives find fields() in the namespace of the type.
 namespace assay::families::promise {
 using harness::fault::fields;
 }  // namespace assay::families::promise

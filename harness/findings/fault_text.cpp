@@ -1,3 +1,4 @@
+// Puts every kind of fault into words.
 #include "harness/findings/fault_text.h"
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ std::string described(const fault::Finding& finding) {
                      finding.see.empty() ? std::string() : "; see " + finding.see);
 }
 
-// What a process that ended wrote before.
+// Appends what a process wrote before it ended.
 std::string with_words(std::string text, const std::string& words) {
   if (!words.empty()) text += ": " + words;
   return text;
@@ -64,7 +65,7 @@ std::string say(const fault::DifferingElement& it) {
   return fmt::format("element {} (row {}, coordinate {}: {} and {})", it.index, it.row, it.coordinate, it.first, it.other);
 }
 
-// "elements", "words of the partials"
+// The plural: "elements", "words of the partials".
 std::string several(const std::string& unit) {
   const std::size_t end = std::min(unit.find(' '), unit.size());
   return unit.substr(0, end) + 's' + unit.substr(end);
@@ -188,7 +189,7 @@ std::string say(const fault::KnownFinding& it) {
   return fmt::format("known finding of {}", fmt::join(which, ", "));
 }
 
-// Several may show the like; what their `when` says is long, and to be read where they stand.
+// Names only the places, because there may be several findings and their `when` is long.
 std::string say(const fault::LikeKnownFinding& it) {
   std::vector<std::string> alike;
   for (const fault::Finding& finding : it.findings) alike.push_back(finding.place + (finding.see.empty() ? "" : " (" + finding.see + ")"));
@@ -207,7 +208,7 @@ std::string say(const fault::BeyondFinding& it) {
 }
 std::string say(const fault::Told& it) { return it.text; }
 
-// Counts of one comparison stand in one list.
+// Whether the fault is a count of one comparison; these are listed together.
 bool is_count(FaultKind kind) { return kind <= FaultKind::guard_written; }
 
 std::string_view between(const Fault& one, const Fault& next) {
@@ -218,7 +219,7 @@ std::string_view between(const Fault& one, const Fault& next) {
 }  // namespace
 
 std::string hazard_text(const metal::Hazard& hazard) {
-  // It may bring its own place and kind.
+  // The message may start with its own place and kind.
   std::string_view message = hazard.message;
   const std::string place = fmt::format("{}:{}: ", hazard.first.file, hazard.first.line);
   const std::string kind = fmt::format("{}: ", metal::to_string(hazard.kind));

@@ -1,4 +1,4 @@
-// Faults in words: the only place that says them. What is shown reads this; nothing reads it back.
+// Faults in words. Only this file has these words, for output; no code reads them back.
 #pragma once
 
 #include <span>
@@ -12,14 +12,14 @@ namespace assay::harness {
 // "kernel.metal:12: barrier divergence in flash_attn: ...": place, kind and function of a hazard, each once.
 [[nodiscard]] std::string hazard_text(const metal::Hazard& hazard);
 
-// One line; without the schedule under which it showed.
+// One line, without the schedule under which the fault occurred.
 [[nodiscard]] std::string text_of(const FaultDetails& details);
 
-// All of them, in one line: "under schedule reverse: 3 elements above their bound, 1 NaN; the kernel wrote to its input Q"; empty if there
-// are none.
+// All faults in one line: "under schedule reverse: 3 elements above their bound, 1 NaN; the kernel wrote to its input Q". Empty if
+// there are none.
 [[nodiscard]] std::string reason_of(std::span<const Fault> faults);
 
-// The same of whatever has faults: a verdict, a stage of it, a case of a ledger.
+// The same for anything that has faults: a verdict, one of its stages, a case of a ledger.
 template <typename Owner>
   requires requires(const Owner& owner) { std::span<const Fault>(owner.faults); }
 [[nodiscard]] std::string reason_of(const Owner& owner) {

@@ -1,3 +1,4 @@
+// Matches verdicts with the known findings of a variant.
 #include "harness/findings/known_finding.h"
 
 #include <fmt/format.h>
@@ -62,7 +63,7 @@ std::vector<KnownFinding> known_findings_of(const kernels::Variant& variant) {
 }
 
 void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict, metal::Policy policy) {
-  // What was not run, and what our own failure left unknown, says nothing about a kernel.
+  // A case that was not run, or in which the harness failed, says nothing about the kernel.
   if (verdict.status == Status::skipped || verdict.is_internal) return;
 
   std::vector<const KnownFinding*> matching;

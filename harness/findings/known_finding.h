@@ -1,4 +1,4 @@
-// Known findings: failures that a variant.toml declares, so that they neither fail a gate nor fall into oblivion.
+// Known findings: failures that a variant.toml declares, so that they neither fail a gate nor are forgotten.
 //
 //   when   = "n <= 32 && nwg == 4"       a predicate over the case
 //   shows  = "nan || hazard:invalid_access@kernel.metal:41"
@@ -10,10 +10,10 @@
 //   sum     = product { ("+" | "-") product }      product = factor { ("*" | "/" | "%") factor }      factor = "-" factor | atom
 //   atom    = integer | axis | quantity | "seed" | "fixture" | "text" in double or single quotes | "(" either ")"
 //
-// An axis is one of the family's, or short for one: n (kv_len), cap (kv_capacity), d (head_dim), h (n_heads), g (n_kv_heads),
-// window (sliding_window). Numbers are 64-bit integers, / cuts off; a predicate that divides by zero or overflows does not match.
-// A quantity (Family::quantities) is known of some families only, and is made from the whole mask, so let it stand last.
-// fixture is only compared with the name of one, by == and !=.
+// An axis is one of the family's, or a short name: n (kv_len), cap (kv_capacity), d (head_dim), h (n_heads), g (n_kv_heads), window
+// (sliding_window). Numbers are 64-bit integers; / truncates. A predicate that divides by zero or overflows does not match. A quantity
+// (Family::quantities) exists for some families only. It is computed from the whole mask, so it should come last. fixture can only be
+// compared with the name of a fixture, by == and !=.
 //
 // Grammar of `shows`: alternatives joined by "||", each one of
 //
@@ -23,8 +23,8 @@
 //   hazard:KIND[@LINE|@FILE:LINE]   a kind of metal/hazard.h that is a defect, at the place if one is given
 //   crashed | timeout | rejected    the verdict of that name
 //
-// Kinds of hazard that only `--policy checked` sees hold under it alone. Every case that matches must fail so, with nothing that is not
-// declared, and every case that fails so must match.
+// Kinds of hazards that only `--policy checked` detects apply under that policy only. Every case that matches must fail in the declared
+// way and in no other way. Every case that fails in that way must match.
 #pragma once
 
 #include <cstdint>
@@ -42,14 +42,14 @@ namespace assay::harness {
 
 class KnownFinding {
  public:
-  // Throws kernels::VariantError that names file, line, the place in the text and what is accepted there.
+  // Throws kernels::VariantError with file, line, the position in the text and what is accepted there.
   KnownFinding(const kernels::Variant& variant, const kernels::KnownFinding& declared);
 
   [[nodiscard]] bool matches(const Case& about) const;
-  // Whether the verdict shows what one of the alternatives says.
+  // Whether the verdict shows one of the alternatives.
   [[nodiscard]] bool is_shown_by(const Verdict& verdict) const;
 
-  // Whether nothing but the policy `checked` can show it.
+  // Whether only the policy `checked` can detect it.
   [[nodiscard]] bool needs_checked() const;
   // Whether an output that a hazard cut short can show it.
   [[nodiscard]] bool is_of_hazards() const;
@@ -64,15 +64,16 @@ class KnownFinding {
   std::shared_ptr<const Rules> rules_;
 };
 
-// Those of a variant.
+// The known findings of a variant.
 [[nodiscard]] std::vector<KnownFinding> known_findings_of(const kernels::Variant& variant);
 
-// Lays the declared findings over a verdict:
-// - it fails as every finding that matches the case declares, and shows nothing beyond: Status::known, its first fault says which;
-// - it passed although one matches: Status::failed, because the entry must be struck;
-// - it fails otherwise, or as a finding whose `when` does not include the case: the failure stays, a fault says so.
-// Findings that only `checked` can show do not count under other policies.
-// Under `checked` a hazard that is declared excuses a wrong output that is declared too: whether it would have shown cannot be told.
+// Applies the declared findings to a verdict:
+// - If the case fails as every matching finding declares, and in no other way, it is Status::known. The first fault names the findings.
+// - If it passed although a finding matches, it is Status::failed: the entry must be removed.
+// - If it fails in another way, or as a finding whose `when` excludes the case, it stays a failure, and a fault says so.
+//
+// Findings that only `checked` can detect are ignored under other policies. Under `checked`, a hazard may have cut the output short, so
+// a declared wrong output need not show if the case has a hazard.
 void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict, metal::Policy policy = metal::Policy::native);
 
 }  // namespace assay::harness

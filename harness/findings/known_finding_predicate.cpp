@@ -1,3 +1,4 @@
+// Parses and evaluates the `when` of a known finding.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,12 +18,12 @@ namespace assay::harness {
 namespace {
 
 constexpr std::size_t kLongestPredicate = 4096;  // characters
-constexpr int kDeepestPredicate = 32;            // of parentheses and signs
+constexpr int kDeepestPredicate = 32;            // nested parentheses and signs
 
 using Number = std::function<std::optional<std::int64_t>(const Case&)>;
 using Text = std::function<std::string_view(const Case&)>;
 
-// What an expression may come to; `literal` holds the text of one that is written out.
+// The value of an expression; `literal` is the text of a literal.
 struct Value {
   std::variant<Number, Text, Predicate> function;
   std::optional<std::string> literal;
@@ -65,13 +66,13 @@ bool holds(std::string_view comparison, std::int64_t a, std::int64_t b) {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Recursive descent; one function per line of the grammar in known_finding.h.
+// Recursive descent, with one function per line of the grammar in known_finding.h.
 class Parser {
  public:
   Parser(std::string_view text, const Family& family) : text_(text), family_(family) {}
 
   Predicate parse() {
-    // Each operator copies what stands left of it, so that a long text would take the square of its length.
+    // Each operator copies the predicate to its left, so the cost is quadratic in the length of the text.
     if (text_.size() > kLongestPredicate) throw FindingSyntaxError(fmt::format("it has more than {} characters", kLongestPredicate));
     Value value = either();
     skip_blanks();
@@ -89,7 +90,7 @@ class Parser {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
   }
 
-  // Takes the first of `operators` that comes next; longer ones must stand before their beginnings.
+  // Consumes the first of `operators` that comes next. Longer operators must come before their prefixes.
   std::string_view take(std::initializer_list<std::string_view> operators) {
     skip_blanks();
     for (const std::string_view candidate : operators) {
@@ -139,7 +140,7 @@ class Parser {
     return left;
   }
 
-  // One more level of what stands inside of something else.
+  // Reads one more level of nesting.
   template <typename Read>
   Value deeper(const Read& read) {
     if (depth_ == kDeepestPredicate) throw FindingSyntaxError(fmt::format("it nests deeper than {} levels", kDeepestPredicate));

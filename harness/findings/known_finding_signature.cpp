@@ -1,11 +1,12 @@
+// Parses the `shows` of a known finding, and matches it with verdicts.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "base/text.h"
 #include "harness/findings/known_finding_text.h"
 
 namespace assay::harness {
@@ -32,18 +33,6 @@ std::string word_of(metal::HazardKind kind) {
   return word;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-template <typename Number>
-bool read_number(std::string_view text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && !text.empty();
-}
-
 [[noreturn]] void refuse(std::string_view text) {
   std::vector<std::string> kinds;
   for (const metal::HazardKind kind : kHazardKinds) kinds.push_back(word_of(kind));
@@ -58,16 +47,17 @@ Signature hazard_signature(std::string_view text) {
   signature.symptom = Symptom::hazard;
   std::string_view rest = text.substr(std::string_view("hazard:").size());
   const std::size_t at = rest.find('@');
-  signature.hazard_kind = trimmed(rest.substr(0, at));
+  signature.hazard_kind = base::trimmed(rest.substr(0, at));
   if (std::ranges::none_of(kHazardKinds, [&](metal::HazardKind kind) { return word_of(kind) == signature.hazard_kind; })) refuse(text);
   if (at == std::string_view::npos) return signature;
-  std::string_view place = trimmed(rest.substr(at + 1));
+  std::string_view place = base::trimmed(rest.substr(at + 1));
   if (const std::size_t colon = place.rfind(':'); colon != std::string_view::npos) {
     signature.file = place.substr(0, colon);
     place.remove_prefix(colon + 1);
     if (signature.file.empty()) refuse(text);
   }
-  if (!read_number(place, signature.line) || signature.line == 0) refuse(text);
+  signature.line = base::number_of<std::uint32_t>(place).value_or(0);
+  if (signature.line == 0) refuse(text);
   return signature;
 }
 
@@ -84,13 +74,11 @@ Signature parse_one(std::string_view text) {
   if (text.starts_with("hazard:")) return hazard_signature(text);
   constexpr std::string_view ratio = "error/bound";
   if (text.starts_with(ratio)) {
-    const std::string_view rest = trimmed(text.substr(ratio.size()));
+    const std::string_view rest = base::trimmed(text.substr(ratio.size()));
     signature.symptom = Symptom::above_bound;
-    // Below 1 it would speak of elements that are right.
-    if (rest.starts_with(">") && read_number(trimmed(rest.substr(1)), signature.ratio) && std::isfinite(signature.ratio) &&
-        signature.ratio >= 1.0) {
-      return signature;
-    }
+    // A ratio below 1 would include elements that are right.
+    if (rest.starts_with(">")) signature.ratio = base::number_of<double>(base::trimmed(rest.substr(1))).value_or(0.0);
+    if (std::isfinite(signature.ratio) && signature.ratio >= 1.0) return signature;
     throw FindingSyntaxError(fmt::format("'{}': write error/bound > X with a number X >= 1", text));
   }
   refuse(text);
@@ -107,7 +95,7 @@ std::vector<Signature> parse_signatures(std::string_view text) {
   std::vector<Signature> signatures;
   for (std::string_view rest = text;;) {
     const std::size_t bar = rest.find("||");
-    signatures.push_back(parse_one(trimmed(rest.substr(0, bar))));
+    signatures.push_back(parse_one(base::trimmed(rest.substr(0, bar))));
     if (bar == std::string_view::npos) return signatures;
     rest.remove_prefix(bar + 2);
   }
@@ -124,7 +112,8 @@ std::vector<Symptom> symptoms_of(const Verdict& verdict) {
     case Status::mistrusted:
       return {Symptom::other};
     case Status::hazard:
-      // What is misaligned happens as it is written. Any other output says nothing of its own: it was cut short, or made of poison.
+      // A misaligned access is executed as written, so the output counts. With any other hazard the output means nothing: it was cut
+      // short, or contains poison.
       if (!std::ranges::all_of(verdict.hazards,
                                [](const metal::Hazard& hazard) { return hazard.kind == metal::HazardKind::misaligned_access; }))
         return {};
@@ -141,7 +130,7 @@ std::vector<Symptom> symptoms_of(const Verdict& verdict) {
   add(judgement.infs != 0, Symptom::infinite);
   add(judgement.not_written != 0, Symptom::not_written);
   add(judgement.above_bound != 0, Symptom::above_bound);
-  // What has no signature of its own: memory beside the output, an input that was written, bits that depend on the schedule.
+  // Failures without a signature: guard words changed, an input was written, bits depend on the schedule.
   const bool unnamed = verdict.status == Status::failed && symptoms.empty();
   add(judgement.guard_violations != 0 || unnamed, Symptom::other);
   return symptoms;
@@ -156,11 +145,11 @@ bool Signature::needs_checked() const {
 
 bool Signature::accounts_for(const metal::Hazard& hazard) const {
   if (symptom != Symptom::hazard || any_failure) return false;
-  // Under the policy `checked` an access is found out of bounds before it can be invalid.
+  // The policy `checked` reports an out-of-bounds access before it can become an invalid one.
   const auto kind = hazard.kind == metal::HazardKind::out_of_bounds && hazard_kind == word_of(metal::HazardKind::invalid_access)
                         ? metal::HazardKind::invalid_access
                         : hazard.kind;
-  // A file may be written with or without the folders before it.
+  // The file may be given with or without its folders.
   return word_of(kind) == hazard_kind && (line == 0 || hazard.first.line == line) &&
          (file.empty() || hazard.first.file == file || hazard.first.file.ends_with('/' + file));
 }
@@ -171,7 +160,7 @@ bool Signature::is_shown_by(const Verdict& verdict) const {
   if (symptom == Symptom::hazard && !any_failure) {
     return std::ranges::any_of(verdict.hazards, [&](const metal::Hazard& hazard) { return accounts_for(hazard); });
   }
-  // Mistrust says that nothing was compared; that is never what was declared.
+  // A mistrusted comparison proves nothing, so it never shows a declared failure.
   if (verdict.status == Status::mistrusted) return false;
   if (any_failure) return verdict.status == Status::failed;
   const std::vector<Symptom> symptoms = symptoms_of(verdict);

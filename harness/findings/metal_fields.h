@@ -1,4 +1,4 @@
-// What travels between processes (base/archive.h) of metal/'s types.
+// Archives types of metal/ for other processes (base/archive.h).
 #pragma once
 
 #include <cstdint>

@@ -1,29 +1,15 @@
+// Names the statuses of verdicts.
 #include "harness/findings/verdict.h"
+
+#include <array>
 
 namespace assay::harness {
 
-std::string_view to_string(Status status) {
-  switch (status) {
-    case Status::passed:
-      return "passed";
-    case Status::failed:
-      return "failed";
-    case Status::hazard:
-      return "hazard";
-    case Status::crashed:
-      return "crashed";
-    case Status::timeout:
-      return "timeout";
-    case Status::rejected:
-      return "rejected";
-    case Status::mistrusted:
-      return "mistrusted";
-    case Status::known:
-      return "known";
-    case Status::skipped:
-      return "skipped";
-  }
-  return "?";
-}
+// In the order of Status.
+constexpr std::array<std::string_view, 9> kStatuses = {"passed",   "failed",     "hazard", "crashed", "timeout",
+                                                       "rejected", "mistrusted", "known",  "skipped"};
+static_assert(kStatuses.size() == static_cast<std::size_t>(Status::skipped) + 1);
+
+std::string_view to_string(Status status) { return kStatuses.at(static_cast<std::size_t>(status)); }
 
 }  // namespace assay::harness

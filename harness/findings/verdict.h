@@ -1,4 +1,4 @@
-// The verdict on one case: what came of it, and every figure that a reader may want to see.
+// The verdict on one case: its status, and every figure that a reader may need.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ namespace assay::harness {
 
 enum class Status {
   passed,
-  failed,      // an element above its bound, missing, NaN or infinite; memory written that no kernel may write
-  hazard,      // the simulator saw what a right kernel never does
-  crashed,     // the process that executed the case died of it
+  failed,      // an element above its bound, missing, NaN or infinite; forbidden memory written
+  hazard,      // the simulator detected what a correct kernel never does
+  crashed,     // the process that executed the case ended
   timeout,     // no verdict in time
   rejected,    // the launch code or the encoder refused the parameters
   mistrusted,  // nothing was really compared, or the harness itself failed: proves nothing, counts as failure
-  known,       // failed as a [[known_finding]] of its variant says it must
-  skipped,     // not run, with a fault that says why
+  known,       // failed as a [[known_finding]] of its variant declares
+  skipped,     // not run; a fault gives the reason
 };
 
 [[nodiscard]] std::string_view to_string(Status status);
@@ -35,34 +35,35 @@ enum class Status {
   return status == Status::passed || status == Status::known || status == Status::skipped;
 }
 
-// A later stage of the same dispatches, judged on the bits that the stage before it stored. Does not decide the verdict.
+// A later stage of the same dispatches, judged on the bits that the previous stage stored. Does not affect the verdict.
 struct StageVerdict {
   std::string name;       // "merge of VARIANT"
-  bool is_judged = true;  // false: what it got is outside of what its oracle can judge
+  bool is_judged = true;  // false: its oracle cannot judge its input
   bool passed = false;
-  std::vector<Fault> faults;  // why not judged or not passed
-  Judgement judgement;        // empty if it could not be judged
+  std::vector<Fault> faults;  // why it was not judged or did not pass
+  Judgement judgement;        // empty if it was not judged
 };
 
 struct Verdict {
   Case about;
   Status status = Status::mistrusted;
-  std::vector<Fault> faults;   // why not passed, as it is told; empty if passed
-  std::string note;            // what else a reader should know, even of a pass; mostly empty
-  std::string schedules;       // "forward", or those that were compared: "forward,reverse"; what it takes to repeat the verdict
+  std::vector<Fault> faults;   // why it did not pass; empty if passed
+  std::string note;            // further information, even for a pass; mostly empty
+  std::string schedules;       // "forward", or those that were compared: "forward,reverse"; needed to repeat the verdict
   bool is_internal = false;    // the harness failed, not the kernel
-  std::size_t row_length = 1;  // elements of one output row, to tell (row, coordinate) from an index
+  std::size_t row_length = 1;  // elements of one output row, to compute (row, coordinate) from an index
   Judgement judgement;
-  std::optional<ErrorSplit> split;  // of the policy `shadow`
-  // Of the policy `shadow`: where shadows were lost, so that logic is no longer told from rounding, and is not held against the kernel.
+  std::optional<ErrorSplit> split;  // under the policy `shadow`
+  // Under the policy `shadow`: the places where shadows were lost. Logic then cannot be distinguished from rounding, and does not count
+  // against the kernel.
   std::vector<metal::SourceLocation> lost_shadows;
   std::vector<StageVerdict> stages;
   std::vector<metal::Hazard> hazards;
-  std::vector<metal::Hazard> remarks;  // of the policy `checked`: what is no defect of a kernel
-  std::vector<std::string> known;      // Status::known: `see` of the findings, or where they are declared
+  std::vector<metal::Hazard> remarks;  // under the policy `checked`: hazards that are not defects
+  std::vector<std::string> known;      // Status::known: `see` of the findings, or the places of their declarations
   metal::ExecutionCounters counters;
-  std::optional<metal::Cost> cost;  // of the policy `checked`, under the first schedule
-  std::uint64_t digest = 0;         // of every output byte (base/digest.h) under the first schedule: equal for equal bits
+  std::optional<metal::Cost> cost;  // under the policy `checked`, of the first schedule
+  std::uint64_t digest = 0;         // of all output bytes (base/digest.h) under the first schedule: equal for equal bits
   double oracle_seconds = 0;
   double simulator_seconds = 0;
 };

@@ -1,8 +1,10 @@
+// Compares outputs with expectations element by element, and collects the statistics.
 #include "harness/judge/judge.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -45,7 +47,7 @@ ElementFault classify(Float actual) {
 
 bool worse(const WorstElement& a, const WorstElement& b) { return a.ratio != b.ratio ? a.ratio > b.ratio : a.index < b.index; }
 
-// The `options.worst_count` worst so far, as a heap whose front is the least bad of them.
+// The `options.worst_count` worst elements so far, as a heap whose front is the least bad one.
 class WorstList {
  public:
   explicit WorstList(std::size_t limit) : limit_(limit) {}
@@ -112,7 +114,7 @@ Judgement judge_elements(std::span<const Float> actual, const oracles::Expected&
                          .bound = expected.bound[j],
                          .ratio = kInfinity,
                          .fault = classify(actual[j])};
-    // A magnitude of 0 has an exact 0 as its only right answer: as informative as can be.
+    // With a magnitude of 0, only an exact 0 is right, so such an element is always informative.
     const double limit = options.informative_ratio * expected.magnitude[j];
     if (!(element.bound <= limit) && expected.magnitude[j] > 0.0) ++judgement.uninformative;
     switch (element.fault) {
@@ -166,19 +168,11 @@ bool is_unwritten(double value) {
   return std::bit_cast<std::uint64_t>(value) == poison;
 }
 
-std::string_view to_string(Distrust why) {
-  switch (why) {
-    case Distrust::nothing_to_compare:
-      return "nothing to compare";
-    case Distrust::none_comparable:
-      return "none comparable";
-    case Distrust::constant_expectation:
-      return "constant expectation";
-    case Distrust::uninformative:
-      return "uninformative";
-  }
-  return "?";
-}
+// In the order of Distrust.
+constexpr std::array<std::string_view, 4> kDistrusts = {"nothing to compare", "none comparable", "constant expectation", "uninformative"};
+static_assert(kDistrusts.size() == static_cast<std::size_t>(Distrust::uninformative) + 1);
+
+std::string_view to_string(Distrust why) { return kDistrusts.at(static_cast<std::size_t>(why)); }
 
 double ratio_of(double error, double bound) {
   if (error == 0.0) return 0.0;

@@ -1,4 +1,4 @@
-// Compares what a kernel wrote with what is true, element by element. Knows no test framework, prints nothing.
+// Compares a kernel's output with the expectation, element by element. Knows no test framework and prints nothing.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,30 @@
 
 namespace assay::harness {
 
-// Memory next to an output that no kernel may touch: words that were poisoned before the run.
+// Memory next to an output that no kernel may write: words that were poisoned before the run.
 struct GuardBands {
   std::span<const std::uint32_t> before, after;
 };
 
-// An output as it was judged, element by element.
+// The judged output, element by element.
 struct JudgedOutput {
-  std::vector<double> actual;  // never written: the poison NaN, widened
+  std::vector<double> actual;  // unwritten elements: the poison NaN, widened
   std::vector<double> expected, bound;
 };
 
 struct JudgeOptions {
-  std::size_t worst_count = 8;        // how many of the worst elements to keep
-  double informative_ratio = 1e-3;    // an element with bound > ratio * magnitude tells nothing (float outputs)
-  bool constant_is_expected = false;  // the inputs were constant by intent, so that one distinct expected value is no sign of a dead check
-  JudgedOutput* keep = nullptr;       // filled with what is judged
+  std::size_t worst_count = 8;        // number of worst elements to keep
+  double informative_ratio = 1e-3;    // an element with bound > ratio * magnitude is uninformative (float outputs)
+  bool constant_is_expected = false;  // the inputs are constant on purpose, so a single distinct expected value does not mean that
+                                      // nothing is checked
+  JudgedOutput* keep = nullptr;       // is filled with the judged values
 };
 
-// Whether an element still is metal::kPoisonWord; in double, that NaN widened.
+// Whether an element still is metal::kPoisonWord; for double, that NaN widened.
 [[nodiscard]] bool is_unwritten(float value);
 [[nodiscard]] bool is_unwritten(double value);
 
-// error / bound, which decides nothing and only orders: infinite where no error is allowed, and of what is no number.
+// error / bound, used only for sorting. Infinite if no error is allowed, and for NaN.
 [[nodiscard]] double ratio_of(double error, double bound);
 
 enum class ElementFault { none, above_bound, not_written, nan, infinite };
@@ -58,32 +59,32 @@ struct Mistrust {
 };
 
 struct Judgement {
-  std::size_t compared = 0;     // elements whose error was tested against the bound
+  std::size_t compared = 0;     // elements whose error was compared with the bound
   std::size_t above_bound = 0;  // of these: not (error <= bound)
   std::size_t not_written = 0;  // still the poison word
   std::size_t nans = 0, infs = 0;
   std::size_t guard_violations = 0;  // guard words that changed
   std::size_t uninformative = 0;
-  std::size_t distinct_expected = 0;  // counted to the end, not sampled
-  double max_ratio = 0;               // largest error / bound over all elements; infinite as soon as one is missing, NaN or infinite
+  std::size_t distinct_expected = 0;  // counted exactly, not sampled
+  double max_ratio = 0;               // largest error / bound over all elements; infinite if one is missing, NaN or infinite
   std::size_t max_ratio_index = 0;
-  double max_abs_error = 0, max_rel_error = 0;  // over compared elements; relative to the expected value where that is not 0
+  double max_abs_error = 0, max_rel_error = 0;  // over compared elements; relative to the expected value if that is not 0
   double nmse = 0;                              // sum of squared errors / sum of squared expected values, compared elements
   double cosine = 0;                            // of the compared elements; 1 if both are zero
   double median_bound_ratio = 0;                // median over elements with magnitude > 0 of bound / magnitude
   std::vector<WorstElement> worst;              // largest ratio first, ties by index
-  std::optional<Mistrust> mistrusted;           // why this comparison proves nothing; nothing if it does
+  std::optional<Mistrust> mistrusted;           // why this comparison proves nothing; empty if it proves something
 
-  // Every element compared and within its bound, guards intact, and the comparison means something.
+  // Whether every element was compared and is within its bound, guards are intact, and the comparison is meaningful.
   [[nodiscard]] bool passed() const;
 };
 
-// `actual` is the kernel's output, poisoned with metal::kPoisonWord before the run. A size that differs from `expected` throws
-// std::invalid_argument, as does an expectation that is not finite or a bound that is negative.
+// `actual` is the kernel's output, poisoned with metal::kPoisonWord before the run. Throws std::invalid_argument if its size differs
+// from that of `expected`, for an expectation that is not finite, and for a negative bound.
 [[nodiscard]] Judgement judge(std::span<const float> actual, const oracles::Expected& expected, const GuardBands& guards = {},
                               const JudgeOptions& options = {});
 
-// The same for outputs merged in double; an element never written is the poison NaN widened bit by bit (oracles::merge_partials).
+// The same for outputs merged in double. An unwritten element is the poison NaN widened bit by bit (oracles::merge_partials).
 [[nodiscard]] Judgement judge(std::span<const double> actual, const oracles::Expected& expected, const GuardBands& guards = {},
                               const JudgeOptions& options = {});
 

@@ -1,3 +1,4 @@
+// Splits errors with the help of shadows.
 #include "harness/judge/split.h"
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ double SplitElement::rounding_ratio() const { return ratio_of(std::abs(rounding(
 double SplitElement::logic_ratio() const { return ratio_of(std::abs(logic()), exact_bound); }
 
 bool SplitElement::is_mostly_logic() const {
-  // A value that is no number where its shadow is one was lost by rounding: it overflowed.
+  // A value that is not finite although its shadow is has overflowed, which counts as rounding.
   if (!std::isfinite(shadow)) return true;
   return std::isfinite(actual) && std::abs(logic()) > std::abs(rounding());
 }

@@ -1,3 +1,4 @@
+// Finds runs of the same request, and lists what differs between two runs.
 #include "harness/ledger/comparable.h"
 
 #include <fmt/format.h>
@@ -47,7 +48,7 @@ std::vector<std::string> differences_of(const RunDescription& earlier, const Run
   compare("policy", a.policy, b.policy);
   compare("schedule", earlier.schedule, later.schedule);
   compare("seed", std::to_string(earlier.seed), std::to_string(later.seed));
-  // No options are none, and not unknown, as what an older ledger lacks.
+  // No options means "none", not that an older ledger lacks the value.
   const auto options = [](const RunDescription& run) {
     return run.replay_options.empty() ? std::string("none") : shell_line(run.replay_options);
   };
@@ -63,7 +64,7 @@ std::vector<std::string> differences_of(const RunDescription& earlier, const Run
   for (const std::string& variant : variants) {
     const SourceRecord* before = source_of(a, variant);
     const SourceRecord* now = source_of(b, variant);
-    // A shard may have no case of a variant.
+    // Compares only variants of both runs, because a shard may have no case of a variant.
     if (before != nullptr && now != nullptr && before->digest != now->digest) differences.push_back(fmt::format("kernel of {}", variant));
   }
   return differences;

@@ -1,4 +1,4 @@
-// Whether what two runs say can stand side by side: in one run that goes on, in one that is merged, in a difference.
+// Whether the results of two runs are comparable: to continue a run, to merge runs, or to report a difference.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace assay::harness {
 
-// The newest run of the ledger that was asked for the same: the same selection and shard under the same policy, schedule, seed and
-// options. Runs of older ledgers, which did not note their selection, are like no other.
+// The newest run of the ledger with the same request: the same selection and shard under the same policy, schedule, seed and options.
+// Runs of older ledgers, which did not record their selection, never match.
 [[nodiscard]] std::optional<RunRecord> find_run_like(const Ledger& ledger, const RunDescription& wanted);
 
-// What could make verdicts of one case differ although nothing else was asked for: one clause for each ("kernel of tq4_v1", "compiler: A,
-// now B"); empty if nothing could. `later` may have been made on another machine.
+// Reasons why the verdicts on one case may differ although the request is the same, a clause each ("kernel of tq4_v1", "compiler: A,
+// now B"); empty if there are none. `later` may have run on another machine.
 [[nodiscard]] std::vector<std::string> differences_of(const RunDescription& earlier, const RunDescription& later);
 
-// "2/4" -> {2, 4}; nothing for what is no shard. For what a ledger holds; the command line has parse_shard().
+// Parses "2/4" to {2, 4}; empty for anything that is not a shard. For contents of a ledger; the command line uses parse_shard().
 struct ShardNumber {
   std::size_t number = 1, count = 1;  // number from 1
 };

@@ -1,3 +1,4 @@
+// Compares the cases of two runs.
 #include "harness/ledger/difference.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ double drift_of(const CaseRecord& before, const CaseRecord& after) {
   return std::isnan(drift) ? INFINITY : drift;
 }
 
-// Figures that say the same on every machine.
+// Figures that are equal on every machine.
 constexpr std::array kFigures = {std::pair{"device bytes read", &metal::Cost::device_bytes_read},
                                  std::pair{"device bytes written", &metal::Cost::device_bytes_written},
                                  std::pair{"distinct device bytes", &metal::Cost::distinct_device_bytes},

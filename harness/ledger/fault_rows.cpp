@@ -1,3 +1,4 @@
+// Converts faults to named values, and validates the values that it reads.
 #include "harness/ledger/fault_rows.h"
 
 #include <fmt/format.h>
@@ -88,7 +89,7 @@ class ValueReader {
       value = take<std::int64_t>(key) != 0;
     } else if constexpr (std::is_integral_v<T>) {
       const std::int64_t number = take<std::int64_t>(key);
-      // What has no sign has 64 bits or fewer than the ledger's numbers.
+      // Numbers of 64 bits always fit: unsigned ones are stored bit for bit in the ledger's signed numbers.
       if (sizeof(T) < sizeof(number) && !std::in_range<T>(number))
         throw std::invalid_argument(fmt::format("{} for '{}', which is out of range", number, key));
       value = static_cast<T>(number);
@@ -115,7 +116,7 @@ class ValueReader {
       read(of_next, list.emplace_back());
   }
 
-  // The value itself, or one of its members.
+  // Whether there is a value for the key, or for one of its members.
   [[nodiscard]] bool is_there(const std::string& key) const {
     if (values_.contains(key)) return true;
     const auto member = values_.lower_bound(key + '.');

@@ -1,4 +1,4 @@
-// A fault as a ledger keeps it: its kind, and its values by name. Internal to harness/ledger/.
+// The form of a fault in a ledger: its kind, and its values by name. Internal to harness/ledger/.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,16 @@
 
 namespace assay::harness {
 
-// Numbers that are none are the texts "nan" and "-nan", because SQLite has no such numbers; enumerators are their names.
+// NaNs are the texts "nan" and "-nan", because SQLite has no NaN. Enumerators are their names.
 using FaultValue = std::variant<std::int64_t, double, std::string>;
-// By the member's name: "count", "place.line", "places[0].first".
+// By the name of the member: "count", "place.line", "places[0].first".
 using FaultValues = std::map<std::string, FaultValue>;
 
+// The values of a fault; absent optionals have no entry.
 [[nodiscard]] FaultValues values_of(const Fault& fault);
 
-// Throws std::invalid_argument, which says what is wrong, for a kind that there is not, and for values that are missing, of another type,
-// or none of that kind.
+// Throws std::invalid_argument, with the reason, for an unknown kind, and for values that are missing, of another type, or not
+// of that kind.
 [[nodiscard]] Fault fault_from(std::string_view kind, std::string schedule, const FaultValues& values);
 
 }  // namespace assay::harness

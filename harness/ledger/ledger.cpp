@@ -1,3 +1,4 @@
+// Writes runs and verdicts into the ledger.
 #include "harness/ledger/ledger.h"
 
 #include <fmt/chrono.h>
@@ -28,7 +29,7 @@ std::string now() {
 
 std::string hex(std::uint64_t word) { return fmt::format("{:016x}", word); }
 
-// A process, told from another that has its number later by when it began, in clock ticks since the machine did.
+// A process. Its start time, in clock ticks since the machine started, distinguishes it from a later process with the same number.
 struct Writer {
   std::string host;
   pid_t process = 0;
@@ -40,7 +41,7 @@ struct Writer {
     std::ifstream file(fmt::format("/proc/{}/stat", process));
     std::string text;
     std::getline(file, text);
-    // Behind the name, which is in parentheses and may hold anything, `start` is the twentieth word.
+    // The name is in parentheses and may contain anything. Of the words after it, `start` is the twentieth.
     std::istringstream words(text.substr(std::min(text.rfind(')') + 1, text.size())));
     Writer writer{host.data(), process, ""};
     for (int i = 0; i < 20; ++i) words >> writer.start;
@@ -52,19 +53,19 @@ struct Writer {
     const std::size_t first = second == std::string::npos || second == 0 ? std::string::npos : text.rfind('/', second - 1);
     if (first == std::string::npos) return std::nullopt;
     Writer writer{text.substr(0, first), 0, text.substr(second + 1)};
-    // What is no number is no process.
+    // If the text is not a number, the process stays unknown.
     std::from_chars(text.data() + first + 1, text.data() + second, writer.process);
     return writer;
   }
   [[nodiscard]] std::string to_string() const { return fmt::format("{}/{}/{}", host, process, start); }
-  // Of another host nothing is known.
+  // Nothing is known about processes of another host.
   [[nodiscard]] bool is_running() const {
     const Writer now = of(process);
     return !start.empty() && now.host == host && now.start == start;
   }
 };
 
-// Names of axes are plain words: nothing to escape.
+// Names of axes are plain words that need no escaping.
 std::string axes_of(const Case& about) {
   std::string json = "{";
   for (std::size_t i = 0; i < about.values.size(); ++i) {
@@ -73,7 +74,7 @@ std::string axes_of(const Case& about) {
   return json + "}";
 }
 
-// A name as SQL has it, whatever it holds.
+// A name quoted for SQL, whatever it contains.
 std::string identifier(std::string_view name) {
   std::string result = "\"";
   for (const char c : name) result += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -119,7 +120,7 @@ Ledger Ledger::in_memory() {
 }
 
 fs::path Ledger::default_file() {
-  // The XDG specification has relative paths ignored.
+  // The XDG specification requires relative paths to be ignored.
   if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && fs::path(state).is_absolute()) {
     return fs::path(state) / "assay" / "ledger.sqlite";
   }
@@ -162,7 +163,7 @@ void Ledger::take_up(RunId run) {
     if (writer && writer->process != getpid() && writer->is_running())
       throw LedgerError(fmt::format("run {} of ledger {} is still running, in process {}", run, file().string(), writer->process));
   }
-  select.bind(run);  // what still reads the table would hold up the change
+  select.bind(run);  // a statement that still reads the table would block the change
   Statement update(store_->database, "UPDATE run SET finished = NULL, stopped = NULL, digest = NULL, writer = ?2 WHERE id = ?1");
   update.bind(run, Writer::of(getpid()).to_string()).run();
   if (store_->database.changes() != 1) throw LedgerError(fmt::format("ledger {} has no run {}", file().string(), run));
@@ -184,7 +185,7 @@ void Ledger::copy_cases(const Ledger& from, RunId source, RunId run) {
     Statement is_there(database, "SELECT 1 FROM other.sqlite_schema WHERE name = ?");
     for (const std::string_view table : {"verdict", "worst", "stage", "hazard", "cost", "fault", "fault_value"}) {
       is_there.bind(table);
-      if (!is_there.step()) continue;  // of an older version
+      if (!is_there.step()) continue;  // absent from older versions
       is_there.bind();
       std::string names, values;
       Statement columns(database, "SELECT name FROM pragma_table_info(?, 'main')");

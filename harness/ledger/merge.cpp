@@ -1,3 +1,4 @@
+// Checks that shards belong together, and merges their runs.
 #include "harness/ledger/merge.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ namespace {
 
 std::string place_of(const ShardRun& shard) { return fmt::format("run {} of {}", shard.run, shard.ledger->file().string()); }
 
-// Machines of a job array need not be alike, and every one of them may have built its own.
+// Machines of a job array may differ, and each may have its own build.
 bool is_only_noted(const std::string& difference) {
   return difference == "build of assay" || difference == "shader headers, plugin, processor or file of the compiler";
 }

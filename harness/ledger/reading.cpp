@@ -1,4 +1,4 @@
-// What a ledger gives back.
+// Reads runs and cases from a ledger, and validates them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "base/text.h"
 #include "harness/ledger/fault_rows.h"
 #include "harness/ledger/shell_line.h"
 #include "harness/ledger/store.h"
@@ -13,9 +14,9 @@
 namespace assay::harness {
 namespace {
 
-// More than any run has; what goes over them does so several times.
+// More rows than any run has. Queries over these rows scan them several times.
 constexpr std::size_t kMostListed = 10'000;
-constexpr std::size_t kMostAxes = 64;  // of a case
+constexpr std::size_t kMostAxes = 64;  // per case
 
 std::uint64_t from_hex(const std::string& text) {
   std::uint64_t word = 0;
@@ -30,11 +31,11 @@ ElementFault fault_of(std::string_view name) {
   return ElementFault::none;
 }
 
-// Where a row stands, for those who are told that it cannot be.
+// The place of a row, for error messages.
 struct Place {
   const Database& database;
   RunId run = 0;
-  std::string name = {};  // of the case; empty: the run as a whole
+  std::string name = {};  // of the case; empty: the whole run
 
   [[noreturn]] void refuse(std::string_view what) const {
     throw LedgerError(fmt::format("ledger {} is damaged: run {}{} {}", database.file().string(), run,
@@ -42,14 +43,14 @@ struct Place {
   }
 };
 
-// NULL, which is until the verdict is there, is 0.
+// NULL, the value before there is a verdict, is 0.
 std::uint64_t count_of(const Statement& row, int column, const Place& place) {
   const std::int64_t count = row.integer(column);
   if (count < 0) place.refuse(fmt::format("has {} for '{}', which must not be negative", count, row.column(column)));
   return static_cast<std::uint64_t>(count);
 }
 
-// NULL until the verdict is there.
+// NULL before there is a verdict.
 std::optional<Status> status_of(const Statement& row, int column, const Place& place) {
   if (row.is_null(column)) return std::nullopt;
   const std::string name = row.text(column);
@@ -70,16 +71,6 @@ FaultValue value_in(const Statement& row, int column) {
   if (row.is_integer(column)) return row.integer(column);
   if (row.is_text(column)) return row.text(column);
   return row.real(column);
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    lines.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return lines;
 }
 
 constexpr std::string_view kRuns =
@@ -110,29 +101,31 @@ RunRecord run_from(const Database& database, const Statement& row) {
   return record;
 }
 
+template <typename Take>
+void for_each_row(Database& database, RunId run, std::string_view sql, const Take& take) {
+  Statement select(database, sql);
+  select.bind(run);
+  while (select.step()) take(select);
+}
+
 void read_lists(Database& database, RunRecord& record) {
-  Statement select(database, "SELECT text FROM note WHERE run = ? ORDER BY rank");
-  select.bind(record.id);
   const auto require_few = [&](std::size_t count, std::string_view what) {
     if (count > kMostListed)
       throw LedgerError(fmt::format("ledger {}: run {} has more than {} {}", database.file().string(), record.id, kMostListed, what));
   };
-  while (select.step()) {
-    record.description.notes.push_back(select.text(0));
-    require_few(record.description.notes.size(), "notes");
-  }
-  Statement words(database, "SELECT word FROM replay_word WHERE run = ? ORDER BY rank");
-  words.bind(record.id);
-  while (words.step()) {
-    record.description.replay_options.push_back(words.text(0));
-    require_few(record.description.replay_options.size(), "options");
-  }
-  Statement sources(database, "SELECT variant, file, digest FROM source WHERE run = ? ORDER BY variant");
-  sources.bind(record.id);
-  while (sources.step()) {
-    record.description.environment.sources.push_back({sources.text(0), sources.text(1), sources.text(2)});
-    require_few(record.description.environment.sources.size(), "sources");
-  }
+  RunDescription& about = record.description;
+  for_each_row(database, record.id, "SELECT text FROM note WHERE run = ? ORDER BY rank", [&](const Statement& row) {
+    about.notes.push_back(row.text(0));
+    require_few(about.notes.size(), "notes");
+  });
+  for_each_row(database, record.id, "SELECT word FROM replay_word WHERE run = ? ORDER BY rank", [&](const Statement& row) {
+    about.replay_options.push_back(row.text(0));
+    require_few(about.replay_options.size(), "options");
+  });
+  for_each_row(database, record.id, "SELECT variant, file, digest FROM source WHERE run = ? ORDER BY variant", [&](const Statement& row) {
+    about.environment.sources.push_back({row.text(0), row.text(1), row.text(2)});
+    require_few(about.environment.sources.size(), "sources");
+  });
 }
 
 }  // namespace
@@ -154,6 +147,7 @@ RunRecord Ledger::run(RunId id) const {
   return record;
 }
 
+// Long because it reads the tables of a case one after the other, column by column.
 std::vector<CaseRecord> Ledger::cases(RunId id) const {
   std::vector<CaseRecord> records;
   std::map<std::string, std::size_t> index;
@@ -177,7 +171,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     record.status = status_of(select, column++, place);
     if (std::string told = select.text(column++); !told.empty()) record.faults.emplace_back(fault::Told{std::move(told)});
     record.schedules = select.text(column++);
-    // Elements are told by row and coordinate. NULL until the verdict is there.
+    // Used to show elements by row and coordinate. NULL before there is a verdict.
     record.row_length = std::max<std::size_t>(count_of(select, column++, place), 1);
     Judgement& j = record.judgement;
     for (std::size_t* count :
@@ -197,14 +191,15 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
                                  &counters.matrix_multiplies}) {
       *count = count_of(select, column++, place);
     }
-    record.known = lines_of(select.text(column++));
+    const std::string known = select.text(column++);
+    for (const std::string_view finding : base::lines_of(known)) record.known.emplace_back(finding);
     record.rounding_ratio = select.real(column++);
     record.logic_ratio = select.real(column++);
     index.emplace(record.name, records.size());
     records.push_back(std::move(record));
   }
 
-  // A row about a case that the run does not have is one that assay cannot have written.
+  // Assay never writes a row about a case that the run does not have.
   const auto record_of = [&](const std::string& name, std::string_view table) -> CaseRecord& {
     const auto found = index.find(name);
     if (found == index.end())
@@ -216,37 +211,35 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
   Statement broken(store_->database, "SELECT name FROM verdict WHERE run = ? AND NOT json_valid(axes) LIMIT 1");
   broken.bind(id);
   if (broken.step()) Place{store_->database, id, broken.text(0)}.refuse("has axes that are not valid JSON");
-  Statement axes(store_->database,
-                 "SELECT name, key, value, json_each.type FROM verdict, json_each(axes) WHERE run = ? ORDER BY name, json_each.id");
-  axes.bind(id);
-  while (axes.step()) {
-    CaseRecord& record = record_of(axes.text(0), "verdict");
-    if (axes.text(3) != "integer")
-      Place{store_->database, id, record.name}.refuse(fmt::format("has an axis '{}' that is not an integer", axes.text(1)));
-    record.axes.emplace_back(axes.text(1), axes.integer(2));
-    if (record.axes.size() > kMostAxes)
-      throw LedgerError(fmt::format("ledger {} is damaged: case '{}' has more than {} axes", file().string(), record.name, kMostAxes));
-  }
+  for_each_row(
+      store_->database, id,
+      "SELECT name, key, value, json_each.type FROM verdict, json_each(axes) WHERE run = ? ORDER BY name, json_each.id",
+      [&](const Statement& axes) {
+        CaseRecord& record = record_of(axes.text(0), "verdict");
+        if (axes.text(3) != "integer")
+          Place{store_->database, id, record.name}.refuse(fmt::format("has an axis '{}' that is not an integer", axes.text(1)));
+        record.axes.emplace_back(axes.text(1), axes.integer(2));
+        if (record.axes.size() > kMostAxes)
+          throw LedgerError(fmt::format("ledger {} is damaged: case '{}' has more than {} axes", file().string(), record.name, kMostAxes));
+      });
 
-  Statement worst(store_->database,
-                  "SELECT name, element, expected, actual, bound, ratio, fault FROM worst WHERE run = ? ORDER BY name, rank");
-  worst.bind(id);
-  while (worst.step()) {
-    CaseRecord& record = record_of(worst.text(0), "worst");
-    record.judgement.worst.push_back({count_of(worst, 1, {store_->database, id, record.name}), worst.real(2), worst.real(3), worst.real(4),
-                                      worst.real(5), fault_of(worst.text(6))});
-  }
+  for_each_row(store_->database, id,
+               "SELECT name, element, expected, actual, bound, ratio, fault FROM worst WHERE run = ? ORDER BY name, rank",
+               [&](const Statement& worst) {
+                 CaseRecord& record = record_of(worst.text(0), "worst");
+                 record.judgement.worst.push_back({count_of(worst, 1, {store_->database, id, record.name}), worst.real(2), worst.real(3),
+                                                   worst.real(4), worst.real(5), fault_of(worst.text(6))});
+               });
 
-  Statement stages(store_->database,
-                   "SELECT name, stage, is_judged, passed, reason, compared, max_ratio FROM stage WHERE run = ? ORDER BY name, stage");
-  stages.bind(id);
-  while (stages.step()) {
-    StageVerdict stage{stages.text(1), stages.integer(2) != 0, stages.integer(3) != 0, {}, {}};
-    if (std::string told = stages.text(4); !told.empty()) stage.faults.emplace_back(fault::Told{std::move(told)});
-    stage.judgement.compared = count_of(stages, 5, {store_->database, id, stages.text(0)});
-    stage.judgement.max_ratio = stages.real(6);
-    record_of(stages.text(0), "stage").stages.push_back(std::move(stage));
-  }
+  for_each_row(store_->database, id,
+               "SELECT name, stage, is_judged, passed, reason, compared, max_ratio FROM stage WHERE run = ? ORDER BY name, stage",
+               [&](const Statement& stages) {
+                 StageVerdict stage{stages.text(1), stages.integer(2) != 0, stages.integer(3) != 0, {}, {}};
+                 if (std::string told = stages.text(4); !told.empty()) stage.faults.emplace_back(fault::Told{std::move(told)});
+                 stage.judgement.compared = count_of(stages, 5, {store_->database, id, stages.text(0)});
+                 stage.judgement.max_ratio = stages.real(6);
+                 record_of(stages.text(0), "stage").stages.push_back(std::move(stage));
+               });
 
   Statement faults(store_->database,
                    "SELECT name, stage, rank, kind, schedule, key, value FROM fault LEFT JOIN fault_value USING(run, name, stage, rank)"
@@ -276,33 +269,30 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     if (of->size() > kMostListed) place.refuse(fmt::format("has more than {} faults", kMostListed));
   }
 
-  Statement cost(store_->database, "SELECT * FROM cost WHERE run = ?");
-  cost.bind(id);
-  while (cost.step()) {
+  for_each_row(store_->database, id, "SELECT * FROM cost WHERE run = ?", [&](const Statement& cost) {
     const auto figure = [&](int column) { return count_of(cost, column + 2, {store_->database, id, cost.text(1)}); };
     record_of(cost.text(1), "cost").cost = {figure(0), figure(1), figure(2), figure(3), figure(4),
                                             figure(5), figure(6), figure(7), figure(8)};
-  }
+  });
 
-  Statement hazards(store_->database,
-                    "SELECT name, kind, function, message, file, line, second_file, second_line, count FROM hazard WHERE run = ?"
-                    " ORDER BY name, rank");
-  hazards.bind(id);
-  while (hazards.step()) {
-    metal::Hazard hazard;
-    hazard.kind = hazard_kind_of(hazards.text(1));
-    hazard.function = hazards.text(2);
-    hazard.message = hazards.text(3);
-    hazard.first.file = hazards.text(4);
-    hazard.first.line = static_cast<std::uint32_t>(hazards.integer(5));
-    if (hazards.integer(7) != 0) {
-      hazard.second.emplace();
-      hazard.second->file = hazards.text(6);
-      hazard.second->line = static_cast<std::uint32_t>(hazards.integer(7));
-    }
-    hazard.count = count_of(hazards, 8, {store_->database, id, hazards.text(0)});
-    record_of(hazards.text(0), "hazard").hazards.push_back(std::move(hazard));
-  }
+  for_each_row(store_->database, id,
+               "SELECT name, kind, function, message, file, line, second_file, second_line, count FROM hazard WHERE run = ?"
+               " ORDER BY name, rank",
+               [&](const Statement& hazards) {
+                 metal::Hazard hazard;
+                 hazard.kind = hazard_kind_of(hazards.text(1));
+                 hazard.function = hazards.text(2);
+                 hazard.message = hazards.text(3);
+                 hazard.first.file = hazards.text(4);
+                 hazard.first.line = static_cast<std::uint32_t>(hazards.integer(5));
+                 if (hazards.integer(7) != 0) {
+                   hazard.second.emplace();
+                   hazard.second->file = hazards.text(6);
+                   hazard.second->line = static_cast<std::uint32_t>(hazards.integer(7));
+                 }
+                 hazard.count = count_of(hazards, 8, {store_->database, id, hazards.text(0)});
+                 record_of(hazards.text(0), "hazard").hazards.push_back(std::move(hazard));
+               });
   return records;
 }
 

@@ -1,3 +1,4 @@
+// The SQL of the ledger's tables, and of reading older versions.
 #include "harness/ledger/schema.h"
 
 #include <array>
@@ -75,18 +76,18 @@ ALTER TABLE run ADD COLUMN seal TEXT;
 ALTER TABLE verdict ADD COLUMN seal TEXT;
 )"};
 
-// What version 4 added to those before.
+// The tables that version 4 added.
 const std::string kTablesOf4 = R"(
 CREATE TEMP TABLE fault(run, name, stage, rank, kind, schedule);
 CREATE TEMP TABLE fault_value(run, name, stage, rank, key, value);
 CREATE TEMP TABLE replay_word(run, rank, word);
 )";
-// What version 5 added to versions 3 and 4.
+// The columns that version 5 added to versions 3 and 4.
 const std::string kReading3 = R"(
 CREATE TEMP VIEW run AS SELECT *, NULL AS weaker_accuracy, NULL AS seal FROM main.run;
 CREATE TEMP VIEW verdict AS SELECT *, NULL AS seal FROM main.verdict;
 )";
-// What version 3 added to version 2, and version 2 to version 1.
+// The tables and columns that version 3 added to version 2, and version 2 to version 1.
 constexpr const char* kReading2 = R"(
 CREATE TEMP VIEW run AS SELECT *, NULL AS policy, NULL AS shard, NULL AS selection, NULL AS build, NULL AS compiler, NULL AS flags,
   NULL AS toolchain, NULL AS writer, NULL AS weaker_accuracy, NULL AS seal FROM main.run;

@@ -1,3 +1,4 @@
+// Quotes and splits words as a shell does.
 #include "harness/ledger/shell_line.h"
 
 #include <utility>
@@ -23,7 +24,7 @@ std::vector<std::string> words_of_shell_line(std::string_view line) {
   std::string word;
   bool is_quoted = false;
   bool is_escaped = false;
-  bool is_word = false;  // '' is one too
+  bool is_word = false;  // '' is a word too
   for (const char c : line) {
     if (std::exchange(is_escaped, false)) {
       word += c;

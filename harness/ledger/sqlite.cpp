@@ -1,3 +1,4 @@
+// Wraps SQLite, with protection against files that others wrote.
 #include "harness/ledger/sqlite.h"
 
 #include <fmt/format.h>
@@ -12,8 +13,8 @@ namespace assay::harness {
 namespace {
 
 constexpr int kBusyMilliseconds = 10'000;
-constexpr int kLongestValue = 64 << 20;  // bytes of a text or a row
-// Some hundred steps go to a case when a ledger is read or copied, and it takes hundreds of bytes.
+constexpr int kLongestValue = 64 << 20;  // in bytes, of a text or a row
+// Reading or copying a case takes some hundred steps and some hundred bytes of the file.
 constexpr std::uint64_t kMostSteps = 1'000'000'000;
 constexpr std::uint64_t kStepsPerByte = 20;
 constexpr int kStepsBetweenLooks = 10'000;
@@ -23,7 +24,8 @@ constexpr int kStepsBetweenLooks = 10'000;
 std::string sqlite_version() { return sqlite3_libversion(); }
 
 Database::Database(const std::filesystem::path& file, Mode mode) : file_(file) {
-  // A rollback journal that lies beside it may name another file, which SQLite deletes when it is done with the journal.
+  // A rollback journal beside the file may name another file, which SQLite deletes after using the journal. So the file is
+  // then opened read-only.
   std::error_code unknown;
   const bool has_journal = mode == Mode::read_only && std::filesystem::exists(file.string() + "-journal", unknown);
   const int flags = mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -35,12 +37,12 @@ Database::Database(const std::filesystem::path& file, Mode mode) : file_(file) {
   if (status != SQLITE_OK) fail("cannot be opened");
   sqlite3_busy_timeout(opened, kBusyMilliseconds);
 
-  // As sqlite.org/security.html advises for files that others wrote. Temporary views, which are our own, stay on.
+  // The advice of sqlite.org/security.html for files that others wrote. Temporary views, which are our own, stay enabled.
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-  // A column that is not there is an error, and not a text with its name.
+  // An unknown column name is an error, not a text.
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kLongestValue);
   patience_ = std::make_unique<Patience>(Patience{kMostSteps, kMostSteps});
@@ -103,7 +105,7 @@ void Statement::clear() {
 }
 
 void Statement::set(int parameter, std::string_view value) {
-  // Never a null pointer, which would be NULL.
+  // A null pointer would be stored as NULL.
   const char* data = value.data() == nullptr ? "" : value.data();
   sqlite3_bind_text64(statement_.get(), parameter + 1, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
@@ -120,7 +122,7 @@ bool Statement::step() {
       sqlite3_reset(statement_.get());
       return false;
     default:
-      // Reset first: it leaves the message of the failure, and the statement usable.
+      // Reset before throwing: this keeps the error message, and the statement stays usable.
       sqlite3_reset(statement_.get());
       database_->fail("cannot be used");
   }

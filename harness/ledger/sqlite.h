@@ -1,4 +1,4 @@
-// SQLite behind two small classes: a database and a prepared statement. Internal to harness/ledger/, but for the version.
+// Two small classes around SQLite: a database and a prepared statement. Internal to harness/ledger/, except for the version.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@ struct sqlite3_stmt;
 
 namespace assay::harness {
 
-// A ledger that cannot be opened, read or written; what() names the file and SQLite's reason.
+// A ledger that cannot be opened, read or written. what() names the file and SQLite's reason.
 class LedgerError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Of the library that is linked: "3.40.1".
+// The version of the linked library: "3.40.1".
 [[nodiscard]] std::string sqlite_version();
 
 class Database;
 
-// One statement; parameters and columns count from 0. Real numbers keep their infinities; NaN is stored as NULL and read back as NaN.
+// A prepared statement. Parameters and columns count from 0. Real numbers keep their infinities; NaN is stored as NULL and read
+// back as NaN.
 class Statement {
  public:
   Statement(Database& database, std::string_view sql);
@@ -37,9 +38,9 @@ class Statement {
     return *this;
   }
 
-  // Moves to the next row; false behind the last, after which the statement can be bound anew.
+  // Moves to the next row. Returns false after the last one; the statement can then be bound again.
   bool step();
-  // For a statement without rows.
+  // Executes a statement without rows.
   void run();
 
   [[nodiscard]] std::int64_t integer(int column) const;
@@ -50,7 +51,7 @@ class Statement {
   [[nodiscard]] bool is_text(int column) const;
   [[nodiscard]] bool is_integer(int column) const;
   [[nodiscard]] int columns() const;
-  [[nodiscard]] std::string column(int column) const;  // its name
+  [[nodiscard]] std::string column(int column) const;  // name of a column
 
  private:
   struct Finalize {
@@ -71,23 +72,23 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-// The file may be anybody's. What stands in its schema besides tables has no say: views, triggers and functions that a schema may not call
-// are off. A statement that takes more steps than any honest one of a file of that size is given up.
+// A database whose file may come from anybody. Views, triggers and unsafe functions of its schema are disabled. A statement is aborted
+// if it takes more steps than any honest one on a file of that size.
 class Database {
  public:
   enum class Mode { create, read_only };
 
-  // Opens, or makes, the file. To read only, it is opened for writing where that is possible, and then refuses to be changed: the last one
-  // who closes a file in WAL mode takes away what SQLite laid beside it, if it may write. Waits up to 10 s for other processes that write
-  // to it. ":memory:" is a database of its own.
+  // Opens or creates the file. A file to be read is opened for writing if possible, but rejects changes: the last process that closes a
+  // file in WAL mode removes SQLite's additional files, which requires write access. Waits up to 10 s for other processes that write to
+  // the file. ":memory:" is a separate database in memory.
   Database(const std::filesystem::path& file, Mode mode);
 
-  // That statements may read this file as well, which was attached.
+  // Allows statements to read this attached file too: raises their limit of steps.
   void expect(const std::filesystem::path& file);
 
   void execute(const std::string& sql);
   [[nodiscard]] std::int64_t last_row_id() const;
-  [[nodiscard]] int changes() const;  // rows that the last statement changed
+  [[nodiscard]] int changes() const;  // rows changed by the last statement
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
   // Whether the name of the file no longer leads to what was opened.
   [[nodiscard]] bool was_moved() const;
@@ -100,18 +101,18 @@ class Database {
     void operator()(sqlite3* database) const;
   };
   struct Patience {
-    std::uint64_t most = 0;  // steps of SQLite's machine that a statement may take
+    std::uint64_t most = 0;  // limit of steps of SQLite's virtual machine per statement
     std::uint64_t left = 0;
   };
   static int grow_impatient(void* patience);
   void begin_statement() { patience_->left = patience_->most; }
 
   std::filesystem::path file_;
-  std::unique_ptr<Patience> patience_;  // outlives the connection, which points to it
+  std::unique_ptr<Patience> patience_;  // must outlive the connection, which points to it
   std::unique_ptr<sqlite3, Close> database_;
 };
 
-// Everything until commit() happens as a whole or not at all.
+// All changes until commit() happen together or not at all.
 class Transaction {
  public:
   explicit Transaction(Database& database) : database_(&database) { database.execute("BEGIN IMMEDIATE"); }

@@ -1,3 +1,4 @@
+// Opens the file of a ledger, checks it, and upgrades its schema.
 #include "harness/ledger/store.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ const auto kVersion = static_cast<std::int64_t>(ledger_versions().size());
 
 struct Table {
   std::string_view name;
-  std::int64_t since;  // version
+  std::int64_t since;  // first version that has the table
 };
 constexpr std::array<Table, 11> kTables = {{{"run", 1},
                                             {"verdict", 1},
@@ -105,7 +106,7 @@ void Ledger::Store::require_plain_tables(std::int64_t version) {
     if (table.since > version) continue;
     kind.bind(table.name);
     if (!kind.step()) refuse(table.name, "is missing");
-    // A virtual table has no page of its own.
+    // A virtual table has no root page.
     if (kind.text(0) != "table" || kind.integer(1) == 0) refuse(table.name, "is not a table");
     kind.bind();
     computed.bind(table.name);
@@ -121,12 +122,12 @@ void Ledger::Store::require_sound_pages() {
 }
 
 void Ledger::Store::make_or_advance_schema() {
-  // Two processes may find the file empty at once.
+  // In a transaction, because two processes may find the file empty at the same time.
   Transaction transaction(database);
   Statement tables(database, "SELECT count(*) FROM sqlite_schema");
   tables.step();
   const bool is_new = tables.integer(0) == 0 && pragma("application_id") == 0;
-  // What still reads the schema would forbid to change it.
+  // A statement that still reads the schema would block changes of it.
   tables.bind();
   const std::int64_t version = is_new ? 0 : checked_version();
   for (auto step = static_cast<std::size_t>(version); step < ledger_versions().size(); ++step) database.execute(ledger_versions()[step]);

@@ -1,4 +1,4 @@
-// What a Ledger keeps behind its back: the open database, and the statements of runs that go on. Internal to harness/ledger/.
+// The private data of a Ledger: the open database, and the statements of running runs. Internal to harness/ledger/.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace assay::harness {
 
-// How faults are spelt in the table `worst`.
+// The names of faults in the table `worst`.
 inline constexpr std::array<std::pair<ElementFault, std::string_view>, 5> kFaults = {{{ElementFault::none, ""},
                                                                                       {ElementFault::above_bound, "above bound"},
                                                                                       {ElementFault::not_written, "never written"},
@@ -26,11 +26,11 @@ inline constexpr std::array<std::pair<ElementFault, std::string_view>, 5> kFault
 struct Ledger::Store {
   Store(const std::filesystem::path& file, Database::Mode mode) : database(file, mode) {}
 
-  // Makes or advances the schema. Throws LedgerError as Ledger::open().
+  // Creates or upgrades the schema. Throws LedgerError like Ledger::open().
   void prepare_to_write();
   void prepare_to_read();
 
-  // Cases are numbered in the order of starting; one process alone writes a run.
+  // The number of the next case of a run, in the order of starting. Only one process writes a run.
   std::int64_t next_ordinal(RunId run);
 
   // Seals are keyed hashes of all that the ledger holds of a run's description, or of a case, whose seal includes that of its run.
@@ -49,7 +49,7 @@ struct Ledger::Store {
   [[nodiscard]] std::int64_t pragma(std::string_view name);
   std::int64_t version_at_opening = 0;  // PRAGMA data_version: differs as soon as another connection has changed the file
 
-  // Of a verdict (`stage` is empty), or of a stage of it.
+  // Records the faults of a verdict (`stage` is empty) or of one of its stages.
   void record_faults(RunId run, const std::string& name, const std::string& stage, const std::vector<Fault>& faults);
 
  private:
@@ -57,11 +57,11 @@ struct Ledger::Store {
   void add_rows(base::Hash& hash, std::string_view table, RunId run, const std::string* name);
   // The first text that the statement gives.
   std::string text(std::string_view sql, RunId run, const std::string* name);
-  // Throws LedgerError if the file is no ledger, or one that this program does not know.
+  // Throws LedgerError if the file is not a ledger, or has a version that this program does not know.
   std::int64_t checked_version();
-  // Throws LedgerError for a table that is missing, or none whose rows are simply there: a view, a virtual table, computed columns.
+  // Throws LedgerError for a missing table, and for tables that are more than stored rows: views, virtual tables, generated columns.
   void require_plain_tables(std::int64_t version);
-  // Throws LedgerError where pages of the file do not fit together. Takes the time of reading it once.
+  // Throws LedgerError if pages of the file are inconsistent. Reads the file once.
   void require_sound_pages();
   void make_or_advance_schema();
 

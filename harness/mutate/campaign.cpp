@@ -1,3 +1,4 @@
+// Tries mutants in parallel processes, within a budget of time.
 #include "harness/mutate/campaign.h"
 
 #include <fmt/format.h>
@@ -34,7 +35,7 @@ TrialResult cut_off(Cut cut) {
 constexpr std::uint64_t kLongestResult = std::uint64_t{16} << 20;
 
 base::Server start(const Trial& trial, const std::string& mutated, std::chrono::duration<double> timeout) {
-  // Interrupted is interrupted: what is not judged now is judged by the next run.
+  // An interrupt ends these processes too. The next run judges the remaining mutants.
   const base::ChildSetup setup{.name = "process for a mutant", .keeps_fault_handlers = true};
   try {
     return {setup, kLongestResult, [&](std::span<const std::byte>) {
@@ -52,7 +53,7 @@ base::Server start(const Trial& trial, const std::string& mutated, std::chrono::
   }
 }
 
-// One process that tries one mutant.
+// A process that tries one mutant.
 class TrialProcess {
  public:
   TrialProcess(const Trial& trial, const std::string& mutated, std::chrono::duration<double> timeout, std::size_t index)
@@ -62,7 +63,7 @@ class TrialProcess {
 
   [[nodiscard]] std::size_t index() const { return index_; }
   [[nodiscard]] int descriptor() const { return server_.descriptor(); }
-  // Without waiting; nothing yet while it is at work.
+  // Does not wait; empty while the process works.
   [[nodiscard]] std::optional<TrialResult> result() {
     const std::optional<base::Reply> reply = server_.receive();
     return reply ? std::optional(result_of(*reply)) : std::nullopt;
@@ -85,7 +86,7 @@ class TrialProcess {
   base::Server server_;
 };
 
-// Waits until something can be read or some time has passed.
+// Waits until a process has output, or for a short time.
 void wait_for_any(const std::vector<TrialProcess>& running) {
   std::vector<int> descriptors;
   for (const TrialProcess& process : running) descriptors.push_back(process.descriptor());
@@ -113,7 +114,7 @@ std::vector<TrialResult> run_campaign(const Trial& trial, const Source& source, 
   if (original.fate == Fate::unjudged) throw std::runtime_error(fmt::format("{} cannot be judged: {}", source.name(), original.why()));
   if (original.fate != Fate::survived) {
     throw std::invalid_argument(fmt::format("{} already fails unchanged, so its mutants would prove nothing: under policy {} {} {}: {}",
-                                            source.name(), policy_name(original.policy), to_string(original.verdict), original.case_name,
+                                            source.name(), to_string(original.policy), to_string(original.verdict), original.case_name,
                                             original.why()));
   }
   const auto timeout = std::max(options.timeout, std::chrono::duration<double>(kSlowestTimes * original.slowest_seconds));

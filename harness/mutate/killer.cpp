@@ -1,3 +1,4 @@
+// Stores and reads the killer of a mutant in the cache.
 #include "harness/mutate/killer.h"
 
 #include <fmt/format.h>
@@ -50,7 +51,7 @@ std::optional<Killer> recall_killer(const std::string& mutated) {
 }
 
 void remember_killer(const std::string& mutated, const Killer& killer) {
-  write_whole(mutant_folder(mutated) / kKillerName, fmt::format("{} {}\n", policy_name(killer.policy), killer.case_name));
+  write_whole(mutant_folder(mutated) / kKillerName, fmt::format("{} {}\n", to_string(killer.policy), killer.case_name));
 }
 
 }  // namespace assay::harness

@@ -1,6 +1,7 @@
-// What killed a mutant when it was last tried, kept beside its source in the cache of compiled kernels: where a new judge best begins.
+// The case that killed a mutant when it was last tried, stored beside its source in the cache of compiled kernels. The next trial
+// starts with it.
 //
-// Who judges next need not be the one who judged then: a killer is a hint, and nothing is concluded from it.
+// The next trial may use other cases or policies, so a killer is only a hint.
 #pragma once
 
 #include <filesystem>
@@ -16,13 +17,14 @@ struct Killer {
   std::string case_name;
 };
 
-// Where the cache keeps what belongs to a mutant of this text; it need not exist. Throws metal::EnvironmentError if there is no cache.
+// The folder of the cache for a mutant of this text; it may not exist yet. Throws metal::EnvironmentError if there is no cache.
 [[nodiscard]] std::filesystem::path mutant_folder(const std::string& mutated);
 
-// Writes a file that is whole or absent, whoever else writes it, and the folders it needs. Throws metal::EnvironmentError.
+// Writes a file, and the folders that it needs, such that it is complete or absent even if others write it
+// too. Throws metal::EnvironmentError.
 void write_whole(const std::filesystem::path& file, const std::string& text);
 
-// Nothing if none is known, or if what is kept cannot be read.
+// Empty if no killer is known, or if the stored one cannot be read.
 [[nodiscard]] std::optional<Killer> recall_killer(const std::string& mutated);
 void remember_killer(const std::string& mutated, const Killer& killer);
 

@@ -1,3 +1,4 @@
+// Lists the mutants of a source, and shows and samples them.
 #include "harness/mutate/mutant.h"
 
 #include <fmt/format.h>
@@ -5,14 +6,15 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/text.h"
 #include "harness/mutate/operators.h"
 
 namespace assay::harness {
 namespace {
 
-constexpr std::uint32_t kContext = 3;  // lines around a hunk
+constexpr std::uint32_t kContext = 3;  // context lines of a hunk
 
-std::uint64_t mix(std::uint64_t value) {  // splitmix64's finaliser: every bit of the seed reaches every bit of the result
+std::uint64_t mix(std::uint64_t value) {  // splitmix64's finaliser: every bit of the seed affects every bit of the result
   value += 0x9e3779b97f4a7c15U;
   value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
   value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
@@ -22,16 +24,6 @@ std::uint64_t mix(std::uint64_t value) {  // splitmix64's finaliser: every bit o
 std::size_t rank_of(std::string_view op) {
   const auto& names = operator_names();
   return static_cast<std::size_t>(std::ranges::find(names, op) - names.begin());
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 }  // namespace
@@ -74,7 +66,7 @@ std::string mutated_text(const Source& source, const Mutant& mutant) {
 }
 
 std::string diff_hunk(const Source& source, const Mutant& mutant) {
-  // Edits keep to the lines from that of their first byte to that of their last.
+  // An edit stays within the lines from its first byte to its last.
   const std::uint32_t last_line = source.place(mutant.offset + std::max<std::size_t>(mutant.length, 1) - 1).line;
   const std::uint32_t first = mutant.line > kContext ? mutant.line - kContext : 1;
   const std::uint32_t last = std::min(last_line + kContext, source.line_count());
@@ -84,7 +76,7 @@ std::string diff_hunk(const Source& source, const Mutant& mutant) {
   const std::size_t end = static_cast<std::size_t>(last_text.data() + last_text.size() - source.text().data());
   const std::string mutated = mutated_text(source, mutant);
   const std::size_t mutated_end = end + mutant.replacement.size() - mutant.length;
-  const std::vector<std::string_view> added = lines_of(std::string_view(mutated).substr(start, mutated_end - start));
+  const std::vector<std::string_view> added = base::lines_of(std::string_view(mutated).substr(start, mutated_end - start));
 
   const std::size_t context = (mutant.line - first) + (last - last_line);
   std::string hunk = fmt::format("@@ -{},{} +{},{} @@ {}\n", first, last - first + 1, first, context + added.size(), mutant.id());

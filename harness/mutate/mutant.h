@@ -1,26 +1,26 @@
-// A mutant: one small planted mistake in a Metal source, and all of them for a source.
+// Mutants of a Metal source: copies with one small planted mistake each.
 //
 // Operators, in the order of their mutants at one place:
 //
-//   arithmetic      + and - change places, * and /, += and -=, *= and /=; % becomes /
+//   arithmetic      exchanges + and -, * and /, += and -=, *= and /=; % becomes /
 //   relation        < and <=, > and >=, == and !=
 //   logic           && and ||
 //   bits            & and |, << and >>, also as assignments; ^ becomes &
 //   step            ++ and --
-//   drop_operand    one operand of + - * / && || with the operator: a rescale, a term or a condition that is forgotten
-//   plus_one        an integer constant one larger
-//   drop_constant   an integer constant replaced by what does nothing there: 0 in a sum, 1 in a product; 0 elsewhere
-//   float_constant  a floating constant larger by a thousandth; 0 becomes 1
-//   sign            a minus dropped; the initial value of a variable negated
-//   min_max         min and max, also fmin, simd_min ...
-//   drop_barrier    a barrier that is a statement of its own
-//   drop_statement  any other expression statement, `return`, `break`, `continue`
-//   condition       `if (c)` and `c ? a : b` with true and with false, `while (c)` with false
-//   swap_arguments  two neighbouring arguments of a call; not of functions that do not mind
-//   swap_indices    two integer variables of one index expression change places in it
-//   other_index     one integer variable of an index expression replaced by the nearest other one of its type
+//   drop_operand    drops one operand of + - * / && || with the operator, like a forgotten rescale, term or condition
+//   plus_one        adds one to an integer constant
+//   drop_constant   replaces an integer constant by the neutral one: 0 in a sum, 1 in a product; 0 elsewhere
+//   float_constant  increases a floating constant by a thousandth; 0 becomes 1
+//   sign            drops a minus; negates the initial value of a variable
+//   min_max         exchanges min and max, also fmin, simd_min ...
+//   drop_barrier    drops a barrier that is a whole statement
+//   drop_statement  drops any other expression statement, `return`, `break`, `continue`
+//   condition       replaces c by true and by false in `if (c)` and `c ? a : b`, by false in `while (c)`
+//   swap_arguments  exchanges two neighbouring arguments of a call, except where the order has no effect
+//   swap_indices    exchanges two integer variables of one index expression
+//   other_index     replaces one integer variable of an index expression by the nearest other one of its type
 //
-// Nothing is changed in comments, preprocessor lines other than macro bodies, attributes, template arguments, array extents,
+// Not changed are comments, preprocessor lines other than macro bodies, attributes, template arguments, array extents,
 // static_assert, using, typedef, explicit instantiations and declarations without a value.
 #pragma once
 
@@ -56,7 +56,7 @@ struct Mutant {
 // A unified diff of one hunk, three lines of context, without the two lines that name the files.
 [[nodiscard]] std::string diff_hunk(const Source& source, const Mutant& mutant);
 
-// `count` of the mutants, picked by the seed alone and left in order; all of them if there are no more.
+// Selects `count` of the mutants by the seed alone, and keeps their order. All of them if there are no more.
 [[nodiscard]] std::vector<Mutant> sample(std::vector<Mutant> mutants, std::size_t count, std::uint64_t seed);
 
 }  // namespace assay::harness

@@ -87,7 +87,7 @@ constexpr std::array<Strength, 18> kStrengths = {{
     {"%", 10},
 }};
 
-// Functions whose first two arguments may change places.
+// Functions whose first two arguments can be exchanged without effect.
 constexpr std::array<std::string_view, 9> kSymmetric = {"min", "max", "fmin", "fmax", "dot", "distance", "fma", "mul24", "absdiff"};
 
 constexpr std::array<std::string_view, 12> kNoCalls = {"if",      "for",      "while",         "switch",  "return", "sizeof",
@@ -102,7 +102,7 @@ bool is_floating(std::string_view literal) {
 
 struct Integer {
   std::uint64_t value = 0;
-  std::size_t digits = 0;  // characters in front of the suffix
+  std::size_t digits = 0;  // characters before the suffix
   int base = 10;
 };
 
@@ -127,7 +127,7 @@ std::optional<Integer> read_integer(std::string_view literal) {
   return result;
 }
 
-// The edits of one piece.
+// Makes the edits of one piece.
 class Editor {
  public:
   Editor(const SourcePiece& piece, std::string_view text) : tokens_(piece.tokens), text_(text), structure_(read_structure(piece)) {}
@@ -157,14 +157,14 @@ class Editor {
     replace(op, {token, token + 1}, std::string(replacement));
   }
 
-  // The index behind whatever starts at i, if nothing in it may be edited.
+  // The index after the construct that starts at i, if nothing in it may be edited.
   std::size_t behind_protected(std::size_t i) const {
     const bool attribute = at(i).is("[") && at(i + 1).is("[") && at(i).match > i;
     const bool angles = at(i).is_angle && at(i).match > i;
     return attribute || angles ? at(i).match + 1 : i;
   }
 
-  // A value ends here, so that an operator behind it has two operands.
+  // Whether a value ends here, so that an operator after it has two operands.
   bool ends_operand(std::size_t i, std::size_t first) const {
     if (i < first || i >= tokens_.size()) return false;
     const SourceToken& token = tokens_[i];
@@ -224,7 +224,7 @@ class Editor {
     drop_operands(i, range);
   }
 
-  // How tightly a binary operator binds; 0 for what ends any operand.
+  // The precedence of a binary operator; 0 for tokens that end any operand.
   int strength(std::size_t i, TokenRange range) const {
     const auto found = std::ranges::find(kStrengths, tokens_[i].text, &Strength::text);
     return found != kStrengths.end() && !tokens_[i].is_angle && is_binary(i, range) ? found->value : 0;
@@ -238,7 +238,7 @@ class Editor {
            token.is("return");
   }
 
-  // `a op b` loses its right operand, and, where what is left is an expression, its left one. A lone integer is drop_constant's.
+  // Removes the right operand of `a op b`, and the left one if the rest is an expression. A lone integer is left to drop_constant.
   void drop_operands(std::size_t i, TokenRange range) {
     const std::string_view op = tokens_[i].text;
     const bool both = op == "+" || op == "*" || op == "&&" || op == "||";
@@ -277,13 +277,13 @@ class Editor {
     const auto integer = read_integer(literal);
     if (!integer) return;
     replace("plus_one", i, plus_one(literal));
-    if (i > range.first && tokens_[i - 1].is("%")) return;  // nothing leaves x % c as it is, and 0 is no divisor
+    if (i > range.first && tokens_[i - 1].is("%")) return;  // no constant leaves x % c unchanged, and 0 is not a valid divisor
     const std::string_view neutral = neutral_at(i, range);
     if (neutral != literal.substr(0, integer->digits))
       replace("drop_constant", i, std::string(neutral) + std::string(literal.substr(integer->digits)));
   }
 
-  // What leaves the result of the operation as it is without the constant.
+  // The constant that leaves the result of the operation unchanged.
   std::string_view neutral_at(std::size_t i, TokenRange range) const {
     const bool has_left = i > range.first + 1 && is_binary(i - 1, range);
     if (has_left) {
@@ -299,7 +299,7 @@ class Editor {
     return "0";
   }
 
-  // `condition ? a : b`.
+  // Edits `condition ? a : b`.
   void edit_choice(std::size_t i, TokenRange range) {
     std::size_t first = i;
     while (first > range.first) {
@@ -343,7 +343,7 @@ class Editor {
     }
   }
 
-  // Integer variables of an index expression, in order; not fields, functions or types.
+  // The integer variables of an index expression, in order; excludes fields, functions and types.
   void edit_index(TokenRange range, const std::vector<Variable>& variables) {
     if (range.is_empty() || at(range.first).is("[")) return;
     struct Use {
@@ -385,7 +385,7 @@ class Editor {
     replace(barrier ? "drop_barrier" : "drop_statement", statement, "");
   }
 
-  // A leading minus is dropped as an operator already, and 0 has no sign that matters.
+  // Another operator already drops a leading minus, and the sign of 0 does not matter.
   void negate(TokenRange value) {
     const SourceToken& first = tokens_[value.first];
     const std::string_view digits = first.kind == TokenKind::number ? first.text : std::string_view("1");

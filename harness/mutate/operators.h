@@ -1,4 +1,4 @@
-// The edits that mutation operators make of a piece of source. Internal to harness/mutate; mutant.h says what each operator does.
+// The edits that mutation operators make in a piece of source. Internal to harness/mutate; mutant.h describes the operators.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,12 @@ struct Edit {
   std::string replacement;
 };
 
+// The edits of all operators in one piece; `text` is the whole source.
 [[nodiscard]] std::vector<Edit> edits_of(const SourcePiece& piece, std::string_view text);
 
-// What an integer literal becomes when it grows by one, in its own base and with its suffix; empty if it is none.
+// The integer literal plus one, in the same base and with the same suffix; empty if it is not an integer literal.
 [[nodiscard]] std::string plus_one(std::string_view literal);
-// A thousandth more, or 1 for 0, in float precision and with its suffix; empty if it is no floating literal.
+// The literal plus a thousandth, or 1 for 0, in float precision and with the same suffix; empty if it is not a floating literal.
 [[nodiscard]] std::string changed_float(std::string_view literal);
 
 }  // namespace assay::harness

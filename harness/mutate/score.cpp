@@ -1,3 +1,4 @@
+// Counts the fates of mutants, and applies declared equivalents.
 #include "harness/mutate/score.h"
 
 #include <fmt/format.h>
@@ -5,15 +6,10 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/text.h"
+
 namespace assay::harness {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r";
-  const std::size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 void count(Tally& tally, Fate fate) {
   switch (fate) {
@@ -47,12 +43,12 @@ MutationScore score_mutants(const Source& source, std::span<const Mutant> all, s
   if (mutants.size() != results.size())
     throw std::invalid_argument(fmt::format("{} mutants and {} results", mutants.size(), results.size()));
   MutationScore score;
-  std::map<std::string, std::string> reasons;  // by id, of declarations that hold for the text as it stands
+  std::map<std::string, std::string> reasons;  // by id, of declarations that match the current text
   for (const kernels::EquivalentMutant& known : declared) {
     const auto found = std::ranges::find_if(all, [&](const Mutant& mutant) { return mutant.id() == known.id; });
     if (found == all.end()) {
       score.stale.push_back(fmt::format("equivalent.toml:{}: mutant {} no longer exists", known.place, known.id));
-    } else if (const std::string_view line = trimmed(source.line(found->line)); line != known.line) {
+    } else if (const std::string_view line = base::trimmed(source.line(found->line)); line != known.line) {
       score.stale.push_back(fmt::format("equivalent.toml:{}: {} was declared for the line '{}', but the line is now '{}'", known.place,
                                         known.id, known.line, line));
     } else {
@@ -69,7 +65,7 @@ MutationScore score_mutants(const Source& source, std::span<const Mutant> all, s
       judged.result.fate = Fate::equivalent;
     } else if (reason != reasons.end() && judged.result.fate == Fate::killed) {
       score.refuted.push_back(fmt::format("{} is declared equivalent ({}), but under policy {} {} {}: {}", judged.mutant.id(),
-                                          reason->second, policy_name(judged.result.policy), to_string(judged.result.verdict),
+                                          reason->second, to_string(judged.result.policy), to_string(judged.result.verdict),
                                           judged.result.case_name, judged.result.why()));
     }
     if (judged.result.fate == Fate::killed) {

@@ -1,4 +1,4 @@
-// What mutation testing says about a suite: which mutants it killed, which it did not, and the score.
+// The result of mutation testing: which mutants a suite killed, which survived, and the score.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ namespace assay::harness {
 struct JudgedMutant {
   Mutant mutant;
   TrialResult result;
-  std::string equivalence;  // why it cannot be told from the original; empty where nobody says so
+  std::string equivalence;  // why it is equivalent to the original; empty if not declared
 };
 
 struct Tally {
   std::size_t killed = 0, survived = 0, equivalent = 0, stillborn = 0, unjudged = 0;
 
   [[nodiscard]] std::size_t total() const { return killed + survived + equivalent + stillborn + unjudged; }
-  // killed / (killed + survived); 1 where there is neither.
+  // killed / (killed + survived); 1 if both are 0.
   [[nodiscard]] double score() const;
 };
 
@@ -34,16 +34,16 @@ struct MutationScore {
   std::vector<JudgedMutant> mutants;
   Tally tally;
   std::map<std::string_view, Tally> by_operator;
-  std::map<std::uint32_t, Tally> by_line;         // from 1; lines that have mutants
+  std::map<std::uint32_t, Tally> by_line;         // from 1; only lines with mutants
   std::map<Status, std::size_t> killers;          // verdicts that killed
-  std::map<metal::Policy, std::size_t> policies;  // under which they did
+  std::map<metal::Policy, std::size_t> policies;  // policies under which they did
   std::vector<std::string> stale;                 // declared equivalents that the source no longer has, one sentence each
   std::vector<std::string> refuted;               // declared equivalents that a case killed, one sentence each
 };
 
-// Lays the declared equivalents over the results: a survivor that is declared for the line as it stands counts as equivalent. A declaration
-// for another text of the line, or for a mutant that `all` does not have, is stale; one whose mutant was killed is refuted, and the
-// mutant counts as killed. `mutants` may be a sample of `all`.
+// Applies the declared equivalents to the results: a survivor counts as equivalent if it is declared for the current text of its line.
+// A declaration for another text of the line, or for a mutant that is not in `all`, is stale. A declaration whose mutant was killed is
+// refuted, and the mutant counts as killed. `mutants` may be a sample of `all`.
 [[nodiscard]] MutationScore score_mutants(const Source& source, std::span<const Mutant> all, std::span<const Mutant> mutants,
                                           std::span<const TrialResult> results, std::span<const kernels::EquivalentMutant> declared);
 

@@ -1,11 +1,10 @@
+// Splits a source into pieces, and matches their brackets.
 #include "harness/mutate/source.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "kernels/variant.h"
@@ -16,7 +15,7 @@ namespace {
 
 using metal::translate::TokenKind;
 
-// Templates of the standard library and of C++ itself; those of the file are found in it.
+// Templates of the standard library and of C++ itself. Those of the file are found in its text.
 constexpr std::array<std::string_view, 20> kTemplates = {
     "template",         "vec",         "packed_vec",  "matrix",         "array",   "simdgroup_matrix", "make_filled_simdgroup_matrix",
     "as_type",          "static_cast", "const_cast",  "numeric_limits", "is_same", "is_same_v",        "conditional",
@@ -25,7 +24,7 @@ constexpr std::array<std::string_view, 20> kTemplates = {
 bool opens(const SourceToken& token) { return token.is("(") || token.is("[") || token.is("{"); }
 bool closes(const SourceToken& token) { return token.is(")") || token.is("]") || token.is("}"); }
 
-// Pairs up brackets, and angles behind the names of templates, and joins shifts.
+// Matches brackets, including angle brackets after names of templates, and joins shifts.
 class Brackets {
  public:
   Brackets(std::vector<SourceToken>& tokens, const Source& source) : tokens_(tokens), source_(source) {}
@@ -61,7 +60,7 @@ class Brackets {
         fmt::format("{}:{}: error: '{}' has no matching bracket", source_.name(), source_.place(tokens_[i].offset).line, tokens_[i].text));
   }
 
-  // `template <...> ... name`: the identifier in front of the first bracket, semicolon or `=`.
+  // Finds the names of `template <...> ... name`: the identifier before the first bracket, semicolon or `=`.
   void find_templates() {
     templates_.insert(kTemplates.begin(), kTemplates.end());
     for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
@@ -136,12 +135,6 @@ class Brackets {
 
 }  // namespace
 
-std::string read_text(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw kernels::VariantError(fmt::format("{}: cannot be read", file.string()));
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
 Source::Source(std::string text, std::string name) : text_(std::make_shared<const std::string>(std::move(text))), name_(std::move(name)) {
   line_starts_.push_back(0);
   for (std::size_t at = 0; at < text_->size(); ++at) {
@@ -172,7 +165,7 @@ std::vector<metal::translate::Directive> Source::add_piece(std::string code, std
     for (std::size_t i = 0; i < piece.tokens.size(); ++i) {
       if (declares(i)) return {};
     }
-    // Half of a bracket in a macro has its partner in another: nothing that can be read alone.
+    // Skipped if a bracket in a macro has its partner in another macro: such a body cannot be read alone.
     try {
       Brackets(piece.tokens, *this).pair();
     } catch (const metal::CompileError&) {

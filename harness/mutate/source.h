@@ -1,4 +1,4 @@
-// A Metal source as mutation sees it: tokens with their places in the file as it is written, before any preprocessing.
+// A Metal source as mutation sees it: tokens with their places in the unpreprocessed file.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,6 @@
 
 namespace assay::harness {
 
-// The text of a file. Throws kernels::VariantError if it cannot be read.
-[[nodiscard]] std::string read_text(const std::filesystem::path& file);
-
 template <std::size_t N>
 bool among(const std::array<std::string_view, N>& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
@@ -25,17 +22,17 @@ bool among(const std::array<std::string_view, N>& words, std::string_view word) 
 
 struct SourceToken {
   metal::translate::TokenKind kind = metal::translate::TokenKind::end;
-  std::string_view text;   // points into Source::text
+  std::string_view text;   // refers to Source::text
   std::size_t offset = 0;  // in bytes
   bool is_angle = false;   // a `<` or `>` that delimits template arguments or parameters
-  std::size_t match = 0;   // of a bracket, angles included: the index of its partner in the same piece
+  std::size_t match = 0;   // for a bracket, including angle brackets: index of its partner in the same piece
 
   [[nodiscard]] bool is(std::string_view expected) const { return text == expected && kind != metal::translate::TokenKind::string; }
   [[nodiscard]] bool is_identifier() const { return kind == metal::translate::TokenKind::identifier; }
 };
 
-// Tokens that belong together: the file without its preprocessor lines, or the body of one macro. `<<`, `>>`, `<<=` and `>>=` are single
-// tokens here.
+// Tokens that belong together: the file without its preprocessor lines, or the body of one macro. `<<`, `>>`, `<<=` and `>>=` are
+// single tokens here.
 struct SourcePiece {
   std::vector<SourceToken> tokens;
   bool is_macro = false;
@@ -47,8 +44,8 @@ struct SourcePlace {
 
 class Source {
  public:
-  // `name` stands in messages. Macro bodies are code like any other, except those that instantiate or declare (with `template` or
-  // an attribute), which have no arithmetic of their own. Throws metal::CompileError for text that cannot be split into tokens or whose
+  // `name` appears in messages. Macro bodies are treated as code, except those that instantiate or declare (with `template` or an
+  // attribute), because they contain no arithmetic. Throws metal::CompileError for text that cannot be split into tokens or whose
   // brackets do not match.
   Source(std::string text, std::string name);
 
@@ -57,7 +54,7 @@ class Source {
   [[nodiscard]] const std::vector<SourcePiece>& pieces() const { return pieces_; }
 
   [[nodiscard]] SourcePlace place(std::size_t offset) const;
-  // The line, from 1, without its line break.
+  // The line with this number, from 1, without its line break.
   [[nodiscard]] std::string_view line(std::uint32_t number) const;
   [[nodiscard]] std::uint32_t line_count() const { return static_cast<std::uint32_t>(line_starts_.size()); }
 

@@ -1,3 +1,4 @@
+// Recognises statements, expressions and declarations in the tokens of a source.
 #include "harness/mutate/structure.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ constexpr std::array<std::string_view, 22> kIntegers = {
     "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "unsigned", "signed", "uintptr_t", "intptr_t"};
 constexpr std::array<std::string_view, 5> kOtherScalars = {"bool", "half", "bfloat", "float", "double"};
 
-// Words in front of a type that do not make it another type for arithmetic.
+// Words before a type that do not change its arithmetic.
 constexpr std::array<std::string_view, 13> kQualifiers = {"const",    "constexpr",   "static",  "thread",   "device",
                                                           "constant", "threadgroup", "inline",  "volatile", "restrict",
                                                           "typename", "mutable",     "coherent"};
@@ -41,7 +42,7 @@ class Reader {
     return i < tokens_.size() ? tokens_[i] : end;
   }
 
-  // Types that the file gives a name to, template parameters included.
+  // Finds the types that the file names, including template parameters.
   void find_types() {
     for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
       const SourceToken& token = tokens_[i];
@@ -54,14 +55,14 @@ class Reader {
 
   bool is_type(std::string_view word) const { return is_builtin_type(word) || types_.contains(word); }
 
-  // The index behind whatever starts at i: a bracketed group as a whole, or one token.
+  // The index after the construct that starts at i: a bracketed group, or one token.
   std::size_t step(std::size_t i) const {
     const SourceToken& token = at(i);
     const bool opens = token.is("(") || token.is("[") || token.is("{") || (token.is_angle && token.is("<"));
     return opens && token.match > i ? token.match + 1 : i + 1;
   }
 
-  // The `;` at the depth of i, or the end of the piece.
+  // The `;` at the nesting depth of i, or the end of the piece.
   std::size_t end_of_statement(std::size_t i) const {
     while (i < tokens_.size() && !at(i).is(";") && !at(i).is("}")) i = step(i);
     return std::min(i, tokens_.size());
@@ -84,7 +85,7 @@ class Reader {
     }
   }
 
-  // namespace, struct and the like: what stands in their braces.
+  // Reads the contents of the braces of a namespace, struct or similar.
   std::size_t read_scope(std::size_t i, std::size_t last) {
     const bool is_enum = at(i).is("enum");
     const bool has_semicolon = !at(i).is("namespace") && !at(i).is("extern");
@@ -96,7 +97,7 @@ class Reader {
     return has_semicolon ? end_of_statement(at(open).match + 1) + 1 : at(open).match + 1;
   }
 
-  // A variable or a function at namespace or class scope.
+  // Reads a variable or a function at namespace or class scope.
   std::size_t read_declaration(std::size_t i, std::size_t last) {
     TokenRange parameters;
     for (std::size_t at_token = i; at_token < last;) {
@@ -158,7 +159,7 @@ class Reader {
     variables_.resize(scope);
   }
 
-  // Returns the index behind the statement.
+  // Returns the index after the statement.
   std::size_t read_statement(std::size_t i, std::size_t last) {
     if (i >= last) return last;
     const SourceToken& token = at(i);
@@ -177,7 +178,7 @@ class Reader {
       if (token.is("while")) structure_.loop_conditions.push_back(condition);
       return read_statement(condition.last + 1, last);
     }
-    if (token.is("do")) return read_statement(i + 1, last);  // its `while (...)` reads as a loop without a body
+    if (token.is("do")) return read_statement(i + 1, last);  // its `while (...)` is read as a loop without a body
     if (token.is("else")) return read_statement(i + 1, last);
     if (token.is("case") || token.is("default")) {
       while (i < last && !at(i).is(":")) i = step(i);
@@ -186,7 +187,7 @@ class Reader {
     const std::size_t end = std::min(end_of_statement(i), last);
     if (token.is("using") || token.is("typedef") || token.is("static_assert")) return end + 1;
     if (token.is("return") || token.is("break") || token.is("continue")) {
-      // Without its value a function's result would be anything at all, which no test can hold to be wrong.
+      // `return x;` cannot be dropped: without its value the result would be arbitrary, which no test can detect.
       if (end == i + 1) structure_.statements.push_back({i, end});
       add_expression({i + 1, end}, false);
       return end + 1;
@@ -231,7 +232,7 @@ class Reader {
     return next;
   }
 
-  // `type name`, `type * name`, `type<...> name` and a qualifier in front of anything.
+  // `type name`, `type * name`, `type<...> name`, or anything after a qualifier.
   bool is_declaration(std::size_t i, std::size_t end) const {
     if (!at(i).is_identifier()) return false;
     if (among(kQualifiers, at(i).text) || at(i).is("auto")) return true;
@@ -242,7 +243,7 @@ class Reader {
     return (at(behind).is("*") || at(behind).is("&")) && at(behind + 1).is_identifier() && is_type(at(behind - 1).text);
   }
 
-  // One declaration with one or more declarators.
+  // Reads one declaration with one or more declarators.
   void read_variables(TokenRange range) {
     std::size_t name = range.first;
     while (name < range.last && !starts_value(name + 1, range.last)) name = step(name);

@@ -1,7 +1,7 @@
-// What the tokens of a source mean, as far as mutation must know: statements, expressions, conditions, declared variables.
+// The parts of a source that mutation edits: statements, expressions, conditions, declared variables.
 //
-// This is no parser of Metal: it knows how functions, statements and declarations look, and leaves the judgement of what it
-// misreads to the compiler, which refuses the mutant.
+// This is not a parser of Metal: it recognises the form of functions, statements and declarations. If it misreads something, the
+// compiler rejects the mutant.
 #pragma once
 
 #include <cstddef>
@@ -23,29 +23,30 @@ struct TokenRange {
 struct Variable {
   std::string_view name;
   std::string type;          // without address space, const and attributes: "uint", "float4", "half *"
-  bool is_constant = false;  // constexpr
+  bool is_constant = false;  // declared constexpr
 };
 
-// A range of tokens that computes something.
+// A range of tokens that computes a value.
 struct Expression {
   TokenRange range;
   bool is_offset = false;           // initial value of a pointer: index arithmetic without brackets
-  std::vector<Variable> variables;  // what is in scope, nearest declaration last
+  std::vector<Variable> variables;  // in scope, nearest declaration last
 };
 
 struct Structure {
-  std::vector<Expression> expressions;      // in the order of the text, none inside another
+  std::vector<Expression> expressions;      // in the order of the text, not nested
   std::vector<TokenRange> statements;       // that may be dropped, without their semicolon: expressions and jumps
   std::vector<TokenRange> conditions;       // of `if`
   std::vector<TokenRange> loop_conditions;  // of `while`
   std::vector<TokenRange> initial_values;   // of numbers and vectors of numbers
 };
 
+// Recognises the structure of one piece. Unknown constructs are skipped, not errors.
 [[nodiscard]] Structure read_structure(const SourcePiece& piece);
 
-// bool, an integer, half, bfloat, float, double, and vectors and matrices of them.
+// Whether the word is bool, an integer, half, bfloat, float, double, or a vector or matrix of them.
 [[nodiscard]] bool is_builtin_type(std::string_view word);
-// A scalar integer.
+// Whether the type is a scalar integer.
 [[nodiscard]] bool is_integer_type(std::string_view type);
 
 }  // namespace assay::harness

@@ -1,3 +1,4 @@
+// Compiles a mutant, runs cases on it until one fails, and caches the result.
 #include "harness/mutate/trial.h"
 
 #include <fmt/format.h>
@@ -26,14 +27,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Short cases of each function that are tried before anything else.
+// Number of short cases of each function that are tried first.
 constexpr std::size_t kProbes = 8;
 constexpr std::string_view kSourceName = "kernel.metal";
 constexpr const char* kSameCode = "compiles to the same code as the original";
 
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
-// The order of Trial::run(). Functions for larger head dimensions come first: they use more of the tables.
+// The stages of Trial::run(). Functions for larger head dimensions come first, because they use more of the tables.
 std::vector<std::vector<Case>> make_stages(const std::vector<Case>& cases, const std::set<std::string>& short_cases) {
   const auto is_short = [&](const Case& value) { return short_cases.contains(format_case(value)); };
 
@@ -61,14 +62,14 @@ std::set<std::string> names_of_short_cases(const kernels::Variant& variant) {
   return names;
 }
 
-// Those that judge under policies which cost many times as much as `native`.
+// The cases for policies that cost many times as much as `native`.
 std::vector<Case> short_ones(const std::vector<Case>& cases, const std::set<std::string>& short_cases) {
   std::vector<Case> found;
   std::ranges::copy_if(cases, std::back_inserter(found), [&](const Case& value) { return short_cases.contains(format_case(value)); });
   return found.empty() ? cases : found;
 }
 
-// The stages with the killer's case as one of its own before them; as they are if it is in none.
+// The stages, with a first stage of only the killer's case; unchanged if no stage contains it.
 std::vector<std::vector<Case>> with_first(std::vector<std::vector<Case>> stages, const std::string& name) {
   for (std::vector<Case>& stage : stages) {
     const auto found = std::ranges::find_if(stage, [&](const Case& value) { return format_case(value) == name; });
@@ -87,8 +88,8 @@ metal::Instrumentation instrumentation_of(metal::Policy policy) {
   return policy == metal::Policy::shadow ? metal::Instrumentation::shadowed : metal::Instrumentation::none;
 }
 
-// Before workers are forked, which would each compile for themselves, in the time of their first case. What does not compile is left for
-// the case that asks for it.
+// Compiles before workers are forked, because otherwise each would compile during its first case. Failures are left to the case that
+// needs the function.
 void compile_ahead(const Workbench& workbench, metal::Policy policy) {
   if (policy == metal::Policy::native) return;
   const auto compile = [policy](const PreparedVariant& prepared, const metal::PipelineDescriptor& function) {
@@ -111,7 +112,7 @@ void compile_ahead(const Workbench& workbench, metal::Policy policy) {
   }
 }
 
-// Keeps the first verdict that is no success, and the time of the slowest case.
+// Keeps the first verdict that is not a success, and the time of the slowest case.
 class Watch final : public RunListener {
  public:
   explicit Watch(TrialResult& result) : result_(result) {}
@@ -133,29 +134,29 @@ class Watch final : public RunListener {
   Clock::time_point start_ = Clock::now();
 };
 
-// The mutant's source where the compiler finds it. Its path does not depend on who runs: compiled objects, which carry the path, are found
-// again when results must be judged anew.
+// Writes the mutant's source. The path does not depend on the process: compiled objects contain it, and later runs find them
+// in the cache.
 fs::path write_source(const fs::path& folder, const std::string& text) {
   const fs::path file = folder / kSourceName;
   write_whole(file, text);
   return file;
 }
 
-// What `#include "..."` of the source would find beside it.
+// Links the files that `#include "..."` of the source would find beside it.
 void link_neighbours(const fs::path& folder, const fs::path& source) {
   const fs::path home = fs::absolute(source).parent_path();
   for (const auto& entry : fs::directory_iterator(home)) {
-    std::error_code ignored;  // there already
+    std::error_code ignored;  // ignored: the link may already exist
     if (entry.path().filename() != kSourceName) fs::create_symlink(entry.path(), folder / entry.path().filename(), ignored);
   }
 }
 
-// The same name for every text, so that equal code is equal to the last byte.
+// Libraries of texts, all under one name, so that equal code is equal to the last byte.
 class TextLibraries {
  public:
   TextLibraries(const std::string& text, const kernels::Variant& variant) : text_(text), variant_(variant) {}
 
-  // The one that a function is from.
+  // The library of a function.
   const metal::Library& of(const metal::PipelineDescriptor& function) {
     auto& library = libraries_[function.definitions];
     if (library == nullptr) {
@@ -179,7 +180,7 @@ Trial::Trial(TrialSubject subject) : subject_(std::move(subject)) {
   if (found == subject_.catalogue.end()) throw std::invalid_argument(fmt::format("no variant '{}' to mutate", subject_.variant));
   if (subject_.cases.empty()) throw std::invalid_argument(fmt::format("no case to judge mutants of {} with", subject_.variant));
   if (subject_.policies.empty()) throw std::invalid_argument(fmt::format("no policy to judge mutants of {} under", subject_.variant));
-  original_ = read_text(found->source);
+  original_ = kernels::read_text(found->source);
   has_includes_ =
       original_.find("#include \"") != std::string::npos || !found->compile.include_directories.empty() || !found->further_sources.empty();
   const std::set<std::string> short_cases = names_of_short_cases(*found);
@@ -264,7 +265,7 @@ TrialResult Trial::run_under(metal::Policy policy, const std::string& mutated, c
     const base::Bytes bytes = base::to_bytes(run_uncached(policy, mutated, killer, timeout));
     std::ofstream(output, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   });
-  const std::string text = read_text(entry);
+  const std::string text = kernels::read_text(entry);
   auto result = base::from_bytes<TrialResult>(std::as_bytes(std::span(text)).first(metal::compile::content_size(text)));
   result.is_cached = is_cached;
   return result;
@@ -272,11 +273,11 @@ TrialResult Trial::run_under(metal::Policy policy, const std::string& mutated, c
 
 std::string Trial::cache_key(const std::string& mutated, metal::Policy policy) const {
   base::Hash hash;
-  hash.add(subject_.judge_version).add(toolchain_).add(mutated).add(policy_name(policy));
+  hash.add(subject_.judge_version).add(toolchain_).add(mutated).add(to_string(policy));
   for (const kernels::Variant& known : subject_.catalogue) {
     if (known.name == subject_.variant || helper_families_.contains(known.family)) {
-      hash.add(known.name).add(known.description.empty() ? std::string() : read_text(known.description));
-      if (known.name != subject_.variant) hash.add(read_text(known.source));
+      hash.add(known.name).add(known.description.empty() ? std::string() : kernels::read_text(known.description));
+      if (known.name != subject_.variant) hash.add(kernels::read_text(known.source));
     }
   }
   for (const auto& [name, value] : subject_.fields) hash.add(fmt::format("{}={}:{}", name, static_cast<int>(value.kind), value.bits));
@@ -284,7 +285,7 @@ std::string Trial::cache_key(const std::string& mutated, metal::Policy policy) c
     for (const metal::FieldValue& value : values)
       hash.add(fmt::format("constant {}={}:{}", name, static_cast<int>(value.kind), value.bits));
   }
-  // Of the described ones these stand in the description, but the command line may add to them.
+  // For a described variant the description contains them, but the command line may add some.
   for (const std::string& definition : variant().compile.definitions) hash.add(definition);
   if (variant().compile.metal_version) hash.add(fmt::format("metal {}", *variant().compile.metal_version));
   for (const Case& value : subject_.cases) hash.add(format_case(value));
@@ -315,7 +316,8 @@ TrialResult Trial::run_uncached(metal::Policy policy, const std::string& mutated
     result.reason = kSameCode;
     return true;
   };
-  // Most mutants die natively, in less time than it takes to compile all of their functions. Of those that come here from there few do.
+  // Native cases kill most mutants faster than all of their functions compile. So native cases run first; under other policies, which
+  // kill few of the remaining mutants, equal code is checked first.
   if (policy != metal::Policy::native && !is_hinted && is_the_same()) return result;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     try {
@@ -351,7 +353,7 @@ bool Trial::compiles_to_the_same(const std::string& mutated, metal::Policy polic
   } catch (const metal::EnvironmentError&) {
     throw;
   } catch (const metal::Error&) {
-    return false;  // a function that no case has asked for yet
+    return false;  // a function that no case has used yet
   }
 }
 

@@ -1,4 +1,4 @@
-// Tries one mutant: compiles it, runs cases until one of them notices, and says what came of it.
+// Tries one mutant: compiles it, runs cases until one fails, and returns its fate.
 #pragma once
 
 #include <chrono>
@@ -19,13 +19,13 @@
 namespace assay::harness {
 
 struct TrialSubject {
-  std::vector<kernels::Variant> catalogue;  // the variant, and those it may borrow from
-  std::string variant;                      // name of the one whose source is mutated
+  std::vector<kernels::Variant> catalogue;  // the variant, and those from which it may borrow
+  std::string variant;                      // name of the variant whose source is mutated
   std::vector<Case> cases;                  // in the order of their suite
-  // What judges, one after the other until one kills; no two the same, at least one.
+  // The policies to judge under, one after the other until one kills; at least one, all different.
   std::vector<metal::Policy> policies = {metal::Policy::native};
   kernels::FieldValues fields;  // `--set`
-  std::string judge_version;    // identifies what judges: results of another one are not reused
+  std::string judge_version;    // identifies the judging program: results of another one are not reused
 };
 
 class Trial {
@@ -34,16 +34,16 @@ class Trial {
   // variant, no case or no policy.
   explicit Trial(TrialSubject subject);
 
-  // Cases run in an order that finds most mistakes early: first the one that killed this mutant when it was last tried, whoever
-  // judged then; for each function of the family a few short cases; then all that remain. Under other policies than native only those
-  // run that are in suite `smoke` as well, and all of them if none is: these policies cost many times as much. The first policy is
-  // the one that killed when the mutant was last tried. Neither order decides a fate.
+  // Runs cases in an order that finds most mistakes early: first the case that killed this mutant when it was last tried, then a few
+  // short cases for each function of the family, then all others. Policies other than native cost many times as much, so they only run
+  // cases that are also in suite `smoke`, or all cases if none is. The first policy is the one that killed when the mutant was last
+  // tried. Neither order affects the fate.
   //
   // A mutant is equivalent if it compiles to the same code as the original under `native`, or under every policy if `native` is not one
-  // of them, and no case under another policy notices it.
+  // of them, and no case under another policy detects it.
   //
-  // A case that takes longer than `timeout` kills the mutant. Must be called where no other thread runs (run_cases()). Results
-  // are kept in the cache of compiled kernels, policy by policy, and found there again, unless the source includes files of its own.
+  // A case that takes longer than `timeout` kills the mutant. Must be called while no other thread runs (run_cases()). Results are
+  // cached by policy in the cache of compiled kernels, unless the source includes other files of its own.
   [[nodiscard]] TrialResult run(const std::string& mutated, std::chrono::duration<double> timeout) const;
 
   // The text of the original source.
@@ -57,7 +57,7 @@ class Trial {
                                       std::chrono::duration<double> timeout) const;
   [[nodiscard]] TrialResult run_uncached(metal::Policy policy, const std::string& mutated, const std::optional<Killer>& killer,
                                          std::chrono::duration<double> timeout) const;
-  // What the cases dispatch of the source that is mutated, functions that go before the judged one included.
+  // The functions of the mutated source that the cases dispatch, including those before the judged one.
   [[nodiscard]] std::set<metal::PipelineDescriptor> own_functions() const;
   [[nodiscard]] WorkbenchOptions bench_options() const;
   [[nodiscard]] bool compiles_to_the_same(const std::string& mutated, metal::Policy policy) const;
@@ -67,7 +67,7 @@ class Trial {
   std::string original_;
   std::map<metal::Policy, Stages> stages_;
   std::string toolchain_;
-  std::set<std::string, std::less<>> helper_families_;                                       // whose functions are dispatched as well
+  std::set<std::string, std::less<>> helper_families_;                                       // families whose functions are dispatched too
   std::map<std::pair<metal::Policy, metal::PipelineDescriptor>, std::string> code_digests_;  // of the original's functions
   bool has_includes_ = false;
 };

@@ -1,36 +1,17 @@
+// Puts the result of a trial into words.
 #include "harness/mutate/trial_result.h"
+
+#include <array>
 
 #include "harness/findings/fault_text.h"
 
 namespace assay::harness {
 
-std::string_view to_string(Fate fate) {
-  switch (fate) {
-    case Fate::killed:
-      return "killed";
-    case Fate::survived:
-      return "survived";
-    case Fate::equivalent:
-      return "equivalent";
-    case Fate::stillborn:
-      return "stillborn";
-    case Fate::unjudged:
-      return "unjudged";
-  }
-  return "unknown";
-}
+// In the order of Fate.
+constexpr std::array<std::string_view, 5> kFates = {"killed", "survived", "equivalent", "stillborn", "unjudged"};
+static_assert(kFates.size() == static_cast<std::size_t>(Fate::unjudged) + 1);
 
-std::string_view policy_name(metal::Policy policy) {
-  switch (policy) {
-    case metal::Policy::native:
-      return "native";
-    case metal::Policy::checked:
-      return "checked";
-    case metal::Policy::shadow:
-      return "shadow";
-  }
-  return "unknown";
-}
+std::string_view to_string(Fate fate) { return kFates.at(static_cast<std::size_t>(fate)); }
 
 std::string TrialResult::why() const {
   if (faults.empty()) return reason;

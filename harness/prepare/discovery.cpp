@@ -1,4 +1,4 @@
-// Finds which functions of a source a variant speaks of, and binds them to the contracts of its family.
+// Finds the functions of a source that a variant uses, and binds them to the contracts of its family.
 #include "harness/prepare/discovery.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace assay::harness {
 namespace {
 
-// "premult_d256" -> {"premult", "256"}: the words by which a function's name may speak for an entry.
+// "premult_d256" -> {"premult", "256"}: the words that relate a function's name to an entry.
 std::set<std::string> words_of(std::string_view key) {
   std::set<std::string> words;
   while (!key.empty()) {
@@ -62,7 +62,7 @@ class Finder {
           "without a function",
           variant_.description.string(), variant_.function(key), key, contract_.name, variant_.source.string(), list_functions(library_)));
     }
-    // A file that uses the family's names for some entries does not hide others under strange names.
+    // If a file uses the family's names for some entries, it has no functions of other names for the rest.
     if (std::ranges::any_of(contract_.entries,
                             [&](const kernels::EntryContract& entry) { return library_.has_function(entry.function); })) {
       for (const std::string& key : open) mark_absent(key);
@@ -85,7 +85,7 @@ class Finder {
   }
 
   void find_by_arguments(const std::set<std::string>& keys) {
-    // Whether a function's arguments bind does not hang on the values of its constants, but it needs some.
+    // The values of constants do not decide whether a function's arguments bind, but some values are needed to compile it.
     const auto& constants = specialisations_.at(*keys.begin()).front().constants;
     std::vector<std::string> binding;
     for (const metal::FunctionDeclaration& function : library_.functions()) {
@@ -109,7 +109,8 @@ class Finder {
     }
   }
 
-  // Why the nearest function does not bind, and what the file is instead; of the others `assay compile` tells.
+  // Reports why the nearest function does not bind, and which family the file implements instead. `assay compile` reports
+  // the other functions.
   [[noreturn]] void refuse_family(const std::map<std::uint32_t, metal::FunctionConstant>& constants) const {
     const auto error_of = [&](const std::string& why) {
       return metal::PipelineError(fmt::format("{}: not a kernel of family {}: {}", variant_.source.string(), contract_.name, why));
@@ -198,7 +199,7 @@ std::string value_text(const metal::FieldValue& value) {
                                                                  : fmt::format("{}", std::bit_cast<std::int64_t>(value.bits));
 }
 
-// Nothing if a number of that kind cannot hold it.
+// Empty if a number of that kind cannot represent the value.
 std::optional<metal::ConstantScalar> scalar_of(const metal::FieldValue& value, ConstantKind kind) {
   const bool is_floating = value.kind == metal::FieldValue::Kind::floating;
   const bool is_unsigned = value.kind == metal::FieldValue::Kind::unsigned_integer;
@@ -275,7 +276,7 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
   function.definitions = library.configuration();
   kernels::KernelEntry entry;
   entry.pipeline = std::move(function);
-  // An error from inside a helper may come without a place; the file and the function are known here.
+  // An error inside a helper may have no place, so file and function are added here.
   const auto placed = [&](const std::string& what) {
     return what.starts_with(":") ? fmt::format("{}: function '{}'{}", variant.source.string(), entry.pipeline.function, what) : what;
   };
@@ -288,7 +289,7 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
   }
   entry.fields = variant.fields;
   const auto declared = std::ranges::find(library.functions(), entry.pipeline.function, &metal::FunctionDeclaration::name);
-  // Or its author says for which sizes it is made, as of one that a function constant tells.
+  // The limits of the variant's author may also give the size for which the function is made, as does a function constant.
   const auto is_told = [&](const kernels::AxisLimit& limit) {
     return !limit.is_found && std::ranges::any_of(families::find_family(variant.family).axes, [&](const families::Axis& axis) {
       return axis.is_simdgroups && axis.name == limit.axis;
@@ -296,7 +297,7 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
   };
   entry.reads_threadgroup_size =
       std::ranges::any_of(variant.limits, is_told) || (declared != library.functions().end() && declared->reads_threadgroup_size);
-  // [bind] speaks of the variant's own family; a helper in the same file goes by its own family's names.
+  // [bind] applies to the variant's own family. A helper in the same file uses the names of its own family.
   if (contract.name == variant.family) entry.bind = variant.bind;
   return {contract, std::move(entry)};
 }

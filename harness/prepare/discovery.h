@@ -1,4 +1,4 @@
-// Finds the functions of a kernel file that play a family's parts, whatever they are called.
+// Finds the functions of a kernel file that implement a family's entries, whatever their names.
 #pragma once
 
 #include <map>
@@ -21,33 +21,32 @@ namespace assay::harness {
 struct Discovery {
   std::map<kernels::FunctionKey, kernels::BoundKernel> kernels;
   std::map<std::string, fault::NoFunction, std::less<>> absent;  // by entry
-  std::vector<std::string> notes;                                // which functions were chosen, if not by the family's names
+  std::vector<std::string> notes;                                // the chosen functions, if they do not have the family's names
 };
 
-// Binds the functions of `keys`, for which entries decide. A function of the name that [entry] or the family gives is taken; a described
-// variant must have it. A lone file may call its functions otherwise: among those whose arguments bind, the one whose name speaks for the
-// key
-// ("...256..." for d256) or for no key at all. Throws metal::PipelineError or metal::AbiMismatch, with file, line and
-// function, if the file has none or the choice is not unique.
+// Binds the functions for `keys`, by their entries. Takes the function of the name that [entry] or the family gives; a described
+// variant must have it. A lone file may use other names: of its functions whose arguments bind, the one whose name matches the key is
+// taken ("...256..." for d256), else one whose name matches no key at all. Throws metal::PipelineError or metal::AbiMismatch, with
+// file, line and function, if the file has no such function or the choice is not unique.
 [[nodiscard]] Discovery discover(const kernels::Variant& variant, const metal::Library& library,
                                  const std::set<kernels::FunctionKey>& keys);
 
-// How well a function's name speaks for the entry `key`: the number of its words that it has; nullopt if it speaks for another entry or
-// leaves out a word that is not a number (a kernel may serve every head dimension, but not every mode).
+// How well a function's name matches the entry `key`: the number of the key's words in the name. nullopt if the name matches another
+// entry, or lacks a word of the key that is not a number (a kernel may serve every head dimension, but not every mode).
 [[nodiscard]] std::optional<std::size_t> speaks_for(std::string_view function, std::string_view key,
                                                     const kernels::FamilyContract& contract);
 
-// The values as a function constant of the declared type: one, or the components of a vector. Throws std::invalid_argument if that cannot
-// hold them.
+// The values as a function constant of the declared type: one number, or the components of a vector. Throws std::invalid_argument if
+// the type cannot represent them.
 [[nodiscard]] metal::FunctionConstant constant_of(std::span<const metal::FieldValue> values,
                                                   const metal::FunctionConstantDeclaration& declared);
 
-// Adds the values of the variant's [constants] to those that the family sets. Throws kernels::VariantError for one that the file does not
-// declare, that the family sets itself, or whose type it does not fit.
+// Adds the values of the variant's [constants] to those that the family sets. Throws kernels::VariantError for a constant that the file
+// does not declare, that the family sets itself, or whose type the value does not fit.
 void add_constants(const kernels::FamilyContract& contract, const kernels::Variant& variant, const metal::Library& library,
                    metal::PipelineDescriptor& function);
 
-// Compiles and binds one function of the library; constants that it does not declare are left out.
+// Compiles and binds one function of the library. Constants that it does not declare are ignored.
 [[nodiscard]] kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, const kernels::Variant& variant,
                                                  const metal::Library& library, metal::PipelineDescriptor function);
 

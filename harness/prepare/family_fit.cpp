@@ -1,3 +1,4 @@
+// Compares the declarations of a kernel file with the contracts of the families.
 #include "harness/prepare/family_fit.h"
 #include "families/registry.h"
 
@@ -36,7 +37,7 @@ std::size_t common_names(const kernels::FamilyContract& contract, const metal::F
       std::ranges::count_if(contract.arguments, [&](const auto& wanted) { return named(function, wanted.name) != nullptr; }));
 }
 
-// Arguments that name says to be the family's, and a little for those at its indices, of all that either has.
+// Arguments with the family's names, plus a small weight for those at its indices, divided by the arguments that either has.
 double likeness(const kernels::FamilyContract& contract, const metal::FunctionDeclaration& function) {
   constexpr double index_alone = 0.01;
   const auto own = std::ranges::count_if(function.arguments, is_buffer);
@@ -66,7 +67,8 @@ bool is_numeric_type(std::string_view word) {
   return std::ranges::find(numbers, word) != numbers.end();
 }
 
-// As far as a declaration tells: what a kernel writes is no constant, and a struct no number.
+// Whether an argument may have the role, judged by its declaration: an argument that the kernel writes is not const, and a struct is
+// not a number.
 bool may_play(kernels::ArgumentRole role, const metal::ArgumentDeclaration& argument) {
   const std::set<std::string> words = words_of_type(argument.type_name);
   const bool is_const = argument.space == metal::AddressSpace::constant || words.contains("const");
@@ -76,7 +78,7 @@ bool may_play(kernels::ArgumentRole role, const metal::ArgumentDeclaration& argu
   return role == kernels::ArgumentRole::input || is_const;
 }
 
-// Nothing if it binds, else why not.
+// Why the function does not bind; empty if it does.
 std::optional<std::string> obstacle_of(const kernels::FamilyContract& contract, const metal::Library& library,
                                        const metal::FunctionDeclaration& function) {
   const InspectedFunction inspected = inspect_function(library, function, {});
@@ -99,7 +101,7 @@ std::string declared(const metal::FunctionDeclaration& function) {
   return text;
 }
 
-// As Finder of discovery.cpp: functions of the family's names, else those whose arguments bind and whose name speaks for an entry.
+// Like Finder in discovery.cpp: takes functions of the family's names, else those whose arguments bind and whose names match an entry.
 std::optional<FamilyFit> fit(const kernels::FamilyContract& contract, const metal::Library& library) {
   FamilyFit result{std::string(contract.name), {}, false};
   const auto declaration = [&](std::string_view name) {
@@ -118,7 +120,7 @@ std::optional<FamilyFit> fit(const kernels::FamilyContract& contract, const meta
     std::map<std::string, bool> bound;
     for (const metal::FunctionDeclaration& function : library.functions()) {
       if (!may_bind(contract, function)) continue;
-      // Functions that are declared alike bind alike.
+      // Functions with equal declarations bind alike.
       const auto [known, is_new] = bound.try_emplace(declared(function), false);
       if (is_new) known->second = !obstacle_of(contract, library, function);
       if (!known->second) continue;

@@ -1,3 +1,4 @@
+// Compiles the functions of a kernel file without a family, with made-up values for constants that are not set.
 #include "harness/prepare/inspection.h"
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@
 namespace assay::harness {
 namespace {
 
-// What a constant may be, where any value does: a flag that is set, a size that is a multiple of what sizes are multiples of.
+// Values for constants without a value: a flag that is set, or a size that is a common multiple.
 constexpr std::array<std::int64_t, 5> kSizes = {1, 64, 32, 128, 8};
 
 metal::FunctionConstant made_up(const metal::FunctionConstantDeclaration& constant, std::int64_t size) {
@@ -30,7 +31,7 @@ metal::FunctionConstant made_up(const metal::FunctionConstantDeclaration& consta
   return metal::constant_of_components(std::vector(constant.type.components, component));
 }
 
-// The constants that a message says have no value and are used.
+// The constants that an error message reports as used but without a value.
 std::vector<const metal::FunctionConstantDeclaration*> missing_in(std::string_view message, const metal::Library& library) {
   std::vector<const metal::FunctionConstantDeclaration*> missing;
   for (const metal::FunctionConstantDeclaration& constant : library.function_constants()) {
@@ -47,7 +48,7 @@ InspectedFunction inspect_function(const metal::Library& library, const metal::F
   result.declaration = function;
   std::vector<const metal::FunctionConstantDeclaration*> unset;
   std::size_t size = 0;
-  // Each round knows one constant more, or tries another size.
+  // Each round sets one more constant, or tries another size.
   for (;;) {
     metal::PipelineDescriptor descriptor{function.name, given, library.configuration()};
     for (const auto* constant : unset) descriptor.constants.emplace(constant->index, made_up(*constant, kSizes[size]));

@@ -1,3 +1,4 @@
+// Compiles the libraries of a variant, and keeps them.
 #include "harness/prepare/libraries.h"
 
 namespace assay::harness {

@@ -1,4 +1,4 @@
-// The libraries of a variant: its source, compiled as its host has it compiled.
+// The libraries of a variant: its source, compiled with the settings of its host.
 #pragma once
 
 #include <map>
@@ -11,15 +11,15 @@
 
 namespace assay::harness {
 
-// What `variant` says of its compilation; `configuration`: further macros, those of an entry.
+// The settings that `variant` gives for its compilation. `configuration`: further macros, those of an entry.
 [[nodiscard]] metal::CompileOptions compile_options(const kernels::Variant& variant, const std::vector<std::string>& configuration = {});
 
-// Each is preprocessed and translated once.
+// Preprocesses and translates each library once.
 class Libraries {
  public:
   explicit Libraries(bool fp_contract) : fp_contract_(fp_contract) {}
 
-  // The one that a function of `entry` is from. Throws metal::CompileError, metal::EnvironmentError.
+  // The library with the functions of `entry`. Throws metal::CompileError, metal::EnvironmentError.
   [[nodiscard]] std::shared_ptr<metal::Library> of(const kernels::Variant& variant, const std::vector<std::string>& configuration);
 
  private:

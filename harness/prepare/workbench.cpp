@@ -1,3 +1,4 @@
+// Prepares variants: finds and compiles the functions that the selected cases need, and checks their arguments and fields.
 #include "harness/prepare/workbench.h"
 #include "families/registry.h"
 
@@ -22,13 +23,13 @@ namespace {
 using Keys = std::set<kernels::FunctionKey>;
 using Kernels = std::map<kernels::FunctionKey, kernels::BoundKernel>;
 
-// What the selected cases of one variant ask for.
+// The functions that the selected cases of one variant need.
 struct Demand {
   Keys functions;
   std::map<std::string, Keys, std::less<>> helpers;  // by family
 };
 
-// The name that a function of a family has in a variant's file; [entry] speaks of the variant's own family only.
+// The name of a function of a family in a variant's file; [entry] applies to the variant's own family only.
 std::string function_name(const kernels::FamilyContract& contract, const kernels::Variant& variant, const std::string& entry) {
   return variant.family == contract.name ? variant.function(entry) : std::string(contract.find_entry(entry)->function);
 }
@@ -39,8 +40,7 @@ bool has_functions(const metal::Library& library, const kernels::FamilyContract&
       keys, [&](const kernels::FunctionKey& key) { return library.has_function(function_name(contract, variant, key.entry)); });
 }
 
-// Compiles the functions that will be asked for, several at a time. A failure is left for the one who asks: there it has
-// a context.
+// Compiles the functions that will be needed, several at a time. Ignores failures: the later request reports them, with context.
 void compile_ahead(const metal::Library& library, const std::vector<metal::PipelineDescriptor>& functions, unsigned jobs) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
@@ -56,8 +56,8 @@ void compile_ahead(const metal::Library& library, const std::vector<metal::Pipel
   work();
 }
 
-// "accumulator half, stores bf16, bf16 (reason)"; empty if everything is stored as the contract has it. Throws kernels::VariantError
-// where no bound has terms for it.
+// "accumulator half, stores bf16, bf16 (reason)"; empty if everything is stored as the contract says. Throws kernels::VariantError if
+// no bound has terms for it.
 std::string weaker_storage(const kernels::Variant& variant) {
   const kernels::Accuracy& accuracy = variant.accuracy;
   const Family& family = find_family(variant.family);
@@ -80,7 +80,7 @@ std::string weaker_storage(const kernels::Variant& variant) {
   return fmt::format("{} ({})", text, accuracy.reason);
 }
 
-// Takes what it is given and does nothing with it.
+// Accepts all calls and does nothing.
 class IdleEncoder final : public metal::ComputeEncoder {
  public:
   void set_pipeline(const metal::PipelineDescriptor&) override {}
@@ -92,7 +92,7 @@ class IdleEncoder final : public metal::ComputeEncoder {
   void dispatch_threads(metal::Size3, metal::Size3) override {}
 };
 
-// What the kernels deviate in, each deviation once; those that differ in their last word only, as one field after the other does,
+// The deviations that the kernels report, each once. Deviations that differ only in their last word, such as the name of a field,
 // share a line.
 std::vector<std::string> merged_notes(const Kernels& kernels) {
   std::set<std::string> told;
@@ -148,7 +148,7 @@ class Preparation {
   }
 
  private:
-  // Entries with macros of their own are from a library of their own.
+  // Entries with their own macros come from separate libraries.
   void find_functions(PreparedVariant& prepared, const Keys& functions) {
     const kernels::Variant& variant = prepared.variant;
     std::map<std::vector<std::string>, Keys> by_configuration;
@@ -175,8 +175,8 @@ class Preparation {
     return functions;
   }
 
-  // From the variant's own file if that has all of them, else from the first variant of their family, else of the variant's family, that
-  // has.
+  // Takes the helpers from the variant's own file if it has all of them. Otherwise from the first variant that has them: of the
+  // helper's family, else of the variant's family.
   void add_helpers(PreparedVariant& prepared, const std::string& family, const Keys& keys) {
     const kernels::FamilyContract& contract = families::contract(family);
     const std::string& name = prepared.variant.name;
@@ -207,7 +207,7 @@ class Preparation {
                     name, family, fmt::join(functions, ", "), functions.size() == 1 ? "it" : "them"));
   }
 
-  // False if the lender lacks a function. One whose entries have macros of their own lends only those.
+  // Returns false if the lender lacks a function. A variant of another family whose entries have their own macros lends nothing.
   bool lend(PreparedVariant& prepared, PreparedHelpers& helpers, const kernels::FamilyContract& contract, const kernels::Variant& lender,
             const Keys& keys) {
     if (lender.family != contract.name && !lender.entry_definitions.empty()) return false;
@@ -235,9 +235,9 @@ class Preparation {
     for (const kernels::FunctionKey& key : keys) helpers.kernels.emplace(key, bind_function(contract, variant, library, *function++));
   }
 
-  // A value that no struct takes is a misspelt name.
+  // A field that no struct has is a misspelt name.
   static void check_fields(const PreparedVariant& prepared) {
-    // Without a kernel (no case has a head_dim that exists) there is no struct to ask.
+    // Without a kernel (no case has an existing head_dim) there is no struct to compare with.
     if (prepared.kernels.empty()) return;
     std::set<std::string> known;
     const auto collect = [&](const auto& kernels) {
@@ -254,7 +254,7 @@ class Preparation {
     }
     for (const auto& [name, value] : prepared.variant.fields) {
       if (known.contains(name)) continue;
-      // --set of the same name took the place of what the file says.
+      // A --set of the same name has replaced the value of the file.
       const kernels::Variant& variant = prepared.variant;
       const auto line = variant.field_lines.find(name);
       const bool is_said = line != variant.field_lines.end();
@@ -264,8 +264,8 @@ class Preparation {
     }
   }
 
-  // Fills every struct once with the values of the user and harmless ones of the family's, so that a value that does not fit,
-  // which is the same for all cases, is told once and before any of them.
+  // Fills every struct once, with the values of the user and harmless ones of the family. So a value that does not fit is reported
+  // once, before any case runs.
   static void check_values(const kernels::FamilyContract& contract, const Kernels& kernels) {
     IdleEncoder encoder;
     for (const auto& [key, kernel] : kernels) {
@@ -312,10 +312,10 @@ Workbench::Workbench(std::span<const kernels::Variant> catalogue, std::span<cons
   std::map<std::string, Demand> demands;
   for (const Case& value : cases) {
     Demand& demand = demands[value.variant];
-    // Such a case is skipped, and the variant need not have a function for it.
+    // Such a case is skipped, so the variant needs no function for it.
     const auto described = std::ranges::find(catalogue, value.variant, &kernels::Variant::name);
     if (described != catalogue.end() && said_limit_against(*described, value) != nullptr) continue;
-    // A head_dim that no kernel has gets as far as the launch code, which refuses it.
+    // The launch code will reject a head_dim that no kernel has.
     kernels::FunctionKey key = value.family->function_key(value.values);
     if (value.family->contract.find_entry(key.entry) == nullptr) continue;
     demand.functions.insert(std::move(key));

@@ -1,4 +1,4 @@
-// Variants made ready to run: sources compiled, functions found, arguments bound and checked, before the first case runs.
+// Prepares variants before the first case runs: compiles sources, finds functions, binds and checks arguments.
 #pragma once
 
 #include <cstdint>
@@ -17,41 +17,41 @@
 
 namespace assay::harness {
 
-// Functions of another family that a launch dispatches as well.
+// Functions of another family that a launch also dispatches.
 struct PreparedHelpers {
-  std::string owner;  // name of the variant that they are from
+  std::string owner;  // name of the variant that they come from
   std::map<kernels::FunctionKey, kernels::BoundKernel> kernels;
 };
 
 // One variant with the functions that the selected cases need. Immutable and safe to share between threads.
 struct PreparedVariant {
   kernels::Variant variant;
-  std::vector<std::shared_ptr<metal::Library>> libraries;  // its own first, then those it borrows from
+  std::vector<std::shared_ptr<metal::Library>> libraries;  // its own first, then those that it borrows from
   std::map<kernels::FunctionKey, kernels::BoundKernel> kernels;
   std::map<std::string, PreparedHelpers, std::less<>> helpers;   // by family
-  std::map<std::string, fault::NoFunction, std::less<>> absent;  // by entry, whose cases are skipped
-  std::string weaker_storage;                                    // what [accuracy] declares, with its reason; empty: nothing
+  std::map<std::string, fault::NoFunction, std::less<>> absent;  // by entry; the cases of these entries are skipped
+  std::string weaker_storage;                                    // the declaration of [accuracy], with its reason; empty: none
   std::vector<KnownFinding> known_findings;                      // failures that its description declares
-  std::vector<std::string> notes;                                // what a reader of the verdicts should know
+  std::vector<std::string> notes;                                // notes for readers of the verdicts
 
-  // nullptr if the variant has no such function; then `absent` has the reason.
+  // nullptr if the variant has no such function; `absent` then has the reason.
   [[nodiscard]] const kernels::BoundKernel* kernel(const kernels::FunctionKey& key) const;
   // nullptr if no selected case needs it.
   [[nodiscard]] const kernels::BoundKernel* helper(std::string_view family, const kernels::FunctionKey& key) const;
-  // Name of the variant that the helpers of a family are from; empty if none are needed.
+  // Name of the variant from which the helpers of a family come; empty if none are needed.
   [[nodiscard]] std::string helper_owner(std::string_view family) const;
 };
 
 struct WorkbenchOptions {
   bool fp_contract = false;
   unsigned jobs = 1;            // compilations at a time
-  kernels::FieldValues fields;  // `--set`: laid over the [fields] of the selected variants
-  std::string user_variant;     // the one that `fields` is meant for; empty: every selected one
+  kernels::FieldValues fields;  // `--set`: overrides the [fields] of the selected variants
+  std::string user_variant;     // the variant to which `fields` applies; empty: every selected one
 };
 
 class Workbench {
  public:
-  // Prepares the variants that `cases` name. `catalogue` also serves those who borrow. Throws metal::CompileError,
+  // Prepares the variants that `cases` name. Variants of `catalogue` also lend helpers. Throws metal::CompileError,
   // metal::EnvironmentError, metal::PipelineError, metal::AbiMismatch and kernels::VariantError.
   Workbench(std::span<const kernels::Variant> catalogue, std::span<const Case> cases, const WorkbenchOptions& options);
 

@@ -1,3 +1,4 @@
+// Distributes cases over worker processes, enforces limits of time and memory, and sums up the verdicts.
 #include "harness/process/runner.h"
 
 #include <fmt/format.h>
@@ -24,18 +25,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What is laid over a verdict once it is certain: what its variant declares of itself.
+// Completes a verdict once it is final, with the known findings that its variant declares.
 using Settle = std::function<void(Verdict&)>;
 
-// How long the listener may wait to be asked again, and a stop to be seen.
+// The longest time between two calls of the listener, and until a stop is noticed.
 constexpr std::chrono::milliseconds kTick{100};
-// Who sleeps that much longer than it asked for was itself stopped (Ctrl-Z, a machine that slept), and its workers with it.
+// A process that sleeps this much longer than requested was itself stopped (Ctrl-Z, a suspended machine), together with its workers.
 constexpr std::chrono::seconds kOverslept{2};
 
-// So often is a case begun again whose process somebody else killed.
+// The number of times that a case is repeated after somebody else killed its process.
 constexpr int kPatienceWithKills = 3;
 
-// Hands out cases, waits for verdicts, and ends the workers that are late or no longer to be trusted.
+// Assigns cases, waits for verdicts, and ends workers that are late or can no longer be trusted.
 class Supervisor {
  public:
   Supervisor(std::span<const Case> cases, const CaseFunction& execute, const Settle& settle, const RunOptions& options,
@@ -56,19 +57,19 @@ class Supervisor {
   }
 
  private:
-  // What came of a case in a worker that had executed others, and so does not count.
+  // The outcome of a case in a worker that had executed others before, so that it does not count.
   struct Doubted {
     std::size_t index;
     std::size_t others;
     Status status;
     std::vector<Fault> faults;
-    int kills = 0;  // times that somebody else killed a process that executed it
+    int kills = 0;  // times that another process killed a worker that executed the case
   };
   struct Employed {
     Worker worker;
-    Clock::time_point start = {};          // of the case at work, as its time limit counts
-    std::chrono::nanoseconds waited = {};  // of the worker's waiting, what its time limit knows of
-    std::optional<Doubted> repeated = {};  // it repeats this
+    Clock::time_point start = {};          // of the current case, adjusted for waiting times
+    std::chrono::nanoseconds waited = {};  // time that the worker has waited for a processor, as of the last adjustment
+    std::optional<Doubted> repeated = {};  // the outcome that the current case repeats
   };
 
   [[nodiscard]] std::size_t at_work() const {
@@ -96,7 +97,7 @@ class Supervisor {
     }
   }
 
-  // nullptr if the system refuses now what it may grant when one of the others has ended.
+  // nullptr if the system refuses a process now but may grant one after another worker has ended.
   Employed* employ() {
     try {
       workers_.push_back({Worker(cases_, execute_)});
@@ -115,7 +116,7 @@ class Supervisor {
 
   [[nodiscard]] bool is_limited() const { return options_.timeout.count() > 0; }
 
-  // Until a worker has news, the first of them is late, or it is time for a tick.
+  // Waits until a worker reports, the first of them is late, or a tick is due.
   void wait() {
     const Clock::time_point before = Clock::now();
     Clock::duration longest = kTick;
@@ -128,7 +129,7 @@ class Supervisor {
         longest = std::clamp(left, Clock::duration::zero(), longest);
       }
     }
-    // Interrupted by a signal, it returns early, and the listener is asked what that meant.
+    // A signal ends the wait early; the listener then decides what the signal means.
     base::wait_for_any(descriptors, std::chrono::ceil<std::chrono::milliseconds>(longest));
     const Clock::duration slept = Clock::now() - before;
     if (slept < longest + kOverslept) return;
@@ -146,9 +147,9 @@ class Supervisor {
     }
   }
 
-  // A process in which something went wrong is not used again, and what went wrong counts only in a process where nothing else was
-  // before it: the next case's inputs may lie where a kernel that failed, or one that passed, wrote without being seen. Nor does it
-  // count when somebody else killed the process. Only running out of time is believed at once, as being sure would take as long again.
+  // A worker that reports a failure is not used again. The failure counts only if the worker executed no other case before: an earlier
+  // kernel, even one that passed, may have written to the memory of the next case's inputs unnoticed. It does not count either if
+  // another process killed the worker. A timeout counts at once, because a repetition would take as long again.
   void take(Verdict& verdict, std::list<Employed>::iterator from) {
     const std::size_t others = from->worker.cases_before();
     const int kills = (from->repeated ? from->repeated->kills : 0) + (from->worker.was_killed() ? 1 : 0);
@@ -175,7 +176,7 @@ class Supervisor {
     listener_.finished(verdict, summary_);
   }
 
-  // On a machine that is busy with something else, a right kernel takes longer: its waiting for a processor does not count.
+  // On a busy machine a correct kernel takes longer, so time spent waiting for a processor does not count.
   [[nodiscard]] bool is_late(Employed& employed) const {
     if (Clock::now() - employed.start <= options_.timeout) return false;
     const std::chrono::nanoseconds waited = employed.worker.process().waited();
@@ -193,7 +194,7 @@ class Supervisor {
     return verdict;
   }
 
-  // Before the system has to choose whom to kill.
+  // Ends the worker before the system runs out of memory and chooses a process to kill.
   [[nodiscard]] std::optional<Verdict> grown(const Worker& worker) const {
     const std::uint64_t resident = worker.process().resident_bytes();
     if (resident <= options_.memory) return std::nullopt;
@@ -263,7 +264,7 @@ void Summary::add(const std::string& name, const Verdict& verdict) {
     largest_ratio = judgement.max_ratio;
     largest_ratio_case = name;
   }
-  // A sum does not depend on order; hashing the name in keeps equal outputs of different cases apart.
+  // The sum does not depend on the order of cases. Hashing the name too distinguishes equal outputs of different cases.
   digest += base::digest_of(name, verdict.digest);
 }
 

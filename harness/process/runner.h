@@ -1,4 +1,4 @@
-// Runs cases, several at a time and each in a process of its own, and sums up what came of them.
+// Runs cases, several at a time and each in a separate process, and sums up their outcomes.
 #pragma once
 
 #include <atomic>
@@ -16,44 +16,44 @@
 
 namespace assay::harness {
 
-// More than eleven days: what lies above is a slip, and in nanoseconds not far from what a clock can count.
+// More than eleven days. Larger values are mistakes, and in nanoseconds close to the limit of a clock.
 inline constexpr std::chrono::duration<double> kLongestTimeout{1e6};
 
 struct RunOptions {
   ExecutionOptions execution;
   unsigned jobs = 1;       // cases at a time, >= 1
-  bool fail_fast = false;  // start no further case after the first that did not pass
+  bool fail_fast = false;  // start no further case after the first failure
   std::chrono::duration<double> timeout =
-      std::chrono::seconds(60);  // per case, 0 (none) .. kLongestTimeout; without waiting for a processor
-  std::uint64_t memory = 0;      // bytes that a worker may have resident, looked at several times a second; 0: no limit
+      std::chrono::seconds(60);  // per case, 0 (none) .. kLongestTimeout; excludes waiting for a processor
+  std::uint64_t memory = 0;      // resident bytes that a worker may have, checked several times a second; 0: no limit
 };
 
-// Output elements of some cases.
+// Numbers of output elements of some cases.
 struct ElementCount {
-  std::size_t compared = 0;  // a NaN with the number that it should be, too
-  std::size_t faulty = 0;    // of these above the bound, never written, NaN or infinite
+  std::size_t compared = 0;  // includes a NaN where a number is expected
+  std::size_t faulty = 0;    // of these: above the bound, never written, NaN or infinite
 
   void add(const Judgement& judgement);
 };
 
-// What a reader of a whole run needs. Figures cover the cases that were carried out.
+// The summary of a whole run. Figures cover the cases that were executed.
 struct Summary {
   std::size_t selected = 0;
   std::map<Status, std::size_t> counts;
-  ElementCount elements;                              // of cases that did not fail as declared
-  ElementCount known_elements;                        // of those that did
-  std::map<std::string, std::size_t> known_findings;  // cases that failed as declared, by the declaration's `see` or place
-  double largest_ratio = 0;                           // largest error / bound of an output, of cases that did not fail as declared
+  ElementCount elements;                              // of cases without a known finding
+  ElementCount known_elements;                        // of cases with a known finding
+  std::map<std::string, std::size_t> known_findings;  // number of cases that failed as declared, by the declaration's `see` or place
+  double largest_ratio = 0;                           // largest error / bound of an output, of cases without a known finding
   std::string largest_ratio_case;
-  std::size_t stage_failures = 0;  // cases that passed, but with a later stage that is wrong
+  std::size_t stage_failures = 0;  // cases that passed although a later stage is wrong
   bool any_internal = false;
   std::uint64_t digest = 0;  // of all outputs, independent of the order in which cases finished
   double oracle_seconds = 0;
   double simulator_seconds = 0;
   double seconds = 0;
-  bool stopped = false;  // by `stop` or fail_fast, before every case had run
+  bool stopped = false;  // by `stop` or fail_fast, before all cases had run
 
-  // One more case with its verdict; `name` is the case's, so that a verdict may come from where no Case is at hand.
+  // Adds one case with its verdict. `name` is that of the case, so that callers without a Case can add verdicts.
   void add(const std::string& name, const Verdict& verdict);
 
   [[nodiscard]] std::size_t count(Status status) const;
@@ -62,32 +62,34 @@ struct Summary {
   [[nodiscard]] std::size_t failures() const;  // cases that count as failure
 };
 
-// What a run tells while it goes on, and what it asks. All calls come from run_cases() and its thread.
+// Receives progress, and decides whether the run continues. run_cases() makes all calls, on its own thread.
 class RunListener {
  public:
   virtual ~RunListener() = default;
   virtual void started(const Case& about) = 0;
-  // `so_far` covers the finished cases, this one included; its seconds are not known yet.
+  // `so_far` covers the finished cases, including this one; its seconds are not known yet.
   virtual void finished(const Verdict& verdict, const Summary& so_far) = 0;
-  // Called several times a second. False ends the run at once: cases that run are killed and get no verdict.
+  // Called several times a second. Returning false ends the run at once: running cases are killed and get no verdict.
   [[nodiscard]] virtual bool tick() { return true; }
 };
 
-// When `stop` becomes true, running cases are finished, no other is started, and the summary covers what was done.
+// When `stop` becomes true, running cases are finished, no other is started, and the summary covers the finished cases.
 //
-// A case that ends its process, or has it grow beyond its memory, is `crashed`, one that takes longer than the timeout is `timeout`;
-// neither touches the others. What somebody else killed (SIGKILL, which the system sends when memory is short) is repeated, three times at
-// most. A process serves one case after the other while all of them pass. Any other verdict ends it, and counts only from a process in
-// which no case was before, where it is repeated if need be (a timeout is not): what a kernel did unseen to the memory of its process is
-// never told of another case. Where the repetition came out otherwise, the verdict has a note.
+// A case that ends its process, or exceeds its memory, is `crashed`; one that takes longer than the timeout is `timeout`. Neither
+// affects other cases. A process that somebody else killed (SIGKILL, which the system sends when memory is short) is repeated, at
+// most three times.
 //
-// Must be called where no other thread runs (a fork takes none of them along), else throws std::logic_error. Throws
-// metal::EnvironmentError if the system does not let a single worker start, and std::invalid_argument for a
-// variant that was not prepared and for a timeout that is negative or not a number.
+// A process executes case after case while all of them pass. Any other verdict ends the process. Such a verdict counts only if the
+// process executed no case before; otherwise the case is repeated in a new process, except after a timeout. So hidden damage to the
+// memory of a process is never attributed to another case. If the repetition has another outcome, the verdict has a note.
+//
+// Must be called while no other thread runs, because a fork copies only the calling thread; otherwise throws std::logic_error. Throws
+// metal::EnvironmentError if the system does not let a single worker start. Throws std::invalid_argument for a variant that was not
+// prepared, and for a timeout that is negative or not a number.
 [[nodiscard]] Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options,
                                 const std::atomic<bool>& stop, RunListener& listener);
 
-// As above, with something else to do for each case in place of execute_case(); `options.execution` is left to it.
+// The same with another function in place of execute_case(); it ignores `options.execution`.
 [[nodiscard]] Summary run_cases(std::span<const Case> cases, const CaseFunction& execute, const RunOptions& options,
                                 const std::atomic<bool>& stop, RunListener& listener);
 

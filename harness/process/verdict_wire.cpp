@@ -1,3 +1,4 @@
+// Encodes and decodes verdicts, and validates what it decodes.
 #include "harness/process/verdict_wire.h"
 
 #include <cstdint>
@@ -9,7 +10,7 @@ namespace assay::harness {
 
 constexpr std::uint64_t largest(ElementFault) { return static_cast<std::uint64_t>(ElementFault::infinite); }
 
-// What travels, told once for both directions. Every member is bound by name, so that a new one stops the build here.
+// The transmitted members, listed once for both directions. Every member is bound by name, so that a new one breaks the build here.
 
 void fields(auto& archive, base::OneOf<Mistrust> auto& value) {
   auto& [why, elements, uninformative, limit] = value;
@@ -46,7 +47,7 @@ void fields(auto& archive, base::OneOf<StageVerdict> auto& value) {
 void fields(auto& archive, base::OneOf<Verdict> auto& value) {
   auto& [about, status, faults, note, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks, known,
          counters, cost, digest, oracle_seconds, simulator_seconds] = value;
-  static_cast<void>(known);  // the supervisor finds it
+  static_cast<void>(known);  // set by the supervisor
   each(archive, status, faults, note, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks,
        counters, cost, digest, oracle_seconds, simulator_seconds);
 }

@@ -1,14 +1,18 @@
+// Starts worker processes, sends them cases and receives verdicts.
 #include "harness/process/worker.h"
 
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <utility>
+#include <variant>
 
+#include "harness/execute/kernel_process.h"
 #include "harness/process/verdict_wire.h"
 #include "metal/errors.h"
 #include "metal/execute/schedule.h"
@@ -16,7 +20,7 @@
 namespace assay::harness {
 namespace {
 
-// A verdict takes some kilobytes; a thousand times that can only come from a process that has lost its mind.
+// A verdict takes some kilobytes. A message a thousand times as long can only come from a damaged process.
 constexpr std::uint64_t kLongestVerdict = std::uint64_t{16} << 20;
 
 Verdict execute_and_catch(const Case& about, const CaseFunction& execute) {
@@ -35,7 +39,8 @@ Verdict execute_and_catch(const Case& about, const CaseFunction& execute) {
 
 // A request is the index of a case.
 base::Server start(std::span<const Case> cases, const CaseFunction& execute) {
-  // It is for the supervisor to decide what Ctrl-C means. The handlers are the simulator's, which needs them.
+  // Workers ignore Ctrl-C, because the supervisor decides what it means. They keep the fault handlers, because the
+  // simulator needs them.
   const base::ChildSetup setup{.name = "worker process", .interrupts = base::Interrupts::ignored, .keeps_fault_handlers = true};
   try {
     return {setup, kLongestVerdict, [&](std::span<const std::byte> request) {
@@ -68,27 +73,17 @@ std::optional<Verdict> Worker::receive() {
 }
 
 Verdict Worker::verdict_of(const base::Reply& reply) {
-  switch (reply.kind) {
-    case base::Reply::Kind::answer:
-      break;
-    case base::Reply::Kind::too_long:
-      return crashed(fault::MalformedVerdict{fmt::format("its length is given as {} bytes", reply.announced), server_.last_words()});
-    case base::Reply::Kind::out_of_memory:
-      return crashed(fault::OutOfMemory{server_.last_words()});
-    case base::Reply::Kind::closed:
-      return crashed(fault::ClosedChannel{server_.last_words()});
-    case base::Reply::Kind::ended: {
-      using Kind = base::Ending::Kind;
-      const base::Ending& ending = reply.ending;
-      const auto number = static_cast<std::uint64_t>(ending.number);
-      if (ending.kind == Kind::unknown) return crashed(fault::Vanished{server_.last_words()});
-      if (ending.kind == Kind::exited) return crashed(fault::Exited{number, server_.last_words()});
-      was_killed_ = ending.number == SIGKILL;
-      return crashed(fault::Killed{number, server_.last_words()});
-    }
+  if (reply.kind != base::Reply::Kind::answer) {
+    was_killed_ = reply.ending.kind == base::Ending::Kind::killed && reply.ending.number == SIGKILL;
+    return crashed(fault_of(reply, server_));
   }
   try {
-    return decode_verdict(reply.bytes, cases_[index_]);
+    Verdict verdict = decode_verdict(reply.bytes, cases_[index_]);
+    was_killed_ = std::ranges::any_of(verdict.faults, [](const Fault& fault) {
+      const auto* killed = std::get_if<fault::Killed>(&fault.details);
+      return killed != nullptr && killed->signal == SIGKILL;
+    });
+    return verdict;
   } catch (const base::DamagedArchive& damaged) {
     server_.process().kill();
     return crashed(fault::MalformedVerdict{damaged.what(), server_.last_words()});

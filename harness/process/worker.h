@@ -1,8 +1,8 @@
-// A process that executes cases, so that whatever a kernel does to it, ours goes on.
+// A process that executes cases, so that a crashing kernel does not end our process.
 //
-// A worker is forked: it starts with everything this process has prepared (the cases and the compiled kernels above all), and
-// what it changes is its own. Forking takes a process of one thread: in the child, a lock that another thread held would stay
-// locked.
+// A worker is forked: it starts with everything that this process has prepared, above all the cases and the compiled kernels, and its
+// changes affect only itself. Forking requires a process with a single thread, because a lock that another thread holds would stay
+// locked in the child.
 #pragma once
 
 #include <cstddef>
@@ -16,30 +16,30 @@
 
 namespace assay::harness {
 
-// What a worker does with its case. An exception becomes a verdict: std::bad_alloc `crashed`, any other `mistrusted`.
+// The function that a worker calls for its case. An exception becomes a verdict: std::bad_alloc `crashed`, any other `mistrusted`.
 using CaseFunction = std::function<Verdict(const Case&)>;
 
 class Worker {
  public:
-  // Forks. `cases` and `execute` must outlive it. Throws metal::EnvironmentError if the system grants no process, memory or
-  // descriptor for it.
+  // Forks. `cases` and `execute` must outlive the worker. Throws metal::EnvironmentError if the system grants no process,
+  // memory or descriptor.
   Worker(std::span<const Case> cases, const CaseFunction& execute);
-  // Sets it to work on cases[index]; only if it is not at work.
+  // Starts work on cases[index]. Call it only while the worker is idle.
   void assign(std::size_t index);
-  // Readable when receive() has something to do.
+  // Readable when receive() has something to read.
   [[nodiscard]] int descriptor() const { return server_.descriptor(); }
-  // Takes what has arrived, without waiting for more. The verdict on the case at work, once there is one: the worker's own, or
-  // `crashed` with what ended the process in `faults`. Nothing else may be assigned after a crash.
+  // Reads what has arrived, without waiting for more. Returns the verdict on the current case once there is one: the worker's own, or
+  // `crashed` with the cause of the end in `faults`. After a crash, nothing else may be assigned.
   [[nodiscard]] std::optional<Verdict> receive();
 
-  // Whether somebody else ended the process by SIGKILL.
+  // Whether another process ended this one by SIGKILL.
   [[nodiscard]] bool was_killed() const { return was_killed_; }
   [[nodiscard]] const base::Process& process() const { return server_.process(); }
 
   [[nodiscard]] bool is_at_work() const { return at_work_; }
-  // The case at work, or the last one.
+  // The current case, or the last one.
   [[nodiscard]] std::size_t index() const { return index_; }
-  // How many it was given before that one.
+  // The number of cases assigned before that one.
   [[nodiscard]] std::size_t cases_before() const { return assigned_ - 1; }
 
  private:

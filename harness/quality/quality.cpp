@@ -1,3 +1,4 @@
+// Computes the distortion of codebooks, and compares attention on stored and on original rows.
 #include "harness/quality/quality.h"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ std::vector<double> codebook_table(int bits) {
 
 double dot(std::span<const double> a, std::span<const double> b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
 
-// Root of error over exact, both sums of squares.
+// Square root of error / exact, both sums of squares.
 double root_ratio(double error, double exact) {
   if (exact > 0.0) return std::sqrt(error / exact);
   return error == 0.0 ? 0.0 : std::numeric_limits<double>::infinity();
@@ -87,7 +88,7 @@ FixtureQuality fixture_quality(const fixtures::Fixture& fixture, const QualityRe
                                    .kv_len = request.kv_len,
                                    .kv_capacity = request.kv_len,
                                    .scale = 1.0F / std::sqrt(static_cast<float>(request.head_dim))};
-  static_cast<void>(oracles::visible_slots(shape));  // refuses a shape that is none, before memory is asked for
+  static_cast<void>(oracles::visible_slots(shape));  // rejects an invalid shape before allocating memory for it
   const fixtures::DecodeInputs inputs = fixture.decode({.shape = shape,
                                                         .bits = request.bits,
                                                         .norm_layout = oracles::NormLayout::one_per_block,

@@ -1,4 +1,4 @@
-// Names of cases that were made up, and may not exist.
+// Names of constructed cases, which may not exist.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace assay::harness {
 
-// Nothing for axis values that no case has together.
+// Empty for a combination of axis values that no case has.
 [[nodiscard]] inline std::optional<std::string> name_of(const Case& about) {
   try {
     return format_case(about);

@@ -1,3 +1,4 @@
+// Fits the predictions of known mistakes to wrong outputs, and selects the best explanation.
 #include "harness/triage/classify.h"
 
 #include <fmt/format.h>
@@ -15,13 +16,14 @@
 namespace assay::harness {
 namespace {
 
-// Fits tried on all cases: the best on the first ones.
+// Number of cases for a first selection; only the best fits are tried on all cases.
 constexpr std::size_t kFirstCases = 3;
 constexpr std::size_t kFinalists = 24;
-// A fit that explains less is none.
+// A fit that explains less than this is discarded.
 constexpr double kPoor = 0.5;
 constexpr double kGood = 0.9;
-// Rounding errors of a kernel that makes a mistake are those of the mistaken values: the judged bound, with room for other orders.
+// A kernel with a mistake has the rounding errors of the mistaken values: the bound of the judge, with room for other
+// orders of operations.
 constexpr double kRoom = 4.0;
 
 using families::Mistake;
@@ -50,7 +52,7 @@ double root_mean_square(std::span<const double> values) {
 
 // The best factor of a mistake on one case.
 double find_factor(const Mistake& mistake, const Specimen& specimen, std::optional<double> known) {
-  // Of factors that explain nothing yet, the one that does least harm is nearest.
+  // If no factor explains anything yet, the one with the smallest remaining error is the nearest.
   const auto part = [&](double factor) {
     return -explained_by(*specimen.observation, mistake.predict(*specimen.model, factor), factor != 0.0).left;
   };
@@ -66,7 +68,7 @@ double find_factor(const Mistake& mistake, const Specimen& specimen, std::option
     }
   }
   if (best == 0.0 || best_part > -1e-6) return best;
-  // Golden section over the logarithm.
+  // Golden-section search over the logarithm.
   constexpr double ratio = 0.6180339887498949;
   constexpr int steps = 22;
   double low = -0.8;
@@ -106,8 +108,8 @@ struct Candidate {
   const Mistake* mistake = nullptr;
   std::vector<double> parts;
   std::size_t exact = 0, predicted = 0, passing = 0;
-  std::optional<double> factor;  // of the first case
-  bool factor_varies = false;    // other cases took another
+  std::optional<double> factor;  // for the first case
+  bool factor_varies = false;    // whether other cases need another factor
 
   [[nodiscard]] double goodness() const {
     double sum = 0;
@@ -116,14 +118,14 @@ struct Candidate {
   }
   [[nodiscard]] double exact_part() const { return parts.empty() ? 0.0 : static_cast<double>(exact) / static_cast<double>(parts.size()); }
   [[nodiscard]] double predicted_part() const { return passing == 0 ? 1.0 : static_cast<double>(predicted) / static_cast<double>(passing); }
-  // An output that is explained to the last bound outweighs everything; among such, what else the mistake would have broken; then how
-  // much had to be assumed.
+  // An output that is explained within its bounds counts most. Among such fits, the effect that the mistake would have on passing cases
+  // counts, then the number of assumptions.
   [[nodiscard]] double score() const {
     constexpr double of_exact = 0.3;
     constexpr double of_passing = 0.2;
     constexpr double of_rank = 0.005;
     constexpr double of_factor = 0.02;
-    constexpr double of_many_factors = 0.2;  // a number fitted to each case explains much without being the reason
+    constexpr double of_many_factors = 0.2;  // a number fitted to each case explains much without being the cause
     const double assumed = !factor ? 0.0 : factor_varies ? of_many_factors : of_factor;
     return goodness() + of_exact * exact_part() + of_passing * predicted_part() - of_rank * mistake->rank - assumed;
   }
@@ -178,7 +180,7 @@ Faults count_faults(std::span<const Observation> failing) {
 std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const Observation> passing, const fixtures::Shelf& shelf) {
   std::vector<Specimen> wrong;
   for (const Observation& observation : failing) {
-    if (count_faults(std::span(&observation, 1)).faulty == 0) continue;  // fails for what stands beside the output
+    if (count_faults(std::span(&observation, 1)).faulty == 0) continue;  // its output is right; it fails for another reason
     wrong.push_back({&observation, model_of(observation.about, shelf)});
   }
   if (wrong.empty()) return {};
@@ -312,13 +314,13 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     return result;
   }
   const metal::Hazard* unset = find(evidence, [](metal::HazardKind kind) { return kind == uninitialised_read; });
-  // NaN explain any factor and any lost key: where they come from is known.
+  // NaN fit any factor and any lost key, but here their source is known.
   if (unset != nullptr && faults.not_a_number * 2 > faults.faulty) {
     decide(result, mistake::kUninitialised, "uninitialised memory is read", unset->message);
     return result;
   }
   if (faults.unwritten < faults.faulty) result.fits = fits_of(failing, passing, shelf);
-  // A class that only says that nothing in the table has a name for it.
+  // Classes that only mean that the table has no name for the mistake do not count as named.
   const auto named = std::ranges::find_if(result.fits, [](const Fit& fit) { return fit.kind != mistake::kUnknown; });
   const Fit* best = result.fits.empty() ? nullptr : &result.fits.front();
   const bool is_exact = best != nullptr && best->exact > 0.95 && best->goodness > kGood;

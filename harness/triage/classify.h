@@ -1,4 +1,5 @@
-// Which known mistake an output looks like: what each would have made of the same inputs, held against what the kernel made.
+// Finds the known mistake that an output resembles: compares the kernel's output with what each mistake would compute from
+// the same inputs.
 #pragma once
 
 #include <cstddef>
@@ -21,41 +22,42 @@ namespace mistake = families::mistake;
 struct Fit {
   std::string_view kind;
   std::string says;
-  // Mean over failing cases of 1 - |actual - mistaken| / |actual - expected| over their faulty elements, rows weighing alike; never below
-  // 0.
+  // Mean of 1 - |actual - mistaken| / |actual - expected| over the faulty elements of the failing cases, with equal weight for each
+  // row; at least 0.
   double goodness = 0;
-  double exact = 0;  // part of the failing cases in which every faulty element is what the mistake makes of it, within its bound
+  double exact = 0;  // share of the failing cases in which the mistake predicts every faulty element within its bound
   bool has_passing = false;
-  double predicted = 1;  // part of the passing cases in which the mistake would not have shown
-  double score = 0;      // what fits are ordered by
+  double predicted = 1;  // share of the passing cases in which the mistake would have had no effect
+  double score = 0;      // the key by which fits are sorted
 };
 
 struct Evidence {
   std::vector<metal::Hazard> hazards;  // on failing cases, under the policy `checked` or before
   bool depends_on_order = false;       // output bits differ between orders of simdgroups
   std::vector<Fault> faults;           // of the verdict on the smallest case
-  // Root mean squares in units of bounds (harness/execute/explain.h); nullopt where shadows were lost or none was carried.
+  // Root mean squares in units of bounds (harness/execute/explain.h); nullopt if shadows were lost or not computed.
   std::optional<double> rounding, logic;
 };
 
 struct Classification {
   std::string_view kind = mistake::kUnknown;
   std::string says;
-  double goodness = 0;    // 1 where evidence other than a fit decides
-  std::string decided;    // by what, as a sentence
+  double goodness = 0;    // 1 if evidence other than a fit decides
+  std::string decided;    // the evidence, as a sentence
   std::vector<Fit> fits;  // the best of each class, best first; at most three
 };
 
-// How much of what is wrong with an output a prediction explains. `exact` says whether it is the output, within bounds.
+// How much of the error of an output a prediction explains. `exact`: whether the prediction equals the output within bounds.
 struct Explained {
   double part = 0;
-  double left = 1;  // squared error that is left, as a part of what there was; above 1 where a prediction is worse than the truth
+  double left = 1;  // remaining squared error, relative to the original one; above 1 if the prediction is worse than the exact result
   bool exact = false;
 };
-// Where a row of it is zero, a NaN may be 0/0: not so where the mistake is a factor of 0.
+// Explains an output by a prediction. In a row where the prediction is zero, a NaN may come from 0/0 and counts as explained. Pass
+// false for a mistake that is a factor of 0, which has no such NaNs.
 [[nodiscard]] Explained explained_by(const Observation& observation, std::span<const double> prediction, bool zero_may_be_nan = true);
 
-// Observations of failing cases, the most telling first, and of passing ones near them.
+// `failing`: observations of failing cases, the most telling first; `passing`: of passing cases near them.
 [[nodiscard]] Classification classify(std::span<const Observation> failing, std::span<const Observation> passing, const Evidence& evidence,
                                       const fixtures::Shelf& shelf);
 

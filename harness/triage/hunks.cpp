@@ -1,3 +1,4 @@
+// Compares sources token by token, and finds the smallest difference that must be undone.
 #include "harness/triage/hunks.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 namespace assay::harness {
 namespace {
 
-// Pairs of equal tokens, ascending in both: Myers' greedy algorithm. nullopt beyond `most` edits.
+// Pairs of equal tokens, ascending in both, by Myers' greedy algorithm. nullopt if more than `most` edits are needed.
 std::optional<std::vector<std::pair<std::size_t, std::size_t>>> common_tokens(const std::vector<SourceWord>& a,
                                                                               const std::vector<SourceWord>& b, std::ptrdiff_t most) {
   const auto n = static_cast<std::ptrdiff_t>(a.size());
@@ -52,7 +53,7 @@ std::optional<std::vector<std::pair<std::size_t, std::size_t>>> common_tokens(co
   return std::nullopt;
 }
 
-// Where a directive's lines end does not count as a difference.
+// The line ends of directives do not count as a difference.
 std::vector<SourceWord> words_across_lines(std::string_view source) {
   std::vector<SourceWord> words = source_words(source);
   std::erase_if(words, [](const SourceWord& word) { return word.text == "\\"; });
@@ -87,7 +88,7 @@ std::optional<std::vector<Hunk>> hunks_between(std::string_view source, std::str
       if (next_b > in_b) hunk.other = std::string(other.substr(b[in_b].offset, end_of(b, next_b - 1) - b[in_b].offset));
       hunk.line = line_at(source, hunk.begin);
       hunk.last_line = line_at(source, hunk.end);
-      // What is missing behind a whole statement would begin on the line below it.
+      // Text that is missing after a complete statement would begin on the next line.
       const bool is_missing = next_a == in_a && in_a > 0 && next_a < a.size();
       if (is_missing && ends_statement(a[in_a - 1].text) && line_at(source, a[next_a].offset) > hunk.line) ++hunk.line, ++hunk.last_line;
       hunks.push_back(std::move(hunk));
@@ -114,7 +115,7 @@ std::vector<Hunk> blame(std::string_view source, const std::vector<Hunk>& hunks,
   std::size_t asked = 0;
   const auto repairs = [&](const std::vector<Hunk>& some) { return asked++ < most && is_right(undone(source, some)); };
   if (hunks.empty() || !repairs(hunks)) return {};
-  // Delta debugging: halves, then quarters ... are left as they are, as long as undoing the rest is enough.
+  // Delta debugging: leaves halves, then quarters, and so on unchanged as long as undoing the rest suffices.
   std::vector<Hunk> guilty = hunks;
   std::size_t parts = 2;
   while (guilty.size() > 1 && asked < most) {

@@ -1,6 +1,6 @@
-// What a source differs in from a right one, token by token, and the difference that makes it wrong.
+// The differences between a source and a correct one, token by token, and those that make the source wrong.
 //
-// Most wrong kernels are edited copies of right ones. Blanks, comments and line breaks do not count as differences.
+// Most wrong kernels are edited copies of correct ones. Blanks, comments and line breaks do not count as differences.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,22 @@
 
 namespace assay::harness {
 
-// Bytes [begin, end) of the source stand where the other one has `other`.
+// Bytes [begin, end) of the source correspond to `other` in the other source.
 struct Hunk {
   std::size_t begin = 0, end = 0;
   std::string other;
   std::uint32_t line = 0;       // of the source, from 1: the first that differs
-  std::uint32_t last_line = 0;  // the last; line itself where something is missing
+  std::uint32_t last_line = 0;  // the last; equal to `line` if something is missing
 };
 
-// In the order of the source; nullopt if they have too little in common for a comparison to say anything.
+// In the order of the source; nullopt if the two have too little in common.
 [[nodiscard]] std::optional<std::vector<Hunk>> hunks_between(std::string_view source, std::string_view other);
 
-// The source with these places as the other one has them. Hunks as hunks_between() returns them.
+// The source with these hunks replaced by the other source's text. Hunks as returned by hunks_between().
 [[nodiscard]] std::string undone(std::string_view source, const std::vector<Hunk>& hunks);
 
-// The smallest set of hunks found whose undoing makes `is_right` true; empty if undoing all of them does not. Asks `is_right` at most
-// `most` times.
+// The smallest found set of hunks whose undoing makes `is_right` true; empty if undoing all of them does not. Calls `is_right` at
+// most `most` times.
 [[nodiscard]] std::vector<Hunk> blame(std::string_view source, const std::vector<Hunk>& hunks,
                                       const std::function<bool(const std::string&)>& is_right, std::size_t most);
 

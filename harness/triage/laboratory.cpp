@@ -1,3 +1,4 @@
+// Runs the cases that triage tries, and caches their verdicts.
 #include "harness/triage/laboratory.h"
 
 #include <fmt/format.h>
@@ -45,7 +46,7 @@ bool Observation::is_faulty(std::size_t element) const {
 Laboratory::Laboratory(LaboratoryOptions options) : options_(std::move(options)) {
   static_cast<void>(variant());
   options_.run.jobs = 1;
-  // A case that triage makes smaller ends soon or never.
+  // A case that triage reduces ends soon or never.
   constexpr std::chrono::duration<double> longest = std::chrono::seconds(20);
   if (options_.run.timeout.count() == 0 || options_.run.timeout > longest) options_.run.timeout = longest;
 }

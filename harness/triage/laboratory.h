@@ -1,4 +1,5 @@
-// Where triage tries cases of one variant: verdicts from processes of their own, and outputs once a case is known to do no harm.
+// Runs cases of one variant for triage: in separate processes for verdicts, and in this process for outputs once a case is known
+// to be harmless.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +22,11 @@
 
 namespace assay::harness {
 
-// A case with what a kernel made of it.
+// A case with the kernel's output.
 struct Observation {
   Case about;
   Verdict verdict;
-  // Of the judged output; empty where nothing was judged. Elements never written are the poison.
+  // The judged output; empty if nothing was judged. Unwritten elements are the poison.
   std::vector<double> actual;
   oracles::Expected expected;
 
@@ -34,7 +35,7 @@ struct Observation {
 };
 
 struct LaboratoryOptions {
-  std::vector<kernels::Variant> catalogue;  // the variant, and those it may borrow from
+  std::vector<kernels::Variant> catalogue;  // the variant, and those from which it may borrow
   std::string variant;
   WorkbenchOptions workbench;
   RunOptions run;
@@ -48,20 +49,21 @@ class Laboratory {
   [[nodiscard]] const std::vector<kernels::Variant>& catalogue() const { return options_.catalogue; }
   [[nodiscard]] const fixtures::Shelf& shelf() const { return options_.run.execution.shelf; }
 
-  // The verdict on a case, kept; crashes and endless loops cost no more than their process. Cases that cannot be prepared are `skipped`.
+  // The verdict on a case, cached. Crashes and endless loops affect only the case's process. Cases that cannot be
+  // prepared are `skipped`.
   [[nodiscard]] const Verdict& verdict(const Case& about);
-  // The first of them that fails and that `matters`, in their order; nullptr if there is none.
+  // The first of the cases that fails and satisfies `matters`; nullptr if there is none.
   [[nodiscard]] const Verdict* first_failure(std::span<const Case> cases, const std::function<bool(const Verdict&)>& matters);
-  // With its output. nullopt for cases without one: skipped, rejected, crashed, timed out.
+  // The case with its output. nullopt for cases without one: skipped, rejected, crashed, timed out.
   [[nodiscard]] std::optional<Observation> observe(const Case& about, metal::Policy policy = metal::Policy::native);
-  // Under another policy, in a process of its own.
+  // The verdict under another policy, in a separate process.
   [[nodiscard]] Verdict verdict_under(const Case& about, metal::Policy policy);
-  // Functions of the case, compiled; nullptr if they do not compile.
+  // The variant with the functions of the case compiled; nullptr if they do not compile.
   [[nodiscard]] const PreparedVariant* prepared(const Case& about);
 
-  // The same variant with another source in place of its own.
+  // A laboratory for the same variant with another source.
   [[nodiscard]] Laboratory with_source(const std::filesystem::path& source) const;
-  // No case is waited for longer than this; > 0.
+  // Limits the time per case; `longest` > 0.
   void set_patience(std::chrono::duration<double> longest) { options_.run.timeout = std::min(options_.run.timeout, longest); }
 
   [[nodiscard]] std::size_t runs() const { return runs_; }
@@ -71,7 +73,7 @@ class Laboratory {
   [[nodiscard]] std::vector<Verdict> run(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options);
 
   LaboratoryOptions options_;
-  std::map<std::string, std::unique_ptr<Workbench>> workbenches_;  // by the functions that they were made for
+  std::map<std::string, std::unique_ptr<Workbench>> workbenches_;  // by the functions for which they were made
   std::map<std::string, Verdict> verdicts_;                        // by the case's name
   std::size_t runs_ = 0;
 };

@@ -1,3 +1,4 @@
+// Describes which rows, blocks and coordinates of an output are wrong.
 #include "harness/triage/localise.h"
 
 #include <fmt/format.h>
@@ -40,7 +41,7 @@ Faulty faulty_of(const Observation& observation, std::size_t length) {
   return faulty;
 }
 
-// "heads 4..7 of 8" from the numbers of rows, each (row / divisor) % count.
+// "heads 4..7 of 8", from the numbers of rows, each (row / divisor) % count.
 void add_part(std::vector<std::string>& parts, const std::set<std::size_t>& rows, std::string_view name, std::size_t divisor,
               std::size_t count) {
   if (count <= 1) return;
@@ -65,7 +66,7 @@ std::string rows_sentence(const Case& about, const Faulty& faulty) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// The coordinates that are wrong, as the smallest description that holds.
+// The shortest correct description of the wrong coordinates.
 void add_coordinates(std::vector<std::string>& sentences, const std::set<std::size_t>& coordinates, std::size_t length) {
   if (coordinates.size() == length) {
     sentences.push_back(fmt::format("every coordinate 0..{} is affected somewhere", length - 1));

@@ -1,4 +1,4 @@
-// Which parts of an output are wrong, in sentences.
+// Describes in sentences which parts of an output are wrong.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace assay::harness {
 
-// "3, 5..7, 9" of ascending numbers.
+// Ascending numbers as "3, 5..7, 9".
 [[nodiscard]] std::string ranges_text(const std::set<std::size_t>& numbers);
 
-// One sentence each on how many elements are wrong and how, on rows (batches, heads, queries), blocks of 256, coordinates and lanes, as far
-// as they narrow anything down.
+// One sentence each on how many elements are wrong and how, and on rows (batches, heads, queries), blocks of 256, coordinates and
+// lanes, if they narrow the fault down.
 [[nodiscard]] std::vector<std::string> localise(const Observation& observation);
 
 }  // namespace assay::harness

@@ -1,3 +1,4 @@
+// Reduces a failing case as long as it fails in the same way.
 #include "harness/triage/minimise.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace assay::harness {
 namespace {
 
-constexpr std::size_t kMostTried = 400;  // a round
+constexpr std::size_t kMostTried = 400;  // per round
 
 std::vector<std::int64_t> counts_below(std::int64_t count) {
   std::vector<std::int64_t> counts;
@@ -23,7 +24,7 @@ std::vector<std::int64_t> counts_below(std::int64_t count) {
 
 std::int64_t simplest(const Axis& axis, const Case& about) { return axis.simplest_as.empty() ? axis.simplest : about.at(axis.simplest_as); }
 
-// Of an axis that is no factor.
+// The size that an axis adds if it is not a factor of the size.
 double extra_of(const Axis& axis, std::int64_t value, std::int64_t simplest) {
   constexpr std::int64_t many = 50;
   constexpr std::int64_t far = 200;
@@ -92,7 +93,7 @@ std::vector<Case> smaller_cases(const Case& about, Smaller how) {
   Neighbours neighbours(about);
   const std::vector<Axis>& axes = about.family->axes;
   if (is_on_file(about)) {
-    // A captured case is its file's but for how a host splits the work.
+    // For a captured case, only axes for how a host splits the work may change; the others must be those of its file.
     for (std::size_t i = 0; i < axes.size(); ++i) {
       if (axes[i].is_launch_choice) neighbours.add_axis(i, counts_below(about.values[i]));
     }

@@ -1,4 +1,4 @@
-// The smallest case that fails in the same way.
+// Finds the smallest case that fails in the same way.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@
 
 namespace assay::harness {
 
-// What a case costs to think about: query rows times keys (or rows) times coordinates, and less than one row for each other thing that is
-// not at its simplest.
+// The effort to understand a case: query rows times keys (or rows) times coordinates, plus less than one row for each other axis that
+// does not have its simplest value.
 [[nodiscard]] double size_of(const Case& about);
 
 using families::Smaller;
@@ -25,7 +25,7 @@ struct Minimised {
   std::size_t tried = 0;
 };
 
-// Takes the smallest of the smaller cases that fails like it, and goes on from there until none does or the time is up.
+// Repeatedly replaces the case by the smallest of its smaller cases that fails alike, until there is none or the time is over.
 [[nodiscard]] Minimised minimise(Laboratory& laboratory, const Verdict& failure, std::chrono::duration<double> budget);
 
 }  // namespace assay::harness

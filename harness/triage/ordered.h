@@ -1,4 +1,4 @@
-// Sorts by a number, equals left in their order; what <algorithm> has for that warns of a deprecated function of its own library.
+// A stable sort by a number; the one of <algorithm> causes a warning about a deprecated function in its own library.
 #pragma once
 
 #include <algorithm>

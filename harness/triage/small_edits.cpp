@@ -1,5 +1,7 @@
-// Mistakes are small: one of the edits that mutation makes, or its opposite, may undo one. They are tried in the order in which they are
-// likely to, compiled several at a time, until one makes every failing case pass and breaks none.
+// Repairs a kernel by small edits: most mistakes are small, so one of the edits of mutation, or its opposite, may undo them.
+//
+// Edits are tried in the order of their likelihood and compiled several at a time, until one makes every failing case pass
+// and breaks none.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/text.h"
 #include "harness/mutate/mutant.h"
 #include "harness/mutate/operators.h"
 #include "harness/mutate/source.h"
@@ -27,7 +30,7 @@ constexpr std::array<std::string_view, 11> kPlaces = {"swap_arguments", "swap_in
                                                       "arithmetic",     "bits",          "twice",       "plus_one",
                                                       "minus_one",      "drop_constant", "drop_operand"};
 constexpr std::array<std::string_view, 5> kAmounts = {"drop_operand", "arithmetic", "twice", "sign", "swap_arguments"};
-// What repairs nothing: nobody forgets to leave something out by a thousandth.
+// Edits that repair nothing: nobody makes a constant wrong by a thousandth.
 constexpr std::array<std::string_view, 2> kNever = {"float_constant", "drop_barrier"};
 
 bool is_among(std::string_view word, Words words) { return std::ranges::find(words, word) != words.end(); }
@@ -38,10 +41,10 @@ Words likely_operators(std::string_view kind) {
     return kLimits;
   if (is_among(kind, std::array{kNorm, kHead, kNibbles, kCodebook, kSigns})) return kPlaces;
   if (is_among(kind, std::array{kScale, kUnnormalised, kRescale})) return kAmounts;
-  return kLimits;  // what goes wrong most often
+  return kLimits;  // these go wrong most often
 }
 
-// What no mutant is: the ways back from some.
+// Edits that are not mutants, but undo some.
 std::vector<Edit> opposite_edits(const Source& source) {
   std::vector<Edit> edits;
   for (const SourcePiece& piece : source.pieces()) {
@@ -59,13 +62,13 @@ std::vector<Edit> opposite_edits(const Source& source) {
   return edits;
 }
 
-// The likeliest first.
+// The most likely first.
 std::vector<Edit> edits_to_try(const Source& source, std::string_view kind) {
   std::vector<Edit> edits = opposite_edits(source);
   for (Mutant& mutant : make_mutants(source)) edits.push_back({mutant.op, mutant.offset, mutant.length, std::move(mutant.replacement)});
   std::erase_if(edits, [](const Edit& edit) { return is_among(edit.op, kNever); });
   const Words likely = likely_operators(kind);
-  // One operator after the other: of two edits that mean the same, the likelier is found.
+  // Sorted by operator: of two edits with the same meaning, the more likely one is found.
   const auto length = static_cast<double>(source.text().size());
   order_by(edits, [&](const Edit& edit) {
     const auto rank = std::ranges::find(likely, edit.op) - likely.begin();
@@ -78,14 +81,9 @@ std::string edited(const std::string& text, const Edit& edit) {
   return text.substr(0, edit.offset) + edit.replacement + text.substr(edit.offset + edit.length);
 }
 
-std::string trimmed(std::string_view line) {
-  const std::size_t first = std::min(line.find_first_not_of(" \t"), line.size());
-  return std::string(line.substr(first, line.find_last_not_of(" \t") + 1 - first));
-}
-
 // Laboratories of the edited sources, with the functions of `about` compiled.
 std::vector<Laboratory> compiled(const Laboratory& laboratory, std::span<const std::string> texts, const Case& about) {
-  // An edit may make an endless loop of anything.
+  // An edit may cause an endless loop.
   constexpr std::chrono::duration<double> patience = std::chrono::seconds(2);
   std::vector<Laboratory> laboratories;
   for (const std::string& text : texts) {
@@ -107,7 +105,7 @@ std::vector<Laboratory> compiled(const Laboratory& laboratory, std::span<const s
 Blame blame_small_edits(const Laboratory& laboratory, std::string_view kind, std::span<const Case> failing, std::span<const Case> passing,
                         std::chrono::duration<double> budget) {
   const auto start = std::chrono::steady_clock::now();
-  const Source source(read_text(laboratory.variant().source), laboratory.variant().source.string());
+  const Source source(kernels::read_text(laboratory.variant().source), laboratory.variant().source.string());
   const std::vector<Edit> edits = edits_to_try(source, kind);
   const std::size_t batch = 4 * std::max(1U, std::thread::hardware_concurrency());
   for (std::size_t first = 0; first < edits.size() && std::chrono::steady_clock::now() - start < budget; first += batch) {
@@ -129,7 +127,7 @@ Blame blame_small_edits(const Laboratory& laboratory, std::string_view kind, std
                               passing.size(), first + i + 1),
            .is_elsewhere = false,
            .context = {},
-           .repaired = trimmed(after.line(line))});
+           .repaired = std::string(base::trimmed(after.line(line)))});
       return blamed;
     }
   }

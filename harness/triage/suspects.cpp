@@ -1,25 +1,28 @@
+// Finds suspected lines: by undoing differences from correct sources, by hazards, and by shadows.
 #include "harness/triage/suspects.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <utility>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "harness/execute/explain.h"
 #include "harness/mutate/source.h"
 #include "harness/triage/ordered.h"
+#include "kernels/variant.h"
 #include "metal/compile/cache.h"
 #include "metal/errors.h"
+#include "metal/source_files.h"
 
 namespace assay::harness {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Where the compiler finds the text, with the neighbours that the original could include.
+// Writes the text where the compiler finds it, with links to the neighbours that the original may include.
 fs::path write_source(const fs::path& home, const std::string& text) {
   const metal::compile::Cache cache({});
   const fs::path folder = cache.directory() / "triage" / base::Hash().add(home.string()).add(text).hex();
@@ -34,7 +37,7 @@ fs::path write_source(const fs::path& home, const std::string& text) {
   if (!stream || error) throw metal::EnvironmentError(fmt::format("cannot write {}; is the disk full?", file.string()));
   if (text.find("#include \"") != std::string::npos) {
     for (const auto& entry : fs::directory_iterator(fs::absolute(home).parent_path())) {
-      std::error_code ignored;  // there already
+      std::error_code ignored;  // ignored: the link may already exist
       if (entry.path().filename() != file.filename()) fs::create_symlink(entry.path(), folder / entry.path().filename(), ignored);
     }
   }
@@ -47,7 +50,7 @@ std::size_t changed_bytes(const std::vector<Hunk>& hunks) {
   return bytes;
 }
 
-// The lines of these hunks, from the first's beginning to the last's end, as the other source has them.
+// The lines of these hunks, from the start of the first to the end of the last, as in the other source.
 std::string repaired_lines(std::string_view text, std::vector<Hunk> hunks) {
   const std::size_t start = hunks.front().begin == 0 ? 0 : text.rfind('\n', hunks.front().begin - 1) + 1;
   const std::size_t end = std::min(text.find('\n', hunks.back().end), text.size());
@@ -55,7 +58,7 @@ std::string repaired_lines(std::string_view text, std::vector<Hunk> hunks) {
   return undone(text.substr(start, end - start), hunks);
 }
 
-// In their order, those that touch each other's lines together.
+// In order, with hunks that share lines grouped together.
 std::vector<std::vector<Hunk>> by_lines(const std::vector<Hunk>& hunks) {
   std::vector<std::vector<Hunk>> groups;
   for (const Hunk& hunk : hunks) {
@@ -70,13 +73,13 @@ struct Relative {
   std::vector<Hunk> hunks;
 };
 
-// Nearest first.
+// The nearest first.
 std::vector<Relative> relatives_of(const std::string& text, const kernels::Variant& variant, const std::vector<fs::path>& files) {
   std::vector<Relative> relatives;
   for (const fs::path& file : files) {
     std::error_code ignored;
     if (fs::equivalent(file, variant.source, ignored)) continue;
-    auto hunks = hunks_between(text, read_text(file));
+    auto hunks = hunks_between(text, kernels::read_text(file));
     if (hunks && !hunks->empty()) relatives.push_back({file, std::move(*hunks)});
   }
   order_by(relatives, [](const Relative& relative) { return changed_bytes(relative.hunks); });
@@ -98,7 +101,7 @@ Blame blame_differences(const Laboratory& laboratory, std::span<const Case> case
   constexpr std::size_t tried = 2;
   Blame blamed;
   const fs::path& source = laboratory.variant().source;
-  const std::string text = read_text(source);
+  const std::string text = kernels::read_text(source);
   std::vector<Relative> relatives = relatives_of(text, laboratory.variant(), options.relatives);
   relatives.resize(std::min(relatives.size(), tried));
   for (const Relative& relative : relatives) {
@@ -107,7 +110,7 @@ Blame blame_differences(const Laboratory& laboratory, std::span<const Case> case
         options.most_compilations);
     if (guilty.empty()) continue;
     const std::vector<std::vector<Hunk>> places = by_lines(guilty);
-    // Nobody learns anything from another kernel put in place of his.
+    // Replacing most of the kernel by another one would explain nothing.
     constexpr std::size_t most_places = 4;
     if (places.size() > most_places) continue;
     for (const std::vector<Hunk>& hunks : places) {
@@ -136,7 +139,7 @@ bool is_same_file(const fs::path& place, const fs::path& own) {
   return fs::equivalent(place, own, unreadable);
 }
 
-// "kernel.metal:51: uninitialised read: ..." without what the reader is told anyway.
+// "kernel.metal:51: uninitialised read: ..." without the parts that the report shows anyway.
 std::string without_place(std::string why, const metal::SourceLocation& place) {
   const std::string prefix = fmt::format("{}:{}: ", place.file, place.line);
   return why.starts_with(prefix) ? why.substr(prefix.size()) : why;
@@ -160,7 +163,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
         std::ranges::any_of(suspects, [&](const Suspect& known) { return known.file == suspect.file && known.line == suspect.line; });
     if (!is_known) suspects.push_back(std::move(suspect));
   };
-  // Without watching, a fault is known to a function and no closer.
+  // Invalid accesses come last: outside of the policy `checked`, only their function is known.
   std::vector<metal::Hazard> hazards = finding.hazards;
   order_by(hazards, [](const metal::Hazard& hazard) { return hazard.kind == metal::HazardKind::invalid_access ? 1 : 0; });
   for (const metal::Hazard& hazard : hazards) {
@@ -190,9 +193,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
 }
 
 void add_context(Suspect& suspect) {
-  std::ifstream stream(suspect.file);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
+  const std::vector<std::string> lines = metal::source_lines(suspect.file);
   constexpr std::uint32_t around = 2;
   const std::uint32_t first = suspect.line > around ? suspect.line - around : 1;
   for (std::uint32_t number = first; number <= std::min<std::size_t>(suspect.line + around, lines.size()); ++number)

@@ -1,4 +1,4 @@
-// The source lines that may be to blame for a finding, the likeliest first.
+// The source lines that may cause a finding, the most likely first.
 #pragma once
 
 #include <chrono>
@@ -13,26 +13,26 @@
 
 namespace assay::harness {
 
-// The repaired source, if a difference was found that makes the cases pass.
+// The repaired source, if undoing a difference makes the cases pass.
 struct Blame {
   std::vector<Suspect> suspects;
-  std::string repaired;  // the whole text; empty if nothing was found
+  std::string repaired;  // the whole text; empty if no repair was found
 };
 
-// Undoes differences from right sources of the family until the cases pass.
+// Undoes differences from correct sources of the family until the cases pass.
 [[nodiscard]] Blame blame_differences(const Laboratory& laboratory, std::span<const Case> cases, const TriageOptions& options);
 
-// Whether the variant with this text in place of its own passes all of these cases.
+// Whether the variant passes all of these cases with `text` as its source.
 [[nodiscard]] bool passes_all(const Laboratory& laboratory, const std::string& text, std::span<const Case> cases);
 
-// What makes failing cases pass and leaves passing ones alone: where there is no right source to hold the kernel against.
+// Finds an edit that makes failing cases pass and keeps passing ones: for kernels without a correct source to compare with.
 [[nodiscard]] Blame blame_small_edits(const Laboratory& laboratory, std::string_view kind, std::span<const Case> failing,
                                       std::span<const Case> passing, std::chrono::duration<double> budget);
 
-// A laboratory whose variant has this text.
+// A laboratory for the variant with `text` as its source.
 [[nodiscard]] Laboratory with_text(const Laboratory& laboratory, const std::string& text);
 
-// The places of hazards, and, if asked for, where shadows say that an error is made or born.
+// The places of hazards and, if requested, the lines where shadows show that an error is made or becomes large.
 [[nodiscard]] std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& finding, bool with_shadows);
 
 // Fills Suspect::context.

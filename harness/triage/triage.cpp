@@ -1,3 +1,4 @@
+// Groups failing cases by cause, and assembles the findings.
 #include "harness/triage/triage.h"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@
 namespace assay::harness {
 namespace {
 
-// Cases that cost more are too dear to be computed again for every mistake of the table.
+// Cases with more work are too expensive to be computed again for every mistake of the table.
 constexpr double kLargest = 1.5e6;
 constexpr std::size_t kMostFailing = 8;
 constexpr std::size_t kMostPassing = 10;
@@ -45,7 +46,7 @@ Nearby observe_nearby(Laboratory& laboratory, const Finding& finding) {
   return nearby;
 }
 
-// Only what a right kernel never does.
+// Only hazards that a correct kernel never causes.
 void add_hazards(std::vector<metal::Hazard>& hazards, const Verdict& verdict) {
   for (const metal::Hazard& hazard : verdict.hazards) {
     const bool is_known =
@@ -81,7 +82,7 @@ std::string fared(const Observation& observation) {
   return fmt::format("{} {}", to_string(verdict.status), format_case(verdict.about));
 }
 
-// The failures that the finding accounts for: those that its repair heals, and without a repair those that fail alike.
+// The failures that belong to the finding: those that its repair fixes, or, without a repair, those that fail alike.
 std::vector<bool> members_of(const Laboratory& laboratory, const Finding& finding, const std::string& repaired,
                              std::span<const Verdict> failures) {
   std::vector<bool> members(failures.size());

@@ -23,16 +23,16 @@ namespace assay::metal::compile {
 
 namespace {
 
-// Appended to an entry: a mark and the keyed hash of its name and everything before it. Shared objects and precompiled headers are read by
-// their own tables, so bytes behind their end do no harm.
+// Appended to an entry: a mark and the keyed hash of its name and everything before it. Readers of shared objects and precompiled headers
+// follow the tables of these formats, so bytes after the end do no harm.
 constexpr std::string_view kSeal = "\nassay-seal:";
 constexpr std::size_t kSealBytes = kSeal.size() + base::Hash::kHexDigits;
 
-constexpr std::string_view kTemporary = ".tmp";  // in the names of files that are not entries: ours, TemporaryFile's and clang's
+constexpr std::string_view kTemporary = ".tmp";  // in the names of unfinished files: ours, TemporaryFile's and clang's
 
-constexpr off_t kLargestEntry = off_t{1} << 30;  // bytes; the precompiled headers are 9 MB
+constexpr off_t kLargestEntry = off_t{1} << 30;  // bytes; the precompiled headers have 9 MB
 
-// Empty for what is no plain file, such as a symbolic link, and for what cannot be read.
+// Empty if the path is not a plain file (a symbolic link, for example) or cannot be read.
 std::string read_file(const std::filesystem::path& path) {
   const base::Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status = {};
@@ -56,13 +56,13 @@ bool is_sound(const std::filesystem::path& path) {
          std::string_view(text).substr(size) == seal_of(path.filename().string(), std::string_view(text).substr(0, size));
 }
 
-// What a killed process or its compiler left behind. Nothing is compiled for an hour.
+// Removes files that a killed process or its compiler left behind. No compilation takes an hour.
 void sweep(const std::filesystem::path& directory) {
   const auto oldest = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
   std::error_code error;
   for (auto file = std::filesystem::directory_iterator(directory, error); !error && file != std::filesystem::directory_iterator();
        file.increment(error)) {
-    std::error_code gone;  // another process may sweep at the same time
+    std::error_code gone;  // ignored: another process may sweep at the same time
     if (file->path().filename().string().find(kTemporary) == std::string::npos) continue;
     if (file->last_write_time(gone) < oldest && !gone) std::filesystem::remove(file->path(), gone);
   }
@@ -106,7 +106,7 @@ std::filesystem::path Cache::make_temporary(std::string_view stem, std::string_v
 std::filesystem::path Cache::get(const std::string& name, const std::function<void(const std::filesystem::path&)>& make) const {
   const auto entry = directory_ / name;
   if (is_sound(entry)) return entry;
-  // Where something is compiled, a look around costs nothing; once a process is often enough.
+  // The search costs little next to a compilation, and once per process is often enough.
   static std::once_flag swept;
   std::call_once(swept, sweep, directory_);
   const auto temporary = make_temporary(entry.stem().string(), entry.extension().string());

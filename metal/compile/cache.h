@@ -1,4 +1,4 @@
-// The cache of compiled files: an entry is complete or absent, also if other processes write at the same time.
+// The cache of compiled files: an entry is complete or absent, even if several processes write at the same time.
 #pragma once
 
 #include <filesystem>
@@ -11,13 +11,14 @@ namespace assay::metal::compile {
 class Cache {
  public:
   // An empty directory stands for $XDG_CACHE_HOME/assay, or ~/.cache/assay. Only this user may look into it: its mode becomes 0700. Throws
-  // EnvironmentError if it cannot be created or written, or belongs to another user.
+  // EnvironmentError if the directory cannot be created or written, or belongs to another user.
   explicit Cache(std::filesystem::path directory);
 
-  // The path of entry `name`, made by `make(path)` unless a sound one is there. `make` writes a temporary file, which is
-  // sealed and renamed: a reader never sees half an entry. The seal is a hash of name and content with the user's key (base/user_key.h).
-  // An entry that is damaged, sealed by somebody else, copied from another name or no plain file is made again. The first
-  // entry that a process makes has it remove temporary files of more than an hour ago, whose makers were killed.
+  // The path of entry `name`. If there is no intact entry, `make(path)` makes it: `make` writes a temporary file, which is sealed and then
+  // renamed. So a reader never sees half an entry. The seal is a hash of name and content with the user's key (base/user_key.h). An entry
+  // that is damaged, sealed by another user, copied from another name or not a plain file is made again. The first entry that a process
+  // makes also removes temporary files more than an hour old, which killed processes left behind. Throws EnvironmentError if the entry
+  // cannot be written.
   [[nodiscard]] std::filesystem::path get(const std::string& name, const std::function<void(const std::filesystem::path&)>& make) const;
 
   // A new, empty file with a name of its own that no other process knows.
@@ -29,10 +30,10 @@ class Cache {
   std::filesystem::path directory_;
 };
 
-// How many bytes of an entry's text are content; the rest is its seal.
+// The size in bytes of the content of an entry's text; the rest is the seal.
 [[nodiscard]] std::size_t content_size(std::string_view entry);
 
-// Hash of what an entry of the cache holds: equal for entries of equal content, whatever their names.
+// The hash of the content of an entry: equal for entries of equal content, whatever their names.
 [[nodiscard]] std::string entry_digest(const std::filesystem::path& entry);
 
 }  // namespace assay::metal::compile

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -19,19 +20,21 @@
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
 #include "metal/run_time_file.h"
+#include "metal/source_files.h"
 #include "metal/translate/limits.h"
 
 namespace assay::metal::compile {
 
 namespace {
 
-// Macros that expand to macros, and files that include without end or read from a device: what no kernel needs to be preprocessed.
-constexpr base::CommandLimits kPreprocessing{translate::kLargestSource, std::uint64_t{4} << 30, 60};
+// Limits for macros that expand to macros, and for files that include without end or read from a device. No kernel needs as much
+// to be preprocessed.
+constexpr base::CommandLimits kPreprocessing{translate::kLargestSource, std::uint64_t{4} << 30, 60, 120};
 
-// Templates without end and arrays of gigabytes, where a kernel takes a second and a few hundred megabytes.
-constexpr base::CommandLimits kCompiling{std::size_t{64} << 20, std::uint64_t{8} << 30, 120};
+// Limits for templates without end and arrays of gigabytes. A kernel takes a second and a few hundred megabytes.
+constexpr base::CommandLimits kCompiling{std::size_t{64} << 20, std::uint64_t{8} << 30, 120, 600};
 
-// Also of what has no size, as /proc/cpuinfo.
+// Also reads files without a size, such as /proc/cpuinfo.
 std::string text_of(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
@@ -50,7 +53,7 @@ std::string find_clang() {
       "clang++");
 }
 
-// Our headers, the pass and the compiler: what else a compiled kernel depends on.
+// A compiled kernel also depends on our headers, the pass and the compiler.
 std::string hash_toolchain(const std::string& clang) {
   base::Hash hash;
   std::vector<std::filesystem::path> files;
@@ -67,8 +70,8 @@ std::string hash_toolchain(const std::string& clang) {
 }
 
 #if defined(__x86_64__)
-// A level, not -march=native: newer processors convert and add bfloat and half in instructions that flush subnormals, and no level has
-// those. So every processor computes the same bits.
+// A level instead of -march=native, so that every processor computes the same bits: newer processors convert and add bfloat and half
+// with instructions that flush subnormals, and no level includes these.
 std::string_view architecture_level() {
   if (__builtin_cpu_supports("x86-64-v4") != 0) return "x86-64-v4";
   if (__builtin_cpu_supports("x86-64-v3") != 0) return "x86-64-v3";
@@ -76,16 +79,9 @@ std::string_view architecture_level() {
 }
 #endif
 
-// As line markers have it.
-std::string in_quotes(const std::string& path) {
-  std::string text = "\"";
-  for (const char c : path) text += c == '\\' || c == '"' ? std::string("\\") + c : std::string(1, c);
-  return text + "\"";
-}
-
 std::string absolute_name(const std::filesystem::path& file) { return std::filesystem::absolute(file).lexically_normal().string(); }
 
-// Of the messages that tell how a file came to be included, those that name `file`.
+// Removes lines that name `file` from the messages about how a file came to be included.
 void remove_lines_from(std::string& messages, const std::string& file) {
   const std::string start = "In file included from " + file + ":";
   for (std::size_t at = 0; (at = messages.find(start, at)) != std::string::npos;) messages.erase(at, messages.find('\n', at) - at + 1);
@@ -102,7 +98,7 @@ base::CommandResult run_tool(const std::vector<std::string>& arguments, const ba
                              const std::filesystem::path& temporary_directory) {
   try {
     base::CommandResult result = base::run_command(arguments, limits, temporary_directory);
-    // Its own doing it cannot be, nor that of what it compiled.
+    // Neither the compiler nor the source that it compiles sends signal 9.
     if (result.was_killed)
       throw EnvironmentError(fmt::format("{} was killed (signal 9), and not by assay: is memory short?", arguments[0]));
     return result;
@@ -113,8 +109,74 @@ base::CommandResult run_tool(const std::vector<std::string>& arguments, const ba
 
 namespace {
 
-// One file that includes all of them: each keeps its name, its lines, its `#pragma once` and the folder that its own includes are relative
-// to.
+bool is_below(const std::filesystem::path& file, const std::filesystem::path& folder) {
+  return std::ranges::mismatch(folder, file).in1 == folder.end();
+}
+
+// Says to the preprocessor where files may be (pass/reach.cpp).
+std::string reach_pragma(const std::vector<std::filesystem::path>& roots) {
+  std::string text = "#pragma assay_reach";
+  for (const auto& root : roots) {
+    text += " x";
+    for (const char c : root.string()) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  }
+  return text + "\n";
+}
+
+// The name in a line marker, without its quotation marks; nothing if the line is none.
+std::optional<std::pair<std::size_t, std::size_t>> name_in_marker(std::string_view line) {
+  const auto open = line.find('"');
+  const auto close = line.rfind('"');
+  if (!line.starts_with("# ") || open == std::string_view::npos || close == open) return std::nullopt;
+  const auto number = line.substr(2, open - 2);
+  if (number.empty() || number.find_first_not_of("0123456789 ") != std::string_view::npos) return std::nullopt;
+  return std::pair(open + 1, close);
+}
+
+// `#line` puts any name into a line marker. What is no file of the kernel's becomes a name that nobody opens.
+std::string with_known_markers(std::string_view text, const std::vector<std::pair<std::string, std::string>>& names,
+                               const std::string& main, const std::string& display_name, const std::vector<std::filesystem::path>& roots) {
+  std::map<std::string, std::string, std::less<>> known;
+  const auto shown = [&](std::string_view quoted) -> const std::string& {
+    const auto [found, is_new] = known.try_emplace(std::string(quoted));
+    if (!is_new) return found->second;
+    std::string name;
+    for (std::size_t at = 0; at < quoted.size(); ++at) name += quoted[at] == '\\' && at + 1 < quoted.size() ? quoted[++at] : quoted[at];
+    const auto given = std::ranges::find(names, name, [](const auto& pair) { return pair.first; });
+    std::error_code absent;
+    const auto path = std::filesystem::canonical(name, absent);
+    const bool is_file = !absent && std::filesystem::is_regular_file(path, absent);
+    const bool is_reached = std::ranges::any_of(roots, [&](const auto& root) { return is_below(path, root); });
+    if (given != names.end()) {
+      name = given->second;
+    } else if (name == main) {
+      name = display_name;
+    } else if (is_file && is_reached && !is_below(path, roots.back())) {
+      note_source_file(name, path);
+    } else if (!name.starts_with('<') || !name.ends_with('>') || name.find('/') != std::string::npos) {
+      name = fmt::format("<{}>", std::filesystem::path(name).filename().string());
+    }
+    for (const char c : name) found->second += c == '\\' || c == '"' ? std::string("\\") + c : std::string(1, c);
+    return found->second;
+  };
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view line = text.substr(0, end);
+    if (const auto name = name_in_marker(line)) {
+      result += line.substr(0, name->first);
+      result += shown(line.substr(name->first, name->second - name->first));
+      result += line.substr(name->second);
+    } else {
+      result += line;
+    }
+    text.remove_prefix(end);
+  }
+  return result;
+}
+
+// One file that includes all of them. Each file keeps its name, its lines, its `#pragma once` and the folder for its relative includes.
 std::string including(const std::vector<SourceFile>& files) {
   std::string text;
   for (const SourceFile& file : files) {
@@ -128,16 +190,42 @@ std::string including(const std::vector<SourceFile>& files) {
 
 }  // namespace
 
+// The folders that the files may include from, without links.
+std::vector<std::filesystem::path> Compiler::reached_by(const std::vector<SourceFile>& files) const {
+  std::vector<std::filesystem::path> roots;
+  const auto add = [&](const std::filesystem::path& folder) {
+    std::error_code absent;
+    auto root = std::filesystem::canonical(folder.empty() ? "." : folder, absent);
+    if (!absent && std::ranges::find(roots, root) == roots.end()) roots.push_back(std::move(root));
+  };
+  for (const SourceFile& file : files) {
+    if (is_text(file)) continue;
+    add(file.path.parent_path());
+    std::error_code absent;
+    const auto real = std::filesystem::canonical(file.path, absent);
+    if (absent || !is_below(real, std::filesystem::canonical(file.path.parent_path().empty() ? "." : file.path.parent_path())))
+      throw CompileError(fmt::format("{}:1: error: the file is a link that leads out of its folder: name the file itself", file.name));
+  }
+  for (const auto& folder : options_.include_directories) add(folder);
+  add(shader_directory() / "include");
+  return roots;
+}
+
 std::string Compiler::preprocess(const std::vector<SourceFile>& files) const {
   const std::string& display_name = files.front().name;
-  // The one file itself where there is one, as `#pragma once` and line markers of a file that is included differ.
+  // A single file is preprocessed directly, because `#pragma once` and line markers behave differently in an included file.
   std::optional<TemporaryFile> all;
   if (files.size() > 1) all.emplace(cache_, including(files), ".metal");
   const std::string main = all ? all->path().string() : files.front().path.string();
-  // Names as the preprocessor has them, longest first: one may begin another.
+  // Names as the preprocessor writes them, longest first, because one may be a prefix of another.
   std::vector<std::pair<std::string, std::string>> names;
-  for (const SourceFile& file : files) names.emplace_back(all ? absolute_name(file.path) : file.path.string(), file.name);
+  for (const SourceFile& file : files) {
+    names.emplace_back(all ? absolute_name(file.path) : file.path.string(), file.name);
+    if (!is_text(file)) note_source_file(file.name, file.path);
+  }
   std::ranges::sort(names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+  const std::vector<std::filesystem::path> roots = reached_by(files);
+  const TemporaryFile reach(cache_, reach_pragma(roots), ".h");
   std::vector<std::string> command = {clang_,
                                       "-E",
                                       "-x",
@@ -145,7 +233,10 @@ std::string Compiler::preprocess(const std::vector<SourceFile>& files) const {
                                       "-std=c++17",
                                       "-nostdinc",
                                       "-undef",
-                                      "-fms-extensions",  // expands macros in pragmas
+                                      "-fms-extensions",                                     // expands macros in pragmas
+                                      fmt::format("-fplugin={}", lockstep_pass().string()),  // a pragma (pass/reach.cpp)
+                                      "-include",
+                                      reach.path().string(),
                                       "-fno-show-column",
                                       "-fno-caret-diagnostics",
                                       "-Wno-everything",
@@ -163,16 +254,16 @@ std::string Compiler::preprocess(const std::vector<SourceFile>& files) const {
   }
   if (result.exit_code > 128) {
     throw CompileError(fmt::format("{}:1: error: preprocessing was given up (signal {}): it takes more than {} s or {} bytes", display_name,
-                                   result.exit_code - 128, kPreprocessing.processor_seconds, kPreprocessing.memory_bytes));
+                                   result.exit_code - 128, result.is_late ? kPreprocessing.seconds : kPreprocessing.processor_seconds,
+                                   kPreprocessing.memory_bytes));
   }
+  result.output = with_known_markers(result.output, names, main, display_name, roots);
   if (result.exit_code != 0) {
     if (all) remove_lines_from(result.errors, main);
     for (const auto& [path, name] : names) replace_all(result.errors, path, name);
     throw CompileError(explain_errors(result.errors));
   }
-  for (const auto& [path, name] : names) replace_all(result.output, in_quotes(path), in_quotes(name));
-  if (all) replace_all(result.output, in_quotes(main), in_quotes(display_name));
-  return result.output;
+  return std::move(result.output);
 }
 
 std::vector<std::string> Compiler::language_flags() const {
@@ -180,18 +271,18 @@ std::vector<std::string> Compiler::language_flags() const {
                                     "clcpp",
                                     "-cl-std=CLC++2021",
                                     "-cl-no-stdinc",
-                                    fmt::format("-fplugin={}", lockstep_pass().string()),  // an attribute (pass/device_members.cpp)
+                                    fmt::format("-fplugin={}", lockstep_pass().string()),  // for an attribute (pass/device_members.cpp)
                                     "-O2",
                                     "-g",
                                     "-fno-limit-debug-info",
-                                    "-fdebug-compilation-dir=/",  // places are whole paths, wherever the compiler is started
+                                    "-fdebug-compilation-dir=/",  // makes paths absolute, wherever the compiler is started
                                     "-fPIC",
                                     "-fdeclspec",
                                     "-fsigned-char",
                                     "-cl-single-precision-constant",
-                                    "-fno-finite-loops",  // a kernel that never ends is to be seen, not tidied away
+                                    "-fno-finite-loops",  // keeps endless loops, so that they are detected
                                     "-fno-strict-float-cast-overflow",
-                                    "-fno-delete-null-pointer-checks",  // an access through a null pointer happens, and is reported
+                                    "-fno-delete-null-pointer-checks",  // keeps accesses through null pointers, so that they are reported
                                     "-fstack-clash-protection",
                                     "-Xclang",
                                     "-ffloat16-excess-precision=none",
@@ -211,7 +302,7 @@ std::vector<std::string> Compiler::language_flags() const {
 }
 
 std::filesystem::path Compiler::prelude() const {
-  // Its name contains a hash of the headers, so their dates do not matter: a checkout that touches them must not invalidate it.
+  // The name contains a hash of the headers, so their dates do not matter. A checkout that only touches them must not invalidate it.
   const std::vector<std::string> dateless = {"-Xclang", "-fno-pch-timestamp"};
   const std::string name =
       base::Hash().add(toolchain_).add(fmt::format("{} {}", fmt::join(language_flags(), " "), fmt::join(dateless, " "))).hex() + ".pch";
@@ -227,8 +318,9 @@ std::filesystem::path Compiler::prelude() const {
   });
 }
 
-// Without clang, which would search for start files and libraries and take half as long as the compilation: a kernel calls nothing but
-// functions that every process of ours has (ours, and a few of the C library and the compiler's), and they are found when it is loaded.
+// Calls the linker directly: clang would search for start files and libraries, which takes half as long as the compilation. A kernel
+// only calls functions that each of our processes contains (ours, and a few of the C library and the compiler); they are found when the
+// kernel is loaded.
 void Compiler::link(const std::filesystem::path& object, const std::filesystem::path& output) {
   const auto result = run_tool(
       {ASSAY_LD, "-shared", "-z", "noexecstack", "-x", "--eh-frame-hdr", "--build-id=none", "-o", output.string(), object.string()});
@@ -248,7 +340,7 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
     command.insert(command.end(), {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()), "-c",
                                    input.path().string(), "-o", object.path().string()});
     const auto result = run_tool(command, kCompiling, cache_.directory());
-    if (result.is_cut || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
+    if (result.is_cut || result.is_late || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
       throw CompileError(fmt::format("'{}' was not compiled: clang takes more than {} s or {} GiB for it", function,
                                      kCompiling.processor_seconds, kCompiling.memory_bytes >> 30));
     if (result.exit_code > 128)

@@ -1,4 +1,4 @@
-// What clang refuses of a source, place by place, without compiling it.
+// Collects clang's errors in a source, with their places, without compiling it.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -11,7 +11,7 @@ namespace assay::metal::compile {
 
 namespace {
 
-constexpr base::CommandLimits kExamining{std::size_t{64} << 20, std::uint64_t{8} << 30, 120};
+constexpr base::CommandLimits kExamining{std::size_t{64} << 20, std::uint64_t{8} << 30, 120, 600};
 
 std::optional<std::size_t> number(std::string_view& text) {
   std::size_t value = 0;
@@ -36,7 +36,7 @@ std::optional<TextPlace> place(std::string_view& text) {
 }
 
 struct Line {
-  std::optional<TextPlace> place;  // none: in another file
+  std::optional<TextPlace> place;  // empty: in another file
   std::vector<std::pair<TextPlace, TextPlace>> ranges;
   bool is_error = false;
   std::string text;

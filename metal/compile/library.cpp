@@ -38,7 +38,7 @@ std::vector<ArgumentDeclaration> arguments_of(const translate::Kernel& kernel) {
   return arguments;
 }
 
-// Line markers name places on this machine, which say nothing of the source.
+// Removes line markers before hashing: they contain paths of this machine.
 std::string digest_of_source(std::string_view preprocessed) {
   base::Hash hash;
   for (std::size_t start = 0; start < preprocessed.size();) {
@@ -70,7 +70,7 @@ struct Library::Impl {
     const std::string preprocessed = compiler.preprocess(sources);
     source_digest = digest_of_source(preprocessed);
     translate::ConstantQuestions questions;
-    // Answers may bring up further questions, of what was refused without them.
+    // Answers may lead to further questions, about parts that could not be translated without them.
     for (;;) {
       auto result = translate::Translation::of(preprocessed, name, &questions);
       if (questions.open.empty()) return result;
@@ -100,7 +100,8 @@ struct Library::Impl {
     return std::make_shared<Pipeline>(std::make_unique<Pipeline::Impl>(descriptor, *kernel, object));
   }
 
-  // A constant without a value that the compiler itself needs, as an array size does, shows in its messages by name.
+  // Reports a missing constant by name. The compiler needs the value of some constants itself, for example as an array size, and its
+  // messages then contain the name.
   std::filesystem::path compile_or_name_constant(const translate::Kernel& kernel, const PipelineDescriptor& descriptor,
                                                  Instrumentation instrumentation) const {
     try {
@@ -119,7 +120,7 @@ struct Library::Impl {
     }
   }
 
-  // Whether the compiler misses the value of a vector where it evaluates a component or an operator: `in call to 'size.get_x()'`.
+  // Whether the compiler lacks the value of a vector in which it evaluates a component or an operator: `in call to 'size.get_x()'`.
   static bool is_missed_in_call(std::string_view text, const std::string& constant) {
     constexpr std::string_view kBefore = "in call to '";
     const auto is_part_of_name = [](char c) {
@@ -135,7 +136,7 @@ struct Library::Impl {
     return false;
   }
 
-  // Whether the compiler misses the value of something that is computed from the constant.
+  // Whether the compiler lacks the value of a variable that is computed from the constant.
   bool is_missed_behind(std::string_view text, const std::string& constant) const {
     constexpr std::string_view kBefore = "initializer of '";
     for (auto at = text.find(kBefore); at != std::string_view::npos; at = text.find(kBefore, at + 1)) {
@@ -146,13 +147,14 @@ struct Library::Impl {
     return false;
   }
 
-  // Where clang is stricter than Metal, further renderings are laxer: the file is right if one compiles, and otherwise the first
-  // messages are the ones that Metal's compiler would give. What clang still refuses is repaired where that is possible (compile/repair.h).
+  // Where clang is stricter than Metal, the later renderings are more permissive. If one of them compiles, the file is correct.
+  // Otherwise the first messages are those that Metal's compiler would give. If clang still rejects the source, it is repaired
+  // where possible (compile/repair.h).
   std::filesystem::path compile_object(const translate::Kernel& kernel, const PipelineDescriptor& descriptor,
                                        Instrumentation instrumentation) const {
     using Translation = translate::Translation;
     using ThreadSpace = Translation::ThreadSpace;
-    // Those that differ.
+    // The renderings whose sources differ.
     std::vector<Translation::Rendering> renderings;
     std::set<std::string> sources;
     std::optional<CompileError> first;
@@ -164,7 +166,7 @@ struct Library::Impl {
       try {
         return compiler.shared_object(source, descriptor.function);
       } catch (const CompileError& error) {
-        // Clang takes this one: constants are all that it lacks.
+        // Clang accepts this rendering; only values of constants are missing.
         if (std::string_view(error.what()).find("is used by the kernel but has no value") != std::string_view::npos) throw;
         if (!first) first = error;
       }
@@ -179,13 +181,13 @@ struct Library::Impl {
         if (!of_kernel) of_kernel = error;
       }
     }
-    // The kernel's own errors, unless what is wrong with it is that it needs something broken.
+    // Reports the kernel's own errors, unless the kernel fails because it uses something that is broken.
     const std::string_view text = of_kernel->what();
     const bool needs_broken = text.find("deleted") != std::string_view::npos || text.find("undeclared") != std::string_view::npos;
     throw CompileError(needs_broken ? *first : *of_kernel);
   }
 
-  // The pass looks for this name.
+  // A name for which the pass searches.
   static std::string mark_of(Instrumentation instrumentation) {
     const std::string_view kind = instrumentation == Instrumentation::traced      ? "traced"
                                   : instrumentation == Instrumentation::checked   ? "checked"
@@ -196,7 +198,7 @@ struct Library::Impl {
     return kind.empty() ? "" : fmt::format("\nextern \"C\" __attribute__((used)) void __assay_{}() {{}}\n", kind);
   }
 
-  // A constant that the file does not declare is ignored, as in Metal; one of another kind is not.
+  // As in Metal, a constant that the file does not declare is ignored. A value of the wrong type is an error.
   void check_constant(std::uint32_t index, const FunctionConstant& value, const std::string& function) const {
     const auto declared = std::find_if(constants.begin(), constants.end(), [&](const auto& constant) { return constant.index == index; });
     if (declared == constants.end()) return;
@@ -225,7 +227,7 @@ struct Library::Impl {
   std::vector<std::string> configuration;
   std::vector<std::filesystem::path> files;
 
-  // One slot per descriptor, so that two threads compile different pipelines at once but neither compiles one twice.
+  // One slot per descriptor: two threads can compile different pipelines at the same time, but no pipeline is compiled twice.
   struct Slot {
     std::mutex mutex;
     std::shared_ptr<const Pipeline> pipeline;

@@ -1,4 +1,4 @@
-// A `.metal` file, translated: its functions, and pipelines compiled from them on demand.
+// A translated `.metal` file: its functions, and the pipelines that are compiled from them on demand.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ namespace assay::metal {
 
 struct CompileOptions {
   int metal_version = 310;               // __METAL_VERSION__
-  bool fp_contract = false;              // true: the compiler may fuse a*b+c, a knob for sensitivity studies
-  std::vector<std::string> definitions;  // "NAME" or "NAME=VALUE", as -D
-  // As -I, in their order, behind the folder of the file that includes. There is no other: the working directory is none.
+  bool fp_contract = false;              // true: the compiler may fuse a*b+c; for sensitivity studies
+  std::vector<std::string> definitions;  // "NAME" or "NAME=VALUE", as with -D
+  // As with -I, in this order, after the folder of the including file. No other folder is searched, nor is the working directory.
   std::vector<std::filesystem::path> include_directories;
-  // Further definitions, which tell this library from others of the same source (PipelineDescriptor::definitions).
+  // Further definitions, which distinguish this library from others of the same source (PipelineDescriptor::definitions).
   std::vector<std::string> configuration;
   std::filesystem::path cache_directory;  // empty: $XDG_CACHE_HOME/assay, else ~/.cache/assay
 };
@@ -34,25 +34,25 @@ struct FunctionConstantDeclaration {
   FunctionConstantType type = {};
 };
 
-// An argument that the host binds, as it is declared. ArgumentLayout (argument_layout.h) says more, of a compiled function.
+// The declaration of an argument that the host binds. For a compiled function, ArgumentLayout (argument_layout.h) says more.
 struct ArgumentDeclaration {
   std::string name;
-  std::string type_name;  // as in the source, in the words of a template
+  std::string type_name;  // as in the source; may name parameters of a template
   AddressSpace space = AddressSpace::device;
   std::uint32_t index = 0;
-  bool is_conditional = false;  // there only under a condition on function constants
+  bool is_conditional = false;  // exists only under a condition on function constants
 };
 
-// A kernel function as the host can name it.
+// A kernel function, as the host can name it.
 struct FunctionDeclaration {
   std::string name;  // host name
   std::string file;
   std::uint32_t line = 0;
-  bool reads_threadgroup_size = false;  // an argument is the number of threads or simdgroups of its threadgroup
+  bool reads_threadgroup_size = false;  // whether an argument is the number of threads or simdgroups of its threadgroup
   std::vector<ArgumentDeclaration> arguments = {};
 };
 
-// A kernel function of the file that cannot be translated, while others can.
+// A kernel function that cannot be translated, in a file where other parts can.
 struct RefusedFunction {
   std::string name;  // host name
   std::string file;
@@ -69,21 +69,22 @@ struct SourceNote {
 
 class Pipeline;
 
-// What compiled code does in addition to computing: reports its accesses to device memory, for concurrent encoders; has every access to
-// shared memory checked; carries shadows; reports what each operation rounds away; reports every value that it computes.
+// What compiled code does besides computing. `traced`: reports its accesses to device memory, for concurrent encoders. `checked`: has
+// every access to shared memory checked. `shadowed`: carries shadows. `explained`: also reports what each operation rounds away.
+// `recorded`: reports every value that it computes.
 enum class Instrumentation { none, traced, checked, shadowed, explained, recorded };
 
-// Immutable and safe to share between threads; pipelines are compiled once per set of constants and kept.
+// Immutable and safe to share between threads. Each pipeline is compiled once per set of constants and kept.
 class Library {
  public:
-  // Preprocesses and translates `file`. Throws CompileError if nothing of it can be offered, and EnvironmentError.
+  // Preprocesses and translates `file`. Throws CompileError if no part of it can be translated, and EnvironmentError.
   [[nodiscard]] static std::shared_ptr<Library> from_file(const std::filesystem::path& file, const CompileOptions& options = {});
-  // As from_file, of several files that are one translation unit, in their order: what one defines, those behind it see. `#include "..."`
-  // is relative to the file that it stands in. The library is named after the first.
+  // As from_file, for several files that form one translation unit, in their order: each sees the definitions of those before it.
+  // `#include "..."` is relative to the file that contains it. The library is named after the first file.
   [[nodiscard]] static std::shared_ptr<Library> from_files(std::span<const std::filesystem::path> files,
                                                            const CompileOptions& options = {});
-  // As from_file, from text; `name` stands in messages, `#include "..."` finds what lies in the include directories.
-  // `further`: files behind it, as of from_files.
+  // As from_file, from text. `name` appears in messages; `#include "..."` searches the include directories. `further`: files that
+  // follow the text in the same translation unit, as in from_files.
   [[nodiscard]] static std::shared_ptr<Library> from_source(std::string_view source, std::string name, const CompileOptions& options = {},
                                                             std::span<const std::filesystem::path> further = {});
   ~Library();
@@ -91,23 +92,23 @@ class Library {
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] const std::vector<FunctionDeclaration>& functions() const;
   [[nodiscard]] const std::vector<FunctionConstantDeclaration>& function_constants() const;
-  // Kernel functions that cannot be translated, and why; pipeline() throws a CompileError with that reason.
+  // Kernel functions that cannot be translated, with the reason. pipeline() throws a CompileError with that reason.
   [[nodiscard]] const std::vector<RefusedFunction>& refused() const;
   [[nodiscard]] const std::vector<SourceNote>& notes() const;
   [[nodiscard]] bool has_function(std::string_view function) const;
-  // Whether pipeline() accepts it: the function is here, and the definitions are those of this library.
+  // Whether pipeline() accepts the descriptor: the file contains the function, and the definitions are those of this library.
   [[nodiscard]] bool offers(const PipelineDescriptor& descriptor) const;
   [[nodiscard]] const std::vector<std::string>& configuration() const;
-  // The files that were named, not those that they include.
+  // The files given to from_file() and its relatives, without those that they include.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const;
-  // Hash of the compiler, our headers and the pass: libraries that share it compile equal sources to equal code.
+  // The hash of the compiler, our headers and the pass. Libraries with the same hash compile equal sources to equal code.
   [[nodiscard]] const std::string& toolchain() const;
-  // Hash of the file as the preprocessor leaves it: comments do not count, files that it includes do.
+  // The hash of the preprocessed file: comments do not affect it, included files do.
   [[nodiscard]] const std::string& source_digest() const;
-  // The compiler's options that decide what code it makes.
+  // The compiler's options that affect the generated code.
   [[nodiscard]] std::string compile_flags() const;
 
-  // Compiles (or takes from the cache) one function with its constants. Throws PipelineError, CompileError.
+  // Compiles one function with its constants, or takes it from the cache. Throws PipelineError and CompileError.
   [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(const PipelineDescriptor& descriptor,
                                                          Instrumentation instrumentation = Instrumentation::none) const;
 
@@ -122,8 +123,8 @@ class Pipeline {
  public:
   [[nodiscard]] const ArgumentLayout& layout() const;
   [[nodiscard]] const PipelineDescriptor& descriptor() const;
-  // Hash of everything that was compiled: machine code, data, reflection, the file's name and the lines of what can go wrong.
-  // Pipelines that share it behave alike; those that do not may.
+  // The hash of everything that was compiled: machine code, data, reflection, the file's name and the lines of operations that can
+  // fail. Pipelines with the same hash behave alike; others may differ.
   [[nodiscard]] const std::string& code_digest() const;
 
   struct Impl;

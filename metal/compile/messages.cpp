@@ -1,4 +1,4 @@
-// Rewrites messages of clang with the words and places of the user's source.
+// Rewrites messages of clang in the words and places of the user's source.
 #include "metal/compile/messages.h"
 
 #include <fmt/format.h>
@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "metal/run_time_file.h"
+#include "metal/source_files.h"
 
 namespace assay::metal::compile {
 namespace {
@@ -27,7 +27,7 @@ struct Message {
   std::string line;
   std::string severity;  // "error", "note", ...
   std::string text;
-  std::vector<Place> includes = {};  // the `#include`s on the way to `file`, its own last
+  std::vector<Place> includes = {};  // the chain of `#include`s that leads to `file`, the innermost last
 };
 
 // `<file>:<line>: <severity>: <text>`
@@ -80,10 +80,10 @@ std::string in_metal_words(std::string text) {
   return text;
 }
 
-// Parts of Metal that have no meaning here, by the names of their types and headers.
+// Parts of Metal that are not supported here, by the names of their types and headers.
 struct Omitted {
   std::string_view start;
-  bool is_whole;  // else what a name begins with
+  bool is_whole;  // false: `name` is only a prefix
   std::string_view what;
 };
 
@@ -111,7 +111,7 @@ constexpr std::array<Omitted, 23> kOmitted = {{{"texture1d", false, "textures"},
                                                {"cooperative_tensor", true, "tensors"},
                                                {"dextents", true, "tensors"}}};
 
-// "textures", if that is what a name is of.
+// For example "textures", if a name belongs to that part.
 std::optional<std::string_view> omitted_part(std::string_view name) {
   const auto found = std::ranges::find_if(
       kOmitted, [&](const Omitted& omitted) { return omitted.is_whole ? name == omitted.start : name.starts_with(omitted.start); });
@@ -120,7 +120,7 @@ std::optional<std::string_view> omitted_part(std::string_view name) {
 
 constexpr std::string_view kOutOfScope = "out of scope of this simulator";
 
-// There are no headers for what a file cannot mean anything without, so that __has_include says so.
+// Headers of unsupported parts that a file cannot do without do not exist here, so that __has_include reports their absence.
 std::optional<std::string> missing_header(std::string_view text) {
   constexpr std::string_view end = "' file not found";
   if (!text.starts_with('\'') || !text.ends_with(end)) return std::nullopt;
@@ -130,8 +130,10 @@ std::optional<std::string> missing_header(std::string_view text) {
   return fmt::format("<{}> is not supported: {} are {}", name, is_primitive ? "Metal Performance Primitives" : "tensors", kOutOfScope);
 }
 
-// With what clang cannot know: that a name is Metal's, and of a part that is left out.
+// Adds what clang cannot know: that a name belongs to Metal, or to a part that is not supported.
 std::string with_reason(std::string text) {
+  // Our file system's answer (pass/reach.cpp).
+  if (text.starts_with("cannot open file '")) replace_all(text, ": Operation not supported", ": it is not a regular file");
   for (const std::string_view start :
        {"unknown type name '", "no template named '", "use of undeclared identifier '", "no type named '", "no member named '"}) {
     if (!text.starts_with(start)) continue;
@@ -144,15 +146,12 @@ std::string with_reason(std::string text) {
 bool is_ours(const std::string& file) { return file.starts_with(shader_directory().string()); }
 
 std::string source_line(const Message& message) {
-  std::ifstream stream(message.file);
-  std::string line;
-  for (long number = std::strtol(message.line.c_str(), nullptr, 10); number > 0 && std::getline(stream, line); --number) {
-    if (number == 1) return fmt::format("{:>6} | {}\n", message.line, line);
-  }
-  return {};
+  const auto lines = source_lines(message.file);
+  const auto number = std::strtoul(message.line.c_str(), nullptr, 10);
+  return number == 0 || number > lines.size() ? std::string() : fmt::format("{:>6} | {}\n", message.line, lines[number - 1]);
 }
 
-// Messages with the includes that clang prints in front of them, where they are others than those before.
+// Splits the text into messages, each with the includes that clang prints before it. Clang prints them only where they change.
 std::vector<Message> parse_messages(std::string_view messages, std::string& rest) {
   std::vector<Message> all;
   std::vector<Place> includes;
@@ -173,7 +172,8 @@ std::vector<Message> parse_messages(std::string_view messages, std::string& rest
   return all;
 }
 
-// An error in one of our headers is the doing of a line of the user's: the one that a note names, or that includes the header.
+// Moves an error in one of our headers to the line of the user's source that caused it: the one that a note names, or that
+// includes the header.
 void move_to_user(Message& message, std::span<const Message> notes) {
   for (const Message& note : notes) {
     if (note.severity != "note") break;

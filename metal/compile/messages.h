@@ -7,11 +7,11 @@
 
 namespace assay::metal::compile {
 
-// Where the headers lie that a kernel sees.
+// The folder of the headers that a kernel sees.
 [[nodiscard]] std::filesystem::path shader_directory();
 
-// Clang's messages in the user's terms: Metal's words for address spaces, the user's line first where the error lies in one of our headers,
-// the chain of includes to a header that is not there, what this implementation leaves out called by its name, and the source line quoted.
+// Clang's messages in the user's terms. Address spaces have Metal's names. If the error lies in one of our headers, the user's line
+// comes first. A missing header is shown with its chain of includes. Unsupported parts of Metal are named. The source line is quoted.
 [[nodiscard]] std::string explain_errors(std::string_view messages);
 
 void replace_all(std::string& text, std::string_view from, std::string_view to);

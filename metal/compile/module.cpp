@@ -26,7 +26,7 @@ LoadedModule::LoadedModule(const std::filesystem::path& path) {
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     const std::string reason = dlerror();
-    // A function that the source declares and does not define.
+    // Reported for a function that the source declares but does not define.
     constexpr std::string_view kUndefined = "undefined symbol: ";
     if (const auto at = reason.find(kUndefined); at != std::string::npos)
       throw CompileError(fmt::format("{}: error: the kernel uses '{}', which is declared and not defined", path.string(),

@@ -1,4 +1,4 @@
-// A compiled kernel in memory, and what its compiler said about its arguments.
+// A compiled kernel in memory, and the compiler's description of its arguments.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace assay::metal::compile {
 // A loaded shared object. It can run once it is connected to the runtime.
 class LoadedModule {
  public:
-  // Throws EnvironmentError if it cannot be loaded, and CompileError if it lacks a function.
+  // Throws EnvironmentError if the object cannot be loaded, and CompileError if it lacks a function.
   explicit LoadedModule(const std::filesystem::path& path);
   LoadedModule(const LoadedModule&) = delete;
   LoadedModule& operator=(const LoadedModule&) = delete;
@@ -22,7 +22,7 @@ class LoadedModule {
 
   [[nodiscard]] const abi::Module& module() const { return *module_; }
 
-  // The first call has `fill` enter the runtime's functions, which belong to a layer above this one, in module().services.
+  // On the first call, `fill` stores the runtime's functions in module().services. They belong to a layer above this one.
   void connect(void (*fill)(const abi::Module&)) const { std::call_once(connected_, fill, *module_); }
 
  private:
@@ -31,7 +31,7 @@ class LoadedModule {
   mutable std::once_flag connected_;
 };
 
-// The host's view of a kernel's arguments, from its translation and its module's reflection.
+// The host's view of a kernel's arguments, from its translation and the reflection of its module.
 [[nodiscard]] ArgumentLayout layout_of(const translate::Kernel& kernel, const abi::Module& module);
 
 }  // namespace assay::metal::compile

@@ -1,4 +1,4 @@
-// What a pipeline holds: internal to metal/.
+// The contents of a pipeline; internal to metal/.
 #pragma once
 
 #include "metal/compile/cache.h"
@@ -13,6 +13,12 @@ struct Pipeline::Impl {
         loaded(object),
         layout(compile::layout_of(kernel, loaded.module())),
         code_digest(compile::entry_digest(object)) {}
+
+  // The code, loaded into this process and connected to the runtime by `connect`.
+  [[nodiscard]] const abi::Module& code(void (*connect)(const abi::Module&)) const {
+    loaded.connect(connect);
+    return loaded.module();
+  }
 
   PipelineDescriptor descriptor;
   compile::LoadedModule loaded;

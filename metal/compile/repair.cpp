@@ -1,4 +1,4 @@
-// Reads clang's messages for what can be done about them.
+// Reads clang's messages for errors that can be repaired, and repairs them.
 #include "metal/compile/repair.h"
 
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace {
 
 using translate::Translation;
 
-// What is left out makes errors of those that use it; a chain of users is rarely longer.
+// Leaving out a function makes its users erroneous. A chain of users is rarely longer than this.
 constexpr int kMostRounds = 16;
 
-// The token that stands at a place of the text.
+// Finds the token at a place of the text.
 class Places {
  public:
   explicit Places(const Translation::Probe& probe) : probe_(probe) {
@@ -34,7 +34,7 @@ class Places {
   }
 
  private:
-  // Of the character so many before a place.
+  // The token that contains the character `before` characters before a place.
   [[nodiscard]] std::optional<std::size_t> at(const TextPlace& place, std::size_t before) const {
     if (place.line == 0 || place.line > lines_.size() || probe_.starts.empty()) return std::nullopt;
     const std::size_t offset = lines_[place.line - 1] + place.column - 1 - before;
@@ -43,7 +43,7 @@ class Places {
   }
 
   const Translation::Probe& probe_;
-  std::vector<std::size_t> lines_;  // where each begins
+  std::vector<std::size_t> lines_;  // start of each line
 };
 
 bool is_between_halfs(const Complaint& complaint) {
@@ -56,7 +56,7 @@ bool is_step_of_pointer(const Complaint& complaint) {
          complaint.ranges.size() == 2;
 }
 
-// A vector's components are properties for clang, which forgets to read them where a template's operator has several meanings.
+// Components of vectors are properties for clang, which forgets to read them where an operator of a template has several meanings.
 bool load_operands(const Complaint& complaint, const Places& places, translate::Repairs& repairs) {
   bool any = false;
   for (const auto& range : complaint.ranges) {
@@ -66,7 +66,7 @@ bool load_operands(const Complaint& complaint, const Places& places, translate::
   return any;
 }
 
-// Wraps what a complaint is about, if it is about a conversion that clang lacks.
+// Wraps the expression of an error that reports a conversion that clang lacks.
 bool convert(const Complaint& complaint, const Translation& translation, const Places& places, translate::Repairs& repairs) {
   if (complaint.ranges.empty()) return false;
   const auto range = places.tokens(complaint.ranges.back());
@@ -83,7 +83,7 @@ bool convert(const Complaint& complaint, const Translation& translation, const P
   std::vector<std::pair<std::size_t, std::size_t>> expressions = {*range};
   if (complaint.text.starts_with("no matching function for call")) {
     expressions = translation.arguments_of(range->second + 1);
-  } else if (complaint.text.starts_with("no matching con")) {  // constructor, conversion
+  } else if (complaint.text.starts_with("no matching con")) {  // matches both "constructor" and "conversion"
     expressions = translation.arguments_in(range->first, range->second);
   }
   bool any = false;
@@ -91,7 +91,8 @@ bool convert(const Complaint& complaint, const Translation& translation, const P
   return any;
 }
 
-// `before` is what was left out when clang complained: a body that it still complains about is not what is wrong with its declaration.
+// `before` is what was left out when clang reported the error. If clang still complains about a body that was left out, the declaration
+// itself is wrong.
 bool leave_out(const Complaint& complaint, const Translation& translation, const Places& places, const translate::Kernel& kernel,
                const translate::Repairs& before, translate::Repairs& repairs) {
   for (const auto& place : {complaint.requested, complaint.place}) {
@@ -101,20 +102,20 @@ bool leave_out(const Complaint& complaint, const Translation& translation, const
   return false;
 }
 
-// One round of clang's errors for the file, with the kernel or without any.
+// Repairs the errors that clang reports for the file, with the kernel or without any.
 class Repairer {
  public:
   Repairer(const Compiler& compiler, const Translation& translation, const translate::Kernel& kernel,
            const std::map<std::uint32_t, FunctionConstant>& constants, Translation::Rendering& rendering)
       : compiler_(compiler), translation_(translation), kernel_(kernel), constants_(constants), rendering_(rendering) {}
 
-  // Mends conversions of the kernel and of what it uses. Whether no complaint is left.
+  // Repairs conversions of the kernel and of what it uses. Returns whether no error is left.
   bool convert_in_kernel() {
     return until_nothing_helps(&kernel_, [this](const Complaint& complaint, const Places& places) {
       return convert(complaint, translation_, places, rendering_.repairs);
     });
   }
-  // Leaves out what is wrong with the rest of the file.
+  // Leaves out the broken parts of the rest of the file.
   void leave_out_the_broken() {
     (void)until_nothing_helps(nullptr, [this](const Complaint& complaint, const Places& places) {
       return convert(complaint, translation_, places, rendering_.repairs) ||
@@ -143,7 +144,7 @@ class Repairer {
   const translate::Kernel& kernel_;
   const std::map<std::uint32_t, FunctionConstant>& constants_;
   Translation::Rendering& rendering_;
-  translate::Repairs before_;  // of this look
+  translate::Repairs before_;  // the repairs at the start of the round
 };
 
 }  // namespace
@@ -152,7 +153,7 @@ bool repair(const Compiler& compiler, const Translation& translation, const tran
             const std::map<std::uint32_t, FunctionConstant>& constants, Translation::Rendering& rendering) {
   rendering.repairs.no_pragmas = true;
   Repairer repairer(compiler, translation, kernel, constants, rendering);
-  // Conversions first: they may be all that is wrong.
+  // Conversions first, because they may be the only errors.
   if (repairer.convert_in_kernel()) return true;
   repairer.leave_out_the_broken();
   translation.keep_reached(kernel, rendering.repairs);

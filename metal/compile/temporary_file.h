@@ -1,4 +1,4 @@
-// A file in the cache's directory that lasts as long as this object.
+// A file in the cache's directory that exists as long as this object.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Metal's rules for bindings: indices, lengths, offsets, and what a kernel's arguments require.
+// Implements Metal's rules for bindings: indices, lengths, offsets, and the requirements of a kernel's arguments.
 #include "metal/devices/bindings.h"
 
 #include <fmt/format.h>
@@ -75,7 +75,7 @@ void Bindings::choose(const ArgumentLayout& layout) {
     const BoundArgument* argument = buffer_argument(layout, index);
     Binding& binding = bindings_[index];
     binding.bound = binding.is_set && argument != nullptr;
-    // Only what this kernel takes: a buffer that is still set for earlier dispatches may be gone.
+    // Only for arguments of this kernel: a buffer that is still set for earlier dispatches may have been destroyed.
     if (binding.bound && !binding.is_bytes && !Buffer::exists(binding.buffer_id))
       throw EncodeError(fmt::format("{}: the buffer that was bound there does not exist any more", name_of(layout, *argument)));
   }

@@ -1,4 +1,4 @@
-// Encodes dispatches as Metal would, executes them, and collects hazards and cost.
+// Encodes dispatches as Metal does, executes them, and collects hazards and cost.
 #include "metal/devices/simulator.h"
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 
 #include "metal/compile/pipeline.h"
 #include "metal/devices/bindings.h"
+#include "metal/devices/pipelines.h"
 #include "metal/devices/unordered_dispatches.h"
 #include "metal/errors.h"
 #include "metal/execute/checker.h"
@@ -27,7 +28,7 @@
 namespace assay::metal {
 
 struct Simulator::Impl {
-  // What execute::Dispatch points to while it runs.
+  // The objects that execute::Dispatch points to while it runs.
   struct Arguments {
     std::array<std::uint32_t, abi::kMaxBuffers> offsets{}, lengths{};
     std::array<void*, abi::kMaxBuffers> buffers{};
@@ -62,7 +63,7 @@ struct Simulator::Impl {
       arguments.sizes[index] = binding.size();
     }
     std::ranges::copy(bindings.threadgroup_lengths(), arguments.lengths.begin());
-    const abi::Module& module = pipeline->impl().loaded.module();
+    const abi::Module& module = pipeline->impl().code(execute::connect);
     work.launch.module = &module;
     work.launch.grid = grid;
     work.launch.dispatch_threads = threads;
@@ -74,8 +75,8 @@ struct Simulator::Impl {
     work.launch.threadgroup_lengths = &arguments.lengths;
     work.launch.ordered_buffers = bindings.ordered_buffers(module);
     work.launch.schedule = options.schedule;
-    // Atomics on device memory return what other threadgroups left there: in order, so that results repeat. Checkers, logs and recorders
-    // are not shared between CPU threads.
+    // Atomics on device memory return values that other threadgroups wrote, so threadgroups run in order to make results repeatable.
+    // Checkers, logs and recorders cannot be shared between CPU threads.
     const bool on_one_thread = module.has_device_atomics != 0 || options.concurrent || options.policy != Policy::native || recorder;
     work.threads = on_one_thread ? 1 : options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency()) : options.threads;
     return work;
@@ -121,7 +122,7 @@ struct Simulator::Impl {
     }
   }
 
-  // A hazard without a place is reported at the kernel's.
+  // A hazard without a place gets the place of the kernel.
   void report(Hazard hazard) {
     const ArgumentLayout& layout = pipeline->layout();
     hazard.function = layout.function;
@@ -143,7 +144,7 @@ struct Simulator::Impl {
     return result;
   }
 
-  // The bytes whose reads a trace follows; none if no buffer of that label is bound.
+  // The bytes whose reads a trace follows; empty if no buffer of that label is bound.
   [[nodiscard]] std::span<const std::byte> followed_bytes() const {
     const devices::Binding* followed = options.trace->followed.empty() ? nullptr : bindings.labelled(options.trace->followed);
     if (followed == nullptr) return {};
@@ -183,13 +184,6 @@ std::uint32_t threads_along(std::uint32_t threadgroups, std::uint32_t threads, s
   return static_cast<std::uint32_t>(total);
 }
 
-Instrumentation instrumentation_of(const SimulatorOptions& options) {
-  if (options.policy == Policy::checked) return Instrumentation::checked;
-  if (options.policy == Policy::shadow) return options.explain ? Instrumentation::explained : Instrumentation::shadowed;
-  if (options.trace != nullptr) return Instrumentation::recorded;
-  return options.concurrent ? Instrumentation::traced : Instrumentation::none;
-}
-
 }  // namespace
 
 Simulator::Simulator(std::vector<std::shared_ptr<Library>> libraries, SimulatorOptions options) : impl_(std::make_unique<Impl>()) {
@@ -206,21 +200,7 @@ Simulator::Simulator(std::vector<std::shared_ptr<Library>> libraries, SimulatorO
 Simulator::~Simulator() = default;
 
 void Simulator::set_pipeline(const PipelineDescriptor& descriptor) {
-  for (const auto& library : impl_->libraries) {
-    if (library->offers(descriptor)) {
-      impl_->pipeline = library->pipeline(descriptor, instrumentation_of(impl_->options));
-      impl_->pipeline->impl().loaded.connect(execute::connect);
-      return;
-    }
-  }
-  for (const auto& library : impl_->libraries) {
-    for (const auto& refused : library->refused()) {
-      if (refused.name == descriptor.function) throw CompileError(refused.reason);
-    }
-  }
-  std::string names;
-  for (const auto& library : impl_->libraries) names += (names.empty() ? "" : ", ") + library->name();
-  throw PipelineError(fmt::format("no kernel function '{}' in {}", descriptor.function, names.empty() ? "no library at all" : names));
+  impl_->pipeline = find_pipeline(impl_->libraries, descriptor, impl_->options);
 }
 
 void Simulator::set_buffer(std::uint32_t index, BufferView view) { impl_->bindings.set_buffer(index, view); }
@@ -267,7 +247,7 @@ std::vector<double> Simulator::shadows(const Buffer& buffer, std::size_t first, 
         fmt::format("shadows: {} numbers of {} bytes from byte {} on are not in a buffer of {} bytes", count, bytes, first, buffer.size()));
   std::vector<double> result(count);
   const std::byte* data = buffer.bytes().data() + first;
-  // What another buffer had at these addresses is not its own.
+  // Shadows of another buffer that had these addresses do not count.
   const bool is_known = impl_->shadow_buffers.knows(buffer);
   const auto& cells = execute::ShadowCells::instance();
   for (std::size_t index = 0; index < count; ++index) {

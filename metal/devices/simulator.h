@@ -21,30 +21,31 @@ class Library;      // metal/compile/library.h
 struct ValueTrace;  // metal/execute/value_trace.h
 
 struct SimulatorOptions {
-  unsigned threads = 1;  // CPU threads; 0 takes all cores. Results do not depend on it.
+  unsigned threads = 1;  // CPU threads; 0: one per core. Results do not depend on it.
   Schedule schedule = {};
   Policy policy = Policy::native;
-  bool concurrent = false;  // MTLDispatchTypeConcurrent: dispatches overlap unless a memory_barrier() stands between
+  bool concurrent = false;  // MTLDispatchTypeConcurrent: dispatches overlap unless a memory_barrier() separates them
 
-  // Under the policy `shadow`: count what each line rounds away (Simulator::roundings), and note where a relative error above
-  // `large_error` is born (Simulator::birth). Slower.
+  // Under the policy `shadow`: sum up what each line rounds away (Simulator::roundings), and record where a relative error above
+  // `large_error` originates (Simulator::birth). Slower.
   bool explain = false;
   double large_error = kLargeError;
-  // With `explain`: shadows are rounded at this line as the values are, and nowhere else. Their distance from those of a run without
-  // is what the line contributes to an error, to first order.
+  // With `explain`: shadows are rounded like the values at this line, and nowhere else. The difference to the shadows of a run without
+  // it is, to first order, what the line contributes to an error.
   std::optional<SourceLocation> rounded_line = {};
 
-  // Under the policy `native`: what every thread computes is added to it, on one CPU thread, until it is full. Much slower.
+  // Under the policy `native`: collects the values that every thread computes, until the trace is full. Runs on one CPU thread and
+  // is much slower.
   ValueTrace* trace = nullptr;
 };
 
-// Executes each dispatch when it is encoded. A barrier divergence, a trap, a stack overflow or an address that no page can have ends its
-// threadgroup and is recorded in hazards(). Every other hazard is recorded, and the kernel continues. EncodeError, PipelineError and
-// CompileError are thrown by the calls.
+// Executes each dispatch when it is encoded. A barrier divergence, a trap, a stack overflow or an address that no page can have ends
+// its threadgroup and is recorded in hazards(). Every other hazard is recorded, and the kernel continues. The calls throw EncodeError,
+// PipelineError and CompileError.
 class Simulator final : public ComputeEncoder {
  public:
-  // Functions are looked up in `libraries`, the first that has the name wins. Throws std::invalid_argument for a trace under another policy
-  // than `native`, or of a concurrent encoder.
+  // Functions are looked up in `libraries`; the first library with that name is used. Throws std::invalid_argument for a trace with a
+  // concurrent encoder, or under another policy than `native`.
   explicit Simulator(std::vector<std::shared_ptr<Library>> libraries, SimulatorOptions options = {});
   ~Simulator() override;
 
@@ -58,16 +59,16 @@ class Simulator final : public ComputeEncoder {
 
   [[nodiscard]] const std::vector<Hazard>& hazards() const;
   [[nodiscard]] const ExecutionCounters& counters() const;
-  // Of each function, in the order of their first dispatches; empty under other policies than `checked`.
+  // The cost of each function, in the order of their first dispatches. Empty under other policies than `checked`.
   [[nodiscard]] const std::vector<KernelCost>& cost() const;
 
-  // Under the policy `shadow`: what `count` numbers from byte `first` of `buffer` on would be without rounding. A number that no kernel
-  // of this simulator computed is its own shadow.
+  // Under the policy `shadow`: the values without rounding of `count` numbers from byte `first` of `buffer` on. A number that no kernel
+  // of this simulator computed is its own shadow. Throws std::invalid_argument if the numbers are not all in the buffer.
   [[nodiscard]] std::vector<double> shadows(const Buffer& buffer, std::size_t first, std::size_t count, FloatType type) const;
-  // Where a kernel computes with the bits of a number (such as hand-written rounding): its shadow is lost and restarts as the value, so
-  // errors behind it cannot be split. In the order of dispatches, each place once.
+  // Places where a kernel computes with the bits of a number (such as hand-written rounding). There the shadow is lost and restarts as
+  // the value, so later errors cannot be split. In the order of dispatches, each place once.
   [[nodiscard]] const std::vector<SourceLocation>& lost_shadows() const;
-  // With SimulatorOptions::explain; lines ascending.
+  // With SimulatorOptions::explain; by ascending line.
   [[nodiscard]] std::vector<LineRounding> roundings() const;
   [[nodiscard]] const std::optional<ErrorBirth>& birth() const;
 

@@ -13,9 +13,9 @@ namespace assay::metal::devices {
 
 class UnorderedDispatches {
  public:
-  // A dispatch has run: returns its conflicts with those since the last barrier, which may run at the same time.
+  // Adds a dispatch that has run. Returns its conflicts with the dispatches since the last barrier, which may run at the same time.
   std::vector<Hazard> add(std::uint64_t number, const ArgumentLayout& layout, execute::AccessLog log);
-  // A memory_barrier(): later dispatches are ordered behind all earlier ones.
+  // Called at a memory_barrier(), which orders later dispatches after all earlier ones.
   void clear() { dispatches_.clear(); }
 
  private:

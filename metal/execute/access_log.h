@@ -15,7 +15,7 @@ namespace assay::metal::execute {
 
 class AccessLog : public Observer {
  public:
-  // Records accesses to this buffer from now on. It must live as long as accesses are recorded; the record may outlive it.
+  // Records accesses to this buffer from now on. The buffer must exist as long as accesses are recorded; the record may outlive it.
   void watch(const Buffer& buffer);
 
   // Records an access of `bytes` bytes; ignored outside of the watched buffers.
@@ -30,12 +30,12 @@ class AccessLog : public Observer {
     bool earlier_writes = false;
     bool later_writes = false;
   };
-  // The first bytes that one of two dispatches writes and the other accesses.
+  // The first bytes that one of two dispatches writes and the other one accesses.
   [[nodiscard]] static std::optional<Conflict> conflict(const AccessLog& earlier, const AccessLog& later);
 
  private:
   struct Touched {
-    const std::byte* first = nullptr;  // of its bytes
+    const std::byte* first = nullptr;  // of the buffer's bytes
     std::string label;
     std::vector<bool> read;
     std::vector<bool> written;

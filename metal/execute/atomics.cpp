@@ -1,4 +1,4 @@
-// Atomic operations: old value, operand and new value by scalar type.
+// Performs atomic operations by scalar type: old value, operand and new value.
 #include "metal/execute/atomics.h"
 
 #include <cstring>

@@ -5,7 +5,7 @@
 
 namespace assay::metal::execute {
 
-// One lane after the other, ascending: one of the orders that the hardware may choose, and always the same.
+// Lanes take effect one after the other, in ascending order. The hardware may choose this order too, and it is always the same.
 void perform_atomics(SimdGroup& group, LaneMask participants);
 
 }  // namespace assay::metal::execute

@@ -1,4 +1,4 @@
-// A set of byte offsets that occupies memory only where it has members: the initialised bytes of a buffer.
+// A set of byte offsets that only uses memory for the parts where it has members: the initialised bytes of a buffer.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class ByteSet {
     }
   }
 
-  // The first of the `count` offsets from `first` on that is not in the set, counted from `first`; `count` if all are.
+  // The first of the `count` offsets from `first` on that is not in the set, as a distance from `first`; `count` if all are in the set.
   [[nodiscard]] std::size_t first_missing(std::size_t first, std::size_t count) const {
     for (std::size_t done = 0; done < count;) {
       const std::size_t within = (first + done) % kWordBits;

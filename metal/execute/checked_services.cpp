@@ -15,7 +15,7 @@ using Atomic = void (*)(abi::Lane*, std::uint32_t, std::uint32_t, std::uint32_t,
 Store plain_store = nullptr;
 Atomic plain_atomic = nullptr;
 
-// Dispatches of such kernels have no other observer.
+// The cast is safe: dispatches of such kernels have no other observer.
 Checker& checker_of(const Lane& lane) { return static_cast<Checker&>(*lane.observer); }
 
 void* service_access(abi::Lane* abi_lane, std::uint32_t access, void* address, std::uint64_t bytes) {
@@ -25,7 +25,7 @@ void* service_access(abi::Lane* abi_lane, std::uint32_t access, void* address, s
 
 void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, const void* source, std::uint64_t bytes) {
   const auto& lane = *static_cast<Lane*>(abi_lane);
-  // A store that must not happen meets the others nevertheless.
+  // A forbidden store still meets the stores of the other lanes, but writes nothing.
   if (!checker_of(lane).may_write(lane, site, destination, bytes)) bytes = 0;
   if (checker_of(lane).is_ordered(lane, site)) {
     plain_store(abi_lane, site, destination, source, bytes);

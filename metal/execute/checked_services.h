@@ -5,7 +5,7 @@
 
 namespace assay::metal::execute {
 
-// `services`, of which those that access memory let the lane's checker look first.
+// `services`, with the functions that access memory replaced by ones that ask the lane's checker first.
 Services checked(Services services);
 
 }  // namespace assay::metal::execute

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kBitsInByte = 8;
 
-// Of mem_flags.
+// From mem_flags.
 constexpr std::uint32_t kFencesDevice = 1;
 constexpr std::uint32_t kFencesThreadgroup = 2;
 
@@ -39,7 +39,7 @@ std::uint32_t mark_of(const abi::Access& access, std::uint32_t number, std::uint
   return number << Mark::kAccessShift | ((access.kind & abi::kAtomically) != 0 ? Mark::kAtomic : 0) | thread;
 }
 
-// How many of the bytes that are read must be initialised.
+// The number of bytes of a read that must be initialised.
 std::size_t bytes_wanted(const abi::Access& access, std::size_t bytes) {
   if ((access.kind & abi::kCopiesPadding) != 0) return 0;
   return (access.kind & abi::kCopiesWhole) != 0 ? bytes / 4 * 3 : bytes;
@@ -84,7 +84,7 @@ void Checker::bind(const ArgumentLayout& layout, std::span<const Binding> bindin
     if (!binding.buffer->host_has_written()) object.written = &written[binding.buffer->id()];
     if ((module_.written_buffers >> index & 1U) != 0) device_cells_[binding.buffer];
   }
-  // A buffer may be bound at several indices, of which one is written.
+  // A buffer may be bound at several indices and be written through only one of them.
   for (Object& object : std::span(objects_).first(abi::kMaxBuffers)) {
     const auto found = device_cells_.find(object.buffer);
     if (object.buffer != nullptr && found != device_cells_.end()) object.cells = &found->second;
@@ -97,7 +97,7 @@ void Checker::bind(const ArgumentLayout& layout, std::span<const Binding> bindin
   }
 }
 
-// The largest powers of two that divide the place and the size of every access.
+// The largest powers of two that divide the address and the size of every access.
 void Checker::find_granules() {
   constexpr std::uint32_t kLargest = 16;
   std::uint32_t device = kLargest;
@@ -112,7 +112,8 @@ void Checker::find_granules() {
   threadgroup_shift_ = static_cast<unsigned>(std::countr_zero(threadgroup));
 }
 
-// Reads of buffers that the host has written and no kernel writes can only be out of bounds. The kernel tests that itself.
+// A read of a buffer that the host has written and no kernel writes can only be wrong by being out of bounds. The kernel
+// tests that itself.
 void Checker::make_quick() {
   if (log_ != nullptr) return;
   for (std::uint32_t number = module_.site_count; number < module_.access_count; ++number) {
@@ -123,7 +124,7 @@ void Checker::make_quick() {
     abi::Quick& quick = quick_[number];
     quick.data = object.data;
     quick.limit = object.size - access.bytes + 1;
-    // Constant memory costs nothing: what is noted of it goes by the board.
+    // Reads of constant memory are not counted as a cost: their bits are discarded.
     const std::byte* start = object.data - object.first;
     TouchedBytes& bits = object.is_device && object.buffer != nullptr ? touched(number, *object.buffer)
                                                                       : unnoted_.emplace_back(object.first + object.size + kBitsInByte);
@@ -180,7 +181,7 @@ void Checker::simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags) {
   order_.simdgroup_barrier(simdgroup, (flags & kFencesThreadgroup) != 0);
 }
 
-// Null for the lane's own memory, the kernel's constants, and unmapped addresses: an access to these is a fault.
+// Null for the lane's own memory, the kernel's constants, and unmapped addresses. An access to the latter is a fault.
 const Checker::Object* Checker::object_of(const Lane& lane, const abi::Access& access, const void* address) const {
   if (access.object != abi::kAnyObject) {
     const Object& object = objects_[access.object];
@@ -202,7 +203,7 @@ const Checker::Object* Checker::object_of(const Lane& lane, const abi::Access& a
 }
 
 bool Checker::is_within(const Object& object, const void* address, std::size_t bytes) {
-  // Before the start is a huge offset.
+  // An address before the start gives a huge offset.
   const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(object.data);
   return offset <= object.size && bytes <= object.size - offset;
 }
@@ -268,7 +269,8 @@ bool Checker::may_write(const Lane& lane, std::uint32_t number, void* address, s
   return is_inside;
 }
 
-// Marks of races belong to whole granules, and such an access touches parts of them: it leaves no marks. Its bytes count as initialised.
+// Marks for races cover whole granules. A misaligned write touches parts of granules and leaves no marks. Its bytes
+// count as initialised.
 void Checker::wrote_misaligned(const Object& object, std::size_t offset, std::size_t bytes) {
   if (object.is_threadgroup) {
     knows_unwritten_ = false;
@@ -294,7 +296,7 @@ void Checker::wrote(const Lane& lane, std::uint32_t number, const void* address,
   if (object->written != nullptr) object->written->insert(object->first + offset, bytes);
 }
 
-// Memory for a read that must not happen: poison, which stays until the kernel has read it.
+// Memory for a forbidden read: poison, which stays until the kernel has read it.
 std::byte* Checker::elsewhere(std::size_t bytes) {
   constexpr std::size_t kAlignment = 64;
   if (elsewhere_bytes_ < bytes) {

@@ -1,9 +1,10 @@
-// The policy `checked`: checks every access to memory that lanes share, as it happens, and counts what a dispatch costs.
+// The policy `checked`: checks every access to memory that lanes share when it happens, and counts what a dispatch costs.
 //
-// One checker is made for each dispatch, and its threadgroups run one after the other. Bounds are those of what a pointer was derived
-// from. Two accesses to one byte, of which at least one writes and not both are atomic, race if nothing orders them (race_marks.h): in
-// threadgroup memory, between simdgroups, a threadgroup_barrier that fences threadgroup memory; within a simdgroup, that or a
-// simdgroup_barrier; in device memory, between threadgroups, atomic operations between barriers that fence it (device_order.h).
+// Each dispatch has its own checker, and its threadgroups run one after the other. A pointer's bounds are those of the object
+// that it was derived from. Two accesses to one byte race if at least one is a write, not both are atomic, and nothing orders
+// them (race_marks.h). In threadgroup memory, a threadgroup_barrier that fences threadgroup memory orders simdgroups; within a
+// simdgroup, such a barrier or a simdgroup_barrier does. In device memory, atomic operations between barriers that fence it
+// order threadgroups (device_order.h).
 #pragma once
 
 #include <array>
@@ -33,66 +34,68 @@
 
 namespace assay::metal::execute {
 
-// Which bytes of a buffer kernels have written, by Buffer::id(), since it may outlive the buffers. Buffers that the host has written are
-// not in it.
+// The bytes of each buffer that kernels have written, by Buffer::id(), since the map may outlive the buffers. Buffers that the host has
+// written are not in it.
 using WrittenBytes = std::map<std::uint64_t, ByteSet>;
 
 class Checker : public Observer {
  public:
-  // One of the dispatch's bindings: `size` bytes from `data` on are what the kernel may access.
+  // One of the dispatch's bindings. The kernel may access `size` bytes from `data` on.
   struct Binding {
     const std::byte* data = nullptr;
     std::size_t size = 0;
-    Buffer* buffer = nullptr;  // null for bytes that were set
+    Buffer* buffer = nullptr;  // null for bytes set by value
   };
 
-  // `written` outlives the checker and goes on to the next dispatch; `log` is that of a concurrent encoder, or null.
+  // `written` outlives the checker and is passed to the checker of the next dispatch; `log` is that of a concurrent encoder, or null.
   Checker(const abi::Module& module, const ArgumentLayout& layout, std::span<const Binding> bindings, WrittenBytes& written,
           AccessLog* log);
 
   void begin_threadgroup(const ThreadgroupStart& start) override;
   void prepare(abi::Lane& lane) override;
 
-  // A read, or an atomic operation, of `bytes` bytes that is about to happen. Returns the address to use: another one if this one must
-  // not be accessed. A misaligned access happens as written.
+  // Checks a read or an atomic operation of `bytes` bytes before it happens. Returns the address to use, which differs from `address`
+  // if the kernel must not access that. A misaligned access happens as written.
   void* access(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes);
 
-  // A write that is about to wait for its meeting point: whether it may happen. wrote() does the rest when it commits.
+  // Checks a write that is about to wait for its meeting point; returns whether it may happen. wrote() does the rest when
+  // the write commits.
   bool may_write(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes);
-  // Whether other lanes see the write while the dispatch runs, so that it has to wait.
+  // Whether other lanes see the write during the dispatch, so that it has to wait.
   [[nodiscard]] bool is_ordered(const Lane& lane, std::uint32_t number) const;
   void wrote(const Lane& lane, std::uint32_t number, const void* address, const void* source, std::size_t bytes) override;
 
-  // An operation whose result, and its operands behind it, lie in slots of kSlotBytes; one of the result's components is not finite.
+  // Reports an operation with a result that has a component that is not finite. The result is in a slot of kSlotBytes, followed by
+  // slots with its operands.
   static constexpr std::size_t kSlotBytes = 64;
   void arithmetic(const Lane& lane, std::uint32_t number, const std::byte* slots);
 
   void met(std::uint32_t site) override { ++meetings_[site]; }
   void threadgroup_barrier(std::uint32_t site, std::uint32_t flags) override;
   void simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags) override;
-  // By any lane. It counts for its whole threadgroup.
+  // A fence by any lane. It counts for the lane's whole threadgroup.
   void fence(std::uint32_t flags);
 
   [[nodiscard]] std::vector<Hazard> findings() const { return findings_.all(); }
-  // Adds what the dispatch cost.
+  // Adds the cost of the dispatch.
   void add_cost(KernelCost& cost) const;
 
  private:
-  // Something that accesses are checked against.
+  // An object against which accesses are checked.
   struct Object {
     const std::byte* data = nullptr;
     std::size_t size = 0;
     const Buffer* buffer = nullptr;
-    std::size_t first = 0;       // place of `data` in the sets and cells, which are the whole buffer's
-    ByteSet* written = nullptr;  // null where all is
-    Cells* cells = nullptr;      // of a buffer; null where nothing can race
+    std::size_t first = 0;       // index of `data` in the sets and cells, which are those of the whole buffer
+    ByteSet* written = nullptr;  // null: all bytes are initialised
+    Cells* cells = nullptr;      // of a buffer; null if nothing can race
     bool is_threadgroup = false;
-    bool is_device = false;  // what it costs to go there is counted
+    bool is_device = false;  // its accesses count as a cost
     std::size_t element_bytes = 1;
     std::string name;
   };
 
-  // What an access cost so far, beside the hits of its abi::Quick.
+  // The cost of an access so far, besides the hits of its abi::Quick.
   struct Tally {
     std::uint64_t device_bytes = 0;
     std::uint64_t threadgroup_accesses = 0;
@@ -130,16 +133,17 @@ class Checker : public Observer {
   Object whole_threadgroup_;
   std::map<const Buffer*, Cells> device_cells_;
   std::vector<Cell> threadgroup_cells_;
-  unsigned device_shift_ = 0, threadgroup_shift_ = 0;  // of a granule's size
+  unsigned device_shift_ = 0, threadgroup_shift_ = 0;  // log2 of a granule's size
   ThreadgroupOrder order_;
   DeviceOrder device_order_;
   Size3 position_;
-  bool knows_unwritten_ = true;  // which bytes of threadgroup memory are uninitialised: a misaligned write leaves no marks
+  bool knows_unwritten_ = true;  // whether it is known which bytes of threadgroup memory are uninitialised: not after a misaligned write,
+                                 // which leaves no marks
   std::vector<std::unique_ptr<std::byte[]>> elsewhere_;
   std::size_t elsewhere_bytes_ = 0;
   Findings findings_;
   std::vector<abi::Quick> quick_;     // by access
-  std::deque<TouchedBytes> unnoted_;  // for reads of what is no device memory
+  std::deque<TouchedBytes> unnoted_;  // discarded bits, for reads outside of device memory
   std::vector<Tally> tallies_;        // by access
   std::map<std::pair<Line, const Buffer*>, TouchedBytes> touched_;
   std::vector<std::uint64_t> meetings_;  // by site

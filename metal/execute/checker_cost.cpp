@@ -1,4 +1,4 @@
-// The parts of the checker that watch arithmetic and count.
+// The parts of the checker that check arithmetic and count costs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ double component(const std::byte* slot, std::uint32_t type, std::uint32_t index)
   }
 }
 
-// As short as the type allows.
+// The shortest text that the type allows.
 std::string number_text(double value, std::uint32_t type) {
   return type == abi::kDouble ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
 }
@@ -141,7 +141,7 @@ void Checker::add_cost(KernelCost& kernel) const {
     (found == kernel.lines.end() ? kernel.lines.emplace_back(place, Cost{}).cost : found->cost) += cost;
   }
   std::ranges::sort(kernel.lines, {}, [](const LineCost& line) { return std::pair(line.place.file, line.place.line); });
-  // Lines may touch the same bytes.
+  // Different lines may touch the same bytes.
   total.distinct_device_bytes = 0;
   for (const auto& [buffer, bytes] : touched) total.distinct_device_bytes += bytes.size();
   kernel.total += total;

@@ -1,4 +1,4 @@
-// Evaluates what lanes ask for at a meeting point: stores and votes here, the rest in a file each.
+// Evaluates the requests of lanes at a meeting point: stores and votes here, all others in a file each.
 #include "metal/execute/collectives.h"
 
 #include <bit>
@@ -14,7 +14,7 @@ namespace assay::metal::execute {
 namespace {
 
 void commit(const Request& request) {
-  // The common sizes as constants, so that each is a move and not a call.
+  // Common sizes are constants, so that each copy is a move and not a call.
   void* to = request.pointers[0];
   const void* from = request.pointers[1];
   switch (request.bytes) {

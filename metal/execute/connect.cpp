@@ -1,4 +1,4 @@
-// Chooses the functions of the runtime by how a kernel was compiled.
+// Chooses the functions of the runtime according to the policy for which a kernel was compiled.
 #include "metal/execute/connect.h"
 
 #include <algorithm>

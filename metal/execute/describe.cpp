@@ -1,4 +1,4 @@
-// The words of a threadgroup and its lanes for memory, and for what a lane did with memory that is not its own.
+// Describes a threadgroup, its lanes, addresses and invalid accesses in words.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -72,7 +72,7 @@ Hazard Threadgroup::invalid_access(const Fault& fault) {
   hazard.kind = HazardKind::invalid_access;
   const Lane* culprit = nullptr;
   for_each([&](const Lane& lane) {
-    // The page below the stack is unmapped. An address there means a stack overflow.
+    // The page below the stack is unmapped, so a fault there is a stack overflow.
     if (fault.stack_pointer >= lane.stack_bottom - StackPool::kStackBytes / 2 && fault.stack_pointer < lane.stack_top &&
         (lane.owns(fault.stack_pointer) || culprit == nullptr))
       culprit = &lane;
@@ -86,7 +86,7 @@ Hazard Threadgroup::invalid_access(const Fault& fault) {
                            : fault.signal == SIGILL ? std::string("met an instruction that ends it")
                            : !fault.address_known   ? std::string("touched an address out of any range")
                                                     : "touched " + describe_address(fault.address);
-  // A stack has no line: the kernel's is named.
+  // A stack overflow has no line; the message names the kernel.
   if (!overflow) hazard.first = strays_.place_of(fault);
   hazard.message = fmt::format("invalid access: {} {}, and the threadgroup is given up{}", who, what, name());
   if (hazard.first.line != 0) hazard.message = fmt::format("{}:{}: {}", hazard.first.file, hazard.first.line, hazard.message);

@@ -1,9 +1,10 @@
 // The order between threadgroups of one dispatch: atomic operations on the same address, between barriers that fence device memory.
 //
-// An example is the idiom of the last threadgroup. Each threadgroup writes its part, passes a threadgroup_barrier(mem_device), and adds to
-// a counter. The last one passes another such barrier and reads the parts of all. The barrier before the atomic operation releases the
-// earlier accesses of the threadgroup. The barrier behind it acquires what others have released to that address. A read-modify-write
-// operation adds to what was released there, a store replaces it. Threadgroups run one after the other, which decides what "before" means.
+// An example is the idiom of the last threadgroup. Each threadgroup writes its part, passes a threadgroup_barrier(mem_device),
+// and adds to a counter. The last one passes another such barrier and reads the parts of all. The barrier before the atomic
+// operation releases the earlier accesses of the threadgroup. The barrier behind it acquires what others have released to that
+// address. A read-modify-write operation adds to what was released there; a store replaces it. Threadgroups run one after the
+// other, which defines "before".
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ class DeviceOrder {
     met_.clear();
     acquired_.clear();
   }
-  // A threadgroup_barrier or an atomic_thread_fence that fences device memory.
+  // Called for a threadgroup_barrier or an atomic_thread_fence that fences device memory.
   void fence() {
     fence_ = ++clock_;
     acquired_.insert(acquired_.end(), met_.begin(), met_.end());
@@ -42,10 +43,10 @@ class DeviceOrder {
     (*held)[firsts_.back()] = fence_;
   }
 
-  // Of every access of the running threadgroup.
+  // The time of every access of the running threadgroup.
   [[nodiscard]] std::uint32_t clock() const { return clock_; }
 
-  // For mark_access(). `mine` is always the running threadgroup's.
+  // For mark_access(). `mine` is always a mark of the running threadgroup.
   [[nodiscard]] bool races(const Mark& earlier, const Mark& mine) const {
     return earlier.when != 0 && !is_own(earlier) && (earlier.who & mine.who & Mark::kAtomic) == 0 && !is_acquired(earlier.when);
   }
@@ -55,13 +56,13 @@ class DeviceOrder {
     cell.reader = mine;
   }
 
-  // Counted from 0.
+  // The number of the threadgroup, from 0, that ran at a time.
   [[nodiscard]] std::size_t threadgroup_of(std::uint32_t when) const {
     return static_cast<std::size_t>(std::ranges::upper_bound(firsts_, when) - firsts_.begin()) - 1;
   }
 
  private:
-  // The first clock of a threadgroup, and the clock before which everything it did is released.
+  // By the first clock of a threadgroup: the clock before which its accesses are released.
   using Released = std::unordered_map<std::uint32_t, std::uint32_t>;
 
   [[nodiscard]] bool is_own(const Mark& mark) const { return mark.when >= firsts_.back(); }
@@ -75,10 +76,10 @@ class DeviceOrder {
   }
 
   std::uint32_t clock_ = 0;
-  std::uint32_t fence_ = 0;            // what is older is released by the running threadgroup's next atomic write
-  std::vector<std::uint32_t> firsts_;  // clock at the begin of each threadgroup
+  std::uint32_t fence_ = 0;            // the running threadgroup's next atomic write releases accesses before this clock
+  std::vector<std::uint32_t> firsts_;  // clock at the start of each threadgroup
   std::unordered_map<const void*, std::shared_ptr<Released>> held_;
-  std::vector<std::shared_ptr<Released>> met_, acquired_;  // by the running threadgroup; behind a fence the one becomes the other
+  std::vector<std::shared_ptr<Released>> met_, acquired_;  // by the running threadgroup; a fence moves `met_` into `acquired_`
 };
 
 }  // namespace assay::metal::execute

@@ -1,4 +1,4 @@
-// Spreads the threadgroups of a dispatch over CPU threads, and sorts their hazards.
+// Distributes the threadgroups of a dispatch over CPU threads, and sorts their hazards.
 #include "metal/execute/dispatch.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace assay::metal::execute {
 
 namespace {
 
-// Threadgroup executors keep their stacks from one dispatch to the next: they are lent out and come back.
+// A pool of threadgroup executors, which keep their stacks from one dispatch to the next.
 class Executors {
  public:
   std::unique_ptr<Threadgroup> take() {
@@ -67,10 +67,10 @@ class Run {
  private:
   struct Found {
     std::uint64_t threadgroup;
-    std::size_t order;  // among what the threadgroup did
+    std::size_t order;  // within the threadgroup
     Hazard hazard;
   };
-  static constexpr std::size_t kEnd = ~std::size_t{0};  // it is the last
+  static constexpr std::size_t kEnd = ~std::size_t{0};  // sorts last
 
   void work() {
     try {

@@ -9,11 +9,12 @@
 namespace assay::metal::execute {
 
 struct Dispatch {
-  Threadgroup::Launch launch;  // position and threads are filled in per threadgroup
+  Threadgroup::Launch launch;  // position and threads are set for each threadgroup
   unsigned threads = 1;        // CPU threads
 };
 
-// Runs all of them (on one CPU thread if accesses are logged) and returns the hazards in the order of the threadgroups, equal ones merged.
+// Runs all threadgroups, on one CPU thread if accesses are logged. Returns the hazards in the order of the threadgroups, with
+// equal ones merged.
 std::vector<Hazard> run(const Dispatch& dispatch, ExecutionCounters& counters);
 
 }  // namespace assay::metal::execute

@@ -19,7 +19,7 @@ struct Guard {
   Fault fault;
   const ContainFault* contain = nullptr;
   StrayPages pages;
-  bool keeps_pages = false;  // of those that are open
+  bool keeps_pages = false;  // of the open pages
 };
 
 thread_local Guard* current_guard = nullptr;
@@ -28,10 +28,10 @@ thread_local Guard* current_guard = nullptr;
 #error "metal/execute/faults.cpp reads the registers of x86-64 Linux"
 #endif
 
-// Of the error code that the processor gives a page fault.
+// From the error code that the processor gives for a page fault.
 constexpr greg_t kWrites = 2;
 constexpr greg_t kFetches = 16;
-// Of the flags: the processor traps behind the next instruction.
+// From the flags: the processor traps after the next instruction.
 constexpr greg_t kTrap = 256;
 
 bool contains(Guard& guard, const Fault& fault, greg_t error, int code) {
@@ -40,7 +40,7 @@ bool contains(Guard& guard, const Fault& fault, greg_t error, int code) {
   if (!StrayPages::can_open(fault.address, is_nothing)) return false;
   const Containment answer = (*guard.contain)(fault);
   if (answer == Containment::end || !guard.pages.open(fault.address)) return false;
-  // An instruction may fault several times, once for each page.
+  // An instruction may fault several times, once per page.
   guard.keeps_pages = answer == Containment::pages && !fault.is_write;
   return true;
 }
@@ -48,7 +48,7 @@ bool contains(Guard& guard, const Fault& fault, greg_t error, int code) {
 void on_fault(int signal, siginfo_t* info, void* context) {
   Guard* guard = current_guard;
   if (guard == nullptr) {
-    // Not a kernel's fault: let it have its usual effect when the instruction runs again.
+    // Not a fault of a kernel: the signal gets its default effect when the instruction runs again.
     ::signal(signal, SIG_DFL);
     return;
   }
@@ -68,7 +68,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   siglongjmp(guard->escape, 1);
 }
 
-// Behind an instruction that was let through.
+// Called after an instruction that was let through.
 void on_trap(int signal, siginfo_t*, void* context) {
   Guard* guard = current_guard;
   if (guard == nullptr || !guard->pages.is_open()) {
@@ -93,7 +93,7 @@ void install_handlers() {
   });
 }
 
-// A lane whose own stack has overflowed has no room for the handler: it gets a stack of its own, one per CPU thread.
+// A lane whose stack has overflowed has no room for the handler, so the handler runs on a separate stack, one per CPU thread.
 class HandlerStack {
  public:
   HandlerStack() {

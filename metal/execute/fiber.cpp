@@ -8,7 +8,7 @@
 
 #include "metal/errors.h"
 
-// Where a flow begins: its owner and its main are on its stack.
+// The start of a flow. The stack holds its owner and its main.
 asm(R"(
   .text
   .globl assay_begin_flow
@@ -27,13 +27,13 @@ namespace assay::metal::execute {
 
 namespace {
 
-// Lanes run the same code at the same depth. Were their stacks equally far from a page boundary, the hot lines of all 32
-// would compete for the same few sets of the first-level cache; an odd number of lines apart, they spread over all sets.
+// Lanes run the same code at the same depth. With stacks equally far from a page boundary, the hot lines of all 32 would compete for
+// the same few sets of the first-level cache. An odd number of lines between them spreads them over all sets.
 constexpr std::size_t kStagger = 9 * 64;
 
-// From the bottom of one stack to that of the next: a page more than a stack takes, because an odd number of pages spreads the hot pages
-// of all lanes over all sets of the processor's table of pages, too. A power of two had every switch wait for that table, which was a
-// seventh of the simulator's time.
+// Bytes from the bottom of one stack to that of the next: a page more than a stack needs. An odd number of pages also spreads the hot
+// pages of all lanes over all sets of the processor's TLB. With a power of two, every switch waited for the TLB, which took a seventh
+// of the simulator's time.
 constexpr std::size_t kSpacing = StackPool::kStackBytes + 4096;
 
 }  // namespace

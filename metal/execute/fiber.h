@@ -1,4 +1,4 @@
-// Stacks and switches for lanes: one fiber a lane, resumed lane to lane without a scheduler in between.
+// Stacks and switches for lanes: one fiber per lane, each of which resumes the next without a scheduler in between.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@
 
 namespace assay::metal::execute {
 
-// Where a suspended flow of control can be resumed.
+// The point at which a suspended flow of control resumes.
 struct Suspended {
   void* context = nullptr;
 #if ASSAY_ADDRESS_SANITIZER
-  // AddressSanitizer keeps books on every stack and must hear of each switch.
+  // AddressSanitizer tracks every stack and must be notified of each switch.
   const void* stack_bottom = nullptr;
   std::size_t stack_bytes = 0;
   void* fake_stack = nullptr;
@@ -32,16 +32,16 @@ struct Suspended {
 };
 
 #if ASSAY_ADDRESS_SANITIZER
-// Who was suspended last: whose stack the sanitizer describes when a switch is complete.
+// The flow that was suspended last; the sanitizer describes its stack when a switch completes.
 inline thread_local Suspended* last_suspended = nullptr;
 #endif
 
 // Suspends the running flow in `from` and resumes `to`; returns when `from` is resumed. Exceptions must not cross a switch.
 //
-// A lane is mostly resumed at the very instruction at which the lane before it was suspended, below the same calls. A jump there that is
-// compiled into the caller leaves the processor's prediction of returns right, and only what lanes have of their own is saved: not the
-// floating-point control words, which they share. Boost.Context does otherwise on both counts and took half of the simulator's time
-// (5.65 against 3.6 times the scalar loop of tests/bench/speed_test.cpp when it was changed, on the same machine).
+// A lane mostly resumes at the very instruction at which the lane before it was suspended, below the same calls. The switch is a jump
+// that is compiled into the caller, so the processor's return prediction stays right. It saves only state that differs between lanes,
+// so not the floating-point control words. Boost.Context does neither, and took half of the simulator's time (5.65 against 3.6 times
+// the scalar loop of tests/bench/speed_test.cpp when it was replaced, on the same machine).
 inline void switch_flow(Suspended& from, Suspended& to) {
 #if ASSAY_ADDRESS_SANITIZER
   last_suspended = &from;
@@ -49,7 +49,7 @@ inline void switch_flow(Suspended& from, Suspended& to) {
 #endif
   void** save = &from.context;
   void* load = to.context;
-  // 128 bytes below the stack pointer belong to the function that this is compiled into.
+  // The 128 bytes below the stack pointer (the red zone) belong to the function into which this is compiled.
   asm volatile(
       "leaq -128(%%rsp), %%rsp\n\t"
       "pushq %%rbp\n\t"
@@ -73,7 +73,7 @@ inline void switch_flow(Suspended& from, Suspended& to) {
 #endif
 }
 
-// Completes the switch that began a flow: the first thing that its `main` must do.
+// Completes the switch that started a flow. The flow's `main` must call it first.
 inline void flow_begun() {
 #if ASSAY_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(nullptr, &last_suspended->stack_bottom, &last_suspended->stack_bytes);
@@ -86,9 +86,9 @@ inline void flow_begun() {
 
 extern "C" void assay_begin_flow();
 
-// Makes `flow` begin in `main`, which gets `owner` and must never return, when it is first resumed. `stack_top` is aligned to 16 bytes.
+// Makes `flow` start in `main` when it is first resumed. `main` gets `owner` and must never return. `stack_top` is aligned to 16 bytes.
 inline void prepare_flow(Suspended& flow, void* owner, std::byte* stack_top, std::size_t stack_bytes, void (*main)(void*)) {
-  // What assay_begin_flow takes from the stack, which is then aligned as a call needs it.
+  // assay_begin_flow pops this frame; the stack is then aligned as a call requires.
   auto** frame = reinterpret_cast<void**>(stack_top) - 5;
   frame[0] = reinterpret_cast<void*>(&assay_begin_flow);
   frame[1] = owner;
@@ -103,19 +103,19 @@ inline void prepare_flow(Suspended& flow, void* owner, std::byte* stack_top, std
 #endif
 }
 
-// Memory for the stacks of one worker's lanes, reserved at once and touched only where used. A stack that overflows hits a
-// guard page.
+// Memory for the stacks of the lanes of one worker, reserved at once and touched only where used. A stack that overflows hits
+// a guard page.
 class StackPool {
  public:
   static constexpr std::size_t kStackBytes = std::size_t{512} << 10;
-  static constexpr std::size_t kGuardBytes = std::size_t{64} << 10;  // of those, at the bottom, that are unmapped
+  static constexpr std::size_t kGuardBytes = std::size_t{64} << 10;  // unmapped, at the bottom of each stack
 
   StackPool() = default;
   StackPool(const StackPool&) = delete;
   StackPool& operator=(const StackPool&) = delete;
   ~StackPool();
 
-  // The highest usable address of the stack of lane `index`, 16-byte aligned. Throws EnvironmentError out of memory.
+  // The highest usable address of the stack of lane `index`, 16-byte aligned. Throws EnvironmentError if there is no memory.
   std::byte* top(std::size_t index);
   // The lowest address of that stack.
   std::byte* bottom(std::size_t index);

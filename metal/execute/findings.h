@@ -1,4 +1,4 @@
-// The findings of a checked dispatch; equal ones are merged.
+// The findings of a checked dispatch, with equal ones merged.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 
 namespace assay::metal::execute {
 
-// A line of the user's source, as the module's tables have it.
+// A line of the user's source, as numbered in the module's tables.
 struct Line {
   std::uint32_t file = 0;
   std::uint32_t line = 0;
@@ -28,8 +28,8 @@ class Findings {
  public:
   explicit Findings(const abi::Module& module) : module_(module) {}
 
-  // Counts a finding at one line or between two. Which of two comes first depends on the schedule: it is the same finding.
-  // `describe()` is called only for the first of its kind.
+  // Counts a finding at one line or between two. The order of the two lines depends on the schedule, so both orders are the same
+  // finding. `describe()` is called only for the first finding of a key.
   template <typename Describe>
   void add(HazardKind kind, Line first, std::optional<Line> second, Describe&& describe) {
     const Key key{kind, second ? std::min(first, *second) : first, second ? std::max(first, *second) : first};
@@ -50,7 +50,7 @@ class Findings {
 
   [[nodiscard]] SourceLocation location(Line line) const { return {module_.files[line.file], line.line}; }
 
-  // In a fixed order.
+  // In an order that does not depend on the schedule.
   [[nodiscard]] std::vector<Hazard> all() const {
     std::vector<Hazard> hazards;
     for (const auto& [key, hazard] : found_) hazards.push_back(hazard);

@@ -1,4 +1,4 @@
-// Hazards after which a threadgroup continued: merged by kind and place, in an order that does not depend on CPU threads.
+// Hazards after which a threadgroup continued, merged by kind and place, in an order that does not depend on CPU threads.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace assay::metal::execute {
 
-// Of the threadgroups of one dispatch that one CPU thread executes, by ascending number.
+// The incidents of the threadgroups that one CPU thread executes in one dispatch, by ascending threadgroup number.
 class Incidents {
  public:
   struct Incident {
-    std::uint64_t threadgroup = 0;  // the first in which it happened
+    std::uint64_t threadgroup = 0;  // the first threadgroup in which it happened
     Hazard hazard;
   };
 
   void begin_threadgroup(std::uint64_t number) { threadgroup_ = number; }
 
-  // `describe()` is called only for the first of its kind at a place. A hazard without a place gets the kernel's later.
+  // `describe()` is called only for the first incident of a kind at a place. A hazard without a place gets the kernel's place later.
   template <typename Describe>
   void add(HazardKind kind, const SourceLocation& place, std::uint64_t count, Describe&& describe) {
     for (Incident& known : all_) {
@@ -37,7 +37,7 @@ class Incidents {
     incident.hazard.message = place.line == 0 ? words : place.file + ":" + std::to_string(place.line) + ": " + words;
   }
 
-  // In the order in which they came; none are left.
+  // Returns the incidents in the order in which they were added, and clears the list.
   std::vector<Incident> take() { return std::exchange(all_, {}); }
 
  private:

@@ -17,7 +17,7 @@ namespace assay::metal::execute {
 
 namespace {
 
-// A step of splitmix64: the schedule's own generator, so that a seed means the same order on every machine.
+// A step of splitmix64: a fixed generator, so that a seed means the same order on every machine.
 std::uint64_t next_random(std::uint64_t& state) {
   state += 0x9e3779b97f4a7c15u;
   std::uint64_t z = state;
@@ -64,7 +64,7 @@ bool SimdGroup::are_together() const {
   const auto leader = static_cast<std::size_t>(std::countr_zero(waiting));
   const std::uint32_t site = sites[leader];
   const std::uint32_t depth = threadgroup->module().sites[site].depth;
-  // All lanes and not those that wait, because that has no branches; the others do not count.
+  // The loop covers all lanes, because that needs no branches; lanes that do not wait are masked out.
   LaneMask elsewhere = 0;
   for (std::uint32_t lane = 0; lane < abi::kLanes; ++lane) elsewhere |= LaneMask{sites[lane] != site} << lane;
   for (std::uint32_t level = 0; level < depth; ++level) {
@@ -169,7 +169,7 @@ void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t t
   const std::uint32_t y = thread / launch.threads.x % launch.threads.y;
   const std::uint32_t z = thread / launch.threads.x / launch.threads.y;
   set(abi::kThreadPositionInThreadgroup, x, y, z);
-  // Ragged threadgroups keep their place on the grid of full ones.
+  // Threadgroups at a ragged edge keep their place in the grid of full ones.
   set(abi::kThreadPositionInGrid, launch.position.x * launch.dispatch_threads.x + x, launch.position.y * launch.dispatch_threads.y + y,
       launch.position.z * launch.dispatch_threads.z + z);
   set_size(abi::kThreadgroupPositionInGrid, launch.position);
@@ -282,7 +282,7 @@ std::optional<Hazard> Threadgroup::run(const Launch& launch) {
     }
   }
   if (hazard_) {
-    // Lanes that were suspended in the middle of the kernel never resume: they get new stacks.
+    // Lanes that were suspended in the middle of the kernel never resume, so they get new stacks.
     for (std::size_t number = 0; number < active_groups_; ++number) {
       for_each_lane(groups_[number], groups_[number].existing, [](Lane& lane) { lane.flow.context = nullptr; });
     }
@@ -300,7 +300,7 @@ Suspended& Threadgroup::next(SimdGroup& current) {
   if (current.waiting != 0 && !current.barrier_site) {
     current.resolve();
     if (hazard_) return caller_;
-    // Under a random schedule a SIMD-group may be overtaken at any meeting point, not only where it must wait.
+    // Under a random schedule, another SIMD-group may run at any meeting point, not only where this one must wait.
     const bool overtaken = launch_->schedule.kind == Schedule::Kind::random && active_groups_ > 1 && next_random(random_state_) % 4 == 0;
     if (current.runnable != 0 && !overtaken) return current.next_runnable().flow;
   }
@@ -331,7 +331,7 @@ SimdGroup* Threadgroup::choose() {
   return nullptr;
 }
 
-// Called when no SIMD-group can run: all have finished, or wait at the barrier. False if nothing can run any more.
+// Called when no SIMD-group can run: all have finished, or wait at the barrier. Returns false if nothing can run any more.
 bool Threadgroup::release_barrier() {
   const SimdGroup* at_barrier = nullptr;
   const SimdGroup* returned = nullptr;

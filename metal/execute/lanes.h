@@ -1,4 +1,4 @@
-// Lanes, the SIMD-groups they form and the threadgroup these form: the state of lockstep execution.
+// Lanes, the SIMD-groups that they form and the threadgroup that these form: the state of lockstep execution.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ namespace assay::metal::execute {
 class SimdGroup;
 class Threadgroup;
 
-// What a lane requests at the meeting point where it waits. The members are the arguments of the runtime function of that
-// service (metal/shader/runtime.h), in its order.
+// The request of a lane at the meeting point where it waits. The members are the arguments of the service's runtime function
+// (metal/shader/runtime.h), in its order.
 struct Request {
   std::array<std::uint32_t, 5> words{};
   std::array<void*, 4> pointers{};
@@ -39,21 +39,21 @@ struct Request {
 struct Lane : abi::Lane {
   Suspended flow;
   SimdGroup* group = nullptr;
-  Observer* observer = nullptr;  // of the dispatch; null if there is none
+  Observer* observer = nullptr;  // of the dispatch; may be null
   Request request;
   std::uint32_t index = 0;  // in the SIMD-group
   std::byte* stack_bottom = nullptr;
   std::byte* stack_top = nullptr;
 
   [[nodiscard]] bool owns(const void* address) const { return address >= stack_bottom && address < stack_top; }
-  // Whether a stack overflow of the lane would access it: the guard, or memory below the guard for a large frame.
+  // Whether a stack overflow of the lane would access the address: the guard, or memory below the guard for a large frame.
   [[nodiscard]] bool is_beyond_stack(const void* address) const {
     return address >= stack_bottom - StackPool::kStackBytes / 2 && address < stack_bottom + 2 * StackPool::kGuardBytes;
   }
   [[nodiscard]] std::string name() const;  // "thread (3, 0, 0)"
 };
 
-// 32 lanes in lockstep. A lane runs until its next meeting point; when no lane can run any more, those that are behind in
+// 32 lanes in lockstep. A lane runs until its next meeting point. When no lane can run any more, those that are furthest behind in
 // program order meet there and continue together.
 class SimdGroup {
  public:
@@ -63,23 +63,23 @@ class SimdGroup {
   LaneMask existing = 0;                      // fewer than 32 at a ragged edge
   std::optional<std::uint32_t> barrier_site;  // set while the whole group waits at a threadgroup barrier
   Threadgroup* threadgroup = nullptr;
-  Lane* lanes = nullptr;  // 32 of them
-  // Arrays rather than members of the lanes: all elements are read when the lanes meet.
+  Lane* lanes = nullptr;  // array of 32
+  // Arrays instead of members of the lanes, because all elements are read when the lanes meet.
   std::array<std::uint32_t, abi::kLanes> sites{};   // where each waiting lane waits
   std::array<std::uint32_t, abi::kLanes> values{};  // operands and results of kSimdReduceWord and kSimdShuffleWord
   MatrixOperands matrices;                          // of kMatrixMultiply; the result replaces c
 
   [[nodiscard]] LaneMask live() const { return waiting | runnable; }
   [[nodiscard]] bool done() const { return finished == existing; }
-  // The lane that runs, or is the next to: the first that can. There must be one.
+  // The lane that runs, or that will run next: the first runnable one. There must be one.
   [[nodiscard]] std::size_t running() const { return static_cast<std::size_t>(std::countr_zero(runnable)); }
   [[nodiscard]] Lane& next_runnable() const { return lanes[running()]; }
 
-  // Makes the running lane of the running group wait at `site` and returns when it has met the others there.
+  // Makes the running lane of the running group wait at `site`. Returns when the lane has met the others there.
   static void meet(std::uint32_t site);
 
-  // Requires that no lane is runnable and some wait. Lets the hindmost lanes meet: performs their requests and makes them
-  // runnable, or notes that the group waits at a barrier, or aborts the threadgroup with a hazard.
+  // Requires that no lane is runnable and some wait. Selects the lanes that are furthest behind. Performs their requests and makes them
+  // runnable, or records that the group waits at a barrier, or aborts the threadgroup with a hazard.
   void resolve();
 
  private:
@@ -96,7 +96,7 @@ void for_each_lane(const SimdGroup& group, LaneMask mask, Visit&& visit) {
 // Executes threadgroups one after the other on the calling CPU thread, reusing lanes, stacks and threadgroup memory.
 class Threadgroup {
  public:
-  // How one threadgroup of a dispatch is run.
+  // The execution of one threadgroup of a dispatch.
   struct Launch {
     const abi::Module* module = nullptr;
     Size3 position;          // threadgroup_position_in_grid
@@ -108,24 +108,24 @@ class Threadgroup {
     const std::array<std::size_t, abi::kMaxBuffers>* buffer_sizes = nullptr;
     const ArgumentLayout* layout = nullptr;  // for messages
     const std::array<std::uint32_t, abi::kMaxBuffers>* threadgroup_offsets =
-        nullptr;  // of the arguments, from the start of threadgroup memory
+        nullptr;  // of threadgroup arguments, from the start of threadgroup memory
     std::uint32_t threadgroup_bytes = 0;
     std::uint32_t ordered_buffers = 0;
     Schedule schedule;
-    const std::array<std::uint32_t, abi::kMaxBuffers>* threadgroup_lengths = nullptr;  // of the arguments
+    const std::array<std::uint32_t, abi::kMaxBuffers>* threadgroup_lengths = nullptr;  // of threadgroup arguments
     Observer* observer = nullptr;                                                      // of the dispatch
-    std::uint32_t shadowed_buffers = 0;                                                // of the policy `shadow`; see abi::Lane
-    Turns* turns = nullptr;                                                            // of several CPU threads
+    std::uint32_t shadowed_buffers = 0;                                                // for the policy `shadow`; see abi::Lane
+    Turns* turns = nullptr;                                                            // shared by several CPU threads
   };
 
   Threadgroup();
   ~Threadgroup();
 
-  // Runs to the end, or to the first hazard that ends the threadgroup, which is returned.
+  // Runs to the end, or to the first hazard that ends the threadgroup. Returns that hazard.
   std::optional<Hazard> run(const Launch& launch);
 
   ExecutionCounters counters;
-  // Hazards after which it continued, since the last call.
+  // Hazards since the last call after which the threadgroup continued.
   std::vector<Incidents::Incident> take_incidents() { return strays_.incidents.take(); }
 
   // For lanes and SIMD-groups.
@@ -146,7 +146,7 @@ class Threadgroup {
   [[nodiscard]] std::string name() const;  // " (threadgroup 1, 0, 0)"
   // Whether the bytes lie within memory of the dispatch.
   [[nodiscard]] bool has(const void* address, std::size_t bytes) const;
-  // A text about a byte, or about several bytes of the dispatch's memory.
+  // Describes one byte, or several bytes, of the dispatch's memory.
   [[nodiscard]] std::string describe_address(const void* address) const;
   [[nodiscard]] std::string describe_bytes(const void* address, std::size_t bytes) const;
   Hazard barrier_divergence(std::uint32_t site, const std::string& who, std::optional<std::uint32_t> other, const std::string& what) const;
@@ -157,36 +157,36 @@ class Threadgroup {
     const std::byte* data = nullptr;
     std::size_t size = 0;
     std::string name;
-    std::string label;  // as the policy `checked` calls it
+    std::string label;  // the name in messages of the policy `checked`
     std::size_t element_bytes = 1;
   };
   [[nodiscard]] std::vector<Memory> memories() const;
   Hazard invalid_access(const Fault& fault);
   void prepare(const Launch& launch);
   void prepare_lane(Lane& lane, const Launch& launch, std::uint32_t thread);
-  // The flow to run next: a lane's, or the caller's of run() when all is done.
+  // The flow to run next: that of a lane, or that of run()'s caller when all lanes are done.
   Suspended& next(SimdGroup& current);
   SimdGroup* choose();
   bool release_barrier();
 
   StackPool stacks_;
   std::vector<std::unique_ptr<std::array<Lane, abi::kLanes>>> lanes_;
-  std::vector<SimdGroup> groups_;  // all that were ever needed; the first active_groups_ take part
+  std::vector<SimdGroup> groups_;  // all groups ever needed; the first active_groups_ take part
   std::size_t active_groups_ = 0;
-  std::optional<GuardedMemory> memory_;  // threadgroup memory of the present dispatch
+  std::optional<GuardedMemory> memory_;  // threadgroup memory of the current dispatch
   const Launch* launch_ = nullptr;
   Suspended caller_;
   std::optional<Hazard> hazard_;
   std::uint64_t random_state_ = 0;
   Strays strays_{*this};
-  mutable bool is_alone_ = false;  // of launch_->turns
+  mutable bool is_alone_ = false;  // state for launch_->turns
 };
 
 // The group whose lanes this CPU thread runs. With SimdGroup::running it gives the current and the next lane without reading the lane's
-// own data, so that the processor can begin with the next lane while it still waits for data of this one.
+// data. So the processor can start on the next lane while it still waits for data of this one.
 inline thread_local constinit SimdGroup* running_group = nullptr;
 
-// Inline: it runs once per lane and meeting point, which makes it the hottest function.
+// Inline because it runs once per lane and meeting point, which makes it the hottest function.
 inline void SimdGroup::meet(std::uint32_t site) {
   SimdGroup& group = *running_group;
   const std::size_t index = group.running();

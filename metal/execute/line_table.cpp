@@ -5,16 +5,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <string_view>
+
+#include "base/text.h"
 
 namespace assay::metal::execute {
 
 namespace {
 
-// Reads on as long as there is something: past the end everything is 0.
+// Reads beyond the end give 0.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -76,28 +76,28 @@ std::string_view section(std::string_view object, std::string_view wanted) {
   return {};
 }
 
-// The machine of a unit's program.
+// The registers of the state machine that executes a unit's program.
 struct State {
   std::uint64_t offset = 0;
   std::int64_t line = 1;
 };
 
-// What a unit's program needs of its header.
+// The fields of a unit's header that its program needs.
 struct LineHeader {
-  std::uint8_t step = 0;  // bytes that an operation advances
+  std::uint8_t step = 0;  // bytes per unit of an advance
   std::int8_t line_base = 0;
   std::uint8_t line_range = 0, opcode_base = 0;
-  std::vector<std::uint8_t> operands;  // by standard opcode: how many
+  std::vector<std::uint8_t> operands;  // number of operands, by standard opcode
 };
 
-// Leaves the reader at the program. Nothing if the header cannot be used.
+// Leaves the reader at the start of the program. Empty if the header cannot be used.
 std::optional<LineHeader> read_header(Reader& reader) {
   const auto header_length = reader.fixed<std::uint32_t>();
   const std::size_t program = reader.at() + header_length;
   LineHeader header;
   header.step = reader.fixed<std::uint8_t>();
-  static_cast<void>(reader.fixed<std::uint8_t>());  // operations of an instruction: of other processors
-  static_cast<void>(reader.fixed<std::uint8_t>());  // whether rows are statements
+  static_cast<void>(reader.fixed<std::uint8_t>());  // operations per instruction, for other processors
+  static_cast<void>(reader.fixed<std::uint8_t>());  // default value of is_stmt
   header.line_base = reader.fixed<std::int8_t>();
   header.line_range = reader.fixed<std::uint8_t>();
   header.opcode_base = reader.fixed<std::uint8_t>();
@@ -122,7 +122,7 @@ void read_rows(Reader& reader, const LineHeader& header, std::size_t end, Rows& 
       state.offset += special(opcode);
       state.line += header.line_base + (opcode - header.opcode_base) % header.line_range;
       add_row();
-    } else if (opcode == 0) {  // extended: its length, then its own number
+    } else if (opcode == 0) {  // extended: the length, then its own opcode
       const auto size = reader.leb();
       const std::size_t next = reader.at() + size;
       switch (reader.fixed<std::uint8_t>()) {
@@ -156,8 +156,7 @@ void read_rows(Reader& reader, const LineHeader& header, std::size_t end, Rows& 
 }  // namespace
 
 LineTable::LineTable(const std::string& object) {
-  std::ifstream stream(object, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  const std::string text = base::read_file(object).value_or("");
   Reader reader(section(text, ".debug_line"));
   while (!reader.at_end()) {
     const auto length = reader.fixed<std::uint32_t>();
@@ -169,7 +168,7 @@ LineTable::LineTable(const std::string& object) {
     read_rows(reader, *header, end, rows_);
     reader.go_to(end);
   }
-  // One function has lines, the kernel.
+  // Only one function has lines: the kernel.
   if (!std::ranges::is_sorted(rows_, {}, &Row::offset)) rows_.clear();
 }
 

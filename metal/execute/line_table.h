@@ -8,14 +8,14 @@
 
 namespace assay::metal::execute {
 
-// The table of lines (DWARF 4, .debug_line) of a shared object that metal/pass has numbered: its lines are numbers of abi::Module::places.
-// An object without one, or whose file is gone or damaged, has no rows.
+// The line table (DWARF 4, .debug_line) of a shared object that metal/pass has processed: its line numbers are indices into
+// abi::Module::places. Has no rows if the object has no table, or if its file is missing or damaged.
 class LineTable {
  public:
   explicit LineTable(const std::string& object);
 
-  // The number of the place of the instruction at `offset` from where the object is loaded; nothing if the compiler made the instruction
-  // of several places, or of none.
+  // The index of the place of the instruction at `offset` from the load address of the object. Empty if the compiler made the
+  // instruction from several places, or from none.
   [[nodiscard]] std::optional<std::uint32_t> place(std::uint64_t offset) const;
 
  private:
@@ -23,7 +23,7 @@ class LineTable {
     std::uint64_t offset;
     std::uint32_t place;  // 0: none
   };
-  std::vector<Row> rows_;  // ascending; each holds up to the next
+  std::vector<Row> rows_;  // ascending; each row extends to the next
 };
 
 }  // namespace assay::metal::execute

@@ -1,4 +1,4 @@
-// Multiplies 8x8 matrices whose elements lie in the lanes.
+// Multiplies 8x8 matrices whose elements are distributed over the lanes.
 #include "metal/execute/matrix.h"
 
 #include <bit>
@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kSide = 8;
 using Elements = std::array<std::array<float, kSide>, kSide>;
 
-// Compiled for processors with a fused multiply-add as well: without, each of the 512 would be a call into libm.
+// Also compiled for processors with a fused multiply-add. Without one, each of the 512 operations is a call into libm.
 #if defined(__x86_64__) && !defined(__FMA__)
 #define ASSAY_WITH_FMA __attribute__((target_clones("default", "fma")))
 #else
@@ -33,7 +33,7 @@ ASSAY_WITH_FMA void multiply_accumulate(MatrixOperands& operands) {
 
 void perform_matrix_multiply(MatrixOperands& operands, LaneMask participants) {
   if (participants == ~LaneMask{0}) return multiply_accumulate(operands);
-  // Absent lanes may wait at a product of their own, with their elements in place.
+  // Absent lanes may wait at another product, with their elements already in `operands`.
   MatrixOperands present;
   for (LaneMask rest = participants; rest != 0; rest &= rest - 1) {
     const std::size_t place = place_in_matrix(static_cast<std::uint32_t>(std::countr_zero(rest)));

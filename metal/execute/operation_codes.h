@@ -1,4 +1,4 @@
-// The operation codes of metal/shader/runtime.h: which reduction, shuffle or atomic operation a lane requests.
+// The operation codes of metal/shader/runtime.h: the reduction, shuffle or atomic operation that a lane requests.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// The last accesses to memory, and the races between them: one cell for each granule, the largest unit that divides all accesses.
+// The last accesses to memory, and the races between them. There is one cell per granule, the largest unit that divides all accesses.
 //
-// Each cell keeps the last write, and the last two reads by different parties, because one of them may be by the next writer. In
-// threadgroup memory a party is a simdgroup, in device memory a threadgroup.
+// Each cell keeps the last write, and the last two reads by different parties, because one of these may be the next writer. In
+// threadgroup memory a party is a simdgroup; in device memory it is a threadgroup.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@ namespace assay::metal::execute {
 struct Mark {
   static constexpr std::uint32_t kThread = 0x3ff;
   static constexpr std::uint32_t kAtomic = 0x400;
-  static constexpr std::uint32_t kSeveral = 0x800;  // other lanes of the simdgroup too
+  static constexpr std::uint32_t kSeveral = 0x800;  // other lanes of the simdgroup accessed the cell too
   static constexpr std::uint32_t kAccessShift = 12;
 
-  std::uint32_t when = 0;  // by the clock of the order that it is compared with; 0: never
+  std::uint32_t when = 0;  // by the clock of the order that it belongs to; 0: never
   std::uint32_t who = 0;   // access << kAccessShift | kSeveral | kAtomic | thread in the threadgroup
 
   [[nodiscard]] std::uint32_t access() const { return who >> kAccessShift; }
@@ -31,7 +31,7 @@ struct Cell {
   Mark writer, reader, other_reader;
 };
 
-// Cells by number, allocated at their first use.
+// Cells by number, allocated on first use.
 class Cells {
  public:
   Cell& operator[](std::size_t number) {
@@ -53,14 +53,14 @@ class Cells {
 // The order of accesses to the memory of one threadgroup: a clock that every barrier advances.
 struct ThreadgroupOrder {
   std::uint32_t clock = 0;
-  std::uint32_t first = 0;                     // older accesses belong to an earlier threadgroup
+  std::uint32_t first = 0;                     // older accesses are those of an earlier threadgroup
   std::uint32_t fence = 0;                     // older accesses are ordered for the whole threadgroup
-  std::array<std::uint32_t, 32> own_fences{};  // and for each simdgroup, among its own lanes
+  std::array<std::uint32_t, 32> own_fences{};  // the same for each simdgroup, among its own lanes
   struct Unfenced {
     std::uint32_t when = 0;
     std::uint32_t site = 0;
   };
-  Unfenced unfenced;  // the last barrier that did not fence threadgroup memory, if it came after the last that did
+  Unfenced unfenced;  // the last barrier that did not fence threadgroup memory, if none that fences it came later
 
   void begin() {
     first = fence = ++clock;
@@ -102,8 +102,8 @@ struct ThreadgroupOrder {
   }
 };
 
-// Marks an access to `count` cells, of which `at(i)` is the i-th, and returns the mark of what it races with; one of another party if
-// there are several, `when` 0 if there is none.
+// Marks an access to `count` cells, of which `at(i)` is the i-th. Returns the mark of an access with which it races, preferably one of
+// another party; `when` is 0 if there is none.
 template <typename At, typename Order>
 Mark mark_access(const At& at, std::size_t count, const Order& order, const Mark& mine, bool reads, bool writes) {
   Mark rival;

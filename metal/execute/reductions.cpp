@@ -1,4 +1,4 @@
-// Reductions as butterflies of fixed order and prefix scans: the same bits on every machine.
+// Reductions as butterflies of fixed order and prefix scans, with the same bits on every machine.
 #include "metal/execute/reductions.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace assay::metal::execute {
 
 namespace {
 
-// Combines neighbours: element i of the first `Count` becomes that of elements 2 i and 2 i + 1.
+// Combines neighbours: element i of the first `Count` becomes the combination of elements 2 i and 2 i + 1.
 template <std::size_t Count, typename T, typename Combine>
 void combine_pairs(std::array<T, abi::kLanes>& values, Combine combine) {
   std::array<T, Count> pairs;
@@ -20,10 +20,10 @@ void combine_pairs(std::array<T, abi::kLanes>& values, Combine combine) {
   std::copy(pairs.begin(), pairs.end(), values.begin());
 }
 
-// Every lane of a butterfly ends with the same bits, because each step is commutative: the lower one of each pair is enough.
+// Every lane of a butterfly ends with the same bits, because each step is commutative. So only the lower one of each pair is computed.
 template <typename T, typename Combine>
 void butterfly(std::array<T, abi::kLanes>& values, std::uint32_t width, Combine combine) {
-  // Counts as constants, so that each step is a few vector instructions.
+  // Counts are constants, so that each step is a few vector instructions.
   if (width > 1) combine_pairs<16>(values, combine);
   if (width > 2) combine_pairs<8>(values, combine);
   if (width > 4) combine_pairs<4>(values, combine);

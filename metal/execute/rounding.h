@@ -1,4 +1,4 @@
-// What the policy `shadow` reports when it explains an error: the loss of each line, and where a large error is born.
+// What `explain` reports under the policy `shadow`: the rounding errors of each line, and where a large error originates.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace assay::metal {
 
-// The rounding of one line's operations, under SimulatorOptions::explain. The error of one operation is the distance between its result
-// and the same operation in double on the same operands; conversions are operations too.
+// The rounding of one line's operations, under SimulatorOptions::explain. The error of an operation is the difference between its
+// result and the same operation in double on the same operands. Conversions are operations too.
 struct LineRounding {
   SourceLocation place;
-  std::string what;              // "half add": the operation of the line that loses the most, relative to its results
-  std::uint64_t operations = 0;  // of the line, by component
+  std::string what;              // e.g. "half add": the operation of the line with the largest error, relative to its results
+  std::uint64_t operations = 0;  // of the line; each component counts
   double largest_relative = 0;   // error / |result|; infinite if a finite operation overflowed
   double mean_relative = 0;      // over the operations
 };
@@ -21,12 +21,12 @@ struct LineRounding {
 // The default for the relative error that counts as large.
 inline constexpr double kLargeError = 0.01;
 
-// The first operation whose result has a large relative error while none of its operands has.
+// The first operation whose result has a large relative error while no operand has.
 struct ErrorBirth {
   SourceLocation place;
   std::string function;
-  std::string message;       // one line: place, operation, thread, value and shadow of the result and of each operand
-  bool is_overflow = false;  // the value is not finite, and the shadow is
+  std::string message;       // one line: place, operation, thread; value and shadow of the result and of each operand
+  bool is_overflow = false;  // the value is not finite, but the shadow is
 };
 
 }  // namespace assay::metal

@@ -15,7 +15,7 @@ enum class ScalarCode : std::uint32_t { int8, uint8, int16, uint16, int32, uint3
 
 using Half = _Float16;
 
-// bfloat16: the upper half of a float, rounded to nearest even. Arithmetic is a float operation, rounded.
+// bfloat16: the upper half of a float, rounded to nearest even. Arithmetic is float arithmetic with rounded results.
 class Bfloat {
  public:
   Bfloat() = default;
@@ -76,7 +76,7 @@ void store_scalar(void* address, T value) {
   std::memcpy(address, &value, sizeof value);
 }
 
-// Rounded once per operation; integers wrap.
+// Each operation is rounded once; integers wrap.
 template <typename T>
 T add(T a, T b) {
   if constexpr (is_floating<T>) {
@@ -95,7 +95,7 @@ T multiply(T a, T b) {
   }
 }
 
-// The operand that is not NaN.
+// If one operand is NaN, the other one.
 template <typename T>
 T minimum(T a, T b) {
   if constexpr (is_floating<T>) {

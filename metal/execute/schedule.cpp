@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <stdexcept>
+
+#include "base/text.h"
 
 namespace assay::metal {
 
@@ -13,10 +14,7 @@ Schedule Schedule::parse(std::string_view text) {
   if (text == "reverse") return {Kind::reverse, 0};
   constexpr std::string_view kRandom = "random:";
   if (text.starts_with(kRandom)) {
-    const auto digits = text.substr(kRandom.size());
-    Schedule schedule{Kind::random, 0};
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), schedule.seed);
-    if (parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size() && !digits.empty()) return schedule;
+    if (const auto seed = base::number_of<std::uint64_t>(text.substr(kRandom.size()))) return {Kind::random, *seed};
   }
   throw std::invalid_argument(fmt::format("schedule '{}' is none of forward, reverse, random:<seed>", text));
 }

@@ -7,10 +7,10 @@
 
 namespace assay::metal {
 
-// The results of a correct kernel do not depend on it.
+// The results of a correct kernel do not depend on the schedule.
 struct Schedule {
   enum class Kind { forward, reverse, random } kind = Kind::forward;
-  std::uint64_t seed = 0;  // of `random`
+  std::uint64_t seed = 0;  // for `random`
 
   // "forward", "reverse" or "random:<seed>"; throws std::invalid_argument for anything else.
   static Schedule parse(std::string_view text);

@@ -1,4 +1,4 @@
-// What compiled kernels call: each function notes the lane's request and waits at the meeting point.
+// The functions that compiled kernels call: each records the lane's request and waits at the meeting point.
 #include "metal/execute/services.h"
 
 #include <cstring>
@@ -22,8 +22,8 @@ void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, c
   request.pointers[1] = const_cast<void*>(source);
   request.bytes = bytes;
   if (!lane.owns(source)) {
-    lane.group->sites[lane.index] = site;  // where a fault of the copy is reported
-    // Another lane's store of this point might change what a copy from shared memory is about to read.
+    lane.group->sites[lane.index] = site;  // so that a fault of the copy is reported at this site
+    // Copied first: another lane's store at this meeting point may change the shared memory that the copy reads.
     auto* copy = static_cast<std::byte*>(__builtin_alloca(bytes));
     std::memcpy(copy, source, bytes);
     request.pointers[1] = copy;
@@ -31,7 +31,7 @@ void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, c
   SimdGroup::meet(site);
 }
 
-// These use running_group and not the lane's index: see there.
+// These use running_group instead of the lane's index; lanes.h says why.
 std::uint32_t service_reduce_word(abi::Lane*, std::uint32_t site, std::uint32_t value) {
   running_group->values[running_group->running()] = value;
   SimdGroup::meet(site);

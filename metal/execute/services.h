@@ -10,7 +10,7 @@ namespace assay::metal::execute {
 using Service = void (*)();
 using Services = std::array<Service, abi::kServiceCount>;  // by abi::Service
 
-// Those of kernels that are neither checked nor carry shadows.
+// The functions for kernels that are neither checked nor carry shadows.
 Services plain_services();
 
 }  // namespace assay::metal::execute

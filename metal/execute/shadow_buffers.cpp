@@ -1,4 +1,4 @@
-// Notes which buffers a dispatch writes, and where its kernel loses shadows.
+// Records which buffers a dispatch writes, and where its kernel loses shadows.
 #include "metal/execute/shadow_buffers.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace assay::metal::execute {
 
 std::uint32_t ShadowBuffers::begin(const abi::Module& module, std::span<const Buffer* const> buffers) {
-  // What was at these addresses before this simulator must not come back.
+  // Shadows that an earlier simulator left at these addresses must not be used.
   for (const Buffer* buffer : buffers) {
     if (buffer != nullptr && seen_.insert(buffer->id()).second) ShadowCells::instance().forget(buffer->bytes().data(), buffer->size());
   }

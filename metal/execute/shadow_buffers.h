@@ -1,4 +1,4 @@
-// Which buffers of a simulator hold numbers that kernels have computed, and so may have shadows that are not the numbers themselves.
+// Tracks which buffers of a simulator contain numbers computed by kernels, whose shadows may differ from the numbers.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ namespace assay::metal::execute {
 
 class ShadowBuffers {
  public:
-  // A dispatch of the kernel on these buffers begins (null where none is bound); returns abi::Lane::shadowed_buffers.
+  // Call it at the start of a dispatch of the kernel on these buffers (null: none bound). Returns abi::Lane::shadowed_buffers.
   std::uint32_t begin(const abi::Module& module, std::span<const Buffer* const> buffers);
 
   // Whether a dispatch had the buffer bound, so that its numbers can have shadows of this simulator.
   [[nodiscard]] bool knows(const Buffer& buffer) const { return seen_.contains(buffer.id()); }
-  // As Simulator has it.
+  // See Simulator.
   [[nodiscard]] const std::vector<SourceLocation>& lost() const { return lost_; }
 
  private:

@@ -16,7 +16,7 @@ namespace assay::metal::execute {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// A range that starts below the end of the window may go beyond it.
+// A range that starts below the end of the window may extend beyond it.
 constexpr std::size_t kMargin = std::size_t{1} << 32;
 
 std::uint64_t bits_at(const void* address, abi::FloatType type) {
@@ -47,7 +47,7 @@ ShadowCells::ShadowCells() {
                     "/proc/sys/vm/overcommit_memory, which must not be 2)",
                     kBytes >> 40, std::strerror(errno)));
   }
-  // Cells lie far apart: huge pages would be mostly empty, and a core would hold terabytes.
+  // Cells lie far apart: huge pages would be mostly empty, and a core dump would have terabytes.
   madvise(room, kBytes, MADV_NOHUGEPAGE);
   madvise(room, kBytes, MADV_DONTDUMP);
   cells_ = static_cast<abi::Cell*>(room);

@@ -48,14 +48,14 @@ std::string_view operation_name(std::uint32_t what) {
   }
 }
 
-// Distance between two numbers relative to the larger: 0 for equal ones and for two NaNs, infinite if only one of them is finite.
+// The difference of two numbers relative to the larger. 0 for equal numbers and for two NaNs; infinite if only one of them is finite.
 double relative(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   if (!std::isfinite(a) || !std::isfinite(b)) return std::numeric_limits<double>::infinity();
   return std::abs(a - b) / std::max(std::abs(a), std::abs(b));
 }
 
-// Below the smallest normal number of float nothing is large.
+// No error of numbers below the smallest normal float is large.
 bool is_large(const Shadowed& number, double limit) {
   const bool is_tiny = std::abs(number.value) < 0x1p-126 && std::abs(number.shadow) < 0x1p-126;
   return !is_tiny && relative(number.value, number.shadow) > limit;
@@ -122,7 +122,7 @@ double ShadowWatch::rounded_together(const Lane& lane, std::uint32_t site, Shado
                                      std::span<const Shadowed> operands) {
   const std::uint32_t number = kernel_->module->operation_count + site;
   if (is_watching()) look(lane, number, result, exact, operands);
-  // Equal infinities have no difference.
+  // Written without a difference, because that of equal infinities is NaN.
   const bool is_rounded = kernel_->weights[number] != 0 && (result.value < exact || result.value > exact);
   return is_rounded ? result.shadow + (result.value - exact) : result.shadow;
 }

@@ -1,4 +1,4 @@
-// What the policy `shadow` records for `explain`: how much each operation rounds away, and where a large error is born.
+// Records for `explain`, under the policy `shadow`, how much each operation rounds away, and where a large error originates.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace assay::metal::execute {
 
-// A number and what it would be without any rounding.
+// A number, and its value without any rounding.
 struct Shadowed {
   double value = 0, shadow = 0;
 };
@@ -24,7 +24,7 @@ class ShadowWatch : public Observer {
  public:
   ShadowWatch(double large_error, std::optional<SourceLocation> rounded_line);
 
-  // A dispatch of this kernel begins.
+  // Call it at the start of a dispatch of this kernel.
   void begin(const abi::Module& module, const std::string& function);
 
   void prepare(abi::Lane& lane) override {
@@ -32,13 +32,13 @@ class ShadowWatch : public Observer {
     lane.is_watched = is_watching() ? 1 : 0;
   }
 
-  // An operation of the kernel has been executed; `rows` are those of abi::RoundedRow.
+  // Called after an operation of the kernel; `rows` are those of abi::RoundedRow.
   void rounded(const Lane& lane, std::uint32_t operation, const double* rows);
-  // A component of what lanes did together at a site: `exact` is the result on the operands' values without its rounding. Returns the
-  // shadow that the result gets.
+  // Called for a component of an operation that lanes do together at a site. `exact` is the unrounded result on the operands' values.
+  // Returns the shadow of the result.
   double rounded_together(const Lane& lane, std::uint32_t site, Shadowed result, double exact, std::span<const Shadowed> operands);
 
-  // Lines ascending.
+  // By ascending line.
   [[nodiscard]] std::vector<LineRounding> roundings() const;
   [[nodiscard]] const std::optional<ErrorBirth>& birth() const { return birth_; }
 
@@ -47,7 +47,7 @@ class ShadowWatch : public Observer {
     std::uint64_t operations = 0;
     double largest = 0, sum = 0;  // relative
   };
-  // Of operations, and behind them of sites.
+  // Indexed by operation, then by site.
   struct Kernel {
     const abi::Module* module = nullptr;
     std::string function;
@@ -63,7 +63,7 @@ class ShadowWatch : public Observer {
   double large_error_;
   std::optional<SourceLocation> rounded_line_;
   std::map<const abi::Module*, Kernel> kernels_;
-  Kernel* kernel_ = nullptr;  // of the present dispatch
+  Kernel* kernel_ = nullptr;  // of the current dispatch
   std::optional<ErrorBirth> birth_;
 };
 

@@ -1,4 +1,4 @@
-// perform() for kernels that carry shadows: moves and combines the shadows of what lanes do together.
+// perform() for kernels that carry shadows: moves and combines the shadows in operations that lanes do together.
 #include "metal/execute/shadowed_collectives.h"
 
 #include <algorithm>
@@ -32,11 +32,11 @@ std::optional<abi::FloatType> float_type(std::uint32_t scalar_code) {
   }
 }
 
-// What the lanes hold, by lane.
+// The numbers of the lanes, by lane.
 using Numbers = std::array<Shadowed, abi::kLanes>;
 
 double settle(const SimdGroup& group, const Lane& lane, Shadowed result, double exact, std::span<const Shadowed> operands) {
-  // Dispatches of such kernels have no other observer.
+  // The cast is safe: dispatches of such kernels have no other observer.
   auto* watch = static_cast<ShadowWatch*>(lane.observer);
   return watch == nullptr ? result.shadow : watch->rounded_together(lane, group.sites[lane.index], result, exact, operands);
 }
@@ -54,7 +54,7 @@ void store_all(SimdGroup& group, LaneMask participants) {
 
 double fold(Fold how, double a, double b) { return how == Fold::product ? a * b : a + b; }
 
-// The shadow of lane `self`'s result, and the exact result of the values, from the operands of the lanes of its group.
+// The shadow of lane `self`'s result, and the exact result on the values, from the operands of the lanes of its group.
 Shadowed folded(const Numbers& before, LaneMask participants, Reduction operation, std::uint32_t width, std::uint32_t self, double result) {
   const std::uint32_t base = self & ~(width - 1);
   const bool is_product = operation == Reduction::product || operation == Reduction::prefix_inclusive_product ||
@@ -66,7 +66,7 @@ Shadowed folded(const Numbers& before, LaneMask participants, Reduction operatio
   for (std::uint32_t lane = base; lane < base + width; ++lane) {
     if ((participants >> lane & 1u) == 0 || (is_prefix && (lane > self || (lane == self && is_exclusive)))) continue;
     if (how == Fold::choice) {
-      // The one that the values chose.
+      // The shadow of the operand that the values selected.
       if (before[lane].value == result) return {result, before[lane].shadow};
       continue;
     }
@@ -98,7 +98,7 @@ void reduce_all(SimdGroup& group, LaneMask participants, const Request& first) {
     std::optional<double> common;
     for_each_lane(group, participants, [&](Lane& lane) {
       const double value = number_at(place(lane, component), *type);
-      // All lanes of a whole simdgroup get the same result: it is one rounding.
+      // All lanes of a whole simdgroup get the same result, so it is one rounding.
       if (common && operation < Reduction::prefix_inclusive_sum && width == abi::kLanes)
         return cells.write(place(lane, component), *type, *common);
       const Shadowed result = folded(before[component], participants, operation, width, lane.index, value);
@@ -110,7 +110,7 @@ void reduce_all(SimdGroup& group, LaneMask participants, const Request& first) {
 
 // ---- shuffles
 
-// First each lane sends its own number, and so learns from which lane its value comes.
+// First each lane sends its own number. From this, each lane learns which lane its value comes from.
 void shuffle_all(SimdGroup& group, LaneMask participants, const Request& first) {
   constexpr std::uint32_t kFill = abi::kLanes;
   constexpr std::size_t kMostCells = 64 / abi::kCellGranule;
@@ -200,7 +200,7 @@ void update_all(SimdGroup& group, LaneMask participants, const Request& first) {
   const auto type = float_type(first.words[1]);
   if (!type) return perform(group, participants);
   auto& cells = ShadowCells::instance();
-  // One after the other, as perform() does.
+  // One lane after the other, as in perform().
   for_each_lane(group, participants, [&](Lane& lane) {
     const auto& request = lane.request;
     void* object = request.pointers[0];

@@ -1,4 +1,4 @@
-// What lanes do together at a meeting point, in kernels that carry shadows.
+// Operations that lanes do together at a meeting point, in kernels that carry shadows.
 #pragma once
 
 #include "metal/execute/lanes.h"

@@ -5,7 +5,7 @@
 
 namespace assay::metal::execute {
 
-// `services`, of which those that move numbers move the shadows too.
+// `services`, with the functions that move numbers replaced by ones that also move the shadows.
 Services shadowed(Services services);
 
 }  // namespace assay::metal::execute

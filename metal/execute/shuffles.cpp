@@ -1,4 +1,4 @@
-// Shuffles: where each lane's value comes from, and the copies.
+// Shuffles: determines where each lane's value comes from, and copies the values.
 #include "metal/execute/shuffles.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Source {
   bool from_fill = false;
 };
 
-// Where a lane's value comes from; its own where Metal leaves the result undefined. `modulo` is of the fill modes only.
+// The lane that a value comes from; the lane itself where Metal leaves the result undefined. Only the fill modes use `modulo`.
 Source shuffle_source(Shuffle mode, std::uint32_t lane, std::uint32_t width, std::uint32_t argument, std::uint32_t modulo,
                       LaneMask participants) {
   const std::uint32_t base = lane & ~(width - 1);
@@ -59,7 +59,7 @@ Source shuffle_source(Shuffle mode, std::uint32_t lane, std::uint32_t width, std
   return {base + static_cast<std::uint32_t>(std::countr_zero(in_base))};
 }
 
-// Values of Size bytes; with kMaxShuffledBytes, of any size.
+// Copies values of Size bytes; with kMaxShuffledBytes, of any size.
 template <std::size_t Size>
 void perform_sized_shuffle(SimdGroup& group, LaneMask participants, const Request& first) {
   const auto mode = static_cast<Shuffle>(first.words[0]);
@@ -91,7 +91,7 @@ void perform_shuffle_word(SimdGroup& group, LaneMask participants, std::uint32_t
   });
 }
 
-// The common sizes as constants, so that copies are moves and not calls.
+// Common sizes are constants, so that copies are moves and not calls.
 void perform_shuffle(SimdGroup& group, LaneMask participants, const Request& first) {
   switch (first.words[1]) {
     case 2:

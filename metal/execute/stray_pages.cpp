@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::uintptr_t kPageBytes = 4096;
 
-// Below, only a privileged process may have pages, and what a kernel does must not depend on that.
+// Only a privileged process may map pages below this address, and the behaviour of a kernel must not depend on privileges.
 constexpr std::uintptr_t kLowest = 65536;
-// What a process may have on every processor of this kind.
+// Every processor of this kind lets a process map pages below this address.
 constexpr std::uintptr_t kHighest = (std::uintptr_t{1} << 47) - kPageBytes;
 
 void fill(std::byte* page) {

@@ -13,16 +13,16 @@ namespace assay::metal::execute {
 
 namespace {
 
-// Invalid accesses of one threadgroup that are reported one by one; after them, pages that were read stay mapped. More than kMost end the
-// threadgroup: a fault takes some ten microseconds.
+// Number of invalid accesses of one threadgroup that are reported one by one. After these, pages that were read stay mapped. The
+// threadgroup ends after kMost accesses: a fault takes some ten microseconds.
 constexpr std::uint64_t kReportedEach = 256;
 constexpr std::uint64_t kMost = 16384;
 
-// Instructions that are reported separately: the compiler makes dozens of one line.
+// Limit of instructions that are reported separately: the compiler may make dozens from one line.
 constexpr std::size_t kMostInstructions = 4096;
 
 bool covers(const void* first, std::uint64_t bytes, const void* address) {
-  // The fault of a vector that begins on a page and ends on the next is at the start of the next.
+  // If a vector extends over two pages, the fault may be at the start of the second page.
   const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(first);
   return first != nullptr && offset < bytes;
 }
@@ -42,7 +42,7 @@ bool Strays::is_of_kernel(const void* instruction) const {
          kernel.dli_fbase == found.dli_fbase;
 }
 
-// Where the kernel called the function that copies memory, which keeps little on the stack.
+// The place where the kernel called the function that copies memory, which keeps little on the stack.
 const void* Strays::caller(const Fault& fault) const {
   constexpr std::size_t kMostWords = 16;
   const auto words = std::span(static_cast<void* const*>(fault.stack_pointer), kMostWords);
@@ -59,7 +59,8 @@ Strays::Stray Strays::stray_of(const Fault& fault) const {
     stray.instruction = fault.instruction;
     return stray;
   }
-  // Done for a lane: the one that is about to wait, or, where lanes meet, maybe another than that whose stack it happens on.
+  // The runtime made the access for a lane: the one that is about to wait. Where lanes meet, it may be another lane than the one whose
+  // stack is in use.
   const Lane* wants = nullptr;
   threadgroup_.for_each([&](const Lane& lane) {
     const Request& request = lane.request;
@@ -81,7 +82,7 @@ Strays::Stray Strays::stray_of(const Fault& fault) const {
 
 Containment Strays::contain(const Fault& fault) {
   const Stray stray = stray_of(fault);
-  // What is neither the kernel's nor done for it is a mistake of ours, and must not be hidden.
+  // A fault that is neither the kernel's nor made for it is an error of ours, and must not be hidden.
   if (stray.lane == nullptr || (stray.instruction == nullptr && stray.site == 0)) return Containment::end;
   if (count_ == kMost || stray.lane->is_beyond_stack(fault.address)) return Containment::end;
   const auto known =
@@ -109,7 +110,7 @@ void Strays::report() {
 
 void Strays::misaligned(const Lane& lane, std::uint32_t number, const void* address) {
   const abi::Access& access = threadgroup_.module().accesses[number];
-  // Outside of all memory, alignment does not matter: if it is a fault, that is reported.
+  // Outside of all memory, alignment does not matter; if the access faults, that is reported.
   if (!threadgroup_.has(address, std::max(access.bytes, 1U))) return;
   incidents.add(HazardKind::misaligned_access, location(access.file, access.line), 1, [&] {
     const bool is_write = (access.kind & abi::kWrites) != 0;

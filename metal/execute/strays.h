@@ -1,4 +1,4 @@
-// Invalid and misaligned accesses of a threadgroup: which lane, which address, and which line.
+// Invalid and misaligned accesses of a threadgroup: finds the lane, the address and the line.
 #pragma once
 
 #include <cstdint>
@@ -22,28 +22,28 @@ class Strays {
 
   void begin_threadgroup();
 
-  // Whether the access may continue (see ContainFault). If so it is recorded for report().
+  // Whether and how the access may continue (see ContainFault). If it may, it is recorded for report().
   Containment contain(const Fault& fault);
 
-  // A misaligned access is about to happen.
+  // Records a misaligned access that is about to happen.
   void misaligned(const Lane& lane, std::uint32_t number, const void* address);
 
-  // Reports what contain() recorded. To be called outside of signal handlers.
+  // Reports what contain() recorded. Call it outside of signal handlers.
   void report();
 
-  // The place of the instruction that a fault ended the threadgroup at; its line is 0 where that is not known.
+  // The place of the instruction whose fault ended the threadgroup; its line is 0 if unknown.
   [[nodiscard]] SourceLocation place_of(const Fault& fault);
-  // The lane that made the access; nullptr if that is not known. At a meeting point, the runtime may access memory for it on another
-  // lane's stack.
+  // The lane that made the access; nullptr if unknown. At a meeting point, the runtime may access memory for that lane on
+  // another lane's stack.
   [[nodiscard]] const Lane* lane_of(const Fault& fault) const { return stray_of(fault).lane; }
 
   Incidents incidents;
 
  private:
-  // Of one instruction, or of one meeting point where the runtime made the accesses for the lanes.
+  // The invalid accesses of one instruction, or of one meeting point where the runtime made them for the lanes.
   struct Stray {
     const void* instruction = nullptr;
-    std::uint32_t site = 0;  // + 1; 0: none
+    std::uint32_t site = 0;  // site + 1; 0: none
     const Lane* lane = nullptr;
     const void* address = nullptr;
     bool is_write = false;
@@ -59,7 +59,7 @@ class Strays {
   const Threadgroup& threadgroup_;
   std::vector<Stray> strays_;
   std::uint64_t count_ = 0;
-  std::map<std::string, LineTable> tables_;  // by the object's file, because addresses are reused by later objects
+  std::map<std::string, LineTable> tables_;  // by the object's file, because later objects reuse addresses
 };
 
 }  // namespace assay::metal::execute

@@ -1,4 +1,4 @@
-// Which bytes of a buffer were accessed: a bit for each, without memory for the parts of the buffer where none is set.
+// The bytes of a buffer that were accessed: a bit for each. Parts of the buffer in which no bit is set use no memory.
 #pragma once
 
 #include <bit>
@@ -14,12 +14,12 @@ namespace assay::metal::execute {
 class TouchedBytes {
  public:
   explicit TouchedBytes(std::size_t bytes) : words_((bytes + 7) / 8 / sizeof(std::uint64_t) + 2) {
-    // Zeroed pages of the system, of which only written ones occupy memory.
+    // Zeroed pages from the system use no memory until they are written.
     bits_.reset(static_cast<std::uint64_t*>(std::calloc(words_, sizeof(std::uint64_t))));
     if (bits_ == nullptr) throw std::bad_alloc();
   }
 
-  // Bit i % 8 of byte i / 8 from here on is that of byte i; eight bytes may be read and written at any of them.
+  // Bit i % 8 of byte i / 8 stands for byte i. Eight bytes may be read and written at any of these bytes.
   [[nodiscard]] std::byte* bits() { return reinterpret_cast<std::byte*>(bits_.get()); }
 
   void insert(std::size_t first, std::size_t count) {
@@ -33,7 +33,7 @@ class TouchedBytes {
       count -= part;
     }
   }
-  // Of the same buffer.
+  // `other` must be of the same buffer.
   void insert(const TouchedBytes& other) {
     for (std::size_t word = 0; word < words_; ++word) {
       if (other.bits_[word] != 0) bits_[word] |= other.bits_[word];

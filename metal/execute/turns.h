@@ -1,4 +1,4 @@
-// Lets the CPU threads of a dispatch execute their threadgroups at the same time, until one of them has to be alone.
+// Lets the CPU threads of a dispatch execute their threadgroups at the same time, until one of them must run alone.
 #pragma once
 
 #include <condition_variable>
@@ -6,11 +6,11 @@
 
 namespace assay::metal::execute {
 
-// A stray access is contained by mapping a page at its address, which all CPU threads would see. So from the first one on, the threadgroups
-// of the dispatch run one at a time: no other can read what one of them writes to such a page.
+// To contain a stray access, a page is mapped at its address, which all CPU threads would see. So from the first stray access on, the
+// threadgroups of the dispatch run one at a time. Then no other threadgroup can read what one writes to such a page.
 class Turns {
  public:
-  // Around each threadgroup.
+  // Called at the start of each threadgroup.
   void begin(bool& is_mine) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !is_serial_ || running_ == 0; });
@@ -23,7 +23,7 @@ class Turns {
     changed_.notify_all();
   }
 
-  // In the middle of a threadgroup: returns when no other one runs, and none will until this one has ended.
+  // Called in the middle of a threadgroup. Returns when no other threadgroup runs; none starts until this one has ended.
   void be_alone(bool& is_mine) {
     if (is_mine) return;
     std::unique_lock lock(mutex_);

@@ -63,7 +63,7 @@ void ValueRecorder::computed(const Lane& lane, std::uint32_t operation, const vo
   const std::uint64_t count = module_->operations[operation].count;
   const std::uint64_t width = bytes / count;
   TracedThread& traced = trace_.threads[first_thread_ + thread];
-  // Where some threads fetch what all of them use, the others have read nothing themselves.
+  // If some threads fetch what all of them use, the other threads have read nothing themselves.
   const std::uint64_t read = last_reads_[thread] != 0 ? last_reads_[thread] : last_read_;
   for (std::uint64_t component = 0; component < count; ++component) {
     if (trace_.size >= trace_.most_values) {

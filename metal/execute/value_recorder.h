@@ -18,7 +18,7 @@ class ValueRecorder : public Observer {
  public:
   explicit ValueRecorder(ValueTrace& trace) : trace_(trace) {}
 
-  // A dispatch of this kernel begins; `followed` is where reads are followed, and may be empty.
+  // Call it at the start of a dispatch of this kernel. `followed` is the memory in which reads are followed; it may be empty.
   void begin(const abi::Module& module, const std::string& function, std::span<const std::byte> followed);
 
   void begin_threadgroup(const ThreadgroupStart& start) override;
@@ -27,13 +27,13 @@ class ValueRecorder : public Observer {
 
  private:
   ValueTrace& trace_;
-  std::map<const abi::Module*, std::uint32_t> first_operations_;  // in the trace, of the module's
-  const abi::Module* module_ = nullptr;                           // of the present dispatch
+  std::map<const abi::Module*, std::uint32_t> first_operations_;  // index in the trace of the module's first operation
+  const abi::Module* module_ = nullptr;                           // of the current dispatch
   std::uint32_t first_operation_ = 0;
   std::span<const std::byte> followed_;
-  std::size_t first_thread_ = 0;           // in the trace, of the present threadgroup
+  std::size_t first_thread_ = 0;           // index in the trace of the current threadgroup's first thread
   std::vector<std::uint64_t> last_reads_;  // as TracedValue::read, by thread of the threadgroup
-  std::uint64_t last_read_ = 0;            // of any thread of it
+  std::uint64_t last_read_ = 0;            // by any thread of the threadgroup
 };
 
 }  // namespace assay::metal::execute

@@ -1,4 +1,4 @@
-// The numbers that the bits of traced values are.
+// Converts the bits of traced values to numbers.
 #include "metal/execute/value_trace.h"
 
 #include <bit>

@@ -1,7 +1,8 @@
-// Makes every access correct at any address, and reports those whose address is not a multiple of their type's alignment.
+// Makes every access correct at any address, and reports addresses that are not a multiple of their type's alignment.
 //
-// Nothing is done where the alignment is known at compile time: for an argument of the kernel, moved by multiples of the required
-// alignment. For all other pointers, the base from which they are such multiples away is tested, once for all accesses of a block.
+// Accesses whose alignment is known at compile time stay unchanged: those to an argument of the kernel, at an offset that is a multiple
+// of the required alignment. All other pointers are split into a base and such an offset. One test of the base covers all accesses of a
+// block that share it.
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
 #include <llvm/IR/InstIterator.h>
@@ -37,7 +38,7 @@ bool is_scalar(const llvm::Instruction& instruction) {
 
 }  // namespace
 
-// Of the type that the kernel declares. A misaligned binding is reported at the dispatch (abi::Module::alignments).
+// The alignment of the type that the kernel declares. A misaligned binding is reported at the dispatch (abi::Module::alignments).
 std::uint64_t Lockstep::buffer_alignment(const llvm::CallBase& call) { return std::min(constant_argument(call, 1), kBufferAlignment); }
 
 // The largest known divisor of all offsets that are added to the base.
@@ -66,7 +67,7 @@ llvm::Align Lockstep::alignment_of_steps(const llvm::GEPOperator& place) {
   return result;
 }
 
-// For a pointer from several origins, the smallest alignment. A loop's back edge only adds the steps of the loop.
+// A pointer with several origins has the smallest of their alignments. The back edge of a loop only adds the steps of the loop.
 llvm::Align Lockstep::known_alignment(const llvm::Value* pointer, bool trusts_bindings) {
   llvm::Align result(std::uint64_t{1} << kLargestShift);
   llvm::SmallPtrSet<const llvm::Value*, 16> seen;
@@ -98,7 +99,7 @@ llvm::Align Lockstep::known_alignment(const llvm::Value* pointer, bool trusts_bi
   return result;
 }
 
-// The base pointer: `pointer` is a multiple of `wanted` away from it.
+// The base pointer from which `pointer` is a multiple of `wanted` away.
 llvm::Value* Lockstep::base_of(llvm::Value* pointer, llvm::Align wanted) {
   for (;;) {
     if (auto* place = llvm::dyn_cast<llvm::GEPOperator>(pointer); place != nullptr && alignment_of_steps(*place) >= wanted) {
@@ -116,7 +117,7 @@ llvm::Align Lockstep::wanted_alignment(const llvm::Instruction& instruction, boo
   return found == wanted_.end() ? otherwise : found->second;
 }
 
-// The processor faults on a vector access that relied on too large an alignment; a GPU does not.
+// Too large an alignment makes a vector access fault on this processor, but not on a GPU.
 void Lockstep::relax(llvm::Instruction& instruction, llvm::Value* pointer, llvm::Align wanted, std::uint32_t kind, std::uint64_t bytes) {
   const llvm::Align known = known_alignment(pointer, /*trusts_bindings=*/false);
   if (known >= wanted) return;
@@ -129,7 +130,7 @@ void Lockstep::relax(llvm::Instruction& instruction, llvm::Value* pointer, llvm:
     memory->setDestAlignment(known);
   }
   wanted_[{&instruction, of_source}] = wanted;
-  // Scalars are tested only by the policy `checked`: every processor reads them at any address, and testing each would cost a tenth of the
+  // Only the policy `checked` tests scalars. Every processor reads them at any address, and the tests would take a tenth of the run
   // time of kernels whose rows are byte offsets apart.
   if (is_scalar(instruction) && wanted.value() <= bytes) return;
   if (known_alignment(pointer, /*trusts_bindings=*/true) < wanted && object_of(pointer))
@@ -156,7 +157,8 @@ void Lockstep::relax_alignments() {
   }
 }
 
-// Accesses of a block that require the same alignment of the same base share one test, at the last of them, where all addresses are known.
+// Accesses of a block that require the same alignment of the same base share one test. It stands before the last of them, where all
+// addresses are known.
 void Lockstep::watch_alignments() {
   std::map<std::pair<llvm::Value*, std::uint64_t>, llvm::Value*> tests;
   const auto test_of = [&](llvm::Value* base, llvm::Align wanted) -> llvm::Value* {
@@ -185,7 +187,7 @@ void Lockstep::watch_alignments() {
                                    place_of(*access->instruction)});
       auto* call = call_service(rare, abi::kMisaligned, static_cast<std::uint32_t>(further_accesses_.size() - 1), {access->pointer},
                                 rare.getVoidTy());
-      // It only looks: what the kernel knows about memory stays true.
+      // The call writes no memory of the kernel, so what the optimiser knows about memory stays true.
       call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
       call->addFnAttr(llvm::Attribute::Cold);
     }

@@ -1,4 +1,4 @@
-// Counts floating-point operations, and reports those that produce a NaN or an infinity to the runtime.
+// Counts floating-point operations, and reports to the runtime those that produce a NaN or an infinity.
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
@@ -11,7 +11,7 @@
 namespace assay::metal::pass {
 namespace {
 
-// Room for one operand or the result.
+// Size of the slot for one operand or for the result.
 constexpr std::uint64_t kSlotBytes = 64;
 
 std::optional<abi::FloatType> float_type(const llvm::Type* type) {
@@ -44,7 +44,8 @@ std::optional<abi::Arithmetic> arithmetic_of(unsigned opcode) {
   }
 }
 
-// Functions of the C library and similar ones. Those that choose or round make no new NaN or infinity.
+// Maps functions of the C library and similar ones to operations. Functions that select or round are left out: they create no
+// NaN or infinity.
 std::optional<abi::Arithmetic> function_of(const llvm::CallBase& call) {
   const auto* callee = call.getCalledFunction();
   if (callee == nullptr || !callee->isDeclaration() || call.arg_empty() || callee->getName().starts_with("__assay_")) return std::nullopt;
@@ -85,7 +86,7 @@ std::optional<abi::Operation> Lockstep::operation_of(const llvm::Instruction& in
     return operation;
   }
   operation.from = *from;
-  // Metal has no double. It occurs inside of library functions, of which only the final rounding is counted.
+  // Metal has no double. Library functions use it internally; only their final rounding is counted.
   if (*what == abi::kConvert) {
     operation.flops = *from == abi::kDouble ? 1 : 0;
   } else if (*type != abi::kDouble) {

@@ -1,4 +1,4 @@
-// Lets the runtime check every access to memory that lanes share, and redirect it.
+// Lets the runtime check and redirect every access to memory that lanes share.
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
@@ -22,7 +22,7 @@ struct Run {
   std::uint64_t first, size;
 };
 
-// The fields of a copied struct, adjacent ones together; nothing if the compiler does not describe them.
+// The fields of a copied struct, with adjacent fields merged. Empty if the compiler does not describe them.
 llvm::SmallVector<Run> fields_of(const llvm::MemCpyInst& copy) {
   const auto* fields = copy.getMetadata(llvm::LLVMContext::MD_tbaa_struct);
   const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy.getLength());
@@ -55,7 +55,7 @@ llvm::Type* pointee_of(const llvm::Value* pointer) {
   return nullptr;
 }
 
-// The vector that is copied, if it is one of metal::vec.
+// The vector type that is copied, if it is one of metal::vec.
 llvm::FixedVectorType* vector_of(const llvm::MemCpyInst& copy, const llvm::DataLayout& layout) {
   const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy.getLength());
   for (const auto* pointer : {copy.getRawDest(), copy.getRawSource()}) {
@@ -69,7 +69,7 @@ llvm::FixedVectorType* vector_of(const llvm::MemCpyInst& copy, const llvm::DataL
   return nullptr;
 }
 
-// Of a vector of three, which occupies the bytes of four.
+// Whether the size may be that of a vector of three, which occupies the bytes of four.
 bool may_be_padded_vector(std::uint64_t bytes) { return bytes == 4 || bytes == 8 || bytes == 16 || bytes == 32; }
 
 // SROA reads the padding of a vector of three as an untyped integer, to copy it.
@@ -88,8 +88,8 @@ bool only_hands_on_padding(const llvm::LoadInst& load) {
 
 }  // namespace
 
-// A copy of a vector becomes one access, which SROA cannot take apart; a copy of a struct becomes copies of its fields. The padding of
-// either may be uninitialised.
+// A copy of a vector becomes one access, which SROA cannot split. A copy of a struct becomes copies of its fields. Otherwise padding,
+// which may be uninitialised, would be checked too.
 void Lockstep::leave_out_padding() {
   llvm::SmallVector<llvm::MemCpyInst*> copies;
   for (auto& function : module_) {
@@ -117,7 +117,7 @@ void Lockstep::leave_out_padding() {
   }
 }
 
-// The optimiser would remove reads whose value is unused, too.
+// Removed here because the optimiser would remove reads whose value is unused anyway.
 void Lockstep::remove_unused_reads() {
   llvm::SmallVector<llvm::WeakTrackingVH> unused;
   for (auto& instruction : llvm::instructions(*entry_)) {
@@ -126,7 +126,8 @@ void Lockstep::remove_unused_reads() {
   llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(unused);
 }
 
-// The object that the pointer of an access was derived from (abi::Access::object); nothing for the lane's own memory and constants.
+// The object that the pointer of an access was derived from (abi::Access::object). Empty for constants and for memory that only its
+// lane can access.
 std::optional<std::uint32_t> Lockstep::object_of(const llvm::Value* pointer) {
   llvm::SmallVector<const llvm::Value*, 4> objects;
   llvm::getUnderlyingObjects(pointer, objects, nullptr, /*MaxLookup=*/0);
@@ -149,7 +150,7 @@ std::optional<std::uint32_t> Lockstep::object_of(const llvm::Value* pointer) {
   return result.value_or(abi::kAnyObject);
 }
 
-// Variables are counted in the order in which they are met.
+// Variables are numbered in the order in which they are first seen.
 std::uint32_t Lockstep::variable_object(const llvm::CallBase& call, std::uint32_t id) {
   const auto number = static_cast<std::uint32_t>(variables_.size());
   const auto [found, is_new] = variable_numbers_.insert({id, number});
@@ -165,7 +166,7 @@ std::uint32_t Lockstep::variable_object(const llvm::CallBase& call, std::uint32_
   return abi::kThreadgroupVariable + found->second;
 }
 
-// Records meeting points that access memory, before routing removes what is known about them.
+// Records meeting points that access memory. Routing removes this information later.
 void Lockstep::note_access(const llvm::Instruction& instruction, std::uint32_t site) {
   const auto note = [&](std::uint32_t kind, const llvm::Value* pointer, std::uint64_t alignment, std::uint64_t bytes) {
     site_accesses_[site] = {kind, static_cast<std::uint32_t>(alignment), object_of(pointer).value_or(abi::kAnyObject),
@@ -190,7 +191,7 @@ std::uint32_t Lockstep::atomic_kind(const llvm::CallBase& call) {
   return operation != nullptr && operation->equalsInt(kAtomicStore) ? abi::kWrites : abi::kReads | abi::kWrites;
 }
 
-// Of the scalar codes of metal/shader/runtime.h, two stand for each width of an integer, and the rest are 32 bits wide.
+// The scalar codes of metal/shader/runtime.h have two codes for each width of integer. All other codes are 32 bits wide.
 std::uint64_t Lockstep::atomic_bytes(const llvm::CallBase& call) {
   constexpr std::uint64_t kFirstFloating = 8;
   const std::uint64_t type = constant_argument(call, 1);
@@ -199,7 +200,7 @@ std::uint64_t Lockstep::atomic_bytes(const llvm::CallBase& call) {
 
 std::uint64_t Lockstep::stored_bytes(llvm::Type& type) const { return module_.getDataLayout().getTypeStoreSize(&type).getFixedValue(); }
 
-// The pointer to read from in place of `pointer`.
+// The pointer to read from instead of `pointer`.
 llvm::Value* Lockstep::checked_source(llvm::Instruction& reader, llvm::Value* pointer, llvm::Value* bytes, std::uint32_t kind,
                                       llvm::MaybeAlign alignment) {
   const auto object = object_of(pointer);
@@ -212,7 +213,7 @@ llvm::Value* Lockstep::checked_source(llvm::Instruction& reader, llvm::Value* po
   const auto number = static_cast<std::uint32_t>(ordered_.size() + further_accesses_.size() - 1);
   const auto call = [&](llvm::IRBuilder<>& at) {
     auto* result = call_service(at, abi::kAccess, number, {pointer, at.CreateZExtOrTrunc(bytes, at.getInt64Ty())}, at.getPtrTy());
-    // It only looks: what the kernel knows about memory stays true.
+    // The call writes no memory of the kernel, so what the optimiser knows about memory stays true.
     result->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
     return result;
   };
@@ -270,8 +271,8 @@ llvm::Value* Lockstep::checked_source(llvm::MemTransferInst& transfer) {
                         wanted_alignment(transfer, true, transfer.getSourceAlign().valueOrOne()));
 }
 
-// The reads of the program, collected before any instrumentation: its own reads must not be checked. Copies to memory that lanes share
-// become calls later, which check what they read themselves.
+// The reads of the program, collected before any instrumentation so that reads of the instrumentation are not checked. Copies into
+// memory that lanes share later become calls, which check their own reads.
 Lockstep::Readers Lockstep::readers() {
   Readers readers;
   for (auto& instruction : llvm::instructions(*entry_)) {

@@ -1,8 +1,8 @@
-// Gives a member function that is marked `assay_device_member` an object in `device`.
+// Gives a member function with the attribute `assay_device_member` an object in `device`.
 //
-// C++ for OpenCL writes only `__global` behind a member function, and `__global` is what `constant` is here: `device` is the subset of it
-// that clang calls opencl_global_device, for which there is no keyword. So `f() device` and `f() constant` would be one function. The
-// attribute says which of them is meant. Overloads, `this` and everything else that follows from its type are then handled by clang.
+// C++ for OpenCL allows only `__global` behind a member function, and `__global` is our `constant`. Our `device` is the subset that
+// clang calls opencl_global_device, which has no keyword. Without the attribute, `f() device` and `f() constant` would be one function.
+// Clang itself then handles overloads, `this` and everything else that follows from the function's type.
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/DeclCXX.h>
 #include <clang/Sema/ParsedAttr.h>
@@ -19,7 +19,7 @@ class DeviceMember : public clang::ParsedAttrInfo {
     Spellings = kSpellings;
   }
 
-  // Clang calls this before it looks up earlier declarations of the same function, so they are compared by this type.
+  // Clang calls this before it looks up earlier declarations of the same function, so they are compared by the new type.
   AttrHandling handleDeclAttribute(clang::Sema& sema, clang::Decl* declaration, const clang::ParsedAttr&) const override {
     auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(declaration);
     const auto* type = method == nullptr ? nullptr : method->getType()->getAs<clang::FunctionProtoType>();
@@ -28,7 +28,8 @@ class DeviceMember : public clang::ParsedAttrInfo {
     auto properties = type->getExtProtoInfo();
     properties.TypeQuals.setAddressSpace(clang::LangAS::opencl_global_device);
     const auto placed = context.getFunctionType(type->getReturnType(), type->getParamTypes(), properties);
-    // The type as written as well: templates are instantiated from it. The two have the same layout, as only a qualifier differs.
+    // Changes the type as written too, because templates are instantiated from it. The two have the same layout, since only
+    // a qualifier differs.
     const auto written = method->getTypeSourceInfo()->getTypeLoc();
     if (written.getAs<clang::FunctionProtoTypeLoc>().isNull() || written.getType()->getAs<clang::FunctionProtoType>() != type)
       return refuse(sema, *declaration);

@@ -30,10 +30,10 @@ namespace assay::metal::pass {
 // The call that stands for abi::kReconverge until it is routed.
 inline constexpr llvm::StringLiteral kReconvergeCall = "__assay_reconverge";
 
-// Functions (value, exact) of our headers that return the value; the other is what it would be without rounding.
+// Functions (value, exact) of our headers. They return `value`; `exact` is the same result without rounding.
 inline constexpr llvm::StringLiteral kWithoutRounding = "__assay_without_rounding";
 
-// What a pointer may point to. `unknown` if it was loaded from memory or merged from different origins.
+// The memory that a pointer may point to. `unknown` if the pointer was loaded from memory or merged from different origins.
 struct Origin {
   enum class Kind { thread, threadgroup, buffer, program_constant, unknown } kind = Kind::unknown;
   std::uint64_t buffer = 0;
@@ -46,7 +46,7 @@ class Lockstep {
   Lockstep(llvm::Module& module, llvm::ModuleAnalysisManager& analyses)
       : module_(module), analyses_(analyses), context_(module.getContext()) {}
 
-  // False if the module has no entry point: it is not a kernel then.
+  // Returns false if the module has no entry point, so is not a kernel.
   bool run();
 
  private:
@@ -58,7 +58,7 @@ class Lockstep {
   void run_on_entry(llvm::FunctionPassManager& passes, llvm::Function& entry);
   std::string reflect_kernel(llvm::Function& entry);
   void inline_everything(llvm::Function& entry);
-  // A conversion that the backend calls, later and by name.
+  // Conversions that the backend calls later, by name.
   static bool is_backend_helper(const llvm::Function& function) { return function.getName().starts_with("__trunc"); }
   void guard_divisions();
   void convert_halves_over_float();
@@ -145,9 +145,10 @@ class Lockstep {
   static abi::FloatType float_type_of(const llvm::Type& type);
   struct Watched {
     llvm::Instruction* instruction;
-    std::uint32_t number;  // into arithmetic_
+    std::uint32_t number;  // into `arithmetic_`
   };
-  // Operations that one test covers, and the instruction before which it stands. No operand has to be kept across a call.
+  // Operations that one test covers, and the instruction before which the test stands. A stretch crosses no call, so no operand must be
+  // kept across one.
   struct Stretch {
     llvm::Instruction* end;
     llvm::SmallVector<Watched> all;
@@ -175,7 +176,7 @@ class Lockstep {
   llvm::DenseMap<llvm::Type*, llvm::AllocaInst*> slots_;
   std::string reflection_;
   std::vector<llvm::Instruction*> sites_;
-  std::vector<llvm::Instruction*> writes_;  // those of the sites that change memory
+  std::vector<llvm::Instruction*> writes_;  // the sites that change memory
   std::vector<OrderedSite> ordered_;
   std::vector<Place> places_;
   std::vector<abi::Service> services_of_sites_;
@@ -184,22 +185,22 @@ class Lockstep {
   abi::ShadowKind shadows_ = abi::kNoShadows;
   std::vector<llvm::CallInst*> shadowed_products_;  // of matrices; their last argument has room for the shadows of a, b and c
   std::vector<Place> lost_shadows_;
-  std::vector<LooseAccess> loose_;  // whose alignment is not known; null where the instruction is gone
-  std::map<std::pair<const llvm::Instruction*, bool>, llvm::Align>
-      wanted_;                                                  // of what the program relies on there, and whether it is the source
-  llvm::Value* quick_ = nullptr;                                // abi::Lane::quick
-  std::map<std::uint32_t, AccessNote> site_accesses_;           // of the meeting points that go to memory
-  std::vector<std::pair<AccessNote, Place>> further_accesses_;  // of everything else, numbered behind the sites
+  std::vector<LooseAccess> loose_;  // accesses of unknown alignment; null where the instruction was removed
+  std::map<std::pair<const llvm::Instruction*, bool>, llvm::Align> wanted_;  // the alignment that the program relies on there, and whether
+                                                                             // the access is the source of a copy
+  llvm::Value* quick_ = nullptr;                                             // abi::Lane::quick
+  std::map<std::uint32_t, AccessNote> site_accesses_;                        // of the meeting points that access memory
+  std::vector<std::pair<AccessNote, Place>> further_accesses_;               // all other accesses, numbered after the sites
   struct Variable {
     std::uint64_t offset = 0, size = 0;
     std::string name;
   };
-  std::map<std::uint32_t, std::uint32_t> variable_numbers_;  // by the identity that the headers gave a threadgroup variable
+  std::map<std::uint32_t, std::uint32_t> variable_numbers_;  // by the identity that the headers gave to a threadgroup variable
   std::vector<Variable> variables_;                          // by number
   std::vector<std::pair<abi::Operation, Place>> arithmetic_;
   std::uint64_t block_count_ = 0;
   std::uint64_t threadgroup_bytes_ = 0;
-  std::array<std::uint64_t, abi::kMaxBuffers> alignments_{};  // that the kernel's arguments require, by buffer
+  std::array<std::uint64_t, abi::kMaxBuffers> alignments_{};  // required by the kernel's arguments, by buffer
   std::uint32_t read_buffers_ = 0;
   std::uint32_t written_buffers_ = 0;
   std::uint32_t present_buffers_ = 0;

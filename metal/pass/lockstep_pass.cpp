@@ -1,9 +1,9 @@
 // The clang plugin that turns one kernel into a lane of a lockstep SIMD-group.
 //
-// It inlines everything into the entry point, finds the points where lanes can observe each other (SIMD-group functions,
-// barriers, atomics, stores to memory that other lanes see), numbers them in program order and routes them to the
-// runtime. It runs before clang's optimiser, on the control flow as written: an optimiser may move code between branches
-// and loops where that changes nothing for one thread, but it would change which lanes meet.
+// The plugin inlines everything into the entry point. It finds the points where lanes can observe each other: SIMD-group functions,
+// barriers, atomics, and stores to memory that other lanes see. It numbers these points in program order and routes them to the
+// runtime. It runs before clang's optimiser, on the control flow as written. An optimiser may move code across branches and loops if a
+// single thread computes the same, but that would change which lanes meet.
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -19,6 +19,7 @@
 #include <string>
 
 #include "metal/pass/lockstep.h"
+#include "metal/pass/permitted.h"
 #include "metal/pass/places.h"
 #include "metal/pass/reflection.h"
 #include "metal/pass/shadow.h"
@@ -71,6 +72,7 @@ bool Lockstep::run() {
   report_derived_from_unset();
   refuse_variables(module_, *entry_);
   note_unset_uses();
+  require_permitted(module_);
   if (shadows_ == abi::kNoShadows) drop_exact_values();
   guard_divisions();
   convert_halves_over_float();
@@ -94,14 +96,14 @@ bool Lockstep::run() {
   }
   replace_position_queries();
   emit_module();
-  // The backend would crash on invalid code, or miscompile it.
+  // The backend would crash on invalid code or miscompile it.
   std::string mistake;
   llvm::raw_string_ostream stream(mistake);
   if (llvm::verifyFunction(*entry_, &stream)) refuse(place_of(*entry_->getEntryBlock().getTerminator()), "internal: " + mistake);
   return true;
 }
 
-// The headers give exact values for the policy `shadow` only.
+// The headers compute exact values only for the policy `shadow`.
 void Lockstep::drop_exact_values() {
   llvm::SmallVector<llvm::CallBase*> calls;
   for (auto& instruction : llvm::instructions(*entry_)) {
@@ -126,7 +128,7 @@ void Lockstep::run_on_entry(llvm::FunctionPassManager& passes, llvm::Function& e
   manager.invalidate(entry, passes.run(entry, manager));
 }
 
-// The last call of the entry point goes to the kernel; those before it fetch its arguments.
+// The last call in the entry point calls the kernel; the calls before it fetch its arguments.
 std::string Lockstep::reflect_kernel(llvm::Function& entry) {
   const llvm::DISubprogram* kernel = nullptr;
   for (auto& instruction : llvm::instructions(entry)) {
@@ -149,7 +151,7 @@ void Lockstep::inline_everything(llvm::Function& entry) {
     function.setComdat(nullptr);
     function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
-  // A call through a function reference becomes direct only after the reference was inlined: repeat until nothing is left.
+  // A call through a function reference becomes direct only after the reference is inlined, so inlining repeats until no call is left.
   for (int round = 0; round < 8; ++round) {
     llvm::AlwaysInlinerPass(/*InsertLifetime=*/false).run(module_, analyses_);
     function_analyses().clear();
@@ -175,8 +177,8 @@ void Lockstep::inline_everything(llvm::Function& entry) {
   analyses_.invalidate(module_, llvm::PreservedAnalyses::none());
 }
 
-// Integer division by zero has no defined value in Metal, but it does not stop the GPU as it would this processor: the divisor
-// becomes 1 there, and where the quotient of the smallest integer by -1 would overflow.
+// Metal leaves integer division by zero undefined, and a GPU goes on after it; this processor would trap. So a divisor of 0 becomes 1.
+// The divisor -1 also becomes 1 where the smallest integer is divided by it, because that quotient overflows.
 void Lockstep::guard_divisions() {
   llvm::SmallVector<llvm::BinaryOperator*> divisions;
   for (auto& instruction : llvm::instructions(*entry_)) {
@@ -198,7 +200,8 @@ void Lockstep::guard_divisions() {
   }
 }
 
-// Where an operation has a half and a bfloat, clang's front end converts the bfloat to half by one instruction. LLVM has no such one.
+// For an operation on a half and a bfloat, clang's front end converts the bfloat to half with one instruction, which LLVM
+// does not have.
 void Lockstep::convert_halves_over_float() {
   llvm::SmallVector<llvm::CastInst*> casts;
   for (auto& instruction : llvm::instructions(*entry_)) {
@@ -231,8 +234,8 @@ struct LockstepPass : llvm::PassInfoMixin<LockstepPass> {
   static bool isRequired() { return true; }
 };
 
-// Metal initialises what is declared outside of functions with constants. What the optimiser could not evaluate would run when the module
-// is loaded, in this process and without any limit.
+// Metal initialises variables outside of functions with constants only. An initialiser that the optimiser could not evaluate would run
+// when the module is loaded, in this process and without any limit.
 void refuse_initialisers(const llvm::Module& module) {
   const auto* list = module.getGlobalVariable("llvm.global_ctors");
   const auto* entries = list == nullptr || !list->hasInitializer() ? nullptr : llvm::dyn_cast<llvm::ConstantArray>(list->getInitializer());
@@ -249,7 +252,7 @@ void refuse_initialisers(const llvm::Module& module) {
   }
 }
 
-// After the optimiser has removed what the constants rule out.
+// Runs after the optimiser has removed the code that the constants rule out.
 struct LastPass : llvm::PassInfoMixin<LastPass> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     refuse_initialisers(module);
@@ -267,7 +270,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo
   return {LLVM_PLUGIN_API_VERSION, "assay-lockstep", "1", [](llvm::PassBuilder& builder) {
             builder.registerPipelineStartEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::LockstepPass()); });
-            // After the optimiser has simplified functions and indices of the kernel, and before it forms vectors.
+            // This point is after the optimiser simplified functions and indices of the kernel, and before it forms vectors.
             builder.registerVectorizerStartEPCallback(
                 [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::TableLookupPass()); });
             builder.registerOptimizerEarlyEPCallback(

@@ -61,10 +61,10 @@ const llvm::Value* Lockstep::destination_of(const llvm::Instruction& write) {
   return llvm::cast<llvm::CallBase>(write).getArgOperand(2);  // of an atomic
 }
 
-// All lanes see behind a condition what some of them stored under it.
+// Lanes wait behind a condition for those that stored under it, so that all of them see the stores.
 void Lockstep::rejoin_after_writes() {
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), false);
-  // Output that the kernel does not read back needs no order.
+  // Stores to output that the kernel does not read back need no order.
   std::vector<llvm::Instruction*> seen;
   for (auto* write : writes_) {
     const Origin origin = origin_of(destination_of(*write));

@@ -43,7 +43,8 @@ void Lockstep::replace_position_queries() {
       queries.push_back(call);
   }
   const auto offsets = place_variables(queries);
-  // They do not change while the lane runs. Read once, at the top: otherwise the optimiser reads them again after each meeting point.
+  // Position and memory do not change while the lane runs. They are read once, at the top; otherwise the optimiser reads them again
+  // after each meeting point.
   llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
   const auto load = [&](llvm::Type* type, std::uint64_t offset) { return top.CreateLoad(type, lane_member(top, offset)); };
   const auto builtin = [&](std::uint64_t which, std::uint64_t axis) {
@@ -148,7 +149,7 @@ void Lockstep::emit_module() {
   for (const auto& place : lost_shadows_) lost.push_back(llvm::ConstantStruct::get(lost_type, {file_of(place), word(place.line)}));
   llvm::SmallVector<llvm::Constant*> alignments;
   for (const auto alignment : alignments_) alignments.push_back(word(alignment));
-  // The line table of the object has no files: its lines are numbers of these places.
+  // The line table of the object names no files: its line numbers are indices into these places.
   llvm::SmallVector<llvm::Constant*> places;
   for (const auto& instruction : llvm::instructions(*entry_)) {
     const Place place = place_of(instruction);

@@ -11,9 +11,9 @@
 namespace assay::metal::pass {
 namespace {
 
-constexpr unsigned kDwarfVersion = 4;  // that execute/line_table.cpp reads
+constexpr unsigned kDwarfVersion = 4;  // the version that execute/line_table.cpp reads
 
-// The folder of the headers of metal/shader. They have a constant with it, because an installation may be moved.
+// The folder of the headers of metal/shader, read from a constant in them: an installation may be moved.
 std::string& shader_directory() {
   static std::string directory;
   return directory;
@@ -29,7 +29,7 @@ void note_shader_directory(llvm::Module& module) {
 }
 
 bool is_ours(const llvm::DIScope& scope) {
-  // The compiler shortens a path by what it shares with the working directory.
+  // The compiler omits the part of a path that equals the working directory.
   llvm::SmallString<256> path(scope.getFilename());
   if (!llvm::sys::path::is_absolute(path)) {
     path = scope.getDirectory();

@@ -1,4 +1,4 @@
-// Places in the user's source: of an instruction, of an error, and of every instruction in the compiled code.
+// The places of instructions in the user's source, errors at these places, and the places in the compiled code.
 #pragma once
 
 #include <llvm/IR/DebugInfoMetadata.h>
@@ -16,16 +16,16 @@ struct Place {
   std::uint32_t line = 0;
 };
 
-// The innermost place of an instruction in the user's own source.
+// The innermost place of an instruction in the user's source.
 Place place_of(const llvm::Instruction& instruction);
 
-// By file and line, from 1: the places that the finished module has (abi::Module::places), for passes that come later.
+// The places of the finished module (abi::Module::places), by file and line (from 1), for later passes.
 std::map<std::pair<std::string, std::uint32_t>, std::size_t>& source_places();
 
-// Whether a scope lies in one of our own headers; a location inside is attributed to its caller.
+// Whether a scope lies in one of our own headers. A location inside is attributed to its caller.
 bool is_ours(const llvm::DIScope& scope);
 
-// Reads the folder of the headers of metal/shader from a constant in them, and removes the constant. To be called before is_ours().
+// Reads the folder of the headers of metal/shader from a constant in them, and removes the constant. Call it before is_ours().
 void note_shader_directory(llvm::Module& module);
 
 // Prints an error message at a place of the user's source.
@@ -33,8 +33,8 @@ void complain(const Place& place, const llvm::Twine& message);
 // Ends the compilation with an error message at a place of the user's source.
 [[noreturn]] void refuse(const Place& place, const llvm::Twine& message);
 
-// Replaces the compiler's debug information by the place of every instruction in the user's source, so that a fault is reported with its
-// line. Nothing else leads from the code to the source.
+// Replaces the compiler's debug information by the place of every instruction in the user's source, so that a fault is reported with
+// its line. This is the only link from the compiled code to the source.
 void keep_places(llvm::Module& module, llvm::Function& entry);
 
 }  // namespace assay::metal::pass

@@ -13,7 +13,7 @@
 namespace assay::metal::pass {
 namespace {
 
-// A node of the collapsed graph of one nesting level: a block of that level, or the header that stands for an inner loop.
+// Works on one nesting level of the control flow graph, collapsed: a node is a block of that level, or the header of an inner loop.
 class Orderer {
  public:
   Orderer(llvm::Function& function, llvm::LoopInfo& loops) : function_(function), loops_(loops) {}
@@ -24,7 +24,7 @@ class Orderer {
   }
 
  private:
-  // The block that represents `block` at the level of `level`; nullptr if it lies outside.
+  // The block that represents `block` at the nesting level of `level`; nullptr if `block` lies outside of it.
   llvm::BasicBlock* representative(llvm::BasicBlock* block, llvm::Loop* level) {
     llvm::Loop* loop = loops_.getLoopFor(block);
     if (loop == level) return block;
@@ -68,7 +68,7 @@ class Orderer {
         stack.pop_back();
         continue;
       }
-      // Taken from the back: the first successor is finished last and so comes first, as an `if` arm before its `else`.
+      // Taken from the back, so the first successor is finished last and comes first: the arm of an `if` before its `else`.
       auto* next = frame.next.pop_back_val();
       if (visited.insert(next).second) stack.push_back({next, successors(next, level)});
     }

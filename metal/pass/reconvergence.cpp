@@ -59,7 +59,7 @@ std::vector<llvm::BasicBlock*> rejoining_blocks(llvm::Function& function, const 
     for (auto* branch : found->second) {
       conditional.insert(branch);
       auto* join = immediate(tree, branch);
-      // Nothing is read behind the end of the kernel.
+      // No join: the branch rejoins only at the end of the kernel, after which nothing is read.
       if (join == nullptr) continue;
       const bool last = llvm::isa<llvm::ReturnInst>(join->getTerminator());
       if (last && llvm::none_of(*join, [](const llvm::Instruction& i) { return i.mayReadFromMemory(); })) continue;

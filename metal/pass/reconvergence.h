@@ -11,11 +11,11 @@ class Instruction;
 
 namespace assay::metal::pass {
 
-// The blocks at which lanes must wait for each other so that what `writes` stored under a condition is seen behind it: the
-// immediate post-dominator of every branch that decides whether one of them runs. On the hardware lanes that did not store
-// run on only there, together with those that did.
+// The blocks at which lanes must wait for each other, so that code behind a condition sees what `writes` stored under it: the immediate
+// post-dominator of every branch that decides whether one of the writes runs. On the hardware, lanes that did not store wait there too,
+// for those that did.
 //
-// A block is left out if the first thing in it at which memory could be read is a meeting point anyway (one of `sites`).
+// A block is omitted if a meeting point (one of `sites`) already comes before anything in it that could read memory.
 std::vector<llvm::BasicBlock*> rejoining_blocks(llvm::Function& function, const std::vector<llvm::Instruction*>& writes,
                                                 const std::vector<llvm::Instruction*>& sites);
 

@@ -1,4 +1,4 @@
-// Reports every value that a kernel computes or stores to the runtime, for traces of values.
+// Reports to the runtime every value that a kernel computes or stores, for traces of values.
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 
@@ -7,11 +7,12 @@
 namespace assay::metal::pass {
 namespace {
 
-// The widest vector, of 16 floats; a larger store is not one value.
+// Bytes of the widest vector, of 16 floats. A larger store is not a single value.
 constexpr std::uint64_t kMostBytes = 64;
 constexpr std::uint64_t kWidestComponent = 8;
 
-// A number that an instruction computes, chooses or loads. Doubles are the inside of library functions, whose result is a number again.
+// Whether an instruction computes, selects or loads a number. Doubles are left out: they occur only inside library functions, whose
+// result is a number again.
 bool makes_number(const llvm::Instruction& instruction) {
   if (!instruction.getType()->isFPOrFPVectorTy() || instruction.getType()->getScalarType()->isDoubleTy()) return false;
   switch (instruction.getOpcode()) {
@@ -29,13 +30,13 @@ bool makes_number(const llvm::Instruction& instruction) {
 
 struct Stored {
   llvm::Instruction* before;
-  llvm::Value* value;    // or, if null,
-  llvm::Value* address;  // where it stands
-  llvm::Type* type;      // null if it is not known
+  llvm::Value* value;    // null: read it from `address`
+  llvm::Value* address;  // where the value is in memory
+  llvm::Type* type;      // null if unknown
   std::uint64_t bytes;
 };
 
-// The function of the runtime that a call now goes to, identified by the slot that it was loaded from.
+// The runtime function that a routed call invokes, identified by the slot from which the pointer was loaded.
 std::optional<abi::Service> service_called(const llvm::CallBase& call, const llvm::DataLayout& layout) {
   const auto* function = llvm::dyn_cast<llvm::LoadInst>(call.getCalledOperand());
   if (function == nullptr) return std::nullopt;
@@ -59,7 +60,7 @@ void Lockstep::record_values() {
     } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
                call != nullptr && service_called(*call, module_.getDataLayout()) == abi::kStore) {
       const auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(4));
-      // The stored value is in a slot of its type (slot_for).
+      // The stored value is in a slot of its own type (slot_for).
       const auto* slot = llvm::dyn_cast<llvm::AllocaInst>(call->getArgOperand(3));
       auto* type = slot != nullptr && slot->getAllocatedType()->isFPOrFPVectorTy() ? slot->getAllocatedType() : nullptr;
       if (bytes != nullptr) stored.push_back({call, nullptr, call->getArgOperand(3), type, bytes->getZExtValue()});

@@ -1,5 +1,5 @@
-// Unrolls recursion that ends because of its arguments: calls of a function to itself are inlined level by level, and constant arguments
-// then remove calls that are never made.
+// Unrolls recursion that ends because of its arguments: inlines a function's calls to itself level by level, until constant arguments
+// remove the calls that are never made.
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Scalar/SCCP.h>
 #include <llvm/Transforms/Scalar/SROA.h>
@@ -10,14 +10,14 @@
 namespace assay::metal::pass {
 namespace {
 
-// A call that recurses in several branches counts once for each.
+// A call that recurses in several branches counts once per branch.
 constexpr std::size_t kMostCalls = 2048;
-// The size of a kernel at which unrolling stops: far more than any real kernel has, and still compilable.
+// Instructions of a kernel at which unrolling stops: far more than any real kernel has, yet still compilable.
 constexpr unsigned kMostInstructions = 1u << 20;
 
 }  // namespace
 
-// Inlines calls that remain after everything else was inlined. Each round first propagates the constants of the level before.
+// Inlines calls that remain after all others were inlined. Each round first propagates the constants of the previous level.
 void Lockstep::unroll_recursion(llvm::Function& entry) {
   std::size_t calls_inlined = 0;
   for (;;) {
@@ -30,7 +30,8 @@ void Lockstep::unroll_recursion(llvm::Function& entry) {
     if (calls.empty() || calls_inlined + calls.size() > kMostCalls || entry.getInstructionCount() > kMostInstructions) return;
     const std::size_t before = calls_inlined;
     for (auto* call : calls) {
-      // Without a constant argument the recursion cannot be shown to end. The result of another call may become a constant.
+      // Without a constant argument the recursion cannot be shown to end. The result of another call counts too, since it may
+      // become a constant.
       if (llvm::none_of(call->args(), [](const llvm::Use& argument) { return llvm::isa<llvm::Constant>(argument); })) continue;
       llvm::InlineFunctionInfo info;
       if (!llvm::InlineFunction(*call, info).isSuccess()) return;

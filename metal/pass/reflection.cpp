@@ -1,4 +1,4 @@
-// Writes parameter types and struct layouts from debug information as text.
+// Writes parameter types and struct layouts, read from debug information, as text.
 #include "metal/pass/reflection.h"
 
 #include <llvm/BinaryFormat/Dwarf.h>
@@ -55,7 +55,7 @@ llvm::StringRef scalar_of(const llvm::DIBasicType& basic) {
   }
 }
 
-// Vectors are class templates vec<T, N> and packed_vec<T, N>: their scalar is the first template argument.
+// The element type of vec<T, N> and packed_vec<T, N>: the first template argument.
 const llvm::DIType* vector_element(const llvm::DICompositeType& type) {
   const auto name = type.getName();
   if (!name.starts_with("vec<") && !name.starts_with("packed_vec<")) return nullptr;
@@ -91,7 +91,7 @@ Scalars scalars_of(const llvm::DIType* type) {
   return {};
 }
 
-// The classes behind Metal's own names, as Metal writes them: `matrix<float, 4, 4>` is float4x4, `_atomic<unsigned int>` is atomic_uint.
+// The names that Metal gives to classes: `matrix<float, 4, 4>` is float4x4, `_atomic<unsigned int>` is atomic_uint.
 std::string in_metal_words(llvm::StringRef name) {
   if (name == "__bf16") return "bfloat";
   if (name.consume_front("metal_atomic_")) return "atomic_" + name.str();
@@ -113,13 +113,13 @@ std::string in_metal_words(llvm::StringRef name) {
   return name.str();
 }
 
-// Classes of our library that implement one of Metal's types: the host does not see their members.
+// Whether a class of our library implements one of Metal's types. The host does not see the members of these.
 bool is_of_library(const llvm::DICompositeType& type) {
   const auto name = type.getName();
   return name.starts_with("matrix<") || name.starts_with("_atomic<");
 }
 
-// How many elements an array has; 0 if it is none.
+// Number of elements of an array; 0 for other types.
 std::uint64_t elements_of(const llvm::DICompositeType& type) {
   if (type.getTag() != llvm::dwarf::DW_TAG_array_type) return 0;
   std::uint64_t count = 1;
@@ -154,7 +154,7 @@ std::string name_of(const llvm::DIType* type) {
                                                                 : "unnamed";
 }
 
-// Whether the type of a member is defined in the member's own declaration, so that its fields are described only here.
+// Whether the member's declaration also defines its type. The fields of such a type are described only here.
 bool is_unnamed(const llvm::DIType* type, const llvm::DICompositeType& composite) {
   return type == &composite && composite.getName().empty() &&
          (composite.getTag() == llvm::dwarf::DW_TAG_structure_type || composite.getTag() == llvm::dwarf::DW_TAG_union_type);
@@ -165,20 +165,21 @@ std::uint64_t bytes_of(const llvm::DIType* type) {
   return stripped == nullptr ? 0 : stripped->getSizeInBits() / 8;
 }
 
-// `prefix` is how the host reaches them: `inner.`, and `either[0].` of an array, whose other elements follow at its element's size.
+// `prefix` is the host's path to the fields: `inner.`, or `either[0].` for an array. The other elements of an array follow at multiples
+// of the element size.
 void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std::uint64_t base, const std::string& prefix) {
   for (const auto* element : type.getElements()) {
     const auto* member = llvm::dyn_cast<llvm::DIDerivedType>(element);
     if (member == nullptr || member->isStaticMember()) continue;
     const auto offset = base + member->getOffsetInBits() / 8;
     const auto* composite = llvm::dyn_cast_or_null<llvm::DICompositeType>(strip(member->getBaseType()));
-    // Fields of a base class or of an anonymous member are reached by their own names.
+    // The host names fields of a base class or of an anonymous member without a prefix.
     if (composite != nullptr && (member->getTag() == llvm::dwarf::DW_TAG_inheritance || member->getName().empty())) {
       write_fields(out, *composite, offset, prefix);
       continue;
     }
     if (member->getTag() != llvm::dwarf::DW_TAG_member) continue;
-    // A bit-field shares its bytes with others: code that fills structs by name must not treat it as a scalar of its own.
+    // A bit-field shares its bytes with others, so code that fills structs by name must not treat it as a separate scalar.
     const auto scalars = member->isBitField() ? Scalars{} : scalars_of(member->getBaseType());
     out << "field " << offset << ' ' << bytes_of(member->getBaseType()) << ' ' << scalars.scalar << ' ' << scalars.count << ' ' << prefix
         << member->getName() << ' ' << name_of(member->getBaseType()) << '\n';
@@ -211,7 +212,7 @@ std::string reflect(const llvm::DISubprogram& kernel) {
     const auto* composite = llvm::dyn_cast_or_null<llvm::DICompositeType>(pointee);
     if (composite != nullptr && scalars.scalar == "other" && !is_of_library(*composite) &&
         (composite->getTag() == llvm::dwarf::DW_TAG_structure_type || composite->getTag() == llvm::dwarf::DW_TAG_class_type)) {
-      // `typedef struct {...} name;` has a name only as a typedef.
+      // In `typedef struct {...} name;` only the typedef has a name.
       out << "struct " << bytes_of(composite) << ' '
           << (composite->getName().empty() ? name_of(pointer->getBaseType()) : name_of(composite)) << '\n';
       write_fields(out, *composite, 0, "");

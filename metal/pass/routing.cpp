@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kCodeInt32 = 4;
 constexpr std::uint64_t kCodeUint32 = 5;
 constexpr std::uint64_t kCodeFloat = 10;
-// Shuffle modes from here on take a second value.
+// Shuffle modes from this one on take a second value.
 constexpr std::uint64_t kFirstFillMode = 6;
 constexpr std::uint64_t kLastFillMode = 7;
 
@@ -22,7 +22,7 @@ llvm::GlobalVariable& Lockstep::services() {
     auto* type = llvm::ArrayType::get(llvm::PointerType::get(context_, 0), abi::kServiceCount);
     services_ = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage, llvm::ConstantAggregateZero::get(type),
                                          "__assay_services");
-    // The runtime writes it. If it did not escape, the optimiser would treat the zeros as its final value.
+    // The runtime writes this variable. Without external initialisation the optimiser would treat its zeros as the final value.
     services_->setExternallyInitialized(true);
   }
   return *services_;
@@ -39,7 +39,7 @@ llvm::CallInst* Lockstep::call_service(llvm::IRBuilder<>& builder, abi::Service 
   auto* call = builder.CreateCall(llvm::FunctionType::get(result, types, false), function, all);
   call->addFnAttr(llvm::Attribute::Convergent);
   call->addFnAttr(llvm::Attribute::NoUnwind);
-  // A checked address comes back as the result.
+  // The runtime returns the checked address as the result of the call.
   for (unsigned index = 0; index < all.size(); ++index) {
     if (all[index]->getType()->isPointerTy() && service != abi::kAccess) call->addParamAttr(index, llvm::Attribute::NoCapture);
   }
@@ -53,7 +53,7 @@ void Lockstep::route_to_runtime(llvm::Instruction& instruction, std::uint32_t si
     llvm::IRBuilder<> builder(&instruction);
     llvm::SmallVector<llvm::Value*> arguments(call->args());
     const auto service = *service_of(call->getCalledFunction()->getName());
-    // Shadows travel through memory.
+    // Shadows are passed in memory, not in registers.
     const bool in_registers = shadows_ == abi::kNoShadows;
     if (service == abi::kSimdReduce && in_registers && route_word_reduction(*call, site)) return;
     if (service == abi::kSimdShuffle && in_registers && route_word_shuffle(*call, site)) return;
@@ -88,7 +88,7 @@ bool Lockstep::route_word_reduction(llvm::CallInst& call, std::uint32_t site) {
   return true;
 }
 
-// Likewise.
+// In registers too, for the same reason.
 bool Lockstep::route_word_shuffle(llvm::CallInst& call, std::uint32_t site) {
   const auto constant = [&](unsigned index) { return llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(index)); };
   for (const unsigned index : {0u, 1u, 2u}) {
@@ -108,7 +108,7 @@ bool Lockstep::route_word_shuffle(llvm::CallInst& call, std::uint32_t site) {
 }
 
 void Lockstep::route_shadowed_product(llvm::CallInst& call, std::uint32_t site) {
-  constexpr unsigned kOperands = 6;  // two elements of a, b and c each
+  constexpr unsigned kOperands = 6;  // two elements each of a, b and c
   llvm::IRBuilder<> builder(&call);
   llvm::SmallVector<llvm::Value*> arguments(call.args());
   arguments.push_back(slot_for(llvm::ArrayType::get(builder.getDoubleTy(), kOperands)));
@@ -119,8 +119,8 @@ void Lockstep::route_shadowed_product(llvm::CallInst& call, std::uint32_t site) 
   shadowed_products_.push_back(replacement);
 }
 
-// A write to a device buffer that the dispatch does not read stays an ordinary store: no lane can observe when it happens. If it is
-// checked, the runtime makes that distinction.
+// A write to a device buffer that the dispatch does not read stays an ordinary store: no lane can observe when it happens. With checks
+// on, the runtime makes this distinction instead.
 void Lockstep::route_write(llvm::Instruction& instruction, std::uint32_t site) {
   auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
   auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction);

@@ -1,4 +1,4 @@
-// Computes the shadows of operations and of values that come around a loop.
+// Computes the shadows of operations, and of values carried around a loop.
 #include "metal/pass/shadow.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
@@ -36,7 +36,7 @@ void Shadow::run() {
   }
   find_arrays();
   find_accounted();
-  // Operands before their uses; values from a loop's previous iteration are filled in at the end.
+  // Operands come before their uses. Values from a loop's previous iteration are filled in at the end.
   std::vector<llvm::Instruction*> all;
   for (auto* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&entry)) {
     for (auto& instruction : *block) all.push_back(&instruction);
@@ -64,7 +64,7 @@ llvm::Type* Shadow::doubles_for(llvm::Type* type) const {
   return vector == nullptr ? static_cast<llvm::Type*>(number) : llvm::FixedVectorType::get(number, vector->getNumElements());
 }
 
-// The value itself as doubles: exact.
+// The value converted to doubles, which is exact.
 llvm::Value* Shadow::widened(Builder& builder, llvm::Value* value) const {
   return value->getType()->getScalarType()->isDoubleTy() ? value : builder.CreateFPExt(value, doubles_for(value->getType()));
 }
@@ -129,7 +129,7 @@ llvm::Value* Shadow::make(llvm::Instruction& value) {
   }
 }
 
-// Of a member of a struct: from the value that was inserted, or from memory.
+// The shadow of a struct's member, from the value that was inserted or from memory.
 llvm::Value* Shadow::make_member(llvm::ExtractValueInst& member, Builder& builder) {
   auto* inserted = llvm::FindInsertedValue(member.getAggregateOperand(), member.getIndices());
   if (inserted != nullptr && inserted->getType() == member.getType()) return of(inserted);
@@ -143,7 +143,7 @@ llvm::Value* Shadow::make_member(llvm::ExtractValueInst& member, Builder& builde
   return from_cells(behind_load, behind_load.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), load->getPointerOperand(), offset), number);
 }
 
-// a - k b, with the integer k of the values' quotient.
+// a - k b in double, with the integer k of the quotient of the values.
 llvm::Value* Shadow::make_remainder(llvm::Instruction& value, Builder& builder) {
   auto* divisor = widened(builder, value.getOperand(1));
   auto* quotient = builder.CreateFDiv(builder.CreateFSub(widened(builder, value.getOperand(0)), widened(builder, &value)), divisor);
@@ -184,14 +184,14 @@ llvm::Value* Shadow::make_call(llvm::CallBase& call, Builder& builder) {
       break;
   }
   if (callee->isIntrinsic() || !callee->isDeclaration() || !call.getType()->isDoubleTy()) return widened(builder, &call);
-  // The function of the C library for double. Functions that round to integers take the value's result.
+  // Calls the C library's function for double. A function that rounds to integers keeps the value's result.
   if (callee->getName() == "fmod") return make_remainder(call, builder);
   llvm::SmallVector<llvm::Value*> arguments;
   for (auto& one : call.args()) arguments.push_back(one->getType()->isDoubleTy() ? of(one) : one.get());
   return nearest_double(builder, call, arguments);
 }
 
-// The variant for double of a function of math/kernel_functions.h.
+// Calls the double variant of a function of math/kernel_functions.h.
 llvm::CallInst* Shadow::nearest_double(Builder& builder, llvm::CallBase& call, llvm::ArrayRef<llvm::Value*> arguments) {
   constexpr llvm::StringLiteral kForKernels = "assay_math_", kExact = "assay_math_exact_";
   auto* type = call.getFunctionType();
@@ -204,7 +204,8 @@ llvm::CallInst* Shadow::nearest_double(Builder& builder, llvm::CallBase& call, l
   return result;
 }
 
-// The runtime finds the shadows of a lane's elements where its last argument points to, and leaves those of the result there.
+// The last argument points to the shadows of the lane's elements. The runtime reads them there and writes those of the result to
+// the same place.
 void Shadow::multiply(llvm::CallInst& product) {
   auto* number = llvm::Type::getFloatTy(context_);
   auto* room = product.getArgOperand(product.arg_size() - 1);

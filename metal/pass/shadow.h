@@ -1,10 +1,12 @@
-// The policy `shadow`: beside every floating-point value of a kernel a double that is computed without its roundings.
+// The policy `shadow`: for every floating-point value of a kernel, a double that is computed without the value's roundings.
 //
-// Works on a kernel that is one function already and whose meeting points are calls. A value's shadow is made right behind it, by the
-// same operation in double on the operands' shadows; decisions (comparisons, conversions to integers, floor and its like) stay those
-// of the values. In memory a shadow lies in the cell that belongs to its address (lane_abi.h), with the bits of its value: where they
-// are not those in memory, the host or an integer operation has written there, and the value is its own shadow. Arrays of a lane whose
-// address does not escape have an array of doubles instead, which the optimiser can take apart as it does the other.
+// The pass works on a kernel that is already one function and whose meeting points are calls. A shadow is computed directly after its
+// value, by the same operation in double on the operands' shadows. Decisions (comparisons, conversions to integers, floor and similar
+// functions) use the values, not the shadows.
+//
+// In memory, a shadow lies in the cell of its address (lane_abi.h), with the bits of its value. If these bits differ from those in
+// memory, the host or an integer operation has written there since, and the value becomes its own shadow. An array whose address does
+// not escape its lane has an array of doubles instead, which the optimiser can split like the original.
 #pragma once
 
 #include <deque>
@@ -45,7 +47,7 @@ class Shadow {
   static llvm::Value* number_in(Builder& builder, llvm::Value* carrier, unsigned first_bit, llvm::Type* element);
   llvm::Value* bits_of_number(llvm::Value* number, unsigned first_bit, llvm::Type* element);
   [[nodiscard]] static bool may_carry(llvm::Value* word);
-  // Stands for "no type in particular" where a part of a word as large as a cell's granule is asked for.
+  // Requests a part of a word as large as a cell's granule, whatever its type.
   [[nodiscard]] llvm::Type* granule() const { return llvm::Type::getInt16Ty(context_); }
   [[nodiscard]] llvm::Type* cell_type() const {
     return llvm::StructType::get(context_, {llvm::Type::getDoubleTy(context_), llvm::Type::getInt64Ty(context_)});
@@ -56,7 +58,7 @@ class Shadow {
   // ---- shadow_memory.cpp
   struct Array {
     llvm::AllocaInst* doubles = nullptr;
-    unsigned factor = 0;  // bytes of doubles for each byte of the array
+    unsigned factor = 0;  // bytes of doubles per byte of the array
   };
   void find_arrays();
   bool holds_only_words(llvm::Value* object);
@@ -72,7 +74,7 @@ class Shadow {
   void fill(llvm::MemSetInst& fill);
   void call_copy(Builder& builder, llvm::Value* destination, llvm::Value* source, llvm::Value* bytes);
 
-  // ---- shadow_rounding.cpp: what an operation rounds away, where that is to be explained
+  // ---- shadow_rounding.cpp: what an operation rounds away, if that is to be explained
   llvm::Value* explained(llvm::Instruction& value, llvm::Value* shadow);
   llvm::Value* exact_result(Builder& builder, llvm::Instruction& value);
 
@@ -90,7 +92,7 @@ class Shadow {
   struct Merge {
     llvm::PHINode* values;
     llvm::PHINode* shadows;
-    std::optional<std::pair<unsigned, llvm::Type*>> bits;  // first bit and element, if the values are not numbers
+    std::optional<std::pair<unsigned, llvm::Type*>> bits;  // first bit and element type, if the values are not numbers
   };
   std::deque<Merge> merges_;
   llvm::SmallPtrSet<const llvm::Value*, 16> accounted_;
@@ -98,10 +100,10 @@ class Shadow {
   llvm::DenseMap<llvm::Value*, bool> only_words_;
 };
 
-// The place behind `value` where its shadow can be computed.
+// The instruction before which the shadow of `value` can be computed.
 llvm::Instruction* behind(llvm::Instruction& value);
 
-// Whether values of the type are numbers of a kernel or of the library functions that it calls.
+// Whether values of the type are numbers of a kernel, or of the library functions that it calls.
 bool is_number(llvm::Type* type);
 
 }  // namespace assay::metal::pass

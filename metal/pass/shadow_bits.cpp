@@ -1,4 +1,4 @@
-// Shadows of numbers that travel as integers: through casts that keep the bits, and packed into wider words.
+// Shadows of numbers that are moved as integers: through casts that keep the bits, and packed into wider words.
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
@@ -24,7 +24,7 @@ bool is_zero_there(const llvm::KnownBits& known, unsigned first, unsigned count)
 }
 bool is_one_there(const llvm::KnownBits& known, unsigned first, unsigned count) { return known.One.extractBits(count, first).isAllOnes(); }
 
-// The later one of a number and its shadow. A shadow is computed behind its number, or existed before it.
+// The later of a number and its shadow. A shadow is computed after its number, unless it existed before.
 llvm::Instruction* later_of(llvm::Value* number, llvm::Value* shadow) {
   auto* first = llvm::dyn_cast<llvm::Instruction>(number);
   auto* second = llvm::dyn_cast<llvm::Instruction>(shadow);
@@ -33,7 +33,7 @@ llvm::Instruction* later_of(llvm::Value* number, llvm::Value* shadow) {
   return llvm::DominatorTree(*first->getFunction()).dominates(first->getParent(), second->getParent()) ? second : first;
 }
 
-// Numbers whose bits are computed with, and not only moved, on their way into the word.
+// Whether code computes with the bits of numbers, instead of only moving them, on their way into the word.
 bool computes_with_bits(const llvm::Value* word, llvm::SmallPtrSetImpl<const llvm::Value*>& seen) {
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(word);
   if (instruction == nullptr || !seen.insert(word).second) return false;
@@ -67,8 +67,8 @@ llvm::Value* Shadow::of_reinterpreted(llvm::BitCastInst& cast) {
   return shadow;
 }
 
-// The shadow of the number of type `element` that lies in a word, or in a vector, from `first_bit` on; of a granule (Shadow::granule()) the
-// cell that it would have in memory, whatever lies there.
+// The shadow of the number of type `element` that begins at `first_bit` of a word or a vector. For a granule (Shadow::granule()): the
+// cell that it would have in memory, whatever it contains.
 llvm::Value* Shadow::of_bits(llvm::Value* carrier, unsigned first_bit, llvm::Type* element) {
   const std::tuple key{carrier, first_bit, element};
   if (const auto found = bits_.find(key); found != bits_.end()) return found->second;
@@ -83,15 +83,15 @@ llvm::Value* Shadow::of_bits(llvm::Value* carrier, unsigned first_bit, llvm::Typ
   return bits_[key] = shadow;
 }
 
-// For a number itself: in the requested type, or as the upper half of a float, which is a bfloat.
+// For a number itself: its shadow in the requested type. The upper half of a float counts as a bfloat.
 llvm::Value* Shadow::bits_of_number(llvm::Value* number, unsigned first_bit, llvm::Type* element) {
   auto* own = number->getType()->getScalarType();
-  if (own->isDoubleTy()) return nullptr;  // not a type of Metal: it only carries other numbers
+  if (own->isDoubleTy()) return nullptr;  // not a type of Metal; it only carries other numbers
   const unsigned width = bits_of(own);
   const bool is_cell = element == granule();
   const unsigned offset = first_bit % width;
   const bool is_upper_half = own->isFloatTy() && offset == kBfloatBits && (element->isBFloatTy() || is_cell);
-  // A number has the first of the cells that it covers.
+  // A number's shadow is in the first of the cells that it covers.
   if (is_cell && offset != 0 && !is_upper_half) return llvm::Constant::getNullValue(cell_type());
   if (own != element && !is_upper_half && !is_cell) return nullptr;
   auto* shadow = of(number);
@@ -106,7 +106,7 @@ llvm::Value* Shadow::bits_of_number(llvm::Value* number, unsigned first_bit, llv
   return builder.CreateInsertValue(cell, tag(builder, holder), 1);
 }
 
-// Null if the bits are not those of one number. Longer than 60 lines: one case per opcode.
+// Returns null if the bits are not those of one number. Longer than 60 lines: one case per opcode.
 llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::Type* element) {
   const unsigned width = bits_of(element);
   if (is_number(carrier->getType())) {
@@ -129,7 +129,7 @@ llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::T
     case llvm::Instruction::Shl: {
       const auto distance = shift_of(*instruction);
       if (vector != nullptr || !distance) return nullptr;
-      // A bfloat with zeros behind it is the same number as a float.
+      // A bfloat followed by zero bits is the same number as a float.
       if (element->isFloatTy() && *distance == first_bit + kBfloatBits)
         return of_bits(instruction->getOperand(0), 0, llvm::Type::getBFloatTy(context_));
       if (*distance > first_bit) return nullptr;
@@ -180,7 +180,7 @@ llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::T
       const auto kind = kernel_.origin_of(load->getPointerOperand()).kind;
       auto* object = llvm::getUnderlyingObject(load->getPointerOperand(), 0);
       if (kind == Origin::Kind::program_constant || arrays_.contains(object) || holds_only_words(object)) return nullptr;
-      // Read here and not where the word is used: memory may have changed by then.
+      // Read here and not where the word is used, because memory may change in between.
       if (element == granule())
         return builder.CreateAlignedLoad(cell_type(), cell(builder, load->getPointerOperand(), first_bit / 8), llvm::Align(8));
       auto* number = number_in(builder, carrier, first_bit, element);
@@ -191,7 +191,7 @@ llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::T
   }
 }
 
-// Adds another word's bits next to the number, or changes only its sign.
+// Handles masks that add the bits of another word next to the number, or that change only its sign.
 llvm::Value* Shadow::masked_bits(llvm::Instruction& word, unsigned first_bit, llvm::Type* element) {
   const unsigned width = bits_of(element);
   for (const unsigned mask : {0U, 1U}) {
@@ -236,7 +236,7 @@ llvm::Value* Shadow::number_in(Builder& builder, llvm::Value* carrier, unsigned 
   return builder.CreateBitCast(builder.CreateTrunc(builder.CreateLShr(word, first_bit), builder.getIntNTy(bits_of(element))), element);
 }
 
-// Whether a stored word may contain numbers: it was read from memory, or combined from words that were.
+// Whether a stored word may contain numbers, because it was read from memory or combined from such words.
 bool Shadow::may_carry(llvm::Value* word) {
   llvm::SmallVector<llvm::Value*> rest{word};
   llvm::SmallPtrSet<llvm::Value*, 8> seen;
@@ -251,7 +251,7 @@ bool Shadow::may_carry(llvm::Value* word) {
   return false;
 }
 
-// Values whose exact counterpart our headers give.
+// Finds the values for which our headers supply the exact counterpart.
 void Shadow::find_accounted() {
   llvm::SmallVector<llvm::Value*> rest;
   for (auto& instruction : llvm::instructions(*kernel_.entry_)) {

@@ -1,4 +1,4 @@
-// Shadows in memory.
+// Stores shadows to memory and loads them from there: cells, and arrays that do not escape their lane.
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/MDBuilder.h>
@@ -48,7 +48,7 @@ void Shadow::find_arrays() {
   }
 }
 
-// Whether an object is a variable of the lane that only ever holds integers, and never the bits of a number.
+// Whether an object is a variable of the lane that only ever holds integers, never the bits of a number.
 bool Shadow::holds_only_words(llvm::Value* object) {
   auto* variable = llvm::dyn_cast<llvm::AllocaInst>(object);
   if (variable == nullptr) return false;
@@ -76,7 +76,8 @@ bool Shadow::holds_only_words(llvm::Value* object) {
   return only_words_[variable] = look();
 }
 
-// The type of all numbers in a variable that is only read, written and filled with zeros, and whose address does not escape.
+// The common type of all numbers in a variable. Null unless the variable is only read, written and zeroed, and its address
+// does not escape.
 llvm::Type* Shadow::only_element(llvm::AllocaInst& variable) const {
   llvm::Type* element = nullptr;
   const auto accept = [&](llvm::Type* type) {
@@ -108,7 +109,7 @@ llvm::Type* Shadow::only_element(llvm::AllocaInst& variable) const {
   return element;
 }
 
-// Where the shadow of what the pointer points to is; null if it is in no array.
+// The place of the shadow for the target of the pointer; null if it lies in no array.
 llvm::Value* Shadow::place_in_array(Builder& builder, llvm::Value* pointer) {
   llvm::SmallVector<llvm::GEPOperator*> steps;
   auto* base = pointer;
@@ -190,7 +191,7 @@ llvm::Value* Shadow::load(llvm::LoadInst& load) {
   const Origin origin = kernel_.origin_of(pointer);
   if (origin.kind == Origin::Kind::program_constant) return widened(builder, &load);
   if (origin.kind != Origin::Kind::buffer) return from_cells(builder, pointer, &load);
-  // Most buffers were written by the host only, and its values are exact.
+  // Most buffers were written by the host only, and the host's values are exact.
   auto* is_shadowed = builder.CreateICmpNE(builder.CreateAnd(shadowed_buffers_, 1u << origin.buffer), builder.getInt32(0));
   llvm::Instruction* rare = nullptr;
   llvm::Instruction* usual = nullptr;
@@ -222,7 +223,7 @@ void Shadow::store(llvm::StoreInst& store) {
     }
     return;
   }
-  // A word, or a double that carries two floats: the shadows of its parts.
+  // Loads the shadows of the parts of a word, or of a double that carries two floats.
   if (!type->isIntOrIntVectorTy() && !type->getScalarType()->isDoubleTy()) return;
   const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue());
   const bool only_words = holds_only_words(llvm::getUnderlyingObject(pointer, 0));
@@ -245,7 +246,7 @@ void Shadow::fill(llvm::MemSetInst& fill) {
   if (auto* place = place_in_array(builder, fill.getDest())) {
     builder.CreateMemSet(place, builder.getInt8(0), builder.CreateMul(length, builder.getInt64(arrays_[object].factor)), llvm::Align(8));
   } else if (!holds_only_words(object)) {
-    // Zeros, say, that a number before them was rounded to must not get its shadow.
+    // Otherwise a zero could get the shadow of an earlier number that was rounded to zero at this address.
     builder.CreateMemSet(cell(builder, fill.getDest(), 0), builder.getInt8(0),
                          builder.CreateMul(length, builder.getInt64(abi::kCellBytes / abi::kCellGranule)), llvm::Align(8));
   }

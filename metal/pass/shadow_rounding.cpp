@@ -1,4 +1,4 @@
-// Reports what an operation rounds away to the runtime, and adds it to the shadow if the runtime asks for that.
+// Reports to the runtime what an operation rounds away, and adds it to the shadow if the runtime requests that.
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
@@ -6,7 +6,7 @@
 
 namespace assay::metal::pass {
 
-// The operation on the values themselves, without the rounding of its result; null if it has none.
+// The operation on the values themselves, without rounding the result; null if there is no such operation.
 llvm::Value* Shadow::exact_result(Builder& builder, llvm::Instruction& value) {
   const auto operand = [&](unsigned index) { return widened(builder, value.getOperand(index)); };
   switch (value.getOpcode()) {
@@ -44,7 +44,7 @@ llvm::Value* Shadow::exact_result(Builder& builder, llvm::Instruction& value) {
 
 llvm::Value* Shadow::explained(llvm::Instruction& value, llvm::Value* shadow) {
   if (value.getType()->getScalarType()->isDoubleTy()) return shadow;
-  // Behind the shadow, or both.
+  // The place must be behind both the value and the shadow.
   auto* place = behind(value);
   if (auto* made = llvm::dyn_cast<llvm::Instruction>(shadow);
       made != nullptr && made->getParent() == value.getParent() && value.comesBefore(made))
@@ -58,7 +58,7 @@ llvm::Value* Shadow::explained(llvm::Instruction& value, llvm::Value* shadow) {
     operation->what = abi::kConvert;
     operation->type = Lockstep::float_type_of(*value.getType());
   }
-  // A double is the inside of a library function, and the function's operands are not in sight here.
+  // A double is internal to a library function, whose operands are not visible here.
   const bool is_function = value.getOpcode() == llvm::Instruction::FPTrunc && value.getOperand(0)->getType()->getScalarType()->isDoubleTy();
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value.getType());
   operation->count = vector == nullptr ? 1 : vector->getNumElements();
@@ -74,7 +74,7 @@ llvm::Value* Shadow::explained(llvm::Instruction& value, llvm::Value* shadow) {
   auto* weight = builder.CreateLoad(builder.getDoubleTy(), builder.CreateConstInBoundsGEP1_64(builder.getDoubleTy(), weights_, number));
   auto* is_rounded = builder.CreateFCmpUNE(weight, llvm::ConstantFP::get(builder.getDoubleTy(), 0.0));
   auto* wide = widened(builder, &value);
-  // Equal infinities have no difference.
+  // The difference of equal infinities is NaN, for which this ordered comparison is false.
   auto* difference = builder.CreateFSub(wide, exact);
   auto* is_inexact = builder.CreateFCmpONE(difference, llvm::Constant::getNullValue(difference->getType()));
   auto* rounded = builder.CreateSelect(is_inexact, builder.CreateFAdd(shadow, difference), shadow);

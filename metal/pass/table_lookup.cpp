@@ -19,9 +19,9 @@ namespace {
 constexpr unsigned kTableLength = 16;  // two registers of eight floats
 constexpr unsigned kIndexBits = 4;
 constexpr unsigned kElements = 4;
-constexpr std::size_t kMostSources = 2;  // integers that the indices are fields of: putting more into a vector costs what is saved
+constexpr std::size_t kMostSources = 2;  // the most integers that hold the indices: inserting more into a vector costs as much as it saves
 
-// An index: (source >> shift) & 15, where the kernel's own mask or the source's width makes sure of the 15.
+// An index: (source >> shift) & 15. The kernel's mask or the width of the source limits it to 15.
 struct Field {
   llvm::Value* source = nullptr;
   std::uint64_t shift = 0;
@@ -42,7 +42,7 @@ std::optional<Field> field_of(llvm::Value* index, const llvm::DataLayout& layout
   return field;
 }
 
-// The constant table that a load reads, and at which index.
+// The constant table that a load reads, and the index.
 std::optional<std::pair<Table*, llvm::Value*>> lookup_of(llvm::Value* value) {
   auto* load = llvm::dyn_cast<llvm::LoadInst>(value);
   if (load == nullptr || !load->isSimple() || !load->getType()->isFloatTy()) return std::nullopt;
@@ -65,7 +65,7 @@ bool has_feature(const llvm::Function& function, llvm::StringRef feature) {
   return llvm::is_contained(features, feature);
 }
 
-// Elements `first` to `first + 8` of the table.
+// Elements [first, first + 8) of the table.
 llvm::Constant* eight_of(const Table& table, unsigned first) {
   llvm::SmallVector<llvm::Constant*> elements;
   for (unsigned i = 0; i < kTableLength / 2; ++i) elements.push_back(table.getInitializer()->getAggregateElement(first + i));
@@ -87,7 +87,7 @@ class Rewriter {
   }
 
  private:
-  // The four values that a chain of insertions ending in `last` puts together.
+  // The four values that a chain of insertions ending in `last` combines.
   static std::optional<std::array<llvm::Value*, kElements>> elements_of(llvm::InsertElementInst& last) {
     const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(last.getType());
     if (type == nullptr || type->getNumElements() != kElements || !type->getElementType()->isFloatTy()) return std::nullopt;
@@ -124,7 +124,7 @@ class Rewriter {
     return true;
   }
 
-  // <8 x i32>: the indices, with bits above the fourth that are ignored; the upper half is unused.
+  // The indices as <8 x i32>. Bits above the fourth are ignored, and the upper half is unused.
   static llvm::Value* indices(llvm::IRBuilder<>& builder, const std::array<Field, kElements>& fields) {
     auto* type = llvm::FixedVectorType::get(builder.getInt32Ty(), 2 * kElements);
     llvm::Value* vector = llvm::PoisonValue::get(type);

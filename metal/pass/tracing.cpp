@@ -7,7 +7,7 @@
 
 namespace assay::metal::pass {
 
-// Reports every access to device memory to the runtime; only a lane's own memory and the threadgroup's are left out.
+// Reports every access to device memory to the runtime. Accesses to a lane's own memory and to threadgroup memory are not reported.
 void Lockstep::trace_device_accesses() {
   llvm::SmallVector<llvm::Instruction*> accesses;
   for (auto& instruction : llvm::instructions(*entry_)) {
@@ -45,7 +45,8 @@ bool Lockstep::is_runtime_state(const llvm::Value& address) {
   return llvm::getUnderlyingObject(&address, 0) == lane_ || llvm::getUnderlyingObject(&address, 0) == services_;
 }
 
-// Stores that wait for other lanes, and atomics, are calls by now: told apart by the slot that the function came from.
+// Stores that wait for other lanes, and atomics, are already calls here. The slot from which the function pointer was loaded tells
+// which call it is.
 void Lockstep::trace_service(llvm::CallBase& call, const Trace& trace, llvm::IRBuilder<>& builder) {
   const auto* function = llvm::dyn_cast<llvm::LoadInst>(call.getCalledOperand());
   if (function == nullptr) return;

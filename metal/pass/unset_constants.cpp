@@ -1,4 +1,4 @@
-// Notes where a kernel uses constants that have no value, and refuses those that are still used after optimisation.
+// Records where a kernel uses constants that have no value, and rejects those that are still used after optimisation.
 #include "metal/pass/unset_constants.h"
 
 #include <llvm/IR/InstIterator.h>
@@ -13,13 +13,13 @@ namespace {
 
 constexpr llvm::StringLiteral kUnsetConstant = "__assay_unset_function_constant.";
 
-// Where the kernel uses each constant that has no value, noted before the optimiser loses places; by the variable's name.
+// The places where the kernel uses constants without a value, by the variable's name. Recorded before the optimiser loses places.
 std::map<std::string, Place>& places_of_unset() {
   static std::map<std::string, Place> places;
   return places;
 }
 
-// By an instruction, perhaps through the address of a component.
+// Whether an instruction reads the value, possibly through the address of a component.
 bool is_read(const llvm::Constant& value) {
   return llvm::any_of(value.users(), [](const llvm::User* user) {
     const auto* constant = llvm::dyn_cast<llvm::Constant>(user);
@@ -29,7 +29,7 @@ bool is_read(const llvm::Constant& value) {
 
 }  // namespace
 
-// A namespace-scope value computed from a constant without a value is initialised at load time from an unset one.
+// A namespace-scope variable computed from a constant without a value would be initialised from an unset value at load time.
 void Lockstep::report_derived_from_unset() {
   for (auto& function : module_) {
     if (&function == entry_) continue;
@@ -65,7 +65,7 @@ void Lockstep::note_unset_uses() {
 }
 
 void refuse_unset_constants(llvm::Module& module) {
-  // All of them: a user who sets one needs to know the others.
+  // Reports all of them: a user who sets one also needs to know the others.
   bool is_refused = false;
   for (auto& variable : module.globals()) {
     if (!variable.getName().starts_with(kUnsetConstant)) continue;

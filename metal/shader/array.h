@@ -14,7 +14,7 @@ struct array {
   constexpr size_t size() const { return N; }
   constexpr size_t max_size() const { return N; }
   constexpr bool empty() const { return N == 0; }
-  // One per address space, because the result is in the object's space; `generic` is for temporaries.
+  // One overload per address space, because the result lies in the object's space; `generic` is for temporaries.
 #define ASSAY_ARRAY_ACCESS(mark, value, qualifier)                                      \
   mark constexpr value& operator[](size_t i) qualifier { return (value&)elements_[i]; } \
   mark constexpr value& front() qualifier { return (value&)elements_[0]; }              \

@@ -1,14 +1,14 @@
 // <metal_atomic>: atomic_int, atomic_uint, atomic_bool, atomic_float, atomic_ulong, their explicit functions, and fences.
 //
-// Every atomic operation is a point where the lanes of a SIMD-group meet, and takes effect lane after lane. Memory orders
-// and scopes are accepted and change nothing: the simulator never reorders.
+// Every atomic operation is a point where the lanes of a SIMD-group meet, and takes effect lane after lane. Memory orders and scopes
+// are accepted but change nothing, because the simulator never reorders accesses.
 #pragma once
 
 #include "simd.h"
 
 namespace metal {
 
-// Unscoped, so that both spellings in use are good: memory_order_relaxed and memory_order::memory_order_relaxed.
+// Unscoped, so that both spellings are valid: memory_order_relaxed and memory_order::memory_order_relaxed.
 enum memory_order : int {
   memory_order_relaxed = 0,
   memory_order_acquire = 2,
@@ -29,7 +29,7 @@ struct _atomic {
 template <class T>
 using atomic = _atomic<T>;
 
-// OpenCL has global types of these names that mean something else: the macros at the end of prelude.h lead here.
+// OpenCL has global types of these names with another meaning. The macros at the end of prelude.h map the names to these types.
 typedef _atomic<int> metal_atomic_int;
 typedef _atomic<uint> metal_atomic_uint;
 typedef _atomic<bool> atomic_bool;

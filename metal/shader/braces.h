@@ -8,8 +8,8 @@
 
 namespace std {
 
-// The compiler builds these. It requires a pointer to an element in no address space at all, which only decay spells here: where
-// a pointer is declared, this dialect makes it generic.
+// The compiler builds these. It requires a pointer to an element in no address space at all. A declared pointer becomes generic in this
+// dialect; only decay spells the right type.
 template <class E>
 class initializer_list {
  public:
@@ -42,7 +42,7 @@ struct stored<bool> {
   typedef uchar type;
 };
 
-// What may stand in the braces of a vector of T: a scalar, or a vector whose components take its place.
+// What the braces of a vector of T may contain: a scalar, or a vector whose components are inserted.
 template <class T>
 struct Piece {
   typedef typename stored<T>::type S;
@@ -56,7 +56,7 @@ struct Piece {
   S at[4];
 };
 
-// Component k of the pieces laid end to end; zero behind the last. Straight code, so that it always folds.
+// Component k of all pieces in sequence; zero after the last. Code without loops, so that it always folds.
 template <class T, int first = 0>
 constexpr typename stored<T>::type listed(std::initializer_list<Piece<T>> list, int k) {
   if constexpr (first == 4) {

@@ -1,9 +1,9 @@
-// The compiler builtins behind Apple's headers that kernels call by name (__metal_exp, __metal_simd_sum ...), mostly to
-// extend the library to types of their own.
+// The compiler builtins behind Apple's headers that kernels call by name (__metal_exp, __metal_simd_sum ...), mostly to extend the
+// library to types of their own.
 //
-// No document lists them. Those of the library's functions carry their names and take one more argument, which chooses between fast and
-// precise there. They are templates over everything that the function behind them takes; those of SIMD-groups also take types that the
-// library leaves out, because a kernel's own function for such a type must compile even if it is never called.
+// No document lists these builtins. Builtins of library functions have the function's name and one more argument, which chooses between
+// fast and precise. They are templates over all types that the function accepts. Builtins of SIMD-groups also accept types that the
+// library omits, because a kernel's function for such a type must compile even if it is never called.
 #pragma once
 
 #include "compute.h"
@@ -13,7 +13,7 @@
 #include "simdgroup_matrix.h"
 
 // clang-format off
-// The one of float takes arguments of several types as well.
+// The builtins of float also accept arguments of several types.
 #define ASSAY_BUILTIN1(name)                                                                                                    \
   template <class T>                                                                                                            \
   inline T __metal_##name(T x, bool = false) { return T(metal::name(x)); }
@@ -68,7 +68,7 @@ constexpr ushort __metal_get_quadgroup_size(T) {
 namespace metal {
 namespace __detail {
 
-// The type in which a group reduces T: T itself, but for bool a number, of which every value but 0 is true.
+// The type in which a group reduces T: T itself, except that bool becomes a number. Every value but 0 is true.
 template <class T>
 struct reduced_as {
   typedef T type;
@@ -82,7 +82,7 @@ inline T reduce_any(uint op, uint width, T value) {
   return T(reduce(op, width, typename reduced_as<T>::type(value)));
 }
 
-// `and`, `or` and `xor` combine the bits of floating-point numbers: no document gives them another meaning.
+// `and`, `or` and `xor` combine the bits of floating-point numbers; no document gives another meaning.
 template <uint size>
 struct bits_code;
 template <>
@@ -147,7 +147,7 @@ ASSAY_GROUP(quad, 4)
 #undef ASSAY_FILL
 // clang-format on
 
-// The last argument only names the result's type.
+// The last argument only determines the type of the result.
 template <class A, class B, class C, class D>
 inline metal::vec<D, 64> __metal_simdgroup_matrix_8x8_multiply_accumulate(metal::vec<A, 64> a, metal::vec<B, 64> b, metal::vec<C, 64> c,
                                                                           metal::vec<D, 64>) {

@@ -24,7 +24,7 @@ inline void simdgroup_barrier(mem_flags flags, memory_order = memory_order_relax
   __assay_barrier(__detail::barrier_simdgroup, uint(flags));
 }
 
-// A fence orders this lane's own accesses, which the simulator performs in program order: it is a barrier to the compiler.
+// A fence orders this lane's own accesses. The simulator performs these in program order, so a barrier to the compiler is enough.
 inline void atomic_thread_fence(mem_flags flags, memory_order, thread_scope = thread_scope_device) {
   __asm__ volatile("" ::: "memory");
   __assay_fence(uint(flags));

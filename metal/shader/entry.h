@@ -1,8 +1,8 @@
-// What the translator adds to the user's text: entry points fetch their arguments through these.
+// Functions that the translator's text calls: entry points fetch their arguments through them.
 #pragma once
 
 extern "C" {
-// `alignment` is that of what the kernel declares there.
+// `alignment` is that of the type that the kernel declares for the buffer.
 __attribute__((const)) __global void* __assay_buffer(unsigned int index, unsigned int alignment);
 __attribute__((const)) __local void* __assay_threadgroup_argument(unsigned int index);
 __attribute__((const)) __local void* __assay_threadgroup_variable(unsigned int id, unsigned long bytes, unsigned long alignment);
@@ -11,8 +11,8 @@ void __assay_iteration_end();
 // Called in a kernel whose max_total_threads_per_threadgroup only the compiler can compute.
 void __assay_max_total_threads(unsigned int threads);
 
-// The backend converts float to bfloat by calling this, and Debian's libgcc 12 does not have it. To nearest even; NaN stays
-// NaN and becomes quiet.
+// The backend calls this to convert float to bfloat, and Debian's libgcc 12 does not have it. Rounds to nearest even; a NaN becomes
+// a quiet NaN.
 __attribute__((used)) inline __bf16 __truncsfbf2(float value) {
   const unsigned int bits = __builtin_bit_cast(unsigned int, value);
   const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
@@ -23,8 +23,8 @@ __attribute__((used)) inline __bf16 __truncsfbf2(float value) {
 
 namespace __assay {
 
-// Converts to whatever pointer or reference the kernel declares, so that entry points need not repeat types. An argument whose
-// function constant is false does not exist: a null pointer, or a reference to an unmapped address.
+// Converts to the pointer or reference type that the kernel declares, so that entry points need not repeat types. An argument whose
+// function constant is false does not exist: it is a null pointer, or a reference to an unmapped address.
 #define ASSAY_ARGUMENT(name, space, fetch)              \
   template <unsigned int Index, bool Exists = true>     \
   struct name {                                         \
@@ -43,7 +43,7 @@ namespace __assay {
 #define ASSAY_FETCH_THREADGROUP(T) __assay_threadgroup_argument(Index)
 constexpr unsigned long nowhere = 4096;
 
-// 1 of what has no size.
+// The size of T; 1 if T has none.
 template <typename T, typename = void>
 struct alignment_of {
   static constexpr unsigned int value = 1;
@@ -92,8 +92,8 @@ inline T builtin(unsigned int which) {
   return builtin_value<T>::get(which);
 }
 
-// What the parameters of a kernel template make of the indices of its arguments: a function of the same parameters returns it, and
-// `index_of` takes a call of that function, or its type.
+// The indices of arguments that depend on parameters of a kernel template. A function with the same template parameters returns them as
+// this type; `index_of` takes a call of that function, or its type.
 template <long... Index>
 struct indices {};
 template <int Number, typename T>
@@ -108,15 +108,15 @@ template <int Number, typename R, typename... A>
 struct index_at<Number, R(A...)> : index_at<Number, R> {};
 template <int Number, typename T>
 __global constexpr const long index_of = index_at<Number, T>::value;
-// The translator uses it to find out whether a kernel returns a value.
+// Lets the translator ask the compiler whether a kernel returns a value.
 template <typename T>
 __global constexpr const bool is_nothing = metal::is_void<T>::value;
-// Of any type, for what is not evaluated.
+// A value of any type, for unevaluated expressions.
 template <typename T>
 T made();
 
-// What a function constant's type holds, for metal/function_constant.h: four times its components, and 0 of bool, 1 of integers, 2 of
-// floating-point numbers. 0 of a type that no constant can have.
+// Describes the type of a function constant to metal/function_constant.h: four times the number of components, plus 0 for bool, 1 for
+// integers, 2 for floating-point numbers. 0 for a type that no constant can have.
 template <typename T>
 constexpr long scalar_shape() {
   if constexpr (metal::is_same<T, bool>::value) return 4;
@@ -137,7 +137,7 @@ struct shape_of<metal::packed_vec<T, N>> : shape_of<metal::vec<T, N>> {};
 template <typename T>
 __global constexpr const long constant_shape = shape_of<metal::remove_cv_t<T>>::value;
 
-// A vector of numbers that each become its component's type.
+// A vector of numbers, each converted to the component's type.
 template <typename T>
 struct component_of;
 template <typename T, int N>
@@ -153,7 +153,7 @@ constexpr T constant_vector(Numbers... numbers) {
   return T((typename component_of<metal::remove_cv_t<T>>::type)numbers...);
 }
 
-// The type of a variable without the address space that it lies in.
+// The type of a variable without its address space.
 template <typename T, bool Left = __is_lvalue_reference(T), bool Right = __is_rvalue_reference(T)>
 struct without_space {
   using type = T;
@@ -166,7 +166,7 @@ template <typename T>
 struct without_space<__global T, false, false> {
   using type = T;
 };
-// A reference has a space of its own too, beside that of what it refers to.
+// A reference has an address space of its own, besides that of its target.
 template <typename T>
 struct without_space<T, true, false> {
   using type = __remove_reference_t(T)&;
@@ -178,7 +178,7 @@ struct without_space<T, false, true> {
 template <typename T>
 using declared = typename without_space<T>::type;
 
-// Whether its components are properties: a vector of either kind, or a reference to one.
+// Whether the components are properties: true for a vector of either kind, or a reference to one.
 template <typename T>
 struct vector_type {
   static constexpr __global const bool value = false;
@@ -194,7 +194,7 @@ struct vector_type<metal::packed_vec<T, N>> {
 template <typename T>
 __global constexpr const bool is_vector = vector_type<metal::__detail::remove_cvref_t<T>>::value;
 
-// Converts a half where a bfloat is needed, and the other way round: Metal does so implicitly, clang does not.
+// Converts between half and bfloat in both directions, as Metal does implicitly and clang does not.
 struct bridged {
   float value;
   template <typename To, typename = metal::enable_if_t<metal::is_arithmetic<To>::value>>
@@ -212,7 +212,8 @@ inline decltype(auto) bridge(T&& value) {
   }
 }
 
-// What lies in any space for this dialect, as the value of an implicit assignment operator does, and in one known space in Metal.
+// For values that may lie in any space in this dialect, such as the result of an implicit assignment operator, but in one known
+// space in Metal.
 template <typename T>
 struct anywhere {
   __generic T* place;
@@ -225,13 +226,14 @@ inline anywhere<T> placed(__generic T& value) {
   return {&value};
 }
 
-// An operand's value.
+// The value of an operand.
 template <typename T>
 inline T loaded(T value) {
   return value;
 }
 
-// `{x, y}` where a constructor takes a vector: it becomes no object of the constructor's own class. What is not listed is zero.
+// Handles `{x, y}` where a constructor takes a vector, so that it does not become an object of the constructor's own class. Components
+// that are not listed are zero.
 template <typename T>
 struct vector_list {
   T at[4];
@@ -249,7 +251,7 @@ inline vector_list<T> listed(std::initializer_list<T> list) {
   return result;
 }
 
-// `pointer += object`: how far, where the object converts to an integer.
+// The step of `pointer += object` where the object converts to an integer.
 template <typename T>
 inline decltype(auto) steps(T&& count) {
   if constexpr (__is_class(metal::__detail::remove_cvref_t<T>)) {
@@ -260,7 +262,7 @@ inline decltype(auto) steps(T&& count) {
   }
 }
 
-// A template's parameter that is a pointer to a function in Metal, and can only be a reference to one in this dialect.
+// The type of a template parameter that is a pointer to a function in Metal, and can only be a reference to one in this dialect.
 template <typename T>
 struct callable {
   using type = T;
@@ -272,7 +274,7 @@ struct callable<R (*)(A...)> {
 template <typename T>
 using Callable = typename callable<T>::type;
 
-// Stands at the top of every loop body; see pass/lockstep_pass.cpp.
+// An object at the top of every loop body; see pass/lockstep_pass.cpp.
 struct iteration {
   ~iteration() { __assay_iteration_end(); }
 };

@@ -1,4 +1,4 @@
-// <metal_geometric>: dot, length, cross and their kin, for vectors of float and half.
+// <metal_geometric>: dot, length, cross and similar functions, for vectors of float and half.
 //
 // Sums run in ascending component order with one rounding per operation: dot of four is ((a0*b0 + a1*b1) + a2*b2) + a3*b3.
 #pragma once

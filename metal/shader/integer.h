@@ -13,7 +13,7 @@ using unsigned_of = typename make_unsigned<T>::type;
 template <class T>
 constexpr int bit_width = int(sizeof(T)) * 8;
 
-// A type wide enough for sums and differences of two T, and for products of everything but 64-bit T.
+// A type wide enough for sums and differences of two T, and for products of two T of fewer than 64 bits.
 template <class T>
 using wide = conditional_t<sizeof(T) == 8, __int128, long>;
 
@@ -32,7 +32,7 @@ inline T saturated(wide<T> v) {
 }
 
 struct Integer {
-  // |x|; the least signed value is its own (it wraps).
+  // |x|; the least signed value wraps to itself.
   template <class T>
   static T abs(T x) {
     return T(abs_int(x));
@@ -49,7 +49,7 @@ struct Integer {
   static T subsat(T x, T y) {
     return saturated<T>(wide<T>(x) - wide<T>(y));
   }
-  // The number of leading zero bits; all of them for zero.
+  // The number of leading zero bits; the width of T for zero.
   template <class T>
   static T clz(T x) {
     return T(x == T(0) ? bit_width<T> : __builtin_clzl(ulong(unsigned_of<T>(x))) - (64 - bit_width<T>));

@@ -1,14 +1,14 @@
 // Everything that is included before a translated kernel: Metal's library, then what the translation itself refers to.
 #pragma once
 
-// OpenCL leaves bit-fields out, Metal does not.
+// OpenCL has no bit-fields; Metal does.
 #pragma OPENCL EXTENSION __cl_clang_bitfields : enable
 
 #include "prelude.h"
 
 #include "entry.h"
 
-// Macros of this dialect that are ordinary names in Metal; the user's own macros were expanded before.
+// Macros of this dialect that are ordinary names in Metal. The user's own macros are already expanded here.
 #undef CL_VERSION_1_0
 #undef CL_VERSION_1_1
 #undef CL_VERSION_1_2

@@ -14,7 +14,7 @@ enum float_round_style {
 };
 enum float_denorm_style { denorm_indeterminate = -1, denorm_absent = 0, denorm_present = 1 };
 
-// The bases carry the names under which kernels specialise them for types of their own.
+// The bases have the names under which kernels specialise them for types of their own.
 struct _numeric_limits_impl_base {
 #define ASSAY_LIMIT static constexpr __global const
   ASSAY_LIMIT bool is_specialized = false;
@@ -120,7 +120,7 @@ ASSAY_FP_LIMITS(bfloat, ushort, 8, 2, 4, -125, -37, 128, 38, 0x0080, 0x7f7f, 0x3
 #undef ASSAY_FP_LIMITS
 #undef ASSAY_LIMIT
 
-// Masks of a type's encoding, under the internal names that kernels borrow to round by hand.
+// Masks for the encoding of a type, under the internal names that kernels use to round by hand.
 template <class T>
 struct _fp_encoding_traits;
 #define ASSAY_ENCODING(T, Bits, sign, exponent, mantissa)          \

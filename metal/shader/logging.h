@@ -1,4 +1,4 @@
-// <metal_logging>: os_log accepts its calls and drops them, for the simulator has no log to write to.
+// <metal_logging>: os_log accepts calls and discards them, because the simulator has no log.
 #pragma once
 
 namespace metal {

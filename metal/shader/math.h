@@ -1,7 +1,7 @@
-// <metal_math>, <metal_common>: functions of float and half and their vectors; of float also as precise:: and fast::.
+// <metal_math>, <metal_common>: functions of float and half and their vectors, and of float also in precise:: and fast::.
 //
-// This simulator evaluates precise and fast variants alike, to half an ulp (scalar_math.h): the error that Metal allows a
-// GPU is part of the bounds, not of the simulation.
+// This simulator evaluates precise and fast variants alike, to half an ulp (scalar_math.h). The error that Metal allows a GPU is part
+// of the bounds, not of the simulation.
 #pragma once
 
 #include "overloads.h"

@@ -1,8 +1,8 @@
-// Names that Metal's library may or may not have: what C++ calls so, what Apple's headers call so internally, and what kernels define
+// Names that Metal's library may or may not have: names of C++, internal names of Apple's headers, and names that kernels define
 // themselves, some of them in namespace metal.
 //
-// They stand outside of namespace metal. The translator brings in those that a source mentions and does not declare
-// (translate/offered_names.cpp): a class template found twice would be ambiguous, whichever namespace it came from.
+// They are outside of namespace metal. The translator adds the names that a source mentions and does not declare
+// (translate/offered_names.cpp). A class template that is found in two namespaces would be ambiguous.
 #pragma once
 
 #include "packed.h"
@@ -32,22 +32,10 @@ __global constexpr const bool disjunction_v = metal::_disjunction<B...>::value;
 template <class B>
 __global constexpr const bool negation_v = !bool(B::value);
 
-template <class T>
-struct is_empty : bool_constant<__is_empty(T)> {};
-template <class T>
-struct is_trivial : bool_constant<__is_trivial(T)> {};
-template <class T>
-struct is_trivially_copyable : bool_constant<__is_trivially_copyable(T)> {};
-template <class T>
-struct is_standard_layout : bool_constant<__is_standard_layout(T)> {};
-template <class T>
-__global constexpr const bool is_empty_v = is_empty<T>::value;
-template <class T>
-__global constexpr const bool is_trivial_v = is_trivial<T>::value;
-template <class T>
-__global constexpr const bool is_trivially_copyable_v = is_trivially_copyable<T>::value;
-template <class T>
-__global constexpr const bool is_standard_layout_v = is_standard_layout<T>::value;
+ASSAY_TRAIT(is_empty, __is_empty(T))
+ASSAY_TRAIT(is_trivial, __is_trivial(T))
+ASSAY_TRAIT(is_trivially_copyable, __is_trivially_copyable(T))
+ASSAY_TRAIT(is_standard_layout, __is_standard_layout(T))
 template <class Base, class Derived>
 struct is_base_of : bool_constant<__is_base_of(Base, Derived)> {};
 template <class Base, class Derived>
@@ -67,17 +55,13 @@ struct rank<T[n]> : integral_constant<size_t, rank<T>::value + 1> {};
 template <class T>
 struct alignment_of : integral_constant<size_t, alignof(T)> {};
 
-// The type without the address space that it lies in.
+// The type without its address space.
 template <class T>
 struct remove_addrspace : metal::__detail::remove_space<T> {};
-template <class T>
-using remove_addrspace_t = typename remove_addrspace<T>::type;
+ASSAY_TRAIT_TYPE(remove_addrspace)
 
-// Of a vector: its component type and how many it has; a scalar is its own only component.
-template <class T>
-struct make_scalar {
-  typedef T type;
-};
+// The component type and the number of components of a vector. A scalar is its own single component.
+ASSAY_KEEPS(make_scalar)
 template <class T, int N>
 struct make_scalar<vec<T, N>> {
   typedef T type;
@@ -86,8 +70,7 @@ template <class T, int N>
 struct make_scalar<packed_vec<T, N>> {
   typedef T type;
 };
-template <class T>
-using make_scalar_t = typename make_scalar<T>::type;
+ASSAY_TRAIT_TYPE(make_scalar)
 template <class T>
 struct vec_elements : integral_constant<int, 1> {};
 template <class T, int N>
@@ -96,10 +79,7 @@ template <class T, int N>
 struct vec_elements<packed_vec<T, N>> : integral_constant<int, N> {};
 template <class T>
 __global constexpr const int vec_elements_v = vec_elements<T>::value;
-template <class T>
-struct is_vector : bool_constant<(vec_elements<T>::value > 1)> {};
-template <class T>
-__global constexpr const bool is_vector_v = is_vector<T>::value;
+ASSAY_TRAIT(is_vector, (vec_elements<T>::value > 1))
 
 // The types that SIMD-group functions take (simd.h).
 template <class T, class = void>
@@ -112,8 +92,7 @@ template <class T>
 struct underlying_type {
   typedef __underlying_type(T) type;
 };
-template <class T>
-using underlying_type_t = typename underlying_type<T>::type;
+ASSAY_TRAIT_TYPE(underlying_type)
 
 // The type of `condition ? a : b` for two types, from left to right.
 template <class... T>
@@ -131,14 +110,10 @@ struct common_type<T, U, V, Rest...> : common_type<typename common_type<T, U>::t
 template <class... T>
 using common_type_t = typename common_type<T...>::type;
 
-template <class T>
-struct remove_all_extents {
-  typedef T type;
-};
+ASSAY_KEEPS(remove_all_extents)
 template <class T, size_t n>
 struct remove_all_extents<T[n]> : remove_all_extents<T> {};
-template <class T>
-using remove_all_extents_t = typename remove_all_extents<T>::type;
+ASSAY_TRAIT_TYPE(remove_all_extents)
 
 template <class T, unsigned dimension = 0>
 struct extent : integral_constant<size_t, 0> {};
@@ -153,28 +128,13 @@ __global constexpr const size_t rank_v = rank<T>::value;
 template <class T>
 __global constexpr const size_t alignment_of_v = alignment_of<T>::value;
 
-template <class T>
-struct is_fundamental : bool_constant<is_arithmetic<T>::value || is_void<T>::value> {};
-template <class T>
-struct is_scalar : bool_constant<is_arithmetic<T>::value || is_enum<T>::value || is_pointer<T>::value> {};
-template <class T>
-struct is_default_constructible : bool_constant<__is_constructible(T)> {};
-template <class T>
-struct is_copy_constructible : bool_constant<__is_constructible(T, const T&)> {};
-template <class T>
-struct is_trivially_default_constructible : bool_constant<__is_trivially_constructible(T)> {};
-template <class T>
-__global constexpr const bool is_fundamental_v = is_fundamental<T>::value;
-template <class T>
-__global constexpr const bool is_scalar_v = is_scalar<T>::value;
-template <class T>
-__global constexpr const bool is_default_constructible_v = is_default_constructible<T>::value;
-template <class T>
-__global constexpr const bool is_copy_constructible_v = is_copy_constructible<T>::value;
-template <class T>
-__global constexpr const bool is_trivially_default_constructible_v = is_trivially_default_constructible<T>::value;
+ASSAY_TRAIT(is_fundamental, is_arithmetic<T>::value || is_void<T>::value)
+ASSAY_TRAIT(is_scalar, is_arithmetic<T>::value || is_enum<T>::value || is_pointer<T>::value)
+ASSAY_TRAIT(is_default_constructible, __is_constructible(T))
+ASSAY_TRAIT(is_copy_constructible, __is_constructible(T, const T&))
+ASSAY_TRAIT(is_trivially_default_constructible, __is_trivially_constructible(T))
 
-// Of <metal_utility>. A kernel's own template of the same parameters is more specialised than one with an empty pack behind.
+// From <metal_utility>. The empty pack makes a kernel's own template of the same parameters the more specialised one.
 template <class T, class... None>
 inline void swap(__private T& a, __private T& b, None...) {
   static_assert(sizeof...(None) == 0, "swap takes two arguments");
@@ -193,8 +153,8 @@ constexpr pair<A, B> make_pair(A a, B b) {
   return pair<A, B>{a, b};
 }
 
-// The empty pack makes these two yield to a kernel's own function of the same parameters (array.h's swap as well): a template with a
-// pack that is left over is the less specialised one.
+// The empty pack makes these two yield to a kernel's own function of the same parameters, as does swap in array.h: a template with an
+// extra pack is less specialised.
 template <class T, class... None>
 constexpr remove_reference_t<T>&& move(T&& value, None...) {
   static_assert(sizeof...(None) == 0, "move takes one argument");
@@ -208,3 +168,8 @@ constexpr T&& forward(remove_reference_t<T>& value, None...) {
 
 }  // namespace offered
 }  // namespace __assay
+
+#undef ASSAY_TRAIT
+#undef ASSAY_TRAIT_TYPE
+#undef ASSAY_KEEPS
+#undef ASSAY_MATCHES

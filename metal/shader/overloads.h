@@ -1,6 +1,6 @@
-// Macros that write one concrete overload per type, as Metal's library has them. Undefined again at the end of prelude.h.
+// Macros that write one concrete overload per type, like those of Metal's library. They are undefined again at the end of prelude.h.
 //
-// Concrete overloads, not templates: a scalar argument must convert to a vector parameter, and a kernel may define a
+// Overloads are concrete and not templates, because a scalar argument must convert to a vector parameter, and a kernel may define a
 // function of the same name for a type of its own. Bodies call the scalar function __detail::name for each component.
 #pragma once
 
@@ -55,7 +55,7 @@
                 ::metal::__detail::name(x.w, y.w));                                                                            \
   }
 
-// A second result goes out through a reference to the lane's own storage (sincos, modf, frexp).
+// A second result is returned through a reference to the lane's own storage (sincos, modf, frexp).
 #define ASSAY_UNARY_OUT(name, T, U)                                                                                          \
   inline T name(T x, __private U& out) { return ::metal::__detail::name(x, out); }                                             \
   inline T##2 name(T##2 x, __private U##2& out) {                                                                            \

@@ -1,4 +1,4 @@
-// <metal_pack>: vectors to and from normalised integers in one word.
+// <metal_pack>: conversion between vectors and normalised integers in one word.
 //
 // Packing clamps, scales, and rounds to the nearest integer, ties to even; a NaN packs as 0.
 #pragma once
@@ -13,7 +13,7 @@ inline uint to_snorm(float x, float scale) {
   const float clamped = x != x ? 0.0f : clamp_fp(x, -1.0f, 1.0f);
   return uint(int(__builtin_rintf(clamped * scale)));
 }
-// -128 and -32768 stand for -1 too.
+// -128 and -32768 also mean -1.
 inline float from_snorm(int x, float scale) { return fmax(float(x) / scale, -1.0f); }
 
 inline uint pack_unorm4x8(float4 v) {
@@ -30,7 +30,8 @@ inline uint pack_unorm10a2(float4 v) {
   return to_unorm(v.x, 1023) | to_unorm(v.y, 1023) << 10 | to_unorm(v.z, 1023) << 20 | to_unorm(v.w, 3) << 30;
 }
 
-// IEC 61966-2-1 in double, whose constants are quotients because literals are float in this dialect. Alpha is linear.
+// The transfer function of IEC 61966-2-1 (sRGB), in double. Its constants are quotients, because literals are float in this dialect.
+// Alpha is linear.
 inline double quotient(int a, int b) { return double(a) / double(b); }
 inline float to_srgb(float linear) {
   const double x = clamp_fp(linear, 0.0f, 1.0f);

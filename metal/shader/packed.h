@@ -1,4 +1,4 @@
-// packed_float3 and its kin: vectors without padding, aligned as one component.
+// packed_float3 and similar types: vectors without padding, aligned as one component.
 //
 // They convert to and from vec<T, N> implicitly; arithmetic gives vec<T, N>, as in Metal.
 #pragma once
@@ -55,7 +55,7 @@ struct packed_vec {
   ASSAY_COMPONENT(z, b, 2)
   ASSAY_COMPONENT(w, a, 3)
 #undef ASSAY_COMPONENT
-// Swizzles go through the vector; those that the size does not have fail when they are used.
+// Swizzles use the vector. A swizzle that the size does not have fails when it is used.
 #define ASSAY_SWIZZLE2_READ(name, alias, a, b)                          \
   constexpr vec<T, 2> get_##name() const { return Vector(*this).name; } \
   __declspec(property(get = get_##name)) vec<T, 2> name, alias;
@@ -100,7 +100,7 @@ struct packed_vec {
 #undef ASSAY_SWIZZLE3_READ
 #undef ASSAY_SWIZZLE4_READ
 
-// One overload per pairing, for a conversion to either side alone would be ambiguous.
+// One overload per pair of types, because a conversion to one side only would be ambiguous.
 #define ASSAY_PAIRINGS(Result, op)                                                                   \
   friend constexpr Result operator op(packed_vec a, packed_vec b) { return Vector(a) op Vector(b); } \
   friend constexpr Result operator op(packed_vec a, Vector b) { return Vector(a) op b; }             \

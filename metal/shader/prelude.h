@@ -1,8 +1,7 @@
-// All that a translated kernel sees of Metal: this header is included ahead of the user's first line.
+// Everything of Metal that a translated kernel sees; included before the user's first line.
 //
-// It is C++ for OpenCL (clang-19, -x clcpp), the dialect that has address spaces, and uses no other header. The translator
-// spells Metal's address spaces in that dialect; the user's macros were expanded before (include/). The only macros that get
-// out are those at the end.
+// It is C++ for OpenCL (clang-19, -x clcpp), the dialect that has address spaces, and uses no other header. The translator spells
+// Metal's address spaces in that dialect. The user's macros are already expanded (include/). Only the macros at the end stay defined.
 #pragma once
 
 #include "array.h"
@@ -37,7 +36,7 @@
 #undef ASSAY_UNARY_OUT
 #undef ASSAY_UNARY_TO
 
-// OpenCL has global types of these names that mean something else.
+// OpenCL has global types of these names with another meaning.
 #define atomic_float metal_atomic_float
 #define atomic_int metal_atomic_int
 #define atomic_long metal_atomic_long

@@ -20,7 +20,8 @@ namespace metal {
   ASSAY_ORDER(isordered, T) ASSAY_ORDER(isunordered, T)
 ASSAY_CLASSIFY(float)
 ASSAY_CLASSIFY(half)
-// A bfloat is a float with fewer bits and of the same class: scalars convert. Vectors do not convert, and these yield to a kernel's own.
+// A bfloat is a float with fewer bits and of the same class, so scalars convert. Vectors do not convert; the overloads for them yield
+// to a kernel's own.
 #define ASSAY_CLASSIFY_BFLOAT(name) \
   template <int N>                                                                                                       \
   inline vec<bool, N> name(vec<bfloat, N> x) { return name(vec<float, N>(x)); }
@@ -47,7 +48,7 @@ ASSAY_CLASSIFY_BFLOAT(signbit) ASSAY_ORDER_BFLOAT(isordered) ASSAY_ORDER_BFLOAT(
 ASSAY_SELECT(bool) ASSAY_SELECT(char) ASSAY_SELECT(uchar) ASSAY_SELECT(short) ASSAY_SELECT(ushort) ASSAY_SELECT(int)
 ASSAY_SELECT(uint) ASSAY_SELECT(long) ASSAY_SELECT(ulong) ASSAY_SELECT(half) ASSAY_SELECT(float)
 #undef ASSAY_SELECT
-// Of bfloat they are templates, which yield to a kernel's own.
+// For bfloat these are templates, which yield to a kernel's own functions.
 template <class T, class = enable_if_t<is_same<T, bfloat>::value>>
 inline constexpr T select(T a, T b, bool c) { return c ? b : a; }
 template <int N>

@@ -1,7 +1,7 @@
 // The functions of the runtime that the headers of this folder call: points at which the lanes of a SIMD-group meet.
 //
-// This is the only place that declares these functions. The lockstep pass replaces the calls; every pointer is to storage
-// of the calling lane, and results are written in place.
+// Only this file declares them. The lockstep pass replaces the calls. Every pointer is to storage of the calling lane, and results are
+// written in place.
 #pragma once
 
 #include "types.h"
@@ -9,7 +9,7 @@
 namespace metal {
 namespace __detail {
 
-// Scalar types by number, as the runtime knows them.
+// The runtime's numbers of scalar types.
 enum ScalarCode : uint {
   code_int8 = 0,
   code_uint8 = 1,
@@ -67,7 +67,7 @@ enum AtomicOp : uint {
 
 enum BarrierScope : uint { barrier_simdgroup = 0, barrier_threadgroup = 1 };
 
-// Lanes that meet: a SIMD-group or a quad-group.
+// Number of lanes that meet, for a SIMD-group and a quad-group.
 constexpr uint simd_width = 32;
 constexpr uint quad_width = 4;
 
@@ -94,19 +94,19 @@ __attribute__((convergent)) ulong __assay_simd_active(uint width);
 // `scope` is a BarrierScope, `flags` are the bits of mem_flags.
 __attribute__((convergent)) void __assay_barrier(uint scope, uint flags);
 
-// a * b + c of 8x8 matrices of float, of which the lane holds two neighbouring elements each, the first in the lower half of
-// the word; returns the same two elements of the result. Conversions from and to other types are the caller's.
+// Computes a * b + c for 8x8 matrices of float. A lane holds two neighbouring elements of each, the first in the lower half of the
+// word, and gets the same two elements of the result. Callers convert from and to other types.
 __attribute__((convergent)) ulong __assay_matrix_multiply(ulong a, ulong b, ulong c);
 
-// Orders what the caller has done before the atomic operations that it does later; `flags` as above. It does not wait for other lanes.
+// Orders the caller's earlier accesses before its later atomic operations; `flags` as above. It does not wait for other lanes.
 void __assay_fence(uint flags);
 
-// One atomic operation on `object`. `operand` holds the operand (of a compare-exchange: the expected value) and receives the
-// old value; `desired` is null except for a compare-exchange.
+// Performs one atomic operation on `object`. `operand` holds the operand (for a compare-exchange: the expected value) and receives the
+// old value. `desired` is null except for a compare-exchange.
 __attribute__((convergent)) void __assay_atomic(uint op, uint type, __generic void* object, __private void* operand,
                                                 const __private void* desired);
 
-// Return `value`; `exact` is what it would be if nothing had been rounded, as far as the caller's operands go.
+// Return `value`. `exact` is the result without any rounding of this function, given the caller's operands.
 __attribute__((const)) float __assay_without_rounding_float(float value, double exact);
 __attribute__((const)) half __assay_without_rounding_half(half value, double exact);
 __attribute__((const)) bfloat __assay_without_rounding_bfloat(bfloat value, double exact);

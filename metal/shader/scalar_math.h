@@ -1,7 +1,8 @@
 // The scalar functions behind math.h, common.h and relational.h, for float and half.
 //
-// Transcendental functions come from math/kernel_functions.h as doubles that are rounded once: a result is the number nearest to the exact
-// one, with the same bits on every machine. Functions that are exact in the type itself (floor, fmod, ...) are exact here.
+// Transcendental functions come from math/kernel_functions.h as doubles that are rounded once. A result is the representable number
+// nearest to the exact result, with the same bits on every machine. Functions that are exact in the type itself (floor, fmod, ...)
+// are exact here.
 #pragma once
 
 #include "vec.h"
@@ -9,8 +10,8 @@
 namespace metal {
 namespace __detail {
 
-// Under names that no kernel uses. Without the const attribute the compiler would have to assume errno; by the names of the C library it
-// would compute what it can itself, with the library of the machine that it runs on.
+// Declared under names that no kernel uses. Under the names of the C library, the compiler would evaluate calls itself, with the
+// library of the machine that it runs on. The const attribute tells it that the functions do not set errno.
 namespace library {
 #define ASSAY_LIBRARY1(name) extern "C" __attribute__((const)) double __assay_##name(double) __asm__("assay_math_" #name);
 #define ASSAY_LIBRARY2(name) extern "C" __attribute__((const)) double __assay_##name(double, double) __asm__("assay_math_" #name);
@@ -36,15 +37,15 @@ ASSAY_LIBRARY2(pow)
 ASSAY_LIBRARY2(atan2)
 #undef ASSAY_LIBRARY1
 #undef ASSAY_LIBRARY2
-// These results are used as doubles.
+// The results of these are used as doubles.
 extern "C" __attribute__((const)) double __assay_exact_sin(double) __asm__("assay_math_exact_sin");
 extern "C" __attribute__((const)) double __assay_exact_cos(double) __asm__("assay_math_exact_cos");
 extern "C" __attribute__((const)) double __assay_exact_pow(double, double) __asm__("assay_math_exact_pow");
-// The C library's, which is exact.
+// The function of the C library, which is exact.
 extern "C" __attribute__((const)) double __assay_fmod(double, double) __asm__("fmod");
 }  // namespace library
 
-constexpr __global const ulong pi_bits = 0x400921fb54442d18ul;  // literals are float in this dialect
+constexpr __global const ulong pi_bits = 0x400921fb54442d18ul;  // as bits, because literals are float in this dialect
 
 template <class T>
 struct fp_bits {};
@@ -64,8 +65,8 @@ struct fp_bits<bfloat> {
   static constexpr __global const ushort exponent = 0x7f80, mantissa = 0x007f, sign = 0x8000;
 };
 
-// The float next to d whose last bit says that d lies strictly between two floats ("round to odd"): rounding it again to
-// a type with at most 22 bits of precision gives what rounding d at once would give (Boldo and Melquiond, 2008).
+// The float next to d. Its last bit is set if d lies strictly between two floats ("round to odd"). Rounding it again, to a type with at
+// most 22 bits of precision, gives the same as rounding d directly (Boldo and Melquiond, 2008).
 inline float round_to_odd(double d) {
   const float nearest = float(d);
   const double back = nearest;
@@ -75,7 +76,7 @@ inline float round_to_odd(double d) {
   return __builtin_bit_cast(float, bits);
 }
 
-// Where bits are computed with, the policy `shadow` cannot follow the exact value: this gives it.
+// Supplies the exact value to the policy `shadow` where a function computes with bits, which the policy cannot follow.
 inline float without_rounding(float value, double exact) { return __assay_without_rounding_float(value, exact); }
 inline half without_rounding(half value, double exact) { return __assay_without_rounding_half(value, exact); }
 inline bfloat without_rounding(bfloat value, double exact) { return __assay_without_rounding_bfloat(value, exact); }
@@ -186,12 +187,12 @@ inline T powr(T x, T y) {
   return x < T(0) ? nan_of<T>() : pow(x, y);
 }
 
-// sin and cos of pi * r for |r| <= 1/4 at the most: the reductions are exact, so results keep their relative accuracy.
+// sin and cos of pi * r for |r| <= 1/4. The reductions are exact, so results keep their relative accuracy.
 inline double sine_of_pi_times(double r) { return library::__assay_sin(__builtin_bit_cast(double, pi_bits) * r); }
 inline double cosine_of_pi_times(double r) { return library::__assay_cos(__builtin_bit_cast(double, pi_bits) * r); }
 inline double sinpi_double(double x) {
   double r = x - 2 * __builtin_rint(x / 2);     // [-1, 1]
-  if (r == 0) return __builtin_copysign(r, x);  // as IEEE 754: -0 at -0 and at negative integers
+  if (r == 0) return __builtin_copysign(r, x);  // as in IEEE 754: -0 at -0 and at negative integers
   if (__builtin_fabs(r) > (double)0.5f) r = __builtin_copysign((double)1.0f, r) - r;
   if (__builtin_fabs(r) <= (double)0.25f) return sine_of_pi_times(r);
   return __builtin_copysign(cosine_of_pi_times((double)0.5f - __builtin_fabs(r)), r);
@@ -237,28 +238,19 @@ inline T divide(T x, T y) {
   return x / y;
 }
 
-// half through float: every half is a float, and these results need no rounding.
-template <class T>
-inline T floor(T x) {
-  return T(__builtin_floorf(x));
-}
-template <class T>
-inline T ceil(T x) {
-  return T(__builtin_ceilf(x));
-}
-template <class T>
-inline T trunc(T x) {
-  return T(__builtin_truncf(x));
-}
-template <class T>
-inline T rint(T x) {
-  return T(__builtin_rintf(x));
-}
-template <class T>
-inline T round(T x) {
-  return T(__builtin_roundf(x));
-}
-// In [0, 1): x - floor(x), limited to values below 1 where that difference would round up to 1.
+// half goes through float: every half is a float, and these results need no rounding.
+#define ASSAY_BY_BUILTIN(name)        \
+  template <class T>                  \
+  inline T name(T x) {                \
+    return T(__builtin_##name##f(x)); \
+  }
+ASSAY_BY_BUILTIN(floor)
+ASSAY_BY_BUILTIN(ceil)
+ASSAY_BY_BUILTIN(trunc)
+ASSAY_BY_BUILTIN(rint)
+ASSAY_BY_BUILTIN(round)
+#undef ASSAY_BY_BUILTIN
+// x - floor(x), in [0, 1): limited to values below 1 where the difference would round up to 1.
 template <class T>
 inline T fract(T x) {
   if (isinf(x)) return copysign(T(0), x);
@@ -274,7 +266,7 @@ inline T modf(T x, __private T& whole) {
 }
 
 inline float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-// The product is exact in double; the sum is rounded to odd, so that the step to half is the only rounding.
+// The product is exact in double, and the sum is rounded to odd. So the conversion to half is the only rounding.
 inline half fma(half x, half y, half z) {
   const double p = double(x) * double(y), c = double(z);
   const double s = p + c;
@@ -289,7 +281,7 @@ inline T mad(T x, T y, T z) {
   return x * y + z;
 }
 
-// The operand that is a number if the other is not.
+// If one operand is NaN, the other one.
 template <class T>
 inline T fmin(T x, T y) {
   return (y < x || x != x) ? y : x;
@@ -306,7 +298,7 @@ template <class T>
 inline T fmax3(T x, T y, T z) {
   return fmax(x, fmax(y, z));
 }
-// A NaN counts as absent: of the numbers that remain the smaller, as OpenCL's median of three does.
+// A NaN counts as absent. The result is then the smaller of the remaining numbers, as in OpenCL's median of three.
 template <class T>
 inline T fmedian3(T x, T y, T z) {
   if (x != x) return fmin(y, z);
@@ -329,16 +321,16 @@ inline T nextafter(T x, T y) {
   return __builtin_bit_cast(T, Bits((x < y) == (x > T(0)) ? bits + 1 : bits - 1));
 }
 
-// 2^k by its encoding, -1022 <= k <= 1023.
+// 2^k, made from its encoding; -1022 <= k <= 1023.
 inline double power_of_two(int k) { return __builtin_bit_cast(double, ulong(k + 1023) << 52); }
 
 template <class T>
 inline T ldexp(T x, int k) {
-  // Beyond these every finite nonzero x overflows or vanishes, and within them the product is exact in double.
+  // Beyond these limits every finite nonzero x overflows or becomes zero; within them the product is exact in double.
   const int bounded = k < -400 ? -400 : k > 400 ? 400 : k;
   return round_once<T>(double(x) * power_of_two(bounded));
 }
-// The mantissa in [0.5, 1) and the exponent; zero, infinity and NaN come back with exponent 0.
+// The mantissa in [0.5, 1) and the exponent. For zero, infinity and NaN: the argument itself and exponent 0.
 template <class T>
 inline T frexp(T x, __private int& exponent) {
   exponent = 0;

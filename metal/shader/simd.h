@@ -1,7 +1,7 @@
 // <metal_simdgroup>, <metal_quadgroup>: functions over the active lanes of a SIMD-group (32) or quad-group (4).
 //
-// As in Metal they take scalars and vectors of 8-, 16- and 32-bit integers, half and float. There are none for bool,
-// bfloat and 64-bit integers: kernels define those themselves.
+// As in Metal they take scalars and vectors of 8-, 16- and 32-bit integers, half and float. Functions of bool, bfloat and 64-bit
+// integers are left to kernels, which define their own.
 #pragma once
 
 #include "runtime.h"

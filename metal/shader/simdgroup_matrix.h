@@ -1,8 +1,8 @@
-// <metal_simdgroup_matrix>: simdgroup_matrix<T, 8, 8>, a matrix that a SIMD-group holds together.
+// <metal_simdgroup_matrix>: simdgroup_matrix<T, 8, 8>, a matrix that is distributed over the lanes of a SIMD-group.
 //
-// Each lane has two neighbouring elements of a row. With qid = lane / 4 they are row (qid & 4) + (lane / 2) % 4, columns
-// (qid & 2) * 2 + (lane % 2) * 2 and the next. A load reads the lane's own two elements, a store writes them; a product is
-// computed once for the SIMD-group by the runtime.
+// Each lane has two neighbouring elements of a row. With qid = lane / 4 they are row (qid & 4) + (lane / 2) % 4, columns (qid &
+// 2) * 2 + (lane % 2) * 2 and the next. A lane loads and stores its own two elements; the runtime computes a product once for
+// the whole SIMD-group.
 #pragma once
 
 #include "simd.h"
@@ -17,7 +17,7 @@ struct simdgroup_matrix {
   typedef vec<T, 2> storage_type;
 
   simdgroup_matrix() = default;
-  // A diagonal matrix; make_filled_simdgroup_matrix fills all elements.
+  // A diagonal matrix. make_filled_simdgroup_matrix fills all elements.
   explicit simdgroup_matrix(T diagonal) : mine_(T(0)) {
     const short2 at = detail_position();
     if (at.x == at.y) mine_.x = diagonal;
@@ -40,8 +40,8 @@ struct simdgroup_matrix {
   storage_type mine_;
 };
 
-// How Apple's compiler itself holds such a matrix, whatever the lane's share of it is: kernels keep it in classes of their own and call
-// builtins on it (builtins.h).
+// The type in which Apple's compiler holds such a matrix. Kernels keep it in their own classes and call builtins on it (builtins.h).
+// The size of a lane's share does not matter.
 template <class T>
 struct vec<T, 64> {
   vec() = default;
@@ -66,7 +66,7 @@ inline simdgroup_matrix<T, C, R> make_diagonal_simdgroup_matrix(__detail::type_i
 
 namespace __detail {
 
-// Element (row r, column c) is at origin.y * stride + origin.x + r * stride + c; of a transposed matrix r and c trade places.
+// Element (row r, column c) is at origin.y * stride + origin.x + r * stride + c. In a transposed matrix r and c are exchanged.
 struct Placement {
   ulong first;
   ulong second;
@@ -106,7 +106,8 @@ ASSAY_MATRIX_MEMORY(__local)
 
 namespace __detail {
 
-// The elements one by one: as vectors they would go through memory, where a wide load behind two narrow stores has to wait.
+// The elements are accessed one by one. As vectors they would go through memory, where a wide load would have to wait for
+// two narrow stores.
 template <class T>
 inline ulong pair_word(vec<T, 2> pair) {
   const float first = float(pair.x), second = float(pair.y);
@@ -124,7 +125,7 @@ inline vec<T, 2> matrix_elements(ulong word) {
 
 }  // namespace __detail
 
-// d = a * b + c; d may be any of the others. Element types may differ.
+// d = a * b + c; d may be the same matrix as a, b or c. Element types may differ.
 template <class D, class A, class B, class C>
 inline void simdgroup_multiply_accumulate(__private simdgroup_matrix<D, 8, 8>& d, simdgroup_matrix<A, 8, 8> a, simdgroup_matrix<B, 8, 8> b,
                                           simdgroup_matrix<C, 8, 8> c) {

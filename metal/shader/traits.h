@@ -1,4 +1,4 @@
-// <metal_type_traits>: the part of C++'s type traits that Metal has, with address spaces taken into account.
+// <metal_type_traits>: the part of C++'s type traits that Metal has, adapted to address spaces.
 #pragma once
 
 #include "types.h"
@@ -18,13 +18,31 @@ using bool_constant = integral_constant<bool, b>;
 typedef bool_constant<true> true_type;
 typedef bool_constant<false> false_type;
 
+// The trait `name` of T, and its value.
+#define ASSAY_TRAIT(name, ...)                 \
+  template <class T>                           \
+  struct name : bool_constant<__VA_ARGS__> {}; \
+  template <class T>                           \
+  __global constexpr const bool name##_v = name<T>::value;
+// The type that `name` makes of T, under its short name.
+#define ASSAY_TRAIT_TYPE(name) \
+  template <class T>           \
+  using name##_t = typename name<T>::type;
+// name<T>::type is T; with ASSAY_MATCHES(name, const T), it is X for const X.
+#define ASSAY_KEEPS(name) \
+  template <class T>      \
+  struct name {           \
+    typedef T type;       \
+  };
+#define ASSAY_MATCHES(name, pattern) \
+  template <class T>                 \
+  struct name<pattern> {             \
+    typedef T type;                  \
+  };
+
 namespace __detail {
-template <class T>
-struct type_identity {
-  typedef T type;
-};
-template <class T>
-using type_identity_t = typename type_identity<T>::type;
+ASSAY_KEEPS(type_identity)
+ASSAY_TRAIT_TYPE(type_identity)
 }  // namespace __detail
 
 template <bool condition, class T = void>
@@ -48,20 +66,14 @@ template <bool condition, class T, class F>
 using conditional_t = typename conditional<condition, T, F>::type;
 
 namespace __detail {
-template <class T>
-struct without_private {
-  typedef T type;
-};
-template <class T>
-struct without_private<__private T> {
-  typedef T type;
-};
+ASSAY_KEEPS(without_private)
+ASSAY_MATCHES(without_private, __private T)
 }  // namespace __detail
-// A variable's own space is ignored: decltype of a local float is `thread float` here and plain float in Metal.
+// The address space of a variable is ignored: decltype of a local float is `thread float` here and plain float in Metal.
 template <class T, class U>
 struct is_same : bool_constant<__is_same(typename __detail::without_private<T>::type, typename __detail::without_private<U>::type)> {};
 
-// With the underscore they are Apple's internal names, which kernels borrow; the names without it are of C++17 (offered.h).
+// Names with the underscore are internal to Apple's headers, but kernels use them. Names without it are of C++17 (offered.h).
 template <class... B>
 struct _conjunction : true_type {};
 template <class B>
@@ -77,133 +89,64 @@ struct _disjunction<B, Bs...> : conditional_t<bool(B::value), B, _disjunction<Bs
 template <class B>
 struct _negation : bool_constant<!bool(B::value)> {};
 
-template <class T>
-struct remove_const {
-  typedef T type;
-};
-template <class T>
-struct remove_const<const T> {
-  typedef T type;
-};
-template <class T>
-struct remove_volatile {
-  typedef T type;
-};
-template <class T>
-struct remove_volatile<volatile T> {
-  typedef T type;
-};
+ASSAY_KEEPS(remove_const)
+ASSAY_MATCHES(remove_const, const T)
+ASSAY_KEEPS(remove_volatile)
+ASSAY_MATCHES(remove_volatile, volatile T)
 
 namespace __detail {
-template <class T>
-struct remove_space {
-  typedef T type;
-};
-template <class T>
-struct remove_space<__private T> {
-  typedef T type;
-};
-template <class T>
-struct remove_space<__local T> {
-  typedef T type;
-};
-template <class T>
-struct remove_space<__global T> {
-  typedef T type;
-};
-template <class T>
-struct remove_space<__generic T> {
-  typedef T type;
-};
-template <class T>
-struct remove_space<__attribute__((opencl_global_device)) T> {
-  typedef T type;
-};
+ASSAY_KEEPS(remove_space)
+ASSAY_MATCHES(remove_space, __private T)
+ASSAY_MATCHES(remove_space, __local T)
+ASSAY_MATCHES(remove_space, __global T)
+ASSAY_MATCHES(remove_space, __generic T)
+ASSAY_MATCHES(remove_space, __attribute__((opencl_global_device)) T)
 }  // namespace __detail
 
 template <class T>
 struct remove_cv {
   typedef typename remove_const<typename remove_volatile<T>::type>::type type;
 };
-template <class T>
-struct remove_reference {
-  typedef T type;
-};
-template <class T>
-struct remove_reference<T&> {
-  typedef T type;
-};
-template <class T>
-struct remove_reference<T&&> {
-  typedef T type;
-};
+ASSAY_KEEPS(remove_reference)
+ASSAY_MATCHES(remove_reference, T&)
+ASSAY_MATCHES(remove_reference, T&&)
 namespace __detail {
-// Metal's decayed types name no address space, so this one drops it with the reference.
+// Metal's decayed types name no address space, so this trait removes it with the reference.
 template <class T>
 struct remove_cvref {
   typedef typename remove_cv<typename remove_space<typename remove_cv<typename remove_reference<T>::type>::type>::type>::type type;
 };
-template <class T>
-using remove_cvref_t = typename remove_cvref<T>::type;
+ASSAY_TRAIT_TYPE(remove_cvref)
 }  // namespace __detail
-template <class T>
-struct remove_extent {
-  typedef T type;
-};
+ASSAY_KEEPS(remove_extent)
 template <class T, size_t n>
 struct remove_extent<T[n]> {
   typedef T type;
 };
 
-template <class T>
-struct remove_pointer {
-  typedef T type;
-};
-template <class T>
-struct remove_pointer<T __private*> {
-  typedef T type;
-};
-template <class T>
-struct remove_pointer<T __local*> {
-  typedef T type;
-};
-template <class T>
-struct remove_pointer<T __global*> {
-  typedef T type;
-};
-template <class T>
-struct remove_pointer<T __generic*> {
-  typedef T type;
-};
-template <class T>
-struct remove_pointer<T __attribute__((opencl_global_device))*> {
-  typedef T type;
-};
+ASSAY_KEEPS(remove_pointer)
+ASSAY_MATCHES(remove_pointer, T __private*)
+ASSAY_MATCHES(remove_pointer, T __local*)
+ASSAY_MATCHES(remove_pointer, T __global*)
+ASSAY_MATCHES(remove_pointer, T __generic*)
+ASSAY_MATCHES(remove_pointer, T __attribute__((opencl_global_device)) *)
 
-template <class T>
-using remove_const_t = typename remove_const<T>::type;
-template <class T>
-using remove_volatile_t = typename remove_volatile<T>::type;
-template <class T>
-using remove_cv_t = typename remove_cv<T>::type;
-template <class T>
-using remove_reference_t = typename remove_reference<T>::type;
-template <class T>
-using remove_extent_t = typename remove_extent<T>::type;
-template <class T>
-using remove_pointer_t = typename remove_pointer<T>::type;
+ASSAY_TRAIT_TYPE(remove_const)
+ASSAY_TRAIT_TYPE(remove_volatile)
+ASSAY_TRAIT_TYPE(remove_cv)
+ASSAY_TRAIT_TYPE(remove_reference)
+ASSAY_TRAIT_TYPE(remove_extent)
+ASSAY_TRAIT_TYPE(remove_pointer)
 template <class T>
 struct decay {
   typedef __detail::remove_cvref_t<T> type;
 };
-template <class T>
-using decay_t = typename decay<T>::type;
+ASSAY_TRAIT_TYPE(decay)
 template <class T>
 struct add_const {
   typedef const T type;
 };
-template <class T>
-using add_const_t = typename add_const<T>::type;
+ASSAY_TRAIT_TYPE(add_const)
 
 namespace __detail {
 template <class T>
@@ -232,63 +175,30 @@ template <>
 struct floating<float> : true_type {};
 }  // namespace __detail
 
-template <class T>
-struct is_void : is_same<remove_cv_t<T>, void> {};
-template <class T>
-struct is_integral : __detail::integral<typename __detail::remove_space<remove_cv_t<T>>::type> {};
-template <class T>
-struct is_floating_point : __detail::floating<typename __detail::remove_space<remove_cv_t<T>>::type> {};
-template <class T>
-struct is_arithmetic : bool_constant<is_integral<T>::value || is_floating_point<T>::value> {};
-template <class T>
-struct is_const : bool_constant<__is_const(T)> {};
-template <class T>
-struct is_volatile : bool_constant<__is_volatile(T)> {};
-template <class T>
-struct is_pointer : bool_constant<__is_pointer(T)> {};
-template <class T>
-struct is_reference : bool_constant<__is_reference(T)> {};
-template <class T>
-struct is_lvalue_reference : bool_constant<__is_lvalue_reference(T)> {};
-template <class T>
-struct is_array : bool_constant<__is_array(T)> {};
-template <class T>
-struct is_enum : bool_constant<__is_enum(T)> {};
-template <class T>
-struct is_union : bool_constant<__is_union(T)> {};
-template <class T>
-struct is_class : bool_constant<__is_class(T)> {};
-template <class T>
-struct is_function : bool_constant<__is_function(T)> {};
+ASSAY_TRAIT(is_void, is_same<remove_cv_t<T>, void>::value)
+ASSAY_TRAIT(is_integral, __detail::integral<typename __detail::remove_space<remove_cv_t<T>>::type>::value)
+ASSAY_TRAIT(is_floating_point, __detail::floating<typename __detail::remove_space<remove_cv_t<T>>::type>::value)
+ASSAY_TRAIT(is_arithmetic, is_integral<T>::value || is_floating_point<T>::value)
+ASSAY_TRAIT(is_const, __is_const(T))
+ASSAY_TRAIT(is_volatile, __is_volatile(T))
+ASSAY_TRAIT(is_pointer, __is_pointer(T))
+ASSAY_TRAIT(is_reference, __is_reference(T))
+ASSAY_TRAIT(is_lvalue_reference, __is_lvalue_reference(T))
+ASSAY_TRAIT(is_array, __is_array(T))
+ASSAY_TRAIT(is_enum, __is_enum(T))
+ASSAY_TRAIT(is_union, __is_union(T))
+ASSAY_TRAIT(is_class, __is_class(T))
+ASSAY_TRAIT(is_function, __is_function(T))
 template <class T, bool = is_arithmetic<T>::value>
 struct is_signed : bool_constant<(remove_cv_t<T>(-1) < remove_cv_t<T>(0))> {};
 template <class T>
 struct is_signed<T, false> : false_type {};
-template <class T>
-struct is_unsigned : bool_constant<is_arithmetic<T>::value && !is_signed<T>::value> {};
+ASSAY_TRAIT(is_unsigned, is_arithmetic<T>::value && !is_signed<T>::value)
 template <class From, class To>
 struct is_convertible : bool_constant<__is_convertible_to(From, To)> {};
 
-#define ASSAY_TRAIT_VALUE(name) \
-  template <class T>            \
-  __global constexpr const bool name##_v = name<T>::value;
-ASSAY_TRAIT_VALUE(is_void)
-ASSAY_TRAIT_VALUE(is_integral)
-ASSAY_TRAIT_VALUE(is_floating_point)
-ASSAY_TRAIT_VALUE(is_arithmetic)
-ASSAY_TRAIT_VALUE(is_const)
-ASSAY_TRAIT_VALUE(is_volatile)
-ASSAY_TRAIT_VALUE(is_pointer)
-ASSAY_TRAIT_VALUE(is_reference)
-ASSAY_TRAIT_VALUE(is_lvalue_reference)
-ASSAY_TRAIT_VALUE(is_array)
-ASSAY_TRAIT_VALUE(is_enum)
-ASSAY_TRAIT_VALUE(is_union)
-ASSAY_TRAIT_VALUE(is_class)
-ASSAY_TRAIT_VALUE(is_function)
-ASSAY_TRAIT_VALUE(is_signed)
-ASSAY_TRAIT_VALUE(is_unsigned)
-#undef ASSAY_TRAIT_VALUE
+template <class T>
+__global constexpr const bool is_signed_v = is_signed<T>::value;
 template <class T, class U>
 __global constexpr const bool is_same_v = is_same<T, U>::value;
 template <class From, class To>
@@ -314,7 +224,7 @@ ASSAY_SIGN_PAIR(int, uint)
 ASSAY_SIGN_PAIR(long, ulong)
 #undef ASSAY_SIGN_PAIR
 }  // namespace __detail
-// Also of vectors, see vec.h.
+// Extended to vectors in vec.h.
 template <class T>
 struct make_unsigned {
   typedef typename __detail::sign_pair<remove_cv_t<T>>::without_sign type;
@@ -323,10 +233,8 @@ template <class T>
 struct make_signed {
   typedef typename __detail::sign_pair<remove_cv_t<T>>::with_sign type;
 };
-template <class T>
-using make_unsigned_t = typename make_unsigned<T>::type;
-template <class T>
-using make_signed_t = typename make_signed<T>::type;
+ASSAY_TRAIT_TYPE(make_unsigned)
+ASSAY_TRAIT_TYPE(make_signed)
 
 // For unevaluated operands only.
 template <class T>

@@ -1,7 +1,7 @@
 // Metal's scalar types. Their names are global, as in Metal.
 //
-// char is signed, long has 64 bits, half is IEEE binary16 (a keyword of this dialect) and bfloat is bfloat16; both round
-// to nearest even after every operation.
+// char is signed, and long has 64 bits. half is IEEE binary16 (a keyword of this dialect), and bfloat is bfloat16; both round to
+// nearest even after every operation.
 #pragma once
 
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable

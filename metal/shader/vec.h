@@ -1,13 +1,12 @@
 // vec<T, N>: Metal's vectors, N = 2, 3 or 4 components of any scalar type.
 //
-// Storage is a native vector, so size and alignment are Metal's: the next power of two of N components (sizeof(float3) is
-// 16, of half3 8). Vectors of bool hold one byte a component. Arithmetic never widens: ushort2 + ushort2 is ushort2. A
-// scalar converts to a vector implicitly, a vector to one of another component type only explicitly. Default
-// construction is trivial, so that vectors may stand in unions.
+// Storage is a native vector, so size and alignment are Metal's: N components, rounded up to a power of two (sizeof(float3) is 16,
+// sizeof(half3) is 8). Vectors of bool use one byte per component. Arithmetic never widens: ushort2 + ushort2 is ushort2. A scalar
+// converts to a vector implicitly; a vector converts to another component type only explicitly. Default construction is trivial, so
+// that unions may contain vectors.
 //
-// Member functions take an object in any address space (an unqualified `this` is generic); single components are written
-// alone and never by rewriting the whole vector, because another lane may own the next one.
-// Braces are read component by component (braces.h).
+// Member functions take an object in any address space (an unqualified `this` is generic). A write to a component writes only that
+// component, not the whole vector, because another lane may own the next one. Braces are read component by component (braces.h).
 #pragma once
 
 #include "braces.h"
@@ -31,7 +30,7 @@ struct Elements {
   S at[N];
 };
 
-// From the 0 / -1 components of a vector comparison to bytes of 0 and 1.
+// Converts the 0 / -1 components of a vector comparison to bytes of 0 and 1.
 template <int N, class Mask>
 constexpr lanes_t<bool, N> truth(Mask mask) {
   return __builtin_convertvector(mask, lanes_t<bool, N>) & (lanes_t<bool, N>)(uchar)1;
@@ -45,12 +44,12 @@ constexpr lanes_t<T, N> convert(lanes_t<U, N> from) {
   } else if constexpr (is_same<T, bool>::value) {
     return truth<N>(from != (lanes_t<U, N>)(typename stored<U>::type)0);
   } else if constexpr (is_integral<T>::value && is_floating_point<U>::value) {
-    // One by one, so that the same rule as for scalars decides what a value out of range becomes.
+    // Component by component, so that values out of range convert as scalars do.
     if constexpr (N == 2) return lanes_t<T, N>{S(from[0]), S(from[1])};
     if constexpr (N == 3) return lanes_t<T, N>{S(from[0]), S(from[1]), S(from[2])};
     if constexpr (N == 4) return lanes_t<T, N>{S(from[0]), S(from[1]), S(from[2]), S(from[3])};
   } else if constexpr ((is_same<T, half>::value && is_same<U, bfloat>::value) || (is_same<T, bfloat>::value && is_same<U, half>::value)) {
-    // The compiler has no conversion between the two; each is exact in float.
+    // The compiler has no conversion between half and bfloat; each is exact in float.
     return __builtin_convertvector(__builtin_convertvector(from, lanes_t<float, N>), lanes_t<T, N>);
   } else {
     return __builtin_convertvector(from, lanes_t<T, N>);
@@ -112,7 +111,7 @@ struct vec<T, 2> {
 template <class T>
 struct vec<T, 3> {
 #define ASSAY_N 3
-// A constant's fourth component is padding without a value: repeat the third.
+// The fourth component of a constant of three is padding without a value, so the third is repeated.
 #define ASSAY_PADDED __builtin_shufflevector(v_, v_, 0, 1, 2, 2)
 #include "vec_members.inc"
   constexpr vec(T s) : v_{Stored(s), Stored(s), Stored(s)} {}
@@ -193,7 +192,7 @@ constexpr To as_type(From from) {
 
 }  // namespace metal
 
-// Vector names and as_type belong to the language in Metal: they are visible without `using namespace metal`.
+// In Metal, vector names and as_type belong to the language: they are visible without `using namespace metal`.
 #define ASSAY_GLOBAL_NAMES(T) \
   using metal::T##2;          \
   using metal::T##3;          \

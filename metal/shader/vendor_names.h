@@ -1,4 +1,4 @@
-// Names from beside the Metal library: <simd/simd.h> and the C++ headers that some kernels share with host code.
+// Names from outside of the Metal library: <simd/simd.h>, and the C++ headers that some kernels share with host code.
 #pragma once
 
 #include "array.h"

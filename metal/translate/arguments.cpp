@@ -1,4 +1,4 @@
-// The arguments of entry points: what they stand for, and where the host binds them.
+// Reads the arguments of entry points: their roles, and the indices at which the host binds them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::optional<abi::Builtin> builtin_named(std::string_view name) {
   return found == kBuiltins.end() ? std::nullopt : std::optional(found->second);
 }
 
-// The name in messages of a type that is not supported as an argument.
+// The name in messages of a type that is not supported as an argument; empty for a supported type.
 std::string_view unsupported_kind(const Token& token) {
   static constexpr auto kTypes =
       std::to_array<std::pair<std::string_view, std::string_view>>({{"sampler", "sampler"},
@@ -56,7 +56,7 @@ std::string_view unsupported_kind(const Token& token) {
   if (token.kind != TokenKind::identifier) return {};
   const auto* found = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& type) { return type.first == token.text; });
   if (found != kTypes.end()) return found->second;
-  // texture2d, depth2d_ms_array and their kin: a dimension follows the word.
+  // texture2d, depth2d_ms_array and similar: the word is followed by a dimension.
   for (const std::string_view kind : {"texture", "depth"}) {
     const auto rest = token.text.starts_with(kind) ? token.text.substr(kind.size()) : std::string_view();
     for (const std::string_view dimension : {"1d", "2d", "3d", "cube", "_buffer"}) {
@@ -151,7 +151,7 @@ Parameter Translator::parameter(std::size_t first, std::size_t last, Signature s
       tokens_.fail(first, fmt::format("argument '{}': {} arguments are not supported", label, kind));
     }
   }
-  // The attributes that an instantiation repeats are those of the kernel.
+  // The kernel's own attributes count, not those that an instantiation repeats.
   if (signature == Signature::of_instantiation) return result;
   apply_attributes(result, lists, first, label);
   if (result.role == Role::builtin) return result;
@@ -166,7 +166,7 @@ Parameter Translator::parameter(std::size_t first, std::size_t last, Signature s
 
 void Translator::apply_attributes(Parameter& parameter, std::span<const AttributeList* const> lists, std::size_t first,
                                   std::string_view label) {
-  // The words of a template's head are its parameters and their types: the compiler knows their values.
+  // The identifiers in a template's head are its parameters and their types. Only the compiler knows the values of these parameters.
   const auto names_template_word = [&](const Attribute& attribute) {
     for (std::size_t index = attribute.first_argument; index < attribute.last_argument; ++index) {
       if (tokens_[index].kind == TokenKind::identifier && template_words_.contains(tokens_[index].text)) return true;
@@ -203,7 +203,8 @@ std::uint32_t Translator::checked_index(std::size_t place, std::string_view labe
   return static_cast<std::uint32_t>(*index);
 }
 
-// The token that names a parameter, or `last` if it has only a type: the last identifier that another one of the type precedes.
+// The token that names a parameter, or `last` if the parameter has only a type. The name is the last identifier that follows another
+// identifier of the type.
 std::size_t Translator::parameter_name(std::size_t first, std::size_t last) const {
   static constexpr std::array<std::string_view, 8> kQualifiers = {"const",  "volatile", "restrict", "__restrict",
                                                                   "device", "constant", "thread",   "threadgroup"};
@@ -234,15 +235,15 @@ std::size_t Translator::parameter_name(std::size_t first, std::size_t last) cons
   return name;
 }
 
-// As in Metal: an argument without an index gets the next one that is free.
+// As in Metal, an argument without an index gets the next free one.
 void Translator::assign_indices(std::vector<Parameter>& parameters, std::size_t first) const {
-  if (constants_.is_asking()) return;  // what is not known yet is 0
+  if (constants_.is_asking()) return;  // unanswered indices are 0 and would collide
   for (const auto role : {Role::buffer, Role::threadgroup}) {
     std::map<std::uint32_t, const Parameter*> taken;
     for (const auto& parameter : parameters) {
       if (parameter.role != role || parameter.index == kUnassigned) continue;
       const auto [other, is_free] = taken.emplace(parameter.index, &parameter);
-      // Two arguments that exist under conditions may take turns.
+      // Two arguments with conditions may share an index, because only one of them may exist at a time.
       if (is_free || (!parameter.condition.empty() && !other->second->condition.empty())) continue;
       tokens_.fail(first, fmt::format("arguments '{}' and '{}' have the same index [[{}({})]]", other->second->name, parameter.name,
                                       role == Role::buffer ? "buffer" : "threadgroup", parameter.index));

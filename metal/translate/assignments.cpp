@@ -1,5 +1,7 @@
-// `v.xy += w` in templates. Components of vectors are properties for clang (metal/shader/vec.h), and a compound assignment to one whose
-// type depends on a template argument is resolved wrongly as soon as the file has an operator of that name: it changes a copy.
+// Rewrites compound assignments to vector components in templates, such as `v.xy += w`.
+//
+// For clang, vector components are properties (metal/shader/vec.h). If the type of the component depends on a template argument and the
+// file defines an operator of that name, clang resolves the assignment wrongly: it changes a copy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +13,7 @@ namespace assay::metal::translate {
 
 namespace {
 
-// `x`, `zyx`, `rgb`: what may be components of a vector.
+// Whether a token may name components of a vector: `x`, `zyx`, `rgb`.
 bool is_swizzle(const Token& token) {
   if (token.kind != TokenKind::identifier || token.text.size() > 4) return false;
   return token.text.find_first_not_of("xyzw") == std::string_view::npos || token.text.find_first_not_of("rgba") == std::string_view::npos;
@@ -71,7 +73,7 @@ std::size_t Translator::value_end(std::size_t first) const {
   return index - 1;
 }
 
-// Becomes an assignment of the sum where the object is a vector, and stays what it is elsewhere.
+// Rewrites the compound assignment so that it assigns the sum if the object is a vector, and is unchanged otherwise.
 void Translator::rewrite_assignment(std::size_t assignment) {
   const std::size_t component = assignment - 1;
   if (assignment < 3 || !is_swizzle(tokens_[component]) || !inside_template()) return;

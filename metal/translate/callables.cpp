@@ -1,11 +1,11 @@
-// Functions as template arguments: Metal has pointers to them, C++ for OpenCL takes references only.
+// Rewrites functions as template arguments: Metal takes pointers to them, C++ for OpenCL only references.
 #include <fmt/format.h>
 
 #include "metal/translate/translator.h"
 
 namespace assay::metal::translate {
 
-// Names of aliases of pointers to functions: `using F = float (*)(float);`, `typedef float (*F)(float);`.
+// Collects names of aliases of pointers to functions: `using F = float (*)(float);`, `typedef float (*F)(float);`.
 void Translator::collect_callable_names() {
   for (std::size_t index = 0; index + 2 < tokens_.size(); ++index) {
     const bool alias = tokens_[index].is("using") && tokens_[index + 2].is("=");
@@ -21,8 +21,8 @@ void Translator::collect_callable_names() {
   }
 }
 
-// In `template <...>` a pointer to a function becomes a reference to one. What is declared behind is remembered: its arguments may
-// be written as addresses.
+// Turns a pointer to a function in `template <...>` into a reference. Remembers the name declared after the list, because its arguments
+// may be written as addresses.
 void Translator::rewrite_template_parameters(std::size_t keyword) {
   if (!tokens_[keyword + 1].is("<")) return;
   const auto close = tokens_.closing_angle(keyword + 1);
@@ -58,7 +58,7 @@ void Translator::rewrite_template_parameters(std::size_t keyword) {
   }
 }
 
-// `apply<&f>`: the function itself.
+// Turns `apply<&f>` into `apply<f>`.
 void Translator::name_callables(std::size_t open) {
   if (open == 0 || !takers_.contains(tokens_[open - 1].text)) return;
   const auto close = tokens_.closing_angle(open);

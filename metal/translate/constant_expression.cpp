@@ -66,7 +66,7 @@ IntegerType common_type(IntegerType a, IntegerType b) {
   return {a.bits, a.is_signed && b.is_signed};
 }
 
-// A signed result that its type cannot hold is no constant; an unsigned one wraps.
+// A signed result outside the range of its type is not a constant; an unsigned one wraps.
 Value in_type(std::int64_t value, bool overflows, IntegerType type) {
   const Integer result = converted({value, {64, true}}, type);
   if (type.is_signed && (overflows || result.value != value)) return std::nullopt;
@@ -143,7 +143,7 @@ Value literal(std::string_view text) {
   if (parsed.ec != std::errc() || suffix.find_first_not_of("uUlL") != std::string_view::npos) return std::nullopt;
   const bool is_unsigned = suffix.find_first_of("uU") != std::string_view::npos;
   const bool is_long = suffix.find_first_of("lL") != std::string_view::npos;
-  // The first type that holds the value; a decimal literal without `u` has only signed ones.
+  // The first type that can represent the value. A decimal literal without `u` has only signed types.
   for (const unsigned bits : {32u, 64u}) {
     if (is_long && bits == 32) continue;
     const std::uint64_t largest = ~std::uint64_t{0} >> (64 - bits);
@@ -153,7 +153,8 @@ Value literal(std::string_view text) {
   return std::nullopt;
 }
 
-// A part without a value may still go unused, as `4 / n` in `n == 0 ? 1 : 4 / n`; a part that cannot be read may not.
+// Evaluates an expression. A part without a value is accepted where it is not used, as `4 / n` in `n == 0 ? 1 : 4 / n`. A part that
+// cannot be parsed is not.
 class Evaluator {
  public:
   Evaluator(const Cursor& tokens, std::size_t first, std::size_t last, const ConstantNames& names)
@@ -180,7 +181,7 @@ class Evaluator {
 
   void expect(std::string_view text) { readable_ = take(text) && readable_; }
 
-  // One level of recursion. An expression that goes too deep is one that cannot be read.
+  // One level of recursion. An expression that nests too deep counts as one that cannot be parsed.
   class Level {
    public:
     explicit Level(Evaluator& evaluator) : evaluator_(evaluator) {
@@ -279,7 +280,7 @@ class Evaluator {
     return value;
   }
 
-  // `a::b`, `::a`; empty if no name stands here.
+  // Reads a name: `a::b`, `::a`. Empty if there is none.
   std::string name() {
     std::string result;
     if (take("::")) result = "::";

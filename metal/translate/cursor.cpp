@@ -33,7 +33,7 @@ void Cursor::fail(std::size_t index, std::string_view message) const {
 }
 
 void Cursor::refuse_place(std::size_t index) const {
-  // What steps back from the first token comes to the largest of numbers.
+  // An index so large is the result of a step back from the first token.
   if (index > std::numeric_limits<std::size_t>::max() / 2) fail(0, "the file begins in the middle of a declaration");
   fail(size(), "the file ends in the middle of a declaration");
 }
@@ -75,7 +75,7 @@ std::optional<std::size_t> Cursor::closing_angle(std::size_t open) const {
     if (opens(token)) {
       index = closing(index);
     } else if (closes(token) || token.is(";") || token.is("&&") || token.is("||")) {
-      // A logical operator may stand in a template argument, but only behind a parenthesis can it follow a `<` that compares.
+      // A template argument may contain a logical operator, but only in parentheses. A bare one means that the `<` is a comparison.
       if (!(token.is("&&") || token.is("||"))) return std::nullopt;
     } else if (token.is("<")) {
       ++depth;

@@ -1,4 +1,4 @@
-// Walking over tokens: matching brackets, template argument lists, statements, attributes.
+// Navigates tokens: matching brackets, template argument lists, statements, attributes.
 #pragma once
 
 #include <optional>
@@ -27,34 +27,35 @@ struct AttributeList {
   [[nodiscard]] const Attribute* find(std::string_view name) const;
 };
 
-// Whether it names an address space.
+// Whether the token names an address space.
 [[nodiscard]] bool is_space_word(const Token& token);
 
 class Cursor {
  public:
   explicit Cursor(TokenStream& stream) : stream_(stream) {}
 
-  // Throws CompileError behind the end token and before the first one, and after more accesses than any real source needs (limits.h).
+  // Throws CompileError for an index after the end token or before the first one, and after more accesses than any real
+  // source needs (limits.h).
   [[nodiscard]] Token& operator[](std::size_t index) { return stream_.tokens[checked(index)]; }
   [[nodiscard]] const Token& operator[](std::size_t index) const { return stream_.tokens[checked(index)]; }
-  [[nodiscard]] std::size_t size() const { return stream_.tokens.size() - 1; }  // without the end token
+  [[nodiscard]] std::size_t size() const { return stream_.tokens.size() - 1; }  // excludes the end token
 
-  // Throws CompileError at the token's place.
+  // Throws CompileError at the place of the token.
   [[noreturn]] void fail(std::size_t index, std::string_view message) const;
   [[nodiscard]] const std::string& file(std::size_t index) const { return stream_.files[stream_.tokens[checked(index)].file]; }
-  // Counts other work on the tokens around `index`, a unit per character copied or name looked up.
+  // Counts other work on the tokens around `index`, one unit per character copied or name looked up.
   void spend(std::size_t index, std::size_t units) const {
     work_ += units;
     if (work_ > kMostWork) refuse_work(index);
   }
-  // Throws CompileError if brackets nest deeper than kDeepestNesting: code that follows them recurses.
+  // Throws CompileError if brackets nest deeper than kDeepestNesting, because the functions that follow brackets are recursive.
   void require_shallow() const;
 
   // The bracket that closes the one at `open`: ( [ {. Throws CompileError if there is none.
   [[nodiscard]] std::size_t closing(std::size_t open) const;
   // The bracket that opens the one at `close`.
   [[nodiscard]] std::optional<std::size_t> opening(std::size_t close) const;
-  // The `>` that closes the `<` at `open`, if it opens a template list.
+  // The `>` that closes the `<` at `open`; empty if that `<` opens no template list.
   [[nodiscard]] std::optional<std::size_t> closing_angle(std::size_t open) const;
   // The `<` that opens the list closed by the `>` at `close`.
   [[nodiscard]] std::optional<std::size_t> opening_angle(std::size_t close) const;
@@ -66,11 +67,11 @@ class Cursor {
   [[nodiscard]] bool attributes_at(std::size_t index) const;
   [[nodiscard]] AttributeList read_attributes(std::size_t index) const;
 
-  // The tokens [first, last) as they stand in the source, on one line.
+  // The source text of the tokens [first, last), on one line.
   [[nodiscard]] std::string text(std::size_t first, std::size_t last) const;
-  // The same for a message: its beginning, if it is long.
+  // The same for a message; truncated if it is long.
   [[nodiscard]] std::string brief(std::size_t first, std::size_t last) const;
-  // Writes nothing for the tokens [first, last], but keeps their line breaks and markers.
+  // Removes the tokens [first, last) from the output, but keeps their line breaks and markers.
   void remove(std::size_t first, std::size_t last);
 
  private:

@@ -1,4 +1,4 @@
-// Declarations as wholes: one that cannot be translated is left out, and the others stay.
+// Removes whole declarations that cannot be translated, and keeps the others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::size_t Translator::declaration_end(std::size_t first) const {
     } else if (token.is("(") || token.is("[")) {
       index = tokens_.closing(index);
     } else if (token.is("struct") || token.is("class") || token.is("union") || token.is("enum") || token.is("=")) {
-      is_type = true;  // or a value: what closes its braces does not end it
+      is_type = true;  // a type or a value: its closing brace does not end the declaration
     } else if (token.is("{")) {
       index = tokens_.closing(index);
       if (!is_type && !tokens_[index + 1].is("{") && !tokens_[index + 1].is(",")) return index;
@@ -39,7 +39,7 @@ std::size_t Translator::declaration_end(std::size_t first) const {
   return tokens_.size() - 1;
 }
 
-// Takes the declaration that `error` is about out of the source. The last token of it.
+// Removes the declaration that `error` refers to. Returns the last token of that declaration.
 std::size_t Translator::refuse_declaration(const CompileError& error) {
   if (!declaration_is_open_) throw error;
   while (!at_namespace()) frames_.pop_back();
@@ -73,7 +73,7 @@ std::size_t Translator::refuse_declaration(const CompileError& error) {
   }
   refusal.function = refusal.name;
   if (!attributes.host_name.empty()) refusal.name = attributes.host_name;
-  // A template has no name that the host knows.
+  // The host has no name for a template.
   if (tokens_[declaration_].is("template")) refusal.is_kernel = is_instantiation && (refusal.is_kernel || !attributes.host_name.empty());
   const auto is_of_it = [&](std::size_t token) { return token >= declaration_ && token <= last; };
   std::erase_if(result_.kernels_, [&](const Kernel& kernel) { return is_of_it(kernel.entry_token); });
@@ -83,7 +83,7 @@ std::size_t Translator::refuse_declaration(const CompileError& error) {
   return last;
 }
 
-// Of a kernel function, if one is refused.
+// The first refusal of a kernel function; if there is none, the first of all.
 const Refusal& Translator::first_refusal() const {
   const auto kernel = std::find_if(result_.refusals_.begin(), result_.refusals_.end(), [](const Refusal& r) { return r.is_kernel; });
   return kernel == result_.refusals_.end() ? result_.refusals_.front() : *kernel;
@@ -94,7 +94,7 @@ void Translator::drop(std::size_t first, std::size_t last) {
   dropped_.emplace_back(first, last);
 }
 
-// What was noted of tokens that were taken out later concerns nothing any more.
+// Discards what was recorded about tokens that were removed later.
 void Translator::forget_dropped() {
   std::sort(dropped_.begin(), dropped_.end());
   const auto is_dropped = [this](std::size_t token) {

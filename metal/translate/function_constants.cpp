@@ -1,4 +1,4 @@
-// The constants that specialise a pipeline.
+// Reads function constants: the constants that specialise a pipeline.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace assay::metal::translate {
 
-// `constant int a [[function_constant(0)]], b [[function_constant(1)]];`, with the attributes in any of the places that C++ has for them.
+// `constant int a [[function_constant(0)]], b [[function_constant(1)]];`. C++ allows the attributes in several places;
+// all are accepted.
 std::size_t Translator::function_constant(std::size_t first) {
   struct Declarator {
     std::size_t name = 0;
@@ -69,12 +70,12 @@ std::size_t Translator::function_constant(std::size_t first) {
   return end + 1;
 }
 
-// A name that the source has made itself is the compiler's to look up.
+// A type that the source names itself must be looked up by the compiler.
 FunctionConstantType Translator::shape_of_constant(std::size_t name, const std::string& type) const {
   if (const auto known = function_constant_type(type)) return *known;
   const auto shape = constants_.ask(fmt::format("::__assay::constant_shape<{}>", type), qualified(""));
   if (constants_.is_asking() || !shape) return {};
-  // As metal/shader/entry.h has it.
+  // The encoding of metal/shader/entry.h.
   if (*shape == 0)
     tokens_.fail(name, fmt::format("function constant '{}': its type '{}' is neither a scalar nor a vector", tokens_[name].text, type));
   return {static_cast<FunctionConstantType::Scalar>(*shape % 4), static_cast<std::uint32_t>(*shape / 4)};
@@ -85,7 +86,7 @@ void Translator::defined_query(std::size_t index) {
   if (close < index + 3 || tokens_[close - 1].kind != TokenKind::identifier)
     tokens_.fail(index, "is_function_constant_defined takes the name of a function constant");
   result_.defined_queries_.push_back({index, close, std::string(tokens_[close - 1].text)});
-  // What stands around the query, of a conditional say, stays.
+  // Text around the query, such as a conditional, stays.
   for (std::size_t token = index; token <= close; ++token) tokens_[token].replacement = "";
 }
 

@@ -1,4 +1,4 @@
-// Entry points.
+// Reads entry points: kernel functions, templates of them, and their explicit instantiations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace assay::metal::translate {
 
 namespace {
 
-// The text of adjacent string literals, quotes taken off.
+// The text of adjacent string literals, without quotes.
 std::string literal_text(const Cursor& tokens, std::size_t first, std::size_t last) {
   std::string result;
   for (std::size_t index = first; index < last; ++index) {
@@ -57,7 +57,7 @@ Translator::Attributes Translator::attributes_in(std::size_t first, std::size_t 
       if (attribute.name == "vertex" || attribute.name == "fragment" || attribute.name == "object" || attribute.name == "mesh")
         result.graphics = true;
       if (attribute.name == "max_total_threads_per_threadgroup") {
-        // A name may be one of the template's parameters.
+        // In a template, a name may be one of the template's parameters.
         const auto value = is_template ? literal_value(tokens_, attribute)
                                        : constants_.value(attribute.first_argument, attribute.last_argument, qualified(""));
         if (value && *value > 0)
@@ -69,8 +69,8 @@ Translator::Attributes Translator::attributes_in(std::size_t first, std::size_t 
   return result;
 }
 
-// `template [[host_name("x")]] kernel void f<float>(...);` and its relatives: taken out, as the entry point itself instantiates.
-// Longer than 60 lines: it reads one declaration from its end to its beginning.
+// Removes `template [[host_name("x")]] kernel void f<float>(...);` and similar declarations, because the entry point itself
+// instantiates the template. Longer than 60 lines: it reads one declaration from its end to its beginning.
 std::size_t Translator::explicit_instantiation(std::size_t first) {
   if (!tokens_[first].is("template") || tokens_[first + 1].is("<")) return first;
   const std::size_t end = tokens_.semicolon(first);
@@ -88,9 +88,9 @@ std::size_t Translator::explicit_instantiation(std::size_t first) {
                                     kAcceptedConstants));
   }
 
-  std::size_t last = end;  // one behind the declarator
+  std::size_t last = end;  // one past the declarator
   while (last > first && tokens_[last - 1].is("]") && tokens_[last - 1].replacement) {
-    last = tokens_.opening(last - 1).value_or(last - 1);  // attributes behind the parameter list
+    last = tokens_.opening(last - 1).value_or(last - 1);  // skips attributes behind the parameter list
   }
   Kernel kernel;
   std::vector<Parameter> signature;
@@ -137,7 +137,7 @@ std::size_t Translator::explicit_instantiation(std::size_t first) {
 
 void Translator::add_kernel(Kernel kernel) {
   if (result_.kernels_.size() >= kMostKernels) {
-    declaration_is_open_ = false;  // no declaration is wrong: there are too many
+    declaration_is_open_ = false;  // the error is the number of kernels, not one declaration
     tokens_.fail(kernel.entry_token, fmt::format("the file has more than {} kernel functions", kMostKernels));
   }
   result_.kernels_.push_back(std::move(kernel));
@@ -155,11 +155,11 @@ const Translator::Primary* Translator::primary_of(std::string_view callee, std::
   return found;
 }
 
-// A kernel returns nothing. `first` is the first token of its declaration behind template parameters.
+// Requires that a kernel returns nothing. `first` is the first token of its declaration after the template parameters.
 void Translator::require_void(std::size_t first, std::size_t name) const {
   static constexpr auto kSpecifiers =
       std::to_array<std::string_view>({"kernel", "inline", "static", "extern", "constexpr", "const", "METAL_FUNC"});
-  std::size_t behind = name;  // of a qualified name the first token
+  std::size_t behind = name;  // the first token of a qualified name
   while (behind > first + 1 && tokens_[behind - 1].is("::") && tokens_[behind - 2].kind == TokenKind::identifier) behind -= 2;
   std::string type;
   bool has_template_word = false;
@@ -177,15 +177,15 @@ void Translator::require_void(std::size_t first, std::size_t name) const {
   if (type.empty() || type == "void" || type == "auto") return;
   bool is_void = false;
   if (!function_constant_type(type)) {
-    if (has_template_word) return;  // what a template's parameters decide shows when it is instantiated
+    if (has_template_word) return;  // the compiler reports types that depend on template parameters at the instantiation
     const auto answer = constants_.ask(fmt::format("::__assay::is_nothing<{}>", type), qualified(""));
     is_void = constants_.is_asking() || !answer || *answer != 0;
   }
   if (!is_void) tokens_.fail(name, fmt::format("kernel '{}' returns '{}': a kernel returns void", tokens_[name].text, type));
 }
 
-// Beside a template whose parameters decide the indices of its arguments, a function template of the same parameters is declared that
-// returns them as a type: what the compiler finds for an instantiation's arguments is right by its own rules, deduction included.
+// For a template whose parameters decide the indices of its arguments, declares a function template with the same parameters beside it.
+// It returns the indices as a type. So the compiler finds the indices of an instantiation by its own rules, including deduction.
 void Translator::declare_indices(Primary& primary, std::size_t first, std::size_t header, std::size_t end) {
   std::string head;
   for (std::size_t index = first; index < header; ++index) {
@@ -207,7 +207,7 @@ void Translator::declare_indices(Primary& primary, std::size_t first, std::size_
   tokens_[end].after += translated(declaration);
 }
 
-// The indices of one instantiation. `signature`: the types that it says, if it does.
+// Resolves the indices of one instantiation. `signature`: the argument types of the instantiation, if it lists them.
 void Translator::resolve_indices(Kernel& kernel, const Primary& primary, const std::vector<Parameter>* signature, std::size_t first) const {
   std::string function = kernel.callee;
   const auto name = unqualified(kernel.callee);
@@ -231,7 +231,7 @@ void Translator::resolve_indices(Kernel& kernel, const Primary& primary, const s
   assign_indices(kernel.parameters, first);
 }
 
-// A kernel's declaration or definition. Its tokens stay (it becomes an ordinary function); only graphics functions are removed.
+// Reads the declaration or definition of a kernel. Its tokens stay, as an ordinary function; only graphics functions are removed.
 // Longer than 60 lines: it reads one declaration from its beginning to its end, and each part needs the places of those before it.
 std::size_t Translator::kernel_function(std::size_t first) {
   std::size_t header = first;
@@ -280,7 +280,7 @@ std::size_t Translator::kernel_function(std::size_t first) {
   if (!keyword && !attributes.kernel) return first;
 
   std::size_t name = open - 1;
-  while (tokens_[name].is("]")) name = tokens_.opening(name).value_or(name) - 1;  // attributes behind the name
+  while (tokens_[name].is("]")) name = tokens_.opening(name).value_or(name) - 1;  // skips attributes behind the name
   const std::size_t name_end = name + 1;
   if (tokens_[name].is(">")) {
     const auto angle = tokens_.opening_angle(name);
@@ -306,7 +306,7 @@ std::size_t Translator::kernel_function(std::size_t first) {
   if (!is_template && tokens_[body].is("{")) {
     Kernel kernel;
     const std::string function = tokens_.text(name, name_end);
-    kernel.callee = "::" + qualified(function);  // a name of Metal's library may be the same
+    kernel.callee = "::" + qualified(function);  // Metal's library may have a function of the same name
     kernel.host_name = attributes.host_name.empty() ? qualified(function) : attributes.host_name;
     kernel.parameters = primary.parameters;
     kernel.file = tokens_.file(name);

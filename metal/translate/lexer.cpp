@@ -10,6 +10,7 @@
 
 #include "metal/errors.h"
 #include "metal/translate/limits.h"
+#include "metal/translate/permitted.h"
 
 namespace assay::metal::translate {
 
@@ -22,7 +23,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool continues_identifier(char c) { return starts_identifier(c) || is_digit(c); }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
-constexpr std::size_t kLongestDelimiter = 16;  // of a raw string, as in C++
+constexpr std::size_t kLongestDelimiter = 16;  // of a raw string, the limit of C++
 
 constexpr std::array<std::string_view, 23> kPunctuation = {"...", "<=>", "->*", "::", "->", "++", "--", "+=", "-=", "*=", "/=", "%=",
                                                            "&=",  "|=",  "^=",  "==", "!=", "<=", ">=", "&&", "||", "##", ".*"};
@@ -104,18 +105,22 @@ class Lexer {
     const std::size_t start = position_;
     const auto end = std::min(text_.find('\n', start), text_.size());
     const auto directive = text_.substr(start, end - start);
+    // The preprocessor indents a '#' that a macro made; the compiler would take it for a directive.
+    const bool is_made = start != 0 && text_[start - 1] != '\n';
+    const bool is_marker = directive.starts_with("# ") && directive.size() > 2 && is_digit(directive[2]);
+    const auto refusal = is_marker ? std::nullopt : refused_directive(directive);
+    if (is_made) fail("a directive that a macro makes is not supported");
+    if (refusal) fail(*refusal);
     position_ = end;
     std::size_t cursor = 1;
     const auto skip_blanks = [&] {
       while (cursor < directive.size() && directive[cursor] == ' ') ++cursor;
     };
     skip_blanks();
-    if (directive.substr(cursor).starts_with("line")) cursor += 4;
-    skip_blanks();
     std::uint32_t line = 0;
     const auto* begin = directive.data() + cursor;
     const auto parsed = std::from_chars(begin, directive.data() + directive.size(), line);
-    if (parsed.ec != std::errc() || parsed.ptr == begin) return;  // a pragma
+    if (parsed.ec != std::errc() || parsed.ptr == begin) return;  // a pragma, not a line marker
     cursor = static_cast<std::size_t>(parsed.ptr - directive.data());
     skip_blanks();
     if (cursor < directive.size() && directive[cursor] == '"') {
@@ -125,7 +130,7 @@ class Lexer {
       file_ = found->second;
       if (is_new) stream_.files.push_back(name);
     }
-    line_ = line - 1;  // the line break that ends the marker counts
+    line_ = line - 1;  // the line break that ends the marker is counted too
   }
 
   void skip_written_directive() {
@@ -137,13 +142,13 @@ class Lexer {
     while (position_ < directive.last) advance();
   }
 
-  // The line break, with the next line.
+  // Whether a backslash joins the next line to this one.
   bool is_joined(std::size_t line_break) const {
     const std::size_t before = line_break - (text_[line_break - 1] == '\r' && line_break >= 2 ? 2 : 1);
     return text_[before] == '\\';
   }
 
-  // Of `#define NAME body` and `#define NAME(arguments) body`.
+  // The start of the body of `#define NAME body` or `#define NAME(arguments) body`.
   std::size_t macro_body(const Directive& directive) const {
     constexpr std::string_view kDefine = "define";
     const auto skip_blanks = [&](std::size_t from) {
@@ -215,7 +220,7 @@ class Lexer {
   void scan_quoted(char quote) {
     ++position_;
     while (at() != quote) {
-      // The preprocessor has joined lines, so that none goes on behind a backslash.
+      // The preprocessor has already joined lines, so a literal that continues after a backslash does not end.
       if (position_ >= text_.size() || at() == '\n' || (at() == '\\' && at(1) == '\n')) fail("a string or character that does not end");
       position_ += at() == '\\' ? 2 : 1;
     }
@@ -228,7 +233,7 @@ class Lexer {
     const std::string close = ")" + std::string(text_.substr(position_ + 2, open - position_ - 2)) + "\"";
     const auto end = text_.find(close, open);
     if (end == std::string_view::npos) fail("a raw string that does not end");
-    // What takes a token out, or writes it somewhere else, keeps the lines of the source.
+    // Code that removes or moves a token keeps the source's lines, so a token must lie on one line.
     if (text_.substr(position_, end - position_).find('\n') != std::string_view::npos)
       fail("a raw string of several lines is not supported");
     position_ = end + close.size();
@@ -236,7 +241,7 @@ class Lexer {
 
   Form form_;
   TokenStream stream_;
-  std::map<std::string, std::uint32_t> file_numbers_;  // places in stream_.files
+  std::map<std::string, std::uint32_t> file_numbers_;  // indices into stream_.files
   std::string_view text_;
   std::size_t position_ = 0;
   std::uint32_t file_ = 0;
@@ -258,7 +263,7 @@ TokenStream tokenize(std::string source, std::string file, Form form) { return L
 
 namespace {
 
-// Leaves out the directives that `is_left_out` says, of what stands behind their sign; keeps the number of lines.
+// Removes the directives for which `is_left_out` returns true, given the text after the `#`. Keeps the number of lines.
 template <typename Predicate>
 std::string without(std::string_view leading, Predicate is_left_out) {
   std::string result;
@@ -275,19 +280,20 @@ std::string without(std::string_view leading, Predicate is_left_out) {
   return result;
 }
 
-// What stands behind `pragma`; nothing for another directive.
+// The text after `pragma`; empty for another directive.
 std::string_view pragma(std::string_view directive) {
   if (!directive.starts_with("pragma")) return {};
   return directive.substr(std::min(directive.find_first_not_of(" \t", std::string_view("pragma").size()), directive.size()));
 }
 
-// `pack` decides how structs lie in memory: it stays whatever else goes.
+// Whether a pragma has no meaning here. `pack` decides the layout of structs, so it always stays.
 bool is_meaningless(std::string_view directive) {
   const auto words = pragma(directive);
   return !words.empty() && !words.starts_with("pack");
 }
 
-// Those that advise on a loop may stay. Others mean nothing here, and clang takes them in fewer places than Metal does.
+// Whether a pragma is useless. Hints about loops may stay; other pragmas mean nothing here, and clang accepts them in fewer
+// places than Metal.
 bool is_useless(std::string_view directive) {
   const auto words = pragma(directive);
   for (const std::string_view advice : {"unroll", "nounroll", "clang loop", "GCC unroll"}) {

@@ -1,4 +1,5 @@
-// Splits Metal source into tokens: preprocessed, so that they can be edited and written out again, line for line; or as it is written.
+// Splits Metal source into tokens. Preprocessed source can be edited and written out again, line for line; source can also be
+// read as written.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ namespace assay::metal::translate {
 
 enum class TokenKind { identifier, number, string, punctuation, end };
 
-// One token with the text that stands before it. What is written out for it is, in this order: `before`, `leading`,
-// `replacement` or else `text`, `after`.
+// One token with the text before it. The output for a token is, in this order: `before`, `leading`, `replacement` or
+// else `text`, `after`.
 struct Token {
   TokenKind kind = TokenKind::end;
   std::string_view text;
@@ -23,52 +24,53 @@ struct Token {
   std::string before;
   std::string after;
   std::optional<std::string> replacement;
-  bool drops_pragmas = false;  // of `leading`: those of a statement that is gone stand where no pragma may
+  bool drops_pragmas = false;  // drops the pragmas of `leading`: no pragma may stand where a statement was removed
 
   [[nodiscard]] bool is(std::string_view expected) const { return text == expected && kind != TokenKind::string; }
 };
 
-// Of parentheses, brackets and braces.
+// Parentheses, brackets and braces.
 [[nodiscard]] inline bool opens(const Token& token) { return token.is("(") || token.is("[") || token.is("{"); }
 [[nodiscard]] inline bool closes(const Token& token) { return token.is(")") || token.is("]") || token.is("}"); }
 
-// `<<`, `>>`, `<<=` and `>>=` are two tokens each, next to each other.
+// `<<`, `>>`, `<<=` and `>>=` are two adjacent tokens each.
 [[nodiscard]] inline bool is_shift(std::string_view first, std::string_view second) {
   return (first == "<" && (second == "<" || second == "<=")) || (first == ">" && (second == ">" || second == ">="));
 }
 
-// Bytes [first, last) of a source: a preprocessor line, with those that a backslash joins to it, from its `#` on.
+// Bytes [first, last) of a source: a preprocessor directive from its `#`, including lines that a backslash joins to it.
 struct Directive {
   std::size_t first = 0, last = 0;
-  std::size_t body = 0;  // where that begins which a macro stands for; == last: none
+  std::size_t body = 0;  // start of the replacement text of a macro; == last: none
 };
 
 struct TokenStream {
-  std::shared_ptr<const std::string> source;  // what the tokens' texts point into
+  std::shared_ptr<const std::string> source;  // owns the text that the tokens refer to
   std::vector<Token> tokens;                  // the last one is of kind `end`
   std::vector<std::string> files;
-  std::vector<Directive> directives;  // of a source as it is written
+  std::vector<Directive> directives;  // only for Form::written
 };
 
 enum class Form {
-  preprocessed,  // `# <line> "<file>"` markers set the position of what follows
-  written,       // directives are left out, and told of apart; lines are those of the file
-  compared,  // as it is written, for those who compare: directives are tokens like all others, what does not end is a sign, and so is `\`
+  preprocessed,  // `# <line> "<file>"` markers set the position of the following text
+  written,       // directives are listed separately, not as tokens; lines are those of the file
+  compared,      // for comparing sources: directives are ordinary tokens, an unterminated literal is a sign, and so is `\`
 };
 
-// Comments count as white space. `<` and `>` are always tokens of their own, so that `>>` can close two template argument lists.
+// Comments count as white space. `<` and `>` are always separate tokens, so that `>>` can close two template argument lists. No token
+// contains a line break.
 //
-// Throws CompileError for a string or a comment that does not end, for a raw string of several lines, and for a source larger than limits.h
-// allows; never for Form::compared. No token holds a line break.
+// Throws CompileError for an unterminated string or comment, for a raw string of several lines, and for a source larger than limits.h
+// allows. Form::compared never throws.
 [[nodiscard]] TokenStream tokenize(std::string source, std::string file, Form form = Form::preprocessed);
 
-// Text of a source for a message, which would end at a NUL: control characters as '?'.
+// Text of a source for a message, with control characters as '?': a NUL would end the message.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// What stands before a token without its line markers, and without its pragmas if so wished, line breaks kept.
+// The text before a token, without its line markers and, if `pragmas_too`, without its pragmas. Keeps line breaks.
 [[nodiscard]] std::string without_directives(std::string_view leading, bool pragmas_too);
 
-// Writes the tokens out, edits applied.
+// Writes the tokens with their edits.
 [[nodiscard]] std::string write(const TokenStream& stream);
 
 }  // namespace assay::metal::translate

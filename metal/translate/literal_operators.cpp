@@ -1,5 +1,7 @@
-// User-defined literals. Clang takes operators for numbers, characters and `template <char...>` as they are. Those for text take a pointer
-// into constant memory in Metal, where clang's own literals do not lie: such a literal becomes the call that it is by definition.
+// Rewrites user-defined literals whose operators take text.
+//
+// Clang accepts operators for numbers, characters and `template <char...>` as they are. In Metal, operators for text take a pointer
+// into constant memory, but clang places its literals elsewhere. Such a literal becomes the operator call that it stands for.
 #include <fmt/format.h>
 
 #include "metal/translate/literals.h"
@@ -7,7 +9,7 @@
 
 namespace assay::metal::translate {
 
-// `operator""_deg(unsigned long long degrees)`, `operator "" _raw(constant char* digits)`.
+// Collects `operator""_deg(unsigned long long degrees)`, `operator "" _raw(constant char* digits)`.
 void Translator::collect_literal_operators() {
   for (std::size_t index = 0; index + 3 < tokens_.size(); ++index) {
     if (!tokens_[index].is("operator") || tokens_[index + 1].text != "\"\"" || !tokens_[index + 3].is("(")) continue;
@@ -32,7 +34,7 @@ void Translator::collect_literal_operators() {
   }
 }
 
-// A number whose operator takes its digits as text.
+// Rewrites a number whose operator takes its digits as text.
 void Translator::place_digits(std::size_t number) {
   const std::string_view text = tokens_[number].text;
   const std::size_t suffix = suffix_of(text);

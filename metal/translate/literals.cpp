@@ -18,7 +18,7 @@ std::size_t suffix_of(std::string_view text) { return std::min(text.find('_'), t
 
 namespace {
 
-// `value`, from decimal or hexadecimal digits, rounded to the 8 bits of a bfloat's significand. Its subnormals end at 2^-133.
+// Rounds `value`, from decimal or hexadecimal digits, to the 8 bits of a bfloat's significand. The smallest subnormal is 2^-133.
 double to_bfloat(long double value) {
   if (value == 0.0L) return 0.0;
   int exponent = 0;
@@ -34,7 +34,7 @@ std::optional<std::string> literal_for_opencl(std::string_view text) {
   std::string digits(text);
   std::erase(digits, '\'');
   if (digits.ends_with("bf") || digits.ends_with("BF")) {
-    // In a hexadecimal literal an exponent stands between the digits b and f and this suffix, so that the two cannot be mixed up.
+    // In a hexadecimal literal the digits b and f cannot be confused with this suffix, because an exponent separates them from it.
     const std::string number = digits.substr(0, digits.size() - 2);
     return fmt::format("((__bf16){:a}f)", to_bfloat(std::strtold(number.c_str(), nullptr)));
   }

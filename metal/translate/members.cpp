@@ -1,4 +1,4 @@
-// Member functions and the address spaces that they name, of which OpenCL has fewer.
+// Rewrites member functions and their address spaces, of which OpenCL has fewer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace assay::metal::translate {
 
-// The qualifiers behind a member function's parameters: OpenCL knows only its own keywords there. `constant` is `__global`, and so is
-// `device`, but that an attribute says which of the two it is (metal/pass/device_members.cpp).
+// Rewrites the qualifiers after a member function's parameters, where OpenCL accepts only its own keywords. Both `constant` and
+// `device` become `__global`; an attribute marks `device` (metal/pass/device_members.cpp).
 void Translator::rewrite_member_qualifiers(std::size_t close_parenthesis) {
   std::size_t end = close_parenthesis + 1;
   bool any = false;
@@ -39,12 +39,12 @@ void Translator::rewrite_member_qualifiers(std::size_t close_parenthesis) {
   if (is_device) tokens_[behind_templates()].before += "__attribute__((assay_device_member)) ";
   if (!is_constant) return;
   if (!is_const) tokens_[close_parenthesis].after += " const";
-  // `f() constant` and `f() const constant` have become the same.
+  // After the rewrite, `f() constant` and `f() const constant` are the same.
   if (!frames_.empty() && frames_.back().scope == Scope::type)
     keep_one(signature_of(close_parenthesis) + " constant", end, is_const ? 1 : 0, false);
 }
 
-// The first token of the statement that belongs to no `template <...>` and no attribute.
+// The first token of the statement after its `template <...>` lists and attributes.
 std::size_t Translator::behind_templates() const {
   std::size_t first = statement_;
   while (true) {
@@ -60,7 +60,8 @@ std::size_t Translator::behind_templates() const {
   }
 }
 
-// Constructors serve every address space in clang, and may not name one. Only objects of threads and constants are ever constructed.
+// In clang, a constructor serves every address space and may not name one. Only objects in thread and constant memory
+// are ever constructed.
 void Translator::keep_one_constructor(std::size_t close_parenthesis, std::size_t end) {
   int rank = 2;
   for (std::size_t index = close_parenthesis + 1; index < end; ++index) {
@@ -70,7 +71,7 @@ void Translator::keep_one_constructor(std::size_t close_parenthesis, std::size_t
   keep_one(signature_of(close_parenthesis), end, rank, true);
 }
 
-// A member's template parameters, name and parameters: what overloads differ in.
+// A member's template parameters, name and parameters, which distinguish overloads.
 std::string Translator::signature_of(std::size_t close_parenthesis) const {
   std::size_t name = tokens_.opening(close_parenthesis).value_or(close_parenthesis);
   const std::size_t head = behind_templates();
@@ -82,8 +83,8 @@ std::string Translator::signature_of(std::size_t close_parenthesis) const {
   return templates + (templates.empty() ? "" : " ") + tokens_.text(first, close_parenthesis + 1);
 }
 
-// Of the members of a type that have become the same, the one of the highest rank stays. They must do the same, unless only one of them
-// is ever called. Whether the member whose declarator ends before `end` stays.
+// Of members of a type that have become equal, keeps the one of the highest rank. They must have the same body, unless
+// `only_one_counts` because only one of them is ever called. Returns whether the member whose declarator ends before `end` stays.
 bool Translator::keep_one(const std::string& signature, std::size_t end, int rank, bool only_one_counts) {
   const std::size_t last = member_end(end);
   std::string text;
@@ -109,7 +110,7 @@ bool Translator::keep_one(const std::string& signature, std::size_t end, int ran
   return true;
 }
 
-// Whether the parameter list that ends here is a constructor's of the type around it.
+// Whether the parameter list that ends at `close_parenthesis` is that of a constructor of the enclosing type.
 bool Translator::names_constructor(std::size_t close_parenthesis) const {
   const auto open = tokens_.opening(close_parenthesis);
   return open && *open > 0 && !frames_.empty() && frames_.back().scope == Scope::type && tokens_[*open - 1].text == frames_.back().name;
@@ -130,9 +131,9 @@ std::size_t Translator::member_end(std::size_t end) const {
   return last;
 }
 
-// Takes out the member that ends at `last`: an earlier one has become the same.
+// Removes the member that ends at `last`, because an earlier one has become the same.
 void Translator::drop_member(std::size_t last) {
-  // Blank the tokens themselves too: what follows in the walk must not see braces that are no longer there.
+  // Blanks the tokens too, because the walk must not see braces that no longer exist.
   tokens_.remove(statement_, last);
   for (std::size_t index = statement_; index <= last; ++index) {
     tokens_[index].text = "";
@@ -142,7 +143,7 @@ void Translator::drop_member(std::size_t last) {
   tokens_[last].kind = TokenKind::punctuation;
 }
 
-// Member functions without an address space: constructors, static and friend functions have no `this` to qualify.
+// Records member functions without an address space. Constructors, static and friend functions have no `this` to qualify.
 void Translator::note_unqualified_member(std::size_t close_parenthesis, std::size_t end) {
   const Token& next = tokens_[end];
   const bool is_defaulted = next.is("=") && tokens_[end + 1].is("default");
@@ -175,12 +176,12 @@ void Translator::note_unqualified_member(std::size_t close_parenthesis, std::siz
   const std::string_view owner = in_type ? std::string_view(frames_.back().name) : std::string_view();
   if (in_type && tokens_[name].text == owner) return;
   if (!in_type) {
-    // `X::X(...)` and `X<T>::X(...)` construct.
+    // `X::X(...)` and `X<T>::X(...)` are constructors.
     std::size_t type = name - 2;
     if (tokens_[type].is(">")) type = tokens_.opening_angle(type).value_or(type) - 1;
     if (tokens_[type].text == tokens_[name].text) return;
   }
-  // Before `noexcept`, where the compiler requires it.
+  // The compiler requires the qualifier before `noexcept`.
   std::size_t qualified_up_to = close_parenthesis;
   while (tokens_[qualified_up_to + 1].is("const") || tokens_[qualified_up_to + 1].is("volatile")) ++qualified_up_to;
   const bool is_const = qualified_up_to != close_parenthesis;

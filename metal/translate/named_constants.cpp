@@ -1,4 +1,4 @@
-// Collects the integers that a file names, and their values.
+// Collects the named integer constants of a file, and their values.
 #include "metal/translate/named_constants.h"
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ ConstantNames NamedConstants::names_in(const std::string& scope) const {
           [this, scope](const std::string& name) { return find(types_, name, scope); }};
 }
 
-// From the inside out; what a `using namespace` of a scope brings in comes behind the scope's own.
+// Searches from the innermost scope outwards. In each scope, names from its `using namespace` directives come after its own.
 template <typename Entry>
 std::optional<Entry> NamedConstants::find(const std::map<std::string, Entry>& table, const std::string& name,
                                           const std::string& scope) const {
@@ -83,12 +83,12 @@ std::size_t NamedConstants::past_attributes(std::size_t index) const {
   }
 }
 
-// Every name in a scope is kept with the scope in front.
+// Limits the length, because every name is stored with its scope in front.
 void NamedConstants::require_short(std::size_t index, std::size_t characters) const {
   if (characters > kLongestName) tokens_.fail(index, fmt::format("a qualified name of more than {} characters", kLongestName));
 }
 
-// The first of the two in [first, last) that no brackets enclose, or `last`.
+// The first of the two tokens in [first, last) outside of all brackets, or `last`.
 std::size_t NamedConstants::next_of(std::size_t first, std::size_t last, std::string_view one, std::string_view other) const {
   for (std::size_t index = first; index < last; ++index) {
     if (tokens_[index].is(one) || tokens_[index].is(other)) return index;
@@ -106,7 +106,7 @@ std::size_t NamedConstants::read_declaration(std::size_t first, std::size_t last
   if (start >= last) return last;
   const Token& token = tokens_[start];
   const Token& next = tokens_[start + 1];
-  // What a constructor's `member{value}` leaves of it.
+  // Skips the rest of a constructor's `member{value}`.
   if (token.is("{")) return tokens_.closing(start) + 1;
   if (token.is("template") && next.is("<")) return tokens_.closing_angle(start + 1).value_or(start) + 1;
   if (token.is("public") || token.is("private") || token.is("protected")) return start + 2;
@@ -154,7 +154,7 @@ std::size_t NamedConstants::read_using(std::size_t keyword, std::size_t last, co
   return end;
 }
 
-// Enumerators of a plain enum belong to the scope around it as well.
+// The enumerators of a plain enum belong to the enclosing scope too.
 std::size_t NamedConstants::read_enumeration(std::size_t keyword, std::size_t last, const std::string& scope) {
   const bool is_scoped = tokens_[keyword + 1].is("class") || tokens_[keyword + 1].is("struct");
   const std::size_t start = past_attributes(keyword + (is_scoped ? 2 : 1));
@@ -183,12 +183,12 @@ void NamedConstants::read_enumerators(std::size_t open, IntegerType type, const 
     const std::size_t equals = next_of(name, end, "=", "=");
     if (equals != end) {
       following = evaluate(tokens_, equals + 1, end, names_in(scopes.back()));
-      // Without a type of its own the enumeration takes one in which all its values fit.
+      // An enumeration without a declared type gets one that can represent all its values.
       if (following && (type.bits != kInt.bits || !type.is_signed)) following = converted(*following, type);
     }
     if (following) {
       for (const auto& scope : scopes) values_[scope + std::string(tokens_[name].text)] = *following;
-      // A value that 64 bits do not hold has no successor.
+      // A value with no successor in 64 bits.
       if (following->value == std::numeric_limits<std::int64_t>::max()) {
         following.reset();
       } else {
@@ -203,7 +203,7 @@ std::size_t NamedConstants::read_type(std::size_t keyword, std::size_t last, con
   const std::size_t name = past_attributes(keyword + 1);
   const std::size_t stop = next_of(keyword, last, "{", ";");
   if (stop == last || tokens_[stop].is(";")) return stop;
-  // `struct S f() {`, `struct S s = {`: no definition of a type.
+  // `struct S f() {` and `struct S s = {` do not define a type.
   if (next_of(keyword, stop, "=", "(") != stop) return read_variables(keyword, last, scope);
   const std::size_t close = tokens_.closing(stop);
   require_short(name, scope.size() + tokens_[name].text.size());
@@ -211,7 +211,7 @@ std::size_t NamedConstants::read_type(std::size_t keyword, std::size_t last, con
   return next_of(close + 1, last, ";", ";");
 }
 
-// Variables, if it is such a declaration: `constexpr int a = 1, b{2};`. A function ends with its body.
+// Reads variables if this is such a declaration: `constexpr int a = 1, b{2};`. A function ends with its body.
 std::size_t NamedConstants::read_variables(std::size_t first, std::size_t last, const std::string& scope) {
   std::size_t index = first;
   for (; index < last && !tokens_[index].is(";") && !tokens_[index].is("=") && !tokens_[index].is("{"); ++index) {

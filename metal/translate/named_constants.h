@@ -1,5 +1,5 @@
-// The integers of a file that have a name and a value when it is compiled: enumerators, `constexpr` and `constant` variables
-// of namespaces, static members of types.
+// The integers of a file that have a name and a value at compile time: enumerators, `constexpr` and `constant` variables of namespaces,
+// static members of types.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace assay::metal::translate {
 
-// What a number in an attribute may be made of, for messages.
+// The accepted forms of a number in an attribute, for messages.
 inline constexpr std::string_view kAcceptedConstants =
     "it is made of integer literals, enumerators and constexpr or constant integers of namespaces and types (with values of the same "
     "kind, declared before), casts between integer types, and operators";
@@ -28,24 +28,25 @@ struct ConstantQuestions {
     friend auto operator<=>(const Question&, const Question&) = default;
   };
   std::vector<Question> open;
-  std::map<Question, std::optional<std::int64_t>> answers;  // nothing: it has no value
+  std::map<Question, std::optional<std::int64_t>> answers;  // empty: the expression has no value
 };
 
 class NamedConstants {
  public:
-  // Without questions an expression that is not made of kAcceptedConstants has no value.
+  // Without `questions`, only expressions made of kAcceptedConstants have a value.
   explicit NamedConstants(const Cursor& tokens, ConstantQuestions* questions = nullptr) : tokens_(tokens), questions_(questions) {}
 
-  // Reads the declarations of the whole file, and skips everything that is not a constant of this kind.
+  // Reads the declarations of the whole file. Skips everything that is not a named integer constant.
   void collect();
 
-  // Whether values are missing that the compiler may know: a source that was refused because of them may still be correct.
+  // Whether values are missing that the compiler may supply. A source rejected because of them may still be correct.
   [[nodiscard]] bool is_asking() const { return questions_ != nullptr && !questions_->open.empty(); }
 
-  // The value of the tokens [first, last) in `scope`, which is empty or ends in `::`.
+  // The value of the tokens [first, last) in `scope`, which is empty or ends in `::`. Nothing if they have no value.
   [[nodiscard]] std::optional<std::int64_t> value(std::size_t first, std::size_t last, const std::string& scope) const;
 
-  // The compiler's value of an expression in `scope`; 0 until it has answered, and nothing if it cannot be asked or has no value.
+  // The compiler's value of an expression in `scope`: 0 until the compiler has answered; nothing if it cannot be asked or the
+  // expression has no value.
   [[nodiscard]] std::optional<std::int64_t> ask(std::string expression, const std::string& scope) const;
 
  private:
@@ -55,7 +56,7 @@ class NamedConstants {
                                           const std::string& scope) const;
 
   void read_scope(std::size_t first, std::size_t last, const std::string& scope);
-  // Each reads what begins at `first` and returns the token to go on with.
+  // Each function reads the construct at `first` and returns the token after it.
   std::size_t read_declaration(std::size_t first, std::size_t last, const std::string& scope);
   std::size_t read_namespace(std::size_t keyword, std::size_t last, const std::string& scope);
   std::size_t read_using(std::size_t keyword, std::size_t last, const std::string& scope);
@@ -63,7 +64,7 @@ class NamedConstants {
   std::size_t read_type(std::size_t keyword, std::size_t last, const std::string& scope);
   std::size_t read_variables(std::size_t first, std::size_t last, const std::string& scope);
   void read_enumerators(std::size_t open, IntegerType type, const std::vector<std::string>& scopes);
-  // `type` is the range of its tokens, specifiers among them.
+  // `type` is the range of its tokens, including specifiers.
   void read_variable(std::pair<std::size_t, std::size_t> type, std::size_t name, std::size_t end, const std::string& scope);
 
   void require_short(std::size_t index, std::size_t characters) const;
@@ -74,7 +75,7 @@ class NamedConstants {
   ConstantQuestions* questions_;
   std::map<std::string, Integer> values_;  // by qualified name
   std::map<std::string, IntegerType> types_;
-  std::vector<std::pair<std::string, std::string>> directives_;  // `using namespace`: where, and of which
+  std::vector<std::pair<std::string, std::string>> directives_;  // `using namespace`: the scope that contains it, and the namespace
 };
 
 }  // namespace assay::metal::translate

@@ -82,7 +82,7 @@ struct Mentions {
   bool is_qualified = false;           // metal::name
 };
 
-// Which namespaces enclose a token. A brace of anything else makes what it encloses local.
+// Tracks which namespaces enclose a token. Any other brace makes its contents local.
 class Scopes {
  public:
   enum class Kind { outermost, other, local };

@@ -9,13 +9,14 @@
 
 namespace assay::metal::translate {
 
-// All of them, sorted.
+// All offered names, sorted.
 [[nodiscard]] std::span<const std::string_view> offered_names();
 
-// A line that adds to namespace metal the names that `stream` mentions and does not declare; empty if there is none.
+// A line that adds to namespace metal the names that `stream` mentions and does not declare; empty if there are none.
 //
-// A name that the source declares itself, outside of all namespaces or in metal, is the source's own: with ours it would be ambiguous or
-// a redefinition. Declared in another namespace, it hides ours there; ours comes in only if the source says `metal::name`.
+// If the source declares a name itself, outside of all namespaces or in metal, the source's declaration counts: ours would make the
+// name ambiguous or redefine it. If it declares the name in another namespace, that declaration hides ours there. Then ours is added
+// only if the source says `metal::name`.
 [[nodiscard]] std::string offer_names(const TokenStream& stream);
 
 }  // namespace assay::metal::translate

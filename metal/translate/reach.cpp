@@ -1,4 +1,4 @@
-// What a kernel may depend on, by name: which declarations of the file cannot be left out without changing what it means.
+// Finds the declarations that a kernel depends on, by name. They cannot be left out without changing what the kernel means.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -9,14 +9,14 @@ namespace assay::metal::translate {
 
 namespace {
 
-// What is reached without being named: operators, assertions, and what has no name.
+// Declarations that take effect without being named: operators, assertions, and unnamed ones.
 constexpr std::array<std::string_view, 3> kAlwaysReached = {"operator", "static_assert", ""};
 
 class Head {
  public:
   Head(const std::vector<Token>& tokens, std::size_t first, std::size_t last) : tokens_(tokens), index_(first), last_(last) {}
 
-  // The names that the declaration declares; of a specialisation the template's.
+  // The names that the declaration declares. A specialisation declares the name of its template.
   std::vector<std::string_view> names() {
     skip_decorations();
     if (index_ > last_) return {""};
@@ -47,7 +47,7 @@ class Head {
     ++index_;
   }
 
-  // A template argument list.
+  // Skips a template argument list.
   void skip_angles() {
     int depth = 0;
     for (; index_ <= last_; ++index_) {
@@ -63,7 +63,7 @@ class Head {
     ++index_;
   }
 
-  // Attributes and template parameters, as long as some follow.
+  // Skips attributes and template parameters.
   void skip_decorations() {
     for (;;) {
       if (index_ > last_) return;

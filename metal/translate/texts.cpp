@@ -1,21 +1,21 @@
-// String literals: in Metal they lie in the constant address space.
+// Places string literals, which lie in the constant address space in Metal.
 #include <fmt/format.h>
 
 #include "metal/translate/translator.h"
 
 namespace assay::metal::translate {
 
-// C++ for OpenCL keeps its literals in a space of its own, which converts to none of ours. So a literal that is no initialiser of an array
-// becomes a table beside the declaration that it stands in.
+// C++ for OpenCL keeps literals in a separate address space that converts to none of ours. So a literal that does not initialise an
+// array becomes a table beside the declaration that contains it.
 void Translator::place_text(std::size_t first) {
   if (!tokens_[first].text.ends_with('"') || first == 0) return;
-  if (tokens_[first - 1].kind == TokenKind::string) return;  // goes with the one before it
+  if (tokens_[first - 1].kind == TokenKind::string) return;  // part of the literal before it
   if (first > 1 && tokens_[first - 2].kind == TokenKind::string && ends_in_suffix(first - 2)) return;
-  if (tokens_[first - 1].is("operator")) return;  // the empty one of a literal operator's name
-  // A suffix may stand behind any of several, and is that of the whole.
+  if (tokens_[first - 1].is("operator")) return;  // the empty literal in the name of a literal operator
+  // Any of several adjacent literals may have the suffix; it applies to all of them.
   std::string literal;
   std::string_view suffix;
-  std::size_t end = first;  // behind the last
+  std::size_t end = first;  // one past the last literal
   while (tokens_[end].kind == TokenKind::string) {
     literal += fmt::format("{}{}", literal.empty() ? "" : " ", tokens_[end].text);
     tokens_.spend(end, tokens_[end].text.size());
@@ -25,7 +25,7 @@ void Translator::place_text(std::size_t first) {
   if (suffix.empty() && !may_be_placed(first)) return;
   const std::string name = table_of(literal);
   for (std::size_t index = first; index < end; ++index) tokens_[index].replacement = "";
-  // With a suffix it is by definition a call.
+  // By definition, a literal with a suffix is a call.
   tokens_[first].replacement = suffix.empty() ? name : fmt::format("operator\"\"{0}({1}, sizeof({1}) - 1)", suffix, name);
 }
 
@@ -49,7 +49,7 @@ bool Translator::may_be_placed(std::size_t literal) const {
   // `char text[] = "abc"`, `char text[]{"abc"}`.
   if ((previous.is("=") || previous.is("{")) && tokens_[literal - 2].is("]")) return declares_pointers(literal);
   if (!frames_.empty() && frames_.back().scope == Scope::initializer && !declares_pointers(frames_.back().brace)) return false;
-  // What the compiler itself reads: builtins, attributes, assembler names.
+  // The compiler itself reads these literals: builtins, attributes, assembler names.
   for (std::size_t index = literal; index-- > statement_;) {
     if (tokens_[index].is(")") || tokens_[index].is("]")) {
       const auto open = tokens_.opening(index);
@@ -63,7 +63,7 @@ bool Translator::may_be_placed(std::size_t literal) const {
   return true;
 }
 
-// Whether what is initialised before `index` is made of pointers, or of a type that the source names itself, and not of characters.
+// Whether the literal before `index` initialises pointers, or a type that the source names, and not characters.
 bool Translator::declares_pointers(std::size_t index) const {
   const std::size_t first = !frames_.empty() && frames_.back().scope == Scope::initializer ? frames_.back().outer_statement : statement_;
   for (std::size_t token = first; token < index; ++token) {

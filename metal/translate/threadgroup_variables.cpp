@@ -1,4 +1,4 @@
-// Variables that a whole threadgroup shares.
+// Rewrites variables that a whole threadgroup shares.
 #include <fmt/format.h>
 
 #include "metal/errors.h"
@@ -6,8 +6,8 @@
 
 namespace assay::metal::translate {
 
-// The declarators between the keyword at `index` and the semicolon at `end`; nothing if one of them is a pointer, a reference or a
-// function.
+// The declarators between the keyword at `index` and the semicolon at `end`; nothing if one of them is a pointer, a reference
+// or a function.
 std::optional<std::vector<Translator::Declarator>> Translator::declarators_of(std::size_t index, std::size_t end, std::string& alignment,
                                                                               std::vector<std::size_t>& dropped) {
   std::vector<Declarator> declarators;
@@ -48,7 +48,7 @@ std::optional<std::vector<Translator::Declarator>> Translator::declarators_of(st
   return declarators;
 }
 
-// `threadgroup T x[N];` in a kernel's body names memory that the whole threadgroup shares: it becomes a reference to it.
+// `threadgroup T x[N];` in a kernel's body names memory that the whole threadgroup shares. It becomes a reference to that memory.
 bool Translator::rewrite_threadgroup_variable(std::size_t first) {
   std::string alignment = "0";
   std::vector<std::size_t> dropped;
@@ -93,7 +93,7 @@ bool Translator::defines_type(std::size_t brace) const {
   return is_keyword(brace - 1) || (brace > 1 && is_keyword(brace - 2));
 }
 
-// The last token of the initialiser that begins at `first`, with `=` or a bracket.
+// The last token of the initialiser that begins at `first` with `=` or a bracket.
 std::size_t Translator::initializer_end(std::size_t first) const {
   if (!tokens_[first].is("=")) return tokens_.closing(first);
   std::size_t index = first + 1;

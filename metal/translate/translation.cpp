@@ -129,7 +129,7 @@ TokenStream Translation::edited(const Kernel* kernel, const std::map<std::uint32
     stream.tokens[range.first].before += fmt::format(" ::__assay::{}(", function);
     stream.tokens[range.second].after.insert(0, ")");
   }
-  // Other kernels' bodies may need constants that this pipeline does not set.
+  // The bodies of other kernels may need constants that this pipeline does not set.
   for (const auto& other : kernels_) {
     if (&other != kernel && other.last_body_token != 0) blank(stream, other.first_body_token, other.last_body_token, ";");
   }
@@ -145,7 +145,7 @@ TokenStream Translation::edited(const Kernel* kernel, const std::map<std::uint32
     for (auto& token : stream.tokens) token.drops_pragmas = true;
   }
   if (kernel != nullptr) stream.tokens[kernel->entry_token].after += entry_point(*kernel);
-  // Within the first line, so that the source keeps its lines, and behind that line's marker, which stands alone.
+  // Placed within the first line, so that the source keeps its lines, and after the marker of that line, which needs its own line.
   Token& first = stream.tokens.front();
   first.replacement = offers_ + first.replacement.value_or(std::string(first.text));
   return stream;
@@ -165,7 +165,7 @@ void Translation::answer_queries(TokenStream& stream, const std::map<std::uint32
   }
 }
 
-// Writes `replacement` for the tokens [first, last], and keeps their lines.
+// Replaces the tokens [first, last] by `replacement`, and keeps their lines.
 void Translation::blank(TokenStream& stream, std::size_t first, std::size_t last, std::string_view replacement) {
   for (std::size_t index = first; index <= last; ++index) {
     Token& token = stream.tokens[index];
@@ -176,7 +176,7 @@ void Translation::blank(TokenStream& stream, std::size_t first, std::size_t last
   }
 }
 
-// The colon of a constructor's initialisers.
+// The colon before a constructor's initialisers.
 std::optional<std::size_t> Translation::initializers_of(const Body& body) const {
   int depth = 0;
   bool has_parameters = false;
@@ -212,7 +212,8 @@ Translation::Probe Translation::probe(const Kernel* kernel, const std::map<std::
 
 bool Translation::is_computed_from(std::string_view variable, std::string_view constant) const {
   std::set<std::string_view> known = {variable};
-  // One look for each link of the chain: declarations stand in their order, and most chains are one long.
+  // One pass per link of a chain of initialisers. A pass follows several links if they are declared in order, and most chains
+  // have one link.
   for (std::size_t before = 0; before != known.size();) {
     before = known.size();
     for (std::size_t index = 0; index + 1 < stream_.tokens.size(); ++index) {

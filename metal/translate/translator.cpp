@@ -1,4 +1,4 @@
-// Walks over the tokens of a file and hands each construct to the code that rewrites it.
+// Walks over the tokens of a file and calls the function that rewrites each construct.
 #include "metal/translate/translator.h"
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 
 #include "metal/errors.h"
 #include "metal/translate/offered_names.h"
+#include "metal/translate/permitted.h"
 
 namespace assay::metal::translate {
 
@@ -15,12 +16,12 @@ namespace {
 
 constexpr std::string_view kIteration = " __assay::iteration __assay_iteration;";
 
-// Parts of C++ that Metal leaves out, and that the compiler would take.
-constexpr std::array<std::string_view, 11> kRefused = {"double", "virtual",      "asm",    "__asm__",      "throw", "try",
-                                                       "catch",  "dynamic_cast", "typeid", "thread_local", "goto"};
+// Parts of C++ that Metal does not have but the compiler would accept.
+constexpr auto kRefused =
+    std::to_array<std::string_view>({"double", "virtual", "throw", "try", "catch", "dynamic_cast", "typeid", "thread_local", "goto"});
 
-// Attributes that decide what a declaration means. Those that steer warnings, inlining and optimisation change no result, and clang
-// does not take all of them where Metal does.
+// Whether an attribute decides what a declaration means. Attributes for warnings, inlining and optimisation change no result, and clang
+// does not accept all of them where Metal does.
 bool is_meant(const Attribute& attribute) {
   static constexpr auto kMeant = std::to_array<std::string_view>(
       {"gnu::packed", "gnu::aligned", "clang::packed", "clang::aligned", "gnu::vector_size", "clang::ext_vector_type"});
@@ -34,6 +35,7 @@ Translator::Translator(TokenStream stream, ConstantQuestions* questions) : token
 }
 
 Translation Translator::run() {
+  require_permitted(result_.stream_);
   tokens_.require_shallow();
   close_unclosed();
   strip_attributes();
@@ -67,7 +69,7 @@ void Translator::strip_attributes() {
   }
 }
 
-// The last token of `coherent(device)` and its kin, if they begin here. They say how far stores are seen: here they are seen by all.
+// The last token of `coherent(device)` and similar, if they begin here. They say which threads see a store; here all threads do.
 std::optional<std::size_t> Translator::coherence_end(std::size_t index) const {
   if (!tokens_[index].is("coherent")) return std::nullopt;
   const Token& scope = tokens_[index + 2];
@@ -107,8 +109,8 @@ void Translator::walk() {
   }
 }
 
-// Handles the token at `index`, and perhaps some behind it; returns the last of them. `at_start`: whether a statement begins here; set to
-// whether one begins behind it. Longer than 60 lines: one branch per construct.
+// Handles the token at `index` and possibly some after it; returns the last one handled. `at_start`: whether a statement begins at
+// `index`; set to whether one begins after the result. Longer than 60 lines: one branch per construct.
 std::size_t Translator::step(std::size_t index, bool& at_start) {
   if (at_start) {
     at_start = false;
@@ -141,7 +143,7 @@ std::size_t Translator::step(std::size_t index, bool& at_start) {
     at_start = true;
   } else if (token.is(")")) {
     rewrite_member_qualifiers(index);
-    // The body of `if (...)`, `for (...)` without braces is a statement as well.
+    // The body of an `if (...)` or `for (...)` without braces is a statement too.
     if (inside_function()) rewrite_threadgroup_variable(index + 1);
   } else if (token.is("template")) {
     rewrite_template_parameters(index);
@@ -156,7 +158,7 @@ std::size_t Translator::step(std::size_t index, bool& at_start) {
   } else if (std::find(kRefused.begin(), kRefused.end(), token.text) != kRefused.end() && token.kind == TokenKind::identifier) {
     tokens_.fail(index, fmt::format("Metal does not have '{}'", token.text));
   } else if (token.is("decltype") && tokens_[index + 1].is("(") && !tokens_[index + 2].is("auto")) {
-    // Clang's answer for a variable includes the space that the variable is in; Metal's is its type.
+    // Clang's answer for a variable includes its address space; Metal's is only its type.
     tokens_[index].before = " ::__assay::declared<" + tokens_[index].before;
     tokens_[tokens_.closing(index + 1)].after += ">";
   } else if (token.is("is_function_constant_defined")) {
@@ -188,8 +190,6 @@ Translator::Scope Translator::classify(std::size_t brace, std::string& name) con
         if (name.size() > kLongestName) tokens_.fail(index, fmt::format("a qualified name of more than {} characters", kLongestName));
       }
       return Scope::name_space;
-    } else if (token.is("extern") && tokens_[index + 1].kind == TokenKind::string) {
-      if (index + 2 == brace) return Scope::name_space;
     } else if (token.is("template") && tokens_[index + 1].is("<")) {
       if (const auto close = tokens_.closing_angle(index + 1)) index = *close;
     } else if (token.is("(") || token.is("[")) {
@@ -220,7 +220,8 @@ Translator::Scope Translator::classify(std::size_t brace, std::string& name) con
   return Scope::initializer;
 }
 
-// Whether the tokens before a brace end in a parameter list: `name(...)`, perhaps with qualifiers, initialisers or a return type behind.
+// Whether the tokens before a brace end in a parameter list: `name(...)`, possibly followed by qualifiers, initialisers or
+// a return type.
 bool Translator::head_has_function(std::size_t first, std::size_t brace) const {
   for (std::size_t index = first; index < brace; ++index) {
     if (attribute_end_.contains(index)) {
@@ -234,7 +235,7 @@ bool Translator::head_has_function(std::size_t first, std::size_t brace) const {
     } else if (tokens_[index].is("(")) {
       return true;
     } else if (tokens_[index].is("=") && index > first && !tokens_[index - 1].is("operator")) {
-      // Behind a lambda's introducer the parameter list follows; any other initialiser has none.
+      // After a lambda's introducer comes the parameter list; no other initialiser has one.
       for (std::size_t rest = index + 1; rest < brace; ++rest) {
         if (tokens_[rest].is("]") && (tokens_[rest + 1].is("(") || rest + 1 == brace)) return true;
       }
@@ -255,7 +256,7 @@ void Translator::open_brace(std::size_t index) {
 
 void Translator::close_brace(std::size_t index) {
   if (frames_.empty()) {
-    declaration_is_open_ = false;  // nothing to go on with
+    declaration_is_open_ = false;  // nothing left to continue with
     tokens_.fail(index, "'}' closes nothing");
   }
   const Frame frame = std::move(frames_.back());
@@ -266,8 +267,8 @@ void Translator::close_brace(std::size_t index) {
   if ((is_function || frame.scope == Scope::name_space) && at_namespace()) end_declaration(index);
 }
 
-// Clang takes `c ? a : b` with class operands only if both are in the same address space. Each operand is made a value of its
-// own (metal/shader/ternary.h); a lone literal stays what it is, since it may be a null pointer.
+// Clang accepts `c ? a : b` with class operands only if both are in the same address space. So each operand becomes a value
+// (metal/shader/ternary.h). A single literal stays unchanged, since it may be a null pointer.
 void Translator::rewrite_conditional(std::size_t question_mark) {
   int nested = 0;
   std::size_t colon = question_mark + 1;
@@ -299,7 +300,7 @@ void Translator::rewrite_conditional(std::size_t question_mark) {
     if (token.is(":") && nested-- == 0) break;
     if (token.is("}") || std::find(kAssignments.begin(), kAssignments.end(), token.text) != kAssignments.end()) break;
     if (token.is(">")) {
-      // The end of a template argument list that the conditional stands in: a constant of a scalar type.
+      // The conditional ends at the end of a template argument list: it is a constant of scalar type.
       const auto open = tokens_.opening_angle(end);
       if (open && *open < question_mark && *open > 0 && tokens_[*open - 1].kind == TokenKind::identifier) return;
     }
@@ -315,8 +316,8 @@ void Translator::rewrite_conditional(std::size_t question_mark) {
   wrap(colon + 1, end - 1);
 }
 
-// The marker's destructor ends every way out of a loop body in one block of the compiled code, `break` and `return` included,
-// so that the compiler's own loop analysis sees what stands in the body as part of the loop.
+// The marker is an object with a destructor. Every exit from a loop body, including `break` and `return`, then leads through one block
+// of the compiled code, so that the compiler's loop analysis counts all code of the body as part of the loop.
 void Translator::mark_loop(std::size_t keyword) {
   if (inside_constexpr_function() || loop_tails_.contains(keyword)) return;
   std::size_t body = keyword + 1;

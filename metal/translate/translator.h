@@ -1,4 +1,4 @@
-// The translation's one walk over the tokens. Internal to this folder.
+// The single walk over the tokens that translates a file. Internal to this folder.
 #pragma once
 
 #include <map>
@@ -24,28 +24,28 @@ class Translator {
  private:
   // What a pair of braces encloses.
   enum class Scope { name_space, type, function, constexpr_function, block, initializer };
-  // A member function that one of another address space may become equal to.
+  // A member function that may become equal to one of another address space.
   struct Member {
-    std::string text;  // the whole of it, without address spaces
-    int rank = 0;      // which of several stays
+    std::string text;  // its whole text, without address spaces
+    int rank = 0;      // decides which of several equal members stays
     std::size_t first = 0;
     std::size_t last = 0;
   };
   struct Frame {
     Scope scope = Scope::name_space;
     std::string name;                 // of a namespace
-    std::size_t outer_statement = 0;  // first token of the statement that the brace stands in
+    std::size_t outer_statement = 0;  // first token of the statement that contains the brace
     std::size_t brace = 0;
-    // Of a type, by the signature that it has once the address spaces constant and device are one.
+    // Members of a type, by their signature after the address spaces constant and device are merged.
     std::map<std::string, Member> members;
   };
-  // A kernel function's definition or declaration; instantiations look their parameters' attributes up here.
+  // The definition or declaration of a kernel function. Instantiations take the attributes of their parameters from it.
   struct Primary {
     std::string name;
     std::vector<Parameter> parameters;
     std::uint32_t max_total_threads = 1024;
     bool is_specialization = false;
-    std::string index_function;  // of a template whose parameters decide indices: declared beside it, to ask the compiler for them
+    std::string index_function;  // of a template whose parameters decide indices: declared beside it to ask the compiler for them
   };
 
   // ---- unclosed.cpp
@@ -135,7 +135,7 @@ class Translator {
   [[nodiscard]] std::size_t member_end(std::size_t end) const;
 
   // ---- function_constants.cpp
-  // The next token if the statement at `first` declares function constants, else `first`.
+  // Returns the next token if the statement at `first` declares function constants, else `first`.
   std::size_t function_constant(std::size_t first);
   [[nodiscard]] FunctionConstantType shape_of_constant(std::size_t name, const std::string& type) const;
   void defined_query(std::size_t index);
@@ -149,7 +149,7 @@ class Translator {
     bool kernel = false;
     bool graphics = false;
     std::uint32_t max_total_threads = 1024;
-    std::string max_total_threads_expression;  // where the compiler must compute it
+    std::string max_total_threads_expression;  // if the compiler must compute it
   };
   [[nodiscard]] Attributes attributes_in(std::size_t first, std::size_t last, bool is_template) const;
   void add_kernel(Kernel kernel);
@@ -160,12 +160,12 @@ class Translator {
   void resolve_indices(Kernel& kernel, const Primary& primary, const std::vector<Parameter>* signature, std::size_t first) const;
   [[nodiscard]] const Primary* primary_of(std::string_view callee, std::size_t parameter_count, bool count_known) const;
 
-  // ---- arguments.cpp: what entry points take
-  // An instantiation repeats a kernel's types; what the arguments stand for, only the kernel itself must say.
+  // ---- arguments.cpp: arguments of entry points
+  // An instantiation repeats only the types of a kernel's arguments. The kernel itself says what they stand for.
   enum class Signature { of_kernel, of_instantiation };
   [[nodiscard]] std::vector<Parameter> parameters(std::size_t first, std::size_t last, Signature signature);
   [[nodiscard]] Parameter parameter(std::size_t first, std::size_t last, Signature signature);
-  // `first` and `label` are the parameter's, for messages.
+  // `first` and `label` identify the parameter in messages.
   void apply_attributes(Parameter& parameter, std::span<const AttributeList* const> lists, std::size_t first, std::string_view label);
   [[nodiscard]] std::uint32_t checked_index(std::size_t place, std::string_view label, std::string_view written,
                                             std::optional<std::int64_t> index) const;
@@ -185,11 +185,11 @@ class Translator {
   std::size_t statement_ = 0;                          // first token of the current statement
   std::size_t declaration_ = 0;                        // first token of the current declaration of a namespace
   bool declaration_is_open_ = false;
-  std::vector<std::pair<std::size_t, std::size_t>> dropped_;  // first and last tokens
-  std::set<std::string_view> template_words_;    // of the kernel template whose arguments are read: its parameters, among others
-  std::map<std::size_t, std::size_t> unclosed_;  // the bracket that is never closed, by its declaration's first token
+  std::vector<std::pair<std::size_t, std::size_t>> dropped_;  // first and last tokens of removed parts
+  std::set<std::string_view> template_words_;    // template parameters, among others, of the kernel template whose arguments are being read
+  std::map<std::size_t, std::size_t> unclosed_;  // the bracket that is never closed, by the first token of its declaration
   unsigned index_functions_ = 0;
-  // What the parameters of the file's literal operators are, by suffix.
+  // The parameter types of the file's literal operators, by suffix.
   struct LiteralOperators {
     bool cooked_integer = false;
     bool cooked_floating = false;

@@ -1,4 +1,4 @@
-// A bracket that is never closed swallows what follows. Its declaration is refused, and others stay.
+// Handles brackets that are never closed: rejects their declaration and keeps the declarations after it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +9,11 @@ namespace assay::metal::translate {
 
 namespace {
 
-constexpr std::size_t kMostUnclosed = 16;  // of a file; one that has more is refused as a whole
+constexpr std::size_t kMostUnclosed = 16;  // per file; a file with more is rejected as a whole
 
 }  // namespace
 
-// Whether a declaration of a namespace begins at `first`: of what can stand in no function, and mostly in no type either.
+// Whether a declaration of a namespace begins at `first`. Accepts only forms that no function can contain, and mostly no type either.
 bool Translator::begins_outside(std::size_t first, bool in_type) const {
   if (tokens_[first].is("kernel")) return tokens_[first + 1].kind == TokenKind::identifier || tokens_.attributes_at(first + 1);
   if (tokens_[first].is("namespace")) return tokens_[first + 1].kind == TokenKind::identifier && tokens_[first + 2].is("{");
@@ -35,10 +35,11 @@ bool Translator::begins_namespace(std::size_t first, std::size_t brace) const {
   return is_linkage;
 }
 
-// Closes what is never closed, at the end of the file or before the next declaration that shows it, and notes the declarations.
+// Inserts the missing brackets at the end of the file, or before the next declaration that proves one missing, and
+// records the declarations.
 void Translator::close_unclosed() {
   std::vector<std::size_t> open;
-  std::size_t namespaces = 0;  // how many of them, from the outermost on, are braces of namespaces
+  std::size_t namespaces = 0;  // how many of the open brackets, from the outermost inwards, are braces of namespaces
   std::size_t start = 0;       // of the declaration
   for (std::size_t index = 0; unclosed_.size() < kMostUnclosed; ++index) {
     const bool is_inside = open.size() > namespaces;
@@ -62,7 +63,7 @@ void Translator::close_unclosed() {
       }
       open.push_back(index);
     } else if (closes(token)) {
-      if (open.empty()) return;  // told where it stands
+      if (open.empty()) return;  // reported where the bracket is
       open.pop_back();
       namespaces = std::min(namespaces, open.size());
       if (open.size() == namespaces && token.is("}")) start = index + 1;
@@ -83,7 +84,8 @@ bool Translator::is_type(std::size_t first, std::size_t brace) const {
   return false;
 }
 
-// Before the token at `index`, which is returned as it is numbered then. What ends in a brace takes an empty declaration behind it.
+// Inserts closing brackets before the token at `index`, and returns the new index of that token. A brace is followed by
+// an empty declaration.
 std::size_t Translator::insert_closing(std::size_t index, const std::vector<std::size_t>& open) {
   auto& tokens = result_.stream_.tokens;
   std::vector<Token> closing;

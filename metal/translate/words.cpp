@@ -1,4 +1,4 @@
-// Single words: address spaces, names that C++ for OpenCL reserves, number literals.
+// Rewrites single words: address spaces, names that C++ for OpenCL reserves, number literals.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kDevice = "__attribute__((opencl_global_device))";
 constexpr std::string_view kConstant = "__global const";
 
-// Ordinary names in Metal; C++ for OpenCL reserves them, or declares types by them.
+// Ordinary names in Metal that C++ for OpenCL reserves or declares as types.
 constexpr std::array kReserved = std::to_array<std::string_view>({"global",
                                                                   "local",
                                                                   "generic",
@@ -51,7 +51,8 @@ constexpr std::array kReserved = std::to_array<std::string_view>({"global",
 
 }  // namespace
 
-// Words that qualify a type are followed by a type or a pointer operator; a name is followed by what continues an expression.
+// Tells a name from a word that qualifies a type: a qualifier is followed by a type or a pointer operator, a name by the continuation
+// of an expression.
 bool Translator::used_as_name(std::size_t index) const {
   const Token& next = tokens_[index + 1];
   if (index > 0 && (tokens_[index - 1].is(".") || tokens_[index - 1].is("->"))) return true;
@@ -59,15 +60,15 @@ bool Translator::used_as_name(std::size_t index) const {
       "=", ";", "[", ".", "->", "+", "-", "/", "%", "+=", "-=", "*=", "/=", "==", "!=", "<=", ">=", "++", "--", "?", "||", "!"};
   if (std::find(kContinuations.begin(), kContinuations.end(), next.text) != kContinuations.end())
     return !(next.is("[") && tokens_.attributes_at(index + 1));
-  // `, device)`, `(thread)`: a lone word in an argument list, unless it follows a type as in `(float device *)`.
+  // `, device)`, `(thread)`: a lone word in an argument list is a name, unless it follows a type as in `(float device *)`.
   const bool ends_argument = next.is(")") || next.is(",");
   return ends_argument && index > 0 &&
          (tokens_[index - 1].is("(") || tokens_[index - 1].is(",") || tokens_[index - 1].kind == TokenKind::punctuation ||
           tokens_[index - 1].kind == TokenKind::identifier);
 }
 
-// `const thread T&`, `thread const T&`, `T const thread&`: the `&` comes before anything that ends the parameter. A base's
-// `static_cast<const thread T*>(this)` names its own object, which may be such a temporary too.
+// Matches `const thread T&`, `thread const T&`, `T const thread&`: the `&` comes before anything that ends the parameter. In a base
+// class, `static_cast<const thread T*>(this)` refers to the object itself, which may also be such a temporary.
 bool Translator::may_name_temporary(std::size_t thread) const {
   bool is_const = thread > 0 && tokens_[thread - 1].is("const");
   for (std::size_t index = thread + 1; index < tokens_.size(); ++index) {
@@ -86,7 +87,8 @@ bool Translator::may_name_temporary(std::size_t thread) const {
   return false;
 }
 
-// `thread const device T* p[2]`: a pointer's own space, which is where any variable of a function is, beside that of what it points to.
+// Whether `thread` is the space of the pointer itself, beside that of its target: `thread const device T* p[2]`. Every variable of a
+// function lies there anyway.
 bool Translator::repeats_space(std::size_t thread) const {
   const auto passes = [this](std::size_t index) {
     return tokens_[index].kind == TokenKind::identifier || tokens_[index].is("::") || tokens_[index].is("<");
@@ -102,7 +104,7 @@ bool Translator::repeats_space(std::size_t thread) const {
   return false;
 }
 
-// What stands for a name that C++ for OpenCL reserves; else the name.
+// The replacement of a name that C++ for OpenCL reserves; any other name unchanged.
 std::string Translator::unreserved(std::string_view name) {
   const bool is_reserved = std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
   return is_reserved ? fmt::format("assay_name_{}", name) : std::string(name);

@@ -81,7 +81,7 @@ assay.caseDialog = (() => {
               element(
                 "p",
                 { class: "quiet" },
-                "Every element is within its bound; the replay line with show in place of run prints the worst ones.",
+                "Every element is within its bound. To print the elements with the largest error / bound, replace run by show in the replay line.",
               ),
             ]
           : []),

@@ -92,7 +92,7 @@ assay.charts = (() => {
     const lostCount = [...lost.values()].reduce((a, b) => a + b, 0);
     const told = [];
     if (infinite > 0)
-      told.push(`${grouped(infinite)} of ${plural(total, "case")} not finite: an element is NaN, infinite, was never written, or is off where no error is allowed. They are drawn at \u201cinf\u201d.`);
+      told.push(`${grouped(infinite)} of ${plural(total, "case")} not finite: an element is NaN, infinite, was never written, or is wrong where no error is allowed. They are drawn at \u201cinf\u201d.`);
     if (lostCount > 0)
       told.push(
         `Not drawn: ${plural(lostCount, "case")} that did not pass and had nothing compared (${[...lost].map(([name, n]) => `${name} ${grouped(n)}`).join(", ")}).`,

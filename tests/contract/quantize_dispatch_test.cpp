@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
                              s.parameters.cache_capacity = 0;
                            },
                            {"cache_capacity", "0"}},
-        QuantizeRefusalRow{"bits", [](Q& s) { s.parameters.codebook_bits = 7; }, {"codebook_bits", "7", "4, 5, 6, 8"}},
+        QuantizeRefusalRow{"bits", [](Q& s) { s.parameters.codebook_bits = 7; }, {"codebook_bits", "7", "4, 5, 6 or 8"}},
         QuantizeRefusalRow{"behind_the_end", [](Q& s) { s.parameters.write_pos = 10; }, {"write_pos = 10", "cache_capacity = 10"}},
         QuantizeRefusalRow{"no_factor", [](Q& s) { s.parameters.scale_factor_d512 = 0.0F; }, {"scale_factor_d512 = 0", "512"}},
         QuantizeRefusalRow{"negative_factor", [](Q& s) { s.parameters.scale_factor_d512 = -1.0F; }, {"scale_factor_d512 = -1", "512"}},

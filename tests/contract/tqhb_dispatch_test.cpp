@@ -211,9 +211,9 @@ using B = families::DecodeBuffers;
 INSTANTIATE_TEST_SUITE_P(
     All, TqhbRefusal,
     ::testing::Values(
-        Refusal{"three_simdgroups", [](S& s, B&) { s.parameters.nsg = 3; }, {"nsg", "3", "1, 2, 4"}},
+        Refusal{"three_simdgroups", [](S& s, B&) { s.parameters.nsg = 3; }, {"nsg", "3", "1, 2 or 4"}},
         Refusal{"no_simdgroup", [](S& s, B&) { s.parameters.nsg = 0; }, {"nsg", "0"}},
-        Refusal{"seven_bits", [](S& s, B&) { s.parameters.codebook_bits = 7; }, {"codebook_bits", "7", "4, 5, 6, 8"}},
+        Refusal{"seven_bits", [](S& s, B&) { s.parameters.codebook_bits = 7; }, {"codebook_bits", "7", "4, 5, 6 or 8"}},
         Refusal{"four_bits", [](S& s, B&) { s.parameters.codebook_bits = 4; }, {"codebook_bits", "4", "tqhb", "5, 6, 8"}},
         Refusal{"another_codebook", [](S& s, B&) { s.parameters.codebook_bits = 6; }, {"codebook_bits", "6", "50"}},
         Refusal{"no_scale_factor", [](S& s, B&) { s.parameters.scale_factor_d512 = 0.0F; }, {"scale_factor_d512", "0"}},

@@ -34,7 +34,7 @@ const std::vector<FolderRule>& folder_rules() {
       {"fixtures", {"base", "oracles"}},
       {"families", {"base", "math", "metal", "kernels", "oracles", "fixtures"}},
       {"harness", {"base", "math", "metal", "kernels", "oracles", "fixtures", "families"}},
-      {"reports", {"harness"}},
+      {"reports", {"base", "harness"}},
       {"cli", {"base", "metal", "kernels", "oracles", "fixtures", "families", "harness", "reports"}},
       {"tests", {kFolders.begin(), kFolders.end()}},
   };

@@ -88,7 +88,7 @@ const Planted kPlanted[] = {
      "#include \"metal/compile/cache.h\""},
     {"metal_file_in_no_layer", "metal/misc/a.cpp", "int x;", "no layer of metal/", nullptr},
     {"harness_file_in_no_room", "harness/misc/a.cpp", "int x;", "no room of harness/", nullptr},
-    {"reports_include_oracles", "reports/a.cpp", "#include \"oracles/fwht.h\"", "it may include: harness",
+    {"reports_include_oracles", "reports/a.cpp", "#include \"oracles/fwht.h\"", "it may include: base, harness",
      "#include \"harness/execute/execute.h\""},
     {"family_includes_tests", "families/fwht/family.cpp", "#include \"tests/faults/twins.h\"", "families/ must not",
      "#include \"families/fwht/contract.h\""},

@@ -23,8 +23,9 @@ class InputMemory {
  public:
   explicit InputMemory(families::JobBuffer described) {
     job_.add(std::move(described));
+    job_.passes.resize(1);
     memory_.emplace(job_);
-    buffer_ = memory_->add_pass().front().buffer;
+    buffer_ = memory_->views(0).front().buffer;
   }
   [[nodiscard]] std::span<std::byte> bytes() const { return buffer_->bytes(); }
   [[nodiscard]] bool is_unchanged() const { return memory_->is_unchanged(0); }
@@ -156,9 +157,10 @@ TEST(JobMemory, EveryPassHasFreshOutputsBetweenGuards) {
   described.fills = {std::byte{0xa5}, std::byte{0x5a}};
   const std::size_t packed = job.add(described);
   const std::size_t norms = job.add(families::output_buffer("norms", 8));
-  JobMemory memory(job);
+  job.passes.resize(2);
+  const JobMemory memory(job);
   for (const std::size_t pass : {0U, 1U}) {
-    const families::Views views = memory.add_pass();
+    const families::Views views = memory.views(pass);
     EXPECT_EQ(views[packed].offset, harness::kGuardBytes);
     EXPECT_EQ(views[packed].size(), 6U);
     views[norms].buffer->as<float>()[harness::kGuardBytes / 4] = 1.0F;

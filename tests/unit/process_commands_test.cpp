@@ -71,6 +71,38 @@ TEST_F(Commands, MayTakeSoMuch) {
   EXPECT_EQ(shell("ulimit -c").output, "0\n");
 }
 
+TEST_F(Commands, MayTakeSoLong) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const char* text :
+       {"sleep 1000", "exec >&- 2>&-; sleep 1000", "sleep 1000 & sleep 1000", "trap '' TERM; while :; do sleep 1; done"}) {
+    const CommandResult late = shell(text, {.seconds = 1});
+    EXPECT_TRUE(late.is_late) << text;
+    EXPECT_FALSE(late.was_killed) << text;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  EXPECT_FALSE(shell("true", {.seconds = 100}).is_late);
+}
+
+// What a command leaves running ends with it, and does not keep its reader waiting.
+TEST_F(Commands, EndWithTheirGroup) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "child").string();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(shell("sleep 1000 & echo $! > '" + file + "'; printf done").output, "done");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  std::string child;
+  std::ifstream(file) >> child;
+  const std::string state = shell("sleep 0.2; cut -d ' ' -f 3 /proc/" + child + "/stat").output;
+  EXPECT_TRUE(state.empty() || state == "Z\n") << state;
+}
+
+TEST_F(Commands, SeeACleanEnvironment) {
+  setenv("ASSAY_TEST_TOKEN", "secret", 1);
+  const std::string names = shell("env | sed 's/=.*//' | sort | tr '\n' ' '").output;
+  unsetenv("ASSAY_TEST_TOKEN");
+  EXPECT_THAT(names, testing::AnyOf("LANG PATH PWD _ ", "LANG PATH PWD TMPDIR _ ", "LANG PATH PWD ", "LANG PATH PWD TMPDIR "));
+}
+
 TEST_F(Commands, AreLeftNoDescriptorAndNoInput) {
   const int file = dup(STDOUT_FILENO);
   EXPECT_EQ(shell("cat; ls /proc/self/fd | tr '\\n' ' '").output, "0 1 2 3 ") << "3 is that of ls";

@@ -85,7 +85,7 @@ TEST_F(WorkerVerdicts, ALoopWithoutEffectsThatNeverEndsTimesOut) {
 TEST_F(WorkerVerdicts, AKernelThatEndsItsProcessCrashes) {
   const auto undisturbed = run("", 1);
   for (const unsigned jobs : {1U, 2U}) {
-    const auto verdicts = run("if (params.nwg == 4) abort();", jobs);
+    const auto verdicts = run("if (params.nwg == 4) __builtin_debugtrap();", jobs);
     const harness::Verdict& verdict = verdicts.at("kernel/" + kVictim);
     EXPECT_EQ(verdict.status, Status::crashed) << reason_of(verdict);
     EXPECT_THAT(reason_of(verdict), HasSubstr("worker killed by signal "));

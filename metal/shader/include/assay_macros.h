@@ -1,5 +1,5 @@
-// The macros of Metal's standard library. Marker headers hold nothing else: types and functions come with the prelude
-// after translation, while macros must be expanded before it.
+// The macros of Metal's standard library. Marker headers contain nothing else: types and functions come with the prelude after
+// translation, while macros must be expanded before it.
 #pragma once
 
 #define METAL_FUNC inline __attribute__((always_inline))

@@ -1,0 +1,36 @@
+// Memory that this process shares with the children that it forks later. Buffers in it are seen by both.
+#pragma once
+
+#include <cstddef>
+
+namespace assay::metal {
+
+// Hands out regions at rising addresses and starts over when all are given back. Pages stay allocated for the next regions, because new
+// ones cost more than the work on a small buffer.
+class SharedMemory {
+ public:
+  // Reserves address space; only pages that are written take memory. Throws std::bad_alloc.
+  SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  ~SharedMemory();
+
+  // A region of whole pages. Its bytes are 0 if `zeroed`, otherwise anything. Throws std::bad_alloc.
+  [[nodiscard]] std::byte* take(std::size_t bytes, bool zeroed);
+  void give_back();
+
+  // The whole address range, for a child that forbids itself all access to it.
+  [[nodiscard]] std::byte* begin() const { return begin_; }
+  [[nodiscard]] static std::size_t size();
+
+ private:
+  void remove_pages(std::size_t first, std::size_t last);
+
+  int file_ = -1;
+  std::byte* begin_ = nullptr;
+  std::size_t next_ = 0;      // offset of the next region
+  std::size_t used_end_ = 0;  // behind all pages that may hold something
+  std::size_t living_ = 0;    // regions not given back
+};
+
+}  // namespace assay::metal
