@@ -147,6 +147,12 @@ int main(int argc, char** argv) {
 
   assay::cli::Action action;
   for (assay::cli::AddCommand* const add : assay::cli::all_commands()) add(app, action);
+  // `assay help [COMMAND]`, which newcomers type first, is `assay [COMMAND] --help`.
+  static char help[] = "--help";
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    argv[1] = argv[argc - 1];
+    argv[argc - 1] = help;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
