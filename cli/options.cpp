@@ -42,6 +42,7 @@ constexpr ReplayOption kReplayOptions[] = {{"--kernel", &Options::kernel},
                                            {"--define", &Options::defines},
                                            {"--metal-version", &Options::metal_version},
                                            {"--variants", &Options::variants},
+                                           {"--trust", &Options::trust},
                                            {"--fixture", &Options::fixtures},
                                            {"--set", &Options::fields},
                                            {"--policy", &Options::policy},
@@ -71,6 +72,12 @@ void add_selection(CLI::App& command, Options& options) {
   add_lone(command, options);
   add_compilation(command, options);
   command.add_option("--variants", options.variants, "Directory of variants to use instead of ours (docs/VARIANT.md)")->type_name("DIR");
+  command.add_flag("--strict", options.strict,
+                   "Let nothing in the variant.toml under test excuse the kernel: known findings, weaker accuracy, limits and "
+                   "superseded_by do not count, settings that choose other code are refused, and skipped cases are failures");
+  add_repeatable(command, "--trust", options.trust, "FILE|DIR|none",
+                 "variant.toml of the base branch, or a folder of variants: what it says of a variant may excuse it under --strict, which "
+                 "this option implies; may be repeated; `none` trusts nothing");
   command.add_option("--seed", options.seed, "Number added to the seeds of the suites' cases, for different data")
       ->type_name("N")
       ->check(whole_number());
@@ -165,7 +172,8 @@ void add_reports(CLI::App& command, Options& options) {
   command.add_option("--html", options.html, "Write the report as one HTML page that needs no network")->type_name("FILE");
 }
 
-std::vector<std::string> replay_options(const Options& options) {
+std::vector<std::string> replay_options(Options options) {
+  if (options.strict && options.trust.empty()) options.trust = {"none"};  // implies --strict, which has no value
   std::vector<std::string> words;
   for (const auto& [name, member] : kReplayOptions) {
     if (std::string_view(name) == "--family" && options.kernel.empty()) continue;
