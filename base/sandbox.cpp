@@ -349,4 +349,12 @@ std::vector<SandboxLayer> sandbox_layers() {
   return layers;
 }
 
+std::string missing_layers() {
+  std::string text;
+  for (const SandboxLayer& layer : sandbox_layers()) {
+    if (!layer.holds) text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", layer.name, layer.reason);
+  }
+  return text;
+}
+
 }  // namespace assay::base

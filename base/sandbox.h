@@ -26,6 +26,9 @@ struct SandboxLayer {
 // What confine_kernel() achieves on this machine, found out by trying each layer in a child.
 [[nodiscard]] std::vector<SandboxLayer> sandbox_layers();
 
+// Those that do not hold, with their reasons; empty if all do.
+[[nodiscard]] std::string missing_layers();
+
 // Must be called before confine_kernel() is, in the parent: builds the filter of system calls, which takes a millisecond.
 void prepare_sandbox();
 

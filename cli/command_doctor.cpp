@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/sandbox.h"
 #include "base/user_key.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -137,6 +138,12 @@ std::string check_machine() {
                      std::thread::hardware_concurrency(), memory, free);
 }
 
+// A missing layer is no failure: the others hold.
+std::string check_sandbox() {
+  const std::string missing = base::missing_layers();
+  return missing.empty() ? "every layer holds" : fmt::format("not on this machine: {}", missing);
+}
+
 std::string check_terminal() {
   const char* term = std::getenv("TERM");
   return fmt::format("{}, TERM={}: progress is {}", isatty(STDOUT_FILENO) != 0 ? "a terminal" : "no terminal", term == nullptr ? "" : term,
@@ -145,9 +152,10 @@ std::string check_terminal() {
 
 int doctor(const Options& options) {
   const std::vector<Check> checks = {
-      {"version", version_text}, {"compiler", check_compiler}, {"plugin", check_plugin},
-      {"cache", check_cache},    {"kernel", check_kernel},     {"variants", [&options] { return check_variants(options); }},
-      {"ledger", check_ledger},  {"machine", check_machine},   {"terminal", check_terminal},
+      {"version", version_text},    {"compiler", check_compiler}, {"plugin", check_plugin},
+      {"cache", check_cache},       {"kernel", check_kernel},     {"variants", [&options] { return check_variants(options); }},
+      {"ledger", check_ledger},     {"sandbox", check_sandbox},   {"machine", check_machine},
+      {"terminal", check_terminal},
   };
   int status = kExitPassed;
   for (const Check& check : checks) {

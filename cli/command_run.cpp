@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/sandbox.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -75,6 +76,8 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
 // Notes on the whole run, printed in every report.
 std::vector<std::string> notes_of(const Workspace& workspace, const harness::Workbench& workbench) {
   std::vector<std::string> notes = workspace.notes;
+  if (const std::string missing = base::missing_layers(); !missing.empty())
+    notes.push_back(fmt::format("the sandbox of kernels lacks layers: {}", missing));
   for (const auto& [name, prepared] : workbench.variants()) {
     if (!prepared.weaker_storage.empty()) notes.push_back(fmt::format("declared accuracy of {}: {}", name, prepared.weaker_storage));
     // Our own variants use helpers of others by design; for a user's kernel this is worth a note.

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "base/sandbox.h"
 #include "base/text.h"
 
 namespace assay::cli {
@@ -63,6 +64,16 @@ void add_jobs(CLI::App& command, Options& options, const char* what) {
       ->check(CLI::Range(1U, 1024U));
 }
 
+namespace {
+
+void set_sandbox(const std::string& mode) {
+  base::set_sandbox_mode(mode == "off" ? base::SandboxMode::off : base::SandboxMode::automatic);
+  if (const std::string missing = base::missing_layers(); mode == "require" && !missing.empty())
+    throw CLI::ValidationError("--sandbox require", fmt::format("this machine lacks layers of the sandbox: {}", missing));
+}
+
+}  // namespace
+
 void add_selection(CLI::App& command, Options& options) {
   command
       .add_option("--family", options.family, "Select only variants of this family; with a --kernel file, the family that it implements")
@@ -95,6 +106,12 @@ void add_lone(CLI::App& command, Options& options) {
 }
 
 void add_compilation(CLI::App& command, Options& options) {
+  command
+      .add_option_function<std::string>("--sandbox", set_sandbox,
+                                        "Layers around kernels and the compiler: `auto` uses those that this machine has, `require` "
+                                        "refuses to run without all of them, `off` uses none (docs/SECURITY.md)")
+      ->type_name("auto|require|off")
+      ->check(CLI::IsMember({"auto", "require", "off"}));
   add_repeatable(command, "-I,--include", options.includes, "DIR",
                  "Folder in which the kernel's #include directives are looked up; may be repeated");
   add_repeatable(command, "-D,--define", options.defines, "NAME[=VALUE]",
