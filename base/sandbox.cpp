@@ -62,10 +62,10 @@ bool drop_capabilities() {
   return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 && syscall(SYS_capset, &header, none.data()) == 0;
 }
 
-// Root needs no namespace of users to make others, and one without a mapping would take files from it.
+// Root with its capabilities needs no namespace of users to make others, and one without a mapping would take files from it.
 bool leave_namespaces() {
   constexpr int kOthers = CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNS;
-  return unshare(kOthers | (geteuid() == 0 ? 0 : CLONE_NEWUSER)) == 0;
+  return (geteuid() == 0 && unshare(kOthers) == 0) || unshare(kOthers | CLONE_NEWUSER) == 0;
 }
 
 int landlock_abi() { return static_cast<int>(syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION)); }
