@@ -1,11 +1,9 @@
 // Reserves the shared address space and reuses its pages.
 #include "metal/shared_memory.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <new>
 
 namespace assay::metal {
@@ -21,21 +19,13 @@ constexpr std::size_t kKept = std::size_t{64} << 20;
 
 }  // namespace
 
-SharedMemory::SharedMemory() : file_(memfd_create("assay buffers", MFD_CLOEXEC)) {
-  if (file_ < 0) throw std::bad_alloc();
-  void* mapping = MAP_FAILED;
-  if (ftruncate(file_, kSize) == 0) mapping = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
-  if (mapping == MAP_FAILED) {
-    close(file_);
-    throw std::bad_alloc();
-  }
+SharedMemory::SharedMemory() {
+  void* mapping = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) throw std::bad_alloc();
   begin_ = static_cast<std::byte*>(mapping);
 }
 
-SharedMemory::~SharedMemory() {
-  munmap(begin_, kSize);
-  close(file_);
-}
+SharedMemory::~SharedMemory() { munmap(begin_, kSize); }
 
 std::size_t SharedMemory::size() { return kSize; }
 
@@ -56,9 +46,11 @@ void SharedMemory::give_back() {
 }
 
 void SharedMemory::remove_pages(std::size_t first, std::size_t last) {
-  if (first < last &&
-      fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first), static_cast<off_t>(last - first)) != 0)
-    throw std::bad_alloc();
+  // Whole pages, outward.
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  first = first / page * page;
+  last = (last + page - 1) / page * page;
+  if (first < last && madvise(begin_ + first, last - first, MADV_REMOVE) != 0) throw std::bad_alloc();
 }
 
 }  // namespace assay::metal

@@ -26,7 +26,6 @@ class SharedMemory {
  private:
   void remove_pages(std::size_t first, std::size_t last);
 
-  int file_ = -1;
   std::byte* begin_ = nullptr;
   std::size_t next_ = 0;    // offset of the next slot
   std::size_t taken_ = 0;   // bytes of regions since all were given back
