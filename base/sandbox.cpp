@@ -306,6 +306,9 @@ void confine_kernel() {
 }
 
 void confine_compiler(const Reach& reach) {
+  // An array of 64 GiB in a kernel would fill the disk. Our own headers take 50 MB once they are compiled.
+  const rlimit largest{kLargestFile, kLargestFile};
+  setrlimit(RLIMIT_FSIZE, &largest);
   if (current_mode == SandboxMode::off) return;
   leave_namespaces();
   forbid_new_privileges();

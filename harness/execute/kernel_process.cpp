@@ -369,7 +369,7 @@ KernelReport KernelProcess::run(const KernelRun& run) {
         request.commands.assign(at(pass == 0 ? 0 : ends[pass - 1]), at(ends[pass]));
       else
         pass = run.passes;
-      if (is_last || pass == run.passes) request.end = std::move(wishes);
+      if (is_last || pass == run.passes) request.end = wishes;
       auto outcome = base::from_bytes<Outcome>(ask(base::to_bytes(request)));
       if (const auto* refused = std::get_if<Refused>(&outcome)) throw metal::EncodeError(refused->text);
       if (const auto* failed = std::get_if<Failed>(&outcome)) throw std::runtime_error(failed->text);
