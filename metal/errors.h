@@ -19,6 +19,12 @@ class CompileError : public Error {
   using Error::Error;
 };
 
+// The compiler needs more time, memory or output for the source than any kernel does. Compiling another function of it would as well.
+class CompileLimitExceeded : public CompileError {
+ public:
+  using CompileError::CompileError;
+};
+
 // The machine lacks a requirement (no clang, an unwritable cache); what() says what to install or change.
 class EnvironmentError : public Error {
  public:

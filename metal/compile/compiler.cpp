@@ -32,7 +32,7 @@ namespace {
 constexpr base::CommandLimits kPreprocessing{translate::kLargestSource, std::uint64_t{4} << 30, 60, 120};
 
 // Limits for templates without end and arrays of gigabytes. A kernel takes a second and a few hundred megabytes.
-constexpr base::CommandLimits kCompiling{std::size_t{64} << 20, std::uint64_t{8} << 30, 120, 600};
+constexpr base::CommandLimits kCompiling{std::size_t{64} << 20, std::uint64_t{4} << 30, 60, 300};
 
 // Also reads files without a size, such as /proc/cpuinfo.
 std::string text_of(const std::filesystem::path& file) {
@@ -228,9 +228,10 @@ std::string Compiler::preprocess(const std::vector<SourceFile>& files) const {
     names.emplace_back(all ? absolute_name(file.path) : file.path.string(), file.name);
     if (!is_text(file)) note_source_file(file.name, file.path);
   }
-  std::ranges::sort(names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   const std::vector<std::filesystem::path> roots = reached_by(files);
   const TemporaryFile reach(cache_, reach_pragma(roots), ".h");
+  names.emplace_back(reach.path().string(), "<reach>");  // with the file's own name, no cache entry would ever be found again
+  std::ranges::sort(names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   std::vector<std::string> command = {clang_,
                                       "-E",
                                       "-x",
@@ -300,6 +301,7 @@ std::vector<std::string> Compiler::language_flags() const {
                                     "-Wno-c++11-narrowing",
                                     "-fno-show-column",
                                     "-fno-caret-diagnostics",
+                                    "-fno-crash-diagnostics",  // a crash writes no reproducer beside the cache entries
                                     "-ferror-limit=8",
                                     "-ftemplate-backtrace-limit=4",
                                     options_.fp_contract ? "-ffp-contract=fast" : "-ffp-contract=off"};
@@ -350,10 +352,11 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
                                    input.path().string(), "-o", object.path().string()});
     const auto result = run_tool(command, cache_only(), kCompiling, cache_.directory());
     if (result.is_cut || result.is_late || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
-      throw CompileError(fmt::format("'{}' was not compiled: clang takes more than {} s or {} GiB for it", function,
-                                     kCompiling.processor_seconds, kCompiling.memory_bytes >> 30));
+      throw CompileLimitExceeded(fmt::format("'{}' was not compiled: it takes more time or memory than a kernel may ({} s, {} GiB)",
+                                             function, kCompiling.processor_seconds, kCompiling.memory_bytes >> 30));
     if (result.exit_code == 128 + SIGXFSZ)
-      throw CompileError(fmt::format("'{}' was not compiled: its code and data take more than {} MiB", function, base::kLargestFile >> 20));
+      throw CompileLimitExceeded(
+          fmt::format("'{}' was not compiled: its code and data take more than {} MiB", function, base::kLargestFile >> 20));
     if (result.exit_code > 128)
       throw CompileError(fmt::format("{}: clang crashed while it compiled '{}' (signal {}):\n{}", input.path().string(), function,
                                      result.exit_code - 128, result.errors));

@@ -165,6 +165,8 @@ struct Library::Impl {
       renderings.push_back(rendering);
       try {
         return compiler.shared_object(source, descriptor.function);
+      } catch (const CompileLimitExceeded&) {
+        throw;
       } catch (const CompileError& error) {
         // Clang accepts this rendering; only values of constants are missing.
         if (std::string_view(error.what()).find("is used by the kernel but has no value") != std::string_view::npos) throw;
@@ -234,6 +236,7 @@ struct Library::Impl {
   };
   mutable std::mutex mutex;
   mutable std::map<std::pair<PipelineDescriptor, Instrumentation>, std::shared_ptr<Slot>> slots;
+  mutable std::optional<CompileLimitExceeded> given_up;  // stands for all functions: a run must not wait for each of them
 };
 
 Library::Library(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -289,12 +292,19 @@ std::shared_ptr<const Pipeline> Library::pipeline(const PipelineDescriptor& desc
   std::shared_ptr<Impl::Slot> slot;
   {
     const std::lock_guard lock(impl_->mutex);
+    if (impl_->given_up) throw *impl_->given_up;
     auto& entry = impl_->slots[{descriptor, instrumentation}];
     if (entry == nullptr) entry = std::make_shared<Impl::Slot>();
     slot = entry;
   }
   const std::lock_guard lock(slot->mutex);
-  if (slot->pipeline == nullptr) slot->pipeline = impl_->compile(descriptor, instrumentation);
+  try {
+    if (slot->pipeline == nullptr) slot->pipeline = impl_->compile(descriptor, instrumentation);
+  } catch (const CompileLimitExceeded& error) {
+    const std::lock_guard limit(impl_->mutex);
+    impl_->given_up = error;
+    throw;
+  }
   return slot->pipeline;
 }
 

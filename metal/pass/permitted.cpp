@@ -183,6 +183,19 @@ std::string shown(const llvm::GlobalValue& value) {
   return "'" + llvm::demangle(name.str()) + "'";
 }
 
+// Clang registers the destructor of a global object like this, in a function without a line. It does not pass the object.
+void refuse_destructors(const llvm::Module& module) {
+  const auto* registers = module.getFunction("__cxa_atexit");
+  if (registers == nullptr) return;
+  for (const auto* user : registers->users()) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(user);
+    const auto* function = call == nullptr ? nullptr : llvm::dyn_cast<llvm::Function>(call->getArgOperand(0)->stripPointerCasts());
+    if (function == nullptr || function->getSubprogram() == nullptr) continue;
+    refuse(place_of(*function), "the destructor '" + function->getSubprogram()->getName() +
+                                    "' of a global object would run when the kernel is unloaded: Metal does not have this");
+  }
+}
+
 void check_variable(const llvm::GlobalVariable& variable) {
   if (variable.getName().starts_with("llvm.")) return;
   if (variable.isDeclaration()) {
@@ -264,6 +277,7 @@ void require_permitted(const llvm::Module& module) {
   }
   if (module.getGlobalVariable("llvm.global_dtors") != nullptr) refuse(start, "a function that runs when the kernel is unloaded");
   check_kept(module);
+  refuse_destructors(module);
   for (const auto& variable : module.globals()) check_variable(variable);
   for (const auto& function : module) function.isDeclaration() ? check_declaration(function) : check_definition(function);
 }

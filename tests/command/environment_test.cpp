@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -182,6 +183,24 @@ TEST(CliDoctor, WhatKilledCompilersLeftInTheCacheGoesAfterAnHour) {
     if (entry.path().string().find(".tmp") != std::string::npos) temporary.push_back(entry.path().filename());
   }
   EXPECT_THAT(temporary, ElementsAre("somebody_is_at_it.tmp.so"));
+}
+
+TEST(CliCache, ASecondRunCompilesNothing) {
+  const TemporaryFolder folder;
+  const std::string kernel = (folder.path() / "mine.metal").string();
+  std::ofstream(kernel) << source_of("fwht_v1");
+  const auto entries = [&] {
+    std::map<std::string, std::filesystem::file_time_type> all;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path() / "assay"))
+      all.emplace(entry.path().filename(), entry.last_write_time());
+    return all;
+  };
+  const std::string command = "run mine/d256/h1/standalone/gauss/s1 --ledger none --family fwht --kernel " + kernel;
+  EXPECT_EQ(run_under("XDG_CACHE_HOME=" + folder.path().string(), command).status, 0);
+  const auto first = entries();
+  EXPECT_EQ(run_under("XDG_CACHE_HOME=" + folder.path().string(), command).status, 0);
+  EXPECT_THAT(first, SizeIs(Gt(1U)));
+  EXPECT_EQ(entries(), first);
 }
 
 // A private cache, so that compilers are started as well.

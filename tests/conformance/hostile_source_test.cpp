@@ -217,6 +217,9 @@ TEST_F(HostileSource, CodeAndDataOfOthersAreRefused) {
   EXPECT_THAT(inside("_Thread_local int x; o[t] = x;"), HasSubstr("kernel.metal:3: "));
   EXPECT_THAT(complaint(std::string(kHead) + "int f();\nconstant int x = f();\nkernel void k(device int* o [[buffer(0)]]) { o[0] = x; }\n"),
               HasSubstr("kernel.metal:4: "));
+  EXPECT_THAT(complaint(std::string(kHead) + "struct S { ~S() { *(volatile device int*)8 = 1; } };\nS s;\n"
+                                             "kernel void k(device int* o [[buffer(0)]]) { o[0] = 1; }\n"),
+              AllOf(HasSubstr("kernel.metal:3: "), HasSubstr("the destructor '~S'"), HasSubstr("unloaded")));
   EXPECT_THAT(complaint(std::string(kHead) + "struct S { ~S() {} int x; };\nconstant S s = {1};\n"
                                              "kernel void k(device int* o [[buffer(0)]]) { o[0] = s.x; }\n"),
               AnyOf(HasSubstr("error: "), Eq("")));
