@@ -141,11 +141,11 @@ CommandResult run_command(const std::vector<std::string>& arguments, const Comma
   if (drained != Drained::all) end_group(start.id);
   // A command may have closed its pipes and run on.
   for (const auto end = Clock::now() + std::chrono::seconds(limits.seconds);;) {
-    siginfo_t about = {};
+    siginfo_t test_case = {};
     const bool waits = limits.seconds != 0 && !is_late;
-    const int failed = waitid(P_PID, static_cast<id_t>(start.id), &about, WEXITED | WNOWAIT | (waits ? WNOHANG : 0));
+    const int failed = waitid(P_PID, static_cast<id_t>(start.id), &test_case, WEXITED | WNOWAIT | (waits ? WNOHANG : 0));
     if (failed != 0 && errno == EINTR) continue;
-    if (failed != 0 || !waits || about.si_pid != 0) break;
+    if (failed != 0 || !waits || test_case.si_pid != 0) break;
     is_late = Clock::now() >= end;
     if (is_late) end_group(start.id);
     wait_for_any({}, std::chrono::milliseconds(1));

@@ -32,7 +32,7 @@ bool came_to_its_end(harness::Status status) {
 int cost(const CostOptions& options) {
   Workspace workspace = open_workspace(options.common);
   select_one(workspace, options.common, options.common.words, "cost");
-  const harness::Case& about = workspace.selection.cases.front();
+  const harness::Case& test_case = workspace.selection.cases.front();
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, workbench_options(options.common, workspace));
 
   // Figures of a wrong kernel mean little, and an endless one has none. So the case is first judged in a separate process.
@@ -47,7 +47,7 @@ int cost(const CostOptions& options) {
     say(stderr, "{}", describe_outcome(verdict));
     return status;
   }
-  const harness::CaseCost cost = harness::cost_of(workbench.find(about.variant), about, run.execution);
+  const harness::CaseCost cost = harness::cost_of(workbench.find(test_case.variant), test_case, run.execution);
   if (options.json) {
     say("{}", reports::cost_json(cost, harness::to_string(verdict.status)));
   } else {

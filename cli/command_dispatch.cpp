@@ -49,9 +49,9 @@ struct Subject {
     workbench = std::make_unique<harness::Workbench>(workspace.catalogue, workspace.selection.cases, workbench_options(options, workspace));
   }
 
-  [[nodiscard]] const harness::Case& about() const { return workspace.selection.cases.front(); }
-  [[nodiscard]] const harness::PreparedVariant& prepared() const { return workbench->find(about().variant); }
-  [[nodiscard]] std::string name() const { return harness::format_case(about()); }
+  [[nodiscard]] const harness::Case& test_case() const { return workspace.selection.cases.front(); }
+  [[nodiscard]] const harness::PreparedVariant& prepared() const { return workbench->find(test_case().variant); }
+  [[nodiscard]] std::string name() const { return harness::format_case(test_case()); }
 
   // Notes on how the user's kernel was bound.
   [[nodiscard]] std::string notes() const {
@@ -65,7 +65,7 @@ struct Subject {
 
 int dispatch(const DispatchOptions& options) {
   const Subject subject(options.common, options.common.words);
-  const auto dispatches = harness::record_case(subject.prepared(), subject.about(), run_options(options.common).execution.shelf);
+  const auto dispatches = harness::record_case(subject.prepared(), subject.test_case(), run_options(options.common).execution.shelf);
   say("{}", options.json ? reports::dispatch_json(subject.name(), dispatches)
                          : subject.notes() + reports::dispatch_text(subject.name(), dispatches));
   return kExitPassed;
@@ -101,7 +101,7 @@ int execute(const DispatchOptions& options, const Subject& subject, const harnes
   };
   // Dispatches can only conflict if a barrier is missing; detecting conflicts costs time and memory.
   theirs.concurrent = check.lacks_barrier;
-  const harness::CaseFunction run = [&](const harness::Case& about) { return execute_case(subject.prepared(), about, theirs); };
+  const harness::CaseFunction run = [&](const harness::Case& test_case) { return execute_case(subject.prepared(), test_case, theirs); };
   Keeper keeper;
   const harness::Summary summary = harness::run_cases(subject.workspace.selection.cases, run, own, never, keeper);
   say("the trace's launch, executed on the simulator: {}", describe_outcome(keeper.verdict.value()));
@@ -123,7 +123,7 @@ int check_dispatch(const DispatchOptions& options) {
     throw harness::TraceError(
         fmt::format("{}: 'case' is missing; pass the recorded case with --case (`assay list` explains names)", options.trace));
   const Subject subject(options.common, {name});
-  const auto contract = harness::record_case(subject.prepared(), subject.about(), run_options(options.common).execution.shelf);
+  const auto contract = harness::record_case(subject.prepared(), subject.test_case(), run_options(options.common).execution.shelf);
   const harness::TraceCheck check = harness::check_trace(subject.prepared(), contract, trace);
   say("{}{}", subject.notes(), reports::check_text(subject.name(), check));
   std::fflush(stdout);

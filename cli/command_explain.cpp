@@ -40,8 +40,8 @@ int explain(const ExplainCommand& command) {
   Workspace workspace = open_workspace(options);
   select_one(workspace, options, options.words, "explain");
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, workbench_options(options, workspace));
-  const harness::Case& about = workspace.selection.cases.front();
-  const harness::PreparedVariant& prepared = workbench.find(about.variant);
+  const harness::Case& test_case = workspace.selection.cases.front();
+  const harness::PreparedVariant& prepared = workbench.find(test_case.variant);
 
   // Runs the case in a separate process with a time limit first, because the explanation runs in this process.
   options.policy = Options{}.policy;
@@ -58,7 +58,7 @@ int explain(const ExplainCommand& command) {
   const double allowed = natively.verdict->judgement.median_bound_ratio;
   if (command.large || allowed > 0.0) asked.large_error = command.large.value_or(allowed);
   asked.most_lines = command.lines;
-  const harness::Explanation explanation = harness::explain_case(prepared, about, run_options(options).execution, asked);
+  const harness::Explanation explanation = harness::explain_case(prepared, test_case, run_options(options).execution, asked);
   options.policy = "shadow";
   const harness::Verdict& verdict = explanation.verdict;
   if (command.json) {
@@ -71,7 +71,7 @@ int explain(const ExplainCommand& command) {
     if (!prepared.weaker_storage.empty()) say("  declared accuracy: {}\n", prepared.weaker_storage);
     say("\n{}", reports::explanation_text(explanation));
     say("\nreplay: {}\nexecuted on the simulator, policy shadow, schedule {}\n",
-        replay_line(options, harness::format_case(about), options.schedule), verdict.schedules);
+        replay_line(options, harness::format_case(test_case), options.schedule), verdict.schedules);
   }
   if (verdict.digest != natively.verdict->digest)
     throw std::logic_error(fmt::format("the output under policy shadow (digest {:016x}) differs from that under native ({:016x})",

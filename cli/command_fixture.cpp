@@ -135,8 +135,9 @@ int verify(const FixtureOptions& options) {
       status = kExitFailed;
       continue;
     }
-    const std::string origin = loaded.about.generator.empty() ? "the inputs were captured, so they cannot be compared with a generator"
-                                                              : fmt::format("the inputs match generator {}", loaded.about.generator);
+    const std::string origin = loaded.file_case.generator.empty()
+                                   ? "the inputs were captured, so they cannot be compared with a generator"
+                                   : fmt::format("the inputs match generator {}", loaded.file_case.generator);
     const std::string_view expectation = loaded.expectation.empty() ? "no expectation is stored" : "the expectation matches the oracle";
     say("{}: valid; {}; {}\n", file, origin, expectation);
   }
@@ -145,9 +146,9 @@ int verify(const FixtureOptions& options) {
 
 using Work = int (*)(const FixtureOptions&);
 
-CLI::App* add_one(CLI::App& parent, Action& action, const std::string& name, const std::string& about, const std::string& words, Work work,
-                  const std::shared_ptr<FixtureOptions>& options) {
-  CLI::App* command = parent.add_subcommand(name, about);
+CLI::App* add_one(CLI::App& parent, Action& action, const std::string& name, const std::string& description, const std::string& words,
+                  Work work, const std::shared_ptr<FixtureOptions>& options) {
+  CLI::App* command = parent.add_subcommand(name, description);
   command->add_option(words, options->words, words == "CASE" ? "Case name; the family may replace the variant" : "Fixture file")
       ->required();
   command->callback([options, work, &action] { action = [options, work] { return work(*options); }; });

@@ -51,7 +51,7 @@ void print_suites(const Workspace& workspace, const Options& options) {
       sizes += fmt::format("{}{} {}", sizes.empty() ? "" : ", ", variant.name,
                            harness::suite_cases(suite_for(plan.suite, variant), variant, options.seed).size());
     }
-    say("  {:<6} {}\n  {:<6} cases: {}\n", plan.name, plan.about, "", sizes);
+    say("  {:<6} {}\n  {:<6} cases: {}\n", plan.name, plan.description, "", sizes);
   }
 }
 
@@ -66,7 +66,7 @@ void print_families(const Options& options) {
   say("families\n");
   for (const families::Family& family : families::all_families()) {
     if (!options.family.empty() && family.name() != options.family) continue;
-    say("  {}: {}\n    case name: {}\n", family.name(), family.about, harness::name_grammar(family));
+    say("  {}: {}\n    case name: {}\n", family.name(), family.description, harness::name_grammar(family));
     for (const families::Factor& factor : family.factors) say("    {:<11} {}\n", factor.name, describe_levels(factor));
     say("    {:<11} {}\n", "fixture", fmt::join(harness::fixtures_of(family), " "));
   }

@@ -41,7 +41,7 @@ void add_idle_findings(std::vector<std::string>& notes, const Workspace& workspa
     if (prepared.variant.superseded_by && is_smoke_alone) continue;
     for (const harness::KnownFinding& finding : prepared.known_findings) {
       const bool is_idle = std::ranges::none_of(
-          selection.cases, [&](const harness::Case& about) { return about.variant == name && finding.matches(about); });
+          selection.cases, [&](const harness::Case& test_case) { return test_case.variant == name && finding.matches(test_case); });
       if (is_idle)
         notes.push_back(fmt::format("the known finding of {} (when {}) matches none of the selected cases of {}", finding.place(),
                                     finding.declared().when, name));
@@ -56,15 +56,15 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
     std::string first;
   };
   std::map<std::tuple<std::string, harness::FaultKind, std::string>, Misfits> found;
-  for (const harness::Case& about : cases) {
-    const harness::PreparedVariant& prepared = workbench.find(about.variant);
-    const std::optional<harness::Fault> why = harness::why_skipped(prepared, about);
+  for (const harness::Case& test_case : cases) {
+    const harness::PreparedVariant& prepared = workbench.find(test_case.variant);
+    const std::optional<harness::Fault> why = harness::why_skipped(prepared, test_case);
     // Missing functions have their own notes.
-    if (!why ||
-        (why->kind() == harness::FaultKind::no_function && prepared.absent.contains(about.family->function_key(about.values).entry)))
+    if (!why || (why->kind() == harness::FaultKind::no_function &&
+                 prepared.absent.contains(test_case.family->function_key(test_case.values).entry)))
       continue;
-    Misfits& misfits = found[{about.variant, why->kind(), harness::subject_of(*why)}];
-    if (misfits.cases++ == 0) misfits.first = fmt::format("{}: {}", about.variant, harness::text_of(why->details));
+    Misfits& misfits = found[{test_case.variant, why->kind(), harness::subject_of(*why)}];
+    if (misfits.cases++ == 0) misfits.first = fmt::format("{}: {}", test_case.variant, harness::text_of(why->details));
   }
   for (const auto& [kind, misfits] : found) {
     notes.push_back(fmt::format(
@@ -117,8 +117,8 @@ bool compare_digests(const Options& options, const harness::Selection& selection
   std::map<std::string, std::uint64_t> digest_of;
   for (const harness::CaseRecord& record : records) digest_of.emplace(record.name, record.digest);
   std::vector<harness::CaseDigest> cases;
-  for (const harness::Case& about : selection.cases)
-    cases.push_back({harness::format_case(about), digest_of.at(harness::format_case(about))});
+  for (const harness::Case& test_case : selection.cases)
+    cases.push_back({harness::format_case(test_case), digest_of.at(harness::format_case(test_case))});
   const harness::DigestTable found = harness::digests_of(cases, selection.shard);
   if (!options.recorded_digests.empty()) write_file(options.recorded_digests, harness::print_digests(found));
   if (options.expected_digests.empty()) return true;

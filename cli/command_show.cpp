@@ -23,7 +23,7 @@ class Teller final : public harness::RunListener {
 
   void started(const harness::Case&) override {}
   void finished(const harness::Verdict& verdict, const harness::Summary&) override {
-    const harness::PreparedVariant& prepared = workbench_.find(verdict.about.variant);
+    const harness::PreparedVariant& prepared = workbench_.find(verdict.test_case.variant);
     say("{}", describe_everything(verdict, options_));
     say("  source: {}\n", prepared.variant.source.lexically_normal().string());
     if (!prepared.weaker_storage.empty()) say("  declared accuracy: {}\n", prepared.weaker_storage);

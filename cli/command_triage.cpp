@@ -93,7 +93,7 @@ void look_closer(Workspace& workspace, Options& options, harness::RunOptions& ru
                  Failures& failures) {
   constexpr std::size_t most = 150;
   std::vector<harness::Case> cases = workspace.selection.cases;
-  std::ranges::sort(cases, {}, [](const harness::Case& about) { return about.family->work(about.values); });
+  std::ranges::sort(cases, {}, [](const harness::Case& test_case) { return test_case.family->work(test_case.values); });
   cases.resize(std::min(cases.size(), most));
   harness::RunOptions watching = running;
   watching.execution.policy = metal::Policy::checked;
@@ -143,14 +143,14 @@ int triage(const TriageCommand& asked) {
   }
   std::vector<std::string> variants;
   for (const harness::Verdict& verdict : failures.verdicts) {
-    if (std::ranges::find(variants, verdict.about.variant) == variants.end()) variants.push_back(verdict.about.variant);
+    if (std::ranges::find(variants, verdict.test_case.variant) == variants.end()) variants.push_back(verdict.test_case.variant);
   }
   std::string text;
   for (const std::string& variant : variants) {
     if (interrupt.stop() && !text.empty()) break;
     std::vector<harness::Verdict> of_variant;
     std::ranges::copy_if(failures.verdicts, std::back_inserter(of_variant),
-                         [&](const harness::Verdict& verdict) { return verdict.about.variant == variant; });
+                         [&](const harness::Verdict& verdict) { return verdict.test_case.variant == variant; });
     harness::Laboratory laboratory({.catalogue = workspace.catalogue, .variant = variant, .workbench = bench, .run = running});
     harness::TriageOptions limits;
     limits.relatives = relatives_of(command, laboratory.variant().family);

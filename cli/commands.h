@@ -21,9 +21,9 @@ using AddCommand = void(CLI::App& app, Action& action);
 // A subcommand and what its options are parsed into. Parsing it sets `action` to run(options).
 template <typename Parsed>
 [[nodiscard]] std::pair<CLI::App*, std::shared_ptr<Parsed>> subcommand(CLI::App& app, Action& action, const std::string& name,
-                                                                       const std::string& about, int (*run)(const Parsed&)) {
+                                                                       const std::string& description, int (*run)(const Parsed&)) {
   const auto options = std::make_shared<Parsed>();
-  CLI::App* command = app.add_subcommand(name, about);
+  CLI::App* command = app.add_subcommand(name, description);
   command->callback([options, run, &action] { action = [options, run] { return run(*options); }; });
   return {command, options};
 }

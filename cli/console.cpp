@@ -140,7 +140,7 @@ void Progress::show(const Verdict& verdict) {
     if (failures_ <= kDetailedFailures) {
       say("{}", describe_verdict(verdict, options_));
     } else {
-      say("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.about), harness::reason_of(verdict));
+      say("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.test_case), harness::reason_of(verdict));
     }
     if (failures_ == kDetailedFailures) say("(further failures take one line each; `assay show CASE` prints the details)\n");
   } else if (!verdict.note.empty()) {
@@ -176,7 +176,7 @@ void Progress::finish() {
 }
 
 std::string describe_head(const Verdict& verdict) {
-  std::string text = fmt::format("{} {}\n", harness::to_string(verdict.status), harness::format_case(verdict.about));
+  std::string text = fmt::format("{} {}\n", harness::to_string(verdict.status), harness::format_case(verdict.test_case));
   if (!verdict.faults.empty()) text += fmt::format("  {}\n", harness::reason_of(verdict));
   if (!verdict.note.empty()) text += fmt::format("  note: {}\n", verdict.note);
   return text;
@@ -191,21 +191,21 @@ std::string describe_outcome(const Verdict& verdict) {
 }
 
 std::string describe_verdict(const Verdict& verdict, const Options& options) {
-  const std::string name = harness::format_case(verdict.about);
+  const std::string name = harness::format_case(verdict.test_case);
   std::string text = describe_outcome(verdict);
   if (verdict.status != Status::passed) text += fmt::format("  replay: {}\n", replay_line(options, name, schedules_of(verdict, options)));
   return text;
 }
 
 std::string describe_everything(const Verdict& verdict, const Options& options) {
-  const std::string name = harness::format_case(verdict.about);
+  const std::string name = harness::format_case(verdict.test_case);
   std::string text = describe_head(verdict);
-  text += fmt::format("  family {}: {}\n", verdict.about.family->name(), verdict.about.family->about);
-  for (std::size_t i = 0; i < verdict.about.values.size(); ++i) {
-    text += fmt::format("  {:<16} {}\n", verdict.about.family->axes[i].name, verdict.about.values[i]);
+  text += fmt::format("  family {}: {}\n", verdict.test_case.family->name(), verdict.test_case.family->description);
+  for (std::size_t i = 0; i < verdict.test_case.values.size(); ++i) {
+    text += fmt::format("  {:<16} {}\n", verdict.test_case.family->axes[i].name, verdict.test_case.values[i]);
   }
   for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
-    if (fixture.name == verdict.about.fixture) text += fmt::format("  fixture {:<8} {}\n", fixture.name, fixture.catches);
+    if (fixture.name == verdict.test_case.fixture) text += fmt::format("  fixture {:<8} {}\n", fixture.name, fixture.catches);
   }
   const harness::Judgement& judgement = verdict.judgement;
   if (has_figures(verdict)) {

@@ -119,7 +119,7 @@ Recording::Recording(const Options& options, const harness::Selection& selection
       .selection = selection.digest,
       .environment = environment_of(options, workbench),
       .weaker_accuracy = static_cast<std::size_t>(std::ranges::count_if(
-          selection.cases, [&](const harness::Case& about) { return !workbench.find(about.variant).weaker_storage.empty(); }))};
+          selection.cases, [&](const harness::Case& test_case) { return !workbench.find(test_case.variant).weaker_storage.empty(); }))};
   const std::optional<harness::RunRecord> earlier =
       options.resume ? harness::find_run_like(ledger_, description) : std::optional<harness::RunRecord>();
   if (!earlier) {
@@ -149,7 +149,7 @@ Recording::Recording(const Options& options, const harness::Selection& selection
 std::vector<harness::Case> Recording::missing(std::span<const harness::Case> cases) const {
   std::vector<harness::Case> missing;
   std::ranges::copy_if(cases, std::back_inserter(missing),
-                       [&](const harness::Case& about) { return !recorded_.contains(harness::format_case(about)); });
+                       [&](const harness::Case& test_case) { return !recorded_.contains(harness::format_case(test_case)); });
   return missing;
 }
 

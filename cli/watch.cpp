@@ -27,10 +27,10 @@ RunWatch::~RunWatch() {
   progress_.finish();
 }
 
-void RunWatch::started(const harness::Case& about) { running_.push_back({harness::format_case(about), Clock::now(), kFirstNote}); }
+void RunWatch::started(const harness::Case& test_case) { running_.push_back({harness::format_case(test_case), Clock::now(), kFirstNote}); }
 
 void RunWatch::finished(const harness::Verdict& verdict, const harness::Summary& so_far) {
-  std::erase_if(running_, [name = harness::format_case(verdict.about)](const Running& running) { return running.name == name; });
+  std::erase_if(running_, [name = harness::format_case(verdict.test_case)](const Running& running) { return running.name == name; });
   progress_.show(verdict);
   for (const metal::Hazard& remark : verdict.remarks) {
     const Place first{remark.first.file, remark.first.line};

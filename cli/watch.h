@@ -25,7 +25,7 @@ class RunWatch final : public harness::RunListener {
   RunWatch(const RunWatch&) = delete;
   RunWatch& operator=(const RunWatch&) = delete;
 
-  void started(const harness::Case& about) override;
+  void started(const harness::Case& test_case) override;
   void finished(const harness::Verdict& verdict, const harness::Summary& so_far) override;
   [[nodiscard]] bool tick() override;
 

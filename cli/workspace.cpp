@@ -42,7 +42,7 @@ fixtures::Shelf shelf_of(const Options& options) {
 std::vector<harness::Case> fixture_cases(const Options& options) {
   std::vector<harness::Case> cases;
   static_cast<void>(shelf_of(options));  // reports invalid file names
-  for (const std::string& file : options.fixtures) cases.push_back(harness::load_file(file).about.value);
+  for (const std::string& file : options.fixtures) cases.push_back(harness::load_file(file).file_case.value);
   return cases;
 }
 

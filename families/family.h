@@ -128,19 +128,19 @@ struct HelperKey {
 
 // The form of a family's inputs in fixture files.
 struct FileRules {
-  std::vector<fixtures::TensorSpec> (*inputs)(const Case& about);
-  std::vector<std::uint64_t> (*output_shape)(const Case& about);
+  std::vector<fixtures::TensorSpec> (*inputs)(const Case& test_case);
+  std::vector<std::uint64_t> (*output_shape)(const Case& test_case);
   // The inputs that a generator makes.
-  std::vector<fixtures::Tensor> (*generate)(const Case& about, const fixtures::Fixture& fixture);
+  std::vector<fixtures::Tensor> (*generate)(const Case& test_case, const fixtures::Fixture& fixture);
   // The oracle's result for these inputs, which holds for every variant (no tightened depth). Throws fixtures::FileError if they
   // contain an invalid value.
-  oracles::Expected (*expect)(const Case& about, const Source& source);
+  oracles::Expected (*expect)(const Case& test_case, const Source& source);
 };
 
 // A property of a case that is not an axis, for the predicates of known findings. Has no value where it cannot be determined.
 struct Quantity {
   std::string_view name;
-  std::optional<std::int64_t> (*of)(const Case& about, bool is_on_file);
+  std::optional<std::int64_t> (*of)(const Case& test_case, bool is_on_file);
 };
 
 // The axes in which cases are reduced at the same time.
@@ -175,34 +175,34 @@ struct RowPart {
 // What triage and comparisons need to know about a family.
 struct TriageRules {
   // A model that computes a case in double, with switches for mistakes. Throws fixtures::FileError if a file contains an invalid value.
-  std::shared_ptr<const Model> (*model)(const Case& about, const Source& source);
+  std::shared_ptr<const Model> (*model)(const Case& test_case, const Source& source);
   std::vector<Mistake> (*mistakes)();
   // Mistakes for a codebook that was derived from an output; null for a family that reads no codebook.
   std::vector<Mistake> (*codebook_mistakes)(const std::vector<double>& codebook) = nullptr;
 
   // Cases near a failing one that distinguish classes of mistakes; some may not exist.
-  std::vector<Case> (*probes)(const Case& about);
+  std::vector<Case> (*probes)(const Case& test_case);
   // Cases that are smaller in several axes at once; some may not exist. Null if axes are only reduced one by one.
-  std::vector<Case> (*smaller)(const Case& about, Smaller how) = nullptr;
+  std::vector<Case> (*smaller)(const Case& test_case, Smaller how) = nullptr;
   // In each group, the first step that keeps the searched property is taken. The order makes traces short and easy to read.
   std::vector<std::vector<ShrinkStep>> steps;
 
   std::string_view followed;  // the argument whose reads follow the order of the work
-  Place (*place)(const Case& about, std::uint64_t byte);
+  Place (*place)(const Case& test_case, std::uint64_t byte);
 
   // From the outermost inwards.
-  std::vector<RowPart> (*row_parts)(const Case& about);
+  std::vector<RowPart> (*row_parts)(const Case& test_case);
   // The number of elements at the start of a row that are integers, not rounded; null: none.
-  std::size_t (*row_indices)(const Case& about) = nullptr;
+  std::size_t (*row_indices)(const Case& test_case) = nullptr;
   // Describes the elements at these places of a row; null if all are coordinates. If it is not null, only indices are integers.
-  std::string (*describe_places)(const Case& about, const std::set<std::size_t>& places) = nullptr;
+  std::string (*describe_places)(const Case& test_case, const std::set<std::size_t>& places) = nullptr;
 };
 
 // Members without a default must be set in an initialiser; omitting one is a warning and thus an error. A default means "none".
 struct Family {
   const kernels::FamilyContract& contract;
   std::vector<kernels::FamilyContract> helper_contracts = {};  // of functions that the launch needs and that belong to no family
-  std::string_view about;
+  std::string_view description;
   std::vector<Axis> axes;
   std::vector<Word> words;
   std::vector<Factor> factors;
@@ -238,16 +238,16 @@ struct Family {
   std::function<std::vector<HelperKey>(std::span<const std::int64_t> values)> helpers = {};
 
   // Throws std::invalid_argument, naming the field, if the launch code would reject the case.
-  void (*validate)(const Case& about);
+  void (*validate)(const Case& test_case);
   // Why the kernel is not made for the case, which is then skipped; nothing if it is. Null for families with kernels of one kind.
-  std::optional<Misfit> (*misfit)(const Case& about, const kernels::BoundKernel& kernel) = nullptr;
+  std::optional<Misfit> (*misfit)(const Case& test_case, const kernels::BoundKernel& kernel) = nullptr;
   // Number of simdgroups per threadgroup in the dispatch that decides the verdict.
-  std::int64_t (*simdgroups)(const Case& about);
+  std::int64_t (*simdgroups)(const Case& test_case);
   FileRules files;
   // Makes the job of a case: what a device and the judge need.
   Job (*job)(const JobRequest& request);
   // The minimum cost of a case whose values the launch code accepts.
-  Minimum (*minimum)(const Case& about, const Source& source);
+  Minimum (*minimum)(const Case& test_case, const Source& source);
   std::vector<Quantity> quantities = {};  // may be empty
   TriageRules triage;
   // Whether the bound has terms for a kernel whose storage is weaker than the contract's: [accuracy] in variant.toml.
@@ -275,9 +275,9 @@ struct Case {
 };
 
 // Why the kernel is not made for the case, which is then skipped; nothing if it is.
-[[nodiscard]] inline std::optional<Misfit> misfit_of(const Case& about, const kernels::BoundKernel& kernel) {
-  if (about.family->misfit == nullptr) return std::nullopt;
-  return about.family->misfit(about, kernel);
+[[nodiscard]] inline std::optional<Misfit> misfit_of(const Case& test_case, const kernels::BoundKernel& kernel) {
+  if (test_case.family->misfit == nullptr) return std::nullopt;
+  return test_case.family->misfit(test_case, kernel);
 }
 
 // Values of the scale axis of decode attention.

@@ -151,7 +151,7 @@ struct Job {
 
 // The data from which a job is made. The job keeps references only to the kernels.
 struct JobRequest {
-  const Case& about;  // must be accepted by the launch code
+  const Case& test_case;  // must be accepted by the launch code
   const Source& source;
   const kernels::BoundKernel& kernel;
   const kernels::Variant& variant;

@@ -75,8 +75,9 @@ std::string one_sided_text(std::string_view side, const std::vector<OneSidedCase
     ++found->second.first;
   }
   std::string text;
-  for (const auto& [reason, about] : reasons)
-    text += fmt::format("{}{} case{} only in {}: {}; {}\n", bullet, about.first, about.first == 1 ? "" : "s", side, reason, about.second);
+  for (const auto& [reason, test_case] : reasons)
+    text += fmt::format("{}{} case{} only in {}: {}; {}\n", bullet, test_case.first, test_case.first == 1 ? "" : "s", side, reason,
+                        test_case.second);
   return text;
 }
 
@@ -102,11 +103,12 @@ std::string distances_text(const ComparisonRun& run, std::string_view bullet) {
       count(run, [](const CaseComparison& one) { return one.is_compared && one.new_side.max_ratio > one.old_side.max_ratio; });
   text += fmt::format("{}smaller error (largest error/bound of a case): old in {}, new in {}, equal in {}\n", bullet, worse, better,
                       count(run, is_compared) - better - worse);
-  const auto side = [&](std::string_view name, harness::ComparedSide CaseComparison::* which, harness::Case harness::CasePair::* about) {
+  const auto side = [&](std::string_view name, harness::ComparedSide CaseComparison::* which,
+                        harness::Case harness::CasePair::* test_case) {
     const auto* one = largest(run, [&](const CaseComparison& of) { return of.is_compared ? (of.*which).max_ratio : 0.0; });
     return one == nullptr ? std::string()
                           : fmt::format("{}largest error/bound of {}: {:.4g} in {}\n", bullet, name, (one->*which).max_ratio,
-                                        harness::format_case(one->pair.*about));
+                                        harness::format_case(one->pair.*test_case));
   };
   return text + side("old", &CaseComparison::old_side, &harness::CasePair::old_case) +
          side("new", &CaseComparison::new_side, &harness::CasePair::new_case);

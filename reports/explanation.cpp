@@ -178,7 +178,7 @@ std::string explanation_text(const Explanation& explanation) {
 
 std::string explanation_json(const Explanation& explanation) {
   const harness::Verdict& verdict = explanation.verdict;
-  Json json = {{"case", harness::format_case(verdict.about)},
+  Json json = {{"case", harness::format_case(verdict.test_case)},
                {"status", harness::to_string(verdict.status)},
                {"reason", harness::reason_of(verdict)},
                {"conclusion", conclusion_of(explanation)},

@@ -61,30 +61,30 @@ class Words {
 };
 
 Json json_of(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
-  const harness::RunDescription& about = run.description;
-  const harness::Environment& environment = about.environment;
+  const harness::RunDescription& test_case = run.description;
+  const harness::Environment& environment = test_case.environment;
   Json json = {{"id", run.id},
                {"started", run.started},
                {"finished", run.finished},
                {"stopped", run.stopped},
-               {"command", about.command},
-               {"version", about.version},
-               {"machine", about.machine},
-               {"schedule", about.schedule},
-               {"seed", fmt::format("{}", about.seed)},
-               {"shard", about.shard},
-               {"selected", about.selected},
+               {"command", test_case.command},
+               {"version", test_case.version},
+               {"machine", test_case.machine},
+               {"schedule", test_case.schedule},
+               {"seed", fmt::format("{}", test_case.seed)},
+               {"shard", test_case.shard},
+               {"selected", test_case.selected},
                {"verdicts", run.verdicts},
                {"failures", run.failures},
                {"without_verdict", without_verdict(run)},
                {"outcome", outcome_text(run)},
-               {"outside_limits", about.outside_limits},
+               {"outside_limits", test_case.outside_limits},
                {"digest", run.digest},
                {"policy", environment.policy},
                {"compiler", environment.compiler},
                {"flags", environment.flags},
                {"elements", element_text(count_elements(cases))},
-               {"notes", about.notes},
+               {"notes", test_case.notes},
                {"sources", Json::array()}};
   for (const harness::SourceRecord& source : environment.sources) json["sources"].push_back({source.variant, source.file, source.digest});
   return json;

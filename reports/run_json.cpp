@@ -35,8 +35,8 @@ const char* fault_name(harness::ElementFault fault) {
 }
 
 Json json_of(const harness::RunRecord& run) {
-  const harness::RunDescription& about = run.description;
-  const harness::Environment& environment = about.environment;
+  const harness::RunDescription& test_case = run.description;
+  const harness::Environment& environment = test_case.environment;
   const auto sources = json_list(environment.sources, [](const harness::SourceRecord& source) -> Json {
     return {{"variant", source.variant}, {"file", source.file}, {"digest", source.digest}};
   });
@@ -44,19 +44,19 @@ Json json_of(const harness::RunRecord& run) {
           {"started", run.started},
           {"finished", run.finished.empty() ? Json() : Json(run.finished)},
           {"stopped", run.stopped},
-          {"command", about.command},
-          {"assay_version", about.version},
-          {"machine", about.machine},
+          {"command", test_case.command},
+          {"assay_version", test_case.version},
+          {"machine", test_case.machine},
           {"executed_on", "simulator"},
           {"policy", environment.policy},
-          {"schedule", about.schedule},
-          {"seed", about.seed},
-          {"shard", about.shard},
+          {"schedule", test_case.schedule},
+          {"seed", test_case.seed},
+          {"shard", test_case.shard},
           {"digest", run.digest},
           {"build", environment.build},
           {"compiler", environment.compiler},
           {"compiler_options", environment.flags},
-          {"notes", about.notes},
+          {"notes", test_case.notes},
           {"sources", sources}};
 }
 

@@ -82,8 +82,8 @@ std::string list_of(const std::vector<std::string>& sentences) {
 }
 
 std::string finding_text(const TriagePage& page, const harness::Finding& finding, std::size_t number) {
-  const std::string minimal = harness::format_case(finding.minimal.about);
-  const std::string given = harness::format_case(finding.given.about);
+  const std::string minimal = harness::format_case(finding.minimal.test_case);
+  const std::string given = harness::format_case(finding.given.test_case);
   std::string text = headline(finding, number);
   text += fmt::format("{} of {} failing cases {} this cause.\n\n", finding.members.size(), page.failing,
                       finding.members.size() == 1 ? "has" : "have");

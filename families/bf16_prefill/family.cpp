@@ -30,19 +30,19 @@ std::int64_t prefill_work(std::span<const std::int64_t> v) {
 }  // namespace
 
 Family bf16_prefill_family() {
-  Family family =
-      dense_family({.contract = kBf16PrefillContract,
-                    .about = "attention of many queries over bfloat keys and values with head dimension 512, in tiles, with pad and blk",
-                    .work = prefill_work,
-                    .function_key = [](std::span<const std::int64_t> v) -> kernels::FunctionKey {
-                      return {"d512", {{kHasMask, v[kMaskType] != kNoMask}, {kHasRaggedTile, v[kKvLen] % kTileKeys != 0}}};
-                    },
-                    .validate = [](const Case& about) { validate_bf16_prefill(dense_parameters(about, metal::ScalarType::bfloat16)); },
-                    .simdgroups = [](const Case&) { return std::int64_t{8}; },
-                    .job = bf16_prefill_job,
-                    .model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
-                      return std::make_shared<AttentionModel>(about, dense_inputs(about, source), 1, kTileKeys);
-                    }});
+  Family family = dense_family(
+      {.contract = kBf16PrefillContract,
+       .description = "attention of many queries over bfloat keys and values with head dimension 512, in tiles, with pad and blk",
+       .work = prefill_work,
+       .function_key = [](std::span<const std::int64_t> v) -> kernels::FunctionKey {
+         return {"d512", {{kHasMask, v[kMaskType] != kNoMask}, {kHasRaggedTile, v[kKvLen] % kTileKeys != 0}}};
+       },
+       .validate = [](const Case& test_case) { validate_bf16_prefill(dense_parameters(test_case, metal::ScalarType::bfloat16)); },
+       .simdgroups = [](const Case&) { return std::int64_t{8}; },
+       .job = bf16_prefill_job,
+       .model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
+         return std::make_shared<AttentionModel>(test_case, dense_inputs(test_case, source), 1, kTileKeys);
+       }});
   family.helper_contracts = {kBf16PadContract, kBf16BlkContract};
   // Sums beyond the range of half. The pairs of the design combine these only with rows of fewer than eight queries.
   family.own_cases = {"b1/h1x1/q8/kv190r0/nomask/broad/s1", "b1/h2x1/q16/kv257r7/causal1x1/broad/s2",

@@ -10,7 +10,7 @@
 namespace assay::families {
 
 Job bf16_prefill_job(const JobRequest& request) {
-  const Bf16Parameters parameters = dense_parameters(request.about, metal::ScalarType::bfloat16);
+  const Bf16Parameters parameters = dense_parameters(request.test_case, metal::ScalarType::bfloat16);
   DenseJob dense = dense_job(request, parameters, 1);
   Job& job = dense.job;
   const auto add_scratch = [&](std::string_view argument, std::size_t size) {

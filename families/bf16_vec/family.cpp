@@ -36,14 +36,14 @@ std::int64_t vec_work(std::span<const std::int64_t> v) {
 Family bf16_vec_family() {
   Family family = dense_family(
       {.contract = kBf16VecContract,
-       .about = "attention of few queries over bfloat keys and values with head dimension 512, NSG simdgroups per query and head",
+       .description = "attention of few queries over bfloat keys and values with head dimension 512, NSG simdgroups per query and head",
        .work = vec_work,
        .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"d512"}; },
-       .validate = [](const Case& about) { validate_bf16_vec(vec_parameters(about)); },
-       .simdgroups = [](const Case& about) { return about.at("nsg"); },
+       .validate = [](const Case& test_case) { validate_bf16_vec(vec_parameters(test_case)); },
+       .simdgroups = [](const Case& test_case) { return test_case.at("nsg"); },
        .job = bf16_vec_job,
-       .model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
-         return std::make_shared<AttentionModel>(about, dense_inputs(about, source), about.size("nsg"), kKeysOfChunk);
+       .model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
+         return std::make_shared<AttentionModel>(test_case, dense_inputs(test_case, source), test_case.size("nsg"), kKeysOfChunk);
        }});
   family.axes.push_back({.name = "nsg",
                          .minimum = 0,

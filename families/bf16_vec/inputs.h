@@ -6,8 +6,8 @@
 
 namespace assay::families {
 
-[[nodiscard]] inline Bf16VecParameters vec_parameters(const Case& about) {
-  return {dense_parameters(about, metal::ScalarType::float32), static_cast<std::uint32_t>(about.at("nsg"))};
+[[nodiscard]] inline Bf16VecParameters vec_parameters(const Case& test_case) {
+  return {dense_parameters(test_case, metal::ScalarType::float32), static_cast<std::uint32_t>(test_case.at("nsg"))};
 }
 
 [[nodiscard]] Job bf16_vec_job(const JobRequest& request);

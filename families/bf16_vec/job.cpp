@@ -7,8 +7,8 @@
 namespace assay::families {
 
 Job bf16_vec_job(const JobRequest& request) {
-  const Bf16VecParameters parameters = vec_parameters(request.about);
-  DenseJob dense = dense_job(request, parameters.attention, request.about.at("nsg"));
+  const Bf16VecParameters parameters = vec_parameters(request.test_case);
+  DenseJob dense = dense_job(request, parameters.attention, request.test_case.at("nsg"));
   dense.job.passes = {{[=, kernel = &request.kernel, buffers = dense.buffers](metal::ComputeEncoder& encoder, Views views) {
     encode_bf16_vec(encoder, *kernel, parameters, buffers.tensors(views));
   }}};

@@ -40,7 +40,7 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
 Family dequantize_family() {
   return {
       .contract = kDequantizeContract,
-      .about = "one position of a cache per key/value head as float, still rotated",
+      .description = "one position of a cache per key/value head as float, still rotated",
       .axes = {head_dim_axis(false),
                {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .told_by = kCodebookToldBy},
                {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
@@ -69,9 +69,9 @@ Family dequantize_family() {
       .work = no_work,
       .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dequantize != nullptr; },
       .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {values[kBitsAxis] == 4 ? "4bit" : "hb"}; },
-      .validate = [](const Case& about) { families::validate(dequantize_parameters(about)); },
+      .validate = [](const Case& test_case) { families::validate(dequantize_parameters(test_case)); },
       // Threads of a head are independent of each other, but several simdgroups take turns.
-      .simdgroups = [](const Case& about) { return about.at("head_dim") / 32; },
+      .simdgroups = [](const Case& test_case) { return test_case.at("head_dim") / 32; },
       .files = dequantize_files(),
       .job = dequantize_job,
       .minimum = dequantize_minimum,

@@ -9,10 +9,10 @@
 namespace assay::families {
 
 Job dequantize_job(const JobRequest& request) {
-  DequantizeParameters parameters = dequantize_parameters(request.about);
+  DequantizeParameters parameters = dequantize_parameters(request.test_case);
   parameters.offset_bits = request.variant.offset_bits;
-  const fixtures::DequantizeRequest shape = dequantize_request(request.about);
-  const auto inputs = std::make_shared<const fixtures::DequantizeInputs>(dequantize_inputs(request.about, request.source));
+  const fixtures::DequantizeRequest shape = dequantize_request(request.test_case);
+  const auto inputs = std::make_shared<const fixtures::DequantizeInputs>(dequantize_inputs(request.test_case, request.source));
 
   Job job{.inputs = inputs, .row_length = parameters.head_dim};
   const auto add_cache = [&](std::string_view argument, std::span<const std::byte> bytes) {

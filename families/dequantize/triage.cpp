@@ -26,7 +26,7 @@ struct DequantizeChange {
 
 class DequantizeModel final : public Model {
  public:
-  DequantizeModel(const Case& about, const Source& source);
+  DequantizeModel(const Case& test_case, const Source& source);
   [[nodiscard]] std::vector<double> evaluate(const DequantizeChange& change) const;
   [[nodiscard]] std::vector<double> learn_codebook(std::span<const double> actual) const override;
   [[nodiscard]] double divisor() const;
@@ -38,8 +38,8 @@ class DequantizeModel final : public Model {
   fixtures::DequantizeInputs inputs_;
 };
 
-DequantizeModel::DequantizeModel(const Case& about, const Source& source)
-    : request_(dequantize_request(about)), inputs_(dequantize_inputs(about, source)) {}
+DequantizeModel::DequantizeModel(const Case& test_case, const Source& source)
+    : request_(dequantize_request(test_case)), inputs_(dequantize_inputs(test_case, source)) {}
 
 double DequantizeModel::divisor() const { return request_.head_dim == 256 ? 16.0 : static_cast<double>(request_.scale_factor_d512); }
 
@@ -111,34 +111,34 @@ std::vector<Mistake> dequantize_mistakes() {
   return table.take();
 }
 
-std::vector<Case> dequantize_probes(const Case& about) {
-  Probes probes(about, {{"num_kv_heads", 1}, {"read_pos", 0}, {"cache_capacity", 1}});
+std::vector<Case> dequantize_probes(const Case& test_case) {
+  Probes probes(test_case, {{"num_kv_heads", 1}, {"read_pos", 0}, {"cache_capacity", 1}});
   probes.add({}, "gauss");
   probes.add({{"num_kv_heads", 3}, {"read_pos", 1}, {"cache_capacity", 4}}, "gauss");
   probes.add({{"num_kv_heads", 2}, {"read_pos", 2}, {"cache_capacity", 4}}, "structured");
   probes.add({}, "ladder");
-  probes.add({{"head_dim", other_dim(about)}, {"num_kv_heads", 2}}, "gauss");
+  probes.add({{"head_dim", other_dim(test_case)}, {"num_kv_heads", 2}}, "gauss");
   probes.add({{"head_dim", 512}, {"scale_factor_d512", 16}}, "gauss");
   probes.add({{"num_kv_heads", 2}}, "zero");
   return probes.take();
 }
 
-std::vector<Case> smaller_dequantize(const Case& about, Smaller how) {
-  return how == Smaller::in_one_axis ? smaller_positions(about, "read_pos") : std::vector<Case>();
+std::vector<Case> smaller_dequantize(const Case& test_case, Smaller how) {
+  return how == Smaller::in_one_axis ? smaller_positions(test_case, "read_pos") : std::vector<Case>();
 }
 
-Place place_in_codes(const Case& about, std::uint64_t byte) {
-  const std::uint64_t row_bytes = base::code_bytes(about.at("bits"), about.size("head_dim"));
+Place place_in_codes(const Case& test_case, std::uint64_t byte) {
+  const std::uint64_t row_bytes = base::code_bytes(test_case.at("bits"), test_case.size("head_dim"));
   const std::uint64_t row = byte / row_bytes;
-  const std::uint64_t capacity = about.size("cache_capacity");
+  const std::uint64_t capacity = test_case.size("cache_capacity");
   return {fmt::format("byte {} of slot {} of head {}", byte % row_bytes, row % capacity, row / capacity), {}};
 }
 
 }  // namespace
 
 TriageRules dequantize_triage() {
-  return {.model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
-            return std::make_shared<DequantizeModel>(about, source);
+  return {.model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
+            return std::make_shared<DequantizeModel>(test_case, source);
           },
           .mistakes = dequantize_mistakes,
           .codebook_mistakes = dequantize_mistakes_of_codebook,
@@ -147,7 +147,7 @@ TriageRules dequantize_triage() {
           .steps = {steps_of("num_kv_heads", {1, 2}), steps_of("head_dim", {256})},
           .followed = "packed",
           .place = place_in_codes,
-          .row_parts = [](const Case& about) -> std::vector<RowPart> { return {{"heads", about.size("num_kv_heads")}}; }};
+          .row_parts = [](const Case& test_case) -> std::vector<RowPart> { return {{"heads", test_case.size("num_kv_heads")}}; }};
 }
 
 }  // namespace assay::families

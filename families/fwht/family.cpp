@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 3> kModes = {"standalone", "premult", "un
 Family fwht_family() {
   return {
       .contract = kFwhtContract,
-      .about = "fast Walsh-Hadamard transform of every head's row in place, with the rotation's signs before, after or not at all",
+      .description = "fast Walsh-Hadamard transform of every head's row in place, with the rotation's signs before, after or not at all",
       .axes = {head_dim_axis(),
                {.name = "num_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
                {.name = "mode",
@@ -57,7 +57,7 @@ Family fwht_family() {
       .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
         return {fmt::format("{}_d{}", kModes.at(static_cast<std::size_t>(values[2])), values[0])};
       },
-      .validate = [](const Case& about) { families::validate(fwht_parameters(about)); },
+      .validate = [](const Case& test_case) { families::validate(fwht_parameters(test_case)); },
       .simdgroups = [](const Case&) { return std::int64_t{1}; },
       .files = fwht_files(),
       .job = fwht_job,

@@ -34,8 +34,8 @@ class GenerousEncoder final : public metal::ComputeEncoder {
 }  // namespace
 
 Job fwht_job(const JobRequest& request) {
-  const FwhtParameters parameters = fwht_parameters(request.about);
-  const auto input = std::make_shared<const std::vector<float>>(fwht_inputs(request.about, request.source));
+  const FwhtParameters parameters = fwht_parameters(request.test_case);
+  const auto input = std::make_shared<const std::vector<float>>(fwht_inputs(request.test_case, request.source));
 
   Job job{.inputs = input, .row_length = parameters.head_dim};
   JobBuffer rows = output_buffer("data", input->size() * sizeof(float));
@@ -51,7 +51,7 @@ Job fwht_job(const JobRequest& request) {
   };
   job.passes = {{.encode = encode}, {.encode = encode_generously, .is_probe = true}};
   job.judged = {data};
-  job.expect = [input, parameters, mode = fwht_mode(request.about)] { return oracles::fwht(*input, parameters.head_dim, mode); };
+  job.expect = [input, parameters, mode = fwht_mode(request.test_case)] { return oracles::fwht(*input, parameters.head_dim, mode); };
   job.find_broken_promises = [=](const Results& results) {
     const bool is_broken = results.passes.size() > 1 && !results.passes[1][data].has_intact_guards;
     return is_broken ? std::vector<BrokenPromise>{promise::ThreadgroupBehindLast{parameters.num_heads}} : std::vector<BrokenPromise>();

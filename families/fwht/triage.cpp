@@ -25,7 +25,7 @@ struct FwhtChange {
 
 class FwhtModel final : public Model {
  public:
-  FwhtModel(const Case& about, const Source& source);
+  FwhtModel(const Case& test_case, const Source& source);
   [[nodiscard]] std::vector<double> evaluate(const FwhtChange& change) const;
   [[nodiscard]] std::size_t head_dim() const { return dim_; }
 
@@ -35,8 +35,8 @@ class FwhtModel final : public Model {
   oracles::FwhtMode mode_ = oracles::FwhtMode::plain;
 };
 
-FwhtModel::FwhtModel(const Case& about, const Source& source)
-    : data_(fwht_inputs(about, source)), dim_(fwht_request(about).head_dim), mode_(fwht_mode(about)) {}
+FwhtModel::FwhtModel(const Case& test_case, const Source& source)
+    : data_(fwht_inputs(test_case, source)), dim_(fwht_request(test_case).head_dim), mode_(fwht_mode(test_case)) {}
 
 std::vector<double> FwhtModel::evaluate(const FwhtChange& change) const {
   std::vector<double> result(data_.begin(), data_.end());
@@ -66,12 +66,12 @@ std::vector<Mistake> fwht_mistakes() {
   return table.take();
 }
 
-std::vector<Case> fwht_probes(const Case& about) {
-  Probes probes(about, {{"num_heads", 1}});
+std::vector<Case> fwht_probes(const Case& test_case) {
+  Probes probes(test_case, {{"num_heads", 1}});
   for (const std::int64_t mode : {0, 1, 2}) {
     probes.add({{"mode", mode}}, "gauss");
     probes.add({{"mode", mode}, {"num_heads", 3}}, "gauss");
-    probes.add({{"mode", mode}, {"head_dim", other_dim(about)}}, "gauss");
+    probes.add({{"mode", mode}, {"head_dim", other_dim(test_case)}}, "gauss");
   }
   for (const std::string_view fixture : {"uniform", "needle", "heavy", "cancel"}) probes.add({{"num_heads", 2}}, fixture);
   return probes.take();
@@ -80,15 +80,15 @@ std::vector<Case> fwht_probes(const Case& about) {
 }  // namespace
 
 TriageRules fwht_triage() {
-  return {.model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
-            return std::make_shared<FwhtModel>(about, source);
+  return {.model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
+            return std::make_shared<FwhtModel>(test_case, source);
           },
           .mistakes = fwht_mistakes,
           .probes = fwht_probes,
           .steps = {steps_of("num_heads", {1, 2}), steps_of("head_dim", {256})},
           .followed = "data",
           .place = place_in_rows,
-          .row_parts = [](const Case& about) -> std::vector<RowPart> { return {{"heads", about.size("num_heads")}}; }};
+          .row_parts = [](const Case& test_case) -> std::vector<RowPart> { return {{"heads", test_case.size("num_heads")}}; }};
 }
 
 }  // namespace assay::families

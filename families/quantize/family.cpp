@@ -44,7 +44,7 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
 
 Family quantize_family() {
   return {.contract = kQuantizeContract,
-          .about = "one token per key/value head, rotated, normalised, quantised and written into a cache",
+          .description = "one token per key/value head, rotated, normalised, quantised and written into a cache",
           .axes = {head_dim_axis(),
                    {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .told_by = kCodebookToldBy},
                    {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
@@ -88,7 +88,7 @@ Family quantize_family() {
           .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
             return {fmt::format("{}_d{}", values[kBitsAxis] == 4 ? "fast" : "hb", values[kHeadDim])};
           },
-          .validate = [](const Case& about) { families::validate(quantize_parameters(about)); },
+          .validate = [](const Case& test_case) { families::validate(quantize_parameters(test_case)); },
           .simdgroups = [](const Case&) { return std::int64_t{1}; },
           .files = quantize_files(),
           .job = quantize_job,

@@ -114,10 +114,10 @@ struct Cache {
 }  // namespace
 
 Job quantize_job(const JobRequest& request) {
-  QuantizeParameters parameters = quantize_parameters(request.about);
+  QuantizeParameters parameters = quantize_parameters(request.test_case);
   parameters.offset_bits = request.variant.offset_bits;
-  Cache cache(parameters, quantized_rows(request.about));
-  const auto input = std::make_shared<const std::vector<float>>(quantize_inputs(request.about, request.source));
+  Cache cache(parameters, quantized_rows(request.test_case));
+  const auto input = std::make_shared<const std::vector<float>>(quantize_inputs(request.test_case, request.source));
 
   Job job{.inputs = input, .row_length = cache.rows.length()};
   JobBuffer source = input_buffer("src", std::as_bytes(std::span(*input)));
@@ -155,7 +155,7 @@ Job quantize_job(const JobRequest& request) {
   job.describe = [rows = cache.rows](std::size_t element) {
     return fmt::format("{} of head {}", rows.describe(element % rows.length()), element / rows.length());
   };
-  job.expect = [=, shape = quantize_request(request.about).shape(), depth = request.variant.accuracy.dot_depth.value_or(0)] {
+  job.expect = [=, shape = quantize_request(request.test_case).shape(), depth = request.variant.accuracy.dot_depth.value_or(0)] {
     return expected_rows(cache.rows, oracles::quantize(shape, *input, depth), cache.bits);
   };
   job.find_broken_promises = [=](const Results& results) {

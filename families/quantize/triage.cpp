@@ -37,7 +37,7 @@ struct QuantizeChange {
 
 class QuantizeModel final : public Model {
  public:
-  QuantizeModel(const Case& about, const Source& source);
+  QuantizeModel(const Case& test_case, const Source& source);
   [[nodiscard]] std::vector<double> evaluate(const QuantizeChange& change) const;
   [[nodiscard]] double input_unit() const;
   [[nodiscard]] std::size_t head_dim() const { return request_.head_dim; }
@@ -48,8 +48,8 @@ class QuantizeModel final : public Model {
   std::vector<float> src_;
 };
 
-QuantizeModel::QuantizeModel(const Case& about, const Source& source)
-    : request_(quantize_request(about)), rows_(quantized_rows(about)), src_(quantize_inputs(about, source)) {}
+QuantizeModel::QuantizeModel(const Case& test_case, const Source& source)
+    : request_(quantize_request(test_case)), rows_(quantized_rows(test_case)), src_(quantize_inputs(test_case, source)) {}
 
 double QuantizeModel::input_unit() const { return request_.head_dim == 256 ? 16.0 : static_cast<double>(request_.scale_factor_d512); }
 
@@ -199,26 +199,26 @@ std::vector<Mistake> quantize_mistakes() {
   return table.take();
 }
 
-std::vector<Case> quantize_probes(const Case& about) {
-  Probes probes(about, {{"num_kv_heads", 1}, {"write_pos", 0}, {"cache_capacity", 1}, {"is_sliding", 0}, {"rms_probe", 0}});
+std::vector<Case> quantize_probes(const Case& test_case) {
+  Probes probes(test_case, {{"num_kv_heads", 1}, {"write_pos", 0}, {"cache_capacity", 1}, {"is_sliding", 0}, {"rms_probe", 0}});
   probes.add({}, "gauss");
   probes.add({{"num_kv_heads", 3}, {"write_pos", 1}, {"cache_capacity", 4}}, "gauss");
   probes.add({{"rms_probe", 1}}, "gauss");
   probes.add({{"write_pos", 5}, {"cache_capacity", 4}, {"is_sliding", 1}}, "gauss");
   for (const std::string_view fixture : {"structured", "ties", "heavy", "tiny", "zero", "outlier"})
     probes.add({{"num_kv_heads", 2}, {"rms_probe", 1}}, fixture);
-  probes.add({{"head_dim", other_dim(about)}}, "gauss");
+  probes.add({{"head_dim", other_dim(test_case)}}, "gauss");
   probes.add({{"head_dim", 512}, {"scale_factor_d512", 16}, {"rms_probe", 1}}, "gauss");
   return probes.take();
 }
 
-std::vector<Case> smaller_quantize(const Case& about, Smaller how) {
-  return how == Smaller::in_one_axis ? smaller_positions(about, "write_pos") : std::vector<Case>();
+std::vector<Case> smaller_quantize(const Case& test_case, Smaller how) {
+  return how == Smaller::in_one_axis ? smaller_positions(test_case, "write_pos") : std::vector<Case>();
 }
 
 // For example "of a row: indices of 3 coordinates, norm of block 1, 0 quantiser inputs".
-std::string describe_places(const Case& about, const std::set<std::size_t>& places) {
-  const QuantizedRows rows = quantized_rows(about);
+std::string describe_places(const Case& test_case, const std::set<std::size_t>& places) {
+  const QuantizedRows rows = quantized_rows(test_case);
   std::size_t indices = 0;
   std::size_t inputs = 0;
   std::set<std::string> norms;
@@ -239,8 +239,8 @@ std::string describe_places(const Case& about, const std::set<std::size_t>& plac
 }  // namespace
 
 TriageRules quantize_triage() {
-  return {.model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
-            return std::make_shared<QuantizeModel>(about, source);
+  return {.model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
+            return std::make_shared<QuantizeModel>(test_case, source);
           },
           .mistakes = quantize_mistakes,
           .probes = quantize_probes,
@@ -248,8 +248,8 @@ TriageRules quantize_triage() {
           .steps = {steps_of("num_kv_heads", {1, 2}), steps_of("head_dim", {256})},
           .followed = "src",
           .place = place_in_rows,
-          .row_parts = [](const Case& about) -> std::vector<RowPart> { return {{"heads", about.size("num_kv_heads")}}; },
-          .row_indices = [](const Case& about) { return about.size("head_dim"); },
+          .row_parts = [](const Case& test_case) -> std::vector<RowPart> { return {{"heads", test_case.size("num_kv_heads")}}; },
+          .row_indices = [](const Case& test_case) { return test_case.size("head_dim"); },
           .describe_places = describe_places};
 }
 

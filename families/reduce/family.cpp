@@ -27,7 +27,7 @@ constexpr std::size_t kEverydayWorkgroups = 10;
 
 Family reduce_family() {
   return {.contract = kReduceContract,
-          .about = "merge of the partial attention results of NWG workgroups",
+          .description = "merge of the partial attention results of NWG workgroups",
           .axes = {head_dim_axis(),
                    {.name = "nrows", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
                    {.name = "nwg", .minimum = 0, .maximum = 1024, .initial = 16, .weight = Weight::repeat, .tried = Tried::counts}},
@@ -45,8 +45,8 @@ Family reduce_family() {
           .work = no_work,
           .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.reduce != nullptr; },
           .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[0])}; },
-          .validate = [](const Case& about) { families::validate(reduce_parameters(about)); },
-          .simdgroups = [](const Case& about) { return about.at("nwg"); },
+          .validate = [](const Case& test_case) { families::validate(reduce_parameters(test_case)); },
+          .simdgroups = [](const Case& test_case) { return test_case.at("nwg"); },
           .files = reduce_files(),
           .job = reduce_job,
           .minimum = reduce_minimum,

@@ -7,14 +7,14 @@
 namespace assay::families {
 
 // Converts the axes of a case to a request for fixtures, oracles and launch code. Only for cases whose values the launch code accepts.
-[[nodiscard]] fixtures::ReduceRequest reduce_request(const Case& about);
-[[nodiscard]] ReduceParameters reduce_parameters(const Case& about);
+[[nodiscard]] fixtures::ReduceRequest reduce_request(const Case& test_case);
+[[nodiscard]] ReduceParameters reduce_parameters(const Case& test_case);
 
 // Generates the inputs, or converts the tensors of a file. Throws fixtures::FileError if a file contains an invalid value.
-[[nodiscard]] std::vector<float> reduce_inputs(const Case& about, const Source& source);
+[[nodiscard]] std::vector<float> reduce_inputs(const Case& test_case, const Source& source);
 
 [[nodiscard]] FileRules reduce_files();
-[[nodiscard]] Minimum reduce_minimum(const Case& about, const Source& source);
+[[nodiscard]] Minimum reduce_minimum(const Case& test_case, const Source& source);
 [[nodiscard]] TriageRules reduce_triage();
 
 [[nodiscard]] Job reduce_job(const JobRequest& request);

@@ -16,9 +16,9 @@ constexpr std::size_t kMostWorkgroups = 32;
 }  // namespace
 
 Job reduce_job(const JobRequest& request) {
-  const ReduceParameters parameters = reduce_parameters(request.about);
+  const ReduceParameters parameters = reduce_parameters(request.test_case);
   const std::size_t rows = parameters.nrows;
-  const auto raw = std::make_shared<const std::vector<float>>(reduce_inputs(request.about, request.source));
+  const auto raw = std::make_shared<const std::vector<float>>(reduce_inputs(request.test_case, request.source));
 
   Job job{.inputs = raw, .row_length = parameters.head_dim};
   const std::size_t htmp = job.add({.argument = "htmp",
@@ -29,7 +29,7 @@ Job reduce_job(const JobRequest& request) {
     encode_reduce(encoder, *kernel, parameters, {views[htmp], views[dst]});
   }}};
   job.judged = {dst};
-  job.expect = [raw, shape = reduce_request(request.about).shape] { return oracles::reduce(shape, *raw); };
+  job.expect = [raw, shape = reduce_request(request.test_case).shape] { return oracles::reduce(shape, *raw); };
   return job;
 }
 

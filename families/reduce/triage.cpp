@@ -35,7 +35,7 @@ struct ReduceChange {
 
 class ReduceModel final : public Model {
  public:
-  ReduceModel(const Case& about, const Source& source);
+  ReduceModel(const Case& test_case, const Source& source);
   [[nodiscard]] std::vector<double> evaluate(const ReduceChange& change) const;
 
  private:
@@ -73,8 +73,8 @@ bool is_lost(const ReduceChange& change, std::size_t workgroup, std::size_t coun
   }
 }
 
-ReduceModel::ReduceModel(const Case& about, const Source& source)
-    : shape_(reduce_request(about).shape), raw_(reduce_inputs(about, source)) {}
+ReduceModel::ReduceModel(const Case& test_case, const Source& source)
+    : shape_(reduce_request(test_case).shape), raw_(reduce_inputs(test_case, source)) {}
 
 std::vector<double> ReduceModel::evaluate(const ReduceChange& change) const {
   const std::size_t nwg = shape_.nwg;
@@ -152,22 +152,22 @@ std::vector<Mistake> reduce_mistakes() {
   return table.take();
 }
 
-std::vector<Case> reduce_probes(const Case& about) {
-  Probes probes(about, {{"nrows", 2}, {"nwg", 4}});
+std::vector<Case> reduce_probes(const Case& test_case) {
+  Probes probes(test_case, {{"nrows", 2}, {"nwg", 4}});
   for (const std::int64_t nwg : {1, 2, 3, 8, 31, 32}) probes.add({{"nwg", nwg}}, "gauss");
   probes.add({{"nrows", 5}}, "gauss");
   for (const std::string_view fixture : {"uniform", "needle", "all_negative", "all_negative_deep", "drift", "idle", "cancel"})
     probes.add({{"nrows", 3}}, fixture);
   probes.add({{"nwg", 32}}, "drift");
-  probes.add({{"head_dim", other_dim(about)}}, "gauss");
+  probes.add({{"head_dim", other_dim(test_case)}}, "gauss");
   return probes.take();
 }
 
-Place place_in_partials(const Case& about, std::uint64_t byte) {
+Place place_in_partials(const Case& test_case, std::uint64_t byte) {
   const std::uint64_t element = byte / sizeof(float);
-  const std::uint64_t nwg = about.size("nwg");
-  const std::uint64_t row_size = about.size("head_dim") * nwg;
-  const std::uint64_t outputs = about.size("nrows") * row_size;
+  const std::uint64_t nwg = test_case.size("nwg");
+  const std::uint64_t row_size = test_case.size("head_dim") * nwg;
+  const std::uint64_t outputs = test_case.size("nrows") * row_size;
   if (element < outputs) {
     const std::uint64_t column = element / 4;
     return {fmt::format("row {}, workgroup {}, coordinate {}", element / row_size, column % nwg,
@@ -181,15 +181,15 @@ Place place_in_partials(const Case& about, std::uint64_t byte) {
 }  // namespace
 
 TriageRules reduce_triage() {
-  return {.model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
-            return std::make_shared<ReduceModel>(about, source);
+  return {.model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
+            return std::make_shared<ReduceModel>(test_case, source);
           },
           .mistakes = reduce_mistakes,
           .probes = reduce_probes,
           .steps = {steps_of("nrows", {1, 2}), steps_of("nwg", {1, 2, 4, 8}), steps_of("head_dim", {256})},
           .followed = "htmp",
           .place = place_in_partials,
-          .row_parts = [](const Case& about) -> std::vector<RowPart> { return {{"rows", about.size("nrows")}}; }};
+          .row_parts = [](const Case& test_case) -> std::vector<RowPart> { return {{"rows", test_case.size("nrows")}}; }};
 }
 
 }  // namespace assay::families

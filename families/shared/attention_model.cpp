@@ -45,17 +45,17 @@ double dot(const double* a, const double* b, std::size_t count) { return std::in
 
 }  // namespace
 
-AttentionModel::AttentionModel(const Case& about, fixtures::DecodeInputs inputs) {
+AttentionModel::AttentionModel(const Case& test_case, fixtures::DecodeInputs inputs) {
   decode_ = std::make_shared<fixtures::DecodeInputs>(std::move(inputs));
-  shape_ = decode_request(about).shape;
+  shape_ = decode_request(test_case).shape;
   heads_ = shape_.heads;
   kv_heads_ = shape_.kv_heads;
   dim_ = shape_.head_dim;
   length_ = shape_.kv_len;
   rows_ = shape_.kv_capacity;
   scale_ = static_cast<double>(shape_.scale);
-  workgroups_ = about.size("nwg");
-  simdgroups_ = static_cast<std::size_t>(about.family->simdgroups(about));
+  workgroups_ = test_case.size("nwg");
+  simdgroups_ = static_cast<std::size_t>(test_case.family->simdgroups(test_case));
   partials_ = workgroups_ > 1;
   chunk_ = kSlotsOfChunk;
   q_ = decode_->q;
@@ -63,8 +63,9 @@ AttentionModel::AttentionModel(const Case& about, fixtures::DecodeInputs inputs)
   v_ = decoded(CacheEdit{}, false);
 }
 
-AttentionModel::AttentionModel(const Case& about, const fixtures::DenseInputs& inputs, std::size_t simdgroups, std::size_t keys_of_chunk) {
-  const oracles::DenseShape shape = dense_request(about).shape;
+AttentionModel::AttentionModel(const Case& test_case, const fixtures::DenseInputs& inputs, std::size_t simdgroups,
+                               std::size_t keys_of_chunk) {
+  const oracles::DenseShape shape = dense_request(test_case).shape;
   batches_ = shape.batches;
   heads_ = shape.heads;
   kv_heads_ = shape.kv_heads;

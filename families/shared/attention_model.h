@@ -21,9 +21,9 @@ namespace assay::families {
 class AttentionModel final : public Model {
  public:
   // Decode attention.
-  AttentionModel(const Case& about, fixtures::DecodeInputs inputs);
+  AttentionModel(const Case& test_case, fixtures::DecodeInputs inputs);
   // Dense attention; simdgroups process this many keys in turn.
-  AttentionModel(const Case& about, const fixtures::DenseInputs& inputs, std::size_t simdgroups, std::size_t keys_of_chunk);
+  AttentionModel(const Case& test_case, const fixtures::DenseInputs& inputs, std::size_t simdgroups, std::size_t keys_of_chunk);
 
   [[nodiscard]] std::vector<double> evaluate(const AttentionChange& change) const;
 

@@ -10,11 +10,11 @@
 namespace assay::families {
 namespace {
 
-std::int64_t get(const Case& about, std::string_view name, std::int64_t otherwise) {
-  return about.family->has_axis(name) ? about.at(name) : otherwise;
+std::int64_t get(const Case& test_case, std::string_view name, std::int64_t otherwise) {
+  return test_case.family->has_axis(name) ? test_case.at(name) : otherwise;
 }
 
-void set(Case& about, std::string_view name, std::int64_t value) { put(about, {{name, value}}); }
+void set(Case& test_case, std::string_view name, std::int64_t value) { put(test_case, {{name, value}}); }
 
 // Lengths below a given one: all short ones, both sides of every edge, and some in between.
 std::vector<std::int64_t> lengths_below(std::int64_t length) {
@@ -29,19 +29,19 @@ std::vector<std::int64_t> lengths_below(std::int64_t length) {
 }
 
 // The case with another length, and with the capacity, ring, window and room that are then possible.
-Case with_length(const Case& about, std::int64_t length) {
-  Case result = about;
-  const std::int64_t old = about.at("kv_len");
+Case with_length(const Case& test_case, std::int64_t length) {
+  Case result = test_case;
+  const std::int64_t old = test_case.at("kv_len");
   set(result, "kv_len", length);
-  if (!about.family->has_axis("kv_capacity")) return result;
-  const std::int64_t capacity = about.at("kv_capacity");
+  if (!test_case.family->has_axis("kv_capacity")) return result;
+  const std::int64_t capacity = test_case.at("kv_capacity");
   const std::int64_t now = capacity == old ? length : length + std::max<std::int64_t>(1, (capacity - old) * length / old);
   set(result, "kv_capacity", now);
-  set(result, "ring_start", std::min(about.at("ring_start"), now - 1));
+  set(result, "ring_start", std::min(test_case.at("ring_start"), now - 1));
   return result;
 }
 
-void add_heads(std::vector<Case>& cases, const Case& about) {
+void add_heads(std::vector<Case>& cases, const Case& test_case) {
   for (const auto& [heads, kv_heads] : {std::pair<std::int64_t, std::int64_t>{1, 1},
                                         {2, 1},
                                         {2, 2},
@@ -54,7 +54,7 @@ void add_heads(std::vector<Case>& cases, const Case& about) {
                                         {6, 2},
                                         {8, 2},
                                         {8, 4}}) {
-    Case next = about;
+    Case next = test_case;
     set(next, "n_heads", heads);
     set(next, "n_kv_heads", kv_heads);
     if (get(next, "mask_heads", 1) > 1) set(next, "mask_heads", heads);
@@ -63,11 +63,11 @@ void add_heads(std::vector<Case>& cases, const Case& about) {
 }
 
 // Lengths with the axes that depend on them: at small lengths, a mistake in a window shows only in small windows.
-void add_lengths(std::vector<Case>& cases, const Case& about) {
-  const std::int64_t old = about.at("kv_len");
-  const std::int64_t window = get(about, "sliding_window", 0);
-  const bool on_ring = get(about, "kv_capacity", 0) == old;
-  std::vector<std::string> fixtures = {about.fixture, "gauss"};
+void add_lengths(std::vector<Case>& cases, const Case& test_case) {
+  const std::int64_t old = test_case.at("kv_len");
+  const std::int64_t window = get(test_case, "sliding_window", 0);
+  const bool on_ring = get(test_case, "kv_capacity", 0) == old;
+  std::vector<std::string> fixtures = {test_case.fixture, "gauss"};
   for (const std::string_view other : {"needle", "uniform", "cancel"}) {
     if (old <= 96) fixtures.emplace_back(other);
   }
@@ -75,7 +75,7 @@ void add_lengths(std::vector<Case>& cases, const Case& about) {
   lengths.push_back(old);
   std::vector<Case> bases;
   for (const std::int64_t length : lengths) {
-    bases.push_back(with_length(about, length));
+    bases.push_back(with_length(test_case, length));
     // Instead of a ring that has turned: one that is not full, with empty slots behind the last position.
     if (!on_ring || length > 4) continue;
     bases.push_back(bases.back());
@@ -86,7 +86,7 @@ void add_lengths(std::vector<Case>& cases, const Case& about) {
     std::set<std::int64_t> windows = {window};
     if (window > 0) windows.insert({1, 2, window * length / old, length - 1, length - (old - window)});
     std::set<std::int64_t> rings = {get(base, "ring_start", 0)};
-    if (on_ring && get(about, "ring_start", 0) > 0) rings.insert({1, length - 1, length / 2});
+    if (on_ring && get(test_case, "ring_start", 0) > 0) rings.insert({1, length - 1, length / 2});
     for (const std::int64_t w : windows) {
       for (const std::int64_t ring : rings) {
         for (const std::string& fixture : fixtures) {
@@ -103,11 +103,11 @@ void add_lengths(std::vector<Case>& cases, const Case& about) {
 }
 
 // A mistake in the transition from one chunk to the next shows only if the maximum grows there, which depends on the data.
-void add_seeds(std::vector<Case>& cases, const Case& about) {
+void add_seeds(std::vector<Case>& cases, const Case& test_case) {
   for (const std::int64_t length : {1, 2, 8, 16, 33, 65, 97, 129}) {
-    if (length >= about.at("kv_len")) break;
+    if (length >= test_case.at("kv_len")) break;
     for (std::uint64_t seed = 2; seed <= 8; ++seed) {
-      Case next = with_length(about, length);
+      Case next = with_length(test_case, length);
       next.seed = seed;
       cases.push_back(std::move(next));
     }
@@ -118,17 +118,17 @@ ShrinkStep keys(std::int64_t count) { return {{{"kv_len", count}, {"kv_capacity"
 
 }  // namespace
 
-std::vector<Case> smaller_attention(const Case& about, Smaller how) {
+std::vector<Case> smaller_attention(const Case& test_case, Smaller how) {
   std::vector<Case> cases;
-  if (how == Smaller::in_several) add_lengths(cases, about);
-  if (how == Smaller::in_seed) add_seeds(cases, about);
+  if (how == Smaller::in_several) add_lengths(cases, test_case);
+  if (how == Smaller::in_seed) add_seeds(cases, test_case);
   if (how == Smaller::in_length) {
-    for (const std::int64_t length : lengths_below(about.at("kv_len"))) cases.push_back(with_length(about, length));
+    for (const std::int64_t length : lengths_below(test_case.at("kv_len"))) cases.push_back(with_length(test_case, length));
   }
   if (how != Smaller::in_one_axis) return cases;
-  add_heads(cases, about);
-  if (about.at("mask_type") != 0) {
-    cases.push_back(about);
+  add_heads(cases, test_case);
+  if (test_case.at("mask_type") != 0) {
+    cases.push_back(test_case);
     put(cases.back(), {{"mask_type", 0}, {"sliding_window", 0}, {"mask_heads", 1}, {"mask_batches", 1}});
   }
   return cases;

@@ -10,7 +10,7 @@
 namespace assay::families {
 
 // For TriageRules of a family with the axes n_heads and kv_len.
-[[nodiscard]] std::vector<Case> smaller_attention(const Case& about, Smaller how);
+[[nodiscard]] std::vector<Case> smaller_attention(const Case& test_case, Smaller how);
 [[nodiscard]] std::vector<std::vector<ShrinkStep>> attention_steps();
 
 inline constexpr std::uint64_t kKeysOfChunk = 32;

@@ -159,7 +159,7 @@ Family decode_family(const DecodeKind& kind) {
   classifiers.push_back(class_of(kNwg, "nwg", kWorkgroups));
   return {
       .contract = kind.contract,
-      .about = kind.about,
+      .description = kind.description,
       .axes =
           {
               head_dim_axis(),
@@ -243,7 +243,8 @@ Family decode_family(const DecodeKind& kind) {
         return {{"reduce", {fmt::format("d{}", values[kHeadDim])}}};
       },
       .validate = kind.validate,
-      .misfit = [](const Case& about, const kernels::BoundKernel& kernel) { return decode_misfit(kernel, decode_parameters(about)); },
+      .misfit = [](const Case& test_case,
+                   const kernels::BoundKernel& kernel) { return decode_misfit(kernel, decode_parameters(test_case)); },
       .simdgroups = kind.simdgroups,
       .files = decode_files(),
       .job = kind.job,

@@ -54,7 +54,7 @@ using Values = std::span<const std::int64_t>;
 // The differences between the two families.
 struct DecodeKind {
   const kernels::FamilyContract& contract;
-  std::string_view about;
+  std::string_view description;
   std::span<const Norms> norms;
   // Whether a case has these norms, as far as the family's own axes determine it; empty if they do not.
   std::function<bool(const Norms& norms, Values values)> has_norms;
@@ -64,10 +64,10 @@ struct DecodeKind {
   bool is_4bit;
   // See Family.
   std::function<kernels::FunctionKey(Values values)> function_key;
-  void (*validate)(const Case& about);
-  std::int64_t (*simdgroups)(const Case& about);
+  void (*validate)(const Case& test_case);
+  std::int64_t (*simdgroups)(const Case& test_case);
   Job (*job)(const JobRequest& request);
-  Minimum (*minimum)(const Case& about, const Source& source);
+  Minimum (*minimum)(const Case& test_case, const Source& source);
 };
 
 // A class for each value of the table, which must outlive the result.

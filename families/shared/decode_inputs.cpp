@@ -16,48 +16,48 @@ namespace assay::families {
 
 namespace {
 
-bool is_tqhb(const Case& about) { return about.family->name() == kTqhbContract.name; }
+bool is_tqhb(const Case& test_case) { return test_case.family->name() == kTqhbContract.name; }
 
 }  // namespace
 
-fixtures::DecodeRequest decode_request(const Case& about) {
+fixtures::DecodeRequest decode_request(const Case& test_case) {
   fixtures::DecodeRequest request;
-  request.shape.heads = about.size("n_heads");
-  request.shape.kv_heads = about.size("n_kv_heads");
-  request.shape.head_dim = about.size("head_dim");
-  request.shape.kv_len = about.size("kv_len");
-  request.shape.kv_capacity = about.size("kv_capacity");
-  request.shape.ring_start = about.size("ring_start");
-  request.shape.mask_type = static_cast<oracles::MaskType>(about.at("mask_type"));
-  request.shape.sliding_window = about.size("sliding_window");
-  request.shape.scale = score_scale(about, request.shape.head_dim);
-  if (is_tqhb(about) || about.at("block_norms") != 0) {
+  request.shape.heads = test_case.size("n_heads");
+  request.shape.kv_heads = test_case.size("n_kv_heads");
+  request.shape.head_dim = test_case.size("head_dim");
+  request.shape.kv_len = test_case.size("kv_len");
+  request.shape.kv_capacity = test_case.size("kv_capacity");
+  request.shape.ring_start = test_case.size("ring_start");
+  request.shape.mask_type = static_cast<oracles::MaskType>(test_case.at("mask_type"));
+  request.shape.sliding_window = test_case.size("sliding_window");
+  request.shape.scale = score_scale(test_case, request.shape.head_dim);
+  if (is_tqhb(test_case) || test_case.at("block_norms") != 0) {
     request.norm_layout = oracles::NormLayout::one_per_block;
-    request.scale_factor_d512 = scale_factor_d512(about);
+    request.scale_factor_d512 = scale_factor_d512(test_case);
   }
-  if (is_tqhb(about)) {
-    request.bits = static_cast<int>(about.at("codebook_bits"));
-    request.shape.fused_rotation = about.at("fuse_fwht_pre") != 0;
+  if (is_tqhb(test_case)) {
+    request.bits = static_cast<int>(test_case.at("codebook_bits"));
+    request.shape.fused_rotation = test_case.at("fuse_fwht_pre") != 0;
   }
-  request.seed = about.seed;
+  request.seed = test_case.seed;
   return request;
 }
 
-DecodeParameters decode_parameters(const Case& about) {
-  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
+DecodeParameters decode_parameters(const Case& test_case) {
+  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(test_case.at(axis)); };
   DecodeParameters parameters;
   parameters.n_heads = value("n_heads");
   parameters.n_kv_heads = value("n_kv_heads");
   parameters.head_dim = value("head_dim");
   parameters.kv_seq_len = value("kv_len");
   parameters.kv_capacity = value("kv_capacity");
-  parameters.scale = score_scale(about, about.size("head_dim"));
+  parameters.scale = score_scale(test_case, test_case.size("head_dim"));
   parameters.mask_type = value("mask_type");
   parameters.sliding_window = value("sliding_window");
   parameters.ring_start = value("ring_start");
   parameters.nwg = value("nwg");
-  if (is_tqhb(about) || about.at("block_norms") != 0) parameters.scale_factor_d512 = scale_factor_d512(about);
-  if (is_tqhb(about)) {
+  if (is_tqhb(test_case) || test_case.at("block_norms") != 0) parameters.scale_factor_d512 = scale_factor_d512(test_case);
+  if (is_tqhb(test_case)) {
     parameters.codebook_bits = value("codebook_bits");
     parameters.nsg = value("nsg");
     parameters.fuse_fwht_pre = value("fuse_fwht_pre") != 0;
@@ -65,38 +65,38 @@ DecodeParameters decode_parameters(const Case& about) {
   return parameters;
 }
 
-fixtures::DecodeInputs decode_inputs(const Case& about, const Source& source) {
-  const fixtures::DecodeRequest request = decode_request(about);
+fixtures::DecodeInputs decode_inputs(const Case& test_case, const Source& source) {
+  const fixtures::DecodeRequest request = decode_request(test_case);
   return source.is_file() ? fixtures::decode_inputs(source.file, request, source.tensors) : source.generator->decode(request);
 }
 
 FileRules decode_files() {
-  return {.inputs = [](const Case& about) { return fixtures::decode_layout(decode_request(about)); },
-          .output_shape = [](const Case& about) -> std::vector<std::uint64_t> {
-            const oracles::DecodeShape shape = decode_request(about).shape;
+  return {.inputs = [](const Case& test_case) { return fixtures::decode_layout(decode_request(test_case)); },
+          .output_shape = [](const Case& test_case) -> std::vector<std::uint64_t> {
+            const oracles::DecodeShape shape = decode_request(test_case).shape;
             return {shape.heads, shape.head_dim};
           },
           .generate =
-              [](const Case& about, const fixtures::Fixture& fixture) {
-                const fixtures::DecodeRequest request = decode_request(about);
+              [](const Case& test_case, const fixtures::Fixture& fixture) {
+                const fixtures::DecodeRequest request = decode_request(test_case);
                 return fixtures::decode_tensors(request, fixture.decode(request));
               },
           .expect =
-              [](const Case& about, const Source& source) {
-                const fixtures::DecodeInputs inputs = decode_inputs(about, source);
-                return oracles::decode_attention(decode_request(about).shape, inputs.q, inputs.cache());
+              [](const Case& test_case, const Source& source) {
+                const fixtures::DecodeInputs inputs = decode_inputs(test_case, source);
+                return oracles::decode_attention(decode_request(test_case).shape, inputs.q, inputs.cache());
               }};
 }
 
-Minimum decode_minimum(const Case& about, std::uint64_t bits, std::uint64_t norms, bool rotates) {
+Minimum decode_minimum(const Case& test_case, std::uint64_t bits, std::uint64_t norms, bool rotates) {
   constexpr std::int64_t kSlidingWindow = 2;
-  const std::uint64_t head_dim = about.size("head_dim");
-  const std::uint64_t heads = about.size("n_heads");
-  const std::uint64_t window = about.size("sliding_window");
-  std::uint64_t visible = about.size("kv_len");
-  if (about.at("mask_type") == kSlidingWindow && window > 0) visible = std::min(visible, window);
+  const std::uint64_t head_dim = test_case.size("head_dim");
+  const std::uint64_t heads = test_case.size("n_heads");
+  const std::uint64_t window = test_case.size("sliding_window");
+  std::uint64_t visible = test_case.size("kv_len");
+  if (test_case.at("mask_type") == kSlidingWindow && window > 0) visible = std::min(visible, window);
   const std::uint64_t rows = minimum::kFloat * heads * head_dim;
-  const std::uint64_t cache = 2 * about.size("n_kv_heads") * visible * (base::code_bytes(bits, head_dim) + minimum::kFloat * norms);
+  const std::uint64_t cache = 2 * test_case.size("n_kv_heads") * visible * (base::code_bytes(bits, head_dim) + minimum::kFloat * norms);
   return minimum::of(rows + cache, rows,
                      heads * visible * (4 * head_dim + 2 * norms + 3) + (rotates ? heads * minimum::rotation_flops(head_dim) : 0));
 }

@@ -75,11 +75,11 @@ void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracl
 }  // namespace
 
 Job decode_job(const JobRequest& request, std::int64_t nsg) {
-  DecodeParameters parameters = decode_parameters(request.about);
+  DecodeParameters parameters = decode_parameters(request.test_case);
   parameters.offset_bits = request.variant.offset_bits;
-  const oracles::DecodeShape shape = decode_request(request.about).shape;
+  const oracles::DecodeShape shape = decode_request(request.test_case).shape;
   const DecodeSplit split = decode_split(request.kernel, parameters);
-  const auto inputs = std::make_shared<const fixtures::DecodeInputs>(decode_inputs(request.about, request.source));
+  const auto inputs = std::make_shared<const fixtures::DecodeInputs>(decode_inputs(request.test_case, request.source));
 
   Job job{.inputs = inputs, .row_length = parameters.head_dim};
   const auto add_cache = [&](std::string_view argument, std::span<const std::byte> bytes) {

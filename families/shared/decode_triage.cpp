@@ -8,16 +8,16 @@
 namespace assay::families {
 namespace {
 
-std::vector<Case> decode_probes(const Case& about) {
-  Probes probes(about, {{"n_heads", 1},
-                        {"n_kv_heads", 1},
-                        {"kv_len", 33},
-                        {"kv_capacity", 33},
-                        {"ring_start", 0},
-                        {"mask_type", 0},
-                        {"sliding_window", 0},
-                        {"nwg", 1},
-                        {"nsg", 1}});
+std::vector<Case> decode_probes(const Case& test_case) {
+  Probes probes(test_case, {{"n_heads", 1},
+                            {"n_kv_heads", 1},
+                            {"kv_len", 33},
+                            {"kv_capacity", 33},
+                            {"ring_start", 0},
+                            {"mask_type", 0},
+                            {"sliding_window", 0},
+                            {"nwg", 1},
+                            {"nsg", 1}});
   probes.add({{"kv_len", 1}, {"kv_capacity", 1}}, "gauss");
   probes.add({}, "gauss");
   probes.add({{"n_heads", 8}, {"n_kv_heads", 2}, {"kv_len", 70}, {"kv_capacity", 70}, {"ring_start", 13}}, "gauss");
@@ -35,7 +35,7 @@ std::vector<Case> decode_probes(const Case& about) {
   probes.add({{"kv_len", 257}, {"kv_capacity", 300}, {"nsg", 4}, {"nwg", 2}}, "gauss");
   probes.add({{"kv_len", 64}, {"kv_capacity", 64}}, "all_negative");
   probes.add({{"kv_len", 64}, {"kv_capacity", 64}}, "all_negative_deep");
-  probes.add({{"n_heads", 2}, {"head_dim", other_dim(about)}}, "gauss");
+  probes.add({{"n_heads", 2}, {"head_dim", other_dim(test_case)}}, "gauss");
   probes.add({{"n_heads", 2}, {"n_kv_heads", 2}}, "structured");
   probes.add({{"kv_len", 512}, {"kv_capacity", 512}}, "drift");
   probes.add({{"scale", 1}, {"kv_len", 40}, {"kv_capacity", 40}}, "gauss");
@@ -44,16 +44,16 @@ std::vector<Case> decode_probes(const Case& about) {
 
 // [G, capacity] rows of codes.
 template <int kBits>
-Place place_in_cache(const Case& about, std::uint64_t byte) {
-  const std::uint64_t row = byte / base::code_bytes(kBits, about.size("head_dim"));
-  return key_place(row / about.size("kv_capacity"), row % about.size("kv_capacity"), "slot");
+Place place_in_cache(const Case& test_case, std::uint64_t byte) {
+  const std::uint64_t row = byte / base::code_bytes(kBits, test_case.size("head_dim"));
+  return key_place(row / test_case.size("kv_capacity"), row % test_case.size("kv_capacity"), "slot");
 }
 
 }  // namespace
 
 TriageRules decode_triage(bool is_4bit) {
-  return {.model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
-            return std::make_shared<AttentionModel>(about, decode_inputs(about, source));
+  return {.model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
+            return std::make_shared<AttentionModel>(test_case, decode_inputs(test_case, source));
           },
           .mistakes = [] { return attention_mistakes(true); },
           .codebook_mistakes = attention_mistakes_of_codebook,
@@ -62,7 +62,7 @@ TriageRules decode_triage(bool is_4bit) {
           .steps = attention_steps(),
           .followed = "K_packed",
           .place = is_4bit ? place_in_cache<4> : place_in_cache<8>,
-          .row_parts = [](const Case& about) -> std::vector<RowPart> { return {{"heads", about.size("n_heads")}}; }};
+          .row_parts = [](const Case& test_case) -> std::vector<RowPart> { return {{"heads", test_case.size("n_heads")}}; }};
 }
 
 }  // namespace assay::families

@@ -86,7 +86,7 @@ std::int64_t query_rows(Values v) { return at_least(v, kBatches, 1) * at_least(v
 Family dense_family(const DenseKind& kind) {
   return {
       .contract = kind.contract,
-      .about = kind.about,
+      .description = kind.description,
       .axes =
           {
               {.name = "batches", .minimum = 0, .maximum = 64, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},

@@ -60,13 +60,13 @@ using Values = std::span<const std::int64_t>;
 // The differences between the two families; see Family and TriageRules.
 struct DenseKind {
   const kernels::FamilyContract& contract;
-  std::string_view about;
+  std::string_view description;
   std::function<std::int64_t(Values values)> work;
   std::function<kernels::FunctionKey(Values values)> function_key;
-  void (*validate)(const Case& about);
-  std::int64_t (*simdgroups)(const Case& about);
+  void (*validate)(const Case& test_case);
+  std::int64_t (*simdgroups)(const Case& test_case);
   Job (*job)(const JobRequest& request);
-  std::shared_ptr<const Model> (*model)(const Case& about, const Source& source);
+  std::shared_ptr<const Model> (*model)(const Case& test_case, const Source& source);
 };
 
 // The common part of both families; each adds the rest in its own file.

@@ -20,21 +20,21 @@ namespace assay::families {
 namespace {
 
 // Seeds whose case has its tensors without gaps where its name allows that, for hosts whose dispatches are compared with ours.
-bool is_dense(const Case& about) { return about.seed % 4 == 3; }
+bool is_dense(const Case& test_case) { return test_case.seed % 4 == 3; }
 
 // The gap between parts of tensors that could be adjacent; a multiple of the width of any load.
 constexpr std::uint64_t kGapBytes = 64;
 
 // Query rows of a head adjacent, heads of a token adjacent, and gaps in either: chosen by the seed. All layouts differ if there are at
 // least two rows.
-RowStrides query_strides(const Case& about, const Bf16Parameters& p, std::uint64_t row_bytes) {
-  if (is_dense(about)) return strides_of(row_bytes, p.queries, p.n_heads);
-  if (about.seed % 4 == 0) {
+RowStrides query_strides(const Case& test_case, const Bf16Parameters& p, std::uint64_t row_bytes) {
+  if (is_dense(test_case)) return strides_of(row_bytes, p.queries, p.n_heads);
+  if (test_case.seed % 4 == 0) {
     const std::uint64_t token = row_bytes + kGapBytes;
     const std::uint64_t head = p.queries * token + kGapBytes;
     return {token, head, p.n_heads * head + kGapBytes};
   }
-  const std::uint64_t head = row_bytes + (about.seed % 4 == 2 ? kGapBytes : 0);
+  const std::uint64_t head = row_bytes + (test_case.seed % 4 == 2 ? kGapBytes : 0);
   const std::uint64_t token = p.n_heads * head;
   return {token, head, p.queries * token + kGapBytes};
 }
@@ -48,10 +48,10 @@ RowStrides row_strides(const Bf16Parameters& p, std::uint64_t room, std::uint64_
 
 // bf16_vec_v1 reads beyond a row of the mask (docs/FINDINGS.md#5), so its declared failures depend on the next row. For such cases
 // there are gaps only between planes.
-RowStrides mask_strides(const Case& about, const Bf16Parameters& p) {
+RowStrides mask_strides(const Case& test_case, const Bf16Parameters& p) {
   const std::uint64_t row_bytes = 2 * std::uint64_t{p.kv_len};
-  if (is_dense(about)) return strides_of(row_bytes, p.queries, p.mask_heads);
-  const bool rows_apart = about.family->name() == kBf16PrefillContract.name || p.kv_len % 32 == 0;
+  if (is_dense(test_case)) return strides_of(row_bytes, p.queries, p.mask_heads);
+  const bool rows_apart = test_case.family->name() == kBf16PrefillContract.name || p.kv_len % 32 == 0;
   const std::uint64_t token = row_bytes + (rows_apart ? kGapBytes : 0);
   const std::uint64_t head = p.queries * token + kGapBytes;
   return {token, head, p.mask_heads * head + kGapBytes};
@@ -92,32 +92,32 @@ Sight sight_through(const oracles::DenseShape& shape, std::span<const std::uint1
 
 }  // namespace
 
-fixtures::DenseRequest dense_request(const Case& about) {
+fixtures::DenseRequest dense_request(const Case& test_case) {
   fixtures::DenseRequest request;
   oracles::DenseShape& shape = request.shape;
-  shape.batches = about.size("batches");
-  shape.heads = about.size("n_heads");
-  shape.kv_heads = about.size("n_kv_heads");
-  shape.queries = about.size("queries");
-  shape.kv_len = about.size("kv_len");
+  shape.batches = test_case.size("batches");
+  shape.heads = test_case.size("n_heads");
+  shape.kv_heads = test_case.size("n_kv_heads");
+  shape.queries = test_case.size("queries");
+  shape.kv_len = test_case.size("kv_len");
   // Room of gigabytes exists only on the device; nothing generates or writes data for it.
-  shape.head_rows = shape.kv_len + (about.fixture == "huge" ? 0 : about.size("kv_room"));
+  shape.head_rows = shape.kv_len + (test_case.fixture == "huge" ? 0 : test_case.size("kv_room"));
   shape.head_dim = kBf16HeadDim;
-  request.mask = static_cast<fixtures::DenseMask>(about.at("mask_type"));
+  request.mask = static_cast<fixtures::DenseMask>(test_case.at("mask_type"));
   if (request.mask != fixtures::DenseMask::none) {
-    shape.mask_heads = about.size("mask_heads");
-    shape.mask_batches = about.size("mask_batches");
+    shape.mask_heads = test_case.size("mask_heads");
+    shape.mask_batches = test_case.size("mask_batches");
   }
-  shape.scale = score_scale(about, kBf16HeadDim);
-  request.window = about.size("sliding_window");
-  request.hides_with_lowest = about.at("hides_lowest") != 0;
-  request.q_is_bfloat = about.family->name() == kBf16PrefillContract.name;
-  request.seed = about.seed;
+  shape.scale = score_scale(test_case, kBf16HeadDim);
+  request.window = test_case.size("sliding_window");
+  request.hides_with_lowest = test_case.at("hides_lowest") != 0;
+  request.q_is_bfloat = test_case.family->name() == kBf16PrefillContract.name;
+  request.seed = test_case.seed;
   return request;
 }
 
-Bf16Parameters dense_parameters(const Case& about, metal::ScalarType q_element) {
-  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(about.at(axis)); };
+Bf16Parameters dense_parameters(const Case& test_case, metal::ScalarType q_element) {
+  const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(test_case.at(axis)); };
   Bf16Parameters p;
   p.batches = value("batches");
   p.n_heads = value("n_heads");
@@ -125,52 +125,52 @@ Bf16Parameters dense_parameters(const Case& about, metal::ScalarType q_element) 
   p.queries = value("queries");
   p.kv_len = value("kv_len");
   p.q_element = q_element;
-  p.q = query_strides(about, p, kBf16HeadDim * metal::size_of(q_element));
+  p.q = query_strides(test_case, p, kBf16HeadDim * metal::size_of(q_element));
   const std::uint64_t room = value("kv_room");
   // Values are further apart than keys, so that using the strides of one for the other is wrong.
-  p.k = is_dense(about) ? row_strides(p, room, 0, 0) : row_strides(p, room, 0, 1);
-  p.v = is_dense(about) ? row_strides(p, room, 0, 0) : row_strides(p, room, 3, 2);
+  p.k = is_dense(test_case) ? row_strides(p, room, 0, 0) : row_strides(p, room, 0, 1);
+  p.v = is_dense(test_case) ? row_strides(p, room, 0, 0) : row_strides(p, room, 3, 2);
   if (value("mask_type") != 0) {
     p.mask_batches = value("mask_batches");
     p.mask_heads = value("mask_heads");
-    p.mask = mask_strides(about, p);
+    p.mask = mask_strides(test_case, p);
   }
-  p.scale = score_scale(about, kBf16HeadDim);
+  p.scale = score_scale(test_case, kBf16HeadDim);
   return p;
 }
 
-fixtures::DenseInputs dense_inputs(const Case& about, const Source& source) {
-  const fixtures::DenseRequest request = dense_request(about);
+fixtures::DenseInputs dense_inputs(const Case& test_case, const Source& source) {
+  const fixtures::DenseRequest request = dense_request(test_case);
   return source.is_file() ? fixtures::dense_inputs(source.file, request, source.tensors) : source.generator->dense(request);
 }
 
 FileRules dense_files() {
-  return {.inputs = [](const Case& about) { return fixtures::dense_layout(dense_request(about)); },
-          .output_shape = [](const Case& about) -> std::vector<std::uint64_t> {
-            const oracles::DenseShape shape = dense_request(about).shape;
+  return {.inputs = [](const Case& test_case) { return fixtures::dense_layout(dense_request(test_case)); },
+          .output_shape = [](const Case& test_case) -> std::vector<std::uint64_t> {
+            const oracles::DenseShape shape = dense_request(test_case).shape;
             return {shape.batches, shape.heads, shape.queries, shape.head_dim};
           },
           .generate =
-              [](const Case& about, const fixtures::Fixture& fixture) {
-                if (about.fixture == "huge")
+              [](const Case& test_case, const fixtures::Fixture& fixture) {
+                if (test_case.fixture == "huge")
                   throw std::invalid_argument(
                       "fixture huge cannot be written to a file: its spare rows need gigabytes; gauss has the same data");
-                const fixtures::DenseRequest request = dense_request(about);
+                const fixtures::DenseRequest request = dense_request(test_case);
                 return fixtures::dense_tensors(request, fixture.dense(request));
               },
           .expect =
-              [](const Case& about, const Source& source) {
+              [](const Case& test_case, const Source& source) {
                 oracles::AttentionAccuracy accuracy;
                 accuracy.output = oracles::bfloat_format();
-                const fixtures::DenseInputs inputs = dense_inputs(about, source);
-                return oracles::dense_attention(dense_request(about).shape, inputs.tensors(), accuracy);
+                const fixtures::DenseInputs inputs = dense_inputs(test_case, source);
+                return oracles::dense_attention(dense_request(test_case).shape, inputs.tensors(), accuracy);
               }};
 }
 
-Minimum dense_minimum(const Case& about, const Source& source) {
-  const fixtures::DenseRequest request = dense_request(about);
+Minimum dense_minimum(const Case& test_case, const Source& source) {
+  const fixtures::DenseRequest request = dense_request(test_case);
   const oracles::DenseShape& shape = request.shape;
-  const std::vector<std::uint16_t> mask = source.is_file() ? dense_inputs(about, source).mask : fixtures::dense_mask(request);
+  const std::vector<std::uint16_t> mask = source.is_file() ? dense_inputs(test_case, source).mask : fixtures::dense_mask(request);
   const Sight sight = sight_through(shape, mask);
   const std::uint64_t q_bytes = request.q_is_bfloat ? minimum::kBfloat : minimum::kFloat;
   const std::uint64_t read =
@@ -180,9 +180,9 @@ Minimum dense_minimum(const Case& about, const Source& source) {
 }
 
 // The largest index of a key that any query sees; -1 if there is none. Empty for masks from files.
-std::optional<std::int64_t> last_seen(const Case& about, bool is_on_file) {
+std::optional<std::int64_t> last_seen(const Case& test_case, bool is_on_file) {
   if (is_on_file) return std::nullopt;
-  const fixtures::DenseRequest request = dense_request(about);
+  const fixtures::DenseRequest request = dense_request(test_case);
   const auto kv_len = static_cast<std::int64_t>(request.shape.kv_len);
   if (request.mask == fixtures::DenseMask::none) return kv_len - 1;
   const std::vector<std::uint16_t> mask = fixtures::dense_mask(request);
@@ -194,8 +194,8 @@ std::optional<std::int64_t> last_seen(const Case& about, bool is_on_file) {
 }
 
 // The largest number of keys that any query sees. Empty for masks from files.
-std::optional<std::int64_t> most_seen(const Case& about, bool is_on_file) {
-  const fixtures::DenseRequest request = dense_request(about);
+std::optional<std::int64_t> most_seen(const Case& test_case, bool is_on_file) {
+  const fixtures::DenseRequest request = dense_request(test_case);
   const auto kv_len = static_cast<std::int64_t>(request.shape.kv_len);
   if (request.mask == fixtures::DenseMask::none) return kv_len;
   if (is_on_file) return std::nullopt;
@@ -210,10 +210,10 @@ std::optional<std::int64_t> most_seen(const Case& about, bool is_on_file) {
 
 // The number of mask rows (one, without a mask) for which two simdgroups whose outputs are merged both see only -infinity. NSG
 // simdgroups process the chunks of 32 keys in turn; g is merged with g + r for r = NSG / 2, NSG / 4, ..., 1.
-std::optional<std::int64_t> idle_pairs(const Case& about, bool is_on_file) {
+std::optional<std::int64_t> idle_pairs(const Case& test_case, bool is_on_file) {
   constexpr std::size_t kChunk = 32;
-  const auto nsg = static_cast<std::size_t>(about.at("nsg"));
-  const fixtures::DenseRequest request = dense_request(about);
+  const auto nsg = static_cast<std::size_t>(test_case.at("nsg"));
+  const fixtures::DenseRequest request = dense_request(test_case);
   const std::size_t kv_len = request.shape.kv_len;
   const auto is_idle = [&](const auto& sees) {
     std::vector<bool> meets(nsg);

@@ -35,9 +35,9 @@ struct DenseData {
 }  // namespace
 
 DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int64_t nsg) {
-  const fixtures::DenseRequest shape = dense_request(request.about);
+  const fixtures::DenseRequest shape = dense_request(request.test_case);
   auto data = std::make_shared<DenseData>();
-  data->inputs = dense_inputs(request.about, request.source);
+  data->inputs = dense_inputs(request.test_case, request.source);
   if (shape.q_is_bfloat) data->q_bits = bfloats(data->inputs.q);
   const std::shared_ptr<const fixtures::DenseInputs> inputs(data, &data->inputs);
 
@@ -51,7 +51,7 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
                                            .row_bytes = kBf16HeadDim * metal::size_of(p.q_element),
                                            .strides = p.q}));
   // The data includes rows behind the last key, unless the room is too large for that.
-  const std::size_t rows_behind = p.kv_len + request.about.size("kv_room") - shape.shape.head_rows;
+  const std::size_t rows_behind = p.kv_len + request.test_case.size("kv_room") - shape.shape.head_rows;
   const auto add_cache = [&](std::string_view argument, const auto& values, const RowStrides& strides) {
     return job.add(strided_buffer(argument, std::as_bytes(std::span(values)),
                                   {.batches = p.batches,

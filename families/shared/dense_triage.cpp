@@ -7,19 +7,19 @@
 namespace assay::families {
 namespace {
 
-std::vector<Case> dense_probes(const Case& about) {
-  Probes probes(about, {{"batches", 1},
-                        {"n_heads", 1},
-                        {"n_kv_heads", 1},
-                        {"queries", 2},
-                        {"kv_len", 64},
-                        {"kv_room", 0},
-                        {"mask_type", 0},
-                        {"sliding_window", 0},
-                        {"mask_batches", 1},
-                        {"mask_heads", 1},
-                        {"hides_lowest", 0},
-                        {"nsg", 1}});
+std::vector<Case> dense_probes(const Case& test_case) {
+  Probes probes(test_case, {{"batches", 1},
+                            {"n_heads", 1},
+                            {"n_kv_heads", 1},
+                            {"queries", 2},
+                            {"kv_len", 64},
+                            {"kv_room", 0},
+                            {"mask_type", 0},
+                            {"sliding_window", 0},
+                            {"mask_batches", 1},
+                            {"mask_heads", 1},
+                            {"hides_lowest", 0},
+                            {"nsg", 1}});
   constexpr std::int64_t causal = 2;
   constexpr std::int64_t windowed = 3;
   constexpr std::int64_t random = 4;
@@ -45,17 +45,18 @@ std::vector<Case> dense_probes(const Case& about) {
 }
 
 // [B, G, n + room] rows, and one row between batches for seeds with gaps (dense_inputs.cpp).
-Place place_in_keys(const Case& about, std::uint64_t byte) {
+Place place_in_keys(const Case& test_case, std::uint64_t byte) {
   constexpr std::uint64_t kDenseSeeds = 4;
-  const std::uint64_t rows_of_head = about.size("kv_len") + about.size("kv_room");
-  const std::uint64_t rows_of_batch = about.size("n_kv_heads") * rows_of_head + (about.seed % kDenseSeeds == kDenseSeeds - 1 ? 0 : 1);
+  const std::uint64_t rows_of_head = test_case.size("kv_len") + test_case.size("kv_room");
+  const std::uint64_t rows_of_batch =
+      test_case.size("n_kv_heads") * rows_of_head + (test_case.seed % kDenseSeeds == kDenseSeeds - 1 ? 0 : 1);
   const std::uint64_t row = byte / kBf16RowBytes;
   return key_place(row % rows_of_batch / rows_of_head, row % rows_of_batch % rows_of_head, "key");
 }
 
 }  // namespace
 
-TriageRules dense_triage(std::shared_ptr<const Model> (*model)(const Case& about, const Source& source)) {
+TriageRules dense_triage(std::shared_ptr<const Model> (*model)(const Case& test_case, const Source& source)) {
   return {.model = model,
           .mistakes = [] { return attention_mistakes(false); },
           .probes = dense_probes,
@@ -63,8 +64,8 @@ TriageRules dense_triage(std::shared_ptr<const Model> (*model)(const Case& about
           .steps = attention_steps(),
           .followed = "k",
           .place = place_in_keys,
-          .row_parts = [](const Case& about) -> std::vector<RowPart> {
-            return {{"batches", about.size("batches")}, {"heads", about.size("n_heads")}, {"queries", about.size("queries")}};
+          .row_parts = [](const Case& test_case) -> std::vector<RowPart> {
+            return {{"batches", test_case.size("batches")}, {"heads", test_case.size("n_heads")}, {"queries", test_case.size("queries")}};
           }};
 }
 

@@ -11,10 +11,10 @@ std::vector<ShrinkStep> steps_of(std::string_view axis, std::initializer_list<st
   return steps;
 }
 
-std::vector<Case> smaller_positions(const Case& about, std::string_view position) {
+std::vector<Case> smaller_positions(const Case& test_case, std::string_view position) {
   std::vector<Case> cases;
   for (const auto& [at, capacity] : {std::pair<std::int64_t, std::int64_t>{0, 1}, {0, 2}, {1, 2}, {1, 4}, {2, 4}}) {
-    cases.push_back(about);
+    cases.push_back(test_case);
     put(cases.back(), {{position, at}, {"cache_capacity", capacity}});
     cases.push_back(cases.back());
     put(cases.back(), {{"is_sliding", 0}});
@@ -22,9 +22,9 @@ std::vector<Case> smaller_positions(const Case& about, std::string_view position
   return cases;
 }
 
-Place place_in_rows(const Case& about, std::uint64_t byte) {
+Place place_in_rows(const Case& test_case, std::uint64_t byte) {
   const std::uint64_t element = byte / sizeof(float);
-  const std::uint64_t head_dim = about.size("head_dim");
+  const std::uint64_t head_dim = test_case.size("head_dim");
   return {fmt::format("head {}, coordinate {} (block {} of 256)", element / head_dim, element % head_dim, element % head_dim / 256), {}};
 }
 

@@ -11,16 +11,16 @@
 namespace assay::families {
 
 // Ignores axes that the family lacks.
-inline void put(Case& about, const Settings& settings) {
+inline void put(Case& test_case, const Settings& settings) {
   for (const auto& [axis, value] : settings) {
-    if (about.family->has_axis(axis)) about.values[about.family->axis_index(axis)] = value;
+    if (test_case.family->has_axis(axis)) test_case.values[test_case.family->axis_index(axis)] = value;
   }
 }
 
 class Probes {
  public:
   // Sets everything to its simplest value, except capabilities of the kernel.
-  Probes(const Case& about, const Settings& simplest) : base_(about) {
+  Probes(const Case& test_case, const Settings& simplest) : base_(test_case) {
     base_.seed = 1;
     base_.fixture = "gauss";
     put(base_, simplest);
@@ -40,15 +40,15 @@ class Probes {
   std::vector<Case> cases_;
 };
 
-[[nodiscard]] inline std::int64_t other_dim(const Case& about) { return about.at("head_dim") == 256 ? 512 : 256; }
+[[nodiscard]] inline std::int64_t other_dim(const Case& test_case) { return test_case.at("head_dim") == 256 ? 512 : 256; }
 
 // For a family that reads or writes one position of a cache: the first positions of small caches.
-[[nodiscard]] std::vector<Case> smaller_positions(const Case& about, std::string_view position);
+[[nodiscard]] std::vector<Case> smaller_positions(const Case& test_case, std::string_view position);
 
 // A group of steps in one axis.
 [[nodiscard]] std::vector<ShrinkStep> steps_of(std::string_view axis, std::initializer_list<std::int64_t> values);
 
 // "head 3, coordinate 300 (block 1 of 256)", for a buffer of rows of floats.
-[[nodiscard]] Place place_in_rows(const Case& about, std::uint64_t byte);
+[[nodiscard]] Place place_in_rows(const Case& test_case, std::uint64_t byte);
 
 }  // namespace assay::families

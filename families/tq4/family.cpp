@@ -25,27 +25,28 @@ constexpr std::size_t kBlockNorms = kOwnAxis;
 }  // namespace
 
 Family tq4_family() {
-  Family family = decode_family({.contract = kTq4Contract,
-                                 .about = "decode attention over a 4-bit TurboQuant cache, one query token per head",
-                                 .norms = kNorms,
-                                 .has_norms = [](const Norms& norms, Values v) { return (v[kBlockNorms] != 0) == norms.per_block; },
-                                 .realise_rest =
-                                     [](std::span<const int> levels, std::span<std::int64_t> values) {
-                                       const int norms = levels[kFactorNorm];
-                                       values[kBlockNorms] = norms < 0 ? kOpen : kNorms[static_cast<std::size_t>(norms)].per_block ? 1 : 0;
-                                     },
-                                 .banks = [](Values) { return std::int64_t{1}; },
-                                 .is_4bit = true,
-                                 .function_key = [](Values v) -> kernels::FunctionKey { return {fmt::format("d{}", v[kHeadDim])}; },
-                                 .validate = [](const Case& about) { families::validate(decode_parameters(about)); },
-                                 // The following reduce has more, but family reduce judges that.
-                                 .simdgroups = [](const Case&) { return std::int64_t{1}; },
-                                 .job = [](const JobRequest& request) { return decode_job(request, 1); },
-                                 .minimum =
-                                     [](const Case& about, const Source&) {
-                                       return decode_minimum(
-                                           about, 4, about.at("block_norms") != 0 ? about.size("head_dim") / minimum::kBlock : 1, false);
-                                     }});
+  Family family =
+      decode_family({.contract = kTq4Contract,
+                     .description = "decode attention over a 4-bit TurboQuant cache, one query token per head",
+                     .norms = kNorms,
+                     .has_norms = [](const Norms& norms, Values v) { return (v[kBlockNorms] != 0) == norms.per_block; },
+                     .realise_rest =
+                         [](std::span<const int> levels, std::span<std::int64_t> values) {
+                           const int norms = levels[kFactorNorm];
+                           values[kBlockNorms] = norms < 0 ? kOpen : kNorms[static_cast<std::size_t>(norms)].per_block ? 1 : 0;
+                         },
+                     .banks = [](Values) { return std::int64_t{1}; },
+                     .is_4bit = true,
+                     .function_key = [](Values v) -> kernels::FunctionKey { return {fmt::format("d{}", v[kHeadDim])}; },
+                     .validate = [](const Case& test_case) { families::validate(decode_parameters(test_case)); },
+                     // The following reduce has more, but family reduce judges that.
+                     .simdgroups = [](const Case&) { return std::int64_t{1}; },
+                     .job = [](const JobRequest& request) { return decode_job(request, 1); },
+                     .minimum =
+                         [](const Case& test_case, const Source&) {
+                           return decode_minimum(
+                               test_case, 4, test_case.at("block_norms") != 0 ? test_case.size("head_dim") / minimum::kBlock : 1, false);
+                         }});
   family.axes[kNormFactor].may_be_absent = true;
   family.axes[kNormFactor].needed_by = "block_norms";
   family.axes.push_back({.name = "block_norms",

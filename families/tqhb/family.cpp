@@ -34,36 +34,36 @@ constexpr std::array<std::int64_t, 2> kFused = {0, 1};
 // Long because it is one descriptor, member by member.
 Family tqhb_family() {
   // Only norms of blocks.
-  Family family = decode_family({.contract = kTqhbContract,
-                                 .about = "decode attention over a 5-, 6- or 8-bit TurboQuant cache, one query token per head",
-                                 .norms = std::span(kNorms).subspan(1),
-                                 .has_norms = {},
-                                 .realise_rest =
-                                     [](std::span<const int> levels, std::span<std::int64_t> values) {
-                                       set(values[kBits], kCodebookBits, levels[kFactorBits]);
-                                       set(values[kNsg], kSimdgroups, levels[kFactorNsg]);
-                                       set(values[kFuse], kFused, levels[kFactorFuse]);
-                                     },
-                                 .banks = [](Values v) { return v[kNsg]; },
-                                 .is_4bit = false,
-                                 .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
-                                   return {fmt::format("d{}", values[kHeadDim]), {{kCodebookConstant, values[kBits]}}};
-                                 },
-                                 .validate =
-                                     [](const Case& about) {
-                                       const DecodeParameters parameters = decode_parameters(about);
-                                       if (parameters.codebook_bits == 4)
-                                         throw std::invalid_argument("codebook_bits = 4: must be 5, 6 or 8");
-                                       families::validate(parameters);
-                                     },
-                                 // The following reduce has more, but family reduce judges that.
-                                 .simdgroups = [](const Case& about) { return about.at("nsg"); },
-                                 .job = [](const JobRequest& request) { return decode_job(request, request.about.at("nsg")); },
-                                 .minimum =
-                                     [](const Case& about, const Source&) {
-                                       return decode_minimum(about, about.size("codebook_bits"), about.size("head_dim") / minimum::kBlock,
-                                                             about.at("fuse_fwht_pre") != 0);
-                                     }});
+  Family family =
+      decode_family({.contract = kTqhbContract,
+                     .description = "decode attention over a 5-, 6- or 8-bit TurboQuant cache, one query token per head",
+                     .norms = std::span(kNorms).subspan(1),
+                     .has_norms = {},
+                     .realise_rest =
+                         [](std::span<const int> levels, std::span<std::int64_t> values) {
+                           set(values[kBits], kCodebookBits, levels[kFactorBits]);
+                           set(values[kNsg], kSimdgroups, levels[kFactorNsg]);
+                           set(values[kFuse], kFused, levels[kFactorFuse]);
+                         },
+                     .banks = [](Values v) { return v[kNsg]; },
+                     .is_4bit = false,
+                     .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
+                       return {fmt::format("d{}", values[kHeadDim]), {{kCodebookConstant, values[kBits]}}};
+                     },
+                     .validate =
+                         [](const Case& test_case) {
+                           const DecodeParameters parameters = decode_parameters(test_case);
+                           if (parameters.codebook_bits == 4) throw std::invalid_argument("codebook_bits = 4: must be 5, 6 or 8");
+                           families::validate(parameters);
+                         },
+                     // The following reduce has more, but family reduce judges that.
+                     .simdgroups = [](const Case& test_case) { return test_case.at("nsg"); },
+                     .job = [](const JobRequest& request) { return decode_job(request, request.test_case.at("nsg")); },
+                     .minimum =
+                         [](const Case& test_case, const Source&) {
+                           return decode_minimum(test_case, test_case.size("codebook_bits"), test_case.size("head_dim") / minimum::kBlock,
+                                                 test_case.at("fuse_fwht_pre") != 0);
+                         }});
   family.axes.insert(
       family.axes.end(),
       {{.name = "codebook_bits", .minimum = 0, .maximum = 16, .initial = 8, .is_capability = true, .told_by = kCodebookToldBy},

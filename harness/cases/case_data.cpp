@@ -12,15 +12,15 @@
 #include "harness/cases/file_contents.h"
 
 namespace assay::harness {
-CaseSource::CaseSource(const Case& about, const fixtures::Shelf& shelf) {
-  const std::optional<std::string_view> stem = file_stem(about.fixture);
+CaseSource::CaseSource(const Case& test_case, const fixtures::Shelf& shelf) {
+  const std::optional<std::string_view> stem = file_stem(test_case.fixture);
   if (!stem) {
-    source_.generator = &fixtures::find_fixture(about.fixture);
+    source_.generator = &fixtures::find_fixture(test_case.fixture);
     return;
   }
   source_.file = shelf.find(*stem);
   LoadedFile loaded = load_file(source_.file);
-  require_agreement(about, source_.file, loaded.about);
+  require_agreement(test_case, source_.file, loaded.file_case);
   tensors_ = std::move(loaded.inputs);
   source_.tensors = tensors_;
   if (!loaded.expectation.empty())

@@ -26,7 +26,7 @@ struct StoredExpectation {
 class CaseSource {
  public:
   // Throws fixtures::FileError for a file that belongs to another case or is damaged.
-  CaseSource(const Case& about, const fixtures::Shelf& shelf);
+  CaseSource(const Case& test_case, const fixtures::Shelf& shelf);
   // Not copyable, because the source points into it.
   CaseSource(const CaseSource&) = delete;
   CaseSource& operator=(const CaseSource&) = delete;

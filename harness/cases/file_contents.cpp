@@ -22,8 +22,8 @@ using fixtures::TensorSpec;
 constexpr std::string_view kExpected = "expected/output";
 constexpr std::string_view kBound = "bound/output";
 
-std::vector<TensorSpec> expectation_layout(const Case& about) {
-  const std::vector<std::uint64_t> shape = about.family->files.output_shape(about);
+std::vector<TensorSpec> expectation_layout(const Case& test_case) {
+  const std::vector<std::uint64_t> shape = test_case.family->files.output_shape(test_case);
   return {{std::string(kExpected), Element::float64, shape}, {std::string(kBound), Element::float64, shape}};
 }
 
@@ -61,20 +61,20 @@ std::string find_difference(const Tensor& stored, const Tensor& made) {
 
 }  // namespace
 
-FileContents contents_of(const Case& about) {
-  const Family& family = *about.family;
-  family.validate(about);
+FileContents contents_of(const Case& test_case) {
+  const Family& family = *test_case.family;
+  family.validate(test_case);
   std::uint64_t total = 0;
-  for (const TensorSpec& spec : family.files.inputs(about)) total += spec.bytes();
+  for (const TensorSpec& spec : family.files.inputs(test_case)) total += spec.bytes();
   if (total > fixtures::kLargestFileBytes) {
-    throw std::invalid_argument(fmt::format("case '{}' has inputs of {} bytes; a fixture file may hold at most {}", format_case(about),
+    throw std::invalid_argument(fmt::format("case '{}' has inputs of {} bytes; a fixture file may hold at most {}", format_case(test_case),
                                             total, fixtures::kLargestFileBytes));
   }
   FileContents contents;
-  contents.format = file_attributes(about);
-  contents.tensors = family.files.generate(about, fixtures::find_fixture(about.fixture));
-  const oracles::Expected expected = family.files.expect(about, {.file = format_case(about), .tensors = contents.tensors});
-  const std::vector<TensorSpec> layout = expectation_layout(about);
+  contents.format = file_attributes(test_case);
+  contents.tensors = family.files.generate(test_case, fixtures::find_fixture(test_case.fixture));
+  const oracles::Expected expected = family.files.expect(test_case, {.file = format_case(test_case), .tensors = contents.tensors});
+  const std::vector<TensorSpec> layout = expectation_layout(test_case);
   contents.tensors.push_back(fixtures::make_tensor<double>(layout[0], expected.value));
   contents.tensors.push_back(fixtures::make_tensor<double>(layout[1], expected.bound));
   return contents;
@@ -83,15 +83,15 @@ FileContents contents_of(const Case& about) {
 LoadedFile load_file(const std::filesystem::path& file) {
   const fixtures::FileDescription description = fixtures::describe_file(file);
   LoadedFile loaded{read_file_case(file, description), {}, {}};
-  const Case& about = loaded.about.value;
-  const Family& family = *about.family;
+  const Case& test_case = loaded.file_case.value;
+  const Family& family = *test_case.family;
   try {
-    family.validate(about);
+    family.validate(test_case);
   } catch (const std::invalid_argument& refusal) {
     throw FileError(fixtures::file_message(file, "format", fmt::format("describes an invalid case: {}", refusal.what())));
   }
-  std::vector<TensorSpec> wanted = family.files.inputs(about);
-  const std::vector<TensorSpec> expectation = expectation_layout(about);
+  std::vector<TensorSpec> wanted = family.files.inputs(test_case);
+  const std::vector<TensorSpec> expectation = expectation_layout(test_case);
   std::vector<TensorSpec> known = wanted;
   known.insert(known.end(), expectation.begin(), expectation.end());
   require_no_other(file, description, known);
@@ -109,17 +109,17 @@ LoadedFile load_file(const std::filesystem::path& file) {
 
 std::vector<std::string> verify_file(const std::filesystem::path& file, const LoadedFile& loaded) {
   std::vector<std::string> findings;
-  const families::FileRules& rules = loaded.about.value.family->files;
-  if (!loaded.about.generator.empty()) {
-    Case made = loaded.about.value;
-    made.fixture = loaded.about.generator;
+  const families::FileRules& rules = loaded.file_case.value.family->files;
+  if (!loaded.file_case.generator.empty()) {
+    Case made = loaded.file_case.value;
+    made.fixture = loaded.file_case.generator;
     const std::vector<Tensor> tensors = rules.generate(made, fixtures::find_fixture(made.fixture));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (std::string difference = find_difference(loaded.inputs[i], tensors[i]); !difference.empty())
         findings.push_back(std::move(difference));
     }
   }
-  const oracles::Expected recomputed = rules.expect(loaded.about.value, {.file = file, .tensors = loaded.inputs});
+  const oracles::Expected recomputed = rules.expect(loaded.file_case.value, {.file = file, .tensors = loaded.inputs});
   if (loaded.expectation.empty()) return findings;
   const oracles::Expected stored{loaded.expectation[0].values<double>(), loaded.expectation[1].values<double>(), {}};
   if (const std::string difference = find_disagreement(stored, recomputed); !difference.empty())

@@ -17,11 +17,11 @@ struct FileContents {
 
 // The inputs of a generated case, with the oracle's expectation, which holds for every variant (no tightened depth). Throws
 // std::invalid_argument if the launch code would reject the case.
-[[nodiscard]] FileContents contents_of(const Case& about);
+[[nodiscard]] FileContents contents_of(const Case& test_case);
 
 // All tensors in a file that its case uses, read and checked against the family's rules. Throws fixtures::FileError.
 struct LoadedFile {
-  FileCase about;
+  FileCase file_case;
   std::vector<fixtures::Tensor> inputs;
   std::vector<fixtures::Tensor> expectation;  // empty, or expected/output and bound/output
 };

@@ -5,9 +5,9 @@
 
 namespace assay::harness {
 
-families::Minimum minimum_of(const Case& about, const fixtures::Shelf& shelf) {
-  const CaseSource source(about, shelf);
-  return about.family->minimum(about, source.get());
+families::Minimum minimum_of(const Case& test_case, const fixtures::Shelf& shelf) {
+  const CaseSource source(test_case, shelf);
+  return test_case.family->minimum(test_case, source.get());
 }
 
 }  // namespace assay::harness

@@ -8,6 +8,6 @@
 namespace assay::harness {
 
 // Only for cases whose values the launch code accepts. Throws what case_data.h describes for a case whose fixture is a file.
-[[nodiscard]] families::Minimum minimum_of(const Case& about, const fixtures::Shelf& shelf);
+[[nodiscard]] families::Minimum minimum_of(const Case& test_case, const fixtures::Shelf& shelf);
 
 }  // namespace assay::harness

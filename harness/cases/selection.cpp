@@ -70,7 +70,7 @@ namespace {
 
 std::string digest_of(std::span<const Case> cases) {
   std::uint64_t digest = base::kEmptyDigest;
-  for (const Case& about : cases) base::add_to_digest(digest, format_case(about) + '\n');
+  for (const Case& test_case : cases) base::add_to_digest(digest, format_case(test_case) + '\n');
   return fmt::format("{:016x}", digest);
 }
 

@@ -30,20 +30,20 @@ constexpr std::int64_t kLongestWork = std::int64_t{3} << 25;
 
 constexpr std::array<SuitePlan, 4> kPlans = {{
     {.name = "smoke",
-     .about = "the first hundred short cases of the gate: seconds",
+     .description = "the first hundred short cases of the gate: seconds",
      .suite = Suite::smoke,
      .work = kEverydayWork,
      .longest = 1025,
      .most_cases = 100},
     {.name = "gate",
-     .about = "every pair of values and every triple of classes (small families: every triple of values), and the fixture files; "
-              "superseded variants run smoke only: a minute or two",
+     .description = "every pair of values and every triple of classes (small families: every triple of values), and the fixture files; "
+                    "superseded variants run smoke only: a minute or two",
      .suite = Suite::gate,
      .work = kEverydayWork,
      .rare_work = kRareWork,
      .corpus = true},
     {.name = "full",
-     .about = "every triple of values (small families: all of them), also long contexts, and the fixture files: minutes",
+     .description = "every triple of values (small families: all of them), also long contexts, and the fixture files: minutes",
      .suite = Suite::full,
      .further_strength = 1,
      .long_levels = true,
@@ -51,8 +51,9 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .long_work = kLongWork,
      .corpus = true},
     {.name = "soak",
-     .about = "like full, with longer contexts and without the fixture files, twenty times with different data (--seed 20000 for another "
-              "twenty): hours",
+     .description =
+         "like full, with longer contexts and without the fixture files, twenty times with different data (--seed 20000 for another "
+         "twenty): hours",
      .suite = Suite::soak,
      .further_strength = 1,
      .long_levels = true,

@@ -21,7 +21,7 @@ enum class Suite { smoke, gate, full, soak };
 // The definition of a suite: a covering design over the factors of a family and the fixtures.
 struct SuitePlan {
   std::string_view name;
-  std::string_view about;
+  std::string_view description;
   Suite suite;
   std::size_t further_strength = 0;                                 // number of levels per combination beyond the family's gate_strength
   bool long_levels = false;                                         // whether levels that are not everyday ones take part

@@ -61,10 +61,10 @@ void keep_larger(Distance& largest, const Distance& one) {
 }
 
 void hold_against(CaseComparison& result, const JudgedOutput& before, const JudgedOutput& after) {
-  const Case& about = result.pair.new_case;
-  const families::TriageRules& rules = about.family->triage;
-  const std::size_t indices = rules.row_indices == nullptr ? 0 : rules.row_indices(about);
-  const bool is_bfloat = std::ranges::any_of(about.family->contract.arguments, [](const kernels::ArgumentContract& argument) {
+  const Case& test_case = result.pair.new_case;
+  const families::TriageRules& rules = test_case.family->triage;
+  const std::size_t indices = rules.row_indices == nullptr ? 0 : rules.row_indices(test_case);
+  const bool is_bfloat = std::ranges::any_of(test_case.family->contract.arguments, [](const kernels::ArgumentContract& argument) {
     return argument.role == kernels::ArgumentRole::output && argument.element == metal::ScalarType::bfloat16;
   });
   result.is_compared = true;
@@ -95,11 +95,11 @@ class Collector final : public RunListener {
     }
   }
 
-  void started(const Case& about) override { listener_.started(about); }
+  void started(const Case& test_case) override { listener_.started(test_case); }
   void finished(const Verdict& verdict, const Summary& so_far) override {
     Verdict settled = verdict;
-    settle_known_findings(workbench_.find(verdict.about.variant).known_findings, settled, policy_);
-    const auto range = places_.equal_range(format_case(verdict.about));
+    settle_known_findings(workbench_.find(verdict.test_case.variant).known_findings, settled, policy_);
+    const auto range = places_.equal_range(format_case(verdict.test_case));
     for (auto place = range.first; place != range.second; ++place) sides_[place->second] = settled;
     listener_.finished(settled, so_far);
   }
@@ -147,11 +147,11 @@ bool CaseComparison::healed() const {
 ComparedCases compare_cases(std::span<const CasePair> pairs, const Workbench& workbench, const RunOptions& options,
                             const std::atomic<bool>& stop, RunListener& listener) {
   const Mailbox mailbox;
-  const CaseFunction execute = [&](const Case& about) {
+  const CaseFunction execute = [&](const Case& test_case) {
     ExecutionOptions execution = options.execution;
     execution.keep_output = true;
-    const Outcome outcome = execute_with_output(workbench.find(about.variant), about, execution);
-    if (leaves_output(outcome)) mailbox.leave(format_case(about), outcome.judged);
+    const Outcome outcome = execute_with_output(workbench.find(test_case.variant), test_case, execution);
+    if (leaves_output(outcome)) mailbox.leave(format_case(test_case), outcome.judged);
     return outcome.verdict;
   };
   const std::vector<Case> cases = interleaved(pairs);
@@ -193,8 +193,8 @@ ComparedCases compare_cases(std::span<const CasePair> pairs, const Workbench& wo
 }
 
 namespace {
-bool is_meant(const kernels::Claim& claim, const Case& about) {
-  return std::ranges::all_of(claim.where, [&](const auto& condition) { return about.at(condition.first) == condition.second; });
+bool is_meant(const kernels::Claim& claim, const Case& test_case) {
+  return std::ranges::all_of(claim.where, [&](const auto& condition) { return test_case.at(condition.first) == condition.second; });
 }
 }  // namespace
 
@@ -255,11 +255,11 @@ CostComparison compare_costs(std::span<const CaseComparison> cases, const Workbe
   const Mailbox mailbox;
   RunOptions running = options;
   running.execution.policy = metal::Policy::checked;
-  const CaseFunction execute = [&](const Case& about) {
-    const CaseCost cost = cost_of(workbench.find(about.variant), about, running.execution);
-    mailbox.leave(format_case(about), Costs(cost.total, cost.minimum));
+  const CaseFunction execute = [&](const Case& test_case) {
+    const CaseCost cost = cost_of(workbench.find(test_case.variant), test_case, running.execution);
+    mailbox.leave(format_case(test_case), Costs(cost.total, cost.minimum));
     Verdict verdict;
-    verdict.about = about;
+    verdict.test_case = test_case;
     verdict.status = Status::passed;
     return verdict;
   };
@@ -293,12 +293,12 @@ CostComparison compare_costs(std::span<const CaseComparison> cases, const Workbe
 
 PartingResult part(const CasePair& pair, const Workbench& workbench, const RunOptions& options, RunListener& listener) {
   const Mailbox mailbox;
-  const CaseFunction execute = [&](const Case& about) {
-    const std::optional<Parting> parting =
-        find_parting(workbench.find(pair.old_case.variant), pair.old_case, workbench.find(about.variant), about, options.execution.shelf);
+  const CaseFunction execute = [&](const Case& test_case) {
+    const std::optional<Parting> parting = find_parting(workbench.find(pair.old_case.variant), pair.old_case,
+                                                        workbench.find(test_case.variant), test_case, options.execution.shelf);
     mailbox.leave("parting", parting);
     Verdict verdict;
-    verdict.about = about;
+    verdict.test_case = test_case;
     verdict.status = Status::passed;
     return verdict;
   };

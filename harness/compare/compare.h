@@ -54,7 +54,7 @@ struct PairingRequest {
 [[nodiscard]] Pairing pair_cases(const PairingRequest& request, const kernels::Variant& old_variant, const kernels::Variant& new_variant);
 
 // Whether the case's name parses to the case again: not every combination of values has a name.
-[[nodiscard]] bool has_name(const Case& about);
+[[nodiscard]] bool has_name(const Case& test_case);
 
 // ---- what came of them
 

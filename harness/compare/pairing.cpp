@@ -15,30 +15,30 @@ namespace {
 // The name without the suffix that distinguishes the two if they have the same name. People do not write the suffix.
 std::string plain_name(const kernels::Variant& variant) { return variant.name.substr(0, variant.name.find('@')); }
 
-std::string words_behind_variant(const Case& about) {
-  const std::string name = format_case(about);
+std::string words_behind_variant(const Case& test_case) {
+  const std::string name = format_case(test_case);
   return name.substr(variant_of(name).size());
 }
 
 // The case for `variant`. If that is made for another value of a capability axis, the case gets this value.
-Case as_one_of(Case about, const kernels::Variant& variant) {
-  about.variant = variant.name;
+Case as_one_of(Case test_case, const kernels::Variant& variant) {
+  test_case.variant = variant.name;
   for (const kernels::AxisLimit& limit : variant.limits) {
-    const std::vector<Axis>& axes = about.family->axes;
-    const std::size_t axis = about.family->axis_index(limit.axis);
-    if (admits(limit, about) || !axes[axis].is_capability || limit.values.size() != 1) continue;
-    about.values[axis] = limit.values.front();
-    if (about.values[axis] != 0) continue;
+    const std::vector<Axis>& axes = test_case.family->axes;
+    const std::size_t axis = test_case.family->axis_index(limit.axis);
+    if (admits(limit, test_case) || !axes[axis].is_capability || limit.values.size() != 1) continue;
+    test_case.values[axis] = limit.values.front();
+    if (test_case.values[axis] != 0) continue;
     // Axes that only have a meaning together with that axis.
     for (std::size_t other = 0; other < axes.size(); ++other) {
-      if (axes[other].needed_by == axes[axis].name) about.values[other] = axes[other].initial;
+      if (axes[other].needed_by == axes[axis].name) test_case.values[other] = axes[other].initial;
     }
   }
-  return about;
+  return test_case;
 }
 
-std::string limit_against(const kernels::Variant& variant, const Case& about) {
-  const auto limit = std::ranges::find_if(variant.limits, [&](const kernels::AxisLimit& one) { return !admits(one, about); });
+std::string limit_against(const kernels::Variant& variant, const Case& test_case) {
+  const auto limit = std::ranges::find_if(variant.limits, [&](const kernels::AxisLimit& one) { return !admits(one, test_case); });
   return limit == variant.limits.end() ? std::string()
                                        : fmt::format("{} supports only {} = {}", variant.name, limit->axis, fmt::join(limit->values, ", "));
 }
@@ -54,9 +54,9 @@ std::vector<Case> select(const std::string& word, const std::vector<Case>& all, 
     return {parse_case(word, family)};
   }
   std::vector<Case> found;
-  for (const Case& about : all) {
-    const std::string rest = words_behind_variant(about);
-    if (std::ranges::any_of(names, [&](const std::string& name) { return glob_match(word, name + rest); })) found.push_back(about);
+  for (const Case& test_case : all) {
+    const std::string rest = words_behind_variant(test_case);
+    if (std::ranges::any_of(names, [&](const std::string& name) { return glob_match(word, name + rest); })) found.push_back(test_case);
   }
   if (found.empty()) throw std::invalid_argument(fmt::format("no case of the suite matches '{}'", word));
   return found;
@@ -64,11 +64,11 @@ std::vector<Case> select(const std::string& word, const std::vector<Case>& all, 
 
 }  // namespace
 
-bool has_name(const Case& about) {
+bool has_name(const Case& test_case) {
   try {
-    Case again = parse_case(format_case(about), *about.family);
-    again.variant = about.variant;
-    return again == about;
+    Case again = parse_case(format_case(test_case), *test_case.family);
+    again.variant = test_case.variant;
+    return again == test_case;
   } catch (const std::invalid_argument&) {
     return false;
   }
@@ -93,8 +93,8 @@ Pairing pair_cases(const PairingRequest& request, const kernels::Variant& old_va
 
   Pairing pairing;
   std::set<std::string> known;
-  for (const Case& about : all) {
-    const CasePair pair{as_one_of(about, old_variant), as_one_of(about, new_variant)};
+  for (const Case& test_case : all) {
+    const CasePair pair{as_one_of(test_case, old_variant), as_one_of(test_case, new_variant)};
     if (!has_name(pair.old_case) || !has_name(pair.new_case)) {
       if (has_name(pair.old_case)) pairing.only_old.push_back({format_case(pair.old_case), "the other variant has no such case"});
       if (has_name(pair.new_case)) pairing.only_new.push_back({format_case(pair.new_case), "the other variant has no such case"});

@@ -38,10 +38,10 @@ std::vector<SourceText> texts_of(const ValueTrace& trace, const PreparedVariant&
   return texts;
 }
 
-ValueTrace trace_of(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf) {
+ValueTrace trace_of(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf) {
   ValueTrace trace;
-  trace.followed = about.family->triage.followed;
-  static_cast<void>(run_case(prepared, about, shelf, {.trace = &trace}));
+  trace.followed = test_case.family->triage.followed;
+  static_cast<void>(run_case(prepared, test_case, shelf, {.trace = &trace}));
   return trace;
 }
 

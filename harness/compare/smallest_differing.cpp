@@ -9,11 +9,11 @@ namespace assay::harness {
 namespace {
 
 // Returns false if the step has no effect, because the values are already as small.
-bool shrink(const families::ShrinkStep& step, Case& about) {
+bool shrink(const families::ShrinkStep& step, Case& test_case) {
   bool is_smaller = false;
   for (const auto& [axis, value] : step.settings) {
-    if (about.family->has_axis(axis) && about.at(axis) > value) {
-      about.values[about.family->axis_index(axis)] = value;
+    if (test_case.family->has_axis(axis) && test_case.at(axis) > value) {
+      test_case.values[test_case.family->axis_index(axis)] = value;
       is_smaller = true;
     }
     if (step.first_alone && !is_smaller) return false;
@@ -24,8 +24,8 @@ bool shrink(const families::ShrinkStep& step, Case& about) {
 std::int64_t work(const CasePair& pair) { return pair.new_case.family->work(pair.new_case.values); }
 
 bool is_possible(const CasePair& pair, const Workbench& workbench) {
-  const auto is_possible = [&](const Case& about) {
-    return has_name(about) && within_limits(workbench.find(about.variant).variant, about);
+  const auto is_possible = [&](const Case& test_case) {
+    return has_name(test_case) && within_limits(workbench.find(test_case.variant).variant, test_case);
   };
   return is_possible(pair.old_case) && is_possible(pair.new_case);
 }

@@ -101,9 +101,9 @@ void LaunchRecorder::add(metal::Size3 grid, metal::Size3 threads_per_threadgroup
   views_.push_back(std::move(views));
 }
 
-std::vector<ContractDispatch> record_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf) {
+std::vector<ContractDispatch> record_case(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf) {
   LaunchRecorder recorder(prepared);
-  encode_case(prepared, about, shelf, recorder);
+  encode_case(prepared, test_case, shelf, recorder);
   return recorder.dispatches();
 }
 

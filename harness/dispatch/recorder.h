@@ -56,6 +56,7 @@ class LaunchRecorder final : public metal::ComputeEncoder {
 };
 
 // Records what the launch code encodes for a case; executes nothing. Throws what encode_case() throws.
-[[nodiscard]] std::vector<ContractDispatch> record_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf);
+[[nodiscard]] std::vector<ContractDispatch> record_case(const PreparedVariant& prepared, const Case& test_case,
+                                                        const fixtures::Shelf& shelf);
 
 }  // namespace assay::harness

@@ -4,11 +4,12 @@
 
 namespace assay::harness {
 
-CaseCost cost_of(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {
+CaseCost cost_of(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options) {
   const metal::SimulatorOptions counting = {.threads = options.threads,
                                             .schedule = options.schedules.empty() ? metal::Schedule{} : options.schedules.front(),
                                             .policy = metal::Policy::checked};
-  CaseCost cost{format_case(about), run_case(prepared, about, options.shelf, counting).cost, {}, minimum_of(about, options.shelf)};
+  CaseCost cost{
+      format_case(test_case), run_case(prepared, test_case, options.shelf, counting).cost, {}, minimum_of(test_case, options.shelf)};
   for (const metal::KernelCost& kernel : cost.kernels) cost.total += kernel.total;
   return cost;
 }

@@ -21,6 +21,6 @@ struct CaseCost {
 
 // Executes the case's dispatches once, without oracle and judge. Of `options`, only the first schedule and the number of threads are used,
 // and no figure depends on them. Throws what run_case() and minimum_of() throw.
-[[nodiscard]] CaseCost cost_of(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options);
+[[nodiscard]] CaseCost cost_of(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options);
 
 }  // namespace assay::harness

@@ -63,27 +63,27 @@ void note_lost_shadows(Verdict& verdict) {
 }
 
 // The first limit set by the variant's author that excludes the case; nothing if there is none.
-std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& variant, const Case& about) {
-  const kernels::AxisLimit* limit = said_limit_against(variant, about);
+std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& variant, const Case& test_case) {
+  const kernels::AxisLimit* limit = said_limit_against(variant, test_case);
   if (limit == nullptr) return std::nullopt;
   return fault::OutsideOfLimits{variant.description.string(), static_cast<std::uint64_t>(limit->line), limit->axis, limit->values,
-                                about.at(limit->axis)};
+                                test_case.at(limit->axis)};
 }
 
 // The function of a case; nullptr if there is none to execute. The verdict then has the reason.
-const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const Case& about, Verdict& verdict) {
+const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const Case& test_case, Verdict& verdict) {
   const auto settle = [&](Status status, Fault fault) {
     verdict.status = status;
     verdict.faults = {std::move(fault)};
     return nullptr;
   };
   try {
-    about.family->validate(about);
+    test_case.family->validate(test_case);
   } catch (const std::invalid_argument& refusal) {
     return settle(Status::rejected, fault::RefusedByLaunch{refusal.what()});
   }
-  if (auto limit = outside_of_limits(prepared.variant, about)) return settle(Status::skipped, std::move(*limit));
-  const kernels::FunctionKey key = about.family->function_key(about.values);
+  if (auto limit = outside_of_limits(prepared.variant, test_case)) return settle(Status::skipped, std::move(*limit));
+  const kernels::FunctionKey key = test_case.family->function_key(test_case.values);
   const kernels::BoundKernel* kernel = prepared.kernel(key);
   if (kernel == nullptr) {
     const auto absent = prepared.absent.find(key.entry);
@@ -91,20 +91,21 @@ const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const C
     nobody_looked.entry = kernels::to_string(key);
     return settle(Status::skipped, absent == prepared.absent.end() ? nobody_looked : absent->second);
   }
-  if (auto misfit = misfit_of(about, *kernel)) return settle(Status::skipped, fault::Misfit{std::string(misfit->field), misfit->message});
+  if (auto misfit = misfit_of(test_case, *kernel))
+    return settle(Status::skipped, fault::Misfit{std::string(misfit->field), misfit->message});
   return kernel;
 }
 
 // The schedules after the first.
-std::vector<metal::Schedule> further_schedules(const Case& about, const ExecutionOptions& options) {
+std::vector<metal::Schedule> further_schedules(const Case& test_case, const ExecutionOptions& options) {
   if (!options.schedules.empty()) return {options.schedules.begin() + 1, options.schedules.end()};
-  if (about.family->simdgroups(about) <= 1) return {};
+  if (test_case.family->simdgroups(test_case) <= 1) return {};
   // Expensive cases are not repeated: a missing barrier also shows in cheap ones.
-  if (about.family->work(about.values) > kRepeatedWork) return {};
+  if (test_case.family->work(test_case.values) > kRepeatedWork) return {};
   // Forward and reverse cover both orders of any two simdgroups. Some errors need a particular order of three; a quarter of the cases
   // searches for these.
-  if (about.seed % 4 != 0) return {{metal::Schedule::Kind::reverse}};
-  return {{metal::Schedule::Kind::reverse}, {metal::Schedule::Kind::random, about.seed}};
+  if (test_case.seed % 4 != 0) return {{metal::Schedule::Kind::reverse}};
+  return {{metal::Schedule::Kind::reverse}, {metal::Schedule::Kind::random, test_case.seed}};
 }
 
 // Whether a run has an output to compare. A run that never started, or that a hazard ended early, has none.
@@ -155,20 +156,20 @@ void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
 
 }  // namespace
 
-Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options, const metal::Schedule& schedule,
-                     Kept& kept) {
+Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options,
+                     const metal::Schedule& schedule, Kept& kept) {
   Outcome outcome;
   Verdict& verdict = outcome.verdict;
-  verdict.about = about;
+  verdict.test_case = test_case;
   verdict.schedules = schedule.to_string();
   verdict.digest = base::kEmptyDigest;
   try {
-    const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
+    const kernels::BoundKernel* kernel = find_kernel(prepared, test_case, verdict);
     if (kernel == nullptr) return outcome;
 
     Execution execution{prepared,
                         *kernel,
-                        about,
+                        test_case,
                         options.shelf,
                         {.worst_count = options.worst_elements},
                         kept,
@@ -222,14 +223,14 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& about, const E
   return outcome;
 }
 
-Outcome execute_with_output(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {
+Outcome execute_with_output(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options) {
   Kept kept;
   const metal::Schedule order = options.schedules.empty() ? metal::Schedule{} : options.schedules.front();
-  Outcome first = execute_once(prepared, about, options, order, kept);
+  Outcome first = execute_once(prepared, test_case, options, order, kept);
   Verdict verdict = first.verdict;
   if (!can_be_compared(verdict)) return first;
-  for (const metal::Schedule& schedule : further_schedules(about, options)) {
-    const Outcome other = execute_once(prepared, about, options, schedule, kept);
+  for (const metal::Schedule& schedule : further_schedules(test_case, options)) {
+    const Outcome other = execute_once(prepared, test_case, options, schedule, kept);
     const double oracle_seconds = verdict.oracle_seconds + other.verdict.oracle_seconds;
     const double simulator_seconds = verdict.simulator_seconds + other.verdict.simulator_seconds;
     compare(first, other, verdict);
@@ -242,45 +243,45 @@ Outcome execute_with_output(const PreparedVariant& prepared, const Case& about, 
   return first;
 }
 
-std::optional<Fault> why_skipped(const PreparedVariant& prepared, const Case& about) {
+std::optional<Fault> why_skipped(const PreparedVariant& prepared, const Case& test_case) {
   Verdict verdict;
-  if (find_kernel(prepared, about, verdict) != nullptr || verdict.status != Status::skipped) return std::nullopt;
+  if (find_kernel(prepared, test_case, verdict) != nullptr || verdict.status != Status::skipped) return std::nullopt;
   Fault& why = verdict.faults.front();
   if (why.kind() == FaultKind::outside_of_limits) return std::nullopt;
   return std::move(why);
 }
 
-Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options) {
-  return execute_with_output(prepared, about, options).verdict;
+Verdict execute_case(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options) {
+  return execute_with_output(prepared, test_case, options).verdict;
 }
 
 namespace {
 
 // The first pass of a case, whose buffers are in `shared` if there is one.
-void with_first_pass(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::SharedMemory* shared,
+void with_first_pass(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf, metal::SharedMemory* shared,
                      const std::function<void(const Encode& encode)>& use) {
   Verdict verdict;
-  const kernels::BoundKernel* kernel = find_kernel(prepared, about, verdict);
+  const kernels::BoundKernel* kernel = find_kernel(prepared, test_case, verdict);
   if (kernel == nullptr)
     throw std::invalid_argument(
-        fmt::format("{} has no dispatches, because it was {}: {}", format_case(about), to_string(verdict.status), reason_of(verdict)));
-  const CaseSource source(about, shelf);
-  const families::Job job = make_job(prepared, *kernel, about, source.get());
+        fmt::format("{} has no dispatches, because it was {}: {}", format_case(test_case), to_string(verdict.status), reason_of(verdict)));
+  const CaseSource source(test_case, shelf);
+  const families::Job job = make_job(prepared, *kernel, test_case, source.get());
   const JobMemory memory(job, shared);
   use([&](metal::ComputeEncoder& encoder) { job.passes.front().encode(encoder, memory.views(0)); });
 }
 
 }  // namespace
 
-void encode_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder) {
-  with_first_pass(prepared, about, shelf, nullptr, [&](const Encode& encode) { encode(encoder); });
+void encode_case(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder) {
+  with_first_pass(prepared, test_case, shelf, nullptr, [&](const Encode& encode) { encode(encoder); });
 }
 
-KernelReport run_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf,
+KernelReport run_case(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf,
                       const metal::SimulatorOptions& options) {
   KernelProcess& process = KernelProcess::own();
   KernelReport report;
-  with_first_pass(prepared, about, shelf, &process.memory(), [&](const Encode& encode) {
+  with_first_pass(prepared, test_case, shelf, &process.memory(), [&](const Encode& encode) {
     const auto encode_pass = [&](std::size_t, metal::ComputeEncoder& encoder) { encode(encoder); };
     report = process.run({.libraries = prepared.libraries, .options = options, .encode = encode_pass});
   });

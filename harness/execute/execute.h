@@ -58,19 +58,19 @@ struct ExecutionOptions {
 // output bits differ between two of them, even if all values are within the bound. Every failure of a case becomes its verdict: a
 // refusal by the launch code or the encoder is `rejected`, a failure of the harness itself is `mistrusted` with is_internal set.
 // Throws only std::bad_alloc.
-[[nodiscard]] Verdict execute_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options);
+[[nodiscard]] Verdict execute_case(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options);
 
 // Why execute_case() would skip a case that the variant's [limits] admit: the variant has no function for it, or one that is not made
 // for it. Nothing if it would not skip the case.
-[[nodiscard]] std::optional<Fault> why_skipped(const PreparedVariant& prepared, const Case& about);
+[[nodiscard]] std::optional<Fault> why_skipped(const PreparedVariant& prepared, const Case& test_case);
 
 // Lets the launch code encode a case once on the case's own buffers; oracle and judge are not used. Throws std::invalid_argument, with
 // the reason, for a case that execute_case() would reject or skip, and what the encoder throws.
-void encode_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder);
+void encode_case(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder);
 
 // Executes these dispatches once, in this thread's KernelProcess, without oracle and judge. Throws what encode_case() and
 // KernelProcess::run() throw.
-[[nodiscard]] KernelReport run_case(const PreparedVariant& prepared, const Case& about, const fixtures::Shelf& shelf,
+[[nodiscard]] KernelReport run_case(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf,
                                     const metal::SimulatorOptions& options);
 
 }  // namespace assay::harness

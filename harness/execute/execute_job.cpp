@@ -202,7 +202,7 @@ class Judging {
   void require_domain() const {
     const std::optional<std::string> text = job_.outside_of_domain ? job_.outside_of_domain() : std::nullopt;
     if (!text) return;
-    const std::string& fixture = execution_.about.fixture;
+    const std::string& fixture = execution_.test_case.fixture;
     if (const auto stem = file_stem(fixture))
       throw fixtures::FileError(fixtures::file_message(execution_.shelf.find(*stem), "inputs", *text));
     throw std::domain_error(fmt::format("fixture {}: {}", fixture, *text));
@@ -230,17 +230,17 @@ std::vector<ShadowRequest> shadows_to_keep(const Job& job, const JobMemory& memo
 
 }  // namespace
 
-families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& about,
+families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& test_case,
                        const families::Source& source) {
   const auto helper = [&](std::string_view family, const kernels::FunctionKey& function) { return prepared.helper(family, function); };
-  return about.family->job({.about = about, .source = source, .kernel = kernel, .variant = prepared.variant, .helper = helper});
+  return test_case.family->job({.test_case = test_case, .source = source, .kernel = kernel, .variant = prepared.variant, .helper = helper});
 }
 
 void execute_job(Execution& execution) {
   Kept& kept = execution.kept;
   if (!kept.job) {
-    const CaseSource source(execution.about, execution.shelf);
-    kept.job = make_job(execution.prepared, execution.kernel, execution.about, source.get());
+    const CaseSource source(execution.test_case, execution.shelf);
+    kept.job = make_job(execution.prepared, execution.kernel, execution.test_case, source.get());
     kept.stored = source.stored();
   }
   const Job& job = *kept.job;

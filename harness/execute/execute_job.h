@@ -31,7 +31,7 @@ struct Kept {
 struct Execution {
   const PreparedVariant& prepared;
   const kernels::BoundKernel& kernel;  // the function of the case
-  const Case& about;
+  const Case& test_case;
   const fixtures::Shelf& shelf;
   JudgeOptions judging;
   Kept& kept;
@@ -49,7 +49,7 @@ struct Execution {
 void execute_job(Execution& execution);
 
 // The job of a case. Throws what execute_job() throws.
-[[nodiscard]] families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& about,
+[[nodiscard]] families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& test_case,
                                      const families::Source& source);
 
 // Runs `work` and returns the seconds it took.

@@ -27,10 +27,10 @@ struct Outcome {
 };
 
 // Ignores Options::schedules. Like execute_case(), turns every failure into a verdict.
-[[nodiscard]] Outcome execute_once(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options,
+[[nodiscard]] Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options,
                                    const metal::Schedule& schedule, Kept& kept);
 
 // execute_case(), with the output under the first schedule.
-[[nodiscard]] Outcome execute_with_output(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options);
+[[nodiscard]] Outcome execute_with_output(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options);
 
 }  // namespace assay::harness

@@ -105,14 +105,15 @@ double share_of_conversions(double times, const Outputs& outputs) {
   return ee > 0.0 ? times * ce / ee : 0.0;
 }
 
-Explanation explain_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options, const ExplainOptions& asked) {
+Explanation explain_case(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options,
+                         const ExplainOptions& asked) {
   ExecutionOptions running = options;
   running.policy = metal::Policy::shadow;
   running.explain = true;
   running.large_error = asked.large_error;
   const metal::Schedule schedule = options.schedules.empty() ? metal::Schedule{} : options.schedules.front();
   Kept kept;
-  Outcome plain = execute_once(prepared, about, running, schedule, kept);
+  Outcome plain = execute_once(prepared, test_case, running, schedule, kept);
 
   Explanation explanation;
   explanation.large_error = asked.large_error;
@@ -142,7 +143,7 @@ Explanation explain_case(const PreparedVariant& prepared, const Case& about, con
   double conversions_made = 0;
   for (metal::LineRounding& line : lines_to_try(std::move(plain.roundings), asked.most_lines)) {
     running.rounded_line = line.place;
-    const Outcome rounded = execute_once(prepared, about, running, schedule, kept);
+    const Outcome rounded = execute_once(prepared, test_case, running, schedule, kept);
     if (!rounded.shadowed) continue;
     const Contribution part = contribution_of(rounded.shadowed->shadows, outputs);
     conversions_made += part.conversions;

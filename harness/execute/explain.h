@@ -79,7 +79,7 @@ struct Contribution {
 // Runs the case under the policy `shadow`, under the first of options.schedules (forward if there is none), and again for each line
 // that is tried. It runs in this process, so first run the case in a separate one (run_cases), where a kernel can do no harm. Every
 // failure becomes the verdict; the rest is then empty.
-[[nodiscard]] Explanation explain_case(const PreparedVariant& prepared, const Case& about, const ExecutionOptions& options,
+[[nodiscard]] Explanation explain_case(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options,
                                        const ExplainOptions& asked);
 
 }  // namespace assay::harness

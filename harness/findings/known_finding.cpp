@@ -45,7 +45,7 @@ KnownFinding::KnownFinding(const kernels::Variant& variant, const kernels::Known
 const std::string& KnownFinding::place() const { return rules_->place; }
 const kernels::KnownFinding& KnownFinding::declared() const { return rules_->declared; }
 
-bool KnownFinding::matches(const Case& about) const { return rules_->when(about).value_or(false); }
+bool KnownFinding::matches(const Case& test_case) const { return rules_->when(test_case).value_or(false); }
 
 bool KnownFinding::is_shown_by(const Verdict& verdict) const {
   return std::ranges::any_of(rules_->shows, [&](const Signature& signature) { return signature.is_shown_by(verdict); });
@@ -69,7 +69,7 @@ void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verd
   std::vector<const KnownFinding*> matching;
   for (const KnownFinding& finding : findings) {
     if (policy != metal::Policy::checked && finding.needs_checked()) continue;
-    if (finding.matches(verdict.about)) matching.push_back(&finding);
+    if (finding.matches(verdict.test_case)) matching.push_back(&finding);
   }
   const bool failed = verdict.status != Status::passed;
   if (matching.empty()) {

@@ -45,7 +45,7 @@ class KnownFinding {
   // Throws kernels::VariantError with file, line, the position in the text and what is accepted there.
   KnownFinding(const kernels::Variant& variant, const kernels::KnownFinding& declared);
 
-  [[nodiscard]] bool matches(const Case& about) const;
+  [[nodiscard]] bool matches(const Case& test_case) const;
   // Whether the verdict shows one of the alternatives.
   [[nodiscard]] bool is_shown_by(const Verdict& verdict) const;
 

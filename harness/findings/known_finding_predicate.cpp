@@ -31,9 +31,9 @@ struct Value {
 
 template <typename Operation>
 Number combine(Number left, Number right, Operation operation) {
-  return [left = std::move(left), right = std::move(right), operation](const Case& about) -> std::optional<std::int64_t> {
-    const auto a = left(about);
-    const auto b = right(about);
+  return [left = std::move(left), right = std::move(right), operation](const Case& test_case) -> std::optional<std::int64_t> {
+    const auto a = left(test_case);
+    const auto b = right(test_case);
     if (!a || !b) return std::nullopt;
     return operation(*a, *b);
   };
@@ -115,10 +115,10 @@ class Parser {
     while (!take({"||"}).empty()) {
       Predicate a = predicate_of(std::move(left), "the left operand of '||'");
       Predicate b = predicate_of(both(), "the right operand of '||'");
-      left = {Predicate([a, b](const Case& about) -> std::optional<bool> {
-                const auto first = a(about);
+      left = {Predicate([a, b](const Case& test_case) -> std::optional<bool> {
+                const auto first = a(test_case);
                 if (!first) return std::nullopt;
-                return *first ? first : b(about);
+                return *first ? first : b(test_case);
               }),
               {}};
     }
@@ -130,10 +130,10 @@ class Parser {
     while (!take({"&&"}).empty()) {
       Predicate a = predicate_of(std::move(left), "the left operand of '&&'");
       Predicate b = predicate_of(negation(), "the right operand of '&&'");
-      left = {Predicate([a, b](const Case& about) -> std::optional<bool> {
-                const auto first = a(about);
+      left = {Predicate([a, b](const Case& test_case) -> std::optional<bool> {
+                const auto first = a(test_case);
                 if (!first) return std::nullopt;
-                return *first ? b(about) : first;
+                return *first ? b(test_case) : first;
               }),
               {}};
     }
@@ -154,8 +154,8 @@ class Parser {
     skip_blanks();
     if (text_.substr(at_).starts_with("!=") || take({"!"}).empty()) return comparison();
     Predicate inner = predicate_of(deeper([this] { return negation(); }), "the operand of '!'");
-    return {Predicate([inner](const Case& about) -> std::optional<bool> {
-              const auto value = inner(about);
+    return {Predicate([inner](const Case& test_case) -> std::optional<bool> {
+              const auto value = inner(test_case);
               return value ? std::optional(!*value) : std::nullopt;
             }),
             {}};
@@ -171,9 +171,9 @@ class Parser {
     }
     const std::string relation(sign);
     return {Predicate([a = number_of(std::move(left), sign), b = number_of(std::move(right), sign),
-                       relation](const Case& about) -> std::optional<bool> {
-              const auto x = a(about);
-              const auto y = b(about);
+                       relation](const Case& test_case) -> std::optional<bool> {
+              const auto x = a(test_case);
+              const auto y = b(test_case);
               if (!x || !y) return std::nullopt;
               return holds(relation, *x, *y);
             }),
@@ -193,7 +193,9 @@ class Parser {
           fmt::format("family {1} has no fixture '{0}'; accepted: {2}", name, family_.name(), fmt::join(fixtures, ", ")));
     }
     const bool equal = sign == "==";
-    return {Predicate([x = *a, y = *b, equal](const Case& about) -> std::optional<bool> { return (x(about) == y(about)) == equal; }), {}};
+    return {Predicate(
+                [x = *a, y = *b, equal](const Case& test_case) -> std::optional<bool> { return (x(test_case) == y(test_case)) == equal; }),
+            {}};
   }
 
   Value sum() {
@@ -262,13 +264,13 @@ class Parser {
     const std::string_view word = text_.substr(at_, end - at_);
     if (word == "fixture") {
       at_ = end;
-      return {Text([](const Case& about) { return std::string_view(about.fixture); }), {}};
+      return {Text([](const Case& test_case) { return std::string_view(test_case.fixture); }), {}};
     }
     if (word == "seed") {
       at_ = end;
-      return {Number([](const Case& about) -> std::optional<std::int64_t> {
-                if (about.seed > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
-                return static_cast<std::int64_t>(about.seed);
+      return {Number([](const Case& test_case) -> std::optional<std::int64_t> {
+                if (test_case.seed > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+                return static_cast<std::int64_t>(test_case.seed);
               }),
               {}};
     }
@@ -277,7 +279,7 @@ class Parser {
     for (const families::Quantity& quantity : family_.quantities) {
       if (word == quantity.name) {
         at_ = end;
-        return {Number([of = quantity.of](const Case& about) { return of(about, is_on_file(about)); }), {}};
+        return {Number([of = quantity.of](const Case& test_case) { return of(test_case, is_on_file(test_case)); }), {}};
       }
       quantities += fmt::format(", {}", quantity.name);
     }
@@ -293,7 +295,7 @@ class Parser {
     }
     at_ = end;
     const auto index = static_cast<std::size_t>(axis - family_.axes.begin());
-    return {Number([index](const Case& about) { return std::optional(about.values[index]); }), {}};
+    return {Number([index](const Case& test_case) { return std::optional(test_case.values[index]); }), {}};
   }
 
   std::string_view text_;

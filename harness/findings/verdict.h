@@ -45,7 +45,7 @@ struct StageVerdict {
 };
 
 struct Verdict {
-  Case about;
+  Case test_case;
   Status status = Status::mistrusted;
   std::vector<Fault> faults;   // why it did not pass; empty if passed
   std::string note;            // further information, even for a pass; mostly empty

@@ -66,10 +66,10 @@ struct Writer {
 };
 
 // Names of axes are plain words that need no escaping.
-std::string axes_of(const Case& about) {
+std::string axes_of(const Case& test_case) {
   std::string json = "{";
-  for (std::size_t i = 0; i < about.values.size(); ++i) {
-    json += fmt::format("{}\"{}\":{}", i == 0 ? "" : ",", about.family->axes[i].name, about.values[i]);
+  for (std::size_t i = 0; i < test_case.values.size(); ++i) {
+    json += fmt::format("{}\"{}\":{}", i == 0 ? "" : ",", test_case.family->axes[i].name, test_case.values[i]);
   }
   return json + "}";
 }
@@ -218,15 +218,15 @@ void Ledger::copy_cases(const Ledger& from, RunId source, RunId run) {
   Statement(database, "DETACH other").run();
 }
 
-void Ledger::started(RunId run, const Case& about) {
+void Ledger::started(RunId run, const Case& test_case) {
   store_->start
-      ->bind(run, format_case(about), store_->next_ordinal(run), about.variant, about.family->name(), about.fixture, about.seed,
-             axes_of(about))
+      ->bind(run, format_case(test_case), store_->next_ordinal(run), test_case.variant, test_case.family->name(), test_case.fixture,
+             test_case.seed, axes_of(test_case))
       .run();
 }
 
 void Ledger::record(RunId run, const Verdict& verdict) {
-  const std::string name = format_case(verdict.about);
+  const std::string name = format_case(verdict.test_case);
   const Judgement& j = verdict.judgement;
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Transaction transaction(store_->database);
@@ -302,9 +302,9 @@ Summary summary_of(std::size_t selected, std::span<const CaseRecord> cases) {
 
 const fs::path& Ledger::file() const { return store_->database.file(); }
 
-void Recorder::started(const Case& about) {
-  ledger_.started(run_, about);
-  next_.started(about);
+void Recorder::started(const Case& test_case) {
+  ledger_.started(run_, test_case);
+  next_.started(test_case);
 }
 
 void Recorder::finished(const Verdict& verdict, const Summary& so_far) {

@@ -144,7 +144,7 @@ class Ledger {
 
   [[nodiscard]] RunId begin(const RunDescription& description);
   // Stores the case's name before the case runs, so that a case that ends everything leaves a trace.
-  void started(RunId run, const Case& about);
+  void started(RunId run, const Case& test_case);
   // Throws std::invalid_argument if the case was never started.
   void record(RunId run, const Verdict& verdict);
   void finish(RunId run, const Summary& summary);
@@ -183,7 +183,7 @@ class Ledger {
 class Recorder final : public RunListener {
  public:
   Recorder(Ledger& ledger, RunId run, RunListener& next) : ledger_(ledger), run_(run), next_(next) {}
-  void started(const Case& about) override;
+  void started(const Case& test_case) override;
   void finished(const Verdict& verdict, const Summary& so_far) override;
   [[nodiscard]] bool tick() override { return next_.tick(); }
 

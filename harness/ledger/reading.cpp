@@ -113,18 +113,18 @@ void read_lists(Database& database, RunRecord& record) {
     if (count > kMostListed)
       throw LedgerError(fmt::format("ledger {}: run {} has more than {} {}", database.file().string(), record.id, kMostListed, what));
   };
-  RunDescription& about = record.description;
+  RunDescription& test_case = record.description;
   for_each_row(database, record.id, "SELECT text FROM note WHERE run = ? ORDER BY rank", [&](const Statement& row) {
-    about.notes.push_back(row.text(0));
-    require_few(about.notes.size(), "notes");
+    test_case.notes.push_back(row.text(0));
+    require_few(test_case.notes.size(), "notes");
   });
   for_each_row(database, record.id, "SELECT word FROM replay_word WHERE run = ? ORDER BY rank", [&](const Statement& row) {
-    about.replay_options.push_back(row.text(0));
-    require_few(about.replay_options.size(), "options");
+    test_case.replay_options.push_back(row.text(0));
+    require_few(test_case.replay_options.size(), "options");
   });
   for_each_row(database, record.id, "SELECT variant, file, digest FROM source WHERE run = ? ORDER BY variant", [&](const Statement& row) {
-    about.environment.sources.push_back({row.text(0), row.text(1), row.text(2)});
-    require_few(about.environment.sources.size(), "sources");
+    test_case.environment.sources.push_back({row.text(0), row.text(1), row.text(2)});
+    require_few(test_case.environment.sources.size(), "sources");
   });
 }
 

@@ -124,7 +124,7 @@ class Watch final : public RunListener {
     if (is_success(verdict.status) || result_.fate == Fate::killed) return;
     result_.fate = Fate::killed;
     result_.verdict = verdict.status;
-    result_.case_name = format_case(verdict.about);
+    result_.case_name = format_case(verdict.test_case);
     result_.faults = verdict.faults;
   }
 

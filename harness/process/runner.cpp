@@ -171,7 +171,7 @@ class Supervisor {
     }
     if (!is_success(verdict.status)) workers_.erase(from);
     settle_(verdict);
-    summary_.add(format_case(verdict.about), verdict);
+    summary_.add(format_case(verdict.test_case), verdict);
     if (options_.fail_fast && !is_success(verdict.status)) halt_ = true;
     listener_.finished(verdict, summary_);
   }
@@ -186,9 +186,9 @@ class Supervisor {
     return Clock::now() - employed.start > options_.timeout;
   }
 
-  [[nodiscard]] Verdict late(const Case& about) const {
+  [[nodiscard]] Verdict late(const Case& test_case) const {
     Verdict verdict;
-    verdict.about = about;
+    verdict.test_case = test_case;
     verdict.status = Status::timeout;
     verdict.schedules = metal::Schedule{}.to_string();
     verdict.faults = {fault::Timeout{options_.timeout.count()}};
@@ -294,10 +294,12 @@ std::size_t Summary::failures() const {
 
 Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options, const std::atomic<bool>& stop,
                   RunListener& listener) {
-  for (const Case& about : cases) static_cast<void>(workbench.find(about.variant));
-  const CaseFunction execute = [&](const Case& about) { return execute_case(workbench.find(about.variant), about, options.execution); };
+  for (const Case& test_case : cases) static_cast<void>(workbench.find(test_case.variant));
+  const CaseFunction execute = [&](const Case& test_case) {
+    return execute_case(workbench.find(test_case.variant), test_case, options.execution);
+  };
   const Settle settle = [&](Verdict& verdict) {
-    settle_known_findings(workbench.find(verdict.about.variant).known_findings, verdict, options.execution.policy);
+    settle_known_findings(workbench.find(verdict.test_case.variant).known_findings, verdict, options.execution.policy);
   };
   return run_settled(cases, execute, settle, options, stop, listener);
 }

@@ -66,7 +66,7 @@ struct Summary {
 class RunListener {
  public:
   virtual ~RunListener() = default;
-  virtual void started(const Case& about) = 0;
+  virtual void started(const Case& test_case) = 0;
   // `so_far` covers the finished cases, including this one; its seconds are not known yet.
   virtual void finished(const Verdict& verdict, const Summary& so_far) = 0;
   // Called several times a second. Returning false ends the run at once: running cases are killed and get no verdict.

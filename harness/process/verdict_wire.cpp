@@ -45,8 +45,8 @@ void fields(auto& archive, base::OneOf<StageVerdict> auto& value) {
 }
 
 void fields(auto& archive, base::OneOf<Verdict> auto& value) {
-  auto& [about, status, faults, note, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks, known,
-         counters, cost, digest, oracle_seconds, simulator_seconds] = value;
+  auto& [test_case, status, faults, note, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks,
+         known, counters, cost, digest, oracle_seconds, simulator_seconds] = value;
   static_cast<void>(known);  // set by the supervisor
   each(archive, status, faults, note, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks,
        counters, cost, digest, oracle_seconds, simulator_seconds);
@@ -54,9 +54,9 @@ void fields(auto& archive, base::OneOf<Verdict> auto& value) {
 
 std::vector<std::byte> encode_verdict(const Verdict& verdict) { return base::to_bytes(verdict); }
 
-Verdict decode_verdict(std::span<const std::byte> bytes, const Case& about) {
+Verdict decode_verdict(std::span<const std::byte> bytes, const Case& test_case) {
   auto verdict = base::from_bytes<Verdict>(bytes);
-  verdict.about = about;
+  verdict.test_case = test_case;
   if (verdict.row_length == 0) throw base::DamagedArchive("the row length is 0");
   if (verdict.status == Status::passed && !(verdict.judgement.passed() && verdict.hazards.empty() && verdict.faults.empty()))
     throw base::DamagedArchive("status 'passed' contradicts its own faults or hazards");

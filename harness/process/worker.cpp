@@ -23,14 +23,14 @@ namespace {
 // A verdict takes some kilobytes. A message a thousand times as long can only come from a damaged process.
 constexpr std::uint64_t kLongestVerdict = std::uint64_t{16} << 20;
 
-Verdict execute_and_catch(const Case& about, const CaseFunction& execute) {
+Verdict execute_and_catch(const Case& test_case, const CaseFunction& execute) {
   try {
-    return execute(about);
+    return execute(test_case);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     Verdict verdict;
-    verdict.about = about;
+    verdict.test_case = test_case;
     verdict.is_internal = true;
     verdict.faults = {fault::InternalFailure{error.what()}};
     return verdict;
@@ -92,7 +92,7 @@ Verdict Worker::verdict_of(const base::Reply& reply) {
 
 Verdict Worker::crashed(Fault how) const {
   Verdict verdict;
-  verdict.about = cases_[index_];
+  verdict.test_case = cases_[index_];
   verdict.status = Status::crashed;
   verdict.schedules = metal::Schedule{}.to_string();
   verdict.faults = {std::move(how)};

@@ -10,9 +10,9 @@
 namespace assay::harness {
 
 // Empty for a combination of axis values that no case has.
-[[nodiscard]] inline std::optional<std::string> name_of(const Case& about) {
+[[nodiscard]] inline std::optional<std::string> name_of(const Case& test_case) {
   try {
-    return format_case(about);
+    return format_case(test_case);
   } catch (const std::invalid_argument&) {
     return std::nullopt;
   }

@@ -33,8 +33,8 @@ struct Specimen {
   std::shared_ptr<const families::Model> model;
 };
 
-std::shared_ptr<const families::Model> model_of(const Case& about, const fixtures::Shelf& shelf) {
-  return about.family->triage.model(about, CaseSource(about, shelf).get());
+std::shared_ptr<const families::Model> model_of(const Case& test_case, const fixtures::Shelf& shelf) {
+  return test_case.family->triage.model(test_case, CaseSource(test_case, shelf).get());
 }
 
 double square(double x) { return x * x; }
@@ -181,12 +181,12 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   std::vector<Specimen> wrong;
   for (const Observation& observation : failing) {
     if (count_faults(std::span(&observation, 1)).faulty == 0) continue;  // its output is right; it fails for another reason
-    wrong.push_back({&observation, model_of(observation.about, shelf)});
+    wrong.push_back({&observation, model_of(observation.test_case, shelf)});
   }
   if (wrong.empty()) return {};
   std::vector<Candidate> candidates;
   const std::size_t first = std::min(kFirstCases, wrong.size());
-  const families::TriageRules& rules = failing.front().about.family->triage;
+  const families::TriageRules& rules = failing.front().test_case.family->triage;
   std::vector<Mistake> mistakes = rules.mistakes();
   for (const Specimen& specimen : wrong) {
     const std::vector<double> codebook = specimen.model->learn_codebook(specimen.observation->actual);
@@ -203,7 +203,7 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   order_by(candidates, [](const Candidate& candidate) { return -candidate.score(); });
   candidates.resize(std::min(candidates.size(), kFinalists));
   std::vector<Specimen> right;
-  for (const Observation& observation : passing) right.push_back({&observation, model_of(observation.about, shelf)});
+  for (const Observation& observation : passing) right.push_back({&observation, model_of(observation.test_case, shelf)});
   for (Candidate& candidate : candidates) {
     for (std::size_t i = first; i < wrong.size(); ++i) try_on(candidate, wrong[i]);
     for (const Specimen& specimen : right) {

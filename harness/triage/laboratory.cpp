@@ -23,10 +23,10 @@ class VerdictCollector final : public RunListener {
   std::vector<Verdict> verdicts;
 };
 
-std::string functions_of(const Case& about) {
-  std::string key = kernels::to_string(about.family->function_key(about.values));
-  if (about.family->helpers) {
-    for (const families::HelperKey& helper : about.family->helpers(about.values))
+std::string functions_of(const Case& test_case) {
+  std::string key = kernels::to_string(test_case.family->function_key(test_case.values));
+  if (test_case.family->helpers) {
+    for (const families::HelperKey& helper : test_case.family->helpers(test_case.values))
       key += fmt::format(" {} {}", helper.family, kernels::to_string(helper.function));
   }
   return key;
@@ -57,11 +57,11 @@ const kernels::Variant& Laboratory::variant() const {
   return *found;
 }
 
-const Workbench* Laboratory::workbench(const Case& about) {
-  const auto [place, is_new] = workbenches_.try_emplace(functions_of(about));
+const Workbench* Laboratory::workbench(const Case& test_case) {
+  const auto [place, is_new] = workbenches_.try_emplace(functions_of(test_case));
   if (is_new) {
     try {
-      place->second = std::make_unique<Workbench>(options_.catalogue, std::span(&about, 1), options_.workbench);
+      place->second = std::make_unique<Workbench>(options_.catalogue, std::span(&test_case, 1), options_.workbench);
     } catch (const metal::EnvironmentError&) {
       throw;
     } catch (const metal::Error&) {
@@ -73,9 +73,9 @@ const Workbench* Laboratory::workbench(const Case& about) {
   return place->second.get();
 }
 
-const PreparedVariant* Laboratory::prepared(const Case& about) {
-  const Workbench* bench = workbench(about);
-  return bench == nullptr ? nullptr : &bench->find(about.variant);
+const PreparedVariant* Laboratory::prepared(const Case& test_case) {
+  const Workbench* bench = workbench(test_case);
+  return bench == nullptr ? nullptr : &bench->find(test_case.variant);
 }
 
 std::vector<Verdict> Laboratory::run(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options) {
@@ -86,15 +86,15 @@ std::vector<Verdict> Laboratory::run(std::span<const Case> cases, const Workbenc
   return std::move(collector.verdicts);
 }
 
-const Verdict& Laboratory::verdict(const Case& about) {
-  const std::string name = format_case(about);
+const Verdict& Laboratory::verdict(const Case& test_case) {
+  const std::string name = format_case(test_case);
   if (const auto known = verdicts_.find(name); known != verdicts_.end()) return known->second;
-  const Workbench* bench = workbench(about);
+  const Workbench* bench = workbench(test_case);
   Verdict verdict;
-  verdict.about = about;
+  verdict.test_case = test_case;
   verdict.status = Status::skipped;
   if (bench != nullptr) {
-    std::vector<Verdict> verdicts = run(std::span(&about, 1), *bench, options_.run);
+    std::vector<Verdict> verdicts = run(std::span(&test_case, 1), *bench, options_.run);
     if (!verdicts.empty()) verdict = std::move(verdicts.front());
   }
   return verdicts_.emplace(name, std::move(verdict)).first->second;
@@ -121,7 +121,7 @@ const Verdict* Laboratory::first_failure(std::span<const Case> cases, const std:
     std::size_t done = 0;
     for (Verdict& one : run(cases.subspan(next, end - next), *bench, until_failure)) {
       ++done;
-      const std::string name = format_case(one.about);
+      const std::string name = format_case(one.test_case);
       const Verdict& kept = verdicts_.insert_or_assign(name, std::move(one)).first->second;
       if (!is_success(kept.status) && matters(kept)) return &kept;
     }
@@ -130,29 +130,29 @@ const Verdict* Laboratory::first_failure(std::span<const Case> cases, const std:
   return nullptr;
 }
 
-Verdict Laboratory::verdict_under(const Case& about, metal::Policy policy) {
-  const Workbench* bench = workbench(about);
+Verdict Laboratory::verdict_under(const Case& test_case, metal::Policy policy) {
+  const Workbench* bench = workbench(test_case);
   Verdict verdict;
-  verdict.about = about;
+  verdict.test_case = test_case;
   verdict.status = Status::skipped;
   if (bench == nullptr) return verdict;
   RunOptions options = options_.run;
   options.execution.policy = policy;
-  std::vector<Verdict> verdicts = run(std::span(&about, 1), *bench, options);
+  std::vector<Verdict> verdicts = run(std::span(&test_case, 1), *bench, options);
   return verdicts.empty() ? verdict : std::move(verdicts.front());
 }
 
-std::optional<Observation> Laboratory::observe(const Case& about, metal::Policy policy) {
+std::optional<Observation> Laboratory::observe(const Case& test_case, metal::Policy policy) {
   Observation observation;
-  observation.about = about;
-  observation.verdict = verdict(about);
+  observation.test_case = test_case;
+  observation.verdict = verdict(test_case);
   if (!has_output(observation.verdict)) return std::nullopt;
   Kept kept;
   ExecutionOptions options = options_.run.execution;
   options.policy = policy;
   options.keep_output = true;
   const metal::Schedule schedule = options.schedules.empty() ? metal::Schedule{} : options.schedules.front();
-  JudgedOutput judged = execute_once(workbench(about)->find(about.variant), about, options, schedule, kept).judged;
+  JudgedOutput judged = execute_once(workbench(test_case)->find(test_case.variant), test_case, options, schedule, kept).judged;
   if (judged.actual.empty()) return std::nullopt;
   observation.actual = std::move(judged.actual);
   observation.expected = {std::move(judged.expected), std::move(judged.bound), {}};

@@ -24,7 +24,7 @@ namespace assay::harness {
 
 // A case with the kernel's output.
 struct Observation {
-  Case about;
+  Case test_case;
   Verdict verdict;
   // The judged output; empty if nothing was judged. Unwritten elements are the poison.
   std::vector<double> actual;
@@ -51,15 +51,15 @@ class Laboratory {
 
   // The verdict on a case, cached. Crashes and endless loops affect only the case's process. Cases that cannot be
   // prepared are `skipped`.
-  [[nodiscard]] const Verdict& verdict(const Case& about);
+  [[nodiscard]] const Verdict& verdict(const Case& test_case);
   // The first of the cases that fails and satisfies `matters`; nullptr if there is none.
   [[nodiscard]] const Verdict* first_failure(std::span<const Case> cases, const std::function<bool(const Verdict&)>& matters);
   // The case with its output. nullopt for cases without one: skipped, rejected, crashed, timed out.
-  [[nodiscard]] std::optional<Observation> observe(const Case& about, metal::Policy policy = metal::Policy::native);
+  [[nodiscard]] std::optional<Observation> observe(const Case& test_case, metal::Policy policy = metal::Policy::native);
   // The verdict under another policy, in a separate process.
-  [[nodiscard]] Verdict verdict_under(const Case& about, metal::Policy policy);
+  [[nodiscard]] Verdict verdict_under(const Case& test_case, metal::Policy policy);
   // The variant with the functions of the case compiled; nullptr if they do not compile.
-  [[nodiscard]] const PreparedVariant* prepared(const Case& about);
+  [[nodiscard]] const PreparedVariant* prepared(const Case& test_case);
 
   // A laboratory for the same variant with another source.
   [[nodiscard]] Laboratory with_source(const std::filesystem::path& source) const;
@@ -69,7 +69,7 @@ class Laboratory {
   [[nodiscard]] std::size_t runs() const { return runs_; }
 
  private:
-  [[nodiscard]] const Workbench* workbench(const Case& about);
+  [[nodiscard]] const Workbench* workbench(const Case& test_case);
   [[nodiscard]] std::vector<Verdict> run(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options);
 
   LaboratoryOptions options_;

@@ -54,8 +54,8 @@ void add_part(std::vector<std::string>& parts, const std::set<std::size_t>& rows
   }
 }
 
-std::string rows_sentence(const Case& about, const Faulty& faulty) {
-  const std::vector<families::RowPart> parts = about.family->triage.row_parts(about);
+std::string rows_sentence(const Case& test_case, const Faulty& faulty) {
+  const std::vector<families::RowPart> parts = test_case.family->triage.row_parts(test_case);
   std::size_t inner = 1;
   for (const families::RowPart& part : parts) inner *= std::max<std::size_t>(part.count, 1);
   std::vector<std::string> texts;
@@ -129,14 +129,14 @@ std::vector<std::string> localise(const Observation& observation) {
     if (count > 0)
       sentences.push_back(count == faulty.count ? fmt::format("all of them {}", what) : fmt::format("{} of them {}", count, what));
   }
-  if (std::string rows = rows_sentence(observation.about, faulty); !rows.empty()) sentences.push_back(std::move(rows));
-  const families::TriageRules& rules = observation.about.family->triage;
+  if (std::string rows = rows_sentence(observation.test_case, faulty); !rows.empty()) sentences.push_back(std::move(rows));
+  const families::TriageRules& rules = observation.test_case.family->triage;
   if (rules.describe_places == nullptr) {
     add_coordinates(sentences, faulty.coordinates, length);
     return sentences;
   }
-  sentences.push_back(rules.describe_places(observation.about, faulty.coordinates));
-  const std::size_t indices = rules.row_indices(observation.about);
+  sentences.push_back(rules.describe_places(observation.test_case, faulty.coordinates));
+  const std::size_t indices = rules.row_indices(observation.test_case);
   const std::set<std::size_t> coordinates(faulty.coordinates.begin(), faulty.coordinates.lower_bound(indices));
   if (!coordinates.empty()) add_coordinates(sentences, coordinates, indices);
   return sentences;

@@ -22,7 +22,9 @@ std::vector<std::int64_t> counts_below(std::int64_t count) {
   return counts;
 }
 
-std::int64_t simplest(const Axis& axis, const Case& about) { return axis.simplest_as.empty() ? axis.simplest : about.at(axis.simplest_as); }
+std::int64_t simplest(const Axis& axis, const Case& test_case) {
+  return axis.simplest_as.empty() ? axis.simplest : test_case.at(axis.simplest_as);
+}
 
 // The size that an axis adds if it is not a factor of the size.
 double extra_of(const Axis& axis, std::int64_t value, std::int64_t simplest) {
@@ -46,7 +48,7 @@ double extra_of(const Axis& axis, std::int64_t value, std::int64_t simplest) {
 
 class Neighbours {
  public:
-  explicit Neighbours(const Case& about) : about_(about), size_(size_of(about)) {}
+  explicit Neighbours(const Case& test_case) : about_(test_case), size_(size_of(test_case)) {}
 
   void add(Case value) {
     const std::optional<std::string> name = name_of(value);
@@ -76,41 +78,41 @@ class Neighbours {
 
 }  // namespace
 
-double size_of(const Case& about) {
+double size_of(const Case& test_case) {
   double size = 1;
   double extras = 0;
-  for (std::size_t i = 0; i < about.values.size(); ++i) {
-    const Axis& axis = about.family->axes[i];
-    if (axis.weight == families::Weight::factor) size *= static_cast<double>(std::max<std::int64_t>(about.values[i], 1));
-    extras += extra_of(axis, about.values[i], simplest(axis, about));
+  for (std::size_t i = 0; i < test_case.values.size(); ++i) {
+    const Axis& axis = test_case.family->axes[i];
+    if (axis.weight == families::Weight::factor) size *= static_cast<double>(std::max<std::int64_t>(test_case.values[i], 1));
+    extras += extra_of(axis, test_case.values[i], simplest(axis, test_case));
   }
-  if (about.fixture != "gauss") extras += about.fixture == "poisoned" ? 0.06 : 0.04;
-  if (about.seed != 1) extras += 0.005;
+  if (test_case.fixture != "gauss") extras += test_case.fixture == "poisoned" ? 0.06 : 0.04;
+  if (test_case.seed != 1) extras += 0.005;
   return size * (1 + extras);
 }
 
-std::vector<Case> smaller_cases(const Case& about, Smaller how) {
-  Neighbours neighbours(about);
-  const std::vector<Axis>& axes = about.family->axes;
-  if (is_on_file(about)) {
+std::vector<Case> smaller_cases(const Case& test_case, Smaller how) {
+  Neighbours neighbours(test_case);
+  const std::vector<Axis>& axes = test_case.family->axes;
+  if (is_on_file(test_case)) {
     // For a captured case, only axes for how a host splits the work may change; the others must be those of its file.
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      if (axes[i].is_launch_choice) neighbours.add_axis(i, counts_below(about.values[i]));
+      if (axes[i].is_launch_choice) neighbours.add_axis(i, counts_below(test_case.values[i]));
     }
     return neighbours.take();
   }
-  if (about.family->triage.smaller != nullptr) {
-    for (Case& smaller : about.family->triage.smaller(about, how)) neighbours.add(std::move(smaller));
+  if (test_case.family->triage.smaller != nullptr) {
+    for (Case& smaller : test_case.family->triage.smaller(test_case, how)) neighbours.add(std::move(smaller));
   }
   if (how != Smaller::in_one_axis) return neighbours.take();
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i].tried == families::Tried::counts) neighbours.add_axis(i, counts_below(about.values[i]));
-    if (axes[i].tried == families::Tried::simplest) neighbours.add_axis(i, std::array{simplest(axes[i], about)});
+    if (axes[i].tried == families::Tried::counts) neighbours.add_axis(i, counts_below(test_case.values[i]));
+    if (axes[i].tried == families::Tried::simplest) neighbours.add_axis(i, std::array{simplest(axes[i], test_case)});
   }
-  Case next = about;
+  Case next = test_case;
   next.fixture = "gauss";
   neighbours.add(next);
-  next.fixture = about.fixture;
+  next.fixture = test_case.fixture;
   next.seed = 1;
   neighbours.add(std::move(next));
   return neighbours.take();
@@ -134,7 +136,7 @@ Minimised minimise(Laboratory& laboratory, const Verdict& failure, std::chrono::
   while (std::chrono::steady_clock::now() - start < budget) {
     const Verdict* found = nullptr;
     for (const Smaller how : {Smaller::in_one_axis, Smaller::in_length, Smaller::in_several, Smaller::in_seed}) {
-      const std::vector<Case> smaller = smaller_cases(result.verdict.about, how);
+      const std::vector<Case> smaller = smaller_cases(result.verdict.test_case, how);
       found = laboratory.first_failure(smaller, [&](const Verdict& verdict) { return fails_alike(verdict, failure); });
       if (found != nullptr || std::chrono::steady_clock::now() - start > budget) break;
     }

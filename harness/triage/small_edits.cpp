@@ -81,8 +81,8 @@ std::string edited(const std::string& text, const Edit& edit) {
   return text.substr(0, edit.offset) + edit.replacement + text.substr(edit.offset + edit.length);
 }
 
-// Laboratories of the edited sources, with the functions of `about` compiled.
-std::vector<Laboratory> compiled(const Laboratory& laboratory, std::span<const std::string> texts, const Case& about) {
+// Laboratories of the edited sources, with the functions of `test_case` compiled.
+std::vector<Laboratory> compiled(const Laboratory& laboratory, std::span<const std::string> texts, const Case& test_case) {
   // An edit may cause an endless loop.
   constexpr std::chrono::duration<double> patience = std::chrono::seconds(2);
   std::vector<Laboratory> laboratories;
@@ -92,7 +92,7 @@ std::vector<Laboratory> compiled(const Laboratory& laboratory, std::span<const s
   }
   std::atomic<std::size_t> next = 0;
   const auto compile = [&] {
-    for (std::size_t i = next++; i < laboratories.size(); i = next++) static_cast<void>(laboratories[i].prepared(about));
+    for (std::size_t i = next++; i < laboratories.size(); i = next++) static_cast<void>(laboratories[i].prepared(test_case));
   };
   std::vector<std::jthread> helpers;
   for (unsigned i = 1; i < std::max(1U, std::thread::hardware_concurrency()); ++i) helpers.emplace_back(compile);
@@ -114,7 +114,7 @@ Blame blame_small_edits(const Laboratory& laboratory, std::string_view kind, std
     for (const Edit& edit : some) texts.push_back(edited(source.text(), edit));
     std::vector<Laboratory> repaired = compiled(laboratory, texts, failing.front());
     for (std::size_t i = 0; i < some.size(); ++i) {
-      const auto passes = [&](const Case& about) { return repaired[i].verdict(about).status == Status::passed; };
+      const auto passes = [&](const Case& test_case) { return repaired[i].verdict(test_case).status == Status::passed; };
       if (!std::ranges::all_of(failing, passes) || !std::ranges::all_of(passing, passes)) continue;
       const std::uint32_t line = source.place(some[i].offset).line;
       const Source after(texts[i], source.name());

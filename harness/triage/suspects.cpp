@@ -94,7 +94,7 @@ Laboratory with_text(const Laboratory& laboratory, const std::string& text) {
 
 bool passes_all(const Laboratory& laboratory, const std::string& text, std::span<const Case> cases) {
   Laboratory repaired = with_text(laboratory, text);
-  return std::ranges::all_of(cases, [&](const Case& about) { return repaired.verdict(about).status == Status::passed; });
+  return std::ranges::all_of(cases, [&](const Case& test_case) { return repaired.verdict(test_case).status == Status::passed; });
 }
 
 Blame blame_differences(const Laboratory& laboratory, std::span<const Case> cases, const TriageOptions& options) {
@@ -171,7 +171,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
     if (hazard.second) add(*hazard.second, fmt::format("the other access of the {}", metal::to_string(hazard.kind)));
   }
   if (!with_shadows || finding.minimal.status != Status::failed) return suspects;
-  const PreparedVariant* prepared = laboratory.prepared(finding.minimal.about);
+  const PreparedVariant* prepared = laboratory.prepared(finding.minimal.test_case);
   if (prepared == nullptr) return suspects;
   ExecutionOptions options;
   options.shelf = laboratory.shelf();
@@ -179,7 +179,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   if (const double allowed = finding.minimal.judgement.median_bound_ratio; allowed > 0.0) asked.large_error = allowed;
   constexpr std::size_t few = 4;
   asked.most_lines = finding.classification.kind == mistake::kHalf ? few : 0;
-  const Explanation explanation = explain_case(*prepared, finding.minimal.about, options, asked);
+  const Explanation explanation = explain_case(*prepared, finding.minimal.test_case, options, asked);
   // Where a right number is rounded says nothing about a wrong one.
   const bool is_wrong_unrounded = explanation.logic > explanation.rounding;
   for (const LineContribution& line : explanation.lines) {

@@ -29,13 +29,13 @@ struct Nearby {
 // The smallest case and the given one first.
 Nearby observe_nearby(Laboratory& laboratory, const Finding& finding) {
   Nearby nearby;
-  std::vector<Case> cases = {finding.given.about, finding.minimal.about};
-  for (Case& probe : finding.given.about.family->triage.probes(finding.given.about)) cases.push_back(std::move(probe));
+  std::vector<Case> cases = {finding.given.test_case, finding.minimal.test_case};
+  for (Case& probe : finding.given.test_case.family->triage.probes(finding.given.test_case)) cases.push_back(std::move(probe));
   std::set<std::string> seen;
-  for (const Case& about : cases) {
-    const std::optional<std::string> name = name_of(about);
-    if (!name || size_of(about) > kLargest || !seen.insert(*name).second) continue;
-    std::optional<Observation> observation = laboratory.observe(about);
+  for (const Case& test_case : cases) {
+    const std::optional<std::string> name = name_of(test_case);
+    if (!name || size_of(test_case) > kLargest || !seen.insert(*name).second) continue;
+    std::optional<Observation> observation = laboratory.observe(test_case);
     if (!observation) continue;
     if (observation->is_failure()) {
       if (nearby.failing.size() < kMostFailing) nearby.failing.push_back(std::move(*observation));
@@ -62,10 +62,10 @@ Evidence gather_evidence(Laboratory& laboratory, Finding& finding) {
       has_kind(finding.minimal.faults, FaultKind::order_dependence) || has_kind(finding.given.faults, FaultKind::order_dependence);
   add_hazards(evidence.hazards, finding.minimal);
   add_hazards(evidence.hazards, finding.given);
-  add_hazards(evidence.hazards, laboratory.verdict_under(finding.minimal.about, metal::Policy::checked));
-  if (evidence.hazards.empty() && size_of(finding.given.about) < kLargest)
-    add_hazards(evidence.hazards, laboratory.verdict_under(finding.given.about, metal::Policy::checked));
-  const Verdict shadowed = laboratory.verdict_under(finding.minimal.about, metal::Policy::shadow);
+  add_hazards(evidence.hazards, laboratory.verdict_under(finding.minimal.test_case, metal::Policy::checked));
+  if (evidence.hazards.empty() && size_of(finding.given.test_case) < kLargest)
+    add_hazards(evidence.hazards, laboratory.verdict_under(finding.given.test_case, metal::Policy::checked));
+  const Verdict shadowed = laboratory.verdict_under(finding.minimal.test_case, metal::Policy::shadow);
   if (shadowed.split) {
     finding.split = shadowed.split;
     if (shadowed.lost_shadows.empty()) {
@@ -79,7 +79,7 @@ Evidence gather_evidence(Laboratory& laboratory, Finding& finding) {
 
 std::string fared(const Observation& observation) {
   const Verdict& verdict = observation.verdict;
-  return fmt::format("{} {}", to_string(verdict.status), format_case(verdict.about));
+  return fmt::format("{} {}", to_string(verdict.status), format_case(verdict.test_case));
 }
 
 // The failures that belong to the finding: those that its repair fixes, or, without a repair, those that fail alike.
@@ -91,7 +91,7 @@ std::vector<bool> members_of(const Laboratory& laboratory, const Finding& findin
     return members;
   }
   Laboratory healed = with_text(laboratory, repaired);
-  for (std::size_t i = 0; i < failures.size(); ++i) members[i] = healed.verdict(failures[i].about).status == Status::passed;
+  for (std::size_t i = 0; i < failures.size(); ++i) members[i] = healed.verdict(failures[i].test_case).status == Status::passed;
   return members;
 }
 
@@ -99,7 +99,7 @@ std::vector<bool> members_of(const Laboratory& laboratory, const Finding& findin
 
 std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> failures, const TriageOptions& options) {
   std::vector<Verdict> left(failures.begin(), failures.end());
-  order_by(left, [](const Verdict& verdict) { return size_of(verdict.about); });
+  order_by(left, [](const Verdict& verdict) { return size_of(verdict.test_case); });
   std::vector<Finding> findings;
   while (!left.empty() && findings.size() < options.most_findings) {
     Finding finding;
@@ -112,21 +112,21 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     const Evidence evidence = gather_evidence(laboratory, finding);
     finding.classification = classify(nearby.failing, nearby.passing, evidence, laboratory.shelf());
     for (const Observation& observation : nearby.failing) {
-      if (observation.about == finding.given.about) finding.where_given = localise(observation);
-      if (observation.about == finding.minimal.about) finding.where = localise(observation);
+      if (observation.test_case == finding.given.test_case) finding.where_given = localise(observation);
+      if (observation.test_case == finding.minimal.test_case) finding.where = localise(observation);
       finding.near.push_back(fared(observation));
     }
     for (const Observation& observation : nearby.passing) finding.near.push_back(fared(observation));
 
-    std::vector<Case> must_pass = {finding.minimal.about};
+    std::vector<Case> must_pass = {finding.minimal.test_case};
     constexpr std::size_t more = 3;
     for (const Observation& observation : nearby.failing) {
-      if (must_pass.size() <= more && !(observation.about == finding.minimal.about)) must_pass.push_back(observation.about);
+      if (must_pass.size() <= more && !(observation.test_case == finding.minimal.test_case)) must_pass.push_back(observation.test_case);
     }
     Blame blamed = blame_differences(laboratory, must_pass, options);
     if (blamed.suspects.empty() && finding.hazards.empty()) {
       std::vector<Case> stays;
-      for (const Observation& observation : nearby.passing) stays.push_back(observation.about);
+      for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
       blamed = blame_small_edits(laboratory, finding.classification.kind, must_pass, stays, options.repair_budget);
     }
     finding.suspects = std::move(blamed.suspects);
@@ -138,7 +138,7 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     std::vector<Verdict> rest;
     for (std::size_t i = 0; i < left.size(); ++i) {
       if (i == 0 || members[i]) {
-        finding.members.push_back(format_case(left[i].about));
+        finding.members.push_back(format_case(left[i].test_case));
       } else {
         rest.push_back(std::move(left[i]));
       }

@@ -46,9 +46,9 @@ harness::Case find_case(const std::string& name) {
 
 // The dispatches of the case on its own buffers, again and again: what policies cost, and nothing else.
 void run_kernel(benchmark::State& state, const std::string& name, metal::Policy policy) {
-  const harness::Case about = find_case(name);
-  const harness::Workbench workbench(catalogue(), {&about, 1}, {});
-  const harness::PreparedVariant& prepared = workbench.find(about.variant);
+  const harness::Case test_case = find_case(name);
+  const harness::Workbench workbench(catalogue(), {&test_case, 1}, {});
+  const harness::PreparedVariant& prepared = workbench.find(test_case.variant);
   harness::ExecutionOptions options;
   options.schedules = {metal::Schedule{}};
   bool is_measured = false;  // some cases are launched twice
@@ -64,21 +64,21 @@ void run_kernel(benchmark::State& state, const std::string& name, metal::Policy 
       encode(simulator);
     }
   };
-  const harness::Verdict verdict = harness::execute_case(prepared, about, options);
+  const harness::Verdict verdict = harness::execute_case(prepared, test_case, options);
   if (!harness::is_success(verdict.status)) state.SkipWithError(reason_of(verdict).c_str());
 }
 
 void run_oracle(benchmark::State& state, const std::string& name) {
-  const harness::Case about = find_case(name);
-  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(harness::contents_of(about));
+  const harness::Case test_case = find_case(name);
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(harness::contents_of(test_case));
 }
 
 // From the inputs to the verdict, as a worker of the gate does it: under the schedules that the gate would take.
 void run_case(benchmark::State& state, const std::string& name) {
-  const harness::Case about = find_case(name);
-  const harness::Workbench workbench(catalogue(), {&about, 1}, {});
+  const harness::Case test_case = find_case(name);
+  const harness::Workbench workbench(catalogue(), {&test_case, 1}, {});
   for ([[maybe_unused]] auto _ : state) {
-    const harness::Verdict verdict = harness::execute_case(workbench.find(about.variant), about, {});
+    const harness::Verdict verdict = harness::execute_case(workbench.find(test_case.variant), test_case, {});
     if (!harness::is_success(verdict.status)) return state.SkipWithError(reason_of(verdict).c_str());
   }
 }

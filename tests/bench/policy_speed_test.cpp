@@ -38,8 +38,8 @@ TEST(PolicySpeed, EveryPolicyKeepsItsShareOfNative) {
   const std::vector<harness::Case> cases = harness::select_cases(request, catalogue).cases;
   ASSERT_EQ(cases.size(), family_cases().size());
   const harness::Workbench workbench(catalogue, cases, {});
-  for (const harness::Case& about : cases) {
-    const harness::PreparedVariant& prepared = workbench.find(about.variant);
+  for (const harness::Case& test_case : cases) {
+    const harness::PreparedVariant& prepared = workbench.find(test_case.variant);
     harness::ExecutionOptions options;
     options.schedules = {metal::Schedule{}};
     std::size_t executions = 0;
@@ -56,14 +56,14 @@ TEST(PolicySpeed, EveryPolicyKeepsItsShareOfNative) {
       const Interleaved measured = measure_calmly(contenders, kRounds);
       for (const PolicyRow& row : kPolicies) {
         const double ratio = measured.ratio(row.name, "native");
-        fmt::print("{}: {} / native = {:.2f} (at most {}), native {:.2f} ms\n", harness::format_case(about), row.name, ratio, row.at_most,
-                   1e3 * measured.timing("native").median);
-        EXPECT_LE(ratio, row.at_most) << harness::format_case(about);
+        fmt::print("{}: {} / native = {:.2f} (at most {}), native {:.2f} ms\n", harness::format_case(test_case), row.name, ratio,
+                   row.at_most, 1e3 * measured.timing("native").median);
+        EXPECT_LE(ratio, row.at_most) << harness::format_case(test_case);
       }
       encode(judged);
     };
     // What was timed is the real thing.
-    const harness::Verdict verdict = harness::execute_case(prepared, about, options);
+    const harness::Verdict verdict = harness::execute_case(prepared, test_case, options);
     EXPECT_TRUE(harness::is_success(verdict.status)) << reason_of(verdict);
     EXPECT_GT(executions, kRounds * (1 + kPolicies.size()));
   }

@@ -39,12 +39,12 @@ TEST_F(CliReports, FailuresThatLookAlikeAreToldOnce) {
     const harness::RunId run = ledger.begin(description);
     for (const int rows : {9, 2, 5}) {
       harness::Verdict verdict;
-      verdict.about = harness::parse_case(fmt::format("k/d256/rows{}/nwg4/gauss/s7", rows), families::find_family("reduce"));
+      verdict.test_case = harness::parse_case(fmt::format("k/d256/rows{}/nwg4/gauss/s7", rows), families::find_family("reduce"));
       verdict.status = harness::Status::failed;
       verdict.faults = {harness::fault::NotWritten{static_cast<std::uint64_t>(256 * rows)}};
       verdict.judgement.not_written = 256 * static_cast<std::size_t>(rows);
       verdict.judgement.max_ratio = std::numeric_limits<double>::infinity();
-      ledger.started(run, verdict.about);
+      ledger.started(run, verdict.test_case);
       ledger.record(run, verdict);
     }
   }

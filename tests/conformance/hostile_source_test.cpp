@@ -235,7 +235,7 @@ TEST_F(HostileSource, FilesElsewhereAreNotIncluded) {
   std::filesystem::create_symlink("beside.h", folder / "in.h");
   std::filesystem::create_directory_symlink(folder_, folder / "up");
   ASSERT_EQ(mkfifo((folder / "pipe.h").c_str(), 0600), 0);
-  const auto about = [&](const std::string& text, const metal::CompileOptions& options = {}) {
+  const auto test_case = [&](const std::string& text, const metal::CompileOptions& options = {}) {
     std::ofstream(folder / "kernel.metal") << text << kKernel;
     return complaint_of_file((folder / "kernel.metal").string(), options);
   };
@@ -248,16 +248,17 @@ TEST_F(HostileSource, FilesElsewhereAreNotIncluded) {
         std::string("#if __has_include(\"/etc/passwd\")\n#endif"), std::string("#if __has_include(\"pipe.h\")\n#endif"),
         std::string("%:include \"/etc/passwd\""), std::string("#embed \"/etc/passwd\""),
         std::string("constant unsigned char x[] = {\n#embed \"kernel.metal\"\n};")}) {
-    EXPECT_THAT(about(text), AllOf(ContainsRegex("kernel.metal:[12]: (fatal )?error: "), Not(HasSubstr("secret")), Not(HasSubstr("root:"))))
+    EXPECT_THAT(test_case(text),
+                AllOf(ContainsRegex("kernel.metal:[12]: (fatal )?error: "), Not(HasSubstr("secret")), Not(HasSubstr("root:"))))
         << text;
   }
-  EXPECT_EQ(about("#include \"below/good.h\"\n#include \"in.h\""), "");
-  EXPECT_EQ(about("#include \"beside.h\"\n#if __has_include(\"absent.h\")\n#error\n#endif"), "");
+  EXPECT_EQ(test_case("#include \"below/good.h\"\n#include \"in.h\""), "");
+  EXPECT_EQ(test_case("#include \"beside.h\"\n#if __has_include(\"absent.h\")\n#error\n#endif"), "");
   std::ofstream(folder_ / "above.h") << "constant int offered = 1;\n";
   metal::CompileOptions options;
   options.include_directories = {folder_};
-  EXPECT_EQ(about("#include <above.h>", options), "");
-  EXPECT_EQ(about("#include \"../above.h\"\n#include \"out.h\"", options), "");
+  EXPECT_EQ(test_case("#include <above.h>", options), "");
+  EXPECT_EQ(test_case("#include \"../above.h\"\n#include \"out.h\"", options), "");
 
   std::filesystem::create_symlink("/etc/passwd", folder / "link.metal");
   EXPECT_THAT(complaint_of_file((folder / "link.metal").string()), AllOf(HasSubstr("a link that leads out"), Not(HasSubstr("root:"))));

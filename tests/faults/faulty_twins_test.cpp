@@ -53,11 +53,11 @@ std::vector<VariantTwins> all_tables() {
           {"bf16_vec_v2", bf16_vec_twins()}};
 }
 
-Verdict execute(const harness::Workbench& workbench, const harness::Case& about, std::string_view schedule) {
+Verdict execute(const harness::Workbench& workbench, const harness::Case& test_case, std::string_view schedule) {
   harness::ExecutionOptions options;
   options.worst_elements = std::size_t{1} << 20U;
   if (!schedule.empty()) options.schedules = {metal::Schedule::parse(std::string(schedule))};
-  return execute_case(workbench.find(about.variant), about, options);
+  return execute_case(workbench.find(test_case.variant), test_case, options);
 }
 
 struct Row {
@@ -133,16 +133,16 @@ TEST_P(HealthyTwin, PassesEveryCaseOfTheTwins) {
     if (table.variant != GetParam()) continue;
     for (const Twin& twin : table.twins) {
       for (const std::string_view words : {twin.caught.case_words, twin.quiet.case_words}) {
-        if (harness::Case about = variant.parse(words, table.words); std::ranges::find(cases, about) == cases.end())
-          cases.push_back(std::move(about));
+        if (harness::Case test_case = variant.parse(words, table.words); std::ranges::find(cases, test_case) == cases.end())
+          cases.push_back(std::move(test_case));
       }
     }
   }
   ASSERT_FALSE(cases.empty());
   const harness::Workbench workbench = variant.prepare(cases);
-  for (const harness::Case& about : cases) {
-    const Verdict verdict = execute(workbench, about, "");
-    EXPECT_EQ(to_string(verdict.status), "passed") << harness::format_case(about) << ": " << reason_of(verdict);
+  for (const harness::Case& test_case : cases) {
+    const Verdict verdict = execute(workbench, test_case, "");
+    EXPECT_EQ(to_string(verdict.status), "passed") << harness::format_case(test_case) << ": " << reason_of(verdict);
   }
 }
 

@@ -58,9 +58,9 @@ Faults of_edit(const Edit& edit, std::string_view case_words, const ExecutionOpt
   const TwinVariant variant(edit.variant, Twin{edit.name, "", edit.from, edit.to, {}, {}});
   std::vector<kernels::Variant> catalogue = variant.catalogue();
   const auto found = std::ranges::find(catalogue, runs.empty() ? edit.variant : runs, &kernels::Variant::name);
-  const Case about = harness::parse_case(found->name + "/" + std::string(case_words), harness::find_family(found->family));
-  const harness::Workbench workbench(catalogue, std::span(&about, 1), {});
-  return all_of(execute_case(workbench.find(about.variant), about, options));
+  const Case test_case = harness::parse_case(found->name + "/" + std::string(case_words), harness::find_family(found->family));
+  const harness::Workbench workbench(catalogue, std::span(&test_case, 1), {});
+  return all_of(execute_case(workbench.find(test_case.variant), test_case, options));
 }
 
 // A right kernel under what else may go wrong.
@@ -71,11 +71,11 @@ Faults of_right(
     const std::function<void(kernels::Variant&)>& change = [](kernels::Variant&) {}) {
   std::vector<kernels::Variant> catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   const auto variant = std::ranges::find(catalogue, std::string(harness::variant_of(name)), &kernels::Variant::name);
-  const Case about = harness::parse_case(name, harness::find_family(variant->family));
+  const Case test_case = harness::parse_case(name, harness::find_family(variant->family));
   const Case prepared_for = harness::parse_case(std::string(kRight), harness::find_family("fwht"));
   change(*variant);
-  const harness::Workbench workbench(catalogue, variant->family == "fwht" ? std::span(&prepared_for, 1) : std::span(&about, 1), {});
-  return all_of(execute_case(workbench.find(about.variant), about, options));
+  const harness::Workbench workbench(catalogue, variant->family == "fwht" ? std::span(&prepared_for, 1) : std::span(&test_case, 1), {});
+  return all_of(execute_case(workbench.find(test_case.variant), test_case, options));
 }
 
 ExecutionOptions launching(std::function<void(metal::ComputeEncoder&, const harness::Encode&)> launch) {
@@ -97,17 +97,17 @@ Faults of_worker(const std::function<void()>& happen, harness::RunOptions option
     void finished(const Verdict& verdict, const harness::Summary&) override { faults = verdict.faults; }
     Faults faults;
   } listener;
-  const Case about = harness::parse_case(std::string(kRight), harness::find_family("fwht"));
+  const Case test_case = harness::parse_case(std::string(kRight), harness::find_family("fwht"));
   const std::atomic<bool> never = false;
   const harness::CaseFunction execute = [&](const Case& one) {
     happen();
     Verdict verdict;
-    verdict.about = one;
+    verdict.test_case = one;
     verdict.status = Status::passed;
     verdict.judgement.compared = 1;
     return verdict;
   };
-  static_cast<void>(harness::run_cases(std::span(&about, 1), execute, options, never, listener));
+  static_cast<void>(harness::run_cases(std::span(&test_case, 1), execute, options, never, listener));
   return listener.faults;
 }
 
@@ -118,7 +118,7 @@ Faults of_finding(std::string_view when, std::string_view shows, bool fails, std
   variant.description = "some/variant.toml";
   variant.known_findings = {{std::string(when), std::string(shows), "", 12}};
   Verdict verdict;
-  verdict.about = harness::parse_case(std::string(kRight), harness::find_family("fwht"));
+  verdict.test_case = harness::parse_case(std::string(kRight), harness::find_family("fwht"));
   verdict.status = fails ? Status::failed : Status::passed;
   verdict.judgement.compared = 1;
   verdict.judgement.nans = fails ? 1 : 0;

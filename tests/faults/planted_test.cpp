@@ -79,11 +79,11 @@ Hit try_one(const std::string& set, const json& row) {
   for (const auto& [first, last] : right_lines) hit.line = hit.line || (first <= line && line <= last);
   if (row.contains("smallest")) {
     const harness::Case smallest = variant.parse(row.at("smallest").get<std::string>(), "");
-    hit.smallest = harness::size_of(finding.minimal.about) <= 2 * harness::size_of(smallest);
+    hit.smallest = harness::size_of(finding.minimal.test_case) <= 2 * harness::size_of(smallest);
   }
   fmt::print("{} {}  {:<22} {:<22}{} line {:>3}{} smallest {}{}  {}\n", set, row.at("name").get<std::string>(),
              row.at("class").get<std::string>(), finding.classification.kind, hit.kind ? "     " : " MISS", line,
-             hit.line ? "     " : " MISS", harness::format_case(finding.minimal.about), hit.smallest ? "" : " MISS",
+             hit.line ? "     " : " MISS", harness::format_case(finding.minimal.test_case), hit.smallest ? "" : " MISS",
              row.at("restyled").get<bool>() ? "restyled" : "");
   return hit;
 }

@@ -27,12 +27,12 @@ using harness::Verdict;
 using reports::explanation_text;
 using ::testing::HasSubstr;
 
-Verdict execute(const harness::Workbench& workbench, const harness::Case& about, metal::Policy policy) {
-  const harness::PreparedVariant& prepared = workbench.find(about.variant);
+Verdict execute(const harness::Workbench& workbench, const harness::Case& test_case, metal::Policy policy) {
+  const harness::PreparedVariant& prepared = workbench.find(test_case.variant);
   harness::ExecutionOptions options;
   options.schedules = {metal::Schedule{}};
   options.policy = policy;
-  return execute_case(prepared, about, options);
+  return execute_case(prepared, test_case, options);
 }
 
 struct Row {
@@ -99,9 +99,9 @@ void expect_named(const Explanation& explanation, std::string_view text, double 
 // The output of bf16_prefill_v1 is kept in half, where tiny values are subnormal: finding 3.
 TEST(Explain, NamesTheLineWhereBf16PrefillAccumulatesInHalf) {
   const TwinVariant variant("bf16_prefill_v1", untouched());
-  const harness::Case about = variant.parse("b1/h1x1/q8/kv1024r0/nomask/tiny/s7", {});
-  const harness::Workbench workbench = variant.prepare({about});
-  const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});
+  const harness::Case test_case = variant.parse("b1/h1x1/q8/kv1024r0/nomask/tiny/s7", {});
+  const harness::Workbench workbench = variant.prepare({test_case});
+  const Explanation explanation = explain_case(workbench.find(test_case.variant), test_case, {}, {});
   EXPECT_EQ(to_string(explanation.verdict.status), "known") << reason_of(explanation.verdict);
   expect_named(explanation, "simdgroup_multiply_accumulate(o[c]", 0.5);
   if (HasFatalFailure()) return;
@@ -117,9 +117,9 @@ TEST(Explain, NamesAHalfAccumulatorThatFailsAndFindsNoFaultWithTheLogic) {
                      {},
                      {}};
   const TwinVariant variant("tq4_v1", twin);
-  const harness::Case about = variant.parse("d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s16", {});
-  const harness::Workbench workbench = variant.prepare({about});
-  const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});
+  const harness::Case test_case = variant.parse("d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s16", {});
+  const harness::Workbench workbench = variant.prepare({test_case});
+  const Explanation explanation = explain_case(workbench.find(test_case.variant), test_case, {}, {});
   EXPECT_EQ(to_string(explanation.verdict.status), "failed");
   ASSERT_TRUE(explanation.verdict.split);
   EXPECT_EQ(explanation.verdict.split->above_bound, 0U) << reason_of(explanation.verdict);
@@ -131,9 +131,9 @@ TEST(Explain, NamesAHalfAccumulatorThatFailsAndFindsNoFaultWithTheLogic) {
 TEST(Explain, SaysOfAQueryInFloatThatARoundingIsMissing) {
   const auto twin = std::ranges::find(tq4_twins(), "query_not_rounded", &Twin::name);
   const TwinVariant variant("tq4_v1", *twin);
-  const harness::Case about = variant.parse("d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s16", {});
-  const harness::Workbench workbench = variant.prepare({about});
-  const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});
+  const harness::Case test_case = variant.parse("d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s16", {});
+  const harness::Workbench workbench = variant.prepare({test_case});
+  const Explanation explanation = explain_case(workbench.find(test_case.variant), test_case, {}, {});
   EXPECT_EQ(to_string(explanation.verdict.status), "failed");
   EXPECT_GT(explanation.missing_conversions_share, 0.9) << explanation_text(explanation);
   EXPECT_THAT(reports::conclusion_of(explanation), HasSubstr("the kernel omits a rounding that the contract requires"));
@@ -141,9 +141,9 @@ TEST(Explain, SaysOfAQueryInFloatThatARoundingIsMissing) {
 
 TEST(Explain, RanksNoRoundingThatTheContractAsksFor) {
   const TwinVariant variant("tq4_v1", untouched());
-  const harness::Case about = variant.parse("d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s16", {});
-  const harness::Workbench workbench = variant.prepare({about});
-  const Explanation explanation = explain_case(workbench.find(about.variant), about, {}, {});
+  const harness::Case test_case = variant.parse("d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s16", {});
+  const harness::Workbench workbench = variant.prepare({test_case});
+  const Explanation explanation = explain_case(workbench.find(test_case.variant), test_case, {}, {});
   EXPECT_EQ(to_string(explanation.verdict.status), "passed");
   for (const harness::LineContribution& line : explanation.lines) {
     EXPECT_LT(std::abs(line.share), 1.0) << explanation_text(explanation);
@@ -162,10 +162,10 @@ TEST(Shadow, LeavesBitsAndVerdictsAlone) {
       {"bf16_prefill_v2", "b1/h1x1/q8/kv128r0/nomask/gauss/s7"}};
   for (const auto& [name, words] : cases) {
     const TwinVariant variant(name, untouched());
-    const harness::Case about = variant.parse(words, {});
-    const harness::Workbench workbench = variant.prepare({about});
-    const Verdict native = execute(workbench, about, metal::Policy::native);
-    const Verdict shadow = execute(workbench, about, metal::Policy::shadow);
+    const harness::Case test_case = variant.parse(words, {});
+    const harness::Workbench workbench = variant.prepare({test_case});
+    const Verdict native = execute(workbench, test_case, metal::Policy::native);
+    const Verdict shadow = execute(workbench, test_case, metal::Policy::shadow);
     EXPECT_EQ(to_string(shadow.status), to_string(native.status)) << name << ": " << reason_of(shadow);
     EXPECT_EQ(shadow.digest, native.digest) << name;
     EXPECT_EQ(shadow.judgement.max_ratio, native.judgement.max_ratio) << name;

@@ -72,8 +72,8 @@ TEST_P(Triage, NamesClassSmallestCaseAndLine) {
   const Finding& finding = findings.front();
   EXPECT_EQ(finding.classification.kind, row.kind) << finding.classification.says << " " << finding.classification.decided;
   if (!row.smallest.empty())
-    EXPECT_EQ(harness::format_case(finding.minimal.about), std::string(row.variant) + "/" + std::string(row.smallest));
-  EXPECT_LE(harness::size_of(finding.minimal.about), harness::size_of(given));
+    EXPECT_EQ(harness::format_case(finding.minimal.test_case), std::string(row.variant) + "/" + std::string(row.smallest));
+  EXPECT_LE(harness::size_of(finding.minimal.test_case), harness::size_of(given));
   ASSERT_FALSE(finding.suspects.empty());
   const std::size_t first = line_of(variant.text(), twin->to);
   const auto last = first + static_cast<std::size_t>(std::ranges::count(twin->to, '\n'));

@@ -18,11 +18,11 @@ using namespace ::testing;
 
 Verdict verdict_of(std::string_view variant_name, const Twin& twin, std::string_view words, metal::Policy policy) {
   const TwinVariant variant(variant_name, twin);
-  const harness::Case about = variant.parse(words, {});
-  const harness::Workbench workbench = variant.prepare({about});
+  const harness::Case test_case = variant.parse(words, {});
+  const harness::Workbench workbench = variant.prepare({test_case});
   harness::ExecutionOptions options;
   options.policy = policy;
-  return execute_case(workbench.find(about.variant), about, options);
+  return execute_case(workbench.find(test_case.variant), test_case, options);
 }
 
 // The harness keeps words of its own there, which no kernel may so much as read.

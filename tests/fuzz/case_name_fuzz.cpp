@@ -26,18 +26,18 @@ const families::Family& family_of(std::string_view variant) {
 
 void check(std::string_view name) {
   const families::Family& family = family_of(harness::variant_of(name));
-  const harness::Case about = harness::parse_case(name, family);
-  const std::string printed = harness::format_case(about);
-  require(harness::parse_case(printed, family) == about, "a printed name reads back as the same case");
+  const harness::Case test_case = harness::parse_case(name, family);
+  const std::string printed = harness::format_case(test_case);
+  require(harness::parse_case(printed, family) == test_case, "a printed name reads back as the same case");
   require(harness::format_case(harness::parse_case(printed, family)) == printed, "printing it again changes nothing");
-  require(harness::variant_of(printed) == about.variant, "a printed name begins with the variant");
+  require(harness::variant_of(printed) == test_case.variant, "a printed name begins with the variant");
   require(harness::glob_match("*", name) && harness::glob_match(printed, printed), "a name without wildcards matches itself");
-  require(about.values.size() == family.axes.size(), "every axis has a value");
-  for (std::size_t i = 0; i < about.values.size(); ++i) require(family.axes[i].holds(about.values[i]), "a value lies in its axis");
+  require(test_case.values.size() == family.axes.size(), "every axis has a value");
+  for (std::size_t i = 0; i < test_case.values.size(); ++i) require(family.axes[i].holds(test_case.values[i]), "a value lies in its axis");
   note_outcome(family.name());
-  note_outcome(harness::is_on_file(about) ? "on a file" : about.fixture);
-  for (std::size_t i = 0; i < about.values.size(); ++i) {
-    if (about.values[i] != family.axes[i].initial) note_outcome(family.axes[i].name);
+  note_outcome(harness::is_on_file(test_case) ? "on a file" : test_case.fixture);
+  for (std::size_t i = 0; i < test_case.values.size(); ++i) {
+    if (test_case.values[i] != family.axes[i].initial) note_outcome(family.axes[i].name);
   }
 }
 

@@ -20,12 +20,12 @@ namespace {
 constexpr std::string_view kFile = "folder/fuzz.h5";
 
 // As harness::load_file() does before it reads a tensor.
-void check_case(const harness::FileCase& about) {
-  const harness::Case& value = about.value;
+void check_case(const harness::FileCase& test_case) {
+  const harness::Case& value = test_case.value;
   note_outcome(value.family->name());
   for (std::size_t i = 0; i < value.values.size(); ++i)
     require(value.family->axes[i].holds(value.values[i]), "what a file says lies in its axis");
-  harness::require_agreement(value, kFile, about);
+  harness::require_agreement(value, kFile, test_case);
   const families::Family& family = *value.family;
   try {
     family.validate(value);

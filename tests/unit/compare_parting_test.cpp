@@ -174,7 +174,7 @@ TEST(Parting, TravelsAsAnArchive) {
   EXPECT_EQ(back.changes.front().old_lines, parting.changes.front().old_lines);
 }
 
-families::Place place_of(const Case& about, std::uint64_t byte) { return about.family->triage.place(about, byte); }
+families::Place place_of(const Case& test_case, std::uint64_t byte) { return test_case.family->triage.place(test_case, byte); }
 
 Case named(const std::string& family, const std::string& name) { return parse_case(name, find_family(family)); }
 

@@ -75,7 +75,7 @@ TEST(ContractDocuments, HaveEveryFunctionArgumentFieldAndCaseName) {
   for (const families::Family& family : families::all_families()) {
     const std::string document =
         tests::read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "families" / std::string(family.name()) / "contract.md");
-    EXPECT_TRUE(document.starts_with(fmt::format("# {}: {}\n", family.name(), family.about))) << document.substr(0, 100);
+    EXPECT_TRUE(document.starts_with(fmt::format("# {}: {}\n", family.name(), family.description))) << document.substr(0, 100);
     EXPECT_THAT(document, HasSubstr(table_of(family.contract)));
     for (const FamilyContract& helper : family.helper_contracts) EXPECT_THAT(document, HasSubstr(table_of(helper)));
     EXPECT_THAT(document, HasSubstr(fmt::format("```text\n{}\n```\n", harness::name_grammar(family))));

@@ -22,17 +22,17 @@ using namespace harness;
 
 struct MinimumRow {
   std::string family;
-  std::string about;  // without the variant
+  std::string test_case;  // without the variant
   families::Minimum minimum;
 };
 
-void PrintTo(const MinimumRow& row, std::ostream* stream) { *stream << row.family << " " << row.about; }
+void PrintTo(const MinimumRow& row, std::ostream* stream) { *stream << row.family << " " << row.test_case; }
 
 class MinimumOf : public ::testing::TestWithParam<MinimumRow> {};
 
 TEST_P(MinimumOf, IsWhatAHandCounts) {
   const MinimumRow& row = GetParam();
-  const families::Minimum found = minimum_of(parse_case(row.family + "/" + row.about, find_family(row.family)), {});
+  const families::Minimum found = minimum_of(parse_case(row.family + "/" + row.test_case, find_family(row.family)), {});
   EXPECT_EQ(found.bytes_read, row.minimum.bytes_read);
   EXPECT_EQ(found.bytes_written, row.minimum.bytes_written);
   EXPECT_EQ(found.distinct_bytes, row.minimum.distinct_bytes);
@@ -86,7 +86,7 @@ TEST(CaseCosts, NoVariantTouchesLessThanTheMinimumAndAllCountAlikeTwice) {
   std::map<std::string, std::vector<Case>> by_variant;
   SelectionRequest request;
   request.words = {"smoke"};
-  for (const Case& about : select_cases(request, catalogue).cases) by_variant[about.variant].push_back(about);
+  for (const Case& test_case : select_cases(request, catalogue).cases) by_variant[test_case.variant].push_back(test_case);
   ASSERT_EQ(by_variant.size(), catalogue.size());
   constexpr std::size_t kCases = 2;  // of each variant
   for (const auto& [variant, all] : by_variant) {
@@ -94,17 +94,17 @@ TEST(CaseCosts, NoVariantTouchesLessThanTheMinimumAndAllCountAlikeTwice) {
     ASSERT_GE(all.size(), kCases) << variant;
     for (std::size_t i = 0; i < kCases; ++i) cases.push_back(all[i * all.size() / kCases]);
     const Workbench workbench(catalogue, cases, {});
-    for (const Case& about : cases) {
-      SCOPED_TRACE(format_case(about));
-      const CaseCost cost = cost_of(workbench.find(variant), about, {});
+    for (const Case& test_case : cases) {
+      SCOPED_TRACE(format_case(test_case));
+      const CaseCost cost = cost_of(workbench.find(variant), test_case, {});
       EXPECT_GE(cost.total.distinct_device_bytes, cost.minimum.distinct_bytes);
       EXPECT_GE(cost.total.device_bytes_read, cost.minimum.bytes_read);
       EXPECT_GE(cost.total.device_bytes_written, cost.minimum.bytes_written);
       EXPECT_GT(cost.minimum.flops, 0U);
       ExecutionOptions other;
       other.threads = 2;
-      other.schedules = {{metal::Schedule::Kind::random, about.seed}};
-      const CaseCost again = cost_of(workbench.find(variant), about, other);
+      other.schedules = {{metal::Schedule::Kind::random, test_case.seed}};
+      const CaseCost again = cost_of(workbench.find(variant), test_case, other);
       EXPECT_EQ(reports::cost_json(cost, "passed"), reports::cost_json(again, "passed"));
     }
   }

@@ -97,7 +97,7 @@ harness::SplitElement element(double rounding, double logic) {
 
 Explanation explanation(double rounding, double logic) {
   Explanation result;
-  result.verdict.about = harness::parse_case("reduce_v1/d256/rows2/nwg4/gauss/s1", families::find_family("reduce"));
+  result.verdict.test_case = harness::parse_case("reduce_v1/d256/rows2/nwg4/gauss/s1", families::find_family("reduce"));
   result.verdict.schedules = "forward";
   result.verdict.row_length = 2;
   const harness::SplitElement one = element(rounding, logic);

@@ -40,15 +40,15 @@ class Corpus : public testing::TestWithParam<std::string> {};
 
 TEST_P(Corpus, HoldsWhatItsGeneratorMakesAndTheOracleFinds) {
   const LoadedFile loaded = harness::load_file(GetParam());
-  EXPECT_FALSE(loaded.about.generator.empty());
+  EXPECT_FALSE(loaded.file_case.generator.empty());
   EXPECT_FALSE(loaded.expectation.empty());
   EXPECT_THAT(harness::verify_file(GetParam(), loaded), IsEmpty());
 }
 
 TEST_P(Corpus, IsMadeAgainWithEqualContents) {
   const LoadedFile loaded = harness::load_file(GetParam());
-  Case made = loaded.about.value;
-  made.fixture = loaded.about.generator;
+  Case made = loaded.file_case.value;
+  made.fixture = loaded.file_case.generator;
   const FileContents contents = harness::contents_of(made);
   EXPECT_EQ(contents.format, fixtures::describe_file(GetParam()).format);
   ASSERT_EQ(contents.tensors.size(), loaded.inputs.size() + loaded.expectation.size());
@@ -139,10 +139,10 @@ class FixtureFile : public TestInFolder {
 TEST_F(FixtureFile, CapturedInputsNeedNoNameAndNoExpectation) {
   write(captured());
   const LoadedFile loaded = harness::load_file(path_);
-  Case value = loaded.about.value;
+  Case value = loaded.file_case.value;
   value.variant = "mine";
   EXPECT_EQ(harness::format_case(value), "mine/d256/h2x1/kv70c96/ring0/win20/nwg16/h5-mine/s0");
-  EXPECT_EQ(loaded.about.generator, "");
+  EXPECT_EQ(loaded.file_case.generator, "");
   EXPECT_THAT(loaded.expectation, IsEmpty());
   EXPECT_THAT(harness::verify_file(path_, loaded), IsEmpty());
 }
@@ -151,7 +151,7 @@ TEST_F(FixtureFile, AScaleOfItsOwnIsABitPattern) {
   FileContents contents = captured();
   contents.format["scale"] = static_cast<std::int64_t>(std::bit_cast<std::uint32_t>(0.0884F));
   write(contents);
-  EXPECT_EQ(families::decode_request(harness::load_file(path_).about.value).shape.scale, 0.0884F);
+  EXPECT_EQ(families::decode_request(harness::load_file(path_).file_case.value).shape.scale, 0.0884F);
 }
 
 TEST_F(FixtureFile, AScaleThatIsAFloatingNumberIsTheFactor) {
@@ -159,7 +159,7 @@ TEST_F(FixtureFile, AScaleThatIsAFloatingNumberIsTheFactor) {
     FileContents contents = captured();
     contents.format["scale"] = scale;
     write(contents);
-    EXPECT_EQ(families::decode_request(harness::load_file(path_).about.value).shape.scale, static_cast<float>(scale));
+    EXPECT_EQ(families::decode_request(harness::load_file(path_).file_case.value).shape.scale, static_cast<float>(scale));
   }
   const auto with = [&](const fixtures::Attribute& value) {
     return refusal(captured(), [&](FileContents& contents) { contents.format["scale"] = value; });
@@ -304,7 +304,7 @@ TEST_F(FixtureFile, VerifyTellsOneChangedBitAndOneShiftedExpectation) {
 
 TEST_F(FixtureFile, AFileFitsItsOwnCaseAndOtherWorkgroups) {
   write(decode());
-  const harness::FileCase of_file = harness::load_file(path_).about;
+  const harness::FileCase of_file = harness::load_file(path_).file_case;
   const auto agrees = [&](const std::string& name) -> std::string {
     try {
       require_agreement(harness::parse_case(name, families::find_family("tq4")), path_, of_file);

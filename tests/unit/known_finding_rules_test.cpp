@@ -200,7 +200,7 @@ TEST(KnownFindingGrammar, WhatCannotBeReadNamesFileLineAndWhatIsAccepted) {
 
 Verdict verdict_of(Status status) {
   Verdict verdict;
-  verdict.about = case_of();
+  verdict.test_case = case_of();
   verdict.status = status;
   verdict.judgement.compared = 100;
   return verdict;

@@ -46,14 +46,14 @@ class LedgerHostile : public ::testing::Test {
       description.shard = "1/2";
       run_ = ledger.begin(description);
       Verdict verdict;
-      verdict.about = parse_case("k/d256/rows2/nwg4/gauss/s7", find_family("reduce"));
+      verdict.test_case = parse_case("k/d256/rows2/nwg4/gauss/s7", find_family("reduce"));
       verdict.status = Status::failed;
       verdict.faults = {fault::Told{"wrong"}};
       verdict.row_length = 256;
       verdict.judgement.compared = 512;
       verdict.judgement.above_bound = 1;
       verdict.judgement.worst = {{300, 1, 2, 1e-7, 1e7, ElementFault::above_bound}};
-      ledger.started(run_, verdict.about);
+      ledger.started(run_, verdict.test_case);
       ledger.record(run_, verdict);
       ledger.finish(run_, {});
     }

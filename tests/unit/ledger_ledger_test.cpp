@@ -29,7 +29,7 @@ Case case_named(std::string_view name) { return parse_case(name, find_family("re
 
 Verdict failed_verdict(std::string_view name) {
   Verdict verdict;
-  verdict.about = case_named(name);
+  verdict.test_case = case_named(name);
   verdict.status = Status::failed;
   verdict.faults = {fault::AboveBound{2}};
   verdict.schedules = "forward,reverse";
@@ -70,13 +70,13 @@ TEST(Ledger, GivesBackWhatItWasTold) {
   Verdict failed = failed_verdict("k/d256/rows2/nwg4/gauss/s18446744073709551615");
   failed.note = "otherwise in another process";
   Verdict passed;
-  passed.about = case_named("k/d512/rows1/nwg1/drift/s7");
+  passed.test_case = case_named("k/d512/rows1/nwg1/drift/s7");
   passed.status = Status::passed;
   passed.judgement.compared = 512;
   passed.judgement.max_ratio = 0.25;
   passed.judgement.worst = {{1, 1, 1, 1, 0.25, ElementFault::none}};
   const Case open = case_named("k/d512/rows1/nwg2/drift/s8");
-  for (const Case& about : {failed.about, passed.about, open}) ledger.started(run, about);
+  for (const Case& test_case : {failed.test_case, passed.test_case, open}) ledger.started(run, test_case);
   ledger.record(run, passed);
   ledger.record(run, failed);
 
@@ -155,9 +155,9 @@ TEST(Ledger, KnowsEveryStatusAndHazardByName) {
   const RunId run = ledger.begin({});
   for (int i = 0; i <= static_cast<int>(Status::skipped); ++i) {
     Verdict verdict;
-    verdict.about = case_named(fmt::format("k/d256/rows1/nwg1/gauss/s{}", i));
+    verdict.test_case = case_named(fmt::format("k/d256/rows1/nwg1/gauss/s{}", i));
     verdict.status = static_cast<Status>(i);
-    ledger.started(run, verdict.about);
+    ledger.started(run, verdict.test_case);
     ledger.record(run, verdict);
     EXPECT_EQ(ledger.cases(run).back().status, verdict.status);
   }
@@ -173,7 +173,7 @@ TEST(Ledger, KeepsTheNewestRuns) {
   for (int i = 0; i < 5; ++i) {
     const RunId run = ledger.begin(command(fmt::format("run {}", i)));
     const Verdict verdict = failed_verdict("k/d256/rows2/nwg4/gauss/s1");
-    ledger.started(run, verdict.about);
+    ledger.started(run, verdict.test_case);
     ledger.record(run, verdict);
   }
   ledger.keep(2);
@@ -222,7 +222,7 @@ TEST(Ledger, HoldsWhatWasRecordedBeforeAKill) {
     Ledger ledger = Ledger::open(file);
     const RunId run = ledger.begin({});
     const Verdict verdict = failed_verdict("k/d256/rows2/nwg4/gauss/s1");
-    ledger.started(run, verdict.about);
+    ledger.started(run, verdict.test_case);
     ledger.record(run, verdict);
     ledger.started(run, case_named("k/d256/rows2/nwg4/gauss/s2"));
     kill(getpid(), SIGKILL);
@@ -290,7 +290,7 @@ TEST_F(LedgerOfVersion1, KeepsItsRunsWhenItIsWrittenTo) {
     const RunId run = ledger.begin({"new", {}, "", "", "", 0, 1, 7, {"a note"}});
     Verdict verdict = failed_verdict("k/d256/rows2/nwg4/gauss/s1");
     verdict.note = "another";
-    ledger.started(run, verdict.about);
+    ledger.started(run, verdict.test_case);
     ledger.record(run, verdict);
   }
   EXPECT_EQ(version(), 5);
@@ -374,7 +374,7 @@ TEST(Ledger, KeepsFaultsOfEveryKind) {
   verdict.stages = {{"first", true, false, {fault::WrongMerge{}}, {}}, {"second", true, false, every, {}}};
   Ledger ledger = Ledger::in_memory();
   const RunId run = ledger.begin(command("assay run x"));
-  ledger.started(run, verdict.about);
+  ledger.started(run, verdict.test_case);
   ledger.record(run, verdict);
   ledger.record(run, verdict);  // again, in the place of what was there
   const CaseRecord record = ledger.cases(run).at(0);
@@ -395,7 +395,7 @@ TEST(Ledger, KeepsFaultsWithWhatIsNoNumber) {
                     fault::OutsideOfLimits{"", 0, "nsg", {-1, std::numeric_limits<std::int64_t>::max()}, -5}};
   Ledger ledger = Ledger::in_memory();
   const RunId run = ledger.begin(command("assay run x"));
-  ledger.started(run, verdict.about);
+  ledger.started(run, verdict.test_case);
   ledger.record(run, verdict);
   const CaseRecord record = ledger.cases(run).at(0);
   EXPECT_EQ(record.faults, verdict.faults);

@@ -24,7 +24,7 @@ using namespace ::testing;
 
 Verdict verdict_on(const std::string& seed, Status status, double ratio, std::uint64_t digest) {
   Verdict verdict;
-  verdict.about = parse_case("k/d256/rows2/nwg4/gauss/s" + seed, find_family("reduce"));
+  verdict.test_case = parse_case("k/d256/rows2/nwg4/gauss/s" + seed, find_family("reduce"));
   verdict.status = status;
   verdict.judgement.compared = 10;
   verdict.judgement.max_ratio = ratio;
@@ -50,9 +50,9 @@ RunId record(Ledger& ledger, const RunDescription& description, const std::vecto
   Summary summary;
   summary.selected = description.selected;
   for (const Verdict& verdict : verdicts) {
-    ledger.started(run, verdict.about);
+    ledger.started(run, verdict.test_case);
     ledger.record(run, verdict);
-    summary.add(format_case(verdict.about), verdict);
+    summary.add(format_case(verdict.test_case), verdict);
   }
   summary.stopped = summary.finished() < summary.selected;
   ledger.finish(run, summary);
@@ -123,9 +123,9 @@ TEST(LedgerRuns, ASummaryOfTheLedgerIsThatOfTheRun) {
   verdicts[2].known = {"docs/FINDINGS.md#1"};
   verdicts[0].stages.push_back({"later", true, false, {fault::WrongMerge{}}, {}});
   for (const Verdict& verdict : verdicts) {
-    ledger.started(run, verdict.about);
+    ledger.started(run, verdict.test_case);
     ledger.record(run, verdict);
-    summary.add(format_case(verdict.about), verdict);
+    summary.add(format_case(verdict.test_case), verdict);
   }
   const Summary again = summary_of(4, ledger.cases(run));
   EXPECT_EQ(again.counts, summary.counts);

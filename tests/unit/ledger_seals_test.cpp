@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 Verdict verdict_on(const std::string& seed, Status status) {
   Verdict verdict;
-  verdict.about = parse_case("k/d256/rows2/nwg4/gauss/s" + seed, find_family("reduce"));
+  verdict.test_case = parse_case("k/d256/rows2/nwg4/gauss/s" + seed, find_family("reduce"));
   verdict.status = status;
   verdict.judgement.compared = 10;
   verdict.judgement.max_ratio = 0.5;
@@ -56,7 +56,7 @@ class LedgerSeals : public Test {
     description.environment.sources = {{"k", "k.metal", "digest"}};
     const RunId run = ledger.begin(description);
     for (const Verdict& verdict : verdicts) {
-      ledger.started(run, verdict.about);
+      ledger.started(run, verdict.test_case);
       ledger.record(run, verdict);
     }
     return run;
@@ -143,7 +143,7 @@ TEST_F(LedgerSeals, BindAVerdictToItsRun) {
     RunDescription other;
     other.command = "assay gate --kernel right.metal";
     const RunId right = ledger.begin(other);
-    ledger.started(right, verdict_on("2", Status::passed).about);
+    ledger.started(right, verdict_on("2", Status::passed).test_case);
     ledger.record(right, verdict_on("2", Status::passed));
     ledger.finish(right, {});
     ASSERT_EQ(ledger.doubt_about(right), "");

@@ -71,8 +71,8 @@ TEST_F(Trials, AWrongHintChangesNoFate) {
   ASSERT_EQ(honest.fate, Fate::killed);
   ASSERT_THAT(spared.fate, AnyOf(Eq(Fate::survived), Eq(Fate::equivalent)));
   std::string innocent;
-  for (const Case& about : suite_cases(Suite::smoke, judge.variant(), 0)) {
-    if (about.at("nwg") == 1) innocent = format_case(about);
+  for (const Case& test_case : suite_cases(Suite::smoke, judge.variant(), 0)) {
+    if (test_case.at("nwg") == 1) innocent = format_case(test_case);
   }
   ASSERT_FALSE(innocent.empty());
   int version = 0;

@@ -134,7 +134,7 @@ TEST(Markdown, AReasonWithANumberIsSaidOfTheCaseThatHasIt) {
 // A kernel that holds a row of backticks, and a reason that would be markup.
 TEST(TriageMarkdown, NoTextOfAKernelIsMarkup) {
   harness::Finding finding;
-  finding.minimal.about = finding.given.about = harness::parse_case("k/d256/rows2/nwg4/gauss/s7", families::find_family("reduce"));
+  finding.minimal.test_case = finding.given.test_case = harness::parse_case("k/d256/rows2/nwg4/gauss/s7", families::find_family("reduce"));
   finding.minimal.status = Status::crashed;
   finding.minimal.faults = {fault::Told{"a <b> *c* some_name"}};
   finding.hazards = {{metal::HazardKind::invalid_access, "f", "<img>", {"k.metal", 12}, {}, 1}};

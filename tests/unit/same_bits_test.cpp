@@ -82,8 +82,8 @@ Digests computed() {
   Digests digests;
   for (const families::Family& family : families::all_families()) {
     Digest inputs, truth;
-    for (const harness::Case& about : spread_of(family)) {
-      for (const fixtures::Tensor& tensor : harness::contents_of(about).tensors) {
+    for (const harness::Case& test_case : spread_of(family)) {
+      for (const fixtures::Tensor& tensor : harness::contents_of(test_case).tensors) {
         (tensor.spec.path.starts_with("inputs/") ? inputs : truth).add(tensor.bytes);
       }
     }

@@ -88,12 +88,12 @@ TEST(TriageMinimise, OffersOnlySmallerCases) {
   for (const auto& [name, words] : {std::pair{"tqhb", "x/d512/b8/h8x2/kv300c300/ring37/win100/nwg4/nsg2/needle/s7"},
                                     {"bf16_vec", "x/b2/h4x2/q3/kv257r7/random2x4/low/nsg4/gauss/s7"}}) {
     const families::Family& family = families::find_family(name);
-    const harness::Case about = harness::parse_case(words, family);
+    const harness::Case test_case = harness::parse_case(words, family);
     for (const harness::Smaller how : {harness::Smaller::in_one_axis, harness::Smaller::in_length, harness::Smaller::in_several}) {
-      const std::vector<harness::Case> smaller = harness::smaller_cases(about, how);
+      const std::vector<harness::Case> smaller = harness::smaller_cases(test_case, how);
       EXPECT_FALSE(smaller.empty());
       for (std::size_t i = 0; i < smaller.size(); ++i) {
-        EXPECT_LT(harness::size_of(smaller[i]), harness::size_of(about));
+        EXPECT_LT(harness::size_of(smaller[i]), harness::size_of(test_case));
         if (i > 0) EXPECT_LE(harness::size_of(smaller[i - 1]), harness::size_of(smaller[i]));
         EXPECT_EQ(harness::parse_case(harness::format_case(smaller[i]), family), smaller[i]);
       }

@@ -30,12 +30,13 @@ constexpr std::size_t kTriedCases = 24;
 // The gate's cases of `claimant` that the claim is about and that `other` takes as well.
 std::vector<Case> cases_of(const kernels::Claim& claim, const kernels::Variant& claimant, const kernels::Variant& other) {
   std::vector<Case> cases = suite_cases(Suite::gate, claimant, 0);
-  std::erase_if(cases, [&](const Case& about) {
+  std::erase_if(cases, [&](const Case& test_case) {
     const bool is_meant =
-        std::ranges::all_of(claim.where, [&](const auto& condition) { return about.at(condition.first) == condition.second; });
-    return !is_meant || is_on_file(about) || !within_limits(other, about);
+        std::ranges::all_of(claim.where, [&](const auto& condition) { return test_case.at(condition.first) == condition.second; });
+    return !is_meant || is_on_file(test_case) || !within_limits(other, test_case);
   });
-  std::ranges::sort(cases, {}, [](const Case& about) { return std::pair(about.family->work(about.values), format_case(about)); });
+  std::ranges::sort(cases, {},
+                    [](const Case& test_case) { return std::pair(test_case.family->work(test_case.values), format_case(test_case)); });
   cases.resize(std::min(cases.size(), kTriedCases));
   return cases;
 }

@@ -19,9 +19,9 @@ namespace assay::tests {
 // Verdicts by case name, and each case told exactly once.
 class Collector final : public harness::RunListener {
  public:
-  void started(const harness::Case& about) override { EXPECT_TRUE(running_.insert({harness::format_case(about), true}).second); }
+  void started(const harness::Case& test_case) override { EXPECT_TRUE(running_.insert({harness::format_case(test_case), true}).second); }
   void finished(const harness::Verdict& verdict, const harness::Summary&) override {
-    const std::string name = harness::format_case(verdict.about);
+    const std::string name = harness::format_case(verdict.test_case);
     EXPECT_EQ(running_.count(name), 1U) << name << " ended without having started";
     EXPECT_TRUE(verdicts.insert({name, verdict}).second) << name << " has two verdicts";
   }

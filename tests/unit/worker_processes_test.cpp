@@ -49,17 +49,17 @@ std::vector<Case> some_cases(std::size_t count) {
   return cases;
 }
 
-Verdict passed(const Case& about) {
+Verdict passed(const Case& test_case) {
   Verdict verdict;
-  verdict.about = about;
+  verdict.test_case = test_case;
   verdict.status = Status::passed;
   verdict.judgement.compared = 1;
-  verdict.digest = about.seed;
+  verdict.digest = test_case.seed;
   return verdict;
 }
 
-Verdict with_status(const Case& about, Status status, const std::string& reason) {
-  Verdict verdict = passed(about);
+Verdict with_status(const Case& test_case, Status status, const std::string& reason) {
+  Verdict verdict = passed(test_case);
   verdict.status = status;
   verdict.faults = {harness::fault::Told{reason}};
   return verdict;
@@ -89,10 +89,10 @@ class WorkerProcesses : public ::testing::Test {
     collector_.verdicts.clear();
     return harness::run_cases(
         cases,
-        [&](const Case& about) {
-          ++shared_->executions[about.seed];
-          shared_->process[about.seed] = getpid();
-          Verdict verdict = execute(about);
+        [&](const Case& test_case) {
+          ++shared_->executions[test_case.seed];
+          shared_->process[test_case.seed] = getpid();
+          Verdict verdict = execute(test_case);
           ++executed_;
           return verdict;
         },
@@ -117,9 +117,9 @@ class WorkerEnd : public WorkerProcesses, public ::testing::WithParamInterface<E
 
 // The second of three, in a worker that has served one.
 TEST_P(WorkerEnd, CostsOneVerdictAndSaysHow) {
-  const harness::Summary summary = run(3, [](const Case& about) {
-    if (about.seed == 1) GetParam().happen();
-    return passed(about);
+  const harness::Summary summary = run(3, [](const Case& test_case) {
+    if (test_case.seed == 1) GetParam().happen();
+    return passed(test_case);
   });
   EXPECT_EQ(verdict(1).status, Status::crashed);
   EXPECT_THAT(reason_of(verdict(1)), HasSubstr(GetParam().reason));
@@ -185,9 +185,9 @@ TEST_F(WorkerProcesses, AWorkerServesManyCases) {
 
 // Whose damage it was is not known; that it was not its own is.
 TEST_F(WorkerProcesses, ACrashThatAnotherCaseCausedIsRepeatedAndNoted) {
-  run(3, [this](const Case& about) {
-    if (about.seed == 2 && executed_ > 0) std::abort();
-    return passed(about);
+  run(3, [this](const Case& test_case) {
+    if (test_case.seed == 2 && executed_ > 0) std::abort();
+    return passed(test_case);
   });
   EXPECT_EQ(verdict(2).status, Status::passed);
   EXPECT_EQ(
@@ -199,13 +199,15 @@ TEST_F(WorkerProcesses, ACrashThatAnotherCaseCausedIsRepeatedAndNoted) {
 }
 
 TEST_F(WorkerProcesses, AFailureThatAnotherCaseCausedIsRepeatedAndNoted) {
-  run(2, [this](const Case& about) { return executed_ > 0 ? with_status(about, Status::failed, "1 element") : passed(about); });
+  run(2, [this](const Case& test_case) { return executed_ > 0 ? with_status(test_case, Status::failed, "1 element") : passed(test_case); });
   EXPECT_EQ(verdict(1).status, Status::passed);
   EXPECT_THAT(verdict(1).note, HasSubstr("in a process that had executed 1 other case, it was failed (1 element)"));
 }
 
 TEST_F(WorkerProcesses, AFailureOfItsOwnIsRepeatedOnceWithoutANote) {
-  run(4, [](const Case& about) { return about.seed == 1 ? with_status(about, Status::hazard, "invalid access") : passed(about); });
+  run(4, [](const Case& test_case) {
+    return test_case.seed == 1 ? with_status(test_case, Status::hazard, "invalid access") : passed(test_case);
+  });
   EXPECT_EQ(verdict(1).status, Status::hazard);
   EXPECT_THAT(verdict(1).note, IsEmpty());
   EXPECT_EQ(shared_->executions[1], 2);
@@ -215,9 +217,9 @@ TEST_F(WorkerProcesses, AFailureOfItsOwnIsRepeatedOnceWithoutANote) {
 }
 
 TEST_F(WorkerProcesses, WhatSomebodyElseKilledIsRepeated) {
-  run(1, [&](const Case& about) {
-    if (shared_->executions[about.seed] < 4) raise(SIGKILL);
-    return passed(about);
+  run(1, [&](const Case& test_case) {
+    if (shared_->executions[test_case.seed] < 4) raise(SIGKILL);
+    return passed(test_case);
   });
   EXPECT_EQ(verdict(0).status, Status::passed);
   EXPECT_THAT(verdict(0).note, HasSubstr("repeated, because the first time it was crashed (worker killed by signal 9"));
@@ -225,9 +227,9 @@ TEST_F(WorkerProcesses, WhatSomebodyElseKilledIsRepeated) {
 }
 
 TEST_F(WorkerProcesses, WhatIsKilledEveryTimeIsCrashed) {
-  run(1, [](const Case& about) {
+  run(1, [](const Case& test_case) {
     raise(SIGKILL);
-    return passed(about);
+    return passed(test_case);
   });
   EXPECT_EQ(verdict(0).status, Status::crashed);
   EXPECT_THAT(reason_of(verdict(0)), HasSubstr("signal 9 (Killed) that assay did not send"));
@@ -236,14 +238,14 @@ TEST_F(WorkerProcesses, WhatIsKilledEveryTimeIsCrashed) {
 
 TEST_F(WorkerProcesses, AProcessThatGrowsBeyondItsMemoryIsEndedAndTheRestIsJudged) {
   options_.memory = std::uint64_t{256} << 20;
-  run(3, [](const Case& about) {
+  run(3, [](const Case& test_case) {
     std::vector<std::unique_ptr<char[]>> memory;
     constexpr std::size_t kPiece = std::size_t{4} << 20;
-    while (about.seed == 1) {
+    while (test_case.seed == 1) {
       memory.push_back(std::make_unique<char[]>(kPiece));
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    return passed(about);
+    return passed(test_case);
   });
   EXPECT_EQ(verdict(1).status, Status::crashed);
   EXPECT_THAT(reason_of(verdict(1)), HasSubstr("the limit of a case is 0.25 GiB"));
@@ -251,16 +253,16 @@ TEST_F(WorkerProcesses, AProcessThatGrowsBeyondItsMemoryIsEndedAndTheRestIsJudge
 }
 
 TEST_F(WorkerProcesses, AKernelThatAlwaysFailsIsExecutedOncePerCase) {
-  run(4, [](const Case& about) { return with_status(about, Status::failed, "as ever"); });
+  run(4, [](const Case& test_case) { return with_status(test_case, Status::failed, "as ever"); });
   for (std::size_t seed = 0; seed < 4; ++seed) EXPECT_EQ(shared_->executions[seed], 1);
 }
 
 TEST_F(WorkerProcesses, TooLateIsTimeoutAndBelievedAtOnce) {
   options_.timeout = milliseconds(300);
   const Clock::time_point start = Clock::now();
-  run(3, [](const Case& about) {
-    while (about.seed == 1) pause();
-    return passed(about);
+  run(3, [](const Case& test_case) {
+    while (test_case.seed == 1) pause();
+    return passed(test_case);
   });
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
   EXPECT_EQ(verdict(1).status, Status::timeout);
@@ -289,11 +291,11 @@ TEST_F(WorkerProcesses, WaitingForAProcessorIsNotTooLate) {
   }
   options_.timeout = milliseconds(600);
   const Clock::time_point start = Clock::now();
-  run(1, [](const Case& about) {
+  run(1, [](const Case& test_case) {
     const auto used = [] { return std::chrono::duration<double>(static_cast<double>(std::clock()) / CLOCKS_PER_SEC); };
     for (const auto from = used(); used() - from < milliseconds(300);) {
     }
-    return passed(about);
+    return passed(test_case);
   });
   const auto took = Clock::now() - start;
   for (const pid_t other : others) {
@@ -307,9 +309,9 @@ TEST_F(WorkerProcesses, WaitingForAProcessorIsNotTooLate) {
 
 TEST_F(WorkerProcesses, WithoutALimitNothingIsTooLate) {
   options_.timeout = milliseconds(0);
-  run(1, [](const Case& about) {
+  run(1, [](const Case& test_case) {
     std::this_thread::sleep_for(milliseconds(400));
-    return passed(about);
+    return passed(test_case);
   });
   EXPECT_EQ(verdict(0).status, Status::passed);
 }
@@ -323,19 +325,19 @@ TEST_F(WorkerProcesses, LimitsThatAreNoneAreRefused) {
 
 TEST_F(WorkerProcesses, SeveralRunAtATime) {
   options_.jobs = 3;
-  run(3, [this](const Case& about) {
+  run(3, [this](const Case& test_case) {
     ++shared_->executions[7];
     for (int i = 0; i < 1000 && shared_->executions[7] < 3; ++i) std::this_thread::sleep_for(milliseconds(10));
-    return shared_->executions[7] == 3 ? passed(about) : with_status(about, Status::failed, "alone");
+    return shared_->executions[7] == 3 ? passed(test_case) : with_status(test_case, Status::failed, "alone");
   });
   for (std::size_t seed = 0; seed < 3; ++seed) EXPECT_EQ(verdict(seed).status, Status::passed);
 }
 
 TEST_F(WorkerProcesses, FailFastStopsAfterAFailure) {
   options_.fail_fast = true;
-  const harness::Summary summary = run(5, [](const Case& about) {
-    if (about.seed == 1) std::abort();
-    return passed(about);
+  const harness::Summary summary = run(5, [](const Case& test_case) {
+    if (test_case.seed == 1) std::abort();
+    return passed(test_case);
   });
   EXPECT_EQ(summary.finished(), 2U);
   EXPECT_TRUE(summary.stopped);
@@ -361,9 +363,9 @@ class Impatient final : public harness::RunListener {
 TEST_F(WorkerProcesses, AStopWaitsForWhatRuns) {
   Impatient listener(stop_, false);
   const std::vector<Case> cases = some_cases(5);
-  const CaseFunction slow = [](const Case& about) {
+  const CaseFunction slow = [](const Case& test_case) {
     std::this_thread::sleep_for(milliseconds(300));
-    return passed(about);
+    return passed(test_case);
   };
   options_.jobs = 2;
   const harness::Summary summary = harness::run_cases(cases, slow, options_, stop_, listener);
@@ -375,9 +377,9 @@ TEST_F(WorkerProcesses, AStopWaitsForWhatRuns) {
 TEST_F(WorkerProcesses, AnEndAtOnceWaitsForNothing) {
   Impatient listener(stop_, true);
   const std::vector<Case> cases = some_cases(5);
-  const CaseFunction endless = [](const Case& about) {
+  const CaseFunction endless = [](const Case& test_case) {
     while (true) pause();
-    return passed(about);
+    return passed(test_case);
   };
   options_.jobs = 2;
   const harness::Summary summary = harness::run_cases(cases, endless, options_, stop_, listener);
@@ -388,10 +390,10 @@ TEST_F(WorkerProcesses, AnEndAtOnceWaitsForNothing) {
 
 // Ctrl-C reaches every process of the terminal.
 TEST_F(WorkerProcesses, InterruptsAreForTheSupervisor) {
-  run(1, [](const Case& about) {
+  run(1, [](const Case& test_case) {
     raise(SIGINT);
     raise(SIGTERM);
-    return passed(about);
+    return passed(test_case);
   });
   EXPECT_EQ(verdict(0).status, Status::passed);
 }
@@ -399,11 +401,11 @@ TEST_F(WorkerProcesses, InterruptsAreForTheSupervisor) {
 TEST_F(WorkerProcesses, NothingThatAWorkerPrintsReachesTheReport) {
   ::testing::internal::CaptureStdout();
   std::fputs("pending,", stdout);  // in the buffer of every worker
-  run(2, [](const Case& about) {
+  run(2, [](const Case& test_case) {
     std::fputs("torn", stdout);
     std::fflush(stdout);
-    if (about.seed == 1) std::exit(0);
-    return passed(about);
+    if (test_case.seed == 1) std::exit(0);
+    return passed(test_case);
   });
   std::fputs("whole", stdout);
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "pending,whole");
@@ -412,12 +414,12 @@ TEST_F(WorkerProcesses, NothingThatAWorkerPrintsReachesTheReport) {
 // Its standard streams are others, and the one beside them leads to the supervisor.
 TEST_F(WorkerProcesses, AWorkerHasNoFileOfTheSupervisor) {
   const std::array files = {dup(STDOUT_FILENO), open("/dev/null", O_RDONLY | O_CLOEXEC)};
-  run(1, [](const Case& about) {
+  run(1, [](const Case& test_case) {
     std::string found;
     for (int file = 0; file < 1024; ++file) {
       if (fcntl(file, F_GETFD) >= 0) found += std::to_string(file) + " ";
     }
-    return with_status(about, Status::failed, found + std::filesystem::read_symlink("/proc/self/fd/0").string());
+    return with_status(test_case, Status::failed, found + std::filesystem::read_symlink("/proc/self/fd/0").string());
   });
   for (const int file : files) close(file);
   EXPECT_EQ(reason_of(verdict(0)), "0 1 2 3 /dev/null");

@@ -114,11 +114,11 @@ TEST_F(WorkerVerdicts, AreThoseOfExecutionInThisProcess) {
       Collector collector;
       const std::atomic<bool> stop = false;
       digests.insert(harness::run_cases(order, workbench, {.execution = {}, .jobs = jobs}, stop, collector).digest);
-      for (const harness::Case& about : cases) {
-        const harness::Verdict& verdict = collector.verdicts.at(harness::format_case(about));
-        const harness::Verdict here = harness::execute_case(workbench.find(about.variant), about, {});
-        EXPECT_EQ(verdict.status, here.status) << harness::format_case(about) << ": " << reason_of(verdict);
-        EXPECT_EQ(without_times(verdict), without_times(here)) << harness::format_case(about);
+      for (const harness::Case& test_case : cases) {
+        const harness::Verdict& verdict = collector.verdicts.at(harness::format_case(test_case));
+        const harness::Verdict here = harness::execute_case(workbench.find(test_case.variant), test_case, {});
+        EXPECT_EQ(verdict.status, here.status) << harness::format_case(test_case) << ": " << reason_of(verdict);
+        EXPECT_EQ(without_times(verdict), without_times(here)) << harness::format_case(test_case);
       }
     }
   }

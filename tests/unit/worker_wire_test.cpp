@@ -53,7 +53,7 @@ harness::Judgement full_judgement() {
 
 Verdict full_verdict() {
   Verdict verdict;
-  verdict.about = some_case();
+  verdict.test_case = some_case();
   verdict.status = Status::hazard;
   verdict.faults = faults_of_every_kind();
   verdict.note = "a note";
@@ -127,7 +127,7 @@ void expect_equal(const harness::Judgement& a, const harness::Judgement& b) {
 TEST(VerdictWire, WhatGoesInComesOut) {
   const Verdict sent = full_verdict();
   const Verdict got = decode_verdict(encode_verdict(sent), some_case());
-  EXPECT_EQ(got.about, sent.about);
+  EXPECT_EQ(got.test_case, sent.test_case);
   EXPECT_EQ(got.status, sent.status);
   EXPECT_EQ(got.faults, sent.faults);
   EXPECT_EQ(got.note, sent.note);

@@ -39,8 +39,8 @@ class TraceRecorder : public metal::ComputeEncoder {
   void dispatch_threadgroups(metal::Size3 groups, metal::Size3 threads) override { dispatch("threadgroups", groups, threads); }
   void dispatch_threads(metal::Size3 all, metal::Size3 threads) override { dispatch("threads", all, threads); }
 
-  std::string json(const std::string& about) const {
-    return R"({"format": "assay-dispatch", "version": 1, "host": "consumer", "case": ")" + about + R"(", "commands": [)" + commands_ +
+  std::string json(const std::string& test_case) const {
+    return R"({"format": "assay-dispatch", "version": 1, "host": "consumer", "case": ")" + test_case + R"(", "commands": [)" + commands_ +
            "\n]}\n";
   }
 

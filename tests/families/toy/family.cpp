@@ -28,10 +28,10 @@ constexpr std::array kFields = {kernels::FieldContract{"count", metal::ScalarTyp
 constexpr kernels::FamilyContract kContract{"toy", kEntries, kArguments, kFields, false};
 
 // Rows of floats, as the generators of another family make them.
-fixtures::FwhtRequest request_of(const Case& about) { return {about.size("rows"), kRowLength, about.seed}; }
+fixtures::FwhtRequest request_of(const Case& test_case) { return {test_case.size("rows"), kRowLength, test_case.seed}; }
 
-std::vector<float> inputs_of(const Case& about, const Source& source) {
-  const fixtures::FwhtRequest request = request_of(about);
+std::vector<float> inputs_of(const Case& test_case, const Source& source) {
+  const fixtures::FwhtRequest request = request_of(test_case);
   return source.is_file() ? fixtures::fwht_inputs(source.file, request, source.tensors) : source.generator->fwht(request);
 }
 
@@ -47,10 +47,10 @@ oracles::Expected expected_of(const std::vector<float>& src) {
   return expected;
 }
 
-void validate_toy(const Case& about) { require_positive("rows", static_cast<std::uint32_t>(about.at("rows"))); }
+void validate_toy(const Case& test_case) { require_positive("rows", static_cast<std::uint32_t>(test_case.at("rows"))); }
 
 Job toy_job(const JobRequest& request) {
-  const auto src = std::make_shared<const std::vector<float>>(inputs_of(request.about, request.source));
+  const auto src = std::make_shared<const std::vector<float>>(inputs_of(request.test_case, request.source));
   Job job{.inputs = src, .row_length = kRowLength};
   const std::size_t input = job.add(input_buffer("src", std::as_bytes(std::span(*src))));
   const std::size_t output = job.add(output_buffer("dst", src->size() * sizeof(float)));
@@ -94,48 +94,49 @@ std::vector<Mistake> toy_mistakes() {
 }  // namespace
 
 Family toy_family() {
-  return {.contract = kContract,
-          .about = "three times its input",
-          .axes = {{.name = "rows", .minimum = 0, .maximum = 1024, .initial = 1, .weight = Weight::factor, .tried = Tried::counts}},
-          .words = {{{{"rows{rows}", {}}}}},
-          .factors = {factor_of("rows", 0, kRows)},
-          .realise =
-              [](std::span<const int> levels, std::span<std::int64_t> values) {
-                set(values[0], kRows, levels[0]);
-                return true;
-              },
-          .work = no_work,
-          .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; },
-          .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"rows"}; },
-          .validate = validate_toy,
-          .simdgroups = [](const Case&) { return static_cast<std::int64_t>(kRowLength / 32); },
-          .files = {.inputs = [](const Case& about) { return fixtures::fwht_layout(request_of(about)); },
-                    .output_shape = [](const Case& about) -> std::vector<std::uint64_t> { return {about.size("rows"), kRowLength}; },
-                    .generate =
-                        [](const Case& about, const fixtures::Fixture& fixture) {
-                          return fixtures::fwht_tensors(request_of(about), fixture.fwht(request_of(about)));
-                        },
-                    .expect = [](const Case& about, const Source& source) { return expected_of(inputs_of(about, source)); }},
-          .job = toy_job,
-          .minimum =
-              [](const Case& about, const Source&) {
-                const std::uint64_t elements = about.size("rows") * kRowLength;
-                return minimum::of(minimum::kFloat * elements, minimum::kFloat * elements, elements);
-              },
-          .triage = {.model = [](const Case& about, const Source& source) -> std::shared_ptr<const Model> {
-                       return std::make_shared<ToyModel>(inputs_of(about, source));
+  return {
+      .contract = kContract,
+      .description = "three times its input",
+      .axes = {{.name = "rows", .minimum = 0, .maximum = 1024, .initial = 1, .weight = Weight::factor, .tried = Tried::counts}},
+      .words = {{{{"rows{rows}", {}}}}},
+      .factors = {factor_of("rows", 0, kRows)},
+      .realise =
+          [](std::span<const int> levels, std::span<std::int64_t> values) {
+            set(values[0], kRows, levels[0]);
+            return true;
+          },
+      .work = no_work,
+      .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; },
+      .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"rows"}; },
+      .validate = validate_toy,
+      .simdgroups = [](const Case&) { return static_cast<std::int64_t>(kRowLength / 32); },
+      .files = {.inputs = [](const Case& test_case) { return fixtures::fwht_layout(request_of(test_case)); },
+                .output_shape = [](const Case& test_case) -> std::vector<std::uint64_t> { return {test_case.size("rows"), kRowLength}; },
+                .generate =
+                    [](const Case& test_case, const fixtures::Fixture& fixture) {
+                      return fixtures::fwht_tensors(request_of(test_case), fixture.fwht(request_of(test_case)));
+                    },
+                .expect = [](const Case& test_case, const Source& source) { return expected_of(inputs_of(test_case, source)); }},
+      .job = toy_job,
+      .minimum =
+          [](const Case& test_case, const Source&) {
+            const std::uint64_t elements = test_case.size("rows") * kRowLength;
+            return minimum::of(minimum::kFloat * elements, minimum::kFloat * elements, elements);
+          },
+      .triage = {.model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
+                   return std::make_shared<ToyModel>(inputs_of(test_case, source));
+                 },
+                 .mistakes = toy_mistakes,
+                 .probes =
+                     [](const Case& test_case) {
+                       Probes probes(test_case, {{"rows", 1}});
+                       probes.add({{"rows", 2}}, "uniform");
+                       return probes.take();
                      },
-                     .mistakes = toy_mistakes,
-                     .probes =
-                         [](const Case& about) {
-                           Probes probes(about, {{"rows", 1}});
-                           probes.add({{"rows", 2}}, "uniform");
-                           return probes.take();
-                         },
-                     .steps = {steps_of("rows", {1, 2})},
-                     .followed = "src",
-                     .place = [](const Case&, std::uint64_t byte) { return Place{fmt::format("element {}", byte / 4), std::nullopt}; },
-                     .row_parts = [](const Case& about) -> std::vector<RowPart> { return {{"rows", about.size("rows")}}; }}};
+                 .steps = {steps_of("rows", {1, 2})},
+                 .followed = "src",
+                 .place = [](const Case&, std::uint64_t byte) { return Place{fmt::format("element {}", byte / 4), std::nullopt}; },
+                 .row_parts = [](const Case& test_case) -> std::vector<RowPart> { return {{"rows", test_case.size("rows")}}; }}};
 }
 
 }  // namespace assay::families
