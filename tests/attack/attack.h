@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,6 +85,9 @@ class Attack : public TestInFolder {
     const pid_t child = fork();
     if (child == 0) {
       setsid();
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      const rlimit file{4ULL << 30U, 4ULL << 30U};
+      setrlimit(RLIMIT_FSIZE, &file);
       execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       _exit(127);
     }
