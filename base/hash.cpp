@@ -17,13 +17,17 @@ State* state_in(std::array<std::byte, sizeof(State)>& bytes) { return reinterpre
 
 }  // namespace
 
-Hash::Hash() {
+Hash::Hash() : Hash(std::span<const std::byte>()) {}
+
+Hash::Hash(std::span<const std::byte> key) {
   static_assert(sizeof(state_) == sizeof(State) && alignof(Hash) >= alignof(State));
   // Selects the implementation for this processor, once.
   static const int ready = sodium_init();
   if (ready < 0) throw std::runtime_error("libsodium cannot be used");
-  crypto_generichash_init(state_in(state_), nullptr, 0, kBytes);
+  crypto_generichash_init(state_in(state_), reinterpret_cast<const unsigned char*>(key.data()), key.size(), kBytes);
 }
+
+Hash::~Hash() { sodium_memzero(state_.data(), state_.size()); }
 
 void Hash::add_bytes(std::string_view bytes) {
   crypto_generichash_update(state_in(state_), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,11 @@ class Hash {
   static constexpr std::size_t kHexDigits = 64;
 
   Hash();
+  // With a key of 16 to 64 bytes: without it, nobody can compute the hash.
+  explicit Hash(std::span<const std::byte> key);
+  Hash(const Hash&) = default;
+  Hash& operator=(const Hash&) = default;
+  ~Hash();  // leaves nothing of the key in memory
   Hash& add(std::string_view text);
   [[nodiscard]] std::string hex() const;
 

@@ -62,10 +62,10 @@ bool drop_capabilities() {
   return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 && syscall(SYS_capset, &header, none.data()) == 0;
 }
 
-// Root needs no namespace of users to make others, and one without a mapping would take files from it.
+// Root with its capabilities needs no namespace of users to make others, and one without a mapping would take files from it.
 bool leave_namespaces() {
   constexpr int kOthers = CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNS;
-  return unshare(kOthers | (geteuid() == 0 ? 0 : CLONE_NEWUSER)) == 0;
+  return (geteuid() == 0 && unshare(kOthers) == 0) || unshare(kOthers | CLONE_NEWUSER) == 0;
 }
 
 int landlock_abi() { return static_cast<int>(syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION)); }
@@ -306,6 +306,9 @@ void confine_kernel() {
 }
 
 void confine_compiler(const Reach& reach) {
+  // An array of 64 GiB in a kernel would fill the disk. Our own headers take 50 MB once they are compiled.
+  const rlimit largest{kLargestFile, kLargestFile};
+  setrlimit(RLIMIT_FSIZE, &largest);
   if (current_mode == SandboxMode::off) return;
   leave_namespaces();
   forbid_new_privileges();
@@ -347,6 +350,14 @@ std::vector<SandboxLayer> sandbox_layers() {
       layer.reason = ending.kind == Ending::Kind::exited ? std::system_category().message(ending.number) : ending.to_string();
   }
   return layers;
+}
+
+std::string missing_layers() {
+  std::string text;
+  for (const SandboxLayer& layer : sandbox_layers()) {
+    if (!layer.holds) text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", layer.name, layer.reason);
+  }
+  return text;
 }
 
 }  // namespace assay::base

@@ -3,6 +3,7 @@
 // Each layer works alone. A machine may lack some of them: containers often forbid namespaces, older kernels have no Landlock.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ struct SandboxLayer {
 // What confine_kernel() achieves on this machine, found out by trying each layer in a child.
 [[nodiscard]] std::vector<SandboxLayer> sandbox_layers();
 
+// Those that do not hold, with their reasons; empty if all do.
+[[nodiscard]] std::string missing_layers();
+
 // Must be called before confine_kernel() is, in the parent: builds the filter of system calls, which takes a millisecond.
 void prepare_sandbox();
 
@@ -42,8 +46,12 @@ struct Reach {
   std::vector<std::filesystem::path> writable;
 };
 
+// Bytes of the largest file that a confined compiler may write.
+inline constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 29;
+
 // For a compiler that this process becomes by exec. It reads the system's libraries and programs and what `reach` says, has no network and
-// no capabilities, and cannot look into other processes. Makes system calls only, if prepare_sandbox() was called.
+// no capabilities, cannot look into other processes, and writes no file of more than kLargestFile. Makes system calls only, if
+// prepare_sandbox() was called.
 void confine_compiler(const Reach& reach);
 
 }  // namespace assay::base

@@ -16,6 +16,7 @@
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/cases/suite.h"
@@ -133,7 +134,7 @@ class Comparison {
     if (!report_.cases.stopped) look_closer(workbench, running);
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
-    fmt::print("{}", reports::comparison_text(report_));
+    say("{}", reports::comparison_text(report_));
     if (!options_.json.empty()) write_file(options_.json, reports::comparison_json(report_));
     if (!options_.markdown.empty()) write_file(options_.markdown, reports::comparison_markdown(report_));
     return status();
@@ -231,7 +232,7 @@ class Comparison {
     if (options_.same_bits && any([](const harness::CaseComparison& one) { return !one.is_compared || !one.is_same_bits; }))
       return kExitFailed;
     if (interrupt_.stop()) return kExitInterrupted;
-    return cases.empty() ? kExitSkipped : kExitPassed;
+    return cases.empty() ? kExitNothingPassed : kExitPassed;
   }
 
   const InterruptGuard interrupt_;

@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/workspace.h"
 #include "families/registry.h"
 #include "harness/cases/selection.h"
@@ -111,7 +112,7 @@ int compile(const CompileOptions& options) {
   if (is_whole && compilation.functions() == 0 && !options.functions.empty())
     throw std::invalid_argument(fmt::format("--function: {} has no function of that name", options.file));
   compilation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  fmt::print("{}", options.json ? reports::compilation_json(compilation) : reports::compilation_text(compilation));
+  say("{}", options.json ? reports::compilation_json(compilation) : reports::compilation_text(compilation));
   return compilation.is_sound() ? kExitPassed : kExitFailed;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/console.h"
 #include "cli/keeper.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/execute/cost.h"
@@ -43,14 +44,14 @@ int cost(const CostOptions& options) {
   const int status = exit_status(harness::run_cases(workspace.selection.cases, workbench, run, never, keeper));
   const harness::Verdict& verdict = keeper.verdict.value();
   if (!came_to_its_end(verdict.status)) {
-    fmt::print(stderr, "{}", describe_outcome(verdict));
+    say(stderr, "{}", describe_outcome(verdict));
     return status;
   }
   const harness::CaseCost cost = harness::cost_of(workbench.find(about.variant), about, run.execution);
   if (options.json) {
-    fmt::print("{}", reports::cost_json(cost, harness::to_string(verdict.status)));
+    say("{}", reports::cost_json(cost, harness::to_string(verdict.status)));
   } else {
-    fmt::print("{}{}", describe_outcome(verdict), reports::cost_text(cost));
+    say("{}{}", describe_outcome(verdict), reports::cost_text(cost));
   }
   return status;
 }

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/run_reference.h"
+#include "cli/say.h"
 #include "harness/ledger/difference.h"
 #include "reports/difference.h"
 
@@ -32,7 +33,7 @@ int diff(const DiffOptions& options) {
                                       options.drift};
   if (difference.in_both == 0) throw std::invalid_argument(fmt::format("{} and {} have no case in common", options.earlier, options.later));
   const std::size_t longest = options.all ? std::numeric_limits<std::size_t>::max() : kLongestList;
-  fmt::print("{}", options.json ? reports::difference_json(runs, difference) : reports::difference_text(runs, difference, longest));
+  say("{}", options.json ? reports::difference_json(runs, difference) : reports::difference_text(runs, difference, longest));
   return difference.broke.empty() ? kExitPassed : kExitFailed;
 }
 

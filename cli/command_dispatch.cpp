@@ -17,6 +17,7 @@
 #include "cli/console.h"
 #include "cli/keeper.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/dispatch/check.h"
@@ -65,8 +66,8 @@ struct Subject {
 int dispatch(const DispatchOptions& options) {
   const Subject subject(options.common, options.common.words);
   const auto dispatches = harness::record_case(subject.prepared(), subject.about(), run_options(options.common).execution.shelf);
-  fmt::print("{}", options.json ? reports::dispatch_json(subject.name(), dispatches)
-                                : subject.notes() + reports::dispatch_text(subject.name(), dispatches));
+  say("{}", options.json ? reports::dispatch_json(subject.name(), dispatches)
+                         : subject.notes() + reports::dispatch_text(subject.name(), dispatches));
   return kExitPassed;
 }
 
@@ -94,21 +95,22 @@ int execute(const DispatchOptions& options, const Subject& subject, const harnes
   const std::atomic<bool> never = false;
   const harness::RunOptions own = run_options(options.common);
   harness::ExecutionOptions theirs = own.execution;
+  harness::HostBuffers host_buffers;
   theirs.launch = [&](metal::ComputeEncoder& simulator, const harness::Encode& encode) {
-    harness::replay(subject.prepared(), trace, simulator, encode);
+    harness::replay(subject.prepared(), trace, simulator, encode, host_buffers);
   };
   // Dispatches can only conflict if a barrier is missing; detecting conflicts costs time and memory.
   theirs.concurrent = check.lacks_barrier;
   const harness::CaseFunction run = [&](const harness::Case& about) { return execute_case(subject.prepared(), about, theirs); };
   Keeper keeper;
   const harness::Summary summary = harness::run_cases(subject.workspace.selection.cases, run, own, never, keeper);
-  fmt::print("the trace's launch, executed on the simulator: {}", describe_outcome(keeper.verdict.value()));
+  say("the trace's launch, executed on the simulator: {}", describe_outcome(keeper.verdict.value()));
   const bool is_right = summary.stage_failures == 0 && harness::is_success(keeper.verdict.value().status);
   if (is_right) return kExitPassed;
 
   Keeper contract;
   static_cast<void>(harness::run_cases(subject.workspace.selection.cases, *subject.workbench, own, never, contract));
-  fmt::print("the contract's own launch: {}", describe_outcome(contract.verdict.value()));
+  say("the contract's own launch: {}", describe_outcome(contract.verdict.value()));
   const bool is_of_kernel = check.differences.empty() && contract.verdict.value().status == harness::Status::known;
   if (is_of_kernel) return kExitPassed;
   return summary.any_internal ? kExitInternal : kExitFailed;
@@ -123,7 +125,7 @@ int check_dispatch(const DispatchOptions& options) {
   const Subject subject(options.common, {name});
   const auto contract = harness::record_case(subject.prepared(), subject.about(), run_options(options.common).execution.shelf);
   const harness::TraceCheck check = harness::check_trace(subject.prepared(), contract, trace);
-  fmt::print("{}{}", subject.notes(), reports::check_text(subject.name(), check));
+  say("{}{}", subject.notes(), reports::check_text(subject.name(), check));
   std::fflush(stdout);
   const int executed = options.execute ? execute(options, subject, trace, check) : kExitPassed;
   return executed != kExitPassed ? executed : check.differences.empty() ? kExitPassed : kExitFailed;

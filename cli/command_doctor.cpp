@@ -12,8 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/sandbox.h"
+#include "base/user_key.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/workspace.h"
 #include "harness/ledger/ledger.h"
 #include "harness/ledger/sqlite.h"
@@ -68,6 +71,7 @@ std::string check_plugin() {
 
 std::string check_cache() {
   const metal::compile::Cache cache("");
+  static_cast<void>(base::user_seal("doctor"));  // a key that cannot be used is reported here
   std::uintmax_t bytes = 0;
   std::size_t files = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(cache.directory())) {
@@ -78,8 +82,9 @@ std::string check_cache() {
     ++files;
   }
   const fs::space_info space = fs::space(cache.directory());
-  return fmt::format("{}: {} files, {:.1f} MB; {:.0f} MB free", cache.directory().string(), files, static_cast<double>(bytes) / kMegabyte,
-                     static_cast<double>(space.available) / kMegabyte);
+  return fmt::format("{}: {} files, {:.1f} MB; {:.0f} MB free; key {}", cache.directory().string(), files,
+                     static_cast<double>(bytes) / kMegabyte, static_cast<double>(space.available) / kMegabyte,
+                     base::user_key_file().string());
 }
 
 // The result of this kernel needs every lane, so it tests translator, plugin, loader and lockstep execution.
@@ -133,6 +138,12 @@ std::string check_machine() {
                      std::thread::hardware_concurrency(), memory, free);
 }
 
+// A missing layer is no failure: the others hold.
+std::string check_sandbox() {
+  const std::string missing = base::missing_layers();
+  return missing.empty() ? "every layer holds" : fmt::format("not on this machine: {}", missing);
+}
+
 std::string check_terminal() {
   const char* term = std::getenv("TERM");
   return fmt::format("{}, TERM={}: progress is {}", isatty(STDOUT_FILENO) != 0 ? "a terminal" : "no terminal", term == nullptr ? "" : term,
@@ -141,18 +152,19 @@ std::string check_terminal() {
 
 int doctor(const Options& options) {
   const std::vector<Check> checks = {
-      {"version", version_text}, {"compiler", check_compiler}, {"plugin", check_plugin},
-      {"cache", check_cache},    {"kernel", check_kernel},     {"variants", [&options] { return check_variants(options); }},
-      {"ledger", check_ledger},  {"machine", check_machine},   {"terminal", check_terminal},
+      {"version", version_text},    {"compiler", check_compiler}, {"plugin", check_plugin},
+      {"cache", check_cache},       {"kernel", check_kernel},     {"variants", [&options] { return check_variants(options); }},
+      {"ledger", check_ledger},     {"sandbox", check_sandbox},   {"machine", check_machine},
+      {"terminal", check_terminal},
   };
   int status = kExitPassed;
   for (const Check& check : checks) {
     try {
       const std::string found = check.run();
-      fmt::print("ok    {:<9} {}\n", check.name, found);
+      say("ok    {:<9} {}\n", check.name, found);
     } catch (const std::exception& error) {
       status = kExitUsage;
-      fmt::print("FAIL  {:<9} {}\n", check.name, error.what());
+      say("FAIL  {:<9} {}\n", check.name, error.what());
     }
   }
   return status;

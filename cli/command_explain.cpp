@@ -12,6 +12,7 @@
 #include "cli/console.h"
 #include "cli/keeper.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/execute/explain.h"
@@ -48,9 +49,9 @@ int explain(const ExplainCommand& command) {
   const std::atomic<bool> never = false;
   const harness::Summary summary = harness::run_cases(workspace.selection.cases, workbench, run_options(options), never, natively);
   if (!natively.verdict || !is_compared(*natively.verdict)) {
-    if (natively.verdict) fmt::print("{}there is no output to explain\n", describe_verdict(*natively.verdict, options));
+    if (natively.verdict) say("{}there is no output to explain\n", describe_verdict(*natively.verdict, options));
     const int status = exit_status(summary);
-    return status == kExitPassed ? kExitSkipped : status;
+    return status == kExitPassed ? kExitNothingPassed : status;
   }
 
   harness::ExplainOptions asked;
@@ -61,16 +62,16 @@ int explain(const ExplainCommand& command) {
   options.policy = "shadow";
   const harness::Verdict& verdict = explanation.verdict;
   if (command.json) {
-    fmt::print("{}\n", reports::explanation_json(explanation));
+    say("{}\n", reports::explanation_json(explanation));
   } else {
-    fmt::print("{}", describe_head(verdict));
+    say("{}", describe_head(verdict));
     if (verdict.status != natively.verdict->status)
-      fmt::print("  under policy native, schedule {}: {}{}{}\n", natively.verdict->schedules, harness::to_string(natively.verdict->status),
-                 natively.verdict->faults.empty() ? "" : ": ", harness::reason_of(*natively.verdict));
-    if (!prepared.weaker_storage.empty()) fmt::print("  declared accuracy: {}\n", prepared.weaker_storage);
-    fmt::print("\n{}", reports::explanation_text(explanation));
-    fmt::print("\nreplay: {}\nexecuted on the simulator, policy shadow, schedule {}\n",
-               replay_line(options, harness::format_case(about), options.schedule), verdict.schedules);
+      say("  under policy native, schedule {}: {}{}{}\n", natively.verdict->schedules, harness::to_string(natively.verdict->status),
+          natively.verdict->faults.empty() ? "" : ": ", harness::reason_of(*natively.verdict));
+    if (!prepared.weaker_storage.empty()) say("  declared accuracy: {}\n", prepared.weaker_storage);
+    say("\n{}", reports::explanation_text(explanation));
+    say("\nreplay: {}\nexecuted on the simulator, policy shadow, schedule {}\n",
+        replay_line(options, harness::format_case(about), options.schedule), verdict.schedules);
   }
   if (verdict.digest != natively.verdict->digest)
     throw std::logic_error(fmt::format("the output under policy shadow (digest {:016x}) differs from that under native ({:016x})",

@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/workspace.h"
 #include "harness/cases/file_case.h"
 #include "harness/cases/file_contents.h"
@@ -108,7 +109,7 @@ int generate(const FixtureOptions& options) {
     static_cast<void>(fixtures::require_target(file));  // fails before the inputs are generated, which may take a while
     const harness::FileContents contents = harness::contents_of(value);
     fixtures::write_file(file, contents.format, contents.tensors);
-    fmt::print("wrote {}: {} tensors, {} bytes\n", file.string(), contents.tensors.size(), fs::file_size(file));
+    say("wrote {}: {} tensors, {} bytes\n", file.string(), contents.tensors.size(), fs::file_size(file));
   }
   return kExitPassed;
 }
@@ -116,10 +117,10 @@ int generate(const FixtureOptions& options) {
 int info(const FixtureOptions& options) {
   for (const std::string& file : options.words) {
     const fixtures::FileDescription description = fixtures::describe_file(file);
-    fmt::print("{}: {} bytes\n", file, fs::file_size(file));
-    for (const auto& [name, value] : description.format) fmt::print("  {:<16} {}\n", fixtures::shown(name), attribute_text(value));
+    say("{}: {} bytes\n", file, fs::file_size(file));
+    for (const auto& [name, value] : description.format) say("  {:<16} {}\n", fixtures::shown(name), attribute_text(value));
     for (const fixtures::Tensor& tensor : fixtures::read_tensors(file, description.tensors))
-      fmt::print("  {:<16} {:<24} {}\n", fixtures::shown(tensor.spec.path), describe(tensor.spec), range_text(tensor));
+      say("  {:<16} {:<24} {}\n", fixtures::shown(tensor.spec.path), describe(tensor.spec), range_text(tensor));
   }
   return kExitPassed;
 }
@@ -129,7 +130,7 @@ int verify(const FixtureOptions& options) {
   for (const std::string& file : options.words) {
     const harness::LoadedFile loaded = harness::load_file(file);
     const std::vector<std::string> findings = harness::verify_file(file, loaded);
-    for (const std::string& finding : findings) fmt::print("{}: {}\n", file, finding);
+    for (const std::string& finding : findings) say("{}: {}\n", file, finding);
     if (!findings.empty()) {
       status = kExitFailed;
       continue;
@@ -137,7 +138,7 @@ int verify(const FixtureOptions& options) {
     const std::string origin = loaded.about.generator.empty() ? "the inputs were captured, so they cannot be compared with a generator"
                                                               : fmt::format("the inputs match generator {}", loaded.about.generator);
     const std::string_view expectation = loaded.expectation.empty() ? "no expectation is stored" : "the expectation matches the oracle";
-    fmt::print("{}: valid; {}; {}\n", file, origin, expectation);
+    say("{}: valid; {}; {}\n", file, origin, expectation);
   }
   return status;
 }

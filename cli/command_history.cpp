@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "harness/cases/selection.h"
 #include "harness/ledger/ledger.h"
 #include "reports/history.h"
@@ -27,7 +28,7 @@ int history(const HistoryOptions& options) {
   if (runs.empty()) throw harness::LedgerError(fmt::format("ledger {} has no runs", ledger.file().string()));
   if (runs.size() > options.last) runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(options.last));
   if (options.words.empty()) {
-    fmt::print("{}", reports::history_text(runs));
+    say("{}", reports::history_text(runs));
     return kExitPassed;
   }
 
@@ -42,7 +43,7 @@ int history(const HistoryOptions& options) {
   if (past.empty())
     throw std::invalid_argument(fmt::format("none of the last {} runs of ledger {} has a case '{}'", runs.size(), ledger.file().string(),
                                             fmt::join(options.words, "', '")));
-  for (const auto& [name, in_runs] : past) fmt::print("{}", reports::case_history_text(name, in_runs));
+  for (const auto& [name, in_runs] : past) say("{}", reports::case_history_text(name, in_runs));
   return kExitPassed;
 }
 

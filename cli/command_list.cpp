@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/workspace.h"
 #include "harness/cases/case.h"
 #include "harness/cases/coverage.h"
@@ -25,7 +26,7 @@ bool is_wanted(const kernels::Variant& variant, const Options& options) {
 }
 
 void print_notes(const Workspace& workspace) {
-  for (const std::string& note : workspace.notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : workspace.notes) say("note: {}\n", note);
 }
 
 // The prefix for superseded variants; else empty.
@@ -34,15 +35,15 @@ std::string successor_words(const kernels::Variant& variant) {
 }
 
 void print_variants(const Workspace& workspace, const Options& options) {
-  fmt::print("variants\n");
+  say("variants\n");
   for (const kernels::Variant& variant : workspace.catalogue) {
     if (!is_wanted(variant, options)) continue;
-    fmt::print("  {:<15} {:<12} {}{}\n", variant.name, variant.family, successor_words(variant), variant.about);
+    say("  {:<15} {:<12} {}{}\n", variant.name, variant.family, successor_words(variant), variant.about);
   }
 }
 
 void print_suites(const Workspace& workspace, const Options& options) {
-  fmt::print("suites\n");
+  say("suites\n");
   for (const harness::SuitePlan& plan : harness::suite_plans()) {
     std::string sizes;
     for (const kernels::Variant& variant : workspace.catalogue) {
@@ -50,7 +51,7 @@ void print_suites(const Workspace& workspace, const Options& options) {
       sizes += fmt::format("{}{} {}", sizes.empty() ? "" : ", ", variant.name,
                            harness::suite_cases(suite_for(plan.suite, variant), variant, options.seed).size());
     }
-    fmt::print("  {:<6} {}\n  {:<6} cases: {}\n", plan.name, plan.about, "", sizes);
+    say("  {:<6} {}\n  {:<6} cases: {}\n", plan.name, plan.about, "", sizes);
   }
 }
 
@@ -62,20 +63,20 @@ std::string describe_levels(const families::Factor& factor) {
 }
 
 void print_families(const Options& options) {
-  fmt::print("families\n");
+  say("families\n");
   for (const families::Family& family : families::all_families()) {
     if (!options.family.empty() && family.name() != options.family) continue;
-    fmt::print("  {}: {}\n    case name: {}\n", family.name(), family.about, harness::name_grammar(family));
-    for (const families::Factor& factor : family.factors) fmt::print("    {:<11} {}\n", factor.name, describe_levels(factor));
-    fmt::print("    {:<11} {}\n", "fixture", fmt::join(harness::fixtures_of(family), " "));
+    say("  {}: {}\n    case name: {}\n", family.name(), family.about, harness::name_grammar(family));
+    for (const families::Factor& factor : family.factors) say("    {:<11} {}\n", factor.name, describe_levels(factor));
+    say("    {:<11} {}\n", "fixture", fmt::join(harness::fixtures_of(family), " "));
   }
 }
 
 void print_fixtures(const Options& options) {
-  fmt::print("fixtures\n");
+  say("fixtures\n");
   for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
     if (options.family.empty() || families::find_family(options.family).has_fixture(fixture)) {
-      fmt::print("  {:<17} {}\n", fixture.name, fixture.catches);
+      say("  {:<17} {}\n", fixture.name, fixture.catches);
     }
   }
 }
@@ -87,7 +88,7 @@ int print_coverage(const Workspace& workspace, const std::vector<std::string>& w
   for (const kernels::Variant& variant : workspace.catalogue) {
     const harness::Coverage coverage = harness::measure_coverage(suite, variant, workspace.selection.cases);
     if (coverage.cases == 0) continue;
-    fmt::print("{:<15} {}{}\n", variant.name, successor_words(variant), harness::describe_coverage(coverage));
+    say("{:<15} {}{}\n", variant.name, successor_words(variant), harness::describe_coverage(coverage));
   }
   return kExitPassed;
 }
@@ -103,7 +104,7 @@ int list(const ListOptions& options) {
       print_notes(workspace);
       return print_coverage(workspace, words);
     }
-    for (const harness::Case& value : workspace.selection.cases) fmt::print("{}\n", harness::format_case(value));
+    for (const harness::Case& value : workspace.selection.cases) say("{}\n", harness::format_case(value));
     return kExitPassed;
   }
   if (!options.family.empty()) static_cast<void>(families::find_family(options.family));

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/recording.h"
 #include "cli/run_reference.h"
+#include "cli/say.h"
 #include "cli/watch.h"
 #include "harness/ledger/merge.h"
 
@@ -35,12 +36,14 @@ int merge(const MergeOptions& options) {
   write_reports(options.common, run, cases);
 
   harness::Summary summary = harness::summary_of(run.description.selected, cases);
-  for (const std::string& note : run.description.notes) fmt::print("note: {}\n", note);
-  for (const std::string& missing : merged.missing) fmt::print("missing: {}\n", missing);
-  fmt::print("run {} of {}: {}", run.id, into.file().string(), describe_summary(summary, options.common, run.description.outside_limits));
-  if (const std::string replay = first_replay(run, cases); !replay.empty()) fmt::print("first failure again: {}\n", replay);
+  for (const std::string& note : run.description.notes) say("note: {}\n", note);
+  for (const std::string& missing : merged.missing) say("missing: {}\n", missing);
+  say("run {} of {}: {}", run.id, into.file().string(), describe_summary(summary, options.common, run.description.outside_limits));
+  say("{}", excused_line(run, cases));
+  if (const std::string replay = first_replay(run, cases); !replay.empty()) say("first failure again: {}\n", replay);
   if (const int status = exit_status(summary); status != kExitPassed) return status;
-  return merged.missing.empty() ? kExitPassed : kExitFailed;
+  if (!merged.missing.empty()) return kExitFailed;
+  return nothing_passed(summary) ? kExitNothingPassed : kExitPassed;
 }
 
 }  // namespace
@@ -54,7 +57,7 @@ void add_merge(CLI::App& app, Action& action) {
   assay gate --shard 1/2 --ledger one.sqlite      on one machine
   assay gate --shard 2/2 --ledger two.sqlite      on another
   assay merge one.sqlite two.sqlite --ledger whole.sqlite
-exit status 0: every case of the selection passed; 1: some case failed or has no verdict; 2: bad usage, or shards of different runs)");
+exit status 0: every case of the selection passed; 1: some case failed or has no verdict; 2: bad usage, or shards of different runs; 4: nothing passed)");
 }
 
 }  // namespace assay::cli

@@ -17,6 +17,7 @@
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/workspace.h"
 #include "harness/cases/suite.h"
 #include "harness/ledger/shell_line.h"
@@ -51,10 +52,11 @@ class CampaignProgress final : public harness::CampaignListener {
     if (result.fate == harness::Fate::survived) ++survived_;
     const std::string line = fmt::format("{} of {} mutants, {} survived (including declared equivalents)", done, total, survived_);
     if (is_terminal_) {
-      fmt::print(stderr, "\r\x1b[K{}  {} {}", line, to_string(result.fate), mutant.id());
-      if (done == total) fmt::print(stderr, "\r\x1b[K");
+      clear_line(stderr);
+      say(stderr, "{}  {} {}", line, to_string(result.fate), mutant.id());
+      if (done == total) clear_line(stderr);
     } else if (done % kPlainMutants == 0 && done != total) {
-      fmt::print(stderr, "{}\n", line);
+      say(stderr, "{}\n", line);
     }
     std::fflush(stderr);
   }
@@ -133,8 +135,8 @@ int mutate(const MutateOptions& options) {
   const std::vector<harness::Mutant> all = harness::make_mutants(source);
   const std::vector<harness::Mutant> mutants = choose(options, all);
   if (options.list) {
-    for (const harness::Mutant& mutant : mutants) fmt::print("{}\n", diff_hunk(source, mutant));
-    fmt::print("{} mutants\n", mutants.size());
+    for (const harness::Mutant& mutant : mutants) say("{}\n", diff_hunk(source, mutant));
+    say("{} mutants\n", mutants.size());
     return kExitPassed;
   }
   if (mutants.empty()) throw std::invalid_argument(fmt::format("{} contains nothing to mutate", source.name()));
@@ -162,7 +164,7 @@ int mutate(const MutateOptions& options) {
   const harness::MutationScore score = harness::score_mutants(source, all, mutants, results, declared);
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
-  fmt::print("{}", reports::mutation_text(run, source, score));
+  say("{}", reports::mutation_text(run, source, score));
   if (!options.json.empty()) write_file(options.json, reports::mutation_json(run, source, score));
   if (!options.markdown.empty()) write_file(options.markdown, reports::mutation_markdown(run, source, score));
   if (interrupt.stop()) return kExitInterrupted;

@@ -18,6 +18,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/file_contents.h"
 #include "reports/json_complaint.h"
@@ -200,7 +201,7 @@ int pack(const PackOptions& options) {
   const std::vector<fixtures::Tensor> tensors = manifest.tensors();
   manifest.require_apart(fixtures::require_target(options.output));
   fixtures::write_file(options.output, attributes, tensors, [&](const fs::path& draft) { inspect(options, draft); });
-  fmt::print("wrote {}: {} tensors, {} bytes\n", options.output, tensors.size(), fs::file_size(options.output));
+  say("wrote {}: {} tensors, {} bytes\n", options.output, tensors.size(), fs::file_size(options.output));
   return kExitPassed;
 }
 

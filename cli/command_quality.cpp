@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "fixtures/generators.h"
 #include "harness/quality/quality.h"
 #include "oracles/codebook_theory.h"
@@ -44,28 +45,27 @@ std::vector<const fixtures::Fixture*> wanted_fixtures(const QualityOptions& opti
 }
 
 void print_codebooks(const std::vector<harness::CodebookQuality>& codebooks) {
-  fmt::print("codebooks: mean squared error for normal coordinates of variance 1\n");
-  fmt::print("  bits  distortion   of the optimum   ratio     Panter-Dite   largest residual\n");
+  say("codebooks: mean squared error for normal coordinates of variance 1\n");
+  say("  bits  distortion   of the optimum   ratio     Panter-Dite   largest residual\n");
   for (const harness::CodebookQuality& codebook : codebooks) {
-    fmt::print("  {:>4}  {:.5e}  {:.5e}      {:.6f}  {:.5e}   {:.1e} of a cell\n", codebook.bits, codebook.distortion,
-               codebook.optimal_distortion, codebook.ratio(), oracles::panter_dite(std::size_t{1} << codebook.bits),
-               codebook.largest_residual);
+    say("  {:>4}  {:.5e}  {:.5e}      {:.6f}  {:.5e}   {:.1e} of a cell\n", codebook.bits, codebook.distortion, codebook.optimal_distortion,
+        codebook.ratio(), oracles::panter_dite(std::size_t{1} << codebook.bits), codebook.largest_residual);
   }
 }
 
 void print_header(const QualityOptions& options) {
   const harness::QualityRequest request;
-  fmt::print("\nattention on stored keys and values, compared with attention on the unquantised rows, both in double\n");
-  fmt::print("  {} query heads on {} key/value heads, {} positions, seed {}; expected: for independent errors, to first order\n",
-             request.heads, request.kv_heads, options.kv_len, options.seed);
-  fmt::print("  {:<18}  head_dim  bits  nrmse     expected  worst head         cosine: mean  first percentile\n", "fixture");
+  say("\nattention on stored keys and values, compared with attention on the unquantised rows, both in double\n");
+  say("  {} query heads on {} key/value heads, {} positions, seed {}; expected: for independent errors, to first order\n", request.heads,
+      request.kv_heads, options.kv_len, options.seed);
+  say("  {:<18}  head_dim  bits  nrmse     expected  worst head         cosine: mean  first percentile\n", "fixture");
 }
 
 void print_row(const AttentionRow& row) {
   const harness::Similarity& similarity = row.quality.similarity;
-  fmt::print("  {:<18}  {:>8}  {:>4}  {:.2e}  {:.2e}  {:.2e} (head {:>3})  {:>12.8f}  {:.8f}\n", row.fixture, row.request.head_dim,
-             row.request.bits, similarity.nrmse, row.quality.expected_nrmse, similarity.worst_nrmse, similarity.worst_row,
-             similarity.mean_cosine, similarity.percentile_cosine);
+  say("  {:<18}  {:>8}  {:>4}  {:.2e}  {:.2e}  {:.2e} (head {:>3})  {:>12.8f}  {:.8f}\n", row.fixture, row.request.head_dim,
+      row.request.bits, similarity.nrmse, row.quality.expected_nrmse, similarity.worst_nrmse, similarity.worst_row, similarity.mean_cosine,
+      similarity.percentile_cosine);
 }
 
 nlohmann::ordered_json json_of(const harness::CodebookQuality& codebook) {
@@ -119,9 +119,9 @@ int quality(const QualityOptions& options) {
   }
   if (options.json) {
     // JSON has no infinity, so it is written as null.
-    fmt::print("{}\n", document.dump(2));
+    say("{}\n", document.dump(2));
   } else {
-    fmt::print("\nno kernel was executed; these figures have no limits and are not judged\n");
+    say("\nno kernel was executed; these figures have no limits and are not judged\n");
   }
   return kExitPassed;
 }

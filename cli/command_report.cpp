@@ -11,6 +11,7 @@
 #include "cli/files.h"
 #include "cli/options.h"
 #include "cli/run_reference.h"
+#include "cli/say.h"
 #include "harness/findings/fault_text.h"
 #include "harness/ledger/ledger.h"
 #include "reports/figures.h"
@@ -79,13 +80,13 @@ const std::map<std::string, Renderer>& renderers() {
 int report(const ReportOptions& options) {
   const NamedRun named = find_run(options.run.empty() ? "latest" : options.run, options.ledger);
   if (options.list) {
-    for (const harness::RunRecord& run : named.ledger->runs()) fmt::print("{}", headline(run));
+    for (const harness::RunRecord& run : named.ledger->runs()) say("{}", headline(run));
     return kExitPassed;
   }
   const std::vector<harness::CaseRecord> cases = named.ledger->cases(named.run.id);
   const std::string text = renderers().at(options.format)(named.run, cases);
   if (options.output.empty()) {
-    fmt::print("{}", text);
+    say("{}", text);
   } else {
     write_file(options.output, text);
   }

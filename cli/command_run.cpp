@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/sandbox.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -17,6 +18,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/recording.h"
+#include "cli/say.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/execute/execute.h"
@@ -74,6 +76,8 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
 // Notes on the whole run, printed in every report.
 std::vector<std::string> notes_of(const Workspace& workspace, const harness::Workbench& workbench) {
   std::vector<std::string> notes = workspace.notes;
+  if (const std::string missing = base::missing_layers(); !missing.empty())
+    notes.push_back(fmt::format("the sandbox of kernels lacks layers: {}", missing));
   for (const auto& [name, prepared] : workbench.variants()) {
     if (!prepared.weaker_storage.empty()) notes.push_back(fmt::format("declared accuracy of {}: {}", name, prepared.weaker_storage));
     // Our own variants use helpers of others by design; for a user's kernel this is worth a note.
@@ -119,18 +123,26 @@ bool compare_digests(const Options& options, const harness::Selection& selection
   if (!options.recorded_digests.empty()) write_file(options.recorded_digests, harness::print_digests(found));
   if (options.expected_digests.empty()) return true;
   const harness::DigestTable recorded = harness::parse_digests(base::read_file(options.expected_digests).value_or(""));
-  for (const std::string& half : harness::unrecorded_digests(recorded, found)) fmt::print("note: no digest is recorded for {}\n", half);
+  for (const std::string& half : harness::unrecorded_digests(recorded, found)) say("note: no digest is recorded for {}\n", half);
   const std::vector<std::string> differing = harness::differing_digests(recorded, found);
-  for (const std::string& sentence : differing) fmt::print("digest differs: {}\n", sentence);
+  for (const std::string& sentence : differing) say("digest differs: {}\n", sentence);
   if (!differing.empty()) {
-    fmt::print(
-        "the outputs differ from those recorded in {}. `assay diff` of two ledgers prints the cases; if the change is intended, `assay "
+    say("the outputs differ from those recorded in {}. `assay diff` of two ledgers prints the cases; if the change is intended, `assay "
         "gate --record-digests "
         "{}` "
         "records the new digests\n",
         options.expected_digests, options.expected_digests);
   }
   return differing.empty();
+}
+
+// Limits count only as far as they are trusted; whatever else lets cases be skipped is the kernel's doing.
+std::size_t count_untrusted_skips(const std::vector<harness::CaseRecord>& records) {
+  return static_cast<std::size_t>(std::ranges::count_if(records, [](const harness::CaseRecord& record) {
+    return record.status == harness::Status::skipped && std::ranges::none_of(record.faults, [](const harness::Fault& fault) {
+             return fault.kind() == harness::FaultKind::outside_of_limits;
+           });
+  }));
 }
 
 int run_selection(const Options& options, const std::vector<std::string>& words) {
@@ -141,21 +153,21 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   require_gate(options, workspace.selection);
   const harness::RunOptions running = run_options(options);
   if (cases.empty()) {
-    fmt::print("this shard is empty: the selection has {} case{}, which other shards run\n", workspace.selection.selected,
-               workspace.selection.selected == 1 ? "" : "s");
+    say("this shard is empty: the selection has {} case{}, which other shards run\n", workspace.selection.selected,
+        workspace.selection.selected == 1 ? "" : "s");
     return kExitPassed;
   }
 
   const harness::Workbench workbench(workspace.catalogue, cases, workbench_options(options, workspace));
   const std::vector<std::string> notes = notes_of(workspace, workbench);
-  for (const std::string& note : notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : notes) say("note: {}\n", note);
   // Flush, because otherwise a pipe would delay these lines and could lose them.
   std::fflush(stdout);
 
   Recording recording(options, workspace.selection, workbench, notes);
   const std::vector<harness::Case> missing = recording.missing(cases);
   if (recording.recorded_before() != 0) {
-    fmt::print("resumed: {} of {} cases already have a verdict\n", recording.recorded_before(), cases.size());
+    say("resumed: {} of {} cases already have a verdict\n", recording.recorded_before(), cases.size());
     std::fflush(stdout);
   }
   harness::Summary summary;
@@ -167,20 +179,26 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
     unfinished = watch.describe_remarks() + watch.describe_unfinished();
   }
   summary = recording.finish(summary);
-  if (summary.finished() > 1) fmt::print("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
-  fmt::print("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
+  if (summary.finished() > 1) say("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
+  say("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
+  const std::vector<harness::CaseRecord> records = recording.cases();
+  say("{}", excused_line(recording.run(), records));
+  const std::size_t skips = is_strict(options) ? count_untrusted_skips(records) : 0;
+  if (skips != 0) say("strict: {} cases were skipped for what the kernel under test lacks, which counts as a failure\n", skips);
   // Printed last, so that truncated test logs include it.
-  if (const std::string replay = recording.first_replay(); !replay.empty()) fmt::print("first failure again: {}\n", replay);
+  if (const std::string replay = recording.first_replay(); !replay.empty()) say("first failure again: {}\n", replay);
 
   const bool is_whole = !interrupt.stop() && summary.finished() == cases.size();
   const bool has_other_bits = is_whole && !compare_digests(options, workspace.selection, recording.cases());
+  const std::string damage = recording.damage();
+  if (!damage.empty()) say(stderr, "assay: {}\n", damage);
   if (const int status = exit_status(summary); status != kExitPassed) return status;
+  if (skips != 0) return kExitFailed;
+  if (!damage.empty()) return kExitUsage;
   if (interrupt.stop()) return kExitInterrupted;
   if (has_other_bits) return kExitFailed;
-  if (summary.executed() == 0) {
-    fmt::print("nothing was executed: every selected case was skipped\n");
-    return kExitSkipped;
-  }
+  // Another shard may have what passes; `assay merge` looks at the whole.
+  if (workspace.selection.shard.count == 1 && nothing_passed(summary)) return kExitNothingPassed;
   return kExitPassed;
 }
 
@@ -199,10 +217,11 @@ void add_gate(CLI::App& app, Action& action) {
   assay gate --junit gate.xml --html gate.html     reports for CI systems and for people
   assay gate --policy checked --fail-fast          races, out-of-bounds accesses, uninitialised reads; stop at the first
   assay gate --resume                              only the cases that an interrupted run left
+  assay gate --strict --trust base/kernels         the base branch alone says what excuses a kernel
   assay gate --shard 1/2 --ledger one.sqlite       one of two jobs; `assay merge` combines them
 
 exit status
-  0 all passed   1 some case failed   2 bad usage or environment   130 stopped by Ctrl-C or SIGTERM)");
+  0 all passed   1 some case failed   2 bad usage or environment   4 nothing passed   130 stopped by Ctrl-C or SIGTERM)");
 }
 
 void add_run(CLI::App& app, Action& action) {
@@ -226,7 +245,7 @@ void add_run(CLI::App& app, Action& action) {
 
 exit status
   0 all passed   1 some case failed   2 bad usage, environment or kernel file
-  4 every selected case was skipped, because the kernel has no function for it   130 stopped by Ctrl-C or SIGTERM)");
+  4 nothing passed: every selected case was skipped or failed as known   130 stopped by Ctrl-C or SIGTERM)");
 }
 
 }  // namespace assay::cli

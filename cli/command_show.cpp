@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "harness/process/runner.h"
@@ -23,10 +24,10 @@ class Teller final : public harness::RunListener {
   void started(const harness::Case&) override {}
   void finished(const harness::Verdict& verdict, const harness::Summary&) override {
     const harness::PreparedVariant& prepared = workbench_.find(verdict.about.variant);
-    fmt::print("{}", describe_everything(verdict, options_));
-    fmt::print("  source: {}\n", prepared.variant.source.lexically_normal().string());
-    if (!prepared.weaker_storage.empty()) fmt::print("  declared accuracy: {}\n", prepared.weaker_storage);
-    for (const std::string& note : prepared.notes) fmt::print("  note: {}\n", note);
+    say("{}", describe_everything(verdict, options_));
+    say("  source: {}\n", prepared.variant.source.lexically_normal().string());
+    if (!prepared.weaker_storage.empty()) say("  declared accuracy: {}\n", prepared.weaker_storage);
+    for (const std::string& note : prepared.notes) say("  note: {}\n", note);
     std::fflush(stdout);
   }
 

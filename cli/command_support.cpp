@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/workspace.h"
 #include "families/family.h"
 #include "families/registry.h"
@@ -78,15 +79,15 @@ void print_family(const families::Family& family, const std::vector<const kernel
     for (const families::Axis& axis : family.axes) row.push_back(supported_values(*variant, axis));
     row.push_back(entries_of(*variant, remarks));
   }
-  fmt::print("{}\n{}", family.name(), table(rows));
-  for (const std::string& remark : remarks) fmt::print("  {}\n", remark);
+  say("{}\n{}", family.name(), table(rows));
+  for (const std::string& remark : remarks) say("  {}\n", remark);
 }
 
 int support(const Options& options) {
   Workspace workspace = open_workspace(options);
   find_limits(workspace, options);
   if (!options.family.empty()) static_cast<void>(families::find_family(options.family));
-  for (const std::string& note : workspace.notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : workspace.notes) say("note: {}\n", note);
   for (const families::Family& family : families::all_families()) {
     if (!options.family.empty() && options.family != family.name()) continue;
     std::vector<const kernels::Variant*> variants;
@@ -95,8 +96,7 @@ int support(const Options& options) {
     }
     if (!variants.empty()) print_family(family, variants);
   }
-  fmt::print(
-      "*: every value that the launch code accepts; numbers: only these ([limits] in variant.toml, or --limit); range: what a case name "
+  say("*: every value that the launch code accepts; numbers: only these ([limits] in variant.toml, or --limit); range: what a case name "
       "may\n"
       "contain; default: used if the name omits the axis, - if it must not omit it\n");
   return kExitPassed;

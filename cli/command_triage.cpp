@@ -18,6 +18,7 @@
 #include "cli/options.h"
 #include "cli/recording.h"
 #include "cli/run_reference.h"
+#include "cli/say.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "families/registry.h"
@@ -135,9 +136,9 @@ int triage(const TriageCommand& asked) {
   if (failures.verdicts.empty() && running.execution.policy == metal::Policy::native)
     look_closer(workspace, options, running, bench, failures);
   if (failures.verdicts.empty()) {
-    fmt::print("{} case{} ran and none failed, so there is nothing to triage\n", workspace.selection.cases.size(),
-               workspace.selection.cases.size() == 1 ? "" : "s");
-    for (const std::string& remark : failures.remarks) fmt::print("remark: {}\n", remark);
+    say("{} case{} ran and none failed, so there is nothing to triage\n", workspace.selection.cases.size(),
+        workspace.selection.cases.size() == 1 ? "" : "s");
+    for (const std::string& remark : failures.remarks) say("remark: {}\n", remark);
     return kExitPassed;
   }
   std::vector<std::string> variants;
@@ -164,7 +165,7 @@ int triage(const TriageCommand& asked) {
     page.replay = [&](const std::string& name) { return replay_line(options, name, options.schedule); };
     page.notes = workspace.notes;
     const std::string of_this = reports::triage_markdown(page, findings);
-    fmt::print("{}", of_this);
+    say("{}", of_this);
     std::fflush(stdout);
     text += of_this;
   }

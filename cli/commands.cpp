@@ -42,7 +42,7 @@ const char* help_footer() {
 
 exit status
   0 all passed   1 some case failed   2 bad usage, environment or kernel file   3 internal error
-  4 every selected case was skipped, because the kernel has no function for it
+  4 nothing passed: every selected case was skipped or failed as known
   5 a time budget (mutate --budget) ended before everything was judged
   130 stopped by Ctrl-C or SIGTERM; if a case had failed before: 1. The first Ctrl-C waits for the running cases. The second, or a
   SIGTERM, prints the summary of the finished cases, lists the running ones, and stops at once)";

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/say.h"
 #include "cli/workspace.h"
 #include "harness/findings/fault_text.h"
 #include "reports/explanation.h"
@@ -137,19 +138,19 @@ void Progress::show(const Verdict& verdict) {
     ++failures_;
     clear();
     if (failures_ <= kDetailedFailures) {
-      fmt::print("{}", describe_verdict(verdict, options_));
+      say("{}", describe_verdict(verdict, options_));
     } else {
-      fmt::print("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.about), harness::reason_of(verdict));
+      say("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.about), harness::reason_of(verdict));
     }
-    if (failures_ == kDetailedFailures) fmt::print("(further failures take one line each; `assay show CASE` prints the details)\n");
+    if (failures_ == kDetailedFailures) say("(further failures take one line each; `assay show CASE` prints the details)\n");
   } else if (!verdict.note.empty()) {
     clear();
-    fmt::print("{}", describe_verdict(verdict, options_));
+    say("{}", describe_verdict(verdict, options_));
   }
   if (is_terminal_) {
     if (now() - last_drawn_ > 0.1 || done_ == selected_) draw();
   } else if (done_ % kPlainInterval == 0 && done_ < selected_) {
-    fmt::print("{} of {} cases, {} failed\n", done_, selected_, failures_);
+    say("{} of {} cases, {} failed\n", done_, selected_, failures_);
   }
   std::fflush(stdout);
 }
@@ -160,12 +161,13 @@ void Progress::draw() {
   const double rate = elapsed > 0 ? static_cast<double>(done_) / elapsed : 0;
   const double left = rate > 0 ? static_cast<double>(selected_ - done_) / rate : 0;
   const int filled = selected_ == 0 ? kBarWidth : static_cast<int>(done_ * kBarWidth / selected_);
-  fmt::print("\r\033[K[{:#<{}}{:.<{}}] {}/{}, {:.0f} cases/s, {:.0f} s left, {} failed", "", filled, "", kBarWidth - filled, done_,
-             selected_, rate, left, failures_);
+  clear_line(stdout);
+  say("[{:#<{}}{:.<{}}] {}/{}, {:.0f} cases/s, {:.0f} s left, {} failed", "", filled, "", kBarWidth - filled, done_, selected_, rate, left,
+      failures_);
 }
 
 void Progress::clear() {
-  if (is_terminal_) fmt::print("\r\033[K");
+  if (is_terminal_) clear_line(stdout);
 }
 
 void Progress::finish() {

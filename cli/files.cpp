@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "cli/printable.h"
 
 namespace assay::cli {
 namespace {
@@ -55,7 +56,7 @@ int take_build_id(dl_phdr_info* object, std::size_t, void* id) {
 
 void write_file(const std::filesystem::path& file, const std::string& text) {
   std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-  stream << text;
+  stream << printable(text);
   stream.close();
   if (!stream) refuse(file);
 }

@@ -6,7 +6,7 @@
 
 namespace assay::cli {
 
-// Replaces the file. Throws std::invalid_argument with the reason if it cannot be written.
+// Replaces the file by a document: printable(text). Throws std::invalid_argument with the reason if it cannot be written.
 void write_file(const std::filesystem::path& file, const std::string& text);
 
 // Checks early that write_file() will succeed, before minutes of work; accepts an empty name. Does not change the file. Throws

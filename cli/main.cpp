@@ -1,6 +1,7 @@
 // The `assay` command: parses arguments, runs a command, and turns exceptions into messages and exit statuses.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <signal.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,14 +17,14 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/process.h"
+#include "base/user_key.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/printable.h"
+#include "cli/say.h"
 #include "fixtures/shelf.h"
 #include "harness/ledger/sqlite.h"
 #include "kernels/variant.h"
@@ -32,8 +33,8 @@
 
 namespace {
 
-// If standard error cannot be written, only the exit status is left, and fmt would throw. User-supplied text may contain any byte.
-void complain(const std::string& message) { std::fputs(assay::cli::printable(message).c_str(), stderr); }
+// If standard error cannot be written, only the exit status is left.
+void complain(const std::string& message) { assay::cli::put(stderr, message); }
 
 // A full disk must not count as success. Output is buffered, so a write error may appear only here.
 int finish_output(int status) {
@@ -102,9 +103,18 @@ int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream output;
   std::ostringstream complaint;
   const int status = app.exit(error, output, complaint);
-  std::fputs(output.str().c_str(), stdout);
+  assay::cli::put(stdout, output.str());
   complain(complaint.str());
   return status == 0 ? finish_output(assay::cli::kExitPassed) : assay::cli::kExitUsage;
+}
+
+// A parent may leave SIGCHLD ignored or blocked, as some shells and runners do. How children end would then be unknown.
+void learn_of_endings() {
+  signal(SIGCHLD, SIG_DFL);
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  sigprocmask(SIG_UNBLOCK, &children, nullptr);
 }
 
 template <typename... Kinds>
@@ -114,13 +124,14 @@ bool is_any_of(const std::exception& error) {
 
 // Errors of arguments, files and the machine. A filesystem_error is one of given paths, such as link loops and unreadable folders.
 bool is_usage_error(const std::exception& error) {
-  return is_any_of<assay::metal::Error, assay::base::ProcessRefused, assay::kernels::VariantError, assay::harness::LedgerError,
-                   std::invalid_argument, std::filesystem::filesystem_error>(error);
+  return is_any_of<assay::metal::Error, assay::base::ProcessRefused, assay::base::UserKeyError, assay::kernels::VariantError,
+                   assay::harness::LedgerError, std::invalid_argument, std::filesystem::filesystem_error>(error);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  learn_of_endings();
   // fixtures/ must not use metal/, which knows the install location.
   const std::filesystem::path corpus =
       assay::metal::run_time_file("share/assay/corpus", assay::fixtures::default_corpus_directory().string());
@@ -136,6 +147,12 @@ int main(int argc, char** argv) {
 
   assay::cli::Action action;
   for (assay::cli::AddCommand* const add : assay::cli::all_commands()) add(app, action);
+  // `assay help [COMMAND]`, which newcomers type first, is `assay [COMMAND] --help`.
+  static char help[] = "--help";
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    argv[1] = argv[argc - 1];
+    argv[argc - 1] = help;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -150,8 +167,6 @@ int main(int argc, char** argv) {
     return finish_output(action());
   } catch (const std::exception& error) {
     if (is_usage_error(error)) return fail(assay::cli::kExitUsage, "", error);
-    // fmt throws this when a write fails.
-    if (dynamic_cast<const std::system_error*>(&error) != nullptr && std::ferror(stdout) != 0) return finish_output(assay::cli::kExitUsage);
     return fail(assay::cli::kExitInternal, "internal error: ", error);
   }
 }

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "base/sandbox.h"
 #include "base/text.h"
 
 namespace assay::cli {
@@ -42,6 +43,7 @@ constexpr ReplayOption kReplayOptions[] = {{"--kernel", &Options::kernel},
                                            {"--define", &Options::defines},
                                            {"--metal-version", &Options::metal_version},
                                            {"--variants", &Options::variants},
+                                           {"--trust", &Options::trust},
                                            {"--fixture", &Options::fixtures},
                                            {"--set", &Options::fields},
                                            {"--policy", &Options::policy},
@@ -62,6 +64,16 @@ void add_jobs(CLI::App& command, Options& options, const char* what) {
       ->check(CLI::Range(1U, 1024U));
 }
 
+namespace {
+
+void set_sandbox(const std::string& mode) {
+  base::set_sandbox_mode(mode == "off" ? base::SandboxMode::off : base::SandboxMode::automatic);
+  if (const std::string missing = base::missing_layers(); mode == "require" && !missing.empty())
+    throw CLI::ValidationError("--sandbox require", fmt::format("this machine lacks layers of the sandbox: {}", missing));
+}
+
+}  // namespace
+
 void add_selection(CLI::App& command, Options& options) {
   command
       .add_option("--family", options.family, "Select only variants of this family; with a --kernel file, the family that it implements")
@@ -71,6 +83,12 @@ void add_selection(CLI::App& command, Options& options) {
   add_lone(command, options);
   add_compilation(command, options);
   command.add_option("--variants", options.variants, "Directory of variants to use instead of ours (docs/VARIANT.md)")->type_name("DIR");
+  command.add_flag("--strict", options.strict,
+                   "Let nothing in the variant.toml under test excuse the kernel: known findings, weaker accuracy, limits and "
+                   "superseded_by do not count, settings that choose other code are refused, and skipped cases are failures");
+  add_repeatable(command, "--trust", options.trust, "FILE|DIR|none",
+                 "variant.toml of the base branch, or a folder of variants: what it says of a variant may excuse it under --strict, which "
+                 "this option implies; may be repeated; `none` trusts nothing");
   command.add_option("--seed", options.seed, "Number added to the seeds of the suites' cases, for different data")
       ->type_name("N")
       ->check(whole_number());
@@ -88,6 +106,12 @@ void add_lone(CLI::App& command, Options& options) {
 }
 
 void add_compilation(CLI::App& command, Options& options) {
+  command
+      .add_option_function<std::string>("--sandbox", set_sandbox,
+                                        "Layers around kernels and the compiler: `auto` uses those that this machine has, `require` "
+                                        "refuses to run without all of them, `off` uses none (docs/SECURITY.md)")
+      ->type_name("auto|require|off")
+      ->check(CLI::IsMember({"auto", "require", "off"}));
   add_repeatable(command, "-I,--include", options.includes, "DIR",
                  "Folder in which the kernel's #include directives are looked up; may be repeated");
   add_repeatable(command, "-D,--define", options.defines, "NAME[=VALUE]",
@@ -165,7 +189,8 @@ void add_reports(CLI::App& command, Options& options) {
   command.add_option("--html", options.html, "Write the report as one HTML page that needs no network")->type_name("FILE");
 }
 
-std::vector<std::string> replay_options(const Options& options) {
+std::vector<std::string> replay_options(Options options) {
+  if (options.strict && options.trust.empty()) options.trust = {"none"};  // implies --strict, which has no value
   std::vector<std::string> words;
   for (const auto& [name, member] : kReplayOptions) {
     if (std::string_view(name) == "--family" && options.kernel.empty()) continue;

@@ -31,8 +31,10 @@ struct Options {
   std::vector<std::string> includes;   // --include folder
   std::vector<std::string> defines;    // --define NAME[=VALUE]
   std::string metal_version;           // "3.1" or "310"; empty: from variant.toml, else the default
-  std::vector<std::string> fixtures;   // --fixture: files of captured inputs
-  std::string schedule;                // comma-separated; empty: each case chooses its own
+  bool strict = false;
+  std::vector<std::string> trust;     // --trust: descriptions of the base, or folders of them; implies strict
+  std::vector<std::string> fixtures;  // --fixture: files of captured inputs
+  std::string schedule;               // comma-separated; empty: each case chooses its own
   std::string policy = "native";
   std::string fp_contract = "off";
   unsigned threads = 1;
@@ -49,7 +51,8 @@ struct Options {
   double memory = 0;                                          // GiB per case; 0: three quarters of the machine's, shared by the jobs
 };
 
-// Options that select cases: --family, --kernel, --limit, --constant, --variants, --seed, --shard, and those of add_compilation().
+// Options that select cases: --family, --kernel, --limit, --constant, --variants, --strict, --trust, --seed, --shard, and those of
+// add_compilation().
 void add_selection(CLI::App& command, Options& options);
 // Options for a --kernel file without variant.toml: --limit, --constant.
 void add_lone(CLI::App& command, Options& options);
@@ -70,7 +73,7 @@ void add_repeatable(CLI::App& command, const char* name, std::vector<std::string
 void add_jobs(CLI::App& command, Options& options, const char* what);
 
 // The options, besides the case name and --schedule, that repeat a case of this run, as alternating names and values.
-[[nodiscard]] std::vector<std::string> replay_options(const Options& options);
+[[nodiscard]] std::vector<std::string> replay_options(Options options);
 // Restores those of a recorded run that the command line does not set.
 void take_replay_options(Options& options, const std::vector<std::string>& words);
 
@@ -85,7 +88,7 @@ inline constexpr int kExitPassed = 0;
 inline constexpr int kExitFailed = 1;         // some case failed
 inline constexpr int kExitUsage = 2;          // bad usage, environment or kernel file
 inline constexpr int kExitInternal = 3;       // the harness itself failed
-inline constexpr int kExitSkipped = 4;        // every selected case was skipped
+inline constexpr int kExitNothingPassed = 4;  // every selected case was skipped or failed as known
 inline constexpr int kExitUnfinished = 5;     // a time budget ended before everything was judged
 inline constexpr int kExitInterrupted = 130;  // stopped by Ctrl-C or SIGTERM; shells report SIGINT like this
 

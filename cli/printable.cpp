@@ -1,8 +1,9 @@
-// Escapes control characters and invalid UTF-8.
+// Escapes control characters, invalid UTF-8 and commands to CI runners.
 #include "cli/printable.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -33,24 +34,43 @@ Character character_at(std::string_view text) {
 
 bool is_control(std::uint32_t code) {
   if (code == '\n' || code == '\t') return false;
-  const bool turns_direction = code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-  return code < 0x20 || (code >= 0x7f && code < 0xa0) || turns_direction;
+  const bool turns_direction =
+      code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  const bool ends_line = code == 0x2028 || code == 0x2029;
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || turns_direction || ends_line;
+}
+
+// What runners skip in front of a command.
+bool is_blank(std::uint32_t code) {
+  return code <= ' ' || code == 0x85 || code == 0xa0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200d) || code == 0x2028 ||
+         code == 0x2029 || code == 0x202f || code == 0x205f || code == 0x3000 || code == 0xfeff;
+}
+
+// Whether text that ends before this bracket makes it a command wherever it stands: "##[", "##vso[".
+bool is_after_mark(std::string_view before) {
+  while (!before.empty() && ((before.back() | 0x20) >= 'a' && (before.back() | 0x20) <= 'z')) before.remove_suffix(1);
+  return before.ends_with("##");
 }
 
 }  // namespace
 
 std::string printable(std::string_view text) {
   std::string result;
-  while (!text.empty()) {
-    const Character next = character_at(text);
+  result.reserve(text.size());
+  bool is_at_start = true;  // of a line, but for blanks
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    const Character next = character_at(rest);
+    const bool is_command = (is_at_start && rest.starts_with("::")) || (rest.front() == '[' && is_after_mark(text.substr(0, at)));
     if (next.bytes == 0) {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
-    } else if (is_control(next.code)) {
-      result += next.code < 0x80 ? fmt::format("\\x{:02x}", next.code) : fmt::format("\\u{:04x}", next.code);
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(rest.front()));
+    } else if (is_command || is_control(next.code)) {
+      result += next.code < 0x20 ? fmt::format("\\x{:02x}", next.code) : fmt::format("\\u{:04x}", next.code);
     } else {
-      result += text.substr(0, next.bytes);
+      result += rest.substr(0, next.bytes);
     }
-    text.remove_prefix(next.bytes == 0 ? 1 : next.bytes);
+    is_at_start = next.code == '\n' || (is_at_start && next.bytes != 0 && is_blank(next.code));
+    at += std::max<std::size_t>(next.bytes, 1);
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// Escapes control characters in foreign text (file names, arguments, kernel names) before it is printed to a terminal.
+// Makes foreign text (file names, arguments, kernel names, notes, messages of clang) harmless for terminals, CI logs and documents.
 #pragma once
 
 #include <string>
@@ -6,8 +6,11 @@
 
 namespace assay::cli {
 
-// Returns `text` with control characters except line feed and tab, and bytes that are not UTF-8, escaped as \x1b. Unicode controls (U+0080
-// to U+009F) and characters that change the writing direction are escaped as \u009b.
+// Returns `text`, in which these are escaped:
+// - bytes that are not UTF-8, and control characters except line feed and tab, as \x1b
+// - DEL, U+0080 to U+009F, characters that change the writing direction and separators of lines and paragraphs, as \u009b
+// - the first character of "::" at the start of a line, and the bracket of "##[" and "##word[", which CI runners take for commands.
+// Inside of a JSON text all of these have the same meaning as before, because JSON has no other control characters.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace assay::cli

@@ -14,12 +14,13 @@
 
 #include "base/hash.h"
 #include "cli/files.h"
-#include "cli/printable.h"
+#include "cli/say.h"
 #include "cli/workspace.h"
 #include "harness/ledger/comparable.h"
 #include "harness/ledger/shell_line.h"
 #include "kernels/variant.h"
 #include "metal/compile/compiler.h"
+#include "reports/figures.h"
 #include "reports/html.h"
 #include "reports/junit.h"
 #include "reports/replay.h"
@@ -38,7 +39,7 @@ harness::Ledger open_ledger(const std::string& asked) {
     ledger.keep(kRunsKept);
     return ledger;
   } catch (const harness::LedgerError& error) {
-    fmt::print(stderr, "assay: this run is not recorded: {}; choose another file with --ledger FILE\n", printable(error.what()));
+    say(stderr, "assay: this run is not recorded: {}; choose another file with --ledger FILE\n", error.what());
     return harness::Ledger::in_memory();
   }
 }
@@ -84,6 +85,11 @@ void write_reports(const Options& options, const harness::RunRecord& run, const 
   if (!options.html.empty()) write_file(options.html, reports::html(run, cases));
 }
 
+std::string excused_line(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
+  const std::string text = reports::excused_text(reports::count_excused(run, cases));
+  return text.empty() ? text : fmt::format("excused: {}\n", text);
+}
+
 std::string first_replay(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
   for (const harness::CaseRecord& record : cases) {
     if (record.status && !harness::is_success(*record.status)) return reports::replay_line(run, record);
@@ -111,13 +117,14 @@ Recording::Recording(const Options& options, const harness::Selection& selection
       .notes = std::move(notes),
       .shard = selection.shard.count == 1 ? std::string() : fmt::format("{}/{}", selection.shard.index + 1, selection.shard.count),
       .selection = selection.digest,
-      .environment = environment_of(options, workbench)};
+      .environment = environment_of(options, workbench),
+      .weaker_accuracy = static_cast<std::size_t>(std::ranges::count_if(
+          selection.cases, [&](const harness::Case& about) { return !workbench.find(about.variant).weaker_storage.empty(); }))};
   const std::optional<harness::RunRecord> earlier =
       options.resume ? harness::find_run_like(ledger_, description) : std::optional<harness::RunRecord>();
   if (!earlier) {
     if (options.resume) {
-      fmt::print(
-          "note: ledger {} has no run of these cases with the same policy, schedule, seed and options (including --timeout): a new "
+      say("note: ledger {} has no run of these cases with the same policy, schedule, seed and options (including --timeout): a new "
           "run starts\n",
           ledger_.file().string());
     }
@@ -129,6 +136,9 @@ Recording::Recording(const Options& options, const harness::Selection& selection
         fmt::format("run {} of ledger {} cannot be resumed, because this has changed since: {}; omit --resume to "
                     "start a new run",
                     earlier->id, ledger_.file().string(), fmt::join(changed, "; ")));
+  if (const std::string doubt = ledger_.doubt_about(earlier->id); !doubt.empty())
+    throw std::invalid_argument(fmt::format("run {} of ledger {} cannot be resumed: {}; omit --resume to start a new run", earlier->id,
+                                            ledger_.file().string(), doubt));
   ledger_.take_up(earlier->id);
   run_ = earlier->id;
   for (const harness::CaseRecord& record : ledger_.cases(run_)) {
@@ -145,6 +155,7 @@ std::vector<harness::Case> Recording::missing(std::span<const harness::Case> cas
 
 harness::Summary Recording::finish(const harness::Summary& summary) {
   harness::Summary whole = summary;
+  damage_ = ledger_.damage_since_opening(run_, recorded_.size() + summary.finished());
   if (!recorded_.empty()) {
     whole = harness::summary_of(ledger_.run(run_).description.selected, ledger_.cases(run_));
     whole.seconds = summary.seconds;
@@ -152,6 +163,11 @@ harness::Summary Recording::finish(const harness::Summary& summary) {
   ledger_.finish(run_, whole);
   write_reports(options_, ledger_.run(run_), ledger_.cases(run_));
   return whole;
+}
+
+std::string Recording::damage() const {
+  if (damage_.empty()) return {};
+  return fmt::format("ledger {} was changed while the run went on, and not by assay: {}", ledger_.file().string(), damage_);
 }
 
 std::string Recording::first_replay() const { return cli::first_replay(ledger_.run(run_), ledger_.cases(run_)); }

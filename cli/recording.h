@@ -37,17 +37,25 @@ class Recording {
   // process if it was resumed.
   [[nodiscard]] harness::Summary finish(const harness::Summary& summary);
 
+  // What happened to the ledger while the run went on: a sentence; empty if nothing. Known after finish().
+  [[nodiscard]] std::string damage() const;
+
   // The command that repeats the first failing case; empty if none failed.
   [[nodiscard]] std::string first_replay() const;
 
   [[nodiscard]] std::vector<harness::CaseRecord> cases() const { return ledger_.cases(run_); }
+  [[nodiscard]] harness::RunRecord run() const { return ledger_.run(run_); }
 
  private:
   const Options& options_;
   harness::Ledger ledger_;
   harness::RunId run_ = 0;
+  std::string damage_;
   std::set<std::string> recorded_;  // cases that have a verdict from an earlier process
 };
+
+// "excused: ..." with all that did not have to pass, and a line break; empty if there is nothing.
+[[nodiscard]] std::string excused_line(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases);
 
 // The command line of this process, quoted for a shell.
 [[nodiscard]] std::string command_line();

@@ -1,5 +1,6 @@
 // Prints progress, slow cases and remarks while a run goes on.
 #include "cli/watch.h"
+#include "cli/say.h"
 #include "harness/findings/fault_text.h"
 
 #include <fmt/format.h>
@@ -39,7 +40,7 @@ void RunWatch::finished(const harness::Verdict& verdict, const harness::Summary&
     ++found->second.cases;
   }
   // A single case was requested for its details.
-  if (so_far.selected == 1 && harness::is_success(verdict.status)) fmt::print("{}", describe_verdict(verdict, options_));
+  if (so_far.selected == 1 && harness::is_success(verdict.status)) say("{}", describe_verdict(verdict, options_));
 }
 
 bool RunWatch::tick() {
@@ -49,7 +50,7 @@ bool RunWatch::tick() {
     progress_.finish();
     const std::string limit = options_.timeout > 0 ? fmt::format("its time limit is {:g} s", options_.timeout)
                                                    : "it has no time limit; press Ctrl-C twice to stop it";
-    fmt::print(stderr, "assay: {} has been running for {:.0f} s; {}\n", running.name, seconds(now - running.start), limit);
+    say(stderr, "assay: {} has been running for {:.0f} s; {}\n", running.name, seconds(now - running.start), limit);
     running.next_note *= 2;
   }
   return !interrupt_.end_at_once();
@@ -74,6 +75,13 @@ std::string RunWatch::describe_remarks() const {
 int exit_status(const harness::Summary& summary) {
   if (summary.any_internal) return kExitInternal;
   return summary.failures() != 0 ? kExitFailed : kExitPassed;
+}
+
+bool nothing_passed(const harness::Summary& summary) {
+  if (summary.count(harness::Status::passed) != 0) return false;
+  say("nothing passed: {}\n",
+      summary.executed() == 0 ? "every selected case was skipped" : "every selected case was skipped or failed as known");
+  return true;
 }
 
 }  // namespace assay::cli

@@ -58,4 +58,7 @@ class RunWatch final : public harness::RunListener {
 // kExitInternal, kExitFailed or kExitPassed, by the worst verdict of the summary.
 [[nodiscard]] int exit_status(const harness::Summary& summary);
 
+// Whether no case passed although none failed, so that the run shows nothing; then says so.
+[[nodiscard]] bool nothing_passed(const harness::Summary& summary);
+
 }  // namespace assay::cli

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "cli/say.h"
 #include "families/registry.h"
 #include "harness/cases/case.h"
 #include "harness/cases/file_case.h"
@@ -25,6 +26,7 @@
 #include "harness/ledger/shell_line.h"
 #include "harness/prepare/family_fit.h"
 #include "harness/prepare/libraries.h"
+#include "kernels/trust.h"
 #include "metal/errors.h"
 
 namespace assay::cli {
@@ -138,12 +140,49 @@ harness::Shard shard_of(const Options& options, const std::vector<std::string>& 
   if (!options.shard.empty()) return harness::parse_shard(options.shard);
   const harness::Shard shard = harness::parse_shard(environment("GTEST_SHARD_INDEX"), environment("GTEST_TOTAL_SHARDS"));
   if (shard.count == 1 || (!words.empty() && std::ranges::all_of(words, harness::names_one_case))) return {};
-  fmt::print(stderr, "note: only shard {} of {} is run, because GTEST_SHARD_INDEX and GTEST_TOTAL_SHARDS are set in the environment\n",
-             shard.index + 1, shard.count);
+  say(stderr, "note: only shard {} of {} is run, because GTEST_SHARD_INDEX and GTEST_TOTAL_SHARDS are set in the environment\n",
+      shard.index + 1, shard.count);
   return shard;
 }
 
+// The descriptions of --trust. A single file stands for the --kernel, whatever its folder is called.
+std::vector<kernels::Variant> trusted_variants(const Options& options, std::string_view user_variant) {
+  std::vector<kernels::Variant> trusted;
+  for (const std::string& given : options.trust) {
+    std::filesystem::path file = given;
+    if (given == "none") continue;
+    if (std::filesystem::is_directory(file)) {
+      if (!std::filesystem::exists(file / "variant.toml")) {
+        for (const auto& folder : std::filesystem::directory_iterator(file)) {
+          const std::filesystem::path inner = folder.path() / "variant.toml";
+          if (std::filesystem::is_regular_file(inner)) trusted.push_back(kernels::read_description(inner, families::contracts()));
+        }
+        continue;
+      }
+      file /= "variant.toml";
+    }
+    trusted.push_back(kernels::read_description(file, families::contracts()));
+  }
+  if (trusted.size() == 1 && options.trust.size() == 1 && !user_variant.empty()) trusted.front().name = user_variant;
+  return trusted;
+}
+
+// Under --strict, what a description of the base does not say excuses nothing. Our own variants are not under test beside a --kernel.
+void hold_to_base(Workspace& workspace, const Options& options) {
+  if (!is_strict(options)) return;
+  const std::vector<kernels::Variant> trusted = trusted_variants(options, workspace.user_variant);
+  for (kernels::Variant& variant : workspace.catalogue) {
+    if (!workspace.user_variant.empty() && options.variants.empty() && variant.name != workspace.user_variant) continue;
+    if (!options.family.empty() && variant.family != options.family) continue;
+    const auto base = std::ranges::find(trusted, variant.name, &kernels::Variant::name);
+    for (std::string& sentence : kernels::hold_to_base(variant, base == trusted.end() ? nullptr : &*base))
+      workspace.notes.push_back("strict: " + std::move(sentence));
+  }
+}
+
 }  // namespace
+
+bool is_strict(const Options& options) { return options.strict || !options.trust.empty(); }
 
 kernels::CompileSettings compile_settings(const Options& options) {
   kernels::CompileSettings settings;
@@ -162,7 +201,6 @@ Workspace open_workspace(const Options& options) {
   if (!options.kernel.empty()) {
     kernels::Variant user = user_kernel(options, kernel_family(options, workspace.captured), settings);
     take_lone_options(user, options);
-    user.compile.lay(settings);
     workspace.user_variant = user.name;
     const auto same_name = std::ranges::find(workspace.catalogue, user.name, &kernels::Variant::name);
     if (same_name != workspace.catalogue.end()) {
@@ -174,8 +212,11 @@ Workspace open_workspace(const Options& options) {
       workspace.catalogue.erase(same_name);
     }
     workspace.catalogue.insert(workspace.catalogue.begin(), std::move(user));
+    hold_to_base(workspace, options);
+    workspace.catalogue.front().compile.lay(settings);
     return workspace;
   }
+  hold_to_base(workspace, options);
   for (kernels::Variant& variant : workspace.catalogue) variant.compile.lay(settings);
   if (!options.limits.empty() || !options.constants.empty()) {
     const bool is_limit = !options.limits.empty();
@@ -189,6 +230,17 @@ void find_limits(Workspace& workspace, const Options& options) {
   if (workspace.user_variant.empty() || !workspace.catalogue.front().description.empty()) return;
   kernels::Variant& user = workspace.catalogue.front();
   for (auto& [limit, reason] : harness::limits_of_lone(user, workspace.catalogue, workbench_options(options, workspace))) {
+    if (is_strict(options)) {
+      const auto said = std::ranges::find(user.limits, limit.axis, &kernels::AxisLimit::axis);
+      const bool is_asked_for = said != user.limits.end() && std::ranges::all_of(said->values, [&](std::int64_t value) {
+                                  return std::ranges::find(limit.values, value) != limit.values.end();
+                                });
+      if (is_asked_for) continue;
+      throw kernels::VariantError(fmt::format(
+          "{} supports only {} {}: {}; under --strict, the kernel under test does not choose its cases: if that is meant, say so "
+          "with --limit {}={}",
+          user.name, limit.axis, fmt::join(limit.values, ", "), reason, limit.axis, fmt::join(limit.values, ",")));
+    }
     workspace.notes.push_back(fmt::format("{} supports only {} {}, and suites omit other values: {}", user.name, limit.axis,
                                           fmt::join(limit.values, ", "), reason));
     // Replaces a wider limit given by the user.

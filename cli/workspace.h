@@ -13,6 +13,9 @@
 
 namespace assay::cli {
 
+// Whether the kernel under test may excuse nothing by its own description: --strict, or --trust.
+[[nodiscard]] bool is_strict(const Options& options);
+
 struct Workspace {
   std::vector<kernels::Variant> catalogue;  // our variants; the user's kernel replaces one of the same name
   std::string user_variant;                 // name of the --kernel; empty without one

@@ -254,6 +254,14 @@ std::string checked_name(const std::string& name, const fs::path& path) {
   return name;
 }
 
+// A description may come from anybody, so what it names lies in its folder, also behind symbolic links.
+void require_inside(const fs::path& folder, const fs::path& path, const fs::path& file, std::string_view what, std::string_view remedy) {
+  const fs::path home = fs::canonical(folder), real = fs::canonical(path);
+  if (std::mismatch(home.begin(), home.end(), real.begin(), real.end()).first == home.end()) return;
+  throw VariantError(fmt::format("{}: {} '{}' leads to '{}', outside of the folder of this file; {}", file.string(), what, path.string(),
+                                 real.string(), remedy));
+}
+
 // `folder` is the absolute folder of the variant. A successor must not be superseded itself: a cycle would leave no variant with a full
 // gate.
 void check_successor(const Variant& variant, const fs::path& folder, Contracts contracts) {
@@ -299,16 +307,22 @@ Variant parse_variant(std::string_view text, std::string name, const fs::path& f
   return Reader(std::move(name), file, contracts).read(text);
 }
 
-Variant read_variant(const fs::path& file, Contracts contracts) {
-  const std::string text = read_text(file);
+Variant read_description(const fs::path& file, Contracts contracts) {
   const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
-  Variant variant = parse_variant(text, checked_name(folder.filename().string(), file), file, contracts);
+  return parse_variant(read_text(file), checked_name(folder.filename().string(), file), file, contracts);
+}
+
+Variant read_variant(const fs::path& file, Contracts contracts) {
+  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
+  Variant variant = read_description(file, contracts);
   for (const fs::path& source : variant.translation_unit()) {
     if (!fs::is_regular_file(source)) throw VariantError(fmt::format("{}: source '{}' is not a file", file.string(), source.string()));
+    require_inside(folder, source, file, "source", "move it there");
   }
   for (const fs::path& directory : variant.compile.include_directories) {
     if (!fs::is_directory(directory))
       throw VariantError(fmt::format("{}: [compile] include: '{}' is not a folder", file.string(), directory.string()));
+    require_inside(folder, directory, file, "[compile] include:", "give other folders with --include");
   }
   if (variant.superseded_by) check_successor(variant, folder, contracts);
   return variant;

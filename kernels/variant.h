@@ -112,6 +112,10 @@ struct Variant {
 // Parses the text of a variant.toml. `file` is used in messages, and `source` is relative to it. Throws VariantError.
 [[nodiscard]] Variant parse_variant(std::string_view text, std::string name, const std::filesystem::path& file, Contracts contracts);
 
+// Reads a description alone, without the files that it names, such as one of another branch. Its variant is named after its folder. Throws
+// VariantError.
+[[nodiscard]] Variant read_description(const std::filesystem::path& file, Contracts contracts);
+
 // Reads `file` and names the variant after its folder. The variant of `superseded_by` must be in the same parent folder. Throws
 // VariantError.
 [[nodiscard]] Variant read_variant(const std::filesystem::path& file, Contracts contracts);

@@ -50,6 +50,8 @@ struct Registered {
   const std::byte* end;
 };
 std::mutex registry_mutex;
+const std::byte* guarded_begin = nullptr;
+const std::byte* guarded_end = nullptr;
 std::map<const std::byte*, Registered>& registry() {
   // Never destroyed, because buffers of static duration may outlive any other such object.
   static auto& all = *new std::map<const std::byte*, Registered>();
@@ -60,10 +62,17 @@ std::map<const std::byte*, Registered>& registry() {
 
 bool GuardedMemory::is_guard(const std::byte* page) {
   const std::lock_guard lock(registry_mutex);
+  const bool is_in_range = page >= guarded_begin && page < guarded_end;
   const auto behind = registry().upper_bound(page);
-  if (behind == registry().begin()) return false;
+  if (behind == registry().begin()) return is_in_range;
   const Registered& found = std::prev(behind)->second;
-  return page < found.end && (page < found.first_usable || page >= found.last_usable);
+  return page < found.end ? page < found.first_usable || page >= found.last_usable : is_in_range;
+}
+
+void GuardedMemory::guard_range(std::byte* begin, std::size_t bytes) {
+  mprotect(begin, bytes, PROT_NONE);
+  guarded_begin = begin;
+  guarded_end = begin + bytes;
 }
 
 GuardedMemory::GuardedMemory(std::size_t size, SharedMemory* shared, bool zeroed) : shared_(shared), size_(size) {

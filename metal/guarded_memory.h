@@ -42,8 +42,10 @@ class GuardedMemory {
 
   void poison(std::uint32_t word = kPoisonWord);  // fills data() with `word`
 
-  // Whether the page at this address is a guard page of any existing GuardedMemory.
+  // Whether the page at this address is a guard page of any existing GuardedMemory, or belongs to none in the guarded range.
   [[nodiscard]] static bool is_guard(const std::byte* page);
+  // For the process of a kernel: nothing in this range may be accessed from now on, except what a GuardedMemory takes over.
+  static void guard_range(std::byte* begin, std::size_t bytes);
 
   // The side on which the margin is no longer poisoned: "before" or "behind".
   [[nodiscard]] std::optional<std::string_view> written_margin() const;

@@ -5,8 +5,8 @@
 
 namespace assay::metal {
 
-// Hands out regions at rising addresses and starts over when all are given back. Pages stay allocated for the next regions, because new
-// ones cost more than the work on a small buffer.
+// Hands out regions far apart from each other and starts over when all are given back. Pages stay allocated for the next regions, because
+// new ones cost more than the work on a small buffer.
 class SharedMemory {
  public:
   // Reserves address space; only pages that are written take memory. Throws std::bad_alloc.
@@ -26,11 +26,10 @@ class SharedMemory {
  private:
   void remove_pages(std::size_t first, std::size_t last);
 
-  int file_ = -1;
   std::byte* begin_ = nullptr;
-  std::size_t next_ = 0;      // offset of the next region
-  std::size_t used_end_ = 0;  // behind all pages that may hold something
-  std::size_t living_ = 0;    // regions not given back
+  std::size_t next_ = 0;    // offset of the next slot
+  std::size_t taken_ = 0;   // bytes of regions since all were given back
+  std::size_t living_ = 0;  // regions not given back
 };
 
 }  // namespace assay::metal

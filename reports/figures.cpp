@@ -62,6 +62,27 @@ RunElements count_elements(std::span<const harness::CaseRecord> cases) {
   return elements;
 }
 
+Excused count_excused(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases) {
+  Excused excused{0, 0, run.description.outside_limits, run.description.weaker_accuracy};
+  for (const harness::CaseRecord& record : cases) {
+    excused.known += record.status == harness::Status::known;
+    excused.skipped += record.status == harness::Status::skipped;
+  }
+  return excused;
+}
+
+std::string excused_text(const Excused& excused) {
+  std::string text;
+  const auto add = [&](std::size_t count, std::string_view what) {
+    if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(count), what);
+  };
+  add(excused.known, "failed as known");
+  add(excused.skipped, "skipped");
+  add(excused.outside_limits, "outside of the limits");
+  add(excused.weaker_accuracy, "judged with a declared weaker accuracy");
+  return text;
+}
+
 std::string element_text(const RunElements& elements) {
   std::string text = fmt::format("{} elements compared, {} faulty", grouped(elements.judged.compared), grouped(elements.judged.faulty));
   // A known crash has no compared elements.

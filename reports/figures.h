@@ -23,6 +23,17 @@ struct RunElements {
 // element is faulty if it is above its bound, never written, NaN or infinite.
 [[nodiscard]] std::string element_text(const RunElements& elements);
 
+// How many cases are excused, so that a run without failures may still say little.
+struct Excused {
+  std::size_t known = 0;            // failed as a known finding declares
+  std::size_t skipped = 0;          // not run
+  std::size_t outside_limits = 0;   // left out of the suites by [limits]
+  std::size_t weaker_accuracy = 0;  // judged with the weaker storage that their variant declares
+};
+[[nodiscard]] Excused count_excused(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);
+// "147 failed as known, 3 skipped, 40 outside of the limits, 12 judged with a declared weaker accuracy"; empty if there are none.
+[[nodiscard]] std::string excused_text(const Excused& excused);
+
 // Some cases of one family that share a property.
 struct Figure {
   std::string value;  // the shared property: a fixture's name, or the value of an axis

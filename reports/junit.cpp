@@ -169,8 +169,8 @@ std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cas
     append_property(properties, "command", run.description.command);
     append_property(properties, "schedule", run.description.schedule.empty() ? "each case's own" : run.description.schedule);
     append_property(properties, "elements", element_text(elements));
-    if (run.description.outside_limits != 0)
-      append_property(properties, "cases outside of [limits]", fmt::format("{}", run.description.outside_limits));
+    if (const std::string excused = excused_text(count_excused(run, cases)); !excused.empty())
+      append_property(properties, "excused in the whole run", excused);
     for (const std::string& note : run.description.notes) append_property(properties, "note", note);
     for (const CaseRecord& record : cases) {
       if (record.family == family) append_case(suite, run, record);

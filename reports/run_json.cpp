@@ -72,11 +72,17 @@ Json summary_of(const harness::RunRecord& run, std::span<const CaseRecord> cases
   const std::size_t missing = without_verdict(run);
   if (missing != 0) statuses["no verdict"] = missing;
   const RunElements elements = count_elements(cases);
+  const Excused excused = count_excused(run, cases);
   return {{"selected", run.description.selected},
           {"verdicts", run.verdicts},
           {"without_verdict", missing},
           {"failures", run.failures + missing},
           {"outside_limits", run.description.outside_limits},
+          {"excused",
+           {{"known", excused.known},
+            {"skipped", excused.skipped},
+            {"outside_limits", excused.outside_limits},
+            {"weaker_accuracy", excused.weaker_accuracy}}},
           {"statuses", std::move(statuses)},
           {"elements", json_of(elements.judged)},
           {"known_elements", json_of(elements.known)}};

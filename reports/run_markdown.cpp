@@ -102,6 +102,8 @@ std::string run_markdown(const harness::RunRecord& run, std::span<const CaseReco
   Document document;
   document.add(fmt::format("## assay: {}\n\n", outcome_text(run)));
   document.add(element_text(count_elements(cases)) + "; executed on the simulator.\n\n");
+  if (const std::string excused = excused_text(count_excused(run, cases)); !excused.empty())
+    document.add(fmt::format("Excused: {}.\n\n", prose(excused)));
   for (std::size_t i = 0; i < std::min(kMostFindings, findings.size()); ++i) document.add(finding_text(run, cases, findings[i]));
   if (findings.size() > kMostFindings)
     document.add(fmt::format("... and {}.\n\n", plural(findings.size() - kMostFindings, "further finding")));

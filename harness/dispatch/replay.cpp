@@ -22,8 +22,9 @@ namespace {
 
 class Replay {
  public:
-  Replay(const PreparedVariant& prepared, const LaunchRecorder& own, const Trace& trace, metal::ComputeEncoder& simulator)
-      : prepared_(prepared), own_(own), correspondence_(own.dispatches(), trace), simulator_(simulator) {
+  Replay(const PreparedVariant& prepared, const LaunchRecorder& own, const Trace& trace, metal::ComputeEncoder& simulator,
+         HostBuffers& host_buffers)
+      : prepared_(prepared), own_(own), correspondence_(own.dispatches(), trace), simulator_(simulator), foreign_(host_buffers) {
     for (std::size_t i = 0; i < own.dispatches().size(); ++i) {
       for (const auto& [index, view] : own.views()[i]) {
         const TraceBuffer& buffer = *own.dispatches()[i].trace.bindings.at(index).buffer;
@@ -99,7 +100,7 @@ class Replay {
       if (wanted != bindings.end() && wanted->second.buffer && wanted->second.buffer->length == 0) return own_.views()[*contract].at(index);
     }
     auto& foreign = foreign_[{buffer.name, buffer.offset}];
-    if (!foreign) foreign = std::make_unique<metal::Buffer>(longest_, buffer.name);
+    if (!foreign) foreign = std::make_unique<metal::Buffer>(longest_, buffer.name, &KernelProcess::own().memory());
     return {foreign.get()};
   }
 
@@ -109,17 +110,19 @@ class Replay {
   metal::ComputeEncoder& simulator_;
   std::map<std::string, metal::BufferView> views_;  // by the contract's names
   std::size_t longest_ = 0;                         // bytes of the contract's longest buffer
-  std::map<std::pair<std::string, std::uint64_t>, std::unique_ptr<metal::Buffer>> foreign_;
+  HostBuffers& foreign_;
 };
 
 }  // namespace
 
-void replay(const PreparedVariant& prepared, const Trace& trace, metal::ComputeEncoder& simulator, const Encode& encode) {
+void replay(const PreparedVariant& prepared, const Trace& trace, metal::ComputeEncoder& simulator, const Encode& encode,
+            HostBuffers& host_buffers) {
+  host_buffers.clear();
   LaunchRecorder own(prepared);
   encode(own);
   // Separates this launch from earlier launches of the case.
   simulator.memory_barrier();
-  Replay replay(prepared, own, trace, simulator);
+  Replay replay(prepared, own, trace, simulator, host_buffers);
   for (std::size_t i = 0; i < trace.dispatches.size(); ++i) replay.dispatch(trace.dispatches[i], i);
 }
 

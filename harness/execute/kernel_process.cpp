@@ -2,7 +2,6 @@
 #include "harness/execute/kernel_process.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -199,10 +198,6 @@ void require_consistent(const KernelRun& run, const Told& told) {
   }
 }
 
-bool found_defects(const KernelReport& report) {
-  return std::ranges::any_of(report.hazards, [](const metal::Hazard& hazard) { return metal::is_defect(hazard.kind); });
-}
-
 }  // namespace
 
 // What the child holds between requests.
@@ -212,7 +207,7 @@ struct KernelProcess::Bench {
   // Everything that needs files or system calls which the kernel must not have.
   void prepare() {
     if (is_ready) return;
-    mprotect(memory.begin(), metal::SharedMemory::size(), PROT_NONE);
+    metal::GuardedMemory::guard_range(memory.begin(), metal::SharedMemory::size());
     for (const Loaded& pipeline : pipelines) metal::load_code(*pipeline.compiled);
     base::confine_kernel();
     is_ready = true;
@@ -232,8 +227,7 @@ struct KernelProcess::Bench {
       trace->most_values = request.trace->most_values;
       options.trace = &*trace;
     }
-    simulator.emplace(request.pipelines.empty() ? decltype(Loaded::libraries)() : pipelines[request.pipelines.front()].libraries,
-                      options);
+    simulator.emplace(request.pipelines.empty() ? decltype(Loaded::libraries)() : pipelines[request.pipelines.front()].libraries, options);
     seconds = 0;
   }
 
@@ -375,7 +369,7 @@ KernelReport KernelProcess::run(const KernelRun& run) {
         request.commands.assign(at(pass == 0 ? 0 : ends[pass - 1]), at(ends[pass]));
       else
         pass = run.passes;
-      if (is_last || pass == run.passes) request.end = std::move(wishes);
+      if (is_last || pass == run.passes) request.end = wishes;
       auto outcome = base::from_bytes<Outcome>(ask(base::to_bytes(request)));
       if (const auto* refused = std::get_if<Refused>(&outcome)) throw metal::EncodeError(refused->text);
       if (const auto* failed = std::get_if<Failed>(&outcome)) throw std::runtime_error(failed->text);
@@ -386,7 +380,8 @@ KernelReport KernelProcess::run(const KernelRun& run) {
       Told& told = std::get<Told>(outcome);
       require_consistent(run, told);
       if (told.trace) *run.options.trace = *std::move(told.trace);
-      if (found_defects(told.report)) server_.reset();
+      // Stray accesses may have replaced pages of the shared memory there.
+      if (!told.report.hazards.empty()) server_.reset();
       return std::move(told.report);
     }
   } catch (const base::DamagedArchive& damaged) {

@@ -47,7 +47,8 @@ struct KernelRun {
   std::vector<ShadowRequest> shadows = {};  // of the policy `shadow`
 };
 
-// What the process says of the dispatches (metal::Simulator). A kernel may have forged all of it, but no type holds what its range forbids.
+// The results of the dispatches, as metal::Simulator has them. A hostile kernel may have forged every figure. Only ranges and sizes are
+// checked.
 struct KernelReport {
   std::vector<metal::Hazard> hazards;
   metal::ExecutionCounters counters;

@@ -133,13 +133,14 @@ RunId Ledger::begin(const RunDescription& description) {
   Transaction transaction(store_->database);
   Statement insert(store_->database,
                    "INSERT INTO run(started, command, replay_options, version, machine, suite_seed, schedule, selected, outside_limits,"
-                   " policy, shard, selection, build, compiler, flags, toolchain, writer)"
-                   " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                   " policy, shard, selection, build, compiler, flags, toolchain, writer, weaker_accuracy)"
+                   " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   const Environment& environment = description.environment;
   insert
       .bind(now(), description.command, "", description.version, description.machine, description.seed, description.schedule,
             description.selected, description.outside_limits, environment.policy, description.shard, description.selection,
-            environment.build, environment.compiler, environment.flags, environment.toolchain, Writer::of(getpid()).to_string())
+            environment.build, environment.compiler, environment.flags, environment.toolchain, Writer::of(getpid()).to_string(),
+            description.weaker_accuracy)
       .run();
   const RunId run = store_->database.last_row_id();
   Statement note(store_->database, "INSERT INTO note(run, rank, text) VALUES(?, ?, ?)");
@@ -148,6 +149,7 @@ RunId Ledger::begin(const RunDescription& description) {
   for (std::size_t i = 0; i < description.replay_options.size(); ++i) word.bind(run, i, description.replay_options[i]).run();
   Statement source(store_->database, "INSERT INTO source(run, variant, file, digest) VALUES(?, ?, ?, ?)");
   for (const SourceRecord& record : environment.sources) source.bind(run, record.variant, record.file, record.digest).run();
+  store_->seal(run);
   transaction.commit();
   return run;
 }
@@ -191,7 +193,8 @@ void Ledger::copy_cases(const Ledger& from, RunId source, RunId run) {
       while (columns.step()) {
         const std::string name = identifier(columns.text(0));
         names += (names.empty() ? "" : ", ") + name;
-        values += (values.empty() ? "" : ", ") + (name == "\"run\"" ? "?2" : name == "\"ordinal\"" ? "ordinal + ?3" : name);
+        const std::string value = name == "\"run\"" ? "?2" : name == "\"ordinal\"" ? "ordinal + ?3" : name == "\"seal\"" ? "NULL" : name;
+        values += (values.empty() ? "" : ", ") + value;
       }
       Statement copy(database, fmt::format("INSERT INTO main.{0}({1}) SELECT {2} FROM other.{0} WHERE run = ?1 AND ?3 >= 0 AND name IN"
                                            " (SELECT name FROM other.verdict WHERE run = ?1 AND status IS NOT NULL)",
@@ -199,6 +202,14 @@ void Ledger::copy_cases(const Ledger& from, RunId source, RunId run) {
       copy.bind(source, run, store_->next_ordinal(run)).run();
     }
     store_->ordinals.erase(run);
+    if (from.store_->is_sealed(source)) {
+      Statement copied(database, "SELECT name FROM other.verdict WHERE run = ? AND status IS NOT NULL");
+      copied.bind(source);
+      while (copied.step()) {
+        const std::string name = copied.text(0);
+        if (from.store_->is_sealed(source, name)) store_->seal(run, name);
+      }
+    }
     transaction.commit();
   } catch (...) {
     Statement(database, "DETACH other").run();
@@ -255,6 +266,7 @@ void Ledger::record(RunId run, const Verdict& verdict) {
                c->simdgroup_calls, c->barriers, c->float_operations, c->half_operations, c->bfloat_operations)
         .run();
   }
+  store_->seal(run, name);
   transaction.commit();
 }
 

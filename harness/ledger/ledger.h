@@ -1,6 +1,6 @@
 // The ledger: a SQLite database of runs, with the verdict and the figures of every case, including those that passed.
 //
-// Schema, version 4 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
+// Schema, version 5 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
 //
 //   run      id, started, finished (UTC, ISO 8601; NULL while it runs or if it was killed), command (for people to read),
 //            replay_options (up to version 3: the words of replay_word, in one line), version, machine, suite_seed, schedule ('': each
@@ -8,7 +8,8 @@
 //            requested suites that [limits] excluded), policy, shard ("2/4"; '': the whole), selection (hash of the names of all
 //            selected cases, including those of other shards), build (hash of the program that judged), compiler, flags and toolchain
 //            (of the compiler of the kernels: its name and version; its options; a hash of it, our headers, the pass and the
-//            processor), writer (the process: "host/pid/start")
+//            processor), writer (the process: "host/pid/start"), weaker_accuracy (selected cases whose variant declares a weaker
+//            storage), seal (hex: hash of the description, with the user's key)
 //   source   run, variant, file, digest   of the kernels: digest of the preprocessed source and the description
 //   note     run, rank (from 0), text     notes on the whole run: declared accuracies, borrowed kernels ...
 //   replay_word  run, rank (from 0), word   words after the case's name in a command that repeats a case
@@ -18,7 +19,8 @@
 //            max_ratio, max_ratio_index, max_abs_error, max_rel_error, nmse, cosine, median_bound_ratio, digest (hex),
 //            threadgroups, meeting_points, collectives, divergent_collectives, matrix_multiplies, oracle_seconds, simulator_seconds,
 //            note (further text on the verdict; NULL until then), known (with status `known`: the findings, a line each),
-//            rounding_ratio, logic_ratio (with policy `shadow`: the largest parts of an error, in units of the respective bound)
+//            rounding_ratio, logic_ratio (with policy `shadow`: the largest parts of an error, in units of the respective bound),
+//            seal (hex: hash of everything that the ledger holds of the case and of the run's seal, with the user's key)
 //   worst    run, name, rank (from 0), element, expected, actual, bound, ratio, fault     elements of verdicts that did not pass
 //   stage    run, name, stage, is_judged, passed, reason (up to version 3, else ''), compared, max_ratio
 //   fault    run, name, stage ('': the verdict itself), rank (in the order of output), kind (harness/findings/fault.h), schedule
@@ -31,8 +33,10 @@
 //   SELECT kind, count(*) FROM fault WHERE run = 7 AND stage = '' GROUP BY 1;
 //
 // Values that an older version did not store are NULL. Version 1 had neither note nor run.outside_limits and verdict.note. Version 2 had
-// neither source nor cost, nor the columns from run.policy and verdict.known on. Version 3 had neither fault nor replay_word. Opening a
-// file of an older version for writing upgrades it to version 4 and keeps its runs; opening it for reading leaves it unchanged.
+// neither source nor cost, nor the columns from run.policy and verdict.known on. Version 3 had neither fault nor replay_word. Version 4
+// had neither seals nor run.weaker_accuracy. Opening a file of an older version for writing upgrades it to version 5 and keeps its runs;
+// opening it for reading leaves it unchanged. Seals are verified before a run is continued. A run that another user, or an older assay,
+// recorded can be read, reported and merged.
 // The file uses write-ahead logging: a verdict is stored once record() has returned, whatever happens to the process afterwards.
 #pragma once
 
@@ -86,6 +90,7 @@ struct RunDescription {
   std::string shard = {};               // "2/4"; empty: the whole selection
   std::string selection = {};           // Selection::digest
   Environment environment = {};
+  std::size_t weaker_accuracy = 0;  // selected cases that are judged with the weaker storage that their variant declares
 };
 
 struct RunRecord {
@@ -147,9 +152,16 @@ class Ledger {
   // process that writes it is still running.
   void take_up(RunId run);
 
-  // Adds the cases of a run of another ledger, with all their data, to a run of this one, after its own cases. Throws LedgerError if
-  // this run already has a verdict on one of them.
+  // Adds the cases of a run of another ledger, with all their data, to a run of this one, after its own cases. Seals those that carry a
+  // seal of this user there. Throws LedgerError if this run already has a verdict on one of them.
   void copy_cases(const Ledger& from, RunId source, RunId run);
+
+  // Why the verdicts of a run are not to be believed; empty if all carry this user's seal and none contradicts itself. Throws
+  // base::UserKeyError without a key.
+  [[nodiscard]] std::string doubt_about(RunId id) const;
+  // What happened to the file, or to this run in it, since this process opened it to write; empty if nothing. The run must have that many
+  // verdicts.
+  [[nodiscard]] std::string damage_since_opening(RunId id, std::size_t verdicts) const;
 
   // Deletes all but the newest `count` runs.
   void keep(std::size_t count);

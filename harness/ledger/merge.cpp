@@ -54,6 +54,8 @@ Merge merge_runs(std::span<const ShardRun> shards, const std::string& command, L
         throw LedgerError(fmt::format("{} and {} differ: {}", place_of(shards.front()), place_of(shards[i]), difference));
       notes.insert(fmt::format("the shards' environments differ: {}", difference));
     }
+    if (const std::string doubt = shards[i].ledger->doubt_about(shards[i].run); !doubt.empty())
+      notes.insert(fmt::format("not verified: {}: {}", place_of(shards[i]), doubt));
     if (description.machine != whole.machine) notes.insert(fmt::format("shards ran on {} and on {}", whole.machine, description.machine));
     for (const std::string& note : description.notes) {
       if (notes.insert(note).second) whole.notes.push_back(note);
@@ -67,8 +69,11 @@ Merge merge_runs(std::span<const ShardRun> shards, const std::string& command, L
   Merge merge;
   whole.command = command;
   whole.shard.clear();
-  whole.selected = 0;
-  for (const RunRecord& run : runs) whole.selected += run.description.selected;
+  whole.selected = whole.weaker_accuracy = 0;
+  for (const RunRecord& run : runs) {
+    whole.selected += run.description.selected;
+    whole.weaker_accuracy += run.description.weaker_accuracy;
+  }
   merge.run = into.begin(whole);
   for (const ShardRun& shard : shards) into.copy_cases(*shard.ledger, shard.run, merge.run);
   for (std::size_t number = 1; number <= count; ++number) {

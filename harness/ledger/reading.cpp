@@ -77,7 +77,7 @@ constexpr std::string_view kRuns =
     "SELECT run.id, started, coalesce(finished, ''), command, replay_options, version, machine, suite_seed, run.schedule, selected,"
     " coalesce(stopped, 0), count(status), count(CASE WHEN status NOT IN ('passed', 'known', 'skipped') THEN 1 END), outside_limits,"
     " coalesce(run.digest, ''), coalesce(shard, ''), coalesce(selection, ''), coalesce(policy, ''), coalesce(build, ''),"
-    " coalesce(compiler, ''), coalesce(flags, ''), coalesce(toolchain, '')"
+    " coalesce(compiler, ''), coalesce(flags, ''), coalesce(toolchain, ''), weaker_accuracy"
     " FROM run LEFT JOIN verdict ON verdict.run = run.id ";
 
 RunRecord run_from(const Database& database, const Statement& row) {
@@ -89,6 +89,7 @@ RunRecord run_from(const Database& database, const Statement& row) {
   record.description = {row.text(3), words_of_shell_line(row.text(4)), row.text(5), row.text(6), row.text(8), row.word(7)};
   record.description.selected = count_of(row, 9, place);
   record.description.outside_limits = count_of(row, 13, place);
+  record.description.weaker_accuracy = count_of(row, 22, place);
   record.stopped = row.integer(10) != 0;
   record.verdicts = row.word(11);
   record.failures = row.word(12);

@@ -69,6 +69,11 @@ CREATE TABLE fault_value(
   FOREIGN KEY(run, name, stage, rank) REFERENCES fault(run, name, stage, rank) ON DELETE CASCADE) WITHOUT ROWID;
 CREATE TABLE replay_word(
   run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, rank INTEGER NOT NULL, word TEXT NOT NULL, PRIMARY KEY(run, rank)) WITHOUT ROWID;
+)",
+                                  R"(
+ALTER TABLE run ADD COLUMN weaker_accuracy INTEGER;
+ALTER TABLE run ADD COLUMN seal TEXT;
+ALTER TABLE verdict ADD COLUMN seal TEXT;
 )"};
 
 // The tables that version 4 added.
@@ -77,19 +82,24 @@ CREATE TEMP TABLE fault(run, name, stage, rank, kind, schedule);
 CREATE TEMP TABLE fault_value(run, name, stage, rank, key, value);
 CREATE TEMP TABLE replay_word(run, rank, word);
 )";
+// The columns that version 5 added to versions 3 and 4.
+const std::string kReading3 = R"(
+CREATE TEMP VIEW run AS SELECT *, NULL AS weaker_accuracy, NULL AS seal FROM main.run;
+CREATE TEMP VIEW verdict AS SELECT *, NULL AS seal FROM main.verdict;
+)";
 // The tables and columns that version 3 added to version 2, and version 2 to version 1.
 constexpr const char* kReading2 = R"(
 CREATE TEMP VIEW run AS SELECT *, NULL AS policy, NULL AS shard, NULL AS selection, NULL AS build, NULL AS compiler, NULL AS flags,
-  NULL AS toolchain, NULL AS writer FROM main.run;
-CREATE TEMP VIEW verdict AS SELECT *, NULL AS known, NULL AS rounding_ratio, NULL AS logic_ratio FROM main.verdict;
+  NULL AS toolchain, NULL AS writer, NULL AS weaker_accuracy, NULL AS seal FROM main.run;
+CREATE TEMP VIEW verdict AS SELECT *, NULL AS known, NULL AS rounding_ratio, NULL AS logic_ratio, NULL AS seal FROM main.verdict;
 CREATE TEMP TABLE source(run, variant, file, digest);
 CREATE TEMP TABLE cost(run, name, device_bytes_read, device_bytes_written, distinct_device_bytes, threadgroup_accesses, simdgroup_calls,
   barriers, float_operations, half_operations, bfloat_operations);
 )";
 constexpr const char* kReading1 = R"(
 CREATE TEMP VIEW run AS SELECT *, NULL AS outside_limits, NULL AS policy, NULL AS shard, NULL AS selection, NULL AS build, NULL AS compiler,
-  NULL AS flags, NULL AS toolchain, NULL AS writer FROM main.run;
-CREATE TEMP VIEW verdict AS SELECT *, NULL AS note, NULL AS known, NULL AS rounding_ratio, NULL AS logic_ratio FROM main.verdict;
+  NULL AS flags, NULL AS toolchain, NULL AS writer, NULL AS weaker_accuracy, NULL AS seal FROM main.run;
+CREATE TEMP VIEW verdict AS SELECT *, NULL AS note, NULL AS known, NULL AS rounding_ratio, NULL AS logic_ratio, NULL AS seal FROM main.verdict;
 CREATE TEMP TABLE note(run, rank, text);
 CREATE TEMP TABLE source(run, variant, file, digest);
 CREATE TEMP TABLE cost(run, name, device_bytes_read, device_bytes_written, distinct_device_bytes, threadgroup_accesses, simdgroup_calls,
@@ -101,7 +111,8 @@ constexpr std::size_t kOlder = kVersions.size() - 1;
 
 std::span<const char* const> ledger_versions() { return kVersions; }
 std::span<const std::string> ledger_readings() {
-  static const std::array<std::string, kOlder> readings = {kReading1 + kTablesOf4, kReading2 + kTablesOf4, kTablesOf4};
+  static const std::array<std::string, kOlder> readings = {kReading1 + kTablesOf4, kReading2 + kTablesOf4, kReading3 + kTablesOf4,
+                                                           kReading3};
   return readings;
 }
 

@@ -80,6 +80,11 @@ std::int64_t Database::last_row_id() const { return sqlite3_last_insert_rowid(da
 
 int Database::changes() const { return sqlite3_changes(database_.get()); }
 
+bool Database::was_moved() const {
+  int was_moved = 0;
+  return sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &was_moved) == SQLITE_OK && was_moved != 0;
+}
+
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
 Statement::Statement(Database& database, std::string_view sql) : database_(&database) {
@@ -139,6 +144,8 @@ std::string Statement::text(int column) const {
   if (text == nullptr) return {};
   return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
+
+int Statement::columns() const { return sqlite3_column_count(statement_.get()); }
 
 std::string Statement::column(int column) const {
   const char* name = sqlite3_column_name(statement_.get(), column);

@@ -50,6 +50,7 @@ class Statement {
   [[nodiscard]] bool is_null(int column) const;
   [[nodiscard]] bool is_text(int column) const;
   [[nodiscard]] bool is_integer(int column) const;
+  [[nodiscard]] int columns() const;
   [[nodiscard]] std::string column(int column) const;  // name of a column
 
  private:
@@ -89,6 +90,8 @@ class Database {
   [[nodiscard]] std::int64_t last_row_id() const;
   [[nodiscard]] int changes() const;  // rows changed by the last statement
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
+  // Whether the name of the file no longer leads to what was opened.
+  [[nodiscard]] bool was_moved() const;
   [[noreturn]] void fail(std::string_view doing) const;
 
  private:

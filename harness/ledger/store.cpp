@@ -49,6 +49,7 @@ void Ledger::Store::prepare_to_write() {
   add_stage.emplace(database, "INSERT OR REPLACE INTO stage VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   add_cost.emplace(database, "INSERT OR REPLACE INTO cost VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   add_hazard.emplace(database, "INSERT OR REPLACE INTO hazard VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  version_at_opening = pragma("data_version");
 }
 
 void Ledger::Store::record_faults(RunId run, const std::string& name, const std::string& stage, const std::vector<Fault>& faults) {

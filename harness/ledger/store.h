@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/hash.h"
 #include "harness/ledger/ledger.h"
 #include "harness/ledger/sqlite.h"
 
@@ -31,15 +33,30 @@ struct Ledger::Store {
   // The number of the next case of a run, in the order of starting. Only one process writes a run.
   std::int64_t next_ordinal(RunId run);
 
+  // Seals are keyed hashes of all that the ledger holds of a run's description, or of a case, whose seal includes that of its run.
+  [[nodiscard]] std::string seal_of(RunId run);
+  [[nodiscard]] std::string seal_of(RunId run, const std::string& name);
+  void seal(RunId run);
+  void seal(RunId run, const std::string& name);
+  // Whether the seal that the ledger holds is the one that this user would give.
+  [[nodiscard]] bool is_sealed(RunId run);
+  [[nodiscard]] bool is_sealed(RunId run, const std::string& name);
+
   Database database;
   std::map<RunId, std::int64_t> ordinals;
   std::optional<Statement> start, conclude, forget_faults, add_fault, add_fault_value, add_worst, add_stage, add_hazard, add_cost;
+
+  [[nodiscard]] std::int64_t pragma(std::string_view name);
+  std::int64_t version_at_opening = 0;  // PRAGMA data_version: differs as soon as another connection has changed the file
 
   // Records the faults of a verdict (`stage` is empty) or of one of its stages.
   void record_faults(RunId run, const std::string& name, const std::string& stage, const std::vector<Fault>& faults);
 
  private:
-  std::int64_t pragma(std::string_view name);
+  // Adds the rows that the statement of a table has for the run, and the case if it has a second parameter.
+  void add_rows(base::Hash& hash, std::string_view table, RunId run, const std::string* name);
+  // The first text that the statement gives.
+  std::string text(std::string_view sql, RunId run, const std::string* name);
   // Throws LedgerError if the file is not a ledger, or has a version that this program does not know.
   std::int64_t checked_version();
   // Throws LedgerError for a missing table, and for tables that are more than stored rows: views, virtual tables, generated columns.
@@ -47,6 +64,8 @@ struct Ledger::Store {
   // Throws LedgerError if pages of the file are inconsistent. Reads the file once.
   void require_sound_pages();
   void make_or_advance_schema();
+
+  std::map<std::string_view, Statement> prepared_;  // by table or text
 };
 
 }  // namespace assay::harness

@@ -1,4 +1,4 @@
-// A process that executes cases, so that a crashing kernel does not end our process.
+// A process that executes cases and judges them. Their kernels run in a further process (execute/kernel_process.h).
 //
 // A worker is forked: it starts with everything that this process has prepared, above all the cases and the compiled kernels, and its
 // changes affect only itself. Forking requires a process with a single thread, because a lock that another thread holds would stay

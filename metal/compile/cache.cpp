@@ -1,48 +1,59 @@
 // Reads and writes cache entries, each sealed with a checksum.
 #include "metal/compile/cache.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <system_error>
 
+#include "base/descriptor.h"
 #include "base/hash.h"
+#include "base/user_key.h"
 #include "metal/errors.h"
 
 namespace assay::metal::compile {
 
 namespace {
 
-// Appended to an entry: a mark and the hash of everything before it. Readers of shared objects and precompiled headers follow the
-// tables of these formats, so bytes after the end do no harm.
+// Appended to an entry: a mark and the keyed hash of its name and everything before it. Readers of shared objects and precompiled headers
+// follow the tables of these formats, so bytes after the end do no harm.
 constexpr std::string_view kSeal = "\nassay-seal:";
 constexpr std::size_t kSealBytes = kSeal.size() + base::Hash::kHexDigits;
 
 constexpr std::string_view kTemporary = ".tmp";  // in the names of unfinished files: ours, TemporaryFile's and clang's
 
-// Reads the file in one call: the precompiled headers have 9 MB, and every compilation checks their seal.
+constexpr off_t kLargestEntry = off_t{1} << 30;  // bytes; the precompiled headers have 9 MB
+
+// Empty if the path is not a plain file (a symbolic link, for example) or cannot be read.
 std::string read_file(const std::filesystem::path& path) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) return {};
-  std::string text(size, '\0');
-  std::ifstream stream(path, std::ios::binary);
-  stream.read(text.data(), static_cast<std::streamsize>(size));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
+  const base::Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status = {};
+  if (file.number() < 0 || fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kLargestEntry) return {};
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t size = 0;
+  for (ssize_t count = 1; count > 0 && size < text.size(); size += static_cast<std::size_t>(std::max<ssize_t>(count, 0)))
+    count = read(file.number(), text.data() + size, text.size() - size);
+  text.resize(size);
   return text;
+}
+
+std::string seal_of(std::string_view name, std::string_view content) {
+  return std::string(kSeal) + base::user_seal("cache entry").add(name).add(content).hex();
 }
 
 bool is_sound(const std::filesystem::path& path) {
   const std::string text = read_file(path);
-  if (text.size() < kSealBytes) return false;
-  const std::string_view content = std::string_view(text).substr(0, text.size() - kSealBytes);
-  const std::string_view seal = std::string_view(text).substr(content.size());
-  return seal.starts_with(kSeal) && seal.substr(kSeal.size()) == base::Hash().add(content).hex();
+  const std::size_t size = content_size(text);
+  return text.size() > kSealBytes &&
+         std::string_view(text).substr(size) == seal_of(path.filename().string(), std::string_view(text).substr(0, size));
 }
 
 // Removes files that a killed process or its compiler left behind. No compilation takes an hour.
@@ -66,12 +77,30 @@ std::filesystem::path default_directory() {
 }  // namespace
 
 Cache::Cache(std::filesystem::path directory) : directory_(directory.empty() ? default_directory() : std::move(directory)) {
+  const auto refuse = [&](std::string_view problem) {
+    throw EnvironmentError(fmt::format("the cache for compiled kernels, {}, {}", directory_.string(), problem));
+  };
   std::error_code error;
-  std::filesystem::create_directories(directory_, error);
-  if (error || access(directory_.c_str(), W_OK) != 0) {
-    throw EnvironmentError(fmt::format("the cache for compiled kernels, {}, cannot be written; set XDG_CACHE_HOME to a directory that can",
-                                       directory_.string()));
+  std::filesystem::create_directories(directory_.parent_path(), error);
+  mkdir(directory_.c_str(), 0700);
+  const base::Descriptor folder(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat status = {};
+  if (folder.number() >= 0 && fstat(folder.number(), &status) == 0 && status.st_uid != geteuid()) {
+    refuse(fmt::format(
+        "belongs to another user (uid {}), who could exchange kernels; remove it, or set XDG_CACHE_HOME to a directory of your own",
+        status.st_uid));
   }
+  // What lies in it from before is believed only with its seal.
+  const bool is_private = folder.number() >= 0 && ((status.st_mode & 077U) == 0 || fchmod(folder.number(), 0700) == 0);
+  if (!is_private || access(directory_.c_str(), W_OK) != 0) refuse("cannot be written; set XDG_CACHE_HOME to a directory that can");
+}
+
+std::filesystem::path Cache::make_temporary(std::string_view stem, std::string_view extension) const {
+  const std::string suffix = fmt::format("{}{}", kTemporary, extension);
+  std::string path = (directory_ / fmt::format("{}.XXXXXX{}", stem, suffix)).string();
+  const base::Descriptor file(mkostemps(path.data(), static_cast<int>(suffix.size()), O_CLOEXEC));
+  if (file.number() < 0) throw EnvironmentError(fmt::format("cannot write {}: {}", path, std::system_category().message(errno)));
+  return path;
 }
 
 std::filesystem::path Cache::get(const std::string& name, const std::function<void(const std::filesystem::path&)>& make) const {
@@ -80,9 +109,7 @@ std::filesystem::path Cache::get(const std::string& name, const std::function<vo
   // The search costs little next to a compilation, and once per process is often enough.
   static std::once_flag swept;
   std::call_once(swept, sweep, directory_);
-  static std::atomic<unsigned> serial = 0;
-  const auto temporary =
-      directory_ / fmt::format("{}.{}.{}{}{}", entry.stem().string(), getpid(), serial++, kTemporary, entry.extension().string());
+  const auto temporary = make_temporary(entry.stem().string(), entry.extension().string());
   struct Remover {
     const std::filesystem::path& path;
     ~Remover() {
@@ -91,12 +118,16 @@ std::filesystem::path Cache::get(const std::string& name, const std::function<vo
     }
   } remover{temporary};
   make(temporary);
-  const std::string seal = std::string(kSeal) + base::Hash().add(read_file(temporary)).hex();
+  const std::string seal = seal_of(name, read_file(temporary));
   std::ofstream stream(temporary, std::ios::binary | std::ios::app);
   stream << seal;
   stream.close();
   std::error_code error;
-  if (stream) std::filesystem::rename(temporary, entry, error);
+  if (stream) {
+    std::filesystem::rename(temporary, entry, error);
+    // A folder in its place.
+    if (error && std::filesystem::remove_all(entry) > 0) std::filesystem::rename(temporary, entry, error);
+  }
   if (!stream || error) throw EnvironmentError(fmt::format("cannot write {} ({}); is the disk full?", entry.string(), error.message()));
   return entry;
 }

@@ -10,15 +10,19 @@ namespace assay::metal::compile {
 
 class Cache {
  public:
-  // An empty directory stands for $XDG_CACHE_HOME/assay, or ~/.cache/assay. Throws EnvironmentError if the directory cannot be
-  // created or written.
+  // An empty directory stands for $XDG_CACHE_HOME/assay, or ~/.cache/assay. Only this user may look into it: its mode becomes 0700. Throws
+  // EnvironmentError if the directory cannot be created or written, or belongs to another user.
   explicit Cache(std::filesystem::path directory);
 
-  // The path of entry `name`. If there is no intact entry, `make(path)` makes it: `make` writes a temporary file, which is sealed with
-  // a checksum and then renamed. So a reader never sees half an entry, and an entry with a wrong checksum is made again. The first
-  // entry that a process makes also removes temporary files more than an hour old, which killed processes left behind. Throws
-  // EnvironmentError if the entry cannot be written.
+  // The path of entry `name`. If there is no intact entry, `make(path)` makes it: `make` writes a temporary file, which is sealed and then
+  // renamed. So a reader never sees half an entry. The seal is a hash of name and content with the user's key (base/user_key.h). An entry
+  // that is damaged, sealed by another user, copied from another name or not a plain file is made again. The first entry that a process
+  // makes also removes temporary files more than an hour old, which killed processes left behind. Throws EnvironmentError if the entry
+  // cannot be written.
   [[nodiscard]] std::filesystem::path get(const std::string& name, const std::function<void(const std::filesystem::path&)>& make) const;
+
+  // A new, empty file with a name of its own that no other process knows.
+  [[nodiscard]] std::filesystem::path make_temporary(std::string_view stem, std::string_view extension) const;
 
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
 

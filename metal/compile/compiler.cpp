@@ -352,6 +352,8 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
     if (result.is_cut || result.is_late || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
       throw CompileError(fmt::format("'{}' was not compiled: clang takes more than {} s or {} GiB for it", function,
                                      kCompiling.processor_seconds, kCompiling.memory_bytes >> 30));
+    if (result.exit_code == 128 + SIGXFSZ)
+      throw CompileError(fmt::format("'{}' was not compiled: its code and data take more than {} MiB", function, base::kLargestFile >> 20));
     if (result.exit_code > 128)
       throw CompileError(fmt::format("{}: clang crashed while it compiled '{}' (signal {}):\n{}", input.path().string(), function,
                                      result.exit_code - 128, result.errors));

@@ -1,10 +1,6 @@
 // A file in the cache's directory that exists as long as this object.
 #pragma once
 
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -15,9 +11,7 @@ namespace assay::metal::compile {
 
 class TemporaryFile {
  public:
-  TemporaryFile(const Cache& cache, std::string_view text, std::string_view extension) {
-    static std::atomic<unsigned> serial = 0;
-    path_ = cache.directory() / fmt::format("source.{}.{}.tmp{}", getpid(), serial++, extension);
+  TemporaryFile(const Cache& cache, std::string_view text, std::string_view extension) : path_(cache.make_temporary("source", extension)) {
     std::ofstream(path_, std::ios::binary) << text;
   }
   TemporaryFile(const TemporaryFile&) = delete;

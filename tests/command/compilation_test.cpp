@@ -148,9 +148,9 @@ TEST_F(CliCompilation, APipelineHasMacrosOfItsOwn) {
 }
 
 TEST_F(CliCompilation, MutantsAreBuiltAsTheHostBuildsThem) {
-  in_folder("host", "host.h", "#define FROM_HOST 1\n");
+  in_folder("own/host", "host.h", "#define FROM_HOST 1\n");
   in_folder("own", "kernel.metal", "#include <host.h>\n#ifndef FROM_HOST\n#error wrong\n#endif\n" + rotation());
-  in_folder("own", "variant.toml", "family = \"fwht\"\nsource = \"kernel.metal\"\n[compile]\ninclude = [\"../host\"]\n");
+  in_folder("own", "variant.toml", "family = \"fwht\"\nsource = \"kernel.metal\"\n[compile]\ninclude = [\"host\"]\n");
   const Outcome tried = run_assay("mutate " + (folder_ / "own").string() + " --max 2 --seed 3 --suite smoke --policies native");
   EXPECT_THAT(tried.output, AllOf(Not(HasSubstr("wrong")), HasSubstr("killed"))) << tried.output;
   EXPECT_THAT(tried.output, Not(HasSubstr("2 stillborn"))) << tried.output;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/user_key.h"
 #include "tests/command/console_document.h"
 #include "tests/support/files.h"
 
@@ -140,9 +141,12 @@ class Scratch {
   [[nodiscard]] std::string environment() const {
     const std::string home = inside("home").string();
     const std::string cache = environment_or("XDG_CACHE_HOME", environment_or("HOME", home) + "/.cache");
+    const std::string key = base::user_key_file().string();  // the cache is shared, so its key is as well
     return fmt::format(
-        "HOME='{0}' XDG_STATE_HOME='{0}' XDG_CACHE_HOME='{1}' PATH='{2}:{3}' CMAKE_PREFIX_PATH='{4}' GITHUB_STEP_SUMMARY='{5}'", home,
-        cache, inside("bin").string(), environment_or("PATH", "/usr/bin:/bin"), inside("prefix").string(), inside("summary.md").string());
+        "HOME='{0}' XDG_STATE_HOME='{0}' ASSAY_KEY='{6}' XDG_CACHE_HOME='{1}' PATH='{2}:{3}' CMAKE_PREFIX_PATH='{4}' "
+        "GITHUB_STEP_SUMMARY='{5}'",
+        home, cache, inside("bin").string(), environment_or("PATH", "/usr/bin:/bin"), inside("prefix").string(),
+        inside("summary.md").string(), key);
   }
 
  private:

@@ -184,6 +184,26 @@ TEST(CliDoctor, WhatKilledCompilersLeftInTheCacheGoesAfterAnHour) {
   EXPECT_THAT(temporary, ElementsAre("somebody_is_at_it.tmp.so"));
 }
 
+// A private cache, so that compilers are started as well.
+TEST(CliSignals, AParentThatIgnoresOrBlocksTheEndOfChildrenChangesNothing) {
+  const TemporaryFolder folder;
+  const std::string kernel = (folder.path() / "broken.metal").string();
+  std::ofstream(kernel) << replaced(source_of("fwht_v1"), "x[e] *= scale;", "x[e] *= 1.5f * scale;");
+  int number = 0;
+  for (const std::string launcher : {"", "env --ignore-signal=CHLD", "env --block-signal=CHLD"}) {
+    const std::string cache = "XDG_CACHE_HOME=" + (folder.path() / std::to_string(number++)).string() + " " + launcher;
+    const Outcome right = run_under(cache, "run fwht_v1/d256/h1/standalone/gauss/s1 --ledger none");
+    EXPECT_EQ(right.status, 0) << launcher << right.output;
+    EXPECT_THAT(right.output, HasSubstr("1 case: 1 passed, 0 failed")) << launcher;
+    const Outcome wrong = run_under(cache, "run broken/d256/h1/standalone/gauss/s1 --ledger none --family fwht --kernel " + kernel);
+    EXPECT_EQ(wrong.status, 1) << launcher << wrong.output;
+    EXPECT_THAT(wrong.output, HasSubstr("1 case: 0 passed, 1 failed")) << launcher;
+    const Outcome doctor = run_under(cache, "doctor");
+    EXPECT_EQ(doctor.status, 0) << launcher << doctor.output;
+    EXPECT_THAT(doctor.output, Not(HasSubstr("SIGCHLD"))) << launcher;
+  }
+}
+
 TEST(CliVersion, IsTold) {
   const Outcome outcome = run_assay("--version");
   EXPECT_EQ(outcome.status, 0);

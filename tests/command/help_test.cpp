@@ -53,6 +53,11 @@ TEST(CliHelp, EveryCommandHasExamplesOfItself) {
   }
 }
 
+TEST(CliHelp, HelpIsACommandToo) {
+  EXPECT_EQ(run_assay("help").output, run_assay("--help").output);
+  EXPECT_EQ(run_assay("help run").output, run_assay("run --help").output);
+}
+
 TEST(CliHelp, ExamplesNameOptionsThatThereAre) {
   for (const std::string& command : commands()) {
     const std::string help = run_assay(command + " --help").output;

@@ -260,5 +260,34 @@ TEST_F(CliLedger, HistoryAndDiffTellWhatAChangeBroke) {
   EXPECT_THAT(run_assay("diff one two").output, HasSubstr("'one' does not name a run"));
 }
 
+class CliLedgerTrust : public TestInFolder {
+ protected:
+  std::string ledger_ = (folder_ / "l.sqlite").string();
+  const std::string run_ = "run smoke --family fwht --resume --ledger " + ledger_;
+};
+
+TEST_F(CliLedgerTrust, ARunOfAnotherUserIsShownButNotResumed) {
+  const std::string mine = "ASSAY_KEY=" + (folder_ / "mine").string(), other = "ASSAY_KEY=" + (folder_ / "other").string();
+  const std::string cache = " XDG_CACHE_HOME=" + (folder_ / "cache").string();
+  ASSERT_EQ(run_under(mine + cache, run_).status, 0);
+  EXPECT_THAT(run_under(mine + cache, run_).output, HasSubstr("resumed: 100 of 100 cases already have a verdict"));
+  const Outcome refused = run_under(other + cache, run_);
+  EXPECT_EQ(refused.status, 2) << refused.output;
+  EXPECT_THAT(refused.output, AllOf(HasSubstr("run 1 of ledger " + ledger_ +
+                                              " cannot be resumed: the description of run 1 is not sealed with "
+                                              "your key"),
+                                    HasSubstr("omit --resume")));
+  EXPECT_THAT(run_under(other, "report --ledger " + ledger_).output, HasSubstr("run 1: 100 of 100"));
+}
+
+TEST_F(CliLedgerTrust, AFileThatIsDeletedWhileARunGoesOnIsNoPass) {
+  const std::string assay = std::string("'") + ASSAY_BINARY_DIR + "/bin/assay'";
+  const Outcome outcome = run_command("sh -c \"" + assay + " run smoke --family tq4 --ledger " + ledger_ + " & pid=\\$!; until [ -s " +
+                                      ledger_ + " ]; do sleep 0.02; done; rm " + ledger_ + "; wait \\$pid\"");
+  EXPECT_EQ(outcome.status, 2) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("ledger " + ledger_ +
+                                        " was changed while the run went on, and not by assay: the file was deleted, moved or replaced"));
+}
+
 }  // namespace
 }  // namespace assay::tests

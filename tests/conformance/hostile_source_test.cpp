@@ -337,5 +337,11 @@ TEST_F(HostileSource, WhatKernelsWriteCompiles) {
   }
 }
 
+TEST_F(HostileSource, CannotFillTheDisk) {
+  EXPECT_THAT(complaint(std::string(kHead) + "constant int big[1l << 34] = {1};\n" +
+                        "kernel void k(device float* o [[buffer(0)]], uint i [[thread_position_in_grid]]) { o[i] = big[i]; }\n"),
+              HasSubstr("its code and data take more than 512 MiB"));
+}
+
 }  // namespace
 }  // namespace assay::tests

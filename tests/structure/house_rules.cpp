@@ -60,9 +60,11 @@ struct Package {
   std::string_view door;    // a folder, or a folder below one; empty: anywhere
   std::string_view second_door = {};
 };
-constexpr std::array<Package, 21> kPackages = {{
+constexpr std::array<Package, 23> kPackages = {{
     {"fmt/", ""},
     {"sodium", "base"},
+    {"seccomp", "base"},
+    {"linux/", "base"},  // the sandbox speaks to the kernel
     {"mpfr", "math"},
     {"gmp", "math"},
     {"llvm/", "metal/pass"},

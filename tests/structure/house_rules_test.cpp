@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -204,6 +205,16 @@ TEST(HouseRules, EverySourceKeepsThem) {
   EXPECT_EQ(report, "");
   // A walk that found nothing would pass as well.
   EXPECT_EQ(folders_with_sources.size(), folders().size());
+}
+
+// What cli/say.cpp writes is printable, whoever wrote it.
+TEST(HouseRules, OnePlacePrints) {
+  const std::regex prints("\\b(fmt::print|fmt::println|cout|cerr|clog|fputs|fputc|puts|putchar|printf|fprintf|dprintf|fwrite)\\s*(\\(|<<)");
+  std::set<std::string> printing;
+  for (const auto& [path, text] : sources()) {
+    if (!path.starts_with("tests/") && std::regex_search(text, prints)) printing.insert(path);
+  }
+  EXPECT_EQ(printing, std::set<std::string>{"cli/say.cpp"});
 }
 
 TEST(HouseRules, NoSourceIsLongWithoutAReason) {

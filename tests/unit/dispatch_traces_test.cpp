@@ -316,8 +316,9 @@ TEST(DispatchCheck, RefusesFieldsThatTheBytesContradict) {
 harness::Verdict executed(const std::string& family, const Trace& trace, bool concurrent = false) {
   harness::ExecutionOptions options;
   options.concurrent = concurrent;
+  harness::HostBuffers host_buffers;
   options.launch = [&](metal::ComputeEncoder& simulator, const harness::Encode& encode) {
-    harness::replay(prepared(family), trace, simulator, encode);
+    harness::replay(prepared(family), trace, simulator, encode, host_buffers);
   };
   return execute_case(prepared(family), bench().cases.at(family), options);
 }

@@ -293,7 +293,7 @@ TEST_F(LedgerOfVersion1, KeepsItsRunsWhenItIsWrittenTo) {
     ledger.started(run, verdict.about);
     ledger.record(run, verdict);
   }
-  EXPECT_EQ(version(), 4);
+  EXPECT_EQ(version(), 5);
   const Ledger again = Ledger::open(file_);
   expect_its_run(again);
   ASSERT_EQ(again.runs().size(), 2U);
@@ -346,6 +346,24 @@ TEST(LedgerOfVersion3, KeepsItsWordsAndOptions) {
   const RunId run = into.begin(command("merged"));
   into.copy_cases(Ledger::open_existing(old), 1, run);
   EXPECT_EQ(into.cases(run).at(1).faults.at(0).kind(), FaultKind::told);
+}
+
+// It has no seals.
+TEST(LedgerOfVersion4, IsReadButNotBelieved) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "ledger.sqlite";
+  Database(file, Database::Mode::create).execute(read_file(kRoot / "tests/golden/ledger_v4.sql"));
+  const auto expect_its_run = [](const Ledger& ledger) {
+    const std::vector<CaseRecord> cases = ledger.cases(1);
+    ASSERT_EQ(cases.size(), 2U);
+    EXPECT_EQ(cases[0].status, Status::failed);
+    ASSERT_EQ(cases[0].faults.size(), 1U);
+    EXPECT_NE(cases[0].faults[0].kind(), FaultKind::told);
+    EXPECT_THAT(ledger.run(1).description.replay_options, ::testing::ElementsAre("--kernel", "it's here/mine.metal", "--family", "fwht"));
+    EXPECT_THAT(ledger.doubt_about(1), ::testing::AllOf(HasSubstr("run 1 is not sealed"), HasSubstr("older assay")));
+  };
+  expect_its_run(Ledger::open_existing(file));
+  expect_its_run(Ledger::open(file));
 }
 
 // With everything told and with nothing, of a verdict and of a stage of it.
@@ -404,7 +422,7 @@ TEST(Ledger, RefusesWhatIsNoLedger) {
   const std::filesystem::path newer = folder.path() / "newer.sqlite";
   static_cast<void>(Ledger::open(newer));
   Database(newer, Database::Mode::create).execute("PRAGMA user_version = 99");
-  EXPECT_THAT(refusal_of(newer), ::testing::AllOf(HasSubstr("version 99"), HasSubstr("versions 1 to 4")));
+  EXPECT_THAT(refusal_of(newer), ::testing::AllOf(HasSubstr("version 99"), HasSubstr("versions 1 to 5")));
 
   EXPECT_THAT(refusal_of("/proc/no/ledger.sqlite"), HasSubstr("/proc/no/ledger.sqlite"));
   EXPECT_THROW(static_cast<void>(Ledger::open_existing(folder.path() / "absent")), LedgerError);

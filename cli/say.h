@@ -1,0 +1,28 @@
+// The only way to standard output and standard error.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+namespace assay::cli {
+
+// Writes printable(text). Names, notes and messages of foreign files therefore never reach a terminal or a CI log as they are. A failed
+// write is seen in std::ferror(stream).
+void put(std::FILE* stream, std::string_view text);
+
+template <typename... Values>
+void say(std::FILE* stream, fmt::format_string<Values...> format, Values&&... values) {
+  put(stream, fmt::format(format, std::forward<Values>(values)...));
+}
+template <typename... Values>
+void say(fmt::format_string<Values...> format, Values&&... values) {
+  say(stdout, format, std::forward<Values>(values)...);
+}
+
+// Goes to the start of the line of a terminal and clears it: the only control sequence that the command writes.
+void clear_line(std::FILE* stream);
+
+}  // namespace assay::cli
