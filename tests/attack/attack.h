@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -55,6 +56,8 @@ class Attack : public TestInFolder {
     for (const char* name : {"work", "canary", "cache", "state", "tmp", "outside"}) std::filesystem::create_directory(folder_ / name);
     write("untouched", "canary/canary");
     write(std::string(kContent) + "\n", "outside/secret.txt");
+    std::filesystem::copy(warm(), folder_, std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::permissions(folder_ / "cache/assay", std::filesystem::perms::owner_all);
   }
 
   // The wrong kernel with an attack in it; @CANARY@ and @OUTSIDE@ are the folders.
@@ -74,11 +77,19 @@ class Attack : public TestInFolder {
     return text;
   }
 
-  // In the folder `work`. A run that takes too long, too much memory or too much output is ended, and says so.
-  [[nodiscard]] Ended start(const std::string& arguments, const std::string& environment = "") const {
+  // A variant in the folder `work/mine`.
+  void describe(const std::string& description, const std::string& kernel) const {
+    std::filesystem::create_directories(folder_ / "work/mine");
+    write(kernel, "work/mine/kernel.metal");
+    write(placed(description), "work/mine/variant.toml");
+  }
+
+  // In the folder `work`; `before` is what the shell does first. A run that takes too long, too much memory or too much output is ended,
+  // and says so.
+  [[nodiscard]] Ended start(const std::string& arguments, const std::string& environment = "", const std::string& before = "") const {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     const std::string log = (folder_ / "log").string();
-    const std::string command = "exec env -C '" + (folder_ / "work").string() + "' GITHUB_TOKEN=" + kToken + " XDG_CACHE_HOME='" +
+    const std::string command = before + "exec env -C '" + (folder_ / "work").string() + "' GITHUB_TOKEN=" + kToken + " XDG_CACHE_HOME='" +
                                 (folder_ / "cache").string() + "' XDG_STATE_HOME='" + (folder_ / "state").string() + "' TMPDIR='" +
                                 (folder_ / "tmp").string() + "' " + environment + " '" + ASSAY_BINARY_DIR + "/bin/assay' " + arguments +
                                 " >'" + log + "' 2>&1 </dev/null";
@@ -91,6 +102,7 @@ class Attack : public TestInFolder {
       execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       _exit(127);
     }
+    process_ = child;
     Ended ended;
     int status = 0;
     const auto begin = std::chrono::steady_clock::now();
@@ -151,7 +163,39 @@ class Attack : public TestInFolder {
     EXPECT_TRUE(named) << "expected one of " << ::testing::PrintToString(words) << " in\n" << ended.output.substr(0, 3000);
   }
 
+  // The processes below the command that runs, which another thread started.
+  [[nodiscard]] std::vector<pid_t> descendants() const {
+    std::vector<pid_t> found = {process_};
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      std::error_code none;
+      for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(found[i]) + "/task", none)) {
+        std::ifstream children(task.path() / "children");
+        for (pid_t child = 0; children >> child;) found.push_back(child);
+      }
+    }
+    return found;
+  }
+  mutable std::atomic<pid_t> process_ = 0;
+
  private:
+  // What every run needs first, and no attack is about: our headers compiled, and a key.
+  static const std::filesystem::path& warm() {
+    static const TemporaryFolder folder;
+    static const bool is_made = [] {
+      for (const char* name : {"cache", "state"}) std::filesystem::create_directory(folder.path() / name);
+      const std::string command = "XDG_CACHE_HOME='" + (folder.path() / "cache").string() + "' XDG_STATE_HOME='" +
+                                  (folder.path() / "state").string() + "' '" + ASSAY_BINARY_DIR +
+                                  "/bin/assay' run --ledger none fwht_v1/d256/h1/standalone/gauss/s1 >/dev/null 2>&1";
+      if (std::system(command.c_str()) != 0) ADD_FAILURE() << "does not run: " << command;
+      for (const auto& file : std::filesystem::directory_iterator(folder.path() / "cache/assay")) {
+        if (file.path().extension() != ".pch") std::filesystem::remove(file.path());
+      }
+      return true;
+    }();
+    static_cast<void>(is_made);
+    return folder.path();
+  }
+
   static bool memory_left() {
     std::ifstream stream("/proc/meminfo");
     for (std::string line; std::getline(stream, line);) {
