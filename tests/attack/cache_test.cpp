@@ -38,7 +38,8 @@ TEST_F(Cache, AnEntryUnderAnotherName) {
   for (const auto& from : right) {
     for (const auto& to : all) {
       if (from == to) continue;
-      std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing);
+      std::filesystem::remove(to);
+      std::filesystem::copy_file(from, to);
     }
     expect_no_effect(run());
     for (const auto& to : all) {
@@ -165,9 +166,11 @@ TEST_F(Cache, AFolderOfSomebodyElse) {
   expect_no_effect(ended);
   expect_named(ended, {"cache"});
 }
+// Users link their caches to other disks. What is in there is believed no more than elsewhere.
 TEST_F(Cache, AFolderThatIsALink) {
   std::filesystem::remove_all(cache());
-  std::filesystem::create_directory_symlink(folder_ / "canary", cache());
+  std::filesystem::create_directory(folder_ / "elsewhere");
+  std::filesystem::create_directory_symlink(folder_ / "elsewhere", cache());
   write(wrong(source_of("fwht_v1")), "work/evil.metal");
   expect_no_effect(run());
 }
@@ -232,7 +235,7 @@ TEST_F(Cache, ACrashWithIgnoredSignals) {
   write(hostile("", "*(volatile device int*)8 = 1;"), "work/evil.metal");
   const Ended ended = run("", "trap '' CHLD SEGV BUS; ");
   expect_no_effect(ended);
-  expect_named(ended, {"crash", "unmapped"});
+  expect_named(ended, {"crash", "invalid access"});
 }
 
 // Two kernels that differ where a careless key would not look.

@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"CountsChanged", "UPDATE verdict SET above_bound = 0 WHERE status = 'failed'", kSeal},
         Edit{"CountRaised", "UPDATE verdict SET compared = compared + 1", kSeal},
         Edit{"RatioLowered", "UPDATE verdict SET max_ratio = 0.01", kSeal},
-        Edit{"ReasonRemoved", "UPDATE verdict SET reason = NULL WHERE status = 'failed'", kSeal},
+        Edit{"ReasonRemoved", "UPDATE verdict SET reason = 'all is well' WHERE status = 'failed'", kSeal},
         Edit{"WorstRemoved", "DELETE FROM worst", {"seal", "1 failed"}},
         Edit{"DigestChanged", "UPDATE verdict SET digest = '0000000000000000'", kSeal},
         Edit{"NoteAdded", "UPDATE verdict SET note = 'all is well'", kSeal},
@@ -99,8 +99,10 @@ INSTANTIATE_TEST_SUITE_P(
              "ordinal = 1 - ordinal, axes = (SELECT axes FROM verdict WHERE status = 'failed');"
              "DELETE FROM verdict WHERE status = 'failed'; INSERT INTO verdict SELECT * FROM t",
              kSeal},
-        Edit{"RowRemoved", "DELETE FROM verdict WHERE status = 'failed'", {"failed evil/d512"}},
-        Edit{"RunShrunk", "DELETE FROM verdict WHERE status = 'failed'; UPDATE run SET selected = 1", {"failed evil/d512", "seal"}},
+        Edit{"RowRemoved", "DELETE FROM worst; DELETE FROM verdict WHERE status = 'failed'", {"failed evil/d512"}},
+        Edit{"RunShrunk",
+             "DELETE FROM worst; DELETE FROM verdict WHERE status = 'failed'; UPDATE run SET selected = 1",
+             {"failed evil/d512", "seal"}},
         Edit{"RowsAdded",
              "INSERT INTO verdict(run, name, ordinal, variant, family, fixture, seed, axes, status, compared) VALUES (1, "
              "'evil/d256/h8/undo/gauss/s1', 2, 'evil', 'fwht', 'gauss', 1, '{}', 'passed', 1)",
@@ -115,26 +117,29 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"SelectionChanged", "UPDATE run SET selection = '0000000000000000'", {"seal", "1 failed"}},
         Edit{"KernelChanged", "UPDATE source SET digest = hex(zeroblob(32))", {"changed", "seal"}},
         Edit{"SchemaOfBefore",
-             kFlip + "; ALTER TABLE verdict DROP COLUMN seal; ALTER TABLE run DROP COLUMN seal; PRAGMA user_version = 4",
-             {"seal", "older", "version", "schema"}},
-        Edit{"SchemaOfTheFirst", kFlip + "; PRAGMA user_version = 1", {"seal", "older", "version", "schema"}},
+             kFlip + "; ALTER TABLE verdict DROP COLUMN seal; ALTER TABLE run DROP COLUMN seal; ALTER TABLE run DROP COLUMN "
+                     "weaker_accuracy; DROP TABLE replay_word; PRAGMA user_version = 4",
+             {"seal", "older", "version", "schema", "cannot be used"}},
+        Edit{"SchemaOfTheFirst", kFlip + "; PRAGMA user_version = 1", {"seal", "older", "version", "schema", "cannot be used"}},
         Edit{"SchemaOfNone", kFlip + "; PRAGMA user_version = 0", {"seal", "older", "version", "schema", "ledger"}},
-        Edit{"SchemaOfTomorrow", kFlip + "; PRAGMA user_version = 99", {"seal", "newer", "version", "schema"}},
+        Edit{"SchemaOfTomorrow", kFlip + "; PRAGMA user_version = 99", {"seal", "newer", "version", "schema", "cannot be used"}},
         Edit{"Trigger",
              "CREATE TRIGGER t AFTER INSERT ON verdict BEGIN UPDATE verdict SET status = 'passed', above_bound = 0; END; DELETE FROM "
              "verdict",
-             {"trigger"}},
-        Edit{"TriggerOfRuns", "CREATE TRIGGER t AFTER UPDATE ON run BEGIN UPDATE verdict SET status = 'passed'; END", {"trigger"}},
+             {"trigger", "1 failed"}},
+        Edit{"TriggerOfRuns",
+             "CREATE TRIGGER t AFTER UPDATE ON run BEGIN UPDATE verdict SET status = 'passed'; END",
+             {"trigger", "1 failed"}},
         Edit{"View",
              "ALTER TABLE verdict RENAME TO other; CREATE VIEW verdict AS SELECT * FROM other WHERE status = 'passed'",
              {"view", "schema", "verdict"}},
-        Edit{"Attached", "CREATE TABLE sqlite_stat9(x); DROP TABLE worst", {"worst", "schema", "table"}},
+        Edit{"TableRemoved", "DROP TABLE worst", {"worst", "schema", "table"}},
         Edit{"GeneratedColumn", "ALTER TABLE verdict ADD COLUMN evil TEXT AS ('passed')", {"schema", "column", "evil", "1 failed"}},
         Edit{"StatusOfAStranger", "UPDATE verdict SET status = char(27) || '[31m' || char(10) || '::error::x'", {"seal", "status"}},
         Edit{"NameOfAStranger",
-             "UPDATE verdict SET name = char(10) || '::error::' || char(27) || name, status = 'passed'",
+             "DELETE FROM worst; UPDATE verdict SET name = char(10) || '::error::' || char(27) || name, status = 'passed'",
              {"seal", "::error::"}},
-        Edit{"RatioInfinite", "UPDATE verdict SET max_ratio = 9e999, above_bound = -1", kSeal},
+        Edit{"RatioInfinite", "UPDATE verdict SET max_ratio = 9e999, above_bound = -1", {"seal", "damaged"}},
         Edit{"NumbersAsText",
              "UPDATE verdict SET compared = 'many', above_bound = '0', ordinal = 9223372036854775807",
              {"seal", "compared", "ordinal"}},
@@ -169,8 +174,10 @@ TEST_F(Ledgers, ARecordOfTheRightKernelDoesNotServeTheWrongOne) {
 
 TEST_F(Ledgers, AMergedForgeryIsNotResumed) {
   record();
-  execute(kFlip);
-  const Ended merged = start("merge l.sqlite --ledger whole.sqlite");
+  static_cast<void>(run(" --shard 1/2", "one.sqlite"));
+  static_cast<void>(run(" --shard 2/2", "two.sqlite"));
+  for (const char* name : {"one.sqlite", "two.sqlite"}) execute(kFlip + "; DELETE FROM worst", name);
+  const Ended merged = start("merge one.sqlite two.sqlite --ledger whole.sqlite");
   expect_no_effect(merged, false);
   expect_named(merged, {"seal", "verif"});
   expect_disbelief(run(" --resume", "whole.sqlite"));
