@@ -142,7 +142,8 @@ class Attack : public TestInFolder {
     EXPECT_NE(ended.status, 3) << "internal error";
     if (is_refused) {
       EXPECT_NE(ended.status, 0);
-      EXPECT_FALSE(std::regex_search(ended.output, std::regex("(^|\n)passed |[1-9][0-9]* passed"))) << "a wrong kernel passed";
+      EXPECT_FALSE(std::regex_search(ended.output, std::regex("(^|\n)passed |(^|\n)[0-9,]+ cases?: [1-9][0-9,]* passed")))
+          << "a wrong kernel passed";
     }
     EXPECT_EQ(ended.output.find(kToken), std::string::npos) << "the token leaked";
     EXPECT_EQ(ended.output.find(kContent), std::string::npos) << "a file's content leaked";
@@ -154,7 +155,7 @@ class Attack : public TestInFolder {
     for (const auto& file : std::filesystem::directory_iterator(folder_ / "canary")) canaries.push_back(file.path().filename().string());
     EXPECT_THAT(canaries, ::testing::ElementsAre("canary")) << "files were created";
     EXPECT_EQ(read_file(folder_ / "canary/canary"), "untouched");
-    EXPECT_EQ(read_file(folder_ / "outside/secret.txt"), std::string(kContent) + "\n");
+    EXPECT_TRUE(read_file(folder_ / "outside/secret.txt") == std::string(kContent) + "\n") << "a file was overwritten";
     EXPECT_TRUE(std::filesystem::is_empty(folder_ / "tmp")) << "temporary files were left behind";
     if (HasFailure()) std::printf("status %d, output:\n%.3000s\n", ended.status, ended.output.c_str());
   }

@@ -27,9 +27,18 @@ class Ledgers : public Attack {
     return start("run --kernel evil.metal --family fwht " + std::string(kSmall) + " " + kLarge + " --ledger " + name + options);
   }
   void record() const {
+    static const TemporaryFolder shelf;
+    static bool is_recorded = false;
+    const auto all = std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing;
+    if (is_recorded) {
+      for (const char* name : {"work", "cache"}) std::filesystem::copy(shelf.path() / name, folder_ / name, all);
+      return;
+    }
     write(replaced_once(source_of("fwht_v1"), "x[e] *= scale;", "x[e] *= D == 512 ? scale * 1.5f : scale;"), "work/evil.metal");
     const Ended ended = run();
     ASSERT_EQ(ended.status, 1) << ended.output;
+    for (const char* name : {"work", "cache"}) std::filesystem::copy(folder_ / name, shelf.path() / name, all);
+    is_recorded = true;
   }
   // One of the two cases passes.
   void expect_disbelief(const Ended& ended) const {
@@ -47,14 +56,7 @@ struct Edit {
 void PrintTo(const Edit& edit, std::ostream* stream) { *stream << edit.name; }
 class Edited : public Ledgers, public ::testing::WithParamInterface<Edit> {};
 
-TEST_P(Edited, IsNotBelieved) {
-  record();
-  execute(GetParam().sql);
-  const Ended resumed = run(" --resume");
-  expect_disbelief(resumed);
-  expect_named(resumed, GetParam().words);
-}
-TEST_P(Edited, IsReportedWithoutHarm) {
+TEST_P(Edited, IsNotBelievedAndReportedWithoutHarm) {
   record();
   execute(GetParam().sql);
   for (const std::string command : {"report --format json", "report --format html", "history", "diff 1 1"}) {
@@ -65,6 +67,9 @@ TEST_P(Edited, IsReportedWithoutHarm) {
     EXPECT_EQ(ended.output.find('\x1b'), std::string::npos) << command;
     EXPECT_FALSE(std::regex_search(ended.output, std::regex("(^|\n)[ \t]*::"))) << command;
   }
+  const Ended resumed = run(" --resume");
+  expect_disbelief(resumed);
+  expect_named(resumed, GetParam().words);
 }
 
 const std::vector<std::string> kSeal = {"seal"};
@@ -272,8 +277,16 @@ TEST_P(WhileItRuns, IsNoticed) {
   }
   const Ended ended = running.get();
   expect_no_effect(ended, false);
-  EXPECT_NE(ended.status, 0) << ended.output.substr(0, 2000);
-  expect_named(ended, {"l.sqlite"});
+  if (ended.status == 0) {
+    // Then nothing was lost.
+    const Ended report = start("report --ledger l.sqlite");
+    EXPECT_EQ(report.status, 0) << "the run ended with 0, and its ledger cannot be read\n" << report.output << ended.output;
+    expect_named(report, {"167 of 167 cases with a verdict, 0 not passed"});
+    const Ended resumed = start("run gate --jobs 1 --kernel evil.metal --family fwht --ledger l.sqlite --policy checked --resume");
+    expect_named(resumed, {"resumed: 167 of 167"});
+    return;
+  }
+  expect_named(ended, {"ledger", "l.sqlite", "recorded"});
 }
 INSTANTIATE_TEST_SUITE_P(Attack, WhileItRuns,
                          ::testing::Values("Deleted", "DeletedAlone", "Moved", "Replaced", "ReplacedByALink", "ReplacedByAFolder",
