@@ -16,6 +16,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <ostream>
 #include <regex>
 #include <sstream>
@@ -84,6 +85,19 @@ class Attack : public TestInFolder {
     write(placed(description), "work/mine/variant.toml");
   }
 
+  // Set-up that many tests share: `make` fills `work` and `cache` for the first of them, and the others get a copy.
+  void once(const std::string& key, const std::function<void()>& make) const {
+    static const TemporaryFolder shelf;
+    const auto all = std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing;
+    const bool is_made = std::filesystem::exists(shelf.path() / key);
+    if (!is_made) make();
+    for (const char* name : {"work", "cache"}) {
+      const auto kept = shelf.path() / key / name;
+      std::filesystem::create_directories(kept);
+      std::filesystem::copy(is_made ? kept : folder_ / name, is_made ? folder_ / name : kept, all);
+    }
+  }
+
   // In the folder `work`; `before` is what the shell does first. A run that takes too long, too much memory or too much output is ended,
   // and says so.
   [[nodiscard]] Ended start(const std::string& arguments, const std::string& environment = "", const std::string& before = "") const {
@@ -107,7 +121,7 @@ class Attack : public TestInFolder {
     int status = 0;
     const auto begin = std::chrono::steady_clock::now();
     while (waitpid(child, &status, WNOHANG) == 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::this_thread::sleep_for(std::chrono::milliseconds(4));
       std::error_code none;
       const auto size = std::filesystem::file_size(log, none);
       if (std::chrono::steady_clock::now() - begin < std::chrono::seconds(kSeconds) && (none || size < 64U << 20U) && memory_left())

@@ -39,8 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
         Slip{"ThroughHalf", kStore, "row[e] = float(half(x[e]));"},
         Slip{"WritesBeyondTheEnd", kStore, "row[e] = x[e]; data[params.num_heads * D] = 1;"},
         Slip{"WritesBeforeTheStart", kStore, "row[e] = x[e]; if (e == 0) data[-1] = 1;"},
-        Slip{"WritesFarBeyondTheEnd", kStore, "row[e] = x[e]; data[params.num_heads * D + (1 << 28)] = 1;"},
-        Slip{"WritesTheParameters", kStore, "row[e] = x[e]; *(device uint*)&params = 0;"},
+        Slip{"WritesFarBeyondTheEnd", kStore, "row[e] = x[e]; data[params.num_heads * D + (1 << 28)] = 1;", "'evil/d256/h1/*'"},
         Slip{"WritesTheParametersWithTheSameValue", kScale, "x[e] *= scale * 1.5f; *(device uint*)&params = *(device const uint*)&params;"},
         Slip{"OverwritesItsNeighbours", kStore, "row[e] = x[e]; if (head > 0) data[(head - 1) * D + lane] = 7;"},
         Slip{"TellsTurnsApart", kStore, "row[e] = x[e]; if (e == 0 && lane == 0) row[0] += ((ulong)&x[0] >> 12) & 1 ? 1.0f : 1.5f;"}),
@@ -133,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Attack, Inputs,
                                            Deed{"Parameters", "((device uint*)&params)[3] = 0;"},
                                            Deed{"Atomically", "atomic_store_explicit((device atomic_uint*)Q, 0u, memory_order_relaxed);"},
                                            Deed{"BetweenTheBuffers", "for (long i = 0; i < 1 << 20; ++i) ((device uchar*)dst)[-i] = 0;"},
-                                           Deed{"WritesNothing", "return;"}, Deed{"WritesSomeHeads", "if (head > 1) return;"}),
+                                           Deed{"WritesNothing", "return;"}, Deed{"WritesSomeHeads", "if (tgpig[1] > 1) return;"}),
                          [](const auto& info) { return info.param.name; });
 
 // The kernel compared with is right and ran before, perhaps in the same process.

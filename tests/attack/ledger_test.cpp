@@ -27,18 +27,11 @@ class Ledgers : public Attack {
     return start("run --kernel evil.metal --family fwht " + std::string(kSmall) + " " + kLarge + " --ledger " + name + options);
   }
   void record() const {
-    static const TemporaryFolder shelf;
-    static bool is_recorded = false;
-    const auto all = std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing;
-    if (is_recorded) {
-      for (const char* name : {"work", "cache"}) std::filesystem::copy(shelf.path() / name, folder_ / name, all);
-      return;
-    }
-    write(replaced_once(source_of("fwht_v1"), "x[e] *= scale;", "x[e] *= D == 512 ? scale * 1.5f : scale;"), "work/evil.metal");
-    const Ended ended = run();
-    ASSERT_EQ(ended.status, 1) << ended.output;
-    for (const char* name : {"work", "cache"}) std::filesystem::copy(folder_ / name, shelf.path() / name, all);
-    is_recorded = true;
+    once("ledger", [&] {
+      write(replaced_once(source_of("fwht_v1"), "x[e] *= scale;", "x[e] *= D == 512 ? scale * 1.5f : scale;"), "work/evil.metal");
+      const Ended ended = run();
+      ASSERT_EQ(ended.status, 1) << ended.output;
+    });
   }
   // One of the two cases passes.
   void expect_disbelief(const Ended& ended) const {
