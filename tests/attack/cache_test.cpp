@@ -35,25 +35,24 @@ TEST_F(Cache, AnEntryUnderAnotherName) {
   EXPECT_EQ(run().status, 1);
   const auto all = entries();
   ASSERT_GT(all.size(), right.size());
-  for (const auto& from : right) {
-    for (const auto& to : all) {
-      if (from == to) continue;
-      std::filesystem::remove(to);
-      std::filesystem::copy_file(from, to);
+  std::vector<std::string> contents;
+  for (const auto& from : right) contents.push_back(read_file(from));
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    const auto restart = [&] {
+      for (const auto& to : all) std::filesystem::remove(to);
+      std::ofstream(right[i], std::ios::binary) << contents[i];
+    };
+    const std::vector<std::function<void(const std::filesystem::path&)>> deeds = {
+        [&](const auto& to) { std::filesystem::copy_file(right[i], to); },
+        [&](const auto& to) { std::filesystem::create_hard_link(right[i], to); },
+        [&](const auto& to) { std::filesystem::create_symlink(right[i].filename(), to); }};
+    for (const auto& deed : deeds) {
+      restart();
+      for (const auto& to : all) {
+        if (to != right[i]) deed(to);
+      }
+      expect_no_effect(run());
     }
-    expect_no_effect(run());
-    for (const auto& to : all) {
-      if (from == to) continue;
-      std::filesystem::remove(to);
-      std::filesystem::create_hard_link(from, to);
-    }
-    expect_no_effect(run());
-    for (const auto& to : all) {
-      if (from == to) continue;
-      std::filesystem::remove(to);
-      std::filesystem::create_symlink(from.filename(), to);
-    }
-    expect_no_effect(run());
   }
   write(source_of("fwht_v1"), "work/evil.metal");
   expect_right(run());
