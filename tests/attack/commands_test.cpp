@@ -31,7 +31,7 @@ TEST_P(Traces, DoNoHarm) {
     ASSERT_EQ(start("check-dispatch '" + trace + "' --execute").status, 0);
   });
   write(placed(replaced(read_file(kRoot / "tests/golden/dispatch/tq4.json"), GetParam().from, GetParam().to)), "work/trace.json");
-  for (const std::string options : {"", " --execute --timeout 5"}) {
+  for (const std::string options : {"", " --execute --timeout 2"}) {
     const Ended ended = start("check-dispatch trace.json" + options);
     expect_no_effect(ended, false);
     // A trace whose buffers are larger, or called something else, agrees with the contract.

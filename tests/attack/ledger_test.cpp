@@ -67,6 +67,9 @@ TEST_P(Edited, IsNotBelievedAndReportedWithoutHarm) {
 
 const std::vector<std::string> kSeal = {"seal"};
 const std::string kFlip = "UPDATE verdict SET status = 'passed', reason = NULL, above_bound = 0, max_ratio = 0.03";
+// What belongs to verdicts.
+const std::string kForget =
+    "DELETE FROM worst; DELETE FROM stage; DELETE FROM hazard; DELETE FROM cost; DELETE FROM fault_value; DELETE FROM fault; ";
 INSTANTIATE_TEST_SUITE_P(
     Attack, Edited,
     ::testing::Values(
@@ -88,42 +91,40 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"SealOfTheOtherCase", kFlip + ", seal = (SELECT max(seal) FROM verdict)", kSeal},
         Edit{"SealsOfAllRemoved", kFlip + ", seal = NULL; UPDATE run SET seal = NULL", kSeal},
         Edit{"RowOfTheOtherCase",
-             "CREATE TEMP TABLE t AS SELECT * FROM verdict WHERE status = 'passed'; UPDATE t SET name = '"
-             "evil/d512/h8/undo/gauss/s1';"
-             "DELETE FROM verdict WHERE status = 'failed'; INSERT INTO verdict SELECT * FROM t",
+             "CREATE TEMP TABLE t AS SELECT * FROM verdict WHERE status = 'passed'; UPDATE t SET name = "
+             "'evil/d512/h8/undo/gauss/s1';DELETE FROM verdict WHERE status = 'failed'; INSERT INTO verdict SELECT * FROM t",
              kSeal},
         Edit{"RowOfTheOtherCaseWithItsOrdinal",
              "CREATE TEMP TABLE t AS SELECT * FROM verdict WHERE status = 'passed'; UPDATE t SET name = 'evil/d512/h8/undo/gauss/s1', "
-             "ordinal = 1 - ordinal, axes = (SELECT axes FROM verdict WHERE status = 'failed');"
-             "DELETE FROM verdict WHERE status = 'failed'; INSERT INTO verdict SELECT * FROM t",
+             "ordinal = 1 - ordinal, axes = (SELECT axes FROM verdict WHERE status = 'failed');DELETE FROM verdict WHERE status = "
+             "'failed'; INSERT INTO verdict SELECT * FROM t",
              kSeal},
-        Edit{"RowRemoved", "DELETE FROM worst; DELETE FROM verdict WHERE status = 'failed'", {"failed evil/d512"}},
+        Edit{"RowRemoved", kForget + "DELETE FROM verdict WHERE status = 'failed'", {"failed evil/d512"}},
         Edit{"RunShrunk",
-             "DELETE FROM worst; DELETE FROM verdict WHERE status = 'failed'; UPDATE run SET selected = 1",
+             kForget + "DELETE FROM verdict WHERE status = 'failed'; UPDATE run SET selected = 1",
              {"failed evil/d512", "seal"}},
         Edit{"RowsAdded",
              "INSERT INTO verdict(run, name, ordinal, variant, family, fixture, seed, axes, status, compared) VALUES (1, "
              "'evil/d256/h8/undo/gauss/s1', 2, 'evil', 'fwht', 'gauss', 1, '{}', 'passed', 1)",
              {"seal", "1 failed"}},
-        Edit{
-            "AnotherRunForged",
-            "CREATE TEMP TABLE r AS SELECT * FROM run; UPDATE r SET id = 2; INSERT INTO run SELECT * FROM r; CREATE TEMP TABLE t AS SELECT "
-            "* FROM verdict; UPDATE t SET run = 2, status = 'passed', reason = NULL, above_bound = 0; INSERT INTO verdict SELECT * FROM t; "
-            "CREATE TEMP TABLE s AS SELECT * FROM source; UPDATE s SET run = 2; INSERT INTO source SELECT * FROM s",
-            {"seal", "1 failed"}},
+        Edit{"AnotherRunForged",
+             "CREATE TEMP TABLE r AS SELECT * FROM run; UPDATE r SET id = 2; INSERT INTO run SELECT * FROM r; CREATE TEMP TABLE t AS "
+             "SELECT * FROM verdict; UPDATE t SET run = 2, status = 'passed', reason = NULL, above_bound = 0; INSERT INTO verdict SELECT * "
+             "FROM t; CREATE TEMP TABLE s AS SELECT * FROM source; UPDATE s SET run = 2; INSERT INTO source SELECT * FROM s",
+             {"seal", "1 failed"}},
         Edit{"PolicyChanged", "UPDATE run SET policy = 'checked'", {"seal", "1 failed"}},
         Edit{"SelectionChanged", "UPDATE run SET selection = '0000000000000000'", {"seal", "1 failed"}},
         Edit{"KernelChanged", "UPDATE source SET digest = hex(zeroblob(32))", {"changed", "seal"}},
         Edit{"SchemaOfBefore",
              kFlip + "; ALTER TABLE verdict DROP COLUMN seal; ALTER TABLE run DROP COLUMN seal; ALTER TABLE run DROP COLUMN "
-                     "weaker_accuracy; DROP TABLE replay_word; PRAGMA user_version = 4",
+                     "weaker_accuracy; PRAGMA user_version = 4",
              {"seal", "older", "version", "schema", "cannot be used"}},
         Edit{"SchemaOfTheFirst", kFlip + "; PRAGMA user_version = 1", {"seal", "older", "version", "schema", "cannot be used"}},
         Edit{"SchemaOfNone", kFlip + "; PRAGMA user_version = 0", {"seal", "older", "version", "schema", "ledger"}},
         Edit{"SchemaOfTomorrow", kFlip + "; PRAGMA user_version = 99", {"seal", "newer", "version", "schema", "cannot be used"}},
         Edit{"Trigger",
-             "CREATE TRIGGER t AFTER INSERT ON verdict BEGIN UPDATE verdict SET status = 'passed', above_bound = 0; END; DELETE FROM "
-             "verdict",
+             "CREATE TRIGGER t AFTER INSERT ON verdict BEGIN UPDATE verdict SET status = 'passed', above_bound = 0; END; " + kForget +
+                 "DELETE FROM verdict",
              {"trigger", "1 failed"}},
         Edit{"TriggerOfRuns",
              "CREATE TRIGGER t AFTER UPDATE ON run BEGIN UPDATE verdict SET status = 'passed'; END",
@@ -135,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"GeneratedColumn", "ALTER TABLE verdict ADD COLUMN evil TEXT AS ('passed')", {"schema", "column", "evil", "1 failed"}},
         Edit{"StatusOfAStranger", "UPDATE verdict SET status = char(27) || '[31m' || char(10) || '::error::x'", {"seal", "status"}},
         Edit{"NameOfAStranger",
-             "DELETE FROM worst; UPDATE verdict SET name = char(10) || '::error::' || char(27) || name, status = 'passed'",
+             kForget + "UPDATE verdict SET name = char(10) || '::error::' || char(27) || name, status = 'passed'",
              {"seal", "::error::"}},
         Edit{"RatioInfinite", "UPDATE verdict SET max_ratio = 9e999, above_bound = -1", {"seal", "damaged"}},
         Edit{"NumbersAsText",
@@ -144,8 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"AxesVeryLong", "UPDATE verdict SET axes = hex(zeroblob(20000000))", {"seal", "axes", "long"}},
         Edit{"CommandVeryHostile",
              "UPDATE run SET command = char(27) || ']0;x' || char(7) || char(13) || char(10) || '::add-mask::x', machine = '<script>', "
-             "started "
-             "= char(10) || '::error::'",
+             "started = char(10) || '::error::'",
              {"seal", "1 failed"}}),
     [](const auto& info) { return info.param.name; });
 
