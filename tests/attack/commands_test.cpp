@@ -25,7 +25,7 @@ struct Trace {
 };
 void PrintTo(const Trace& trace, std::ostream* stream) { *stream << trace.name; }
 class Traces : public Commands, public ::testing::WithParamInterface<Trace> {};
-TEST_P(Traces, DoNoHarm) {
+TEST_P(Traces, HaveNoEffect) {
   once("traces", [&] {
     const std::string trace = (kRoot / "tests/golden/dispatch/tq4.json").string();
     ASSERT_EQ(start("check-dispatch '" + trace + "' --execute").status, 0);
