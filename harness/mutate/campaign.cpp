@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{200};
 constexpr double kSlowestTimes = 10;
+// Per case of the original, which may never end.
+constexpr std::chrono::duration<double> kOriginalTimeout{60};
 
 TrialResult unjudged(std::string reason) {
   TrialResult result;
@@ -109,7 +111,7 @@ std::vector<TrialResult> run_campaign(const Trial& trial, const Source& source, 
                                       const CampaignOptions& options, const std::atomic<bool>& stop, CampaignListener& listener) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.budget);
   std::vector<TrialResult> results(mutants.size(), cut_off(Cut::interrupted));
-  const TrialResult original = judge_alone(trial, source.text(), std::chrono::duration<double>(0), stop);
+  const TrialResult original = judge_alone(trial, source.text(), kOriginalTimeout, stop);
   if (stop) return results;
   if (original.fate == Fate::unjudged) throw std::runtime_error(fmt::format("{} cannot be judged: {}", source.name(), original.why()));
   if (original.fate != Fate::survived) {

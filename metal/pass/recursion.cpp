@@ -12,6 +12,8 @@ namespace {
 
 // A call that recurses in several branches counts once per branch.
 constexpr std::size_t kMostCalls = 2048;
+// Every level examines the whole kernel again, so the time grows with their square.
+constexpr int kMostLevels = 256;
 // Instructions of a kernel at which unrolling stops: far more than any real kernel has, yet still compilable.
 constexpr unsigned kMostInstructions = 1u << 20;
 
@@ -20,7 +22,7 @@ constexpr unsigned kMostInstructions = 1u << 20;
 // Inlines calls that remain after all others were inlined. Each round first propagates the constants of the previous level.
 void Lockstep::unroll_recursion(llvm::Function& entry) {
   std::size_t calls_inlined = 0;
-  for (;;) {
+  for (int level = 0; level < kMostLevels; ++level) {
     if (calls_to_definitions(entry).empty()) return;
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
