@@ -109,7 +109,8 @@ int generate(const FixtureOptions& options) {
     static_cast<void>(fixtures::require_target(file));  // fails before the inputs are generated, which may take a while
     const harness::FileContents contents = harness::contents_of(value);
     fixtures::write_file(file, contents.format, contents.tensors);
-    say("wrote {}: {} tensors, {} bytes\n", file.string(), contents.tensors.size(), fs::file_size(file));
+    const std::size_t count = contents.tensors.size();
+    say("wrote {}: {} tensor{}, {} bytes\n", file.string(), count, count == 1 ? "" : "s", fs::file_size(file));
   }
   return kExitPassed;
 }

@@ -273,11 +273,12 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
   if (!summary.largest_ratio_case.empty()) {
     text += fmt::format("; largest error/bound {:.3g} in {}", summary.largest_ratio, summary.largest_ratio_case);
   }
-  text += fmt::format("; executed on the simulator, schedule {}{}; output digest {:016x}\n",
-                      options.schedule.empty()
-                          ? "forward (several simdgroups: also reverse, a quarter random; expensive cases run forward only)"
-                          : options.schedule,
-                      summary.seconds == 0 ? "" : fmt::format(", in {:.1f} s", summary.seconds), summary.digest);
+  text += fmt::format(
+      "; executed on the simulator, schedule {}{}; output digest {:016x}\n",
+      options.schedule.empty()
+          ? "forward (cases with several simdgroups also run in reverse, and a quarter of them at random; expensive cases run forward only)"
+          : options.schedule,
+      summary.seconds == 0 ? "" : fmt::format(", in {:.1f} s", summary.seconds), summary.digest);
   return text;
 }
 

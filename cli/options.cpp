@@ -87,8 +87,8 @@ void add_selection(CLI::App& command, Options& options) {
                    "Let nothing in the variant.toml under test excuse the kernel: known findings, weaker accuracy, limits and "
                    "superseded_by do not count, settings that choose other code are refused, and skipped cases are failures");
   add_repeatable(command, "--trust", options.trust, "FILE|DIR|none",
-                 "variant.toml of the base branch, or a folder of variants: what it says of a variant may excuse it under --strict, which "
-                 "this option implies; may be repeated; `none` trusts nothing");
+                 "variant.toml of the base branch, or a folder of variants. Declarations in it still count under --strict. Implies "
+                 "--strict; may be repeated; `none` trusts nothing");
   command.add_option("--seed", options.seed, "Number added to the seeds of the suites' cases, for different data")
       ->type_name("N")
       ->check(whole_number());

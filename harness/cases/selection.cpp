@@ -139,7 +139,7 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
       const auto suite_of = [](const kernels::Variant&) { return Suite::gate; };
       const auto may_have = [&](const kernels::Variant& variant) { return may_match(word, variant); };
       if (take_suite(suite_of, may_have, [&](const Case& value) { return glob_match(word, format_case(value)); }) == 0) {
-        throw std::invalid_argument(fmt::format("no case of the gate matches '{}'; `assay list --cases '*'` prints them", word));
+        throw std::invalid_argument(fmt::format("no case of the gate matches '{}'; `assay list --cases '*'` prints all names", word));
       }
     } else {
       const auto variant =
