@@ -64,7 +64,7 @@ void note_lost_shadows(Verdict& verdict) {
 
 // The first limit set by the variant's author that excludes the case; nothing if there is none.
 std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& variant, const Case& test_case) {
-  const kernels::AxisLimit* limit = said_limit_against(variant, test_case);
+  const kernels::AxisLimit* limit = declared_limit_against(variant, test_case);
   if (limit == nullptr) return std::nullopt;
   return fault::OutsideOfLimits{variant.description.string(), static_cast<std::uint64_t>(limit->line), limit->axis, limit->values,
                                 test_case.at(limit->axis)};

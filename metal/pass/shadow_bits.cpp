@@ -68,7 +68,7 @@ llvm::Value* Shadow::of_reinterpreted(llvm::BitCastInst& cast) {
 }
 
 // The shadow of the number of type `element` that begins at `first_bit` of a word or a vector. For a granule (Shadow::granule()): the
-// cell that it would have in memory, whatever it contains.
+// cell that it would have in memory, with any content.
 llvm::Value* Shadow::of_bits(llvm::Value* carrier, unsigned first_bit, llvm::Type* element) {
   const std::tuple key{carrier, first_bit, element};
   if (const auto found = bits_.find(key); found != bits_.end()) return found->second;

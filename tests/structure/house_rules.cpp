@@ -64,7 +64,7 @@ constexpr std::array<Package, 23> kPackages = {{
     {"fmt/", ""},
     {"sodium", "base"},
     {"seccomp", "base"},
-    {"linux/", "base"},  // the sandbox speaks to the kernel
+    {"linux/", "base"},  // the sandbox calls the system's kernel
     {"mpfr", "math"},
     {"gmp", "math"},
     {"llvm/", "metal/pass"},

@@ -207,7 +207,7 @@ TEST(HouseRules, EverySourceKeepsThem) {
   EXPECT_EQ(folders_with_sources.size(), folders().size());
 }
 
-// What cli/say.cpp writes is printable, whoever wrote it.
+// cli/say.cpp writes printable text only, from any source.
 TEST(HouseRules, OnePlacePrints) {
   const std::regex prints("\\b(fmt::print|fmt::println|cout|cerr|clog|fputs|fputc|puts|putchar|printf|fprintf|dprintf|fwrite)\\s*(\\(|<<)");
   std::set<std::string> printing;

@@ -115,7 +115,7 @@ TEST(JUnit, WhatWasNeverWrittenHasNoValue) {
   EXPECT_THAT(text, HasSubstr("coordinate 0: expected 0.5, actual nan, bound 0.00625, error/bound inf"));
 }
 
-TEST(Outcome, TellsWhatHasNoVerdict) {
+TEST(Outcome, ReportsCasesWithoutVerdict) {
   harness::RunRecord run;
   run.verdicts = 1383;
   run.description.selected = 1976;
