@@ -76,6 +76,13 @@ std::vector<std::string> words(const std::string& source) {
   return result;
 }
 
+TEST(Tokens, FindQuotedIncludesOutsideOfComments) {
+  using metal::translate::has_quoted_include;
+  EXPECT_TRUE(has_quoted_include("#include <metal_stdlib>\n #  include \"a.h\"\n"));
+  EXPECT_FALSE(has_quoted_include("#include <metal_stdlib>\n// #include \"a.h\"\n/* #include \"a.h\" */ int x;"));
+  EXPECT_FALSE(has_quoted_include("#include"));
+}
+
 TEST(SourceWords, JoinMembersAndShifts) {
   EXPECT_THAT(words("a.b[1.5f]>>=c >> d.e;"), ElementsAre("a.b", "[", "1.5f", "]", ">>=", "c", ">>", "d.e", ";"));
   EXPECT_THAT(words("a . b > > c"), ElementsAre("a", ".", "b", ">", ">", "c"));
