@@ -23,11 +23,11 @@
 #include "harness/cases/file_contents.h"
 #include "harness/cases/suite.h"
 #include "harness/execute/lone_limits.h"
-#include "harness/ledger/shell_line.h"
 #include "harness/prepare/family_fit.h"
 #include "harness/prepare/libraries.h"
 #include "kernels/trust.h"
 #include "metal/errors.h"
+#include "reports/replay.h"
 
 namespace assay::cli {
 namespace {
@@ -323,18 +323,17 @@ harness::RunOptions run_options(const Options& options) {
   return result;
 }
 
-std::string replay_line(const Options& options, const std::string& case_name, const std::string& schedules) {
+std::string replay_line(const Options& options, const std::string& case_name, const std::string& case_schedules) {
   const std::string_view variant = harness::variant_of(case_name);
   if (const auto own = options.own_kernels.find(variant); own != options.own_kernels.end()) {
     Options alone = options;
     alone.own_kernels.clear();
     alone.kernel = own->second.path;
-    return replay_line(alone, own->second.name + case_name.substr(variant.size()), schedules);
+    return replay_line(alone, own->second.name + case_name.substr(variant.size()), case_schedules);
   }
   std::vector<std::string> words = replay_options(options);
-  words.insert(words.begin(), {"assay", "run", case_name});
-  if (!schedules.empty()) words.insert(words.end(), {"--schedule", schedules});
-  return harness::shell_line(words);
+  reports::add_schedule(words, options.schedule, case_schedules);
+  return reports::replay_line(case_name, std::move(words));
 }
 
 }  // namespace assay::cli
