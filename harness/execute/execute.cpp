@@ -156,6 +156,7 @@ void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
 
 }  // namespace
 
+// Long because each kind of exception has a status of its own.
 Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options,
                      const metal::Schedule& schedule, Kept& kept) {
   Outcome outcome;

@@ -298,6 +298,7 @@ Explained explained_by(const Observation& observation, std::span<const double> p
           .exact = static_cast<double>(matched) >= nearly_all * static_cast<double>(faulty)};
 }
 
+// Long because it is a list of decisions, of which the first that applies counts.
 Classification classify(std::span<const Observation> failing, std::span<const Observation> passing, const Evidence& evidence,
                         const fixtures::Shelf& shelf) {
   using enum metal::HazardKind;

@@ -106,7 +106,7 @@ llvm::Value* Shadow::bits_of_number(llvm::Value* number, unsigned first_bit, llv
   return builder.CreateInsertValue(cell, tag(builder, holder), 1);
 }
 
-// Returns null if the bits are not those of one number. Longer than 60 lines: one case per opcode.
+// Returns null if the bits are not those of one number. Long because it has one case per opcode.
 llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::Type* element) {
   const unsigned width = bits_of(element);
   if (is_number(carrier->getType())) {

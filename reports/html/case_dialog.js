@@ -1,5 +1,5 @@
-"use strict";
 // Everything about one case. Its address is #case=<name>, so that a case can be linked.
+"use strict";
 assay.caseDialog = (() => {
   const { all, of, axis, axisNames, details, element, byId, chip, fillTable, format, formatRatio, grouped, number, replayLine, spelt } =
     assay;

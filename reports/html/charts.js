@@ -1,5 +1,5 @@
+// Distributions of errors and costs, by Chart.js; each has a table with the same figures.
 "use strict";
-// Distributions of errors and costs, by Chart.js; each has a table that says the same.
 assay.charts = (() => {
   const { data, count, of, byId, distinct, fails, fillSelect, fillTable, format, formatRatio, grouped, plural, spelt } = assay;
   const isDark = matchMedia("(prefers-color-scheme: dark)");

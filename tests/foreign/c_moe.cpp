@@ -1,3 +1,5 @@
+// Runs of c_moe.metal and their expected results. Mixtures of experts: gating, routing, grouped products; and the verification step of
+// speculative decoding.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

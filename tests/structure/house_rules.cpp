@@ -1,3 +1,4 @@
+// The tables of the rules, and the checks of one source and of the root against them.
 #include "tests/structure/house_rules.h"
 
 #include <fmt/format.h>
