@@ -45,15 +45,15 @@ Start read_start(const Ends& pipe) {
   return start;
 }
 
-// Ends what the command has started and left behind. Its own id stands for the group as long as nobody has waited for it.
+// Ends what the command has started and left behind. Its own id stands for the group until it is reaped.
 void end_group(pid_t id) {
   if (id > 0) ::kill(-id, SIGKILL);
 }
 
 enum class Drained { all, too_much, too_late };
 
-// Reads both pipes alternately, so that the child never blocks on a full one. The group ends with the command, so that nobody else keeps
-// the pipes open.
+// Reads both pipes alternately, so that the child never blocks on a full one. The group ends with the command, so that no other process
+// keeps the pipes open.
 Drained drain(const Ends& output, const Ends& errors, pid_t id, CommandResult& result, const CommandLimits& limits) {
   const Descriptor command(static_cast<int>(syscall(SYS_pidfd_open, id, 0)));  // -1 on old systems: then the time limit ends the others
   std::array<pollfd, 3> waiting = {pollfd{output.ours.number(), POLLIN, 0}, pollfd{errors.ours.number(), POLLIN, 0},
@@ -86,7 +86,7 @@ Drained drain(const Ends& output, const Ends& errors, pid_t id, CommandResult& r
   return Drained::all;
 }
 
-// What a command sees of this process's environment, which holds secrets of whoever runs us.
+// What a command sees of this process's environment, which holds secrets of the user.
 std::vector<std::string> clean_environment(const std::filesystem::path& temporary_directory) {
   const char* path = std::getenv("PATH");
   const char* temporary = std::getenv("TMPDIR");

@@ -1,7 +1,7 @@
 // The hash that names cache entries, sources and toolchains.
 //
-// A cache entry is trusted by its name, and sources may be hostile, so the hash is cryptographic: nobody can construct two texts with the
-// same name. base/digest.h has the digest for comparing outputs.
+// A cache entry is trusted by its name, and sources may be hostile, so the hash is cryptographic: an attacker cannot construct two texts
+// with the same name. base/digest.h has the digest for comparing outputs.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class Hash {
   static constexpr std::size_t kHexDigits = 64;
 
   Hash();
-  // With a key of 16 to 64 bytes: without it, nobody can compute the hash.
+  // With a key of 16 to 64 bytes: without it, the hash cannot be computed.
   explicit Hash(std::span<const std::byte> key);
   Hash(const Hash&) = default;
   Hash& operator=(const Hash&) = default;

@@ -1,4 +1,4 @@
-// The key of this user, which seals what the program writes for itself and believes later: cache entries and verdicts of ledgers.
+// The key of this user, which seals what the program writes for itself and trusts later: cache entries and verdicts of ledgers.
 #pragma once
 
 #include <filesystem>

@@ -70,8 +70,8 @@ int explain(const ExplainCommand& command) {
           natively.verdict->faults.empty() ? "" : ": ", harness::reason_of(*natively.verdict));
     if (!prepared.weaker_storage.empty()) say("  declared accuracy: {}\n", prepared.weaker_storage);
     say("\n{}", reports::explanation_text(explanation));
-    say("\nreplay: {}\nexecuted on the simulator, policy shadow, schedule {}\n",
-        replay_line(options, harness::format_case(test_case), options.schedule), verdict.schedules);
+    say("\nreplay: {}\nexecuted on the simulator, policy shadow, schedule {}\n", replay_line(options, harness::format_case(test_case)),
+        verdict.schedules);
   }
   if (verdict.digest != natively.verdict->digest)
     throw std::logic_error(fmt::format("the output under policy shadow (digest {:016x}) differs from that under native ({:016x})",

@@ -16,6 +16,7 @@
 #include "harness/cases/file_case.h"
 #include "harness/cases/file_contents.h"
 #include "oracles/arithmetic.h"
+#include "reports/grouped.h"
 
 namespace assay::cli {
 namespace {
@@ -109,7 +110,7 @@ int generate(const FixtureOptions& options) {
     static_cast<void>(fixtures::require_target(file));  // fails before the inputs are generated, which may take a while
     const harness::FileContents contents = harness::contents_of(value);
     fixtures::write_file(file, contents.format, contents.tensors);
-    say("wrote {}: {} tensors, {} bytes\n", file.string(), contents.tensors.size(), fs::file_size(file));
+    say("wrote {}: {}, {} bytes\n", file.string(), reports::plural(contents.tensors.size(), "tensor"), fs::file_size(file));
   }
   return kExitPassed;
 }

@@ -50,7 +50,7 @@ int merge(const MergeOptions& options) {
 
 void add_merge(CLI::App& app, Action& action) {
   const auto [command, options] = subcommand(app, action, "merge", "Combine the runs of the shards of a selection into one run", merge);
-  command->add_option("SHARD", options->shards, kRunReferenceHelp)->required();
+  command->add_option("SHARD", options->shards, std::string("Run of a shard: ") + kRunReferenceHelp)->required();
   command->add_option("--ledger", options->common.ledger, "Ledger to add the combined run to")->type_name("FILE")->required();
   add_reports(*command, options->common);
   command->footer(R"(examples

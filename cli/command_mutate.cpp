@@ -118,7 +118,7 @@ std::vector<harness::Mutant> choose(const MutateOptions& options, const std::vec
   for (const std::string& id : options.ids) {
     const auto found = std::ranges::find_if(all, [&](const harness::Mutant& mutant) { return mutant.id() == id; });
     if (found == all.end())
-      throw std::invalid_argument(fmt::format("no mutant '{}'; `assay mutate {} --list` prints them", id, options.kernel));
+      throw std::invalid_argument(fmt::format("no mutant '{}'; `assay mutate {} --list` prints all mutants", id, options.kernel));
     chosen.push_back(*found);
   }
   return chosen;

@@ -22,6 +22,7 @@
 #include "cli/say.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/file_contents.h"
+#include "reports/grouped.h"
 #include "reports/json_complaint.h"
 
 namespace assay::cli {
@@ -204,7 +205,7 @@ int pack(const PackOptions& options) {
   const std::vector<fixtures::Tensor> tensors = manifest.tensors();
   manifest.require_apart(fixtures::require_target(options.output));
   fixtures::write_file(options.output, attributes, tensors, [&](const fs::path& draft) { inspect(options, draft); });
-  say("wrote {}: {} tensors, {} bytes\n", options.output, tensors.size(), fs::file_size(options.output));
+  say("wrote {}: {}, {} bytes\n", options.output, reports::plural(tensors.size(), "tensor"), fs::file_size(options.output));
   return kExitPassed;
 }
 

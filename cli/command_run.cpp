@@ -136,7 +136,7 @@ bool compare_digests(const Options& options, const harness::Selection& selection
   return differing.empty();
 }
 
-// Limits count only as far as they are trusted; whatever else lets cases be skipped is the kernel's doing.
+// Limits count only as far as they are trusted; any other reason to skip a case lies in the kernel.
 std::size_t count_untrusted_skips(const std::vector<harness::CaseRecord>& records) {
   return static_cast<std::size_t>(std::ranges::count_if(records, [](const harness::CaseRecord& record) {
     return record.status == harness::Status::skipped && std::ranges::none_of(record.faults, [](const harness::Fault& fault) {

@@ -107,7 +107,7 @@ void look_closer(Workspace& workspace, Options& options, harness::RunOptions& ru
   workspace.notes.emplace_back("no output element is wrong; the following findings come from policy checked");
 }
 
-// Long, because it is the sequence of all steps of the command.
+// Long because it is the sequence of all steps of the command.
 int triage(const TriageCommand& asked) {
   TriageCommand command = asked;
   require_writable(command.output);
@@ -162,7 +162,7 @@ int triage(const TriageCommand& asked) {
     page.subject = fmt::format("{} ({})", variant, laboratory.variant().source.string());
     page.failing = of_variant.size();
     page.selected = static_cast<std::size_t>(std::ranges::count(workspace.selection.cases, variant, &harness::Case::variant));
-    page.replay = [&](const std::string& name) { return replay_line(options, name, options.schedule); };
+    page.replay = [&](const std::string& name) { return replay_line(options, name); };
     page.notes = workspace.notes;
     const std::string of_this = reports::triage_markdown(page, findings);
     say("{}", of_this);

@@ -121,12 +121,6 @@ bool has_figures(const Verdict& verdict) {
   return false;
 }
 
-// The --schedule that reproduces the verdict; empty if the case chooses its schedules and failed under the first.
-std::string schedules_of(const Verdict& verdict, const Options& options) {
-  if (!options.schedule.empty()) return options.schedule;
-  return verdict.schedules == metal::Schedule{}.to_string() ? std::string() : verdict.schedules;
-}
-
 }  // namespace
 
 Progress::Progress(const Options& options, std::size_t selected)
@@ -193,7 +187,7 @@ std::string describe_outcome(const Verdict& verdict) {
 std::string describe_verdict(const Verdict& verdict, const Options& options) {
   const std::string name = harness::format_case(verdict.test_case);
   std::string text = describe_outcome(verdict);
-  if (verdict.status != Status::passed) text += fmt::format("  replay: {}\n", replay_line(options, name, schedules_of(verdict, options)));
+  if (verdict.status != Status::passed) text += fmt::format("  replay: {}\n", replay_line(options, name, verdict.schedules));
   return text;
 }
 
@@ -232,7 +226,7 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
   for (const metal::Hazard& remark : verdict.remarks)
     text += fmt::format("  remark: {} ({} times)\n", harness::hazard_text(remark), remark.count);
   text += stages_of(verdict, false);
-  text += fmt::format("  replay: {}\n", replay_line(options, name, schedules_of(verdict, options)));
+  text += fmt::format("  replay: {}\n", replay_line(options, name, verdict.schedules));
   text += "  executed on the simulator\n";
   return text;
 }
@@ -273,11 +267,12 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
   if (!summary.largest_ratio_case.empty()) {
     text += fmt::format("; largest error/bound {:.3g} in {}", summary.largest_ratio, summary.largest_ratio_case);
   }
-  text += fmt::format("; executed on the simulator, schedule {}{}; output digest {:016x}\n",
-                      options.schedule.empty()
-                          ? "forward (several simdgroups: also reverse, a quarter random; expensive cases run forward only)"
-                          : options.schedule,
-                      summary.seconds == 0 ? "" : fmt::format(", in {:.1f} s", summary.seconds), summary.digest);
+  text += fmt::format(
+      "; executed on the simulator, schedule {}{}; output digest {:016x}\n",
+      options.schedule.empty()
+          ? "forward (cases with several simdgroups also run in reverse, and a quarter of them at random; expensive cases run forward only)"
+          : options.schedule,
+      summary.seconds == 0 ? "" : fmt::format(", in {:.1f} s", summary.seconds), summary.digest);
   return text;
 }
 

@@ -105,7 +105,7 @@ int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream complaint;
   const int status = app.exit(error, output, complaint);
   assay::cli::put(stdout, output.str());
-  complain(complaint.str());
+  if (status != 0) complain("assay: " + complaint.str());
   return status == 0 ? finish_output(assay::cli::kExitPassed) : assay::cli::kExitUsage;
 }
 

@@ -88,8 +88,8 @@ void add_selection(CLI::App& command, Options& options) {
                    "Let nothing in the variant.toml under test excuse the kernel: known findings, weaker accuracy, limits and "
                    "superseded_by do not count, settings that choose other code are refused, and skipped cases are failures");
   add_repeatable(command, "--trust", options.trust, "FILE|DIR|none",
-                 "variant.toml of the base branch, or a folder of variants: what it says of a variant may excuse it under --strict, which "
-                 "this option implies; may be repeated; `none` trusts nothing");
+                 "variant.toml of the base branch, or a folder of variants. Declarations in it still count under --strict. Implies "
+                 "--strict; may be repeated; `none` trusts nothing");
   add_seed(command, options);
   command
       .add_option("--shard", options.shard, "Run only part I of N of the selection; default: from GTEST_SHARD_INDEX and GTEST_TOTAL_SHARDS")

@@ -23,11 +23,11 @@
 #include "harness/cases/file_contents.h"
 #include "harness/cases/suite.h"
 #include "harness/execute/lone_limits.h"
-#include "harness/ledger/shell_line.h"
 #include "harness/prepare/family_fit.h"
 #include "harness/prepare/libraries.h"
 #include "kernels/trust.h"
 #include "metal/errors.h"
+#include "reports/replay.h"
 
 namespace assay::cli {
 namespace {
@@ -145,7 +145,7 @@ harness::Shard shard_of(const Options& options, const std::vector<std::string>& 
   return shard;
 }
 
-// The descriptions of --trust. A single file stands for the --kernel, whatever its folder is called.
+// The descriptions of --trust. A single file describes the --kernel, regardless of the name of its folder.
 std::vector<kernels::Variant> trusted_variants(const Options& options, std::string_view user_variant) {
   std::vector<kernels::Variant> trusted;
   for (const std::string& given : options.trust) {
@@ -168,14 +168,14 @@ std::vector<kernels::Variant> trusted_variants(const Options& options, std::stri
 }
 
 // Under --strict, what a description of the base does not say excuses nothing. Our own variants are not under test beside a --kernel.
-void hold_to_base(Workspace& workspace, const Options& options) {
+void restrict_to_base(Workspace& workspace, const Options& options) {
   if (!is_strict(options)) return;
   const std::vector<kernels::Variant> trusted = trusted_variants(options, workspace.user_variant);
   for (kernels::Variant& variant : workspace.catalogue) {
     if (!workspace.user_variant.empty() && options.variants.empty() && variant.name != workspace.user_variant) continue;
     if (!options.family.empty() && variant.family != options.family) continue;
     const auto base = std::ranges::find(trusted, variant.name, &kernels::Variant::name);
-    for (std::string& sentence : kernels::hold_to_base(variant, base == trusted.end() ? nullptr : &*base))
+    for (std::string& sentence : kernels::restrict_to_base(variant, base == trusted.end() ? nullptr : &*base))
       workspace.notes.push_back("strict: " + std::move(sentence));
   }
 }
@@ -212,11 +212,11 @@ Workspace open_workspace(const Options& options) {
       workspace.catalogue.erase(same_name);
     }
     workspace.catalogue.insert(workspace.catalogue.begin(), std::move(user));
-    hold_to_base(workspace, options);
+    restrict_to_base(workspace, options);
     workspace.catalogue.front().compile.lay(settings);
     return workspace;
   }
-  hold_to_base(workspace, options);
+  restrict_to_base(workspace, options);
   for (kernels::Variant& variant : workspace.catalogue) variant.compile.lay(settings);
   if (!options.limits.empty() || !options.constants.empty()) {
     const bool is_limit = !options.limits.empty();
@@ -286,7 +286,7 @@ void select_one(Workspace& workspace, const Options& options, const std::vector<
   select(workspace, one, words);
   if (const std::size_t count = workspace.selection.cases.size(); count != 1)
     throw std::invalid_argument(
-        fmt::format("{} runs one case; this selects {} (`assay list --cases SELECTION` prints them)", command, count));
+        fmt::format("{} runs one case; this selects {} (`assay list --cases SELECTION` prints their names)", command, count));
 }
 
 unsigned job_count(const Options& options) { return options.jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options.jobs; }
@@ -326,18 +326,17 @@ harness::RunOptions run_options(const Options& options) {
   return result;
 }
 
-std::string replay_line(const Options& options, const std::string& case_name, const std::string& schedules) {
+std::string replay_line(const Options& options, const std::string& case_name, const std::string& case_schedules) {
   const std::string_view variant = harness::variant_of(case_name);
   if (const auto own = options.own_kernels.find(variant); own != options.own_kernels.end()) {
     Options alone = options;
     alone.own_kernels.clear();
     alone.kernel = own->second.path;
-    return replay_line(alone, own->second.name + case_name.substr(variant.size()), schedules);
+    return replay_line(alone, own->second.name + case_name.substr(variant.size()), case_schedules);
   }
   std::vector<std::string> words = replay_options(options);
-  words.insert(words.begin(), {"assay", "run", case_name});
-  if (!schedules.empty()) words.insert(words.end(), {"--schedule", schedules});
-  return harness::shell_line(words);
+  reports::add_schedule(words, options.schedule, case_schedules);
+  return reports::replay_line(case_name, std::move(words));
 }
 
 }  // namespace assay::cli

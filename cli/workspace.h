@@ -46,7 +46,7 @@ void select_one(Workspace& workspace, const Options& options, const std::vector<
 // --jobs, else the number of cores.
 [[nodiscard]] unsigned job_count(const Options& options);
 
-// The shell command that repeats one case as this run executed it; `schedules` is its --schedule, empty for none.
-[[nodiscard]] std::string replay_line(const Options& options, const std::string& case_name, const std::string& schedules);
+// The shell command that repeats one case as this run executed it; `case_schedules` are those that the case chose.
+[[nodiscard]] std::string replay_line(const Options& options, const std::string& case_name, const std::string& case_schedules = {});
 
 }  // namespace assay::cli

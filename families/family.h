@@ -45,7 +45,7 @@ enum class Tried : std::uint8_t { nothing, counts, simplest };
 
 // The ways in which a function of the family's launch receives an axis: a field of its struct, or a function constant. A function with
 // neither is made for a single value.
-struct ToldBy {
+struct Reception {
   std::string_view meaning;  // "the bits of the codebook"
   std::string_view field;
   std::uint32_t constant;
@@ -78,7 +78,7 @@ struct Axis {
   bool is_length = false;      // number of keys, or room for keys, which suites of short cases limit; the first such axis is the
                                // number of keys
   bool is_simdgroups = false;  // number of simdgroups per workgroup, whose results the kernel merges
-  std::optional<ToldBy> told_by = {};
+  std::optional<Reception> received_by = {};
 
   [[nodiscard]] bool holds(std::int64_t value) const;
   // A short name for predicates, such as n for kv_len; empty if there is none.

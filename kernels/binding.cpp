@@ -66,7 +66,7 @@ void BoundKernel::fail(const std::string& message) const {
 
 const BoundArgument& BoundKernel::bound(std::string_view argument) const { return *arguments_.at(std::string(argument)); }
 
-// Long, because the matching rules run one after the other on the same list of free arguments.
+// Long because the matching rules run one after the other on the same list of free arguments.
 void BoundKernel::resolve_arguments() {
   std::vector<const BoundArgument*> free;
   for (const BoundArgument& argument : entry_.layout.arguments) {

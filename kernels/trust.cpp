@@ -61,7 +61,7 @@ auto storage_of(const Accuracy& accuracy) {
 
 }  // namespace
 
-std::vector<std::string> hold_to_base(Variant& variant, const Variant* base) {
+std::vector<std::string> restrict_to_base(Variant& variant, const Variant* base) {
   if (variant.description.empty()) return {};
   const Variant nothing;
   const Variant& trusted = base == nullptr ? nothing : *base;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kSize = std::size_t{1} << 42;
 // A region begins at a multiple of it, so that pages of one region serve the next one.
 constexpr std::size_t kSlot = std::size_t{1} << 35;
-// Unused on both sides of a region: an offset that overflows 32 bits leads there, whatever it is multiplied by.
+// Unused on both sides of a region: an offset that overflows 32 bits leads there, for any factor.
 constexpr std::size_t kGap = std::size_t{1} << 34;
 // More than that is returned to the system when no region is left.
 constexpr std::size_t kKept = std::size_t{64} << 20;

@@ -179,7 +179,7 @@ std::vector<std::size_t> visible_slots(const DecodeShape& shape) {
   return slots_by_age(shape, 0, visible_count(shape));
 }
 
-// Long, because all passes over the cache share the matrices of one key/value head. README.md has the derivation.
+// Long because all passes over the cache share the matrices of one key/value head. README.md has the derivation.
 Expected decode_attention(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache,
                           const AttentionAccuracy& accuracy) {
   require_inputs(shape, q, cache);

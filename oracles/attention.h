@@ -79,8 +79,8 @@ struct AttentionAccuracy {
 
 // The exact attention output [H, D] in the rotated domain. `q` is float [H, D], already rotated unless shape.fused_rotation; the
 // contract's rounding of q to half happens inside. Where a fused rotation in float may come out on either side of a rounding boundary of
-// half, the bound covers both halves; where q is not rounded (without_conversions), what the rotation in float may err by. Only visible
-// positions are read (and the norms, never the codes, of the others; those that are not finite are passed over). Throws
+// half, the bound covers both halves; where q is not rounded (without_conversions), it covers the rotation's float error. Only visible
+// positions are read (and the norms, never the codes, of the others; those that are not finite are ignored). Throws
 // std::invalid_argument with the offending values if shape, spans or value rule do not fit together, if a visible norm or a q is not
 // finite, or if the rotated q leaves the domain |q| <= 65504.
 [[nodiscard]] Expected decode_attention(const DecodeShape& shape, std::span<const float> q, const TurboQuantCache& cache,

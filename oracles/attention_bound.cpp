@@ -23,7 +23,7 @@ double dequantise_roundings(const DecodeShape& shape, const TurboQuantCache& cac
 constexpr double kStorageCap = 8.0;
 
 // Roundings that a sum in one piece is allowed: 2^-12 of its magnitude above the fraction bar, and as much below. Twice that is half of
-// where a bound tells nothing any more.
+// where a bound has no meaning any more.
 constexpr double kLongestSum = 4096.0;
 
 bool is_weaker(const OutputFormat& format) { return format.significant_bits < float_format().significant_bits; }
@@ -68,7 +68,7 @@ void AttentionRoundings::count(std::size_t kv_len, double dequantise, const Atte
   positions = chunks * static_cast<double>(kChunk);
 
   const double dot = static_cast<double>(std::min(accuracy.dot_depth.value_or(head_dim), head_dim));
-  // Sums within a chunk, then a rescale and a sum for each further chunk on the way to the root of whatever tree merges them. Or key after
+  // Sums within a chunk, then a rescale and a sum for each further chunk on the way to the root of any merge tree. Or key after
   // key in one sum, which is rescaled for each further chunk.
   const double in_chunk = static_cast<double>(std::min(kv_len, kChunk)) - 1.0;
   const double merging = 2.0 * (chunks - 1.0);
@@ -159,7 +159,7 @@ double element_bound(const AttentionRoundings& roundings, const WeightErrors& er
   const ArithmeticProfile& profile = roundings.profile;
   const double size = std::abs(sums.value);
   const double from_weights = sums.deviation / errors.smallest_sum;
-  // However wrong the weights are, what they make is a mean.
+  // With any weights, the result is a weighted mean.
   const double largest_magnitude =
       std::min((sums.magnitude * weight_sum + size * errors.total_slack) / errors.smallest_sum + from_weights, sums.largest);
   const double zeta = roundings.sum_gamma / (1.0 - roundings.sum_gamma);

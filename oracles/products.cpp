@@ -6,7 +6,7 @@
 namespace assay::oracles {
 namespace {
 
-// Operations apply to each of the eight elements, whatever vector width the processor has.
+// Operations apply to each of the eight elements, for any vector width of the processor.
 constexpr std::size_t kLanes = 8;
 using Lanes = double __attribute__((vector_size(kLanes * sizeof(double))));
 

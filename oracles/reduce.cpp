@@ -41,7 +41,7 @@ void require_domain(const PartialsShape& shape, std::span<const float> raw) {
 
 }  // namespace
 
-// Long, because it follows the derivation in README.md, "`reduce`", term by term.
+// Long because it follows the derivation in README.md, "`reduce`", term by term.
 Expected reduce(const PartialsShape& shape, std::span<const float> raw, const ArithmeticProfile& profile) {
   require_domain(shape, raw);
   const std::size_t nwg = shape.nwg;

@@ -2,7 +2,7 @@
 //
 //   passed             <testcase/> alone
 //   skipped, known     <skipped message="reason"/>; of a known failure with type and text as below
-//   crashed, timeout   <error type=status message="reason">, as is whatever has no verdict because the run was ended
+//   crashed, timeout   <error type=status message="reason">, as are cases without a verdict because the run was ended
 //   never started      one <testcase> more, "every selected case has a verdict", whose <error> says how many have none: a run that was
 //                      stopped is never green
 //   everything else    <failure type=status message="reason">, the worst elements and the replay line as text

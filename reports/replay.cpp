@@ -6,10 +6,19 @@
 
 namespace assay::reports {
 
-std::string replay_line(const harness::RunRecord& run, const harness::CaseRecord& record) {
-  std::vector<std::string> words = replay_words(run, record);
-  words.insert(words.begin(), {"assay", "run", record.name});
+std::string replay_line(const std::string& case_name, std::vector<std::string> words) {
+  words.insert(words.begin(), {"assay", "run", case_name});
   return harness::shell_line(words);
+}
+
+std::string replay_line(const harness::RunRecord& run, const harness::CaseRecord& record) {
+  return replay_line(record.name, replay_words(run, record));
+}
+
+void add_schedule(std::vector<std::string>& words, const std::string& of_run, const std::string& of_case) {
+  const bool is_default = of_run.empty() && of_case == metal::Schedule{}.to_string();
+  const std::string& schedule = of_run.empty() ? of_case : of_run;
+  if (!schedule.empty() && !is_default) words.insert(words.end(), {"--schedule", schedule});
 }
 
 std::string replay_options(const harness::RunRecord& run, const harness::CaseRecord& record) {
@@ -19,9 +28,7 @@ std::string replay_options(const harness::RunRecord& run, const harness::CaseRec
 
 std::vector<std::string> replay_words(const harness::RunRecord& run, const harness::CaseRecord& record) {
   std::vector<std::string> words = run.description.replay_options;
-  // A case that chose its own schedules and failed under the first does so again without --schedule.
-  const std::string& schedules = run.description.schedule.empty() ? record.schedules : run.description.schedule;
-  if (!schedules.empty() && schedules != metal::Schedule{}.to_string()) words.insert(words.end(), {"--schedule", schedules});
+  add_schedule(words, run.description.schedule, record.schedules);
   return words;
 }
 

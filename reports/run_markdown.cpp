@@ -27,8 +27,6 @@ constexpr std::size_t kLongestLine = 1000;
 
 std::string command_block(std::string_view line) { return code_block(short_line(line, kLongestLine)); }
 
-std::string plural(std::size_t count, std::string_view noun) { return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s"); }
-
 std::string element_rows(const CaseRecord& record) {
   if (record.judgement.worst.empty()) return {};
   const std::size_t row_length = std::max<std::size_t>(record.row_length, 1);

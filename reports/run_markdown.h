@@ -12,7 +12,7 @@ namespace assay::reports {
 inline constexpr std::size_t kLongestMarkdown = 60000;
 
 // The outcome, the first findings with their smallest case, its worst elements and replay line, and a row per variant. Text of kernels and
-// users is escaped: it contains no markup and mentions nobody.
+// users is escaped: it contains no markup and no mention.
 [[nodiscard]] std::string run_markdown(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);
 
 }  // namespace assay::reports

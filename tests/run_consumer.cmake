@@ -45,7 +45,7 @@ file(COPY "${SOURCE}/" DESTINATION "${WORK}/source")
 run("${prefix}/bin/assay" doctor)
 run("${CMAKE_COMMAND}" -G Ninja -S "${WORK}/source" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER=${COMPILER}")
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
-# The programs that only link the libraries are told where the prefix went; the command finds out by itself.
+# The programs that only link the libraries are given the prefix; the command finds it by itself.
 set(ENV{ASSAY_PREFIX} "${prefix}")
 set(ctest "${CMAKE_CTEST_COMMAND}" --test-dir "${WORK}/build" --output-on-failure --no-tests=error)
 run(${ctest})

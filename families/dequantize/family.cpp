@@ -42,7 +42,7 @@ Family dequantize_family() {
       .contract = kDequantizeContract,
       .description = "one position of a cache per key/value head as float, still rotated",
       .axes = {head_dim_axis(false),
-               {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .told_by = kCodebookToldBy},
+               {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .received_by = kCodebookReception},
                {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
                {.name = "read_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
                {.name = "cache_capacity", .minimum = 0, .maximum = 1 << 26, .initial = 1, .weight = Weight::extent},

@@ -46,7 +46,7 @@ Family quantize_family() {
   return {.contract = kQuantizeContract,
           .description = "one token per key/value head, rotated, normalised, quantised and written into a cache",
           .axes = {head_dim_axis(),
-                   {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .told_by = kCodebookToldBy},
+                   {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .received_by = kCodebookReception},
                    {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
                    {.name = "write_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
                    {.name = "cache_capacity", .minimum = 0, .maximum = 1 << 26, .initial = 1, .weight = Weight::extent},

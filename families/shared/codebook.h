@@ -8,6 +8,6 @@
 namespace assay::families {
 
 inline constexpr std::uint32_t kCodebookConstant = 50;
-inline constexpr ToldBy kCodebookToldBy{"the bits of the codebook", "codebook_bits", kCodebookConstant};
+inline constexpr Reception kCodebookReception{"the bits of the codebook", "codebook_bits", kCodebookConstant};
 
 }  // namespace assay::families

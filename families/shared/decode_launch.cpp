@@ -65,7 +65,7 @@ void validate(const DecodeParameters& p) {
   }
   require_positive("kv_seq_len", p.kv_seq_len);
   if (p.kv_capacity < p.kv_seq_len) {
-    throw std::invalid_argument(fmt::format("kv_capacity = {} is below kv_seq_len = {}", p.kv_capacity, p.kv_seq_len));
+    throw std::invalid_argument(fmt::format("kv_capacity = {} is below kv_len = {}", p.kv_capacity, p.kv_seq_len));
   }
   if (p.ring_start >= p.kv_capacity) {
     throw std::invalid_argument(fmt::format("ring_start = {} is not below kv_capacity = {}", p.ring_start, p.kv_capacity));

@@ -66,7 +66,7 @@ Family tqhb_family() {
                          }});
   family.axes.insert(
       family.axes.end(),
-      {{.name = "codebook_bits", .minimum = 0, .maximum = 16, .initial = 8, .is_capability = true, .told_by = kCodebookToldBy},
+      {{.name = "codebook_bits", .minimum = 0, .maximum = 16, .initial = 8, .is_capability = true, .received_by = kCodebookReception},
        {.name = "nsg",
         .minimum = 0,
         .maximum = 1024,

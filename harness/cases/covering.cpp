@@ -7,15 +7,16 @@
 #include <numeric>
 #include <utility>
 
+#include "base/mix.h"
+
 namespace assay::harness {
 namespace {
 
-// SplitMix64 (Steele, Lea, Flood 2014): small, seedable, the same everywhere.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
-  std::size_t below(std::size_t count) { return static_cast<std::size_t>(next() % count); }
+  std::size_t below(std::size_t count) { return static_cast<std::size_t>(base::next_random(state_) % count); }
 
   template <typename T>
   void shuffle(std::vector<T>& values) {
@@ -23,14 +24,6 @@ class Random {
   }
 
  private:
-  std::uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
-  }
-
   std::uint64_t state_;
 };
 

@@ -23,7 +23,7 @@ class Reader {
     throw fixtures::FileError(fixtures::file_message(file_, attribute.empty() ? "format" : fmt::format("format@{}", attribute), what));
   }
   [[nodiscard]] bool has(std::string_view name) const { return attributes_.contains(name); }
-  // Rejects an attribute that nothing reads: it is misspelt, or its writer believes that it has an effect.
+  // Rejects an attribute that nothing reads: it is misspelt, or its writer assumes that it has an effect.
   void require_known(std::string_view kind, const std::vector<std::string_view>& known) const {
     for (const auto& [name, value] : attributes_) {
       if (std::ranges::find(known, name) == known.end())

@@ -1,4 +1,4 @@
-// Computes the minimum cost of a case, whatever its family.
+// Computes the minimum cost of a case of any family.
 #include "harness/cases/minimum.h"
 
 #include "harness/cases/case_data.h"

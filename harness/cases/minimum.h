@@ -1,4 +1,4 @@
-// The minimum cost of a case for any kernel (families/minimum.h), whatever its family.
+// The minimum cost of a case of any family, for any kernel (families/minimum.h).
 #pragma once
 
 #include "families/minimum.h"

@@ -82,81 +82,108 @@ bool may_match(std::string_view glob, const kernels::Variant& variant) {
   return glob.substr(0, fixed) == start.substr(0, fixed);
 }
 
+// The cases that the words select, in their order and each once.
+class Selector {
+ public:
+  Selector(const SelectionRequest& request, std::span<const kernels::Variant> variants) : request_(request) {
+    for (const kernels::Variant& variant : variants) {
+      if (!request.family.empty() && variant.family != request.family) continue;
+      check_axis_names(variant);
+      candidates_.push_back(&variant);
+      names_.push_back(variant.name);
+    }
+    if (candidates_.empty()) {
+      throw std::invalid_argument(request.family.empty() ? std::string("there are no variants")
+                                                         : fmt::format("there is no variant of family {}", request.family));
+    }
+  }
+
+  void select(const std::string& word) {
+    if (is_suite(word)) {
+      select_suite(word);
+    } else if (word.find_first_of("*?") != std::string::npos) {
+      select_glob(word);
+    } else {
+      select_case(word);
+    }
+  }
+
+  [[nodiscard]] Selection take() { return std::move(selection_); }
+
+ private:
+  void select_suite(const std::string& word) {
+    const Suite suite = selection_.suites.emplace_back(parse_suite(word));
+    std::size_t count = 0;
+    for (const kernels::Variant* variant : candidates_)
+      count += add_if(suite_for(suite, *variant), *variant, [](const Case&) { return true; });
+    if (count == 0) throw std::invalid_argument(fmt::format("suite '{}' has no case for {}", word, fmt::join(names_, ", ")));
+  }
+
+  void select_glob(const std::string& word) {
+    std::size_t count = 0;
+    for (const kernels::Variant* variant : candidates_) {
+      if (!may_match(word, *variant)) continue;
+      count += add_if(Suite::gate, *variant, [&](const Case& value) { return glob_match(word, format_case(value)); });
+    }
+    if (count == 0)
+      throw std::invalid_argument(fmt::format("no case of the gate matches '{}'; `assay list --cases '*'` prints all names", word));
+  }
+
+  void select_case(const std::string& word) {
+    const auto variant =
+        std::ranges::find_if(candidates_, [&](const kernels::Variant* candidate) { return candidate->name == variant_of(word); });
+    if (variant == candidates_.end()) {
+      throw std::invalid_argument(fmt::format("'{}' is not a suite ({}), and '{}' is not a variant{} ({})", word,
+                                              fmt::join(suite_names(), ", "), variant_of(word),
+                                              request_.family.empty() ? "" : " of family " + request_.family, fmt::join(names_, ", ")));
+    }
+    if (word == (*variant)->name) {
+      throw std::invalid_argument(fmt::format(
+          "'{}' is a variant, not a case; '{}/*' selects its gate, and `assay list --cases '{}/*'` prints the names of its cases", word,
+          word, word));
+    }
+    add(parse_case(word, find_family((*variant)->family)));
+  }
+
+  template <typename Wanted>
+  std::size_t add_if(Suite suite, const kernels::Variant& variant, const Wanted& wanted) {
+    std::size_t count = 0;
+    for (Case& value : suite_cases(suite, variant, request_.seed, &selection_.left_out)) {
+      if (!wanted(value)) continue;
+      ++count;
+      add(std::move(value));
+    }
+    return count;
+  }
+
+  void add(Case value) {
+    if (taken_.insert(format_case(value)).second) selection_.cases.push_back(std::move(value));
+  }
+
+  const SelectionRequest& request_;
+  std::vector<const kernels::Variant*> candidates_;
+  std::vector<std::string_view> names_;  // of the candidates
+  std::set<std::string> taken_;
+  Selection selection_;
+};
+
 }  // namespace
 
 Selection select_cases(const SelectionRequest& request, std::span<const kernels::Variant> variants) {
   if (!request.family.empty()) static_cast<void>(find_family(request.family));
-  std::vector<const kernels::Variant*> candidates;
-  std::vector<std::string_view> names;
-  for (const kernels::Variant& variant : variants) {
-    if (!request.family.empty() && variant.family != request.family) continue;
-    check_axis_names(variant);
-    candidates.push_back(&variant);
-    names.push_back(variant.name);
-  }
-  if (candidates.empty()) {
-    throw std::invalid_argument(request.family.empty() ? std::string("there are no variants")
-                                                       : fmt::format("there is no variant of family {}", request.family));
-  }
+  Selector selector(request, variants);
   if (request.words.empty() && request.family.empty()) {
     throw std::invalid_argument(
         fmt::format("nothing was selected; name a case, a glob, a suite ({}) or a family", fmt::join(suite_names(), ", ")));
   }
-
-  Selection selection;
-  std::set<std::string> taken;
-  const auto take = [&](Case value) {
-    if (taken.insert(format_case(value)).second) selection.cases.push_back(std::move(value));
-  };
-  const auto take_suite = [&](auto&& suite_of, auto&& may_have, auto&& wanted) {
-    std::size_t count = 0;
-    for (const kernels::Variant* variant : candidates) {
-      if (!may_have(*variant)) continue;
-      for (Case& value : suite_cases(suite_of(*variant), *variant, request.seed, &selection.left_out)) {
-        if (!wanted(value)) continue;
-        ++count;
-        take(std::move(value));
-      }
-    }
-    return count;
-  };
-
   std::vector<std::string> words = request.words;
   if (words.empty()) words.emplace_back("gate");
   if (request.seed != 0 && std::ranges::all_of(words, names_one_case)) {
     throw std::invalid_argument(
         fmt::format("--seed shifts the seeds of suites and globs, but '{}' names its own seed; change its s<seed> instead", words.front()));
   }
-  for (const std::string& word : words) {
-    if (is_suite(word)) {
-      const Suite suite = selection.suites.emplace_back(parse_suite(word));
-      const auto suite_of = [&](const kernels::Variant& variant) { return suite_for(suite, variant); };
-      const auto all = [](const auto&) { return true; };
-      if (take_suite(suite_of, all, all) == 0) {
-        throw std::invalid_argument(fmt::format("suite '{}' has no case for {}", word, fmt::join(names, ", ")));
-      }
-    } else if (word.find_first_of("*?") != std::string::npos) {
-      const auto suite_of = [](const kernels::Variant&) { return Suite::gate; };
-      const auto may_have = [&](const kernels::Variant& variant) { return may_match(word, variant); };
-      if (take_suite(suite_of, may_have, [&](const Case& value) { return glob_match(word, format_case(value)); }) == 0) {
-        throw std::invalid_argument(fmt::format("no case of the gate matches '{}'; `assay list --cases '*'` prints them", word));
-      }
-    } else {
-      const auto variant =
-          std::ranges::find_if(candidates, [&](const kernels::Variant* candidate) { return candidate->name == variant_of(word); });
-      if (variant == candidates.end()) {
-        throw std::invalid_argument(fmt::format("'{}' is not a suite ({}), and '{}' is not a variant{} ({})", word,
-                                                fmt::join(suite_names(), ", "), variant_of(word),
-                                                request.family.empty() ? "" : " of family " + request.family, fmt::join(names, ", ")));
-      }
-      if (word == (*variant)->name) {
-        throw std::invalid_argument(fmt::format(
-            "'{}' is a variant, not a case; '{}/*' selects its gate, and `assay list --cases '{}/*'` prints the names of its cases", word,
-            word, word));
-      }
-      take(parse_case(word, find_family((*variant)->family)));
-    }
-  }
+  for (const std::string& word : words) selector.select(word);
+  Selection selection = selector.take();
   selection.selected = selection.cases.size();
   selection.digest = digest_of(selection.cases);
   selection.shard = request.shard;

@@ -13,7 +13,7 @@
 
 namespace assay::harness {
 
-// Nobody has as many machines, and a report of all missing shards stays readable.
+// More machines are not realistic, and a report of all missing shards stays readable.
 inline constexpr std::size_t kMostShards = 65536;
 
 // One of several parts of a selection that run separately: the cases at positions index, index + count, ... of it.

@@ -305,7 +305,7 @@ bool admits(const kernels::AxisLimit& limit, const Case& value) {
   return std::ranges::find(limit.values, value.at(limit.axis)) != limit.values.end();
 }
 
-const kernels::AxisLimit* said_limit_against(const kernels::Variant& variant, const Case& value) {
+const kernels::AxisLimit* declared_limit_against(const kernels::Variant& variant, const Case& value) {
   const auto found =
       std::ranges::find_if(variant.limits, [&](const kernels::AxisLimit& limit) { return !limit.is_found && !admits(limit, value); });
   return found == variant.limits.end() ? nullptr : &*found;

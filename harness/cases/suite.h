@@ -77,7 +77,7 @@ void check_axis_names(const kernels::Variant& variant);
 // Whether a limit admits the case.
 [[nodiscard]] bool admits(const kernels::AxisLimit& limit, const Case& value);
 // The first of the limits set by the author that excludes the case; nullptr if there is none.
-[[nodiscard]] const kernels::AxisLimit* said_limit_against(const kernels::Variant& variant, const Case& value);
+[[nodiscard]] const kernels::AxisLimit* declared_limit_against(const kernels::Variant& variant, const Case& value);
 // Whether all limits of the variant admit the case.
 [[nodiscard]] bool within_limits(const kernels::Variant& variant, const Case& value);
 

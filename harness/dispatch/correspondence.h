@@ -15,7 +15,7 @@
 
 namespace assay::harness {
 
-// Dispatches correspond by function name, wherever they are; the remaining ones in their order, whatever their names. A buffer with a
+// Dispatches correspond by function name, at any place; the remaining ones correspond in order, with any names. A buffer with a
 // name of the contract is that buffer. Any other buffer stands for the one that the contract binds where the host first binds it. One
 // buffer of a host may contain several of the contract's, at different offsets.
 class Correspondence {

@@ -64,7 +64,7 @@ void note_lost_shadows(Verdict& verdict) {
 
 // The first limit set by the variant's author that excludes the case; nothing if there is none.
 std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& variant, const Case& test_case) {
-  const kernels::AxisLimit* limit = said_limit_against(variant, test_case);
+  const kernels::AxisLimit* limit = declared_limit_against(variant, test_case);
   if (limit == nullptr) return std::nullopt;
   return fault::OutsideOfLimits{variant.description.string(), static_cast<std::uint64_t>(limit->line), limit->axis, limit->values,
                                 test_case.at(limit->axis)};
@@ -156,6 +156,7 @@ void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
 
 }  // namespace
 
+// Long because each kind of exception has a status of its own.
 Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options,
                      const metal::Schedule& schedule, Kept& kept) {
   Outcome outcome;

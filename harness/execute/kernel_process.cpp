@@ -1,4 +1,4 @@
-// Starts the process of a kernel, takes its report, and believes no number in it that is out of range.
+// Starts the process of a kernel, takes its report, and rejects numbers that are out of range.
 #include "harness/execute/kernel_process.h"
 
 #include <fmt/format.h>
@@ -104,7 +104,7 @@ namespace {
 // A trace that is full takes 400 MB.
 constexpr std::uint64_t kLongestReport = std::uint64_t{1} << 30;
 
-struct Told {
+struct Finished {
   KernelReport report;
   std::optional<metal::ValueTrace> trace;
 };
@@ -115,9 +115,9 @@ struct Refused {
 struct Failed {
   std::string text;
 };
-using Outcome = std::variant<Told, Refused, Failed>;
+using Outcome = std::variant<Finished, Refused, Failed>;
 
-void fields(auto& archive, base::OneOf<Told> auto& value) { each(archive, value.report, value.trace); }
+void fields(auto& archive, base::OneOf<Finished> auto& value) { each(archive, value.report, value.trace); }
 void fields(auto& archive, base::OneOf<Refused> auto& value) { each(archive, value.text); }
 void fields(auto& archive, base::OneOf<Failed> auto& value) { each(archive, value.text); }
 
@@ -180,20 +180,20 @@ Begin begin_of(const KernelRun& run, std::vector<std::uint64_t> pipelines, std::
 }
 
 // Throws base::DamagedArchive for a report that contradicts itself.
-void require_consistent(const KernelRun& run, const Told& told) {
+void require_consistent(const KernelRun& run, const Finished& finished) {
   const auto require = [](bool condition, const char* what) {
     if (!condition) throw base::DamagedArchive(what);
   };
-  require(told.report.shadows.size() == run.shadows.size(), "the number of shadowed buffers is wrong");
+  require(finished.report.shadows.size() == run.shadows.size(), "the number of shadowed buffers is wrong");
   for (std::size_t i = 0; i < run.shadows.size(); ++i)
-    require(told.report.shadows[i].size() == (run.shadows[i].view.buffer == nullptr ? 0 : run.shadows[i].count),
+    require(finished.report.shadows[i].size() == (run.shadows[i].view.buffer == nullptr ? 0 : run.shadows[i].count),
             "the number of shadows is wrong");
-  require(told.trace.has_value() == (run.options.trace != nullptr), "a trace is there or missing");
-  if (!told.trace) return;
-  for (const metal::TracedThread& thread : told.trace->threads) {
-    require(thread.dispatch < told.trace->functions.size(), "a traced thread belongs to no dispatch");
+  require(finished.trace.has_value() == (run.options.trace != nullptr), "a trace is there or missing");
+  if (!finished.trace) return;
+  for (const metal::TracedThread& thread : finished.trace->threads) {
+    require(thread.dispatch < finished.trace->functions.size(), "a traced thread belongs to no dispatch");
     require(std::ranges::all_of(thread.values,
-                                [&](const metal::TracedValue& value) { return value.operation < told.trace->operations.size(); }),
+                                [&](const metal::TracedValue& value) { return value.operation < finished.trace->operations.size(); }),
             "a traced value belongs to no operation");
   }
 }
@@ -232,8 +232,8 @@ struct KernelProcess::Bench {
     seconds = 0;
   }
 
-  Told told(std::span<const Wish> wishes) {
-    Told result;
+  Finished finish(std::span<const Wish> wishes) {
+    Finished result;
     KernelReport& report = result.report;
     report.hazards = simulator->hazards();
     report.counters = simulator->counters();
@@ -256,7 +256,7 @@ struct KernelProcess::Bench {
       const auto start = std::chrono::steady_clock::now();
       metal::replay(request.commands, descriptors, buffers, *simulator);
       seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      return request.end ? told(*request.end) : Told();
+      return request.end ? finish(*request.end) : Finished();
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const metal::Error& refusal) {
@@ -378,12 +378,12 @@ KernelReport KernelProcess::run(const KernelRun& run) {
         request = {};
         continue;
       }
-      Told& told = std::get<Told>(outcome);
-      require_consistent(run, told);
-      if (told.trace) *run.options.trace = *std::move(told.trace);
+      Finished& finished = std::get<Finished>(outcome);
+      require_consistent(run, finished);
+      if (finished.trace) *run.options.trace = *std::move(finished.trace);
       // Stray accesses may have replaced pages of the shared memory there.
-      if (!told.report.hazards.empty()) server_.reset();
-      return std::move(told.report);
+      if (!finished.report.hazards.empty()) server_.reset();
+      return std::move(finished.report);
     }
   } catch (const base::DamagedArchive& damaged) {
     const std::string words = server_->last_words();

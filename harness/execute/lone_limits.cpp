@@ -20,15 +20,15 @@ namespace {
 
 // A function that does not receive the value of such an axis is made for one value, at which only its author can know. At any other
 // value its output differs rightly, so the user must name the value.
-void require_told_axis(const PreparedVariant& prepared, const Family& family, std::span<const Case> cases) {
-  const auto axis = std::ranges::find_if(family.axes, [](const Axis& one) { return one.told_by.has_value(); });
+void require_received_axis(const PreparedVariant& prepared, const Family& family, std::span<const Case> cases) {
+  const auto axis = std::ranges::find_if(family.axes, [](const Axis& one) { return one.received_by.has_value(); });
   if (axis == family.axes.end()) return;
-  const families::ToldBy& told = *axis->told_by;
+  const families::Reception& reception = *axis->received_by;
   std::map<std::string, std::set<std::int64_t>> asked_by_entry;
   for (const Case& value : cases) {
     const kernels::FunctionKey key = family.function_key(value.values);
     const kernels::BoundKernel* kernel = prepared.kernel(key);
-    if (kernel == nullptr || kernel->has_field(told.field) || kernel->entry().pipeline.constants.contains(told.constant)) {
+    if (kernel == nullptr || kernel->has_field(reception.field) || kernel->entry().pipeline.constants.contains(reception.constant)) {
       continue;
     }
     asked_by_entry[key.entry].insert(value.at(axis->name));
@@ -38,8 +38,8 @@ void require_told_axis(const PreparedVariant& prepared, const Family& family, st
     throw kernels::VariantError(
         fmt::format("{}: its function for {} receives {} neither as field {} nor as function constant {}, so it supports only one "
                     "value. Which of {} that is cannot be detected; pass it, for example --limit {}={}",
-                    prepared.variant.source.string(), entry, told.meaning, told.field, told.constant, fmt::join(asked, ", "), axis->name,
-                    *asked.rbegin()));
+                    prepared.variant.source.string(), entry, reception.meaning, reception.field, reception.constant, fmt::join(asked, ", "),
+                    axis->name, *asked.rbegin()));
   }
 }
 
@@ -64,7 +64,7 @@ std::vector<FoundLimit> limits_of_lone(const kernels::Variant& lone, std::span<c
   if (cases.empty()) return {};
   const Workbench workbench(catalogue, cases, options);
   const PreparedVariant& prepared = workbench.find(lone.name);
-  require_told_axis(prepared, family, cases);
+  require_received_axis(prepared, family, cases);
 
   std::vector<std::string> misfits;  // by case; empty: none
   for (const Case& value : cases) misfits.push_back(misfit_with(prepared, value));

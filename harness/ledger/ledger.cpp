@@ -74,7 +74,7 @@ std::string axes_of(const Case& test_case) {
   return json + "}";
 }
 
-// A name quoted for SQL, whatever it contains.
+// A name quoted for SQL; it may contain any character.
 std::string identifier(std::string_view name) {
   std::string result = "\"";
   for (const char c : name) result += c == '"' ? std::string("\"\"") : std::string(1, c);

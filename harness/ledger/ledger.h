@@ -37,7 +37,7 @@
 // had neither seals nor run.weaker_accuracy. Opening a file of an older version for writing upgrades it to version 5 and keeps its runs;
 // opening it for reading leaves it unchanged. Seals are verified before a run is continued. A run that another user, or an older assay,
 // recorded can be read, reported and merged.
-// The file uses write-ahead logging: a verdict is stored once record() has returned, whatever happens to the process afterwards.
+// The file uses write-ahead logging: a verdict is stored once record() has returned, even if the process is killed afterwards.
 #pragma once
 
 #include <cstddef>

@@ -24,47 +24,65 @@ void add_sources(std::vector<SourceRecord>& sources, const std::vector<SourceRec
   }
 }
 
+// The description of the whole run, and the numbers of the shards that were given.
+struct Whole {
+  RunDescription description;
+  std::size_t count = 0;  // of the shards of a full run
+  std::set<std::size_t> numbers = {};
+};
+
+// Checks that the shard belongs to the whole, and adds its number.
+void add_number(Whole& whole, const ShardRun& first, const ShardRun& shard, const RunDescription& description) {
+  if (description.selection != whole.description.selection)
+    throw LedgerError(fmt::format("{} and {} are parts of different selections", place_of(first), place_of(shard)));
+  const std::optional<ShardNumber> number = shard_number(description.shard);
+  if (!number) throw LedgerError(fmt::format("{} is a whole run, not a shard", place_of(shard)));
+  if (whole.count != 0 && number->count != whole.count)
+    throw LedgerError(
+        fmt::format("{} is shard {} of {}, but others are shards of {}", place_of(shard), number->number, number->count, whole.count));
+  whole.count = number->count;
+  if (!whole.numbers.insert(number->number).second)
+    throw LedgerError(fmt::format("{} is shard {} of {}, which was given already", place_of(shard), number->number, whole.count));
+}
+
+// Throws LedgerError if the shards are not parts of the same run.
+Whole whole_of(std::span<const ShardRun> shards, std::span<const RunRecord> runs) {
+  const ShardRun& first = shards.front();
+  Whole whole{.description = runs.front().description};
+  RunDescription& sum = whole.description;
+  if (sum.selection.empty())
+    throw LedgerError(fmt::format("{} was recorded by an older assay, which did not store the selected cases", place_of(first)));
+  std::set<std::string> notes(sum.notes.begin(), sum.notes.end());
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const RunDescription& description = runs[i].description;
+    add_number(whole, first, shards[i], description);
+    for (const std::string& difference : differences_of(runs.front().description, description)) {
+      if (!is_only_noted(difference))
+        throw LedgerError(fmt::format("{} and {} differ: {}", place_of(first), place_of(shards[i]), difference));
+      notes.insert(fmt::format("the shards' environments differ: {}", difference));
+    }
+    if (const std::string doubt = shards[i].ledger->doubt_about(shards[i].run); !doubt.empty())
+      notes.insert(fmt::format("not verified: {}: {}", place_of(shards[i]), doubt));
+    if (description.machine != sum.machine) notes.insert(fmt::format("shards ran on {} and on {}", sum.machine, description.machine));
+    for (const std::string& note : description.notes) {
+      if (notes.insert(note).second) sum.notes.push_back(note);
+    }
+    add_sources(sum.environment.sources, description.environment.sources);
+  }
+  for (const std::string& note : notes) {
+    if (std::ranges::find(sum.notes, note) == sum.notes.end()) sum.notes.push_back(note);
+  }
+  return whole;
+}
+
 }  // namespace
 
 Merge merge_runs(std::span<const ShardRun> shards, const std::string& command, Ledger& into) {
   if (shards.empty()) throw LedgerError("there is nothing to merge");
   std::vector<RunRecord> runs;
   for (const ShardRun& shard : shards) runs.push_back(shard.ledger->run(shard.run));
-
-  RunDescription whole = runs.front().description;
-  if (whole.selection.empty())
-    throw LedgerError(fmt::format("{} was recorded by an older assay, which did not store the selected cases", place_of(shards.front())));
-  std::size_t count = 0;
-  std::set<std::size_t> numbers;
-  std::set<std::string> notes(whole.notes.begin(), whole.notes.end());
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    const RunDescription& description = runs[i].description;
-    if (description.selection != whole.selection)
-      throw LedgerError(fmt::format("{} and {} are parts of different selections", place_of(shards.front()), place_of(shards[i])));
-    const std::optional<ShardNumber> number = shard_number(description.shard);
-    if (!number) throw LedgerError(fmt::format("{} is a whole run, not a shard", place_of(shards[i])));
-    if (count != 0 && number->count != count)
-      throw LedgerError(
-          fmt::format("{} is shard {} of {}, but others are shards of {}", place_of(shards[i]), number->number, number->count, count));
-    count = number->count;
-    if (!numbers.insert(number->number).second)
-      throw LedgerError(fmt::format("{} is shard {} of {}, which was given already", place_of(shards[i]), number->number, count));
-    for (const std::string& difference : differences_of(runs.front().description, description)) {
-      if (!is_only_noted(difference))
-        throw LedgerError(fmt::format("{} and {} differ: {}", place_of(shards.front()), place_of(shards[i]), difference));
-      notes.insert(fmt::format("the shards' environments differ: {}", difference));
-    }
-    if (const std::string doubt = shards[i].ledger->doubt_about(shards[i].run); !doubt.empty())
-      notes.insert(fmt::format("not verified: {}: {}", place_of(shards[i]), doubt));
-    if (description.machine != whole.machine) notes.insert(fmt::format("shards ran on {} and on {}", whole.machine, description.machine));
-    for (const std::string& note : description.notes) {
-      if (notes.insert(note).second) whole.notes.push_back(note);
-    }
-    add_sources(whole.environment.sources, description.environment.sources);
-  }
-  for (const std::string& note : notes) {
-    if (std::ranges::find(whole.notes, note) == whole.notes.end()) whole.notes.push_back(note);
-  }
+  Whole checked = whole_of(shards, runs);
+  RunDescription& whole = checked.description;
 
   Merge merge;
   whole.command = command;
@@ -76,8 +94,8 @@ Merge merge_runs(std::span<const ShardRun> shards, const std::string& command, L
   }
   merge.run = into.begin(whole);
   for (const ShardRun& shard : shards) into.copy_cases(*shard.ledger, shard.run, merge.run);
-  for (std::size_t number = 1; number <= count; ++number) {
-    if (!numbers.contains(number)) merge.missing.push_back(fmt::format("shard {}/{} was not given", number, count));
+  for (std::size_t number = 1; number <= checked.count; ++number) {
+    if (!checked.numbers.contains(number)) merge.missing.push_back(fmt::format("shard {}/{} was not given", number, checked.count));
   }
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (runs[i].verdicts < runs[i].description.selected)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/mix.h"
 #include "base/text.h"
 #include "harness/mutate/operators.h"
 
@@ -14,12 +15,7 @@ namespace {
 
 constexpr std::uint32_t kContext = 3;  // context lines of a hunk
 
-std::uint64_t mix(std::uint64_t value) {  // splitmix64's finaliser: every bit of the seed affects every bit of the result
-  value += 0x9e3779b97f4a7c15U;
-  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31U);
-}
+std::uint64_t random_of(std::uint64_t seed) { return base::next_random(seed); }
 
 std::size_t rank_of(std::string_view op) {
   const auto& names = operator_names();
@@ -90,7 +86,7 @@ std::string diff_hunk(const Source& source, const Mutant& mutant) {
 std::vector<Mutant> sample(std::vector<Mutant> mutants, std::size_t count, std::uint64_t seed) {
   if (mutants.size() <= count) return mutants;
   std::vector<std::pair<std::uint64_t, std::size_t>> order;
-  for (std::size_t i = 0; i < mutants.size(); ++i) order.emplace_back(mix(mix(seed) ^ i), i);
+  for (std::size_t i = 0; i < mutants.size(); ++i) order.emplace_back(random_of(random_of(seed) ^ i), i);
   std::ranges::sort(order);
   order.resize(count);
   std::ranges::sort(order, {}, &std::pair<std::uint64_t, std::size_t>::second);

@@ -21,6 +21,7 @@
 #include "metal/compile/cache.h"
 #include "metal/compile/library.h"
 #include "metal/errors.h"
+#include "metal/translate/lexer.h"
 
 namespace assay::harness {
 namespace {
@@ -182,7 +183,7 @@ Trial::Trial(TrialSubject subject) : subject_(std::move(subject)) {
   if (subject_.policies.empty()) throw std::invalid_argument(fmt::format("no policy to judge mutants of {} under", subject_.variant));
   original_ = kernels::read_text(found->source);
   has_includes_ =
-      original_.find("#include \"") != std::string::npos || !found->compile.include_directories.empty() || !found->further_sources.empty();
+      metal::translate::has_quoted_include(original_) || !found->compile.include_directories.empty() || !found->further_sources.empty();
   const std::set<std::string> short_cases = names_of_short_cases(*found);
   for (const metal::Policy policy : subject_.policies) {
     stages_[policy] = make_stages(policy == metal::Policy::native ? subject_.cases : short_ones(subject_.cases, short_cases), short_cases);

@@ -18,7 +18,7 @@ enum class Fate {
   killed,      // a case did not pass
   survived,    // all cases passed
   equivalent,  // compiles to the same code as the original
-  stillborn,   // does not compile, or lacks what the family needs, so nobody could have shipped it
+  stillborn,   // does not compile, or lacks what the family needs, so it could not have been shipped
   unjudged,    // interrupted, out of time, or the harness failed
 };
 [[nodiscard]] std::string_view to_string(Fate fate);

@@ -128,10 +128,11 @@ class Finder {
       refusal = error.what();
     }
     const std::size_t count = library_.functions().size();
-    throw error_of(fmt::format("no function is called {}, and {} the family's arguments:\n  {}\n{}", fmt::join(wanted, " or "),
-                               count == 1 ? fmt::format("'{}' does not have", nearest.name)
-                                          : fmt::format("none of its {} functions has them; '{}' comes nearest to", count, nearest.name),
-                               refusal, families_sentence(library_, variant_.source.string())));
+    throw error_of(fmt::format(
+        "no function is called {}, and {}:\n  {}\n{}", fmt::join(wanted, " or "),
+        count == 1 ? fmt::format("'{}' does not have the arguments of the family", nearest.name)
+                   : fmt::format("none of the {} functions has the arguments of the family; the nearest is '{}'", count, nearest.name),
+        refusal, families_sentence(library_, variant_.source.string())));
   }
 
   void choose(const std::string& key, const std::vector<std::string>& binding) {

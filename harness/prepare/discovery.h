@@ -1,4 +1,4 @@
-// Finds the functions of a kernel file that implement a family's entries, whatever their names.
+// Finds the functions of a kernel file that implement a family's entries, under any names.
 #pragma once
 
 #include <map>

@@ -192,7 +192,7 @@ std::string families_sentence(const metal::Library& library, std::string_view fi
   for (const FamilyFit& one : found.fits) {
     std::vector<std::string> entries;
     for (const auto& [entry, functions] : one.functions) entries.push_back(fmt::format("{}: {}", entry, fmt::join(functions, " or ")));
-    text += fmt::format("{} {} ({})", text.empty() ? "its arguments match family" : ", and of", one.family, fmt::join(entries, ", "));
+    text += fmt::format("{} {} ({})", text.empty() ? "its arguments match family" : ", and family", one.family, fmt::join(entries, ", "));
   }
   if (found.fits.empty()) {
     text = found.nearest ? fmt::format("it matches no family; the nearest is {}, with '{}':\n  {}\n", found.nearest->family,

@@ -95,11 +95,11 @@ class IdleEncoder final : public metal::ComputeEncoder {
 // The deviations that the kernels report, each once. Deviations that differ only in their last word, such as the name of a field,
 // share a line.
 std::vector<std::string> merged_notes(const Kernels& kernels) {
-  std::set<std::string> told;
+  std::set<std::string> printed;
   std::vector<std::pair<std::string, std::string>> lines;  // all but the last word; last words
   for (const auto& [key, kernel] : kernels) {
     for (const std::string& note : kernel.notes()) {
-      if (!told.insert(note).second) continue;
+      if (!printed.insert(note).second) continue;
       const std::size_t last = note.rfind(' ') + 1;
       const auto same = std::ranges::find(lines, note.substr(0, last), &std::pair<std::string, std::string>::first);
       if (same == lines.end()) {
@@ -314,7 +314,7 @@ Workbench::Workbench(std::span<const kernels::Variant> catalogue, std::span<cons
     Demand& demand = demands[value.variant];
     // Such a case is skipped, so the variant needs no function for it.
     const auto described = std::ranges::find(catalogue, value.variant, &kernels::Variant::name);
-    if (described != catalogue.end() && said_limit_against(*described, value) != nullptr) continue;
+    if (described != catalogue.end() && declared_limit_against(*described, value) != nullptr) continue;
     // The launch code will reject a head_dim that no kernel has.
     kernels::FunctionKey key = value.family->function_key(value.values);
     if (value.family->contract.find_entry(key.entry) == nullptr) continue;

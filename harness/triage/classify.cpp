@@ -214,11 +214,11 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   }
   order_by(candidates, [](const Candidate& candidate) { return -candidate.score(); });
   std::vector<Fit> best;
-  constexpr std::size_t told = 3;
+  constexpr std::size_t most = 3;
   for (const Candidate& candidate : candidates) {
     const bool is_known = std::ranges::any_of(best, [&](const Fit& fit) { return fit.kind == candidate.mistake->kind; });
     if (!is_known && candidate.goodness() > 0.0) best.push_back(fit_of(candidate));
-    if (best.size() == told) break;
+    if (best.size() == most) break;
   }
   return best;
 }
@@ -298,6 +298,7 @@ Explained explained_by(const Observation& observation, std::span<const double> p
           .exact = static_cast<double>(matched) >= nearly_all * static_cast<double>(faulty)};
 }
 
+// Long because it is a list of decisions, of which the first that applies counts.
 Classification classify(std::span<const Observation> failing, std::span<const Observation> passing, const Evidence& evidence,
                         const fixtures::Shelf& shelf) {
   using enum metal::HazardKind;

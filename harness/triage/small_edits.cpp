@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 11> kPlaces = {"swap_arguments", "swap_in
                                                       "arithmetic",     "bits",          "twice",       "plus_one",
                                                       "minus_one",      "drop_constant", "drop_operand"};
 constexpr std::array<std::string_view, 5> kAmounts = {"drop_operand", "arithmetic", "twice", "sign", "swap_arguments"};
-// Edits that repair nothing: nobody makes a constant wrong by a thousandth.
+// Edits that repair nothing: no real mistake makes a constant wrong by a thousandth.
 constexpr std::array<std::string_view, 2> kNever = {"float_constant", "drop_barrier"};
 
 bool is_among(std::string_view word, Words words) { return std::ranges::find(words, word) != words.end(); }

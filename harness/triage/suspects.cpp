@@ -16,6 +16,7 @@
 #include "metal/compile/cache.h"
 #include "metal/errors.h"
 #include "metal/source_files.h"
+#include "metal/translate/lexer.h"
 
 namespace assay::harness {
 namespace {
@@ -35,7 +36,7 @@ fs::path write_source(const fs::path& home, const std::string& text) {
   std::error_code error;
   if (stream) fs::rename(temporary, file, error);
   if (!stream || error) throw metal::EnvironmentError(fmt::format("cannot write {}; is the disk full?", file.string()));
-  if (text.find("#include \"") != std::string::npos) {
+  if (metal::translate::has_quoted_include(text)) {
     for (const auto& entry : fs::directory_iterator(fs::absolute(home).parent_path())) {
       std::error_code ignored;  // ignored: the link may already exist
       if (entry.path().filename() != file.filename()) fs::create_symlink(entry.path(), folder / entry.path().filename(), ignored);

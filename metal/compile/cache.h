@@ -33,7 +33,7 @@ class Cache {
 // The size in bytes of the content of an entry's text; the rest is the seal.
 [[nodiscard]] std::size_t content_size(std::string_view entry);
 
-// The hash of the content of an entry: equal for entries of equal content, whatever their names.
+// The hash of the content of an entry: equal for entries of equal content under different names.
 [[nodiscard]] std::string entry_digest(const std::filesystem::path& entry);
 
 }  // namespace assay::metal::compile

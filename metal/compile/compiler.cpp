@@ -139,7 +139,7 @@ std::optional<std::pair<std::size_t, std::size_t>> name_in_marker(std::string_vi
   return std::pair(open + 1, close);
 }
 
-// `#line` puts any name into a line marker. What is no file of the kernel's becomes a name that nobody opens.
+// `#line` puts any name into a line marker. A name that is no file of the kernel's is replaced by a name that no code opens.
 std::string with_known_markers(std::string_view text, const std::vector<std::pair<std::string, std::string>>& names,
                                const std::string& main, const std::string& display_name, const std::vector<std::filesystem::path>& roots) {
   std::map<std::string, std::string, std::less<>> known;

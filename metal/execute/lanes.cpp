@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/mix.h"
 #include "metal/buffer.h"
 #include "metal/execute/collectives.h"
 #include "metal/execute/faults.h"
@@ -16,15 +17,6 @@
 namespace assay::metal::execute {
 
 namespace {
-
-// A step of splitmix64: a fixed generator, so that a seed means the same order on every machine.
-std::uint64_t next_random(std::uint64_t& state) {
-  state += 0x9e3779b97f4a7c15u;
-  std::uint64_t z = state;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 void lane_main(void* owner) {
   flow_begun();
@@ -216,7 +208,7 @@ void Threadgroup::prepare(const Launch& launch) {
                                       launch.position.x);
   random_state_ = launch.schedule.seed;
   for (const auto coordinate : {launch.position.x, launch.position.y, launch.position.z})
-    random_state_ = next_random(random_state_) ^ coordinate;
+    random_state_ = base::next_random(random_state_) ^ coordinate;
   if (!memory_ || memory_->size() != launch.threadgroup_bytes) memory_.emplace(launch.threadgroup_bytes);
   memory_->poison(kReadPoisonWord);
   const auto threads = static_cast<std::uint32_t>(launch.threads.count());
@@ -301,7 +293,8 @@ Suspended& Threadgroup::next(SimdGroup& current) {
     current.resolve();
     if (hazard_) return caller_;
     // Under a random schedule, another SIMD-group may run at any meeting point, not only where this one must wait.
-    const bool overtaken = launch_->schedule.kind == Schedule::Kind::random && active_groups_ > 1 && next_random(random_state_) % 4 == 0;
+    const bool overtaken =
+        launch_->schedule.kind == Schedule::Kind::random && active_groups_ > 1 && base::next_random(random_state_) % 4 == 0;
     if (current.runnable != 0 && !overtaken) return current.next_runnable().flow;
   }
   for (;;) {
@@ -326,7 +319,7 @@ SimdGroup* Threadgroup::choose() {
     case Schedule::Kind::reverse:
       return candidates[count - 1];
     case Schedule::Kind::random:
-      return candidates[next_random(random_state_) % count];
+      return candidates[base::next_random(random_state_) % count];
   }
   return nullptr;
 }

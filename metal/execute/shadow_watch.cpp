@@ -145,13 +145,13 @@ void ShadowWatch::look(const Lane& lane, std::uint32_t number, Shadowed result, 
       fmt::format("{}:{}: {} in thread ({}, {}, {}) of threadgroup ({}, {}, {}) gives {:.9g}, and {:.9g} without any rounding",
                   birth_->place.file, birth_->place.line, name(*kernel_, number), thread[0], thread[1], thread[2], threadgroup[0],
                   threadgroup[1], threadgroup[2], result.value, result.shadow);
-  constexpr std::size_t kMostTold = 4;
+  constexpr std::size_t kMostNamed = 4;
   std::string separator = "; operands ";
-  for (const Shadowed& operand : operands.first(std::min(kMostTold, operands.size()))) {
+  for (const Shadowed& operand : operands.first(std::min(kMostNamed, operands.size()))) {
     birth_->message += fmt::format("{}{:.9g} ({:.9g})", separator, operand.value, operand.shadow);
     separator = ", ";
   }
-  if (operands.size() > kMostTold) birth_->message += fmt::format(" and {} more", operands.size() - kMostTold);
+  if (operands.size() > kMostNamed) birth_->message += fmt::format(" and {} more", operands.size() - kMostNamed);
 }
 
 std::vector<LineRounding> ShadowWatch::roundings() const {

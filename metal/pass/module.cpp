@@ -98,7 +98,7 @@ llvm::Constant* Lockstep::table(llvm::Type* element, llvm::ArrayRef<llvm::Consta
                                   "__assay_table");
 }
 
-// Longer than 60 lines: one block per table of abi::Module, which all add to the same list of files.
+// Long because it has one block per table of abi::Module, and all blocks add to the same list of files.
 void Lockstep::emit_module() {
   services();
   llvm::MapVector<llvm::StringRef, std::uint32_t> files;

@@ -18,7 +18,7 @@
 namespace assay::metal::pass {
 namespace {
 
-// Of LLVM's intrinsics: numbers, the kernel's own memory, and what the optimiser is told. Sorted.
+// LLVM intrinsics for numbers, for the kernel's own memory, and hints for the optimiser. Sorted.
 constexpr auto kIntrinsics = std::to_array<std::string_view>({"abs",
                                                               "acos",
                                                               "arithmetic.fence",
@@ -154,7 +154,7 @@ bool is_ours(llvm::StringRef name) {
   return name.starts_with("__assay") || name.starts_with("assay_math_");
 }
 
-// Where a declaration or definition stands; no line if nobody knows.
+// The place of a declaration or definition; line 0 if unknown.
 Place place_of(const llvm::GlobalVariable& variable) {
   llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> known;
   variable.getDebugInfo(known);

@@ -1,7 +1,7 @@
 // Keeps a source to the folders that it may include from, while the preprocessor runs.
 //
 // `#pragma assay_reach x<root> ...`, which the program writes in front of every source, names the folders in hexadecimal digits. Clang
-// tells of each file after it has looked it up and before it reads it, so that a device is never read.
+// reports each file after it has looked it up and before it reads it, so that a device is never read.
 #include <clang/Basic/FileManager.h>
 #include <clang/Basic/SourceManager.h>
 #include <clang/Lex/PPCallbacks.h>
@@ -41,7 +41,7 @@ class Reach : public clang::PPCallbacks {
 
  private:
   [[noreturn]] void refuse(clang::SourceLocation place, const llvm::Twine& what) const {
-    // Where it really is, whatever `#line` says.
+    // Its real place, not that of `#line`.
     const auto at = sources_.getDecomposedExpansionLoc(place);
     const auto file = sources_.getFileEntryRefForID(at.first);
     llvm::errs() << (file ? file->getName() : llvm::StringRef("<macro>")) << ':' << sources_.getLineNumber(at.first, at.second)
@@ -80,7 +80,7 @@ class Reach : public clang::PPCallbacks {
   std::vector<std::string> roots_;
 };
 
-// Opens regular files only: to open a pipe is to wait for its writer, and clang opens a file before it tells of it.
+// Opens regular files only: to open a pipe is to wait for its writer, and clang opens a file before it reports it.
 class RegularFiles : public llvm::vfs::ProxyFileSystem {
  public:
   using ProxyFileSystem::ProxyFileSystem;
@@ -106,7 +106,7 @@ class ReachPragma : public clang::PragmaHandler {
     }
     auto& files = preprocessor.getFileManager();
     files.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<RegularFiles>(files.getVirtualFileSystemPtr()));
-    // A source that writes it as well is held to its folders too.
+    // A source that writes it as well is restricted to its folders too.
     preprocessor.addPPCallbacks(std::make_unique<Reach>(preprocessor.getSourceManager(), std::move(roots)));
   }
 };

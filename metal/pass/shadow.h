@@ -47,7 +47,7 @@ class Shadow {
   static llvm::Value* number_in(Builder& builder, llvm::Value* carrier, unsigned first_bit, llvm::Type* element);
   llvm::Value* bits_of_number(llvm::Value* number, unsigned first_bit, llvm::Type* element);
   [[nodiscard]] static bool may_carry(llvm::Value* word);
-  // Requests a part of a word as large as a cell's granule, whatever its type.
+  // Requests a part of a word as large as a cell's granule, of any type.
   [[nodiscard]] llvm::Type* granule() const { return llvm::Type::getInt16Ty(context_); }
   [[nodiscard]] llvm::Type* cell_type() const {
     return llvm::StructType::get(context_, {llvm::Type::getDoubleTy(context_), llvm::Type::getInt64Ty(context_)});

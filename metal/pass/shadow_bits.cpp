@@ -68,7 +68,7 @@ llvm::Value* Shadow::of_reinterpreted(llvm::BitCastInst& cast) {
 }
 
 // The shadow of the number of type `element` that begins at `first_bit` of a word or a vector. For a granule (Shadow::granule()): the
-// cell that it would have in memory, whatever it contains.
+// cell that it would have in memory, with any content.
 llvm::Value* Shadow::of_bits(llvm::Value* carrier, unsigned first_bit, llvm::Type* element) {
   const std::tuple key{carrier, first_bit, element};
   if (const auto found = bits_.find(key); found != bits_.end()) return found->second;
@@ -106,7 +106,7 @@ llvm::Value* Shadow::bits_of_number(llvm::Value* number, unsigned first_bit, llv
   return builder.CreateInsertValue(cell, tag(builder, holder), 1);
 }
 
-// Returns null if the bits are not those of one number. Longer than 60 lines: one case per opcode.
+// Returns null if the bits are not those of one number. Long because it has one case per opcode.
 llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::Type* element) {
   const unsigned width = bits_of(element);
   if (is_number(carrier->getType())) {

@@ -128,29 +128,9 @@ Parameter Translator::parameter(std::size_t first, std::size_t last, Signature s
   }
   const std::size_t name = parameter_name(first, last);
   if (name != last) result.name = tokens_[name].text;
-  for (std::size_t index = first; index < last; ++index) {
-    if (attribute_end_.contains(index)) {
-      index = attribute_end_.at(index);
-    } else if (index != name) {
-      if (!result.type.empty()) result.type += ' ';
-      if (index != array) {
-        result.type += tokens_[index].text;
-        continue;
-      }
-      index = tokens_.closing(index);
-      const bool of_arrays = tokens_[index + 1].is("[") && !attribute_end_.contains(index + 1);
-      result.type += of_arrays ? "(*)" : "*";
-    }
-  }
-
+  result.type = parameter_type(first, last, name, array);
   const std::string label = result.name.empty() ? result.type : result.name;
-  for (std::size_t index = first; index < last; ++index) {
-    if (attribute_end_.contains(index)) {
-      index = attribute_end_.at(index);
-    } else if (const auto kind = unsupported_kind(tokens_[index]); index != name && !kind.empty()) {
-      tokens_.fail(first, fmt::format("argument '{}': {} arguments are not supported", label, kind));
-    }
-  }
+  require_supported_kind(first, last, name, label);
   // The kernel's own attributes count, not those that an instantiation repeats.
   if (signature == Signature::of_instantiation) return result;
   apply_attributes(result, lists, first, label);
@@ -162,6 +142,35 @@ Parameter Translator::parameter(std::size_t first, std::size_t last, Signature s
         first, fmt::format("argument '{}' is neither a device, constant or threadgroup pointer or reference nor has an attribute", label));
   }
   return result;
+}
+
+std::string Translator::parameter_type(std::size_t first, std::size_t last, std::size_t name, std::size_t array) const {
+  std::string type;
+  for (std::size_t index = first; index < last; ++index) {
+    if (attribute_end_.contains(index)) {
+      index = attribute_end_.at(index);
+    } else if (index != name) {
+      if (!type.empty()) type += ' ';
+      if (index != array) {
+        type += tokens_[index].text;
+        continue;
+      }
+      index = tokens_.closing(index);
+      const bool of_arrays = tokens_[index + 1].is("[") && !attribute_end_.contains(index + 1);
+      type += of_arrays ? "(*)" : "*";
+    }
+  }
+  return type;
+}
+
+void Translator::require_supported_kind(std::size_t first, std::size_t last, std::size_t name, std::string_view label) const {
+  for (std::size_t index = first; index < last; ++index) {
+    if (attribute_end_.contains(index)) {
+      index = attribute_end_.at(index);
+    } else if (const auto kind = unsupported_kind(tokens_[index]); index != name && !kind.empty()) {
+      tokens_.fail(first, fmt::format("argument '{}': {} arguments are not supported", label, kind));
+    }
+  }
 }
 
 void Translator::apply_attributes(Parameter& parameter, std::span<const AttributeList* const> lists, std::size_t first,

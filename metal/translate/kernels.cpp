@@ -70,7 +70,7 @@ Translator::Attributes Translator::attributes_in(std::size_t first, std::size_t 
 }
 
 // Removes `template [[host_name("x")]] kernel void f<float>(...);` and similar declarations, because the entry point itself
-// instantiates the template. Longer than 60 lines: it reads one declaration from its end to its beginning.
+// instantiates the template. Long because it reads one declaration from its end to its beginning.
 std::size_t Translator::explicit_instantiation(std::size_t first) {
   if (!tokens_[first].is("template") || tokens_[first + 1].is("<")) return first;
   const std::size_t end = tokens_.semicolon(first);
@@ -232,7 +232,7 @@ void Translator::resolve_indices(Kernel& kernel, const Primary& primary, const s
 }
 
 // Reads the declaration or definition of a kernel. Its tokens stay, as an ordinary function; only graphics functions are removed.
-// Longer than 60 lines: it reads one declaration from its beginning to its end, and each part needs the places of those before it.
+// Long because it reads one declaration from its beginning to its end, and each part needs the places of those before it.
 std::size_t Translator::kernel_function(std::size_t first) {
   std::size_t header = first;
   bool is_template = false;

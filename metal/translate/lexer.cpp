@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <utility>
 
 #include "metal/errors.h"
 #include "metal/translate/limits.h"
@@ -250,6 +251,16 @@ class Lexer {
 };
 
 }  // namespace
+
+bool has_quoted_include(std::string source) {
+  const TokenStream stream = tokenize(std::move(source), {}, Form::compared);  // the last token is of kind `end`
+  for (std::size_t i = 0; i + 2 < stream.tokens.size(); ++i) {
+    const Token& target = stream.tokens[i + 2];
+    if (stream.tokens[i].is("#") && stream.tokens[i + 1].is("include") && target.kind == TokenKind::string && target.text.starts_with('"'))
+      return true;
+  }
+  return false;
+}
 
 std::string printable(std::string_view text) {
   std::string result(text);

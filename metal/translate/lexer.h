@@ -64,6 +64,9 @@ enum class Form {
 // allows. Form::compared never throws.
 [[nodiscard]] TokenStream tokenize(std::string source, std::string file, Form form = Form::preprocessed);
 
+// Whether a source as written includes another file in quotes, so a neighbour. Comments do not count.
+[[nodiscard]] bool has_quoted_include(std::string source);
+
 // Text of a source for a message, with control characters as '?': a NUL would end the message.
 [[nodiscard]] std::string printable(std::string_view text);
 

@@ -277,7 +277,7 @@ class Watch {
     if (hides_bracket || hides_other) fail(index, fmt::format("the digraph '{}{}' is not supported", token.text, next.substr(0, 1)));
   }
 
-  // `[[name, name(arguments)]]`. The translator takes out what it does not need, so names without a prefix reach nobody.
+  // `[[name, name(arguments)]]`. The translator takes out what it does not need, so names without a prefix reach no compiler.
   void look_at_brackets(std::size_t index) const {
     if (!touches(index + 1) || !(at(index + 2).kind == TokenKind::identifier || at(index + 2).is("]")))
       fail(index, "an attribute list must begin with '[[' and a name");

@@ -110,7 +110,7 @@ void Translator::walk() {
 }
 
 // Handles the token at `index` and possibly some after it; returns the last one handled. `at_start`: whether a statement begins at
-// `index`; set to whether one begins after the result. Longer than 60 lines: one branch per construct.
+// `index`; set to whether one begins after the result. Long because it has one branch per construct.
 std::size_t Translator::step(std::size_t index, bool& at_start) {
   if (at_start) {
     at_start = false;

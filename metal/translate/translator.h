@@ -165,7 +165,10 @@ class Translator {
   enum class Signature { of_kernel, of_instantiation };
   [[nodiscard]] std::vector<Parameter> parameters(std::size_t first, std::size_t last, Signature signature);
   [[nodiscard]] Parameter parameter(std::size_t first, std::size_t last, Signature signature);
+  // The type of a parameter as written, without its name and attributes. `array`: the first bracket of `T x[]`, or `last`.
+  [[nodiscard]] std::string parameter_type(std::size_t first, std::size_t last, std::size_t name, std::size_t array) const;
   // `first` and `label` identify the parameter in messages.
+  void require_supported_kind(std::size_t first, std::size_t last, std::size_t name, std::string_view label) const;
   void apply_attributes(Parameter& parameter, std::span<const AttributeList* const> lists, std::size_t first, std::string_view label);
   [[nodiscard]] std::uint32_t checked_index(std::size_t place, std::string_view label, std::string_view written,
                                             std::optional<std::int64_t> index) const;

@@ -51,8 +51,8 @@ constexpr std::array kReserved = std::to_array<std::string_view>({"global",
 
 }  // namespace
 
-// Tells a name from a word that qualifies a type: a qualifier is followed by a type or a pointer operator, a name by the continuation
-// of an expression.
+// Distinguishes a name from a word that qualifies a type: a qualifier is followed by a type or a pointer operator, a name by the
+// continuation of an expression.
 bool Translator::used_as_name(std::size_t index) const {
   const Token& next = tokens_[index + 1];
   if (index > 0 && (tokens_[index - 1].is(".") || tokens_[index - 1].is("->"))) return true;

@@ -1,5 +1,5 @@
-"use strict";
 // Everything about one case. Its address is #case=<name>, so that a case can be linked.
+"use strict";
 assay.caseDialog = (() => {
   const { all, of, axis, axisNames, details, element, byId, chip, fillTable, format, formatRatio, grouped, number, replayLine, spelt } =
     assay;
@@ -163,7 +163,7 @@ assay.caseDialog = (() => {
     });
     dialog.addEventListener("close", () => {
       const i = find(byId("case-title").textContent);
-      // Told later than it happened: the address may be that of another case already.
+      // The event arrives later than the change: the address may be that of another case already.
       if (location.hash === address) history.replaceState(null, "", location.pathname + location.search);
       const place = assay.filter.shown().indexOf(i);
       if (place >= 0 && document.activeElement?.closest("#case-body")) assay.caseTable.focusRow(place);

@@ -1,5 +1,5 @@
+// The table of cases. Only visible rows exist, so that tens of thousands of cases are as fast as fifty.
 "use strict";
-// The table of cases. Rows exist only where somebody looks, so that tens of thousands of cases cost what fifty do.
 assay.caseTable = (() => {
   const { of, element, byId, chip, caseLink, format, formatRatio, grouped } = assay;
   const scroller = byId("case-scroll");

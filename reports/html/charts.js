@@ -1,5 +1,5 @@
+// Distributions of errors and costs, by Chart.js; each has a table with the same figures.
 "use strict";
-// Distributions of errors and costs, by Chart.js; each has a table that says the same.
 assay.charts = (() => {
   const { data, count, of, byId, distinct, fails, fillSelect, fillTable, format, formatRatio, grouped, plural, spelt } = assay;
   const isDark = matchMedia("(prefers-color-scheme: dark)");
@@ -90,15 +90,15 @@ assay.charts = (() => {
 
   const tellSpread = (total, infinite, lost) => {
     const lostCount = [...lost.values()].reduce((a, b) => a + b, 0);
-    const told = [];
+    const notes = [];
     if (infinite > 0)
-      told.push(`${grouped(infinite)} of ${plural(total, "case")} not finite: an element is NaN, infinite, was never written, or is wrong where no error is allowed. They are drawn at \u201cinf\u201d.`);
+      notes.push(`${grouped(infinite)} of ${plural(total, "case")} not finite: an element is NaN, infinite, was never written, or is wrong where no error is allowed. They are drawn at \u201cinf\u201d.`);
     if (lostCount > 0)
-      told.push(
+      notes.push(
         `Not drawn: ${plural(lostCount, "case")} that did not pass and had nothing compared (${[...lost].map(([name, n]) => `${name} ${grouped(n)}`).join(", ")}).`,
       );
-    byId("spread-note").textContent = told.join(" ");
-    byId("spread-note").hidden = told.length === 0;
+    byId("spread-note").textContent = notes.join(" ");
+    byId("spread-note").hidden = notes.length === 0;
   };
 
   const drawSpread = () => {

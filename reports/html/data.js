@@ -1,5 +1,5 @@
+// The data of the report and the formats of its figures. The other scripts of the page add themselves to `assay`.
 "use strict";
-// What the report knows, and how it is written. The other scripts of the page add themselves to `assay`.
 const assay = (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const data = read("run-data");

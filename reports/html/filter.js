@@ -1,5 +1,5 @@
+// Selects the cases that the table shows, and sorts them.
 "use strict";
-// Which cases the table shows, and in which order.
 assay.filter = (() => {
   const { all, of, byId, distinct, element, fails, fillSelect, grouped, plural } = assay;
   const inputs = {

@@ -1,5 +1,5 @@
+// The top of the page: the outcome, and the cases that did not pass.
 "use strict";
-// The top of the page: what came out, and what did not simply pass.
 assay.findings = (() => {
   const { data, of, element, byId, chip, plural, grouped, fails } = assay;
   const run = data.run;

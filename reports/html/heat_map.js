@@ -1,5 +1,5 @@
+// A table over two axes of a family, each cell shows the worst of its cases.
 "use strict";
-// A table over two axes of a family, each cell the worst of its cases.
 assay.heatMap = (() => {
   const { data, of, axis, axisNames, distinct, element, byId, fails, fillSelect, format, formatRatio, spelt } = assay;
   const isDark = matchMedia("(prefers-color-scheme: dark)");

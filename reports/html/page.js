@@ -1,5 +1,5 @@
+// Starts the parts of the page: findings and the table of cases first, charts once they are visible.
 "use strict";
-// Findings and the table of cases first; charts once they are on the screen.
 assay.findings.fill();
 assay.heatMap.fill();
 assay.filter.fill();

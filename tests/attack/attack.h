@@ -219,7 +219,7 @@ class Attack : public TestInFolder {
     }
     return true;
   }
-  // Whatever the command left comes to us, because we are its reaper. It has a moment to end by itself.
+  // Processes that the command left are ours to reap. They have a moment to end by themselves.
   static int end_orphans() {
     int left = 0;
     for (int turn = 0; turn < 400; ++turn) {

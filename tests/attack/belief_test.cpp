@@ -1,4 +1,4 @@
-// The most important property: whatever a wrong kernel does to the memory around it, it does not pass.
+// The most important property: a wrong kernel does not pass, even if it writes to the memory around it.
 #include "tests/attack/attack.h"
 
 namespace assay::tests {

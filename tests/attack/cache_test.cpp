@@ -1,4 +1,4 @@
-// A cache that somebody else filled, and kernels that look alike: a wrong kernel never runs as the right one, and nothing hangs.
+// A cache filled by another user, and kernels that look alike: a wrong kernel never runs as the right one, and nothing hangs.
 #include <functional>
 
 #include "tests/attack/attack.h"

@@ -1,4 +1,4 @@
-// Files of a stranger for the other commands: traces, fixtures, recorded runs, manifests, lists of equivalent mutants.
+// Hostile files for the other commands: traces, fixtures, recorded runs, manifests, lists of equivalent mutants.
 #include <sqlite3.h>
 
 #include <nlohmann/json.hpp>

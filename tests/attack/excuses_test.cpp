@@ -1,4 +1,4 @@
-// What a description of a stranger says in favour of his wrong kernel: loud, never a pass of nothing, and nothing under --strict.
+// Untrusted descriptions that excuse a wrong kernel: the excuse is reported, no run passes without a passed case, and --strict ignores it.
 #include "tests/attack/attack.h"
 
 namespace assay::tests {

@@ -1,4 +1,4 @@
-// Ledgers that somebody else edited, replaced or placed: --resume believes none of them, and the run says so.
+// Ledgers that another user edited, replaced or placed: --resume rejects them, and the run says so.
 #include <sqlite3.h>
 
 #include <future>

@@ -1,4 +1,4 @@
-// Kernels that ask for more time, stack, memory or code than there is: the limits hold, and the message says which.
+// Kernels that ask for more time, stack, memory or code than there is: a limit ends them, and the message names it.
 #include "tests/attack/attack.h"
 
 namespace assay::tests {

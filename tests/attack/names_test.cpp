@@ -1,4 +1,4 @@
-// Names that a stranger chose: for the terminal, the runner of CI, the shell, the compiler, and for every report.
+// Hostile names: for the terminal, the runner of CI, the shell, the compiler, and for every report.
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 

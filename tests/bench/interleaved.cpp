@@ -1,3 +1,4 @@
+// Measures contenders in turn and compares their times.
 #include "tests/bench/interleaved.h"
 
 #include <fmt/format.h>

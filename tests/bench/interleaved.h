@@ -52,7 +52,7 @@ class Interleaved {
 };
 
 // The calmest of several measurements of so many rounds. A neighbour on the machine costs the contenders unequally, because he empties
-// caches that one of them fills and another hardly needs: a measurement that was much disturbed is made again, whatever its result.
+// caches that one of them fills and another hardly needs: a measurement that was much disturbed is repeated.
 [[nodiscard]] Interleaved measure_calmly(const std::vector<Interleaved::Contender>& contenders, std::size_t rounds);
 
 }  // namespace assay::tests

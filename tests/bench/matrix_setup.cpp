@@ -1,3 +1,4 @@
+// Builds the matrix kernel, its inputs and its exact result.
 #include "tests/bench/matrix_setup.h"
 
 #include <array>

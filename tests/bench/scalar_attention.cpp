@@ -1,3 +1,4 @@
+// The scalar loop of decode attention.
 #include "tests/bench/scalar_attention.h"
 
 #include <cmath>

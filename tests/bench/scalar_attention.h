@@ -1,4 +1,4 @@
-// Decode attention over a 4-bit cache as a scalar loop: the yardstick of the simulator's speed, and nobody's oracle.
+// Decode attention over a 4-bit cache as a scalar loop: the reference for the simulator's speed, not an oracle.
 //
 // Time is only comparable with the flags that tests/CMakeLists.txt gives this file: optimised for this machine, but without
 // vectorisation, because the simulator executes each lane as scalar code as well.

@@ -1,3 +1,4 @@
+// Builds the tq4 case that the benchmarks share.
 #include "tests/bench/tq4_setup.h"
 #include "families/registry.h"
 

@@ -1,3 +1,4 @@
+// Sets up the stages of a chain, executes them and judges each.
 // Long because every stage of a chain is set up, executed and judged in its own way.
 #include "tests/chain/chain.h"
 

@@ -41,7 +41,7 @@ struct ChainMistakes {
   std::size_t write_shift = 0;                                // added to every write_pos
   std::size_t ring_shift = 0;                                 // added to ring_start
   bool swaps_block_norms = false;                             // hands the two norms of a key to attention in the other order
-  std::optional<int> attention_bits = {};                     // the codebook that attention is told
+  std::optional<int> attention_bits = {};                     // the codebook that attention receives
   bool values_are_late = false;                               // stores with a key the value of the token before
 };
 

@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
                       FaultyChain{"NormsOfTheOtherBlock", kSix, {.swaps_block_norms = true}, {"attend", "whole"}},
                       FaultyChain{"CodebookOfSixBitsForEight", kEight, {.attention_bits = 6}, {"attend", "whole"}},
                       FaultyChain{"CodebookOfEightBitsForSix", kSix, {.attention_bits = 8}, {"attend", "whole"}},
-                      // Every kernel does what it is told: only the whole can know.
+                      // Every kernel follows its arguments: only the whole chain shows the mistake.
                       FaultyChain{"ValuesOfTheTokenBefore", kEight, {.values_are_late = true}, {"whole"}}),
     [](const auto& parameter) { return std::string(parameter.param.name); });
 

@@ -125,7 +125,7 @@ TEST_F(Compare, TriesWhatIsClaimed) {
       << outcome.output;
 }
 
-// At head_dim 256 both store the same, whatever an axis says of it; at 512 one has a norm more.
+// At head_dim 256 both store the same for each value of the axis; at 512 one has a norm more.
 TEST_F(Compare, FindsWhatStoragesHaveInCommon) {
   const Outcome outcome = run_assay("compare tq4_v1 tq4_v2 --suite smoke --no-parting '*/d*/h1x1/*'");
   EXPECT_EQ(outcome.status, 0) << outcome.output;

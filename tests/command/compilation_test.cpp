@@ -120,7 +120,7 @@ TEST_F(CliCompilation, SeveralFilesAreOneTranslationUnit) {
   EXPECT_THAT(run_assay(words + (folder_ / "built").string()).output, HasSubstr("third.metal' is not a file"));
 }
 
-// One name for two functions, told apart by macros alone: the wrong library would compute the other size.
+// One name for two functions that differ in macros only: the wrong library would compute the other size.
 TEST_F(CliCompilation, APipelineHasMacrosOfItsOwn) {
   std::string text = rotation();
   text.resize(text.find("#define INSTANTIATE"));

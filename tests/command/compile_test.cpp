@@ -1,4 +1,4 @@
-// `assay compile`: what it tells of files that compile, that do not, that need constants; as a table, as JSON and by its exit status.
+// `assay compile`: what it reports of files that compile, do not compile, or need constants; as a table, as JSON and by its exit status.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class CliCompile : public Cli {
   }
 };
 
-TEST_F(CliCompile, TellsWhatAHostBinds) {
+TEST_F(CliCompile, ReportsWhatAHostBinds) {
   write(std::string(kStart) +
         "struct Args { uint n; packed_float3 v; float4 w; };\n"
         "kernel void f(const device half* in [[buffer(3)]], device float4* out, constant Args& args [[buffer(7)]],\n"
@@ -53,7 +53,7 @@ TEST_F(CliCompile, TellsWhatAHostBinds) {
   EXPECT_EQ(args["fields"][2]["offset"], 16);
 }
 
-TEST_F(CliCompile, AFailureIsToldOnceAndTheExitStatusSaysIt) {
+TEST_F(CliCompile, AFailureIsReportedOnceAndSetsTheExitStatus) {
   std::string text = std::string(kStart) + "template <typename T> kernel void f(device T* x [[buffer(0)]]) { x[0] = T(1).nonsense(); }\n";
   for (const char* type : {"int", "uint", "short"})
     text += std::string("template [[host_name(\"f_") + type + "\")]] kernel void f<" + type + ">(device " + type + "*);\n";
@@ -104,7 +104,7 @@ TEST_F(CliCompile, NeededConstantsAreNamedAndOthersAreNot) {
   }
 }
 
-TEST_F(CliCompile, StructsAreToldWithAllThatTheyHold) {
+TEST_F(CliCompile, StructsAreReportedWithAllMembers) {
   const std::string file = write(
       std::string(kStart) +
       "struct P { int n; union { struct { float a; float b; }; float2 v; }; struct { short x; struct { char c; float d; } deep; } inner;\n"
@@ -185,7 +185,7 @@ TEST_F(CliCompile, InstantiationsOfOneTemplateShareATable) {
   EXPECT_LE(longest, 100U + folder_.string().size());
 }
 
-TEST_F(CliCompile, FamiliesAreToldHereAndWhereOneIsWrongOrMissing) {
+TEST_F(CliCompile, FamiliesAreListedHereAndWhereOneIsWrongOrMissing) {
   const std::string variants = std::string(ASSAY_SOURCE_DIR) + "/kernels/variants";
   const Outcome ours = run_assay("compile " + variants + "/reduce_v1");
   EXPECT_EQ(ours.status, 0) << ours.output;

@@ -1,3 +1,4 @@
+// Reads the blocks of a Markdown document, executes its commands and compares their output.
 #include "tests/command/console_document.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// A Markdown document whose commands can be executed, and what they print held to what it says they print.
+// A Markdown document whose commands can be executed; their output is compared with the output that it shows.
 //
 // Two kinds of fenced blocks are read; all others are left alone:
 //
@@ -10,7 +10,7 @@
 //   $ assay run nonsense    # exits with 2
 //                           a status other than 0 is said behind the command. A command with no line below it may print anything.
 //
-//   ```metal file=a.metal   a file of that name, in that folder, with the block as its text; whatever the language
+//   ```metal file=a.metal   a file of that name, in that folder, with the block as its text; of any language
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ using namespace ::testing;
 
 const std::string kCase = "tq4_v1/d256/h2x1/kv65c65/ring30/win33/nwg2/gauss/s7";
 
-TEST_F(Cli, CostTellsLinesAndWhatIsNeeded) {
+TEST_F(Cli, CostReportsLinesAndTheMinimum) {
   const Outcome outcome = run_assay("cost " + kCase);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   // 33 visible positions: 2048 bytes of q and of the output, 2 * 33 * 132 of the cache; 2 * 33 * 1029 operations.

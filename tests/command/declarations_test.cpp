@@ -135,10 +135,10 @@ TEST_F(CliDeclarations, TheCasesOfTheFindingsFailAsTheyAreDescribed) {
   }
 }
 
-TEST_F(CliDeclarations, AFindingThatNoCaseOfASuiteIsAboutIsTold) {
+TEST_F(CliDeclarations, AFindingThatMatchesNoCaseOfASuiteIsReported) {
   const std::string finding = "[[known_finding]]\nwhen = \"n > 1000000000\"\nshows = \"failed\"\n";
-  const std::string told = "variant.toml:3 (when n > 1000000000) matches none of the selected cases";
-  EXPECT_THAT(run_assay("run smoke --fail-fast" + half_kernel(finding)).output, HasSubstr(told));
+  const std::string note = "variant.toml:3 (when n > 1000000000) matches none of the selected cases";
+  EXPECT_THAT(run_assay("run smoke --fail-fast" + half_kernel(finding)).output, HasSubstr(note));
   for (const char* quiet : {"run smoke --fail-fast --shard 1/2", "run tq4_v1/d256/h2x1/kv257c257/ring0/nomask/nwg1/gauss/s1"})
     EXPECT_THAT(run_assay(quiet + half_kernel(finding)).output, Not(HasSubstr("matches none"))) << quiet;
   const std::string matching = "[[known_finding]]\nwhen = \"n > 0\"\nshows = \"failed\"\n";
@@ -160,10 +160,10 @@ TEST_F(CliDeclarations, OfASupersededVariantTheGateIsSmokeAndSaysSo) {
   }
   const std::string variants = " --variants " + folder_.string();
   const std::string run = " --fail-fast --ledger none" + variants;
-  const std::string told = "note: old is superseded by new, so its gate contains only smoke; 'old/*' selects all of its gate cases";
+  const std::string note = "note: old is superseded by new, so its gate contains only smoke; 'old/*' selects all of its gate cases";
 
   const std::string gate = run_assay("run gate" + run).output;
-  EXPECT_THAT(gate, AllOf(HasSubstr(told), Not(HasSubstr("matches none"))));
+  EXPECT_THAT(gate, AllOf(HasSubstr(note), Not(HasSubstr("matches none"))));
   EXPECT_THAT(run_assay("run smoke" + run).output, AllOf(Not(HasSubstr("superseded")), Not(HasSubstr("matches none"))));
   EXPECT_THAT(run_assay("run full" + run).output,
               AllOf(Not(HasSubstr("superseded")), HasSubstr("matches none of the selected cases of old")));

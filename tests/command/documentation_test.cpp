@@ -1,4 +1,4 @@
-// What the documentation tells people to type is typed here, and what it says they will see is what they see. The convention is in
+// Runs every command of the documentation and compares its output with the documented output. The convention is in
 // console_document.h; the first tests show that a document which is wrong is noticed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -82,7 +82,7 @@ TEST(ConsoleDocument, DotsStandForTextAndForLines) {
   EXPECT_FALSE(matches_output({"a"}, {}));
 }
 
-TEST(ConsoleDocument, FindsPromptsThatNobodyExecutes) {
+TEST(ConsoleDocument, FindsPromptsThatAreNotExecuted) {
   EXPECT_THAT(unexecuted_prompts(block("$ assay gate\n") + block("$ assay gate\n", "")), ElementsAre(5u));
 }
 
@@ -196,7 +196,7 @@ std::vector<DocumentStep> assay_steps(const std::string& workflow) {
   return steps;
 }
 
-// In a project as docs/CI.md describes one. What GitHub's own actions do, nobody does here.
+// In a project as docs/CI.md describes one. GitHub's own actions are not executed.
 TEST(DocumentationCommands, OfTheWorkflowForRustDoWhatTheySay) {
   const std::string workflow = read_file(kRoot / "docs/examples/rust-github-actions.yml");
   const std::vector<DocumentStep> steps = assay_steps(workflow);

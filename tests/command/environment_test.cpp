@@ -28,7 +28,7 @@ std::set<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-TEST(CliList, TellsSuitesFamiliesAndFixtures) {
+TEST(CliList, PrintsSuitesFamiliesAndFixtures) {
   const Outcome outcome = run_assay("list --family fwht");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("fwht_v1"), HasSubstr("full"), HasSubstr("d<head_dim>"), HasSubstr("standalone premult undo"),
@@ -159,7 +159,7 @@ TEST(CliLimits, ACaseOutsideIsSkippedAndSaysWhy) {
   EXPECT_THAT(captured.output, HasSubstr("1 case: 1 passed, 0 failed"));
 }
 
-TEST_F(CliVariants, ANamesakeOfOursIsToldApart) {
+TEST_F(CliVariants, AVariantWithTheNameOfOursIsDistinguished) {
   const std::string source = source_of("fwht_v1");
   const Outcome outcome =
       run_assay("run fwht_v1/d256/h1/undo/gauss/s1 --ledger none --family fwht --kernel " + write(source, "fwht_v1.metal"));
@@ -247,7 +247,7 @@ TEST(CliSignals, AParentThatIgnoresOrBlocksTheEndOfChildrenChangesNothing) {
   }
 }
 
-TEST(CliVersion, IsTold) {
+TEST(CliVersion, IsPrinted) {
   const Outcome outcome = run_assay("--version");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("assay "));

@@ -1,4 +1,4 @@
-// The corpus is readable by others: h5dump and h5py see the attributes, shapes and ranges that `assay fixture info` tells.
+// The corpus is readable by others: h5dump and h5py see the attributes, shapes and ranges that `assay fixture info` prints.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

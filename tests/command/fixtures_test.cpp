@@ -163,7 +163,7 @@ TEST_F(CliFixture, APackThatFailsLeavesTheFileOfBefore) {
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) EXPECT_NE(entry.path().extension(), ".part") << entry.path();
 }
 
-TEST_F(CliFixture, AFileWhoseNameCannotStandInACaseIsToldByItsName) {
+TEST_F(CliFixture, AFileWhoseNameCannotBePartOfACaseIsNamed) {
   const Outcome made = run_assay(std::string("fixture generate ") + kCase + " -o '" + path("a b.h5") + "'");
   ASSERT_EQ(made.status, 0) << made.output;
   const Outcome refused = run_assay("run --fixture '" + path("a b.h5") + "'");

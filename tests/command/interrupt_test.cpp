@@ -1,4 +1,4 @@
-// A run that somebody stops: what it says at once, and what it still tells when it is not given the time to finish.
+// Interrupted runs: what they print at once, and what they still report without time to finish.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -54,7 +54,7 @@ class CliInterrupt : public Cli {
   std::string output() const { return read_file(folder_ / "output"); }
   // To the whole group, as a terminal does.
   void send(int signal) const { kill(-group_, signal); }
-  // Whether every process of the group is gone within seconds; a zombie that nobody waits for is not.
+  // Whether every process of the group is gone within seconds; a zombie that is never reaped is not.
   bool is_gone() const {
     for (int i = 0; i < 100; ++i) {
       if (kill(-group_, 0) != 0 && errno == ESRCH) return true;
@@ -119,7 +119,7 @@ TEST_F(CliInterrupt, AnEndlessCaseIsNamedAndNothingIsLost) {
   EXPECT_EQ(text.find("stopping after", stopping + 1), std::string::npos) << "said by a worker too:\n" << text;
 }
 
-TEST_F(CliInterrupt, ASigtermEndsAtOnceAndLeavesNobody) {
+TEST_F(CliInterrupt, ASigtermEndsAtOnceAndLeavesNoProcess) {
   start_endless("--timeout 0");
   EXPECT_TRUE(wait_for("it has no time limit")) << output();
   send(SIGTERM);
@@ -128,7 +128,7 @@ TEST_F(CliInterrupt, ASigtermEndsAtOnceAndLeavesNobody) {
   EXPECT_THAT(output(), HasSubstr("no verdict for " + kEndless));
 }
 
-TEST_F(CliInterrupt, AKilledSupervisorLeavesNobody) {
+TEST_F(CliInterrupt, AKilledSupervisorLeavesNoProcess) {
   start_endless();
   for (int i = 0; i < 900 && group_size() != kProcesses; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   ASSERT_EQ(group_size(), kProcesses);

@@ -188,7 +188,7 @@ TEST(CliUsage, ARefusalOfTheLaunchCodeIsAVerdict) {
   EXPECT_THAT(outcome.output, HasSubstr("n_heads = 6 is not a multiple of n_kv_heads = 4"));
 }
 
-TEST(CliUsage, ShowTellsEverythingAboutOneCase) {
+TEST(CliUsage, ShowPrintsEverythingAboutOneCase) {
   const Outcome outcome = run_assay("show tq4_v1/d256/h4x4/kv65c65/ring31/win33/nwg3/gauss/s7");
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   for (const char* word : {"passed tq4_v1", "sliding_window   33", "1024 compared", "worst elements", "reduce of reduce_v1: passed",
@@ -213,7 +213,7 @@ TEST(CliBits, DependOnNeitherThreadsNorJobsNorSchedules) {
 }
 
 // The same case names and other bits in the outputs: what the digest is for.
-TEST_F(Cli, TheDigestTellsOutputsApart) {
+TEST_F(Cli, TheDigestDistinguishesOutputs) {
   const auto digest = [](const std::string& kernel) {
     const Outcome outcome = run_assay("run kernel/d256/h2x2/kv33c33/ring0/nomask/nwg4/gauss/s1 --kernel " + kernel + kSettings);
     const std::size_t place = outcome.output.find("output digest ");

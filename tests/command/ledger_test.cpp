@@ -113,7 +113,7 @@ class Group {
 };
 
 // ASSAY_KILLS=50 ASSAY_KILL_SELECTION=gate does it on the whole gate.
-TEST_F(CliLedger, WhateverIsKilledTheResumedRunIsThatOfAnUndisturbedOne) {
+TEST_F(CliLedger, AResumedRunEqualsAnUninterruptedOneAfterAnyKill) {
   const std::string selection = variable("ASSAY_KILL_SELECTION", "smoke --family tq4") + " --jobs 2";
   const int kills = std::stoi(variable("ASSAY_KILLS", "6"));
   const auto start = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// Lone kernel files, of which nothing is said but the family: what the command finds out about them, and what it must be told.
+// Single kernel files without a description: what the command detects about them, and what options must declare.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ class CliLone : public Cli {
   }
 };
 
-TEST_F(CliLone, ACodebookOfItsOwnMustBeTold) {
+TEST_F(CliLone, ItsOwnCodebookMustBeDeclared) {
   const std::string kernel = " --ledger none --family tqhb --kernel " + eight_bits();
   for (const char* command : {"run smoke --shard 1/8", "list", "list gate --coverage", "support"}) {
     const Outcome untold = run_assay(command + (std::string(command).starts_with("run") ? kernel : kernel.substr(14)));

@@ -61,7 +61,7 @@ TEST(CliMessages, AVariantIsNoCase) {
   EXPECT_THAT(outcome.output, HasSubstr("'fwht_v1' is a variant, not a case; 'fwht_v1/*' selects its gate"));
 }
 
-TEST(CliMessages, AShardOfTheEnvironmentIsToldAndTakesNoNamedCase) {
+TEST(CliMessages, AShardOfTheEnvironmentIsReportedAndTakesNoNamedCase) {
   const std::string environment = "GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=1";
   const Outcome suite = run_under(environment, "run smoke --family fwht --ledger none");
   EXPECT_EQ(suite.status, 0) << suite.output;
@@ -141,7 +141,7 @@ TEST_F(CliRemedies, AFieldIsRenamed) {
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("struct FwhtParams lacks num_heads; it has head_dim, heads"), HasSubstr("Rename or add it")));
 }
 
-TEST_F(CliRemedies, AValueForNoFieldIsToldWithItsPlace) {
+TEST_F(CliRemedies, AValueForNoFieldIsReportedWithItsPlace) {
   const std::string kernel = variant({}, "[fields]\nchunk = 3\n");
   const Outcome said = run(kernel);
   EXPECT_EQ(said.status, 2);
@@ -163,7 +163,7 @@ TEST_F(CliRemedies, AFolderOfVariantsWithoutAReduceSaysWhereOneComesFrom) {
   EXPECT_EQ(run_assay(lone + "--kernel " + (folder_ / "all/lone").string()).status, 0);
 }
 
-TEST_F(CliRemedies, JsonThatIsNoneIsToldInOurWords) {
+TEST_F(CliRemedies, InvalidJsonIsReportedInOurWords) {
   const Outcome pack = run_assay("pack " + write("{\n \"attributes\": }", "m.json") + " -o " + (folder_ / "x.h5").string());
   EXPECT_EQ(pack.status, 2);
   EXPECT_THAT(pack.output, AllOf(HasSubstr("m.json: is not JSON: line 2, column 16: while reading value: unexpected '}'"),
@@ -174,7 +174,7 @@ TEST_F(CliRemedies, JsonThatIsNoneIsToldInOurWords) {
                                   Not(HasSubstr("json.exception"))));
 }
 
-TEST_F(CliRemedies, WhatCannotBeReadIsToldWithTheReason) {
+TEST_F(CliRemedies, UnreadableFilesAreReportedWithTheReason) {
   const std::string absent = (folder_ / "nosuch.json").string();
   EXPECT_THAT(run_assay("pack " + absent + " -o " + (folder_ / "x.h5").string()).output,
               HasSubstr("nosuch.json: cannot be read (No such file or directory)"));

@@ -63,7 +63,7 @@ TEST_F(CliMutate, ResultsAreKeptUntilTheSourceChanges) {
   EXPECT_THAT(read_file(json), HasSubstr("\"cached\": false")) << "another mutant, another result";
 }
 
-// Whoever terminates gets a summary of what was judged until then.
+// A terminated run prints a summary of what was judged until then.
 TEST_F(CliMutate, ASigtermEndsItWithASummary) {
   const OwnCache cache(folder_ / "cache");
   const std::string output = (folder_ / "out.txt").string();

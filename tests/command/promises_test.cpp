@@ -1,4 +1,4 @@
-// What a kernel owes to others beyond its own output, and what its user is told once, before anything runs.
+// Duties of a kernel beyond its own output, and what is reported once before any case runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ TEST_F(CliPromises, AWorkgroupWithoutKeysLeavesNeutralPartials) {
   }
 }
 
-TEST_F(CliPromises, AValueThatDoesNotFitIsToldOnceBeforeAnyCase) {
+TEST_F(CliPromises, AValueThatDoesNotFitIsReportedOnceBeforeAnyCase) {
   for (const char* value : {"70000", "-1", "1.5"}) {
     const Outcome outcome = run_assay("run smoke --set tile=" + std::string(value) + kFamily + " --kernel " + write(independent_kernel()));
     EXPECT_EQ(outcome.status, 2) << outcome.output;
@@ -44,7 +44,7 @@ TEST_F(CliPromises, AValueThatDoesNotFitIsToldOnceBeforeAnyCase) {
   }
 }
 
-TEST_F(CliPromises, AFieldThatIsAStructIsToldOnceBeforeAnyCase) {
+TEST_F(CliPromises, AFieldThatIsAStructIsReportedOnceBeforeAnyCase) {
   const std::string kernel = with("  float temperature;", "  struct { uint a; } inner;\n  float temperature;");
   const Outcome outcome = run_assay("run smoke --set tile=32 --set inner=0" + kFamily + " --kernel " + kernel);
   EXPECT_EQ(outcome.status, 2) << outcome.output;

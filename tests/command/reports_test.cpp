@@ -31,7 +31,7 @@ TEST_F(CliReports, EveryFormatOfOneRun) {
   EXPECT_EQ(run_assay(report + "pdf").status, 2);
 }
 
-TEST_F(CliReports, FailuresThatLookAlikeAreToldOnce) {
+TEST_F(CliReports, SimilarFailuresAreReportedOnce) {
   {
     harness::Ledger ledger = harness::Ledger::open(file("l"));
     harness::RunDescription description;
@@ -55,8 +55,8 @@ TEST_F(CliReports, FailuresThatLookAlikeAreToldOnce) {
   EXPECT_EQ(text.find("replay:"), text.rfind("replay:"));
 }
 
-// Elements that nobody wrote are compared and faulty, none of them above its bound, and their error is none rather than 0.
-TEST_F(CliReports, WhatNobodyWroteIsCountedAlikeEverywhere) {
+// Unwritten elements are compared and faulty, none of them above its bound, and their error is none rather than 0.
+TEST_F(CliReports, UnwrittenElementsAreCountedAlikeEverywhere) {
   std::string text = source_of("reduce_v1");
   const std::string store = "dst4[i] = sum * inv;";
   ASSERT_NE(text.find(store), std::string::npos);

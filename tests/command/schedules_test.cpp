@@ -52,7 +52,7 @@ TEST_F(CliSchedules, WithItsBarrierItPassesTheGate) {
       write(replaced(read("tests/kernels/reduce_without_barrier.metal"), "// BARRIER", "threadgroup_barrier(mem_flags::mem_threadgroup);"));
   const Outcome outcome = run_assay("gate --family reduce --kernel " + kernel);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr("also reverse, a quarter random; expensive cases run forward only"));
+  EXPECT_THAT(outcome.output, HasSubstr("also run in reverse, and a quarter of them at random; expensive cases run forward only"));
 }
 
 TEST_F(CliSchedules, TheRepositorysReducePasses) {

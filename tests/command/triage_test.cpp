@@ -63,8 +63,8 @@ TEST_F(TriageCommand, RunsTheCasesOfARecordedRunAsTheyWereRunAndSaysIfTheKernelI
   EXPECT_THAT(run_assay(command).output, HasSubstr("kernel has changed since the recorded run ("));
 }
 
-// The words of the recorded run come back as they were, whatever a shell would make of them; and the printed line is one for a shell.
-TEST_F(TriageCommand, FindsAKernelWhateverItsFileIsCalled) {
+// The words of the recorded run are kept exactly, including characters that a shell would change; the printed line is quoted for a shell.
+TEST_F(TriageCommand, FindsAKernelByAnyFileName) {
   std::string broken = source_of("fwht_v1");
   constexpr std::string_view guard = "head >= params.num_heads";
   ASSERT_NE(broken.find(guard), std::string::npos);

@@ -34,7 +34,7 @@ TEST_F(CliWorkers, ACrashIsAFailureWithAReplayLineAndTheRestIsJudged) {
   }
 }
 
-TEST_F(CliWorkers, ShowTellsACrashToo) {
+TEST_F(CliWorkers, ShowReportsACrashToo) {
   const Outcome outcome = run_assay("show " + kCrashing + " --kernel " + destroyer());
   EXPECT_EQ(outcome.status, 1) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("crashed " + kCrashing + "\n  worker killed by signal "));

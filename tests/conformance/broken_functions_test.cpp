@@ -1,4 +1,4 @@
-// Files of which parts cannot be taken: the rest can be used, and whoever needs such a part is told why it is missing.
+// Files with functions that cannot be compiled: the rest can be used, and a use of such a function reports why it is missing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(BrokenFunctions, AreRefusedToThoseWhoNeedThem) {
 }
 
 // The messages of others say nothing about a kernel that is wrong by itself.
-TEST(BrokenFunctions, AreNotToldOfAKernelThatIsWrongItself) {
+TEST(BrokenFunctions, AreNotReportedForAKernelThatIsWrongItself) {
   EXPECT_THAT(failure_of("wrong_itself"), HasSubstr("test.metal:21: error: use of undeclared identifier 'typo'"));
 }
 

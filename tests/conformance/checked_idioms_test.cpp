@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "between threadgroups"}),
     kNameOfRow);
 
-// What no argument, variable or stack holds: the processor tells of these.
+// What no argument, variable or stack holds: the processor reports these.
 const std::string kFar = "(ulong(in[t]) << 40)";
 
 INSTANTIATE_TEST_SUITE_P(

@@ -7,7 +7,7 @@
 
 namespace assay::tests {
 
-// Line 4 of the result is the first line of `body`; `helpers` stand on line 2, whatever newlines they have.
+// Line 4 of the result is the first line of `body`; `helpers` stand on line 2, with any newlines.
 inline std::string checked_kernel(std::string_view body, std::string helpers = {}) {
   std::ranges::replace(helpers, '\n', ' ');
   return "#include <metal_stdlib>\nusing namespace metal;" + helpers +

@@ -1,4 +1,4 @@
-// A kernel goes on after an access that is misaligned, or that goes where nothing is: what it computes then, and what is told of it.
+// A kernel continues after a misaligned access or one outside all memory: what it computes then, and what is reported.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ void PrintTo(const MisalignedRow& row, std::ostream* stream) { *stream << row.na
 
 class Misaligned : public ::testing::TestWithParam<MisalignedRow> {};
 
-TEST_P(Misaligned, IsToldWithItsLineAndHappensAsItIsWritten) {
+TEST_P(Misaligned, IsReportedWithItsLineAndExecutedAsWritten) {
   const MisalignedRow& row = GetParam();
   for (const Policy policy : kPolicies) {
     const auto outcome = run(row.body, {.policy = policy});
@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "uint4*)p)->x;\nout[t] = sum - 24 + t + 2;"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(Misaligned, ABindingIsToldByItsArgument) {
+TEST(Misaligned, ABindingIsNamedByItsArgument) {
   const auto library = metal::Library::from_source(
       "#include <metal_stdlib>\nusing namespace metal;\nkernel void test(device float4* out [[buffer(0)]], device const float4* in "
       "[[buffer(1)]]) {\nout[0] = in[0] + in[1];\n}\n",
@@ -152,13 +152,13 @@ TEST(Contained, AReadGetsPoisonAndTheLaneGoesOn) {
   for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(outcome.output[t], t < 3 ? kPoison : t);
 }
 
-TEST(Contained, WhatIsMisalignedAsWellIsToldOnce) {
+TEST(Contained, AnAccessThatIsAlsoMisalignedIsReportedOnce) {
   const auto outcome = run("uint4 v = *(device const uint4*)(in + 5001 + t);\nout[t] = v.x;");
   ASSERT_EQ(outcome.hazards.size(), 1U) << text(outcome);
   EXPECT_EQ(outcome.hazards[0].kind, HazardKind::invalid_access);
 }
 
-TEST(Contained, AWriteIsForgottenAndEachLineToldOnce) {
+TEST(Contained, AWriteIsDiscardedAndEachLineIsReportedOnce) {
   const auto outcome = run("io[5000 + t] = t;\nuint x = io[5000 + t];\nout[t] = x;\nif (t < 4) io[6000 + t] = 1;");
   ASSERT_EQ(outcome.hazards.size(), 3U) << text(outcome);
   for (const auto& hazard : outcome.hazards) EXPECT_EQ(hazard.kind, HazardKind::invalid_access);
@@ -205,7 +205,7 @@ TEST(Contained, ANullPointerEndsItsThreadgroup) {
   EXPECT_THAT(outcome.hazards[0].message, AllOf(HasSubstr("test.metal:6"), HasSubstr("given up")));
 }
 
-// Far more of them than are told one by one.
+// Far more of them than are reported one by one.
 TEST(Contained, ALoopOfThemEndsWithTheSameNumbers) {
   const auto outcome = run("uint sum = 0;\nfor (uint i = 0; i < 4000; ++i)\nsum += in[3000 + 8 * i] == 0x7fd57fd5u;\nout[t] = sum;");
   ASSERT_EQ(outcome.hazards.size(), 1U) << text(outcome);
@@ -239,7 +239,7 @@ TEST(Contained, NothingIsLeftBehindInTheGuards) {
   }
 }
 
-// Stores of all lanes take effect together: whoever carries them out, the thread that wanted the address is the one to name.
+// Stores of all lanes take effect together: the report names the thread that computed the address, not the one that executes the store.
 TEST(Contained, NamesTheThreadThatWroteThroughNull) {
   const auto outcome = run("device uint* p = t == 7 ? nullptr : io;\np[t] = in[t];\nout[t] = io[t];");
   ASSERT_EQ(outcome.hazards.size(), 1u);
@@ -247,7 +247,7 @@ TEST(Contained, NamesTheThreadThatWroteThroughNull) {
 }
 
 // A null pointer that the compiler can see is one all the same: nothing that it leads to is folded away.
-TEST(NullPointers, ThatTheCompilerSeesAreTold) {
+TEST(NullPointers, ThatTheCompilerSeesAreReported) {
   const std::string start = "#include <metal_stdlib>\nusing namespace metal;\nstruct S { int a, b; };\n";
   struct Row {
     std::string statement;
@@ -256,7 +256,7 @@ TEST(NullPointers, ThatTheCompilerSeesAreTold) {
   };
   for (const auto& [statement, address, line] :
        std::vector<Row>{{"device int* p = nullptr; out[0] = *p;", "0x0,"},
-                        {"device int* p = nullptr; *p = 3;", "0x0,", 4},  // the compiler keeps no line of it: the kernel's is told
+                        {"device int* p = nullptr; *p = 3;", "0x0,", 4},  // the compiler keeps no line of it: the kernel's is reported
                         {"device int* p = in[0] == 7 ? out : nullptr; *p = 3;", "0x0,"},
                         {"device S* p = nullptr; out[0] = p->b;", "0x4,"},
                         {"threadgroup int* p = nullptr; out[0] = p[2];", "0x8,"},

@@ -363,7 +363,7 @@ TEST(BuffersAtOneAddress, AreNotMistakenForEachOther) {
     }
   }
   {
-    // Nobody has written the new one, whoever wrote the old.
+    // The new one is unwritten, even if the old one was written.
     for (const bool same : {true, false}) {
       metal::Simulator simulator({library}, options_of(metal::Policy::checked));
       auto scratch = std::make_unique<metal::Buffer>(128, "scratch");

@@ -1,4 +1,4 @@
-// What a source that cannot run is told: file, line and name, in Metal's words.
+// Error messages for sources that cannot run: file, line and name, in Metal's words.
 //
 // Source of all expectations: the Metal Shading Language Specification (what the language has not, what a pipeline needs).
 // Long because each refusal is shown with its full text.
@@ -107,7 +107,7 @@ TEST(Refusal, TheLineIsTheOneInTheIncludedFile) {
 }
 
 TEST(Places, AreTheUsersWhereverItsFileLies) {
-  // As long as our own headers are told by name, a folder of that name hides the user's lines.
+  // As long as our own headers are recognised by name, a folder of that name hides the user's lines.
   const auto folder = std::filesystem::temp_directory_path() / "assay_place_test" / "metal" / "shader";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "kernel.metal") << with_library(
@@ -194,7 +194,7 @@ TEST(FunctionConstants, AnArgumentMayDependOnOne) {
   EXPECT_NE(library->pipeline({"conditional", {{8, true}}})->layout().find("extra"), nullptr);
 }
 
-// Pointers, references to scalars and structs, threadgroup memory: whatever an argument is, it may be absent.
+// Pointers, references to scalars and structs, threadgroup memory: an argument of any kind may be absent.
 TEST(FunctionConstants, AbsentArgumentsOfEveryKindNeedNoBinding) {
   const std::string source = with_library(R"(
 constant bool given [[function_constant(0)]];
@@ -311,7 +311,7 @@ TEST(InvalidAccess, IsAHazardWithItsLineAndTheKernelGoesOn) {
 }
 
 #if defined(__x86_64__)
-// The processor names no address then; it must not be told as one where no buffer is.
+// The processor names no address then; it must not be reported as one outside all buffers.
 TEST(InvalidAccess, AtAnAddressThatNoProcessorHas) {
   const auto outcome = execute({.source = with_library("kernel void test(device int* out, uint t [[thread_index_in_threadgroup]]) {\n"
                                                        "  out[t + (1ul << 60)] = 1;\n}")});
@@ -360,7 +360,7 @@ TEST(InvalidAccess, AWriteBeforeThreadgroupMemoryIsFound) {
     EXPECT_TRUE(run(bytes, 0).hazards.empty()) << bytes;
     for (const std::uint32_t back : {32u, 1u, 700u, 5000u}) {
       const auto outcome = run(bytes, back);
-      // What misses even the page of the memory is told by line, the read of it too.
+      // An access outside even the page of the memory is reported with its line, a read too.
       ASSERT_EQ(outcome.hazards.size(), outcome.hazards[0].first.line == 3 ? 1u : 2u) << bytes << " " << back;
       EXPECT_EQ(outcome.hazards[0].kind, metal::HazardKind::invalid_access);
       EXPECT_THAT(outcome.hazards[0].message, AllOf(HasSubstr("before"), HasSubstr("threadgroup memory")));

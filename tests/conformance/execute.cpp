@@ -1,3 +1,4 @@
+// Compiles one kernel, runs it, and collects its buffers and hazards.
 #include "tests/conformance/execute.h"
 #include "metal/compile/library.h"
 

@@ -19,7 +19,7 @@ struct Execution {
   std::size_t output_words = 32;
   std::vector<std::vector<std::uint32_t>> inputs = {};
   std::set<std::uint32_t> set_bytes = {};                     // of the inputs, by index, those that are given by set_bytes()
-  std::map<std::uint32_t, std::size_t> unwritten_words = {};  // by index, in the place of an input: a buffer that nobody has filled
+  std::map<std::uint32_t, std::size_t> unwritten_words = {};  // by index, in the place of an input: an uninitialised buffer
   metal::Size3 threadgroups = {};
   metal::Size3 threads = {32, 1, 1};
   std::size_t threadgroup_bytes = 0;  // of [[threadgroup(0)]]

@@ -1,5 +1,5 @@
 // What a file includes: headers of what is left out may stand there unused, those without which it means nothing are refused at the user's
-// line, and __has_include tells which is which.
+// line, and __has_include distinguishes them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(Headers, OfTensorsAreRefusedWhereTheyAreIncluded) {
   EXPECT_EQ(failure_of("#include <metal_anything>\n"), "test.metal:1: fatal error: 'metal_anything' file not found");
 }
 
-TEST(Headers, TheWayToARefusedOneIsTold) {
+TEST(Headers, TheIncludePathToARefusedOneIsReported) {
   const auto folder = std::filesystem::temp_directory_path() / ("assay_headers_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "inner.h") << "#pragma once\n#include <metal_tensor>\n";
@@ -103,7 +103,7 @@ TEST(Headers, WhatTheyWouldDeclareIsRefusedByNameWhereItIsUsed) {
               AllOf(StartsWith("test.metal:4: error:"), HasSubstr("'sampler'"), HasSubstr("samplers are out of scope")));
   // A name of the file's own is none of Metal's.
   EXPECT_THAT(using_it("int f() { return textural; }", "f()"), AllOf(HasSubstr("'textural'"), Not(HasSubstr("scope"))));
-  EXPECT_EQ(failure_of(start + "float4 read(texture2d<float> t);\nconstexpr sampler s;\n" + kKernel), "compiled") << "nobody needs them";
+  EXPECT_EQ(failure_of(start + "float4 read(texture2d<float> t);\nconstexpr sampler s;\n" + kKernel), "compiled") << "they are unused";
   EXPECT_EQ(failure_of(start + "struct sampler { int n; };\n" + kKernel), "compiled");
 }
 

@@ -274,8 +274,8 @@ TEST_F(HostileSource, LinesOfOtherFilesAreNotShown) {
          {"#line 1 \"" + name + "\"", "# 1 \"" + name + "\"", "# 1 \"" + name + "\" 1", "# 1 \"" + name + "\" 1 3"}) {
       for (const std::string& mistake :
            {"static_assert(false, \"\");", "kernel void k() { nonsense(); }", "int f() { return g; }", "#error x", "asm(\"\");"}) {
-        const std::string told = complaint(marker + "\n" + mistake + "\n" + std::string(kKernel));
-        EXPECT_THAT(told, AllOf(Not(HasSubstr("seven-secrets")), Not(HasSubstr("root:")))) << marker << mistake;
+        const std::string message = complaint(marker + "\n" + mistake + "\n" + std::string(kKernel));
+        EXPECT_THAT(message, AllOf(Not(HasSubstr("seven-secrets")), Not(HasSubstr("root:")))) << marker << mistake;
       }
     }
   }
@@ -284,8 +284,8 @@ TEST_F(HostileSource, LinesOfOtherFilesAreNotShown) {
   EXPECT_THAT(complaint("\nkernel void k() { nonsense(); }\n"), HasSubstr("     2 | kernel void k() { nonsense(); }"));
 }
 
-// Whoever poses as one of our headers is held to the same lists.
-TEST_F(HostileSource, NobodyPosesAsAHeaderOfOurs) {
+// A file that poses as one of our headers is checked against the same lists.
+TEST_F(HostileSource, NoFilePosesAsAHeaderOfOurs) {
   for (const std::string& name :
        {std::string("metal_stdlib"), (kRoot / "metal/shader/kernel.h").string(), (kRoot / "metal/shader/include/metal_stdlib").string()}) {
     for (const char* flags : {"", " 1", " 1 3", " 3 4"}) {

@@ -232,7 +232,7 @@ TEST(Attributes, OfATemplateBindWhatTheHostBindsThere) {
   EXPECT_EQ(run("outside", inputs), 4U + 70U + 300U);  // a at 2, b at 5, c at 1
 }
 
-TEST(Attributes, ThatNobodyCanEvaluateAreRefused) {
+TEST(Attributes, ThatCannotBeEvaluatedAreRefused) {
   EXPECT_THAT(
       failure({.source = with_library("int run_time(int n);\ntemplate <int N> kernel void f(device int* out [[buffer(run_time(N))]]) { "
                                       "out[0] = 1; }\ntemplate [[host_name(\"test\")]] kernel void f<1>(device int*);")}),

@@ -159,7 +159,7 @@ TEST(ReconvergenceCounters, CollectivesAndDivergentOnesAreCountedExactly) {
       {"int r = 0; for (uint i = 0; i < 4; ++i) { if (lane % 4 == i) r = simd_sum(1); } MEET; out[lane] = r;", 4, 4},
       {"int r = 0; for (uint i = 0; i < lane; ++i) r += simd_sum(1); MEET; out[lane] = r;", 31, 31},  // lane 0 is in none of them
       {"int r = 0; uint i = 0; do { r += simd_sum(1); } while (++i < lane); MEET; out[lane] = r;", 31, 30},
-      // Lanes that have returned are not missed, and a lane that meets nobody any more has returned: the control flow is the same.
+      // Lanes that have returned are not missed, and a lane that meets no other lane any more has returned: the control flow is the same.
       {"int r = 0; if (lane < 10) r = simd_sum(1); out[lane] = r;", 1, 0},
       {"out[lane] = 0; if (lane >= 20) return; out[lane] = simd_sum(1);", 1, 0},
       {"out[lane] = 0; if (lane >= 20) return; int r = 0; if (lane < 4) r = simd_max(lane); out[lane] = r + simd_sum(1);", 2, 1},

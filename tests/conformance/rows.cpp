@@ -1,3 +1,4 @@
+// Builds the kernel of a table of rows, runs it and compares each row.
 #include "tests/conformance/rows.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Builds and runs the kernel of a body under the policy `shadow`.
 #include "tests/conformance/shadow_kernel.h"
 #include "metal/compile/library.h"
 

@@ -1,4 +1,4 @@
-// The policy `shadow`: values keep their bits, and what stands beside them is what exact arithmetic gives, whatever way they took.
+// The policy `shadow`: values keep their bits, and each shadow is the result of exact arithmetic, on every path of a value.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

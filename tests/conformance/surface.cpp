@@ -1,3 +1,4 @@
+// Builds the kernels of the library surface, runs them and compares each component.
 #include "tests/conformance/surface.h"
 
 #include <fmt/format.h>

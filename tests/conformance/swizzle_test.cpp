@@ -116,7 +116,7 @@ TEST(Swizzles, EveryOneWithoutRepetitionWrites) {
   std::size_t at = 0;
   for (const auto& swizzle : all_swizzles()) {
     if (!swizzle.writable()) continue;
-    // What lies in the padding of a three-component vector is nobody's.
+    // The padding of a three-component vector has no owner.
     for (int alphabet = 0; alphabet < 2; ++alphabet, at += 4)
       if (swizzle.size == 3) out[at + 3] = 0;
   }

@@ -49,7 +49,7 @@ TEST(Binding, NamesWinOverIndices) {
   packed_fwht(bound("fwht", layout), 0, 1);
 }
 
-TEST(Binding, ReorderedAndAdditionalFieldsAreFilledByNameAndTold) {
+TEST(Binding, ReorderedAndAdditionalFieldsAreFilledByNameAndReported) {
   metal::ArgumentLayout layout = fwht_layout();
   layout.arguments[1].layout->size = 24;
   layout.arguments[1].layout->fields = {field("num_heads", uint32, 0), field("gain", float32, 4), field("flags", uint64, 8),

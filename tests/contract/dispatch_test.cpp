@@ -146,7 +146,7 @@ TEST(Tq4Dispatch, HeadDim512AsksForMoreThreadgroupMemory) {
   families::encode_decode(encoder, attention, nullptr, scene.parameters, scene.buffers());
 }
 
-TEST(Tq4Dispatch, SixteenWorkgroupsUnlessTold) {
+TEST(Tq4Dispatch, SixteenWorkgroupsByDefault) {
   Tq4Scene scene;
   scene.parameters.nwg.reset();
   metal::Buffer partials(132096);  // 8 * 16 * 258 * 4

@@ -1,3 +1,4 @@
+// The argument layouts of kernels that the contract tests bind.
 #include "tests/contract/recording_encoder.h"
 
 namespace assay::tests {

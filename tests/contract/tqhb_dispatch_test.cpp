@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(All, TqhbBanks,
                                            Banks{512, 2, 5632}, Banks{512, 4, 10240}),
                          [](const auto& info) { return fmt::format("d{}_nsg{}", info.param.head_dim, info.param.nsg); });
 
-// n -> NWG, NSG of a kernel with banks that was not told how to split.
+// n -> NWG, NSG of a kernel with banks and without a given split.
 struct Default {
   std::uint32_t kv_seq_len, nwg, nsg;
 };

@@ -36,7 +36,7 @@ TEST_F(ToyFamily, IsListedAndCompiled) {
   expect("list --cases gate" + variants(), 0, "toy_v1/rows33/");
   expect("support" + variants(), 0, "rows");
   expect("compile '" + folder_of_kernels() + "/toy_v1/kernel.metal'", 0, "toy");
-  expect("doctor", 0, "");
+  expect("doctor", 0, "all 32 lanes right");
 }
 
 TEST_F(ToyFamily, RunsAndIsJudged) {
@@ -44,8 +44,8 @@ TEST_F(ToyFamily, RunsAndIsJudged) {
   expect("gate" + variants() + ledger, 0, "0 failed");
   expect("run smoke" + variants() + ledger + " --policy checked", 0, "0 failed");
   expect("report" + ledger, 0, "toy_v1");
-  expect("history" + ledger, 0, "");
-  expect("diff" + ledger, 0, "");
+  expect("history" + ledger, 0, "run smoke");
+  expect("diff" + ledger, 0, "0 broke");
   expect("show" + variants() + kCase, 0, "passed");
   expect("explain" + variants() + kCase, 0, "float multiply");
   expect("cost" + variants() + kCase, 0, "toy_triple");
@@ -55,12 +55,34 @@ TEST_F(ToyFamily, RunsAndIsJudged) {
 
 TEST_F(ToyFamily, HasFixtureFilesAndDispatches) {
   const std::string file = write("", "unused") + ".h5";
-  expect("fixture generate toy/rows2/gauss/s1 -o '" + file + "'", 0, "");
-  expect("fixture verify '" + file + "'", 0, "");
+  expect("fixture generate toy/rows2/gauss/s1 -o '" + file + "'", 0, "3 tensors");
+  expect("fixture verify '" + file + "'", 0, "the expectation matches the oracle");
   expect("run --ledger none" + variants() + " --fixture '" + file + "'", 0, "passed");
   expect("dispatch" + variants() + kCase, 0, "toy_triple");
   const Outcome trace = run_toy("dispatch --json" + variants() + kCase);
-  expect("check-dispatch --execute" + variants() + " '" + write(trace.output, "trace.json") + "'", 0, "");
+  expect("check-dispatch --execute" + variants() + " '" + write(trace.output, "trace.json") + "'", 0, "executed on the simulator: passed");
+}
+
+TEST_F(ToyFamily, IsPackedFromRawFiles) {
+  static_cast<void>(write(std::string(2 * 256 * sizeof(float), '\0'), "data.bin"));
+  const std::string manifest = write(R"({"attributes": {"family": "toy", "rows": 2},
+    "tensors": [{"name": "inputs/data", "file": "data.bin", "element": "float32", "shape": [2, 256]}]})",
+                                     "manifest.json");
+  const std::string file = (folder_ / "packed.h5").string();
+  expect("pack '" + manifest + "' -o '" + file + "'", 0, "1 tensor,");
+  expect("run --ledger none" + variants() + " --fixture '" + file + "'", 0, "passed toy_v1/rows2/h5-packed/s0");
+}
+
+TEST_F(ToyFamily, IsMergedFromShards) {
+  const auto ledger = [&](const std::string& name) { return " '" + (folder_ / name).string() + ".sqlite'"; };
+  expect("run smoke" + variants() + " --shard 1/2 --ledger" + ledger("one"), 0, "18 passed");
+  expect("run smoke" + variants() + " --shard 2/2 --ledger" + ledger("two"), 0, "18 passed");
+  expect("merge" + ledger("one") + ledger("two") + " --ledger" + ledger("all"), 0, "36 passed, 0 failed");
+}
+
+// It measures codebooks, so it takes no kernel.
+TEST_F(ToyFamily, LeavesTheQualityOfCodebooksAlone) {
+  expect("quality --bits 8 --head-dim 256 --kv-len 16 --fixture gauss", 0, "codebooks: mean squared error");
 }
 
 TEST_F(ToyFamily, IsTriagedComparedAndMutated) {

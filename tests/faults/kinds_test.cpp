@@ -160,7 +160,7 @@ const std::map<FaultKind, std::function<Faults()>>& what_fires() {
       {logic, [] { return of_edit(kDoubled, "d256/h1/standalone/gauss/s1", under(metal::Policy::shadow)); }},
       {mistrusted,
        [] {
-         // Partials of which none is attended to: nothing can be told of their merge.
+         // Partials of which none is attended to: their merge cannot be judged.
          return of_edit({"tq4_v1", "kind_idle", "if (simd_max(mask) <= kMasked) {", "if (simd_max(mask) <= 1e30f) {"},
                         "d256/h1x1/kv33c33/ring0/nomask/nwg2/gauss/s1");
        }},

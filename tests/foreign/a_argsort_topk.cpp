@@ -1,3 +1,5 @@
+// Runs of a_argsort_topk.metal and their expected results. Bitonic argsort, merging of sorted runs, argmax, top-k by 64-bit keys and by
+// counting digits.
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

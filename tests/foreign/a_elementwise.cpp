@@ -1,3 +1,4 @@
+// Runs of a_elementwise.metal and their expected results. Unary and binary operations with broadcasting over four dimensions.
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

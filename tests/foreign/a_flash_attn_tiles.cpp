@@ -1,3 +1,5 @@
+// Runs of a_flash_attn_tiles.metal and their expected results. Tiled attention: every simdgroup owns eight query rows, the threadgroup
+// shares tiles of K and V.
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

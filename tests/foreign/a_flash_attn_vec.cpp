@@ -1,3 +1,5 @@
+// Runs of a_flash_attn_vec.metal and their expected results. Decoding attention: one query per head, keys spread over simdgroups and
+// workgroups, partial results merged.
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

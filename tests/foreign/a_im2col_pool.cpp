@@ -1,3 +1,4 @@
+// Runs of a_im2col_pool.metal and their expected results. Unfolding for convolutions, pooling, padding, upscaling, transposed convolution.
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

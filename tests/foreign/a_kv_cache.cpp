@@ -1,3 +1,5 @@
+// Runs of a_kv_cache.metal and their expected results. Maintenance of a paged cache: scatter by slot mapping, block copies, gather, and an
+// 8-bit float storage format.
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of a_moe.metal and their expected results. Mixture of experts: routing, lists of rows per expert, matrix products chosen by id, and
+// the weighted sum.
 #include "tests/foreign/a_quantised_matrix.h"
 
 #include <algorithm>

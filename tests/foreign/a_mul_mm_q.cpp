@@ -1,3 +1,5 @@
+// Runs of a_mul_mm_q.metal and their expected results. Quantised matrix times matrix with 8x8 simdgroup matrices: dst[n][m] = sum over k of
+// A[m][k]*B[n][k].
 #include "tests/foreign/a_quantised_matrix.h"
 
 #include <algorithm>

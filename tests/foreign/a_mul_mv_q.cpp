@@ -1,3 +1,5 @@
+// Runs of a_mul_mv_q.metal and their expected results. Quantised matrix times vector: blocks of 32 with half scales, super-blocks of 256
+// with packed 6-bit scales.
 #include "tests/foreign/a_quantised_matrix.h"
 
 #include <algorithm>

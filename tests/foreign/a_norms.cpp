@@ -1,3 +1,4 @@
+// Runs of a_norms.metal and their expected results. Root mean square, layer, group and L2 norms; fused scale and addition.
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of a_paged_attention.metal and their expected results. Attention over a paged cache: keys as [block][kv head][head size /
+// x][slot][x], values as [block][kv head][head size][slot].
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs of a_quantize.metal and their expected results. Copies between float rows and rows of quantised blocks, in both directions.
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of a_rope.metal and their expected results. Rotary position embedding: interleaved pairs, halves, sections, tables, with frequency
+// factors and a length-extension ramp.
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of a_rows.metal and their expected results. Rows: fetching and storing by index (also of quantised rows), concatenation, repetition,
+// copies with strides.
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

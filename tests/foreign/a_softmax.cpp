@@ -1,3 +1,5 @@
+// Runs of a_softmax.metal and their expected results. Softmax in several shapes, with masks, slopes and soft caps; log-sum-exp and the
+// cross entropy that goes with it.
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

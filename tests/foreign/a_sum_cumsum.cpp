@@ -1,3 +1,5 @@
+// Runs of a_sum_cumsum.metal and their expected results. Sums of rows and running sums, with types that the library's reductions do not
+// know.
 #include "tests/foreign/a_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs of b_arg_reduce.metal and their expected results. argmin / argmax of rows with strides, through pairs of an index and a value.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of b_attention_fragments.metal and their expected results. Fused attention over blocks of keys: scores stay in 8x8 fragments, rows
+// are reduced across lanes.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of b_conv_winograd.metal and their expected results. Convolutions: naive in one and two dimensions, and F(2x2, 3x3) through constant
+// transforms; and small generators.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of b_elementwise_copy.metal and their expected results. Unary, binary and ternary functors over contiguous, scalar and strided
+// arrays; copies between any two types.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of b_fft_stockham.metal and their expected results. Stockham FFTs in threadgroup memory, radix 2/4/8, over an own complex type with
+// its own operators and functions.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

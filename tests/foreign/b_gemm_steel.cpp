@@ -1,3 +1,5 @@
+// Runs of b_gemm_steel.metal and their expected results. Tiled matrix products: block loaders into threadgroup memory, tiles of 8x8
+// fragments, epilogue functors.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of b_gemv_blocks.metal and their expected results. Matrix times vector in blocks: rows across simdgroups, columns across lanes; and
+// the transposed product.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

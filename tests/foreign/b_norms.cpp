@@ -1,3 +1,5 @@
+// Runs of b_norms.metal and their expected results. Layer norm, rms norm, their gradients, softmax and log-sum-exp: a row for each
+// threadgroup, with and without loops.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of b_quantized_affine.metal and their expected results. Affine quantised weights: w = scale * q + bias for each group of 32, 64 or
+// 128 values of 2, 4 or 8 bits.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of b_random_index.metal and their expected results. Counter based random bits (threefry 2x32), gathers and scatters with index
+// arrays and atomic updates.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

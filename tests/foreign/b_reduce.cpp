@@ -1,3 +1,5 @@
+// Runs of b_reduce.metal and their expected results. Reductions of everything, of rows and of columns; small types meet in packed 32-bit
+// atomics.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

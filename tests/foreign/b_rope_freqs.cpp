@@ -1,3 +1,5 @@
+// Runs of b_rope_freqs.metal and their expected results. Rotary embeddings: for one token or many, from a base or a table of periods,
+// halves or neighbours rotated.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs of b_scan.metal and their expected results. Inclusive and exclusive scans along rows: simdgroups scan, threadgroup memory carries.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

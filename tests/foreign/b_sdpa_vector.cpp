@@ -1,3 +1,5 @@
+// Runs of b_sdpa_vector.metal and their expected results. Attention of single queries: one pass over all keys, or two passes with partial
+// results of blocks of keys.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of b_small_floats.metal and their expected results. Own small floats: a bfloat16 of 16 bits with operators from macros, E4M3, E8M0
+// scales, E2M1 pairs, packed int4.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

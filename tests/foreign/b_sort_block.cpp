@@ -1,3 +1,5 @@
+// Runs of b_sort_block.metal and their expected results. Merge sort of a row in a threadgroup: own comparators and swap, values alone or
+// with their indices.
 #include "tests/foreign/b_prelude.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs of c_activations.metal and their expected results. Whole kernels from macros: activations and gated units, with erf by a polynomial.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

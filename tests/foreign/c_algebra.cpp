@@ -1,3 +1,5 @@
+// Runs of c_algebra.metal and their expected results. Small algebraic types with operators: complex numbers, dual numbers, quaternions,
+// rays.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of c_attention.metal and their expected results. Plain attention, a row of queries for each threadgroup: masks and biases as
+// functors, ring caches, split decoding.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of c_bigint.metal and their expected results. Wide integers: carries, Montgomery products, and the integer functions of the library
+// on every width.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

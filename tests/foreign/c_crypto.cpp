@@ -1,3 +1,4 @@
+// Runs of c_crypto.metal and their expected results. Hashes, ciphers and generators on integers.
 #include "tests/foreign/foreign.h"
 
 #include <bit>

@@ -1,3 +1,5 @@
+// Runs of c_generated_tiny.metal and their expected results. Straight-line kernels in the manner of a tensor-graph compiler; buffers are
+// bound by position.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

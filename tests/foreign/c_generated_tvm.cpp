@@ -1,3 +1,5 @@
+// Runs of c_generated_tvm.metal and their expected results. Fused kernels in the manner of a schedule compiler: argument structs, unions
+// for scalars, explicit vector loads.
 #include "tests/foreign/foreign.h"
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// Runs of c_kvquant.metal and their expected results. A quantised key/value cache: rows of int8 with a scale, and codes of 3 bits packed by
+// eight into three bytes.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of c_moe.metal and their expected results. Mixtures of experts: gating, routing, grouped products; and the verification step of
+// speculative decoding.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>
@@ -56,7 +58,7 @@ struct Routing {
   Routing() : counts(6, 0) {
     std::mt19937 g(132);
     for (u32 t = 0; t < args.tokens; ++t) {
-      u32 a = g() % 5, b = g() % 4;  // nobody chooses the last
+      u32 a = g() % 5, b = g() % 4;  // no token chooses the last
       if (b >= a) ++b;
       float w = 0.5f + std::fabs(sym(g)) / 2;
       choices.push_back({w, a}), choices.push_back({1 - w, b});

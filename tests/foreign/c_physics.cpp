@@ -1,3 +1,4 @@
+// Runs of c_physics.metal and their expected results. Particles and grids.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs of c_radix.metal and their expected results. Histograms, scans and the passes of a least-significant-digit radix sort.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs of c_sampler.metal and their expected results. From logits to tokens.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

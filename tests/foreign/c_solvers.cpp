@@ -1,3 +1,4 @@
+// Runs of c_solvers.metal and their expected results. Sparse products and small linear systems.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs of c_spirv_cross.metal and their expected results. Output in the manner of a SPIR-V to Metal cross compiler, several entry points
+// joined in one file.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs of c_ssm.metal and their expected results. Recurrences: state-space models, RWKV, linear attention.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs of c_train.metal and their expected results. Pieces of a training loop: cross entropy, optimiser, embeddings, dropout.
 #include "tests/foreign/foreign.h"
 
 #include <algorithm>

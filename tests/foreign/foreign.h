@@ -45,7 +45,7 @@ struct Run {
   std::string function;  // the host name
   std::map<std::uint32_t, Constant> constants;
   std::map<std::uint32_t, std::vector<std::byte>> buffers;    // contents before the run, setBuffer with offset 0
-  std::map<std::uint32_t, std::size_t> fresh_buffers;         // bytes of buffers that the kernel is to write and nobody has written before
+  std::map<std::uint32_t, std::size_t> fresh_buffers;         // bytes of buffers that the kernel is to write and that are unwritten before
   std::map<std::uint32_t, std::vector<std::byte>> set_bytes;  // setBytes: arguments `constant T&` and small tables
   std::map<std::uint32_t, std::size_t> threadgroup_memory;    // bytes, a multiple of 16
   Size grid = {1, 1, 1};

@@ -1,3 +1,4 @@
+// Records failed properties and kinds of outcome of the fuzz targets.
 #include "tests/fuzz/fuzz_target.h"
 
 #include <fmt/format.h>

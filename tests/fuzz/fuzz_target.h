@@ -11,10 +11,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace assay::tests {
 
-// Ends the process where it does not hold, which libFuzzer records with the input. An exception that nobody expects ends it as well.
+// Ends the process where it does not hold, which libFuzzer records with the input. An unexpected exception ends it as well.
 void require(bool holds, std::string_view what);
 
-// Takes part in what libFuzzer calls coverage: without numbers and what stands in quotes, so that it tells kinds of outcome apart and not
+// Takes part in what libFuzzer calls coverage: without numbers and what stands in quotes, so that it distinguishes kinds of outcome and not
 // inputs. In CI, where the libraries are not instrumented, it is most of what guides the fuzzer.
 void note_outcome(std::string_view text);
 

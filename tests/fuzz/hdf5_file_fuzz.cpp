@@ -1,4 +1,4 @@
-// Fixture files through the process of their own that reads them: whatever the HDF5 library does with the bytes, what comes back is a
+// Fixture files through the process of their own that reads them: for any behaviour of the HDF5 library, the answer is a
 // description and tensors of the size that was asked for, or a FileError that names the file.
 //
 // The child is forked for every input, so that a crash of the library ends it and not the fuzzer; libFuzzer sees what the answer is, and

@@ -1,4 +1,4 @@
-// A ledger that somebody else wrote: whatever its bytes, `assay report`, `history`, `diff` and `merge` read runs and cases from it that
+// A ledger with arbitrary bytes: `assay report`, `history`, `diff` and `merge` read runs and cases from it that
 // they can render, or a LedgerError that names the file.
 #include <filesystem>
 #include <numeric>

@@ -83,7 +83,7 @@ std::string occurrences(std::string_view folder, const char* pattern, const std:
   return report;
 }
 
-TEST(Families, NobodyElseNamesOne) {
+TEST(Families, NoOtherSourceNamesOne) {
   const std::set<std::string> names = found_in_families("FamilyContract \\w+\\{\\s*\"(\\w+)\"");
   ASSERT_TRUE(names.contains("tq4") && names.contains("bf16_pad"));
   for (const std::string_view folder : {"base", "math", "metal", "kernels", "oracles", "fixtures"}) {
@@ -98,7 +98,7 @@ TEST(Families, NobodyElseNamesOne) {
     EXPECT_EQ(occurrences(folder, "(\\w+)", names, [](const std::string&, const std::string&) { return true; }), "");
 }
 
-TEST(Families, NobodyElseNamesAnAxisOrAnArgument) {
+TEST(Families, NoOtherSourceNamesAnAxisOrAnArgument) {
   std::set<std::string> names = found_in_families("(?:\\.name = |float_axis\\()\"(\\w+)\"");
   ASSERT_TRUE(names.contains("kv_len") && names.contains("scale") && names.contains("rms_probe"));
   names.merge(found_in_families("ArgumentContract\\{\"(\\w+)\""));

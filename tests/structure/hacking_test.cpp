@@ -1,5 +1,5 @@
-// docs/HACKING.md promises the tree, line by line: what it names exists, and no folder is missing from it. The other documents
-// name files as well, and they exist too; so do the places that their links lead to.
+// Every path in the tree of docs/HACKING.md exists, and every folder is in it. Paths and links in the other documents lead to existing
+// files and headings.
 #include <gtest/gtest.h>
 
 #include <algorithm>

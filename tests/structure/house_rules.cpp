@@ -1,3 +1,4 @@
+// The tables of the rules, and the checks of one source and of the root against them.
 #include "tests/structure/house_rules.h"
 
 #include <fmt/format.h>
@@ -64,7 +65,7 @@ constexpr std::array<Package, 23> kPackages = {{
     {"fmt/", ""},
     {"sodium", "base"},
     {"seccomp", "base"},
-    {"linux/", "base"},  // the sandbox speaks to the kernel
+    {"linux/", "base"},  // the sandbox calls the system's kernel
     {"mpfr", "math"},
     {"gmp", "math"},
     {"llvm/", "metal/pass"},

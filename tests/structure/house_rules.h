@@ -19,7 +19,7 @@ struct Violation {
   [[nodiscard]] std::string to_string() const;
 };
 
-// The folders of the root whose sources the rules speak about, from the bottom of the house to its roof.
+// The folders of the root whose sources the rules cover, in order of dependency.
 [[nodiscard]] std::span<const std::string_view> folders();
 
 // Judges the length of a source: above kLongestSource lines it says at its top why, in a comment that begins with "Long because".
@@ -29,7 +29,7 @@ constexpr std::size_t kLongestSource = 400;
 // Judges one C++ source or header by its path (relative to the root, with '/') and its text.
 [[nodiscard]] std::vector<Violation> check_source(std::string_view path, std::string_view text);
 
-// Judges the names of the directories in the root. Hidden ones and build trees are a matter of the user.
+// Judges the names of the directories in the root. Hidden ones and build trees are ignored.
 [[nodiscard]] std::vector<Violation> check_root(std::span<const std::string> directories);
 
 }  // namespace assay::tests

@@ -1,3 +1,4 @@
+// A scanner that skips comments, strings and raw strings.
 #include "tests/structure/include_scan.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The float loops of the reference kernel and its mistakes.
 #include "tests/unit/bound_reference_kernel.h"
 
 #include <algorithm>

@@ -72,7 +72,7 @@ TEST(Parting, IsTheFirstInTheOrderOfExecution) {
   EXPECT_THAT(parting->changes, IsEmpty());
 }
 
-TEST(Parting, TellsWhichTimeALineWasCameTo) {
+TEST(Parting, CountsTheExecutionsOfALine) {
   Made before(2);
   before.thread(0, {{1, 1.0F}, {1, 2.0F}, {1, 3.0F}});
   Made after(2);

@@ -1,4 +1,4 @@
-// What the simulator tells of the values that a kernel makes, one by one.
+// The simulator's trace of the values that a kernel computes, one by one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ std::vector<double> stored_by(const ValueTrace& trace, std::size_t thread) {
   return values;
 }
 
-TEST(ValueTrace, TellsEveryResultOfEveryThread) {
+TEST(ValueTrace, RecordsEveryResultOfEveryThread) {
   const ValueTrace trace = trace_of("float x = in[lane];\nfloat y = x * 2.0f;\nout[lane] = y - 1.0f;");
   ASSERT_THAT(trace.threads, SizeIs(32));
   EXPECT_THAT(trace.functions, ElementsAre("test"));
@@ -76,12 +76,12 @@ TEST(ValueTrace, TellsEveryResultOfEveryThread) {
   EXPECT_THAT(values_of(trace, 31, 1), ElementsAre(63.0));
 }
 
-TEST(ValueTrace, TellsALoopTimeAfterTime) {
+TEST(ValueTrace, RecordsEveryIterationOfALoop) {
   const ValueTrace trace = trace_of("float s = 0.0f;\nfor (int i = 0; i < 3; ++i)\ns += in[i];\nout[lane] = s;");
   EXPECT_THAT(values_of(trace, 0, 2), ElementsAre(0.5, 0.5, 1.5, 2.0, 2.5, 4.5));
 }
 
-TEST(ValueTrace, TellsWhatLanesComputeTogether) {
+TEST(ValueTrace, RecordsWhatLanesComputeTogether) {
   const ValueTrace trace = trace_of("float s = simd_sum(in[lane]);\nfloat o = simd_shuffle_xor(in[lane], 1);\nout[lane] = s + o;");
   EXPECT_THAT(values_of(trace, 0, 0), ::testing::Contains(512.0));
   EXPECT_THAT(values_of(trace, 6, 1), ::testing::Contains(7.5));
@@ -94,12 +94,12 @@ TEST(ValueTrace, KnowsTypesAndComponents) {
   EXPECT_THAT(values_of(trace, 1, 1), ElementsAre(1.5, 2.5, 2.0));
 }
 
-TEST(ValueTrace, TellsIntegersThatAreStored) {
+TEST(ValueTrace, RecordsStoredIntegers) {
   const ValueTrace trace = trace_of("device uint* words = (device uint*) out;\nwords[lane] = lane * 3;");
   EXPECT_THAT(stored_by(trace, 5), ElementsAre(15.0));
 }
 
-TEST(ValueTrace, TellsStoresToThreadgroupMemoryOnce) {
+TEST(ValueTrace, RecordsStoresToThreadgroupMemoryOnce) {
   const ValueTrace trace = trace_of("sh[lane] = 2.0f;\nthreadgroup_barrier(mem_flags::mem_threadgroup);\nout[lane] = sh[31 - lane];");
   EXPECT_THAT(stored_by(trace, 0), ElementsAre(2.0, 2.0));
 }

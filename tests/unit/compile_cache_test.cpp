@@ -40,7 +40,7 @@ class CompileCache : public Test {
     const std::string whole = read_file(path);
     return whole.substr(0, metal::compile::content_size(whole));
   }
-  // Replaces a sound entry by `damage` and expects it to be made again, whatever it is, and kept afterwards.
+  // Replaces a sound entry by `damage` and expects it to be rebuilt and kept afterwards.
   void expect_made_again(const std::string& what, const std::function<void(const fs::path&)>& damage) {
     get("a.so", "kernel a");
     damage(entry("a.so"));

@@ -14,9 +14,14 @@
 #include "kernels/contract.h"
 #include "tests/support/files.h"
 
-namespace assay::kernels {
+namespace assay::tests {
 namespace {
 
+using kernels::ArgumentContract;
+using kernels::ConstantContract;
+using kernels::EntryContract;
+using kernels::FamilyContract;
+using kernels::FieldContract;
 using ::testing::HasSubstr;
 
 std::string type_in_metal(metal::ScalarType type) {
@@ -73,8 +78,7 @@ std::string table_of(const FamilyContract& family) {
 TEST(ContractDocuments, HaveEveryFunctionArgumentFieldAndCaseName) {
   ASSERT_FALSE(families::all_families().empty());
   for (const families::Family& family : families::all_families()) {
-    const std::string document =
-        tests::read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "families" / std::string(family.name()) / "contract.md");
+    const std::string document = read_file(kRoot / "families" / std::string(family.name()) / "contract.md");
     EXPECT_TRUE(document.starts_with(fmt::format("# {}: {}\n", family.name(), family.description))) << document.substr(0, 100);
     EXPECT_THAT(document, HasSubstr(table_of(family.contract)));
     for (const FamilyContract& helper : family.helper_contracts) EXPECT_THAT(document, HasSubstr(table_of(helper)));
@@ -83,4 +87,4 @@ TEST(ContractDocuments, HaveEveryFunctionArgumentFieldAndCaseName) {
 }
 
 }  // namespace
-}  // namespace assay::kernels
+}  // namespace assay::tests

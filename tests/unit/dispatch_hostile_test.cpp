@@ -1,4 +1,4 @@
-// Traces as they arrive: documents that promise to agree, and files that nobody should believe.
+// Hostile dispatch traces: documents that contradict themselves, and damaged files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,7 +126,7 @@ TEST(DispatchHostileFile, OnlyBarriersOrTooManyAreRefused) {
     EXPECT_THROW(static_cast<void>(reports::parse_trace(head + commands + "]}", "trace.json")), harness::TraceError);
 }
 
-// One character replaced, everywhere: either that is a trace as well, or it is told what is wrong with it.
+// One character replaced, everywhere: either that is a trace as well, or the mistake in it is reported.
 TEST(DispatchHostileFile, AnyOneCharacterWrongIsAnErrorOrATrace) {
   const std::string whole = read_file(kGolden / "tq4.json");
   const auto catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());

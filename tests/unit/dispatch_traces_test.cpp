@@ -105,8 +105,8 @@ struct Edit {
 
 class DispatchDifference : public ::testing::TestWithParam<Edit> {};
 
-// Exactly one difference: a slip is not told twice, and nothing else is blamed.
-TEST_P(DispatchDifference, IsToldOnceWithBothValues) {
+// Exactly one difference: a mistake is not reported twice, and nothing else is reported.
+TEST_P(DispatchDifference, IsReportedOnceWithBothValues) {
   Trace trace = recorded(GetParam().family);
   GetParam().apply(trace);
   EXPECT_THAT(check(GetParam().family, trace).differences, ElementsAre(HasSubstr(GetParam().difference)));
@@ -288,7 +288,7 @@ TEST(DispatchCheck, OneBufferMayNotHoldTwoThingsInOnePlace) {
               Contains(HasSubstr("buffer 'heap': htmp occupies 132096 bytes from offset 0, but dst starts at offset 132092")));
 }
 
-TEST(DispatchCheck, RefusesFunctionsThatNobodyHas) {
+TEST(DispatchCheck, RefusesUnknownFunctions) {
   Trace trace = recorded("fwht");
   trace.dispatches[0].function = "fwht_d512";
   try {
@@ -360,7 +360,7 @@ TEST(DispatchReplay, AnOutputElsewhereIsNeverWritten) {
   EXPECT_GT(verdict.judgement.not_written, 0U);
 }
 
-// The partials that decide the verdict are right; what the second dispatch made of another buffer is told as its stage.
+// The partials that decide the verdict are right; the second dispatch's result in another buffer is reported as its stage.
 TEST(DispatchReplay, ABufferOfTheHostsOwnHoldsPoison) {
   Trace trace = recorded("tq4");
   trace.dispatches[1].bindings.at(1).buffer->name = "other";

@@ -67,7 +67,7 @@ inline std::vector<harness::FaultKind> every_kind() {
   return kinds;
 }
 
-// Each with everything told, and with nothing.
+// Each with all values, and with none.
 inline std::vector<harness::Fault> faults_of_every_kind() {
   std::vector<harness::Fault> faults;
   for (const harness::FaultKind kind : every_kind()) {

@@ -121,7 +121,7 @@ TEST(ExplanationConclusion, SaysFirstThatTheMistakeIsInWhatIsComputed) {
   EXPECT_THAT(conclusion_of(explanation(8.0, 4.0)), HasSubstr("it also rounds too much"));
 }
 
-TEST(ExplanationConclusion, TellsTooMuchRoundingAndNoMistakeApart) {
+TEST(ExplanationConclusion, DistinguishesTooMuchRoundingFromNoMistake) {
   EXPECT_THAT(conclusion_of(explanation(8.0, 0.0625)),
               HasSubstr("the formula is right, but the kernel rounds too much: the error of element 3 is 32"));
   EXPECT_THAT(conclusion_of(explanation(0.0625, 0.0625)), HasSubstr("all elements are within their bounds"));

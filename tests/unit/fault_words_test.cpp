@@ -1,4 +1,4 @@
-// What is said of every kind of fault, to the letter, and how several are told in one line.
+// The exact text of every kind of fault, and of several faults in one line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -164,7 +164,7 @@ TEST_F(FixtureFile, AScaleThatIsAFloatingNumberIsTheFactor) {
   const auto with = [&](const fixtures::Attribute& value) {
     return refusal(captured(), [&](FileContents& contents) { contents.format["scale"] = value; });
   };
-  // The bits of 2.8e-45, which nobody means.
+  // The bits of 2.8e-45, which is never intended.
   EXPECT_THAT(with(std::int64_t{2}), AllOf(HasSubstr("/format@scale: is 2, outside 0 .. 1"), HasSubstr("2.0")));
   EXPECT_THAT(with(-0.5), HasSubstr("/format@scale: is -0.5; a factor is a positive number"));
   EXPECT_THAT(with(1e-40), HasSubstr("a factor is a positive number"));
@@ -188,7 +188,7 @@ TEST_F(FixtureFile, AttributesThatMakeNoCaseAreRefusedByName) {
   EXPECT_THAT(with("kv_len", "many"), HasSubstr("/format@kv_len: must be an integer"));
   EXPECT_THAT(with("kv_len", 69.5), HasSubstr("/format@kv_len: must be an integer"));
   EXPECT_THAT(with("kv_len", std::int64_t{-1}), HasSubstr("/format@kv_len: is -1"));
-  EXPECT_THAT(with("kv_len", std::int64_t{97}), HasSubstr("kv_capacity = 96 is below kv_seq_len = 97"));
+  EXPECT_THAT(with("kv_len", std::int64_t{97}), HasSubstr("kv_capacity = 96 is below kv_len = 97"));
   EXPECT_THAT(with("kv_capacity", std::int64_t{97}), HasSubstr("/inputs/k_codes: is uint8 [1, 96, 128], but uint8 [1, 97, 128] is needed"));
   EXPECT_THAT(with("seed", std::int64_t{-3}), HasSubstr("/format@seed: is -3"));
   const auto generated = [&](const std::string& name, const fixtures::Attribute& value) {
@@ -274,7 +274,7 @@ TEST_F(FixtureFile, MissingHalfAndUnknownTensorsAreRefused) {
               HasSubstr("/expected/output: has nan at element 5"));
 }
 
-TEST_F(FixtureFile, VerifyTellsOneChangedBitAndOneShiftedExpectation) {
+TEST_F(FixtureFile, VerifyReportsOneChangedBitAndOneShiftedExpectation) {
   const auto findings = [&](const std::function<void(FileContents&)>& spoil) {
     FileContents contents = decode();
     spoil(contents);

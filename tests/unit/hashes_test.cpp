@@ -18,7 +18,7 @@ TEST(Hash, IsBlake2bOfTextsBehindTheirLength) {
   EXPECT_EQ(Hash().hex(), "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8") << "of nothing";
 }
 
-TEST(Hash, TellsTextsApartThatJoinToTheSame) {
+TEST(Hash, DistinguishesTextsWithEqualConcatenation) {
   EXPECT_NE(Hash().add("ab").add("c").hex(), Hash().add("a").add("bc").hex());
   EXPECT_NE(Hash().add("ab").hex(), Hash().add("ab").add("").hex());
   EXPECT_EQ(Hash().add(std::string(100000, 'x')).hex(), Hash().add(std::string(100000, 'x')).hex());

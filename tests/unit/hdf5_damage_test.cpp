@@ -86,7 +86,7 @@ Damaged damage(const std::string& sound, Dice& dice) {
     }
     return fmt::format("{} bits flipped", count);
   };
-  // Most of a file is data; what tells where it is stands in its first few kilobytes and at its end.
+  // Most of a file is data; its structure is in its first few kilobytes and at its end.
   const auto range = [&] {
     const std::uint64_t length = 1 + dice.below(std::min<std::uint64_t>(bytes.size(), std::uint64_t{1} << dice.below(13)));
     const std::uint64_t within = dice.below(3) == 0 ? std::min<std::uint64_t>(bytes.size(), 4096) : bytes.size();
@@ -147,7 +147,7 @@ std::string outcome_of(const std::filesystem::path& path, const Sound& sound) {
     const FileDescription description = fixtures::describe_file(path);
     EXPECT_EQ(description.format, sound.description.format);
     EXPECT_EQ(description.tensors, sound.description.tensors);
-    // What a caller asks for is what the case needs, whatever the file says that it has.
+    // A caller asks for what the case needs, not for what the file claims to have.
     const bool is_equal = fixtures::read_tensors(path, sound.description.tensors) == sound.tensors;
     EXPECT_TRUE(is_equal) << "accepted with other data";
     return "accepted";

@@ -1,4 +1,4 @@
-// Fixture files: what is written is read back, and whatever else a file may be is refused with its name and the object's.
+// Fixture files: what is written is read back, and every other file is refused with its name and the object's.
 // Long because each way in which a file can be damaged is a test.
 #include "fixtures/hdf5_file.h"
 
@@ -114,7 +114,7 @@ TEST_F(Hdf5, EqualContentsAreEqualFilesAndNoHalfWrittenOneIsLeft) {
 }
 
 TEST_F(Hdf5, ReadsWhatApplicationsWriteByDefault) {
-  // Contiguous, big-endian, texts of variable length, extra objects that nobody asked about.
+  // Contiguous, big-endian, texts of variable length, extra objects that are never read.
   write_raw(path_, [](const RawFile& raw) {
     const int version = 1;
     raw.attribute("version", H5T_NATIVE_INT, &version);

@@ -1,4 +1,4 @@
-// The matchers over the judge: they fire, they stay quiet, and what they print tells the element.
+// The matchers over the judge: they match, they do not match, and their message names the element.
 #include "tests/support/judge_matchers.h"
 
 #include <gmock/gmock.h>

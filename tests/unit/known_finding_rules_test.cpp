@@ -153,7 +153,7 @@ TEST(KnownFindingWhen, IdlePairsAreRowsInWhichTwoSimdgroupsThatMeetSawNothing) {
       {"b1/h1x1/q40/kv64r0/causal1x1/nsg4/gauss/s1", 8},  // queries 24 to 31 of 64 see the first chunk alone
       {"b1/h1x1/q40/kv64r0/causal1x1/nsg2/gauss/s1", 0}};
   for (const auto& [words, idle] : rows) EXPECT_TRUE(vec_matches(words, fmt::format("idle_pairs == {}", idle))) << words;
-  EXPECT_TRUE(vec_matches("b1/h1x1/q1/kv32r0/nomask/nsg4/h5-any/s1", "idle_pairs == 1")) << "whatever the file holds";
+  EXPECT_TRUE(vec_matches("b1/h1x1/q1/kv32r0/nomask/nsg4/h5-any/s1", "idle_pairs == 1")) << "for any content of the file";
   EXPECT_FALSE(vec_matches("b1/h1x1/q1/kv320r0/nomask/nsg4/h5-any/s1", "idle_pairs == 1"));
 }
 

@@ -1,4 +1,4 @@
-// Ledgers that assay did not write: whatever their tables, views, triggers and bytes, they are read or refused with a LedgerError, and
+// Hostile ledgers: with any tables, views, triggers and bytes, they are read or refused with a LedgerError, and
 // soon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ using namespace harness;
 
 using namespace ::testing;
 
-// Rows without end, for whoever reads or writes the wrong thing.
+// Endless rows, for a reader or writer of the wrong table.
 constexpr std::string_view kEndless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT";
 
 class LedgerHostile : public ::testing::Test {
@@ -229,7 +229,7 @@ TEST_F(LedgerHostile, ColumnsOfTheLedgerThatIsMergedIntoAreNames) {
   }
 }
 
-// Seeds are fixed, so that a failure repeats. Damage that changes a figure cannot be told from one that was written; it must do no harm.
+// Seeds are fixed, so that a failure repeats. Damage that changes a figure cannot be distinguished from a written one; it must do no harm.
 TEST_F(LedgerHostile, DamagedFilesAreReadOrRefused) {
   make("PRAGMA page_size = 512; VACUUM");
   std::string whole;

@@ -96,7 +96,7 @@ TEST(LedgerRuns, ARunThatStillGoesOnIsNotTakenUp) {
   const pid_t other = fork();
   if (other == 0) {
     const RunId run = Ledger::open(file).begin(description_of("", 1));
-    [[maybe_unused]] const auto told = write(ready[1], &run, sizeof(run));
+    [[maybe_unused]] const auto written = write(ready[1], &run, sizeof(run));
     pause();
   }
   RunId run = 0;
@@ -208,7 +208,7 @@ TEST_F(LedgerMerge, RefusesWhatDoesNotBelongTogether) {
   EXPECT_THAT(refusal_of(std::vector{with(old)}, merged), HasSubstr("did not store the selected cases"));
 }
 
-TEST(RunDifference, TellsWhatBrokeHealedAndDrifted) {
+TEST(RunDifference, ReportsWhatBrokeHealedAndDrifted) {
   Ledger ledger = Ledger::in_memory();
   Verdict costly = verdict_on("5", Status::passed, 0.5, 5);
   costly.cost.emplace().barriers = 100;

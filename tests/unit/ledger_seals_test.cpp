@@ -1,4 +1,4 @@
-// Seals of runs and verdicts: whatever is changed in a ledger, its run is not believed any more; and what happens to a file in use.
+// Seals of runs and verdicts: after any change of a ledger, its run is not trusted any more; and changes of a file in use.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

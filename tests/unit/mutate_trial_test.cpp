@@ -110,8 +110,8 @@ TEST_F(Trials, WhatIsKeptOfAKillerIsReadOrIgnored) {
   }
 }
 
-// What nobody has written makes no difference to any number here.
-TEST_F(Trials, AReadOfWhatNobodyWroteIsKilledUnderCheckedAlone) {
+// Unwritten values change no number here.
+TEST_F(Trials, AnUninitialisedReadIsKilledUnderCheckedAlone) {
   using metal::Policy;
   const Trial native = trial("one");
   const std::string behind = "const float inv = S == 0.0f ? 0.0f : 1.0f / S;";

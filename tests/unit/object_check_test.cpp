@@ -153,7 +153,7 @@ TEST_F(ObjectCheck, OtherFilesAreNotRead) {
   EXPECT_THAT(complaint("/proc/self/exe"), Not(Eq("")));
 }
 
-// Whatever the bytes, there is an answer, and following an accepted object's data stays inside of it.
+// For any bytes there is an answer, and following an accepted object's data stays inside of it.
 TEST_F(ObjectCheck, DamagedObjectsAreRefusedOrRead) {
   const std::string text = read_file(built(std::string(kPlain)));
   const auto attempt = [](std::string damaged) {

@@ -91,7 +91,7 @@ TEST(OracleAttention, EqualScoresGiveTheMean) {
   }
 }
 
-TEST(OracleAttention, ZeroQueryAveragesWhateverTheKeys) {
+TEST(OracleAttention, ZeroQueryAveragesForAnyKeys) {
   const DecodeShape shape{.heads = 1, .kv_heads = 1, .head_dim = 512, .kv_len = 33, .kv_capacity = 33, .ring_start = 5, .scale = 1.0F};
   DecodeInputs inputs = make(shape);
   std::fill(inputs.q.begin(), inputs.q.end(), 0.0F);
@@ -406,7 +406,7 @@ TEST(OracleAttention, RefusesWhatDoesNotFitAndSaysTheValues) {
   expect_refusal("q is 65505", [](DecodeShape&, DecodeInputs& i) { i.q[7] = 65505.0F; });
   expect_refusal("norm of visible V slot 4 of key/value head 1",
                  [](DecodeShape&, DecodeInputs& i) { i.v_norms[24] = std::numeric_limits<float>::quiet_NaN(); });
-  // Behind the end the same NaN is nobody's business.
+  // Behind the end the same NaN has no effect.
   EXPECT_EQ(message([](DecodeShape&, DecodeInputs& i) { i.v_norms[35] = std::numeric_limits<float>::quiet_NaN(); }), "accepted");
 }
 

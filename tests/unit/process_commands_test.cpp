@@ -109,7 +109,7 @@ TEST_F(Commands, AreLeftNoDescriptorAndNoInput) {
   close(file);
 }
 
-TEST_F(Commands, PutTheirFilesWhereTheyAreTold) {
+TEST_F(Commands, WriteTheirFilesToTheGivenFolder) {
   EXPECT_EQ(run_command({"sh", "-c", "printf %s \"$TMPDIR\""}, {}, "/somewhere/else").output, "/somewhere/else");
 }
 
@@ -126,7 +126,7 @@ TEST_F(Commands, RunInSeveralThreads) {
   for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_EQ(outputs[i], std::string(20, static_cast<char>('0' + i)));
 }
 
-// A parent that dies by SIGKILL can end nobody itself: the system does it.
+// A parent that dies by SIGKILL cannot end its children: the system does it.
 TEST_F(Commands, DieWithTheirParent) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "child";

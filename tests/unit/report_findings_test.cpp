@@ -90,14 +90,14 @@ TEST(RunFindings, HazardsInDifferentLinesAreTwo) {
   EXPECT_THAT(findings[0].members, ElementsAre(0, 1));
 }
 
-TEST(RunFindings, WhatHasNoVerdictOrAnUnknownNameIsToldToo) {
+TEST(RunFindings, CasesWithoutVerdictOrWithAnUnknownNameAreReportedToo) {
   const std::vector<RunFinding> findings = run_findings(tests::some_cases());
   ASSERT_EQ(findings.size(), 4U);
   EXPECT_EQ(findings[2].status, "no verdict");
   EXPECT_TRUE(findings[2].is_failure);
 }
 
-TEST(Markdown, TellsTheSmallestCaseItsElementsAndTheReplayLine) {
+TEST(Markdown, PrintsTheSmallestCaseItsElementsAndTheReplayLine) {
   const std::string text = run_markdown(tests::some_run(), tests::some_cases());
   EXPECT_THAT(text, HasSubstr("## assay: 2 of 5 cases failed, 1 of the 6 selected has no verdict\n"));
   EXPECT_THAT(text, HasSubstr("```\nassay run fwht_v1/b --kernel 'a&b.metal' --family tq4 --schedule forward,reverse\n```"));
@@ -156,7 +156,7 @@ TEST(TriageMarkdown, NoTextOfAKernelIsMarkup) {
   for (const char* markup : {"<img>", "<i>"}) EXPECT_THAT(text, Not(HasSubstr(markup)));
 }
 
-TEST(Markdown, FitsIntoACommentWhateverFailed) {
+TEST(Markdown, FitsIntoACommentForAnyFailures) {
   std::vector<CaseRecord> cases;
   for (int i = 0; i < 3000; ++i) {
     cases.push_back(tests::record("v" + std::to_string(i) + "/x", "tq4", "gauss", Status::failed, 2));

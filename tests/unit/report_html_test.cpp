@@ -88,7 +88,7 @@ TEST(Html, NumbersThatJavaScriptWouldRoundAreTexts) {
   EXPECT_EQ(data["axes"]["tq4"]["nwg"][0], 3);
 }
 
-TEST(Html, TellsWhatHasNoVerdict) {
+TEST(Html, ReportsCasesWithoutVerdict) {
   const std::string page = html(tests::some_run(), tests::some_cases());
   EXPECT_THAT(page, HasSubstr("<title>assay: run 7, 2 of 5 cases failed, 1 of the 6 selected has no verdict</title>"));
   EXPECT_EQ(script_data(page, "run-data")["run"]["without_verdict"], 1);

@@ -25,12 +25,12 @@ std::vector<std::string> texts(const TokenStream& stream) {
   return result;
 }
 
-struct Told {
+struct Directive {
   std::string directive, body;
-  friend bool operator==(const Told&, const Told&) = default;
+  friend bool operator==(const Directive&, const Directive&) = default;
 };
-std::vector<Told> directives(const TokenStream& stream) {
-  std::vector<Told> result;
+std::vector<Directive> directives(const TokenStream& stream) {
+  std::vector<Directive> result;
   for (const auto& directive : stream.directives) {
     result.push_back({stream.source->substr(directive.first, directive.last - directive.first),
                       stream.source->substr(directive.body, directive.last - directive.body)});
@@ -50,8 +50,8 @@ TEST(Tokens, OfASourceAsItIsWrittenLeaveDirectivesOut) {
       "a.metal", Form::written);
   EXPECT_THAT(texts(stream), ElementsAre("4 int", "4 a", "4 ;", "4 #", "4 b", "7 char", "7 c", "7 =", "7 '#'", "7 ;"));
   EXPECT_THAT(directives(stream),
-              ElementsAre(Told{"# 7 \"no marker\"", ""}, Told{"#define N (x + \\\n  1)  // one\r", " (x + \\\n  1)  // one\r"},
-                          Told{"#\tdefine F(x, y) x##y", " x##y"}, Told{"#define EMPTY", ""}, Told{"#pragma unroll", ""}));
+              ElementsAre(Directive{"# 7 \"no marker\"", ""}, Directive{"#define N (x + \\\n  1)  // one\r", " (x + \\\n  1)  // one\r"},
+                          Directive{"#\tdefine F(x, y) x##y", " x##y"}, Directive{"#define EMPTY", ""}, Directive{"#pragma unroll", ""}));
 }
 
 TEST(Tokens, OfTheSameSourcePreprocessedFollowItsMarkers) {
@@ -74,6 +74,13 @@ std::vector<std::string> words(const std::string& source) {
   std::vector<std::string> result;
   for (const auto& word : harness::source_words(source)) result.emplace_back(word.text);
   return result;
+}
+
+TEST(Tokens, FindQuotedIncludesOutsideOfComments) {
+  using metal::translate::has_quoted_include;
+  EXPECT_TRUE(has_quoted_include("#include <metal_stdlib>\n #  include \"a.h\"\n"));
+  EXPECT_FALSE(has_quoted_include("#include <metal_stdlib>\n// #include \"a.h\"\n/* #include \"a.h\" */ int x;"));
+  EXPECT_FALSE(has_quoted_include("#include"));
 }
 
 TEST(SourceWords, JoinMembersAndShifts) {

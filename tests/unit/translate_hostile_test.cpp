@@ -1,4 +1,4 @@
-// Sources that nobody writes: whatever the bytes, the translator ends with a translation or with a CompileError at a place, and soon.
+// Hostile sources: for any bytes, the translator ends with a translation or with a CompileError at a place, and soon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -177,7 +177,7 @@ TEST(TranslateHostile, WhatThePreprocessorMakesOfASourceIsLimited) {
   EXPECT_EQ(refusal(bomb + "// A9\n"), "");
 }
 
-TEST(TranslateHostile, ManyFilesInMarkersAreToldApartAtOnce) {
+TEST(TranslateHostile, ManyFilesInMarkersAreDistinguishedFast) {
   std::string source;
   for (int i = 0; i < 200'000; ++i) source += "# 1 \"f" + std::to_string(i) + "\"\n";
   EXPECT_THAT(complaint(source + "}"), StartsWith("f199999:1: error: "));

@@ -80,7 +80,7 @@ TEST_F(UserKey, ThatOthersCouldKnowIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("cannot be read")) << "a symbolic link";
   fs::remove(file());
   ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
-  EXPECT_THAT(refusal(), HasSubstr("is not a file of 32 bytes")) << "nobody writes into it, and nobody waits";
+  EXPECT_THAT(refusal(), HasSubstr("is not a file of 32 bytes")) << "it has no writer, and the reader does not wait";
 }
 
 TEST_F(UserKey, ThatCannotBeMadeIsRefusedWithTheRemedy) {

@@ -1,4 +1,4 @@
-// What a description excuses when it is held to that of the base.
+// What a description excuses when it is restricted to that of the base.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ struct Held {
 Held hold(const std::string& text, const std::optional<std::string>& base) {
   Held held{parse(text, "branch"), {}};
   const std::optional<Variant> trusted = base ? std::optional(parse(*base, "base")) : std::nullopt;
-  held.sentences = kernels::hold_to_base(held.variant, trusted ? &*trusted : nullptr);
+  held.sentences = kernels::restrict_to_base(held.variant, trusted ? &*trusted : nullptr);
   return held;
 }
 
@@ -106,7 +106,7 @@ TEST(Trust, WhatChoosesOtherCodeIsRefused) {
   Variant variant = parse("", "branch");
   Variant base = parse("", "base");
   base.source = "base/mine/other.metal";
-  EXPECT_THROW((void)kernels::hold_to_base(variant, &base), kernels::VariantError) << "the host builds another file";
+  EXPECT_THROW((void)kernels::restrict_to_base(variant, &base), kernels::VariantError) << "the host builds another file";
 }
 
 }  // namespace

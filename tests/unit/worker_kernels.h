@@ -16,7 +16,7 @@
 
 namespace assay::tests {
 
-// Verdicts by case name, and each case told exactly once.
+// Verdicts by case name, and each case reported exactly once.
 class Collector final : public harness::RunListener {
  public:
   void started(const harness::Case& test_case) override { EXPECT_TRUE(running_.insert({harness::format_case(test_case), true}).second); }

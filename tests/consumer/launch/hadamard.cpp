@@ -1,3 +1,4 @@
+// Encodes the dispatches of the Hadamard transform.
 #include "launch/hadamard.h"
 
 #include <array>

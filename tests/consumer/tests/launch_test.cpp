@@ -1,3 +1,4 @@
+// The launch code of another project, executed by the installed simulator.
 #include "launch/hadamard.h"
 
 #include <gmock/gmock.h>

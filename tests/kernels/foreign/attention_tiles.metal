@@ -1,4 +1,5 @@
 // Attention as MLX writes it: conditional arguments, block loaders, tiles of fragments behind thread_elements(), functors.
+// Long because it is one file of several kernels, as such a project generates it.
 // Written from knowledge of the style; what each computes is checked in tests/conformance/foreign_kernels_test.cpp.
 #include <metal_stdlib>
 #include <metal_simdgroup>

@@ -1,3 +1,4 @@
+// The kernel of the toy family: dst = 3 src.
 #include <metal_stdlib>
 using namespace metal;
 

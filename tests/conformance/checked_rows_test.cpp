@@ -1,3 +1,4 @@
+// Compiles and runs rows of the policy `checked`, and compares their hazards.
 #include "tests/conformance/checked_rows.h"
 
 #include <gmock/gmock.h>

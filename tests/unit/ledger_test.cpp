@@ -1,4 +1,4 @@
-// The ledger gives back what it was told, says no to what is no ledger, and keeps what it has whatever happens to the process.
+// The ledger returns what was recorded, refuses other files, and keeps its rows when the process is killed.
 // Long because each older schema and each member of a verdict is read back.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -63,7 +63,7 @@ RunDescription command(std::string words) {
   return description;
 }
 
-TEST(Ledger, GivesBackWhatItWasTold) {
+TEST(Ledger, ReturnsWhatWasRecorded) {
   Ledger ledger = Ledger::in_memory();
   const RunId run = ledger.begin(
       {"assay run x", {"--kernel", "a b.metal"}, "1.2.3", "Linux", "reverse", 18446744073709551615U, 3, 40, {"one", "it's two"}});
@@ -366,7 +366,7 @@ TEST(LedgerOfVersion4, IsReadButNotBelieved) {
   expect_its_run(Ledger::open(file));
 }
 
-// With everything told and with nothing, of a verdict and of a stage of it.
+// With all values and with none, of a verdict and of a stage of it.
 TEST(Ledger, KeepsFaultsOfEveryKind) {
   const std::vector<Fault> every = faults_of_every_kind();
   Verdict verdict = failed_verdict("k/d256/rows2/nwg4/gauss/s1");
