@@ -16,6 +16,7 @@
 #include "families/job.h"
 #include "families/minimum.h"
 #include "families/misfit.h"
+#include "families/promise.h"
 #include "families/source.h"
 #include "fixtures/generators.h"
 #include "fixtures/tensor.h"
@@ -249,6 +250,7 @@ struct Family {
   // The minimum cost of a case whose values the launch code accepts.
   Minimum (*minimum)(const Case& test_case, const Source& source);
   std::vector<Quantity> quantities = {};  // may be empty
+  std::vector<Promise> promises = {};     // may be empty
   TriageRules triage;
   // Whether the bound has terms for a kernel whose storage is weaker than the contract's: [accuracy] in variant.toml.
   bool bounds_weaker_storage = false;

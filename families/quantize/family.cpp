@@ -93,6 +93,7 @@ Family quantize_family() {
           .files = quantize_files(),
           .job = quantize_job,
           .minimum = quantize_minimum,
+          .promises = quantize_promises(),
           .triage = quantize_triage()};
 }
 

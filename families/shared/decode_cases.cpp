@@ -1,6 +1,7 @@
 // The axes and cases of decode attention.
 #include "families/shared/decode_cases.h"
 #include "families/shared/decode_inputs.h"
+#include "families/shared/decode_job.h"
 
 #include <algorithm>
 #include <array>
@@ -249,6 +250,7 @@ Family decode_family(const DecodeKind& kind) {
       .files = decode_files(),
       .job = kind.job,
       .minimum = kind.minimum,
+      .promises = decode_promises(),
       .triage = decode_triage(kind.is_4bit),
       .bounds_weaker_storage = true};
 }
