@@ -13,7 +13,6 @@
 
 #include "families/mistakes.h"
 #include "families/shared/attention_accuracy.h"
-#include "families/shared/decode_inputs.h"
 #include "families/shared/strided_rows.h"
 #include "metal/guarded_memory.h"
 #include "oracles/attention.h"
@@ -111,12 +110,12 @@ std::vector<Promise> decode_promises() {
        }}};
 }
 
-Job decode_job(const JobRequest& request, std::int64_t nsg) {
-  DecodeParameters parameters = decode_parameters(request.test_case);
+Job decode_job(const JobRequest& request, const DecodeFormat& format) {
+  DecodeParameters parameters = decode_parameters(request.test_case, format);
   parameters.offset_bits = request.variant.offset_bits;
-  const oracles::DecodeShape shape = decode_request(request.test_case).shape;
+  const oracles::DecodeShape shape = decode_request(request.test_case, format).shape;
   const DecodeSplit split = decode_split(request.kernel, parameters);
-  const auto inputs = std::make_shared<const fixtures::DecodeInputs>(decode_inputs(request.test_case, request.source));
+  const auto inputs = std::make_shared<const fixtures::DecodeInputs>(decode_inputs(request.test_case, format, request.source));
 
   Job job{.inputs = inputs, .row_length = parameters.head_dim};
   const auto add_cache = [&](std::string_view argument, std::span<const std::byte> bytes) {
@@ -146,7 +145,7 @@ Job decode_job(const JobRequest& request, std::int64_t nsg) {
 
   job.judged = {dst};
   if (partials) judge_partials(job, *partials, dst, partials_shape, parameters.kv_seq_len, split.nsg);
-  const oracles::AttentionAccuracy accuracy = attention_accuracy(request.variant.accuracy, oracles::float_format(), nsg);
+  const oracles::AttentionAccuracy accuracy = attention_accuracy(request.variant.accuracy, oracles::float_format(), format.nsg.value_or(1));
   job.expect = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), accuracy); };
   job.expect_exact = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), without_conversions(accuracy)); };
   job.informative_ratio = informative_ratio(accuracy);
