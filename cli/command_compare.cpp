@@ -182,6 +182,7 @@ class Comparison {
   }
 
   void add_notes(const harness::Workbench& workbench) {
+    if (const std::string note = random_seed_note(options_.common); !note.empty()) report_.notes.push_back(note);
     for (const Iteration* iteration : {&before_, &after_}) {
       report_.notes.insert(report_.notes.end(), iteration->notes.begin(), iteration->notes.end());
       const harness::PreparedVariant& prepared = workbench.find(iteration->variant.name);
@@ -269,9 +270,7 @@ void add_compare(CLI::App& app, Action& action) {
   add_lone(*command, options->common);
   add_compilation(*command, options->common);
   command->add_option("--variants", options->common.variants, "Directory of variants to use instead of ours")->type_name("DIR");
-  command->add_option("--seed", options->common.seed, "Number added to the seeds of the suite's cases")
-      ->type_name("N")
-      ->check(whole_number());
+  add_seed(*command, options->common);
   add_execution(*command, options->common);
   command->remove_option(command->get_option("--fixture"));
   add_jobs(*command, options->common, "cases to run");

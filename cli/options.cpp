@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
+#include <random>
 #include <string_view>
 #include <type_traits>
 #include <variant>
@@ -89,12 +90,30 @@ void add_selection(CLI::App& command, Options& options) {
   add_repeatable(command, "--trust", options.trust, "FILE|DIR|none",
                  "variant.toml of the base branch, or a folder of variants: what it says of a variant may excuse it under --strict, which "
                  "this option implies; may be repeated; `none` trusts nothing");
-  command.add_option("--seed", options.seed, "Number added to the seeds of the suites' cases, for different data")
-      ->type_name("N")
-      ->check(whole_number());
+  add_seed(command, options);
   command
       .add_option("--shard", options.shard, "Run only part I of N of the selection; default: from GTEST_SHARD_INDEX and GTEST_TOTAL_SHARDS")
       ->type_name("I/N");
+}
+
+void add_seed(CLI::App& command, Options& options) {
+  const CLI::Validator chosen(
+      [&options](std::string& word) {
+        if (word != "random") return std::string();
+        // Multiples of 1,000, because the seeds of a suite's cases are below that.
+        word = fmt::to_string(1000 * (1 + std::random_device()() % 1'000'000U));
+        options.is_seed_random = true;
+        return std::string();
+      },
+      "");
+  command
+      .add_option(
+          "--seed", options.seed,
+          "Number added to the seeds of the suites' cases, for different data; any but 0 also adds cases whose numbers of heads and "
+          "rows, lengths and ring starts it draws (docs/COMMANDS.md); random: a different number in every run, which is printed")
+      ->type_name("N|random")
+      ->transform(chosen)
+      ->check(whole_number());
 }
 
 void add_lone(CLI::App& command, Options& options) {
@@ -187,6 +206,10 @@ void add_recording(CLI::App& command, Options& options) {
 void add_reports(CLI::App& command, Options& options) {
   command.add_option("--junit", options.junit, "Write a JUnit report of the whole run")->type_name("FILE");
   command.add_option("--html", options.html, "Write the report as one HTML page that needs no network")->type_name("FILE");
+}
+
+std::string random_seed_note(const Options& options) {
+  return options.is_seed_random ? fmt::format("the seed is random; --seed {} selects the same cases again", options.seed) : "";
 }
 
 std::vector<std::string> replay_options(Options options) {

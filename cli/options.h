@@ -41,6 +41,7 @@ struct Options {
   double timeout = 60;  // seconds per case; 0: none
   unsigned jobs = 0;    // 0: one per core
   std::uint64_t seed = 0;
+  bool is_seed_random = false;
   std::string shard;  // "2/4": the second of four parts; empty: from the environment, else everything
   bool fail_fast = false;
   std::string ledger;                              // a file, or "none"; empty: the user's own
@@ -54,6 +55,10 @@ struct Options {
 // Options that select cases: --family, --kernel, --limit, --constant, --variants, --strict, --trust, --seed, --shard, and those of
 // add_compilation().
 void add_selection(CLI::App& command, Options& options);
+// --seed.
+void add_seed(CLI::App& command, Options& options);
+// Names the number that --seed random chose; empty without it.
+[[nodiscard]] std::string random_seed_note(const Options& options);
 // Options for a --kernel file without variant.toml: --limit, --constant.
 void add_lone(CLI::App& command, Options& options);
 // Options that set how the kernel is compiled: --include, --define, --metal-version.

@@ -253,7 +253,10 @@ void select(Workspace& workspace, const Options& options, const std::vector<std:
   harness::SelectionRequest request;
   request.family = options.family;
   request.seed = options.seed;
+  if (const std::string note = random_seed_note(options); !note.empty()) workspace.notes.push_back(note);
   request.shard = shard_of(options, words);
+  if (options.is_seed_random && request.shard.count > 1)
+    throw std::invalid_argument("--seed random gives every shard other cases: give all of them the same number");
   const bool of_files = words.empty() && !workspace.captured.empty();
   if (workspace.user_variant.empty()) {
     request.words = of_files ? words_for(workspace.captured, workspace.catalogue) : words;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/draw.h"
 #include "families/job.h"
 #include "families/minimum.h"
 #include "families/misfit.h"
@@ -213,6 +214,9 @@ struct Family {
   // Sets axis values from one level per factor (-1: open); kOpen for axes that open factors determine. Returns false if no completion
   // of the open factors gives a valid case; exact once no factor is open.
   std::function<bool(std::span<const int> levels, std::span<std::int64_t> values)> realise;
+
+  // Draws the axes without structure (numbers of heads and rows, lengths, ring starts) of a valid case anew. The result is as valid.
+  void (*draw)(Draw& draw, std::span<std::int64_t> values);
 
   // Cases that the gate always contains: names without the variant, for shapes that no design combines.
   std::vector<std::string_view> own_cases = {};

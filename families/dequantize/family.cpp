@@ -62,6 +62,12 @@ Family dequantize_family() {
                    }},
                   scale_factor_factor(kScaleFactor)},
       .realise = realise,
+      .draw =
+          [](Draw& draw, std::span<std::int64_t> values) {
+            values[kKvHeads] = draw.between(1, 64);
+            values[kCapacity] = draw.between(1, 1100);
+            values[kReadPos] = draw.between(0, values[kCapacity] - 1);
+          },
       // Caches of exactly 2^32 bytes and slightly less, with the slot of the last head behind byte 2^31.
       .own_cases = {"d256/b4/g2/pos5c16777216/huge/s1", "d512/b8/g5/pos3c1677721/sf16/huge/s2", "d256/b5/g32/pos40c524288/huge/s3",
                     // Slots beyond the range of 16 bits.

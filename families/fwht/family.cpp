@@ -52,6 +52,7 @@ Family fwht_family() {
             values[2] = levels[2] < 0 ? kOpen : levels[2];
             return true;
           },
+      .draw = [](Draw& draw, std::span<std::int64_t> values) { values[1] = draw.between(1, 150); },
       .work = no_work,
       .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; },
       .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {

@@ -75,6 +75,12 @@ Family quantize_family() {
                        2,
                        [](std::size_t level, std::span<const std::int64_t> v) { return v[kProbe] == static_cast<std::int64_t>(level); }}},
           .realise = realise,
+          .draw =
+              [](Draw& draw, std::span<std::int64_t> values) {
+                values[kKvHeads] = draw.between(1, 64);
+                values[kCapacity] = draw.between(1, 1100);
+                values[kWritePos] = draw.between(0, (values[kIsSliding] == 1 ? 4 : 1) * values[kCapacity] - 1);
+              },
           // Slots and positions beyond the range of 16 bits, and heads on both sides of byte 2^31.
           .own_cases = {"d256/b4/g1/pos65541c65600/gauss/s1", "d512/b4/g2/pos70000c70001/probe/gauss/s2",
                         "d256/b4/g1/pos4000000007c100/sliding/gauss/s3", "d256/b8/g1/pos65541c65600/gauss/s4",

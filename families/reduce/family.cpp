@@ -42,6 +42,11 @@ Family reduce_family() {
                 set(values[2], kWorkgroups, levels[2]);
                 return true;
               },
+          .draw =
+              [](Draw& draw, std::span<std::int64_t> values) {
+                values[1] = draw.between(1, 128);
+                values[2] = draw.between(1, 32);
+              },
           .work = no_work,
           .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.reduce != nullptr; },
           .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[0])}; },

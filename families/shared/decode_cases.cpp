@@ -101,6 +101,18 @@ bool realise(std::span<const Norms> norms, std::span<const int> levels, std::spa
   return values[kRingStart] < capacity;
 }
 
+void draw_values(Draw& draw, std::span<std::int64_t> values) {
+  const bool is_full = values[kKvCapacity] == values[kKvLen];
+  const bool ring_turns = values[kRingStart] != 0;
+  values[kHeads] = draw.between(1, 64);
+  values[kKvHeads] = draw.divisor_of(values[kHeads]);
+  const std::int64_t n = values[kKvLen] = draw.between(1, 1100);
+  values[kKvCapacity] = is_full ? n : draw.between(n, 4 * n);
+  values[kRingStart] = is_full && ring_turns ? draw.between(0, n - 1) : 0;
+  if (values[kWindow] != 0) values[kWindow] = draw.between(1, n + 1);
+  values[kNwg] = draw.between(1, 32);
+}
+
 // Generating a coordinate of the cache, whether the kernel reads it or not, takes about as long as two products of a dot product.
 std::int64_t work(std::span<const std::int64_t> values) {
   const auto at_least = [&](AxisIndex axis, std::int64_t least) { return values[axis] == kOpen ? least : values[axis]; };
@@ -239,6 +251,7 @@ Family decode_family(const DecodeKind& kind) {
             realise_rest(levels, values);
             return is_sensible;
           },
+      .draw = draw_values,
       .work = work,
       .class_factors = {kFactorLength, kFactorCapacity, kFactorRing, kFactorMask, kFactorNwg},
       .classifiers = std::move(classifiers),

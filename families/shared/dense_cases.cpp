@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "families/shared/levels.h"
 
@@ -71,6 +72,25 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
   if (mask.type == kOneRow && values[kQueries] == 1) return false;
   const bool by_position = mask.type == kCausal || mask.type == kWindowed;
   return !by_position || values[kQueries] == kOpen || values[kKvLen] == kOpen || values[kQueries] <= values[kKvLen];
+}
+
+void draw_values(Draw& draw, std::span<std::int64_t> values) {
+  const bool is_shared_by_batches = values[kMaskBatches] == 1;
+  const bool is_shared_by_heads = values[kMaskHeads] == 1;
+  values[kHeads] = draw.between(1, 64);
+  values[kKvHeads] = draw.divisor_of(values[kHeads]);
+  values[kBatches] = draw.between(1, draw.between(1, 4));
+  // Many heads leave room for few queries and keys. There are two queries at least, for a mask with a row that sees nothing, and queries
+  // are the newest of the keys.
+  constexpr std::int64_t kPairs = 1 << 14;
+  const std::int64_t pairs = kPairs / (values[kHeads] * values[kBatches]);
+  const auto most = static_cast<std::int64_t>(std::sqrt(static_cast<double>(pairs)));
+  values[kQueries] = draw.between(2, std::min<std::int64_t>(80, most));
+  values[kKvLen] = draw.between(values[kQueries], std::min<std::int64_t>(1100, pairs / values[kQueries]));
+  values[kRoom] = draw.between(0, 80);
+  if (values[kMaskType] == kWindowed) values[kWindow] = draw.between(1, values[kKvLen] + 1);
+  values[kMaskBatches] = is_shared_by_batches ? 1 : values[kBatches];
+  values[kMaskHeads] = is_shared_by_heads ? 1 : values[kHeads];
 }
 
 }  // namespace
@@ -156,6 +176,7 @@ Family dense_family(const DenseKind& kind) {
                }},
           },
       .realise = realise,
+      .draw = draw_values,
       .work = kind.work,
       .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dense != nullptr; },
       .function_key = kind.function_key,

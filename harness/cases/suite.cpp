@@ -41,6 +41,7 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .suite = Suite::gate,
      .work = kEverydayWork,
      .rare_work = kRareWork,
+     .drawn = 50,
      .corpus = true},
     {.name = "full",
      .description = "every triple of values (small families: all of them), also long contexts, and the fixture files: minutes",
@@ -49,6 +50,7 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .long_levels = true,
      .work = kEverydayWork,
      .long_work = kLongWork,
+     .drawn = 1000,
      .corpus = true},
     {.name = "soak",
      .description =
@@ -59,7 +61,8 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .long_levels = true,
      .work = kEverydayWork,
      .long_work = kLongestWork,
-     .repetitions = 20},
+     .repetitions = 20,
+     .drawn = 1000},
 }};
 
 // Seeds derived from names are below this, and the repetitions of a suite are this far apart.
@@ -72,6 +75,9 @@ std::uint64_t seed_from(std::string_view name) {
   const std::uint64_t digest = base::digest_of(name);
   return (digest ^ (digest >> 32U)) % kSeedRange;
 }
+
+// Derived from the name without the variant, so that all variants of a family use the same data.
+std::uint64_t seed_of(const Case& value) { return seed_from(std::string_view(format_case(value)).substr(value.variant.size())); }
 
 bool is_longer(const Case& value, std::int64_t longest) {
   return std::ranges::any_of(value.family->axes, [&](const Axis& axis) { return axis.is_length && value.at(axis.name) > longest; });
@@ -107,6 +113,38 @@ bool admitted(std::span<const std::pair<std::size_t, const kernels::AxisLimit*>>
     const std::int64_t value = values[limit.first];
     return value == families::kOpen || std::ranges::find(limit.second->values, value) != limit.second->values.end();
   });
+}
+
+bool is_valid(const Case& value) {
+  try {
+    value.family->validate(value);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+// Each is one of `designed` with drawn values. Expensive ones are drawn again, so large values of several axes seldom come together.
+std::vector<Case> drawn_cases(const SuitePlan& plan, const kernels::Variant& variant, std::span<const Case> designed, std::uint64_t seed) {
+  constexpr int kTries = 1000;
+  const Family& family = *designed.front().family;
+  std::vector<Case> cases;
+  std::set<std::pair<std::vector<std::int64_t>, std::string>> taken;
+  for (const Case& value : designed) taken.emplace(value.values, value.fixture);
+  for (std::size_t index = 0; index < plan.drawn; ++index) {
+    families::Draw draw(seed, family.name(), index);
+    for (int tries = 0; tries < kTries; ++tries) {
+      Case value = designed[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(designed.size()) - 1))];
+      family.draw(draw, value.values);
+      if (family.work(value.values) > plan.work || !within_limits(variant, value) || !is_valid(value)) continue;
+      if (!taken.emplace(value.values, value.fixture).second) continue;
+      value.seed = 0;
+      value.seed = seed + seed_of(value);
+      cases.push_back(std::move(value));
+      break;
+    }
+  }
+  return cases;
 }
 
 }  // namespace
@@ -211,12 +249,11 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
     family.realise(std::span(row).first(row.size() - 1), value.values);
     value.fixture = fixtures[static_cast<std::size_t>(row.back())];
     if (is_longer(value, plan.longest) || !taken.emplace(value.values, row.back()).second) continue;
-    // Derived from the name without the variant, so that all variants of a family use the same data.
-    value.seed = seed + seed_from(std::string_view(format_case(value)).substr(variant.name.size()));
+    value.seed = seed + seed_of(value);
     distinct.push_back(std::move(value));
   }
   std::vector<Case> cases;
-  cases.reserve(distinct.size() * plan.repetitions);
+  cases.reserve((distinct.size() + plan.drawn) * plan.repetitions);
   for (std::uint64_t repetition = 0; repetition < plan.repetitions; ++repetition) {
     for (const Case& value : distinct) {
       cases.push_back(value);
@@ -235,6 +272,9 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
         ++*left_out;
       }
     }
+  }
+  for (std::uint64_t repetition = 0; seed != 0 && !distinct.empty() && repetition < plan.repetitions; ++repetition) {
+    for (Case& value : drawn_cases(plan, variant, distinct, seed + repetition * kSeedRange)) cases.push_back(std::move(value));
   }
   return cases;
 }

@@ -31,7 +31,8 @@ struct SuitePlan {
   std::uint64_t repetitions = 1;                                    // number of times that every case occurs, each with a separate seed
   std::int64_t longest = std::numeric_limits<std::int64_t>::max();  // longest cache (kv_len, kv_capacity) of a case
   std::size_t most_cases = std::numeric_limits<std::size_t>::max();
-  bool corpus = false;  // whether the family's fixture files and its own cases are added, once
+  std::size_t drawn = 0;  // number of further cases per repetition whose values a seed other than 0 draws (Family::draw)
+  bool corpus = false;    // whether the family's fixture files and its own cases are added, once
 };
 
 // The largest work of an everyday case: 2^23 products of dot products, about 60 ms on one core.
@@ -62,6 +63,8 @@ inline constexpr std::int64_t kEverydayWork = std::int64_t{1} << 23;
 
 // The cases of a suite for one variant, in a fixed order, all different. Seeds are derived from the names of the cases. So different
 // cases use different data, and the variants of a family use the same; `seed` shifts all seeds.
+//
+// A seed other than 0 also adds cases with values that it draws, so that a kernel that is right only for the values of our tables fails.
 //
 // Cases outside of the variant's [limits] are left out and counted in `left_out` if given. If a combination that the limits admit
 // occurred only in such cases, further cases contain it.

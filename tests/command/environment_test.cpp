@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -81,6 +82,29 @@ TEST(CliSeed, WithoutASuiteItIsRefused) {
   const Outcome outcome = run_assay("run fwht_v1/d256/h1/undo/gauss/s1 --seed 5");
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.output, HasSubstr("'fwht_v1/d256/h1/undo/gauss/s1' names its own seed"));
+}
+
+TEST(CliSeed, ARandomOneIsNamedAndRepeatable) {
+  const Outcome random = run_assay("list gate --family fwht --seed random --coverage");
+  std::smatch seed;
+  ASSERT_TRUE(std::regex_search(random.output, seed, std::regex("note: the seed is random; --seed ([0-9]+000) selects")));
+  EXPECT_NE(run_assay("list gate --family fwht --seed random --coverage").output.find(seed[0]), 0U);
+  EXPECT_THAT(run_assay("list gate --family fwht --seed " + seed[1].str()).output, Not(HasSubstr("note:")));
+  const Outcome sharded = run_assay("list gate --seed random --shard 1/2");
+  EXPECT_EQ(sharded.status, 2) << sharded.output;
+  EXPECT_THAT(sharded.output, HasSubstr("give all of them the same number"));
+}
+
+// The tables have 64 and 257 heads, and nothing near 77.
+TEST(CliSeed, FindsAKernelThatKnowsOurTables) {
+  const TemporaryFolder folder;
+  const std::string kernel = (folder.path() / "knowing.metal").string();
+  std::ofstream(kernel) << replaced(source_of("fwht_v1"), "x[e] *= scale;", "x[e] *= params.num_heads == 77 ? 1.5f : scale;");
+  const std::string run = " --ledger none --family fwht --kernel " + kernel;
+  EXPECT_EQ(run_assay("run full" + run).status, 0);
+  const Outcome found = run_assay("run full --seed 7000" + run);
+  EXPECT_EQ(found.status, 1) << found.output;
+  EXPECT_THAT(found.output, HasSubstr("/h77/"));
 }
 
 TEST(CliNumbers, ThatAreNoneAreNotTakenForOthers) {

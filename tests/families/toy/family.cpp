@@ -105,6 +105,7 @@ Family toy_family() {
             set(values[0], kRows, levels[0]);
             return true;
           },
+      .draw = [](Draw& draw, std::span<std::int64_t> values) { values[0] = draw.between(1, 64); },
       .work = no_work,
       .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; },
       .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"rows"}; },
