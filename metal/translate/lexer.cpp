@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <utility>
 
 #include "metal/errors.h"
 #include "metal/translate/limits.h"
@@ -321,6 +322,29 @@ std::string write(const TokenStream& stream) {
     result += token.after;
   }
   return result;
+}
+
+int binary_precedence(std::string_view op) {
+  constexpr std::array<std::pair<std::string_view, int>, 18> kOperators = {{{"||", 1},
+                                                                            {"&&", 2},
+                                                                            {"|", 3},
+                                                                            {"^", 4},
+                                                                            {"&", 5},
+                                                                            {"==", 6},
+                                                                            {"!=", 6},
+                                                                            {"<=", 7},
+                                                                            {">=", 7},
+                                                                            {"<", 7},
+                                                                            {">", 7},
+                                                                            {"<<", 8},
+                                                                            {">>", 8},
+                                                                            {"+", 9},
+                                                                            {"-", 9},
+                                                                            {"*", 10},
+                                                                            {"/", 10},
+                                                                            {"%", 10}}};
+  const auto* found = std::ranges::find(kOperators, op, &std::pair<std::string_view, int>::first);
+  return found == kOperators.end() ? 0 : found->second;
 }
 
 }  // namespace assay::metal::translate

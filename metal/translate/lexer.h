@@ -64,6 +64,9 @@ enum class Form {
 // allows. Form::compared never throws.
 [[nodiscard]] TokenStream tokenize(std::string source, std::string file, Form form = Form::preprocessed);
 
+// The precedence of a binary operator without assignments, from 1 for || to 10 for *; 0 for other text.
+[[nodiscard]] int binary_precedence(std::string_view op);
+
 // Text of a source for a message, with control characters as '?': a NUL would end the message.
 [[nodiscard]] std::string printable(std::string_view text);
 
