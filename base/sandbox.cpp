@@ -23,7 +23,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <sstream>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -296,6 +302,23 @@ SandboxMode sandbox_mode() { return current_mode; }
 void prepare_sandbox() {
   static_cast<void>(kernel_filter());
   static_cast<void>(compiler_filter());
+}
+
+void forget_environment() {
+  // Where the system put it, on the stack, which a kernel can read; and where setenv() put what was changed.
+  std::ifstream stream("/proc/self/stat");
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  std::istringstream fields(text.substr(text.rfind(')') + 1));
+  constexpr int kFirst = 3;  // the number of the field behind the name, in proc(5)
+  constexpr int kEnvironmentBegin = 50;
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  std::string skipped;
+  for (int field = kFirst; field < kEnvironmentBegin; ++field) fields >> skipped;
+  fields >> begin >> end;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) explicit_bzero(*entry, std::strlen(*entry));
+  if (begin != 0 && begin < end) explicit_bzero(reinterpret_cast<void*>(begin), end - begin);
+  clearenv();
 }
 
 void confine_kernel() {

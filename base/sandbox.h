@@ -33,6 +33,9 @@ struct SandboxLayer {
 // Must be called before confine_kernel() is, in the parent: builds the filter of system calls, which takes a millisecond.
 void prepare_sandbox();
 
+// Overwrites the environment of this process, which may hold secrets of a CI job, in memory. Its children inherit nothing either.
+void forget_environment();
+
 // For a process that runs kernels, when it has opened and loaded everything. Afterwards it has no capabilities and cannot gain any, sees no
 // network, opens no file, starts no process, sends no signal to another one, and makes no memory executable. It may allocate, compute,
 // start threads, and use the descriptors that it has. A system call outside of that ends it with SIGSYS, or fails where libraries try it in

@@ -56,4 +56,28 @@ template <typename Number>
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
+// For messages: line breaks in a name, which would make lines of their own, become `\n`.
+[[nodiscard]] inline std::string on_one_line(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\n");
+  return text;
+}
+
+// Whether the file, which may be a link, lies in the folder or below. False if either does not exist.
+[[nodiscard]] inline bool is_inside(const std::filesystem::path& folder, const std::filesystem::path& file) {
+  std::error_code error;
+  const auto root = std::filesystem::canonical(folder.empty() ? "." : folder, error);
+  const auto real = error ? std::filesystem::path() : std::filesystem::canonical(file, error);
+  return !error && std::ranges::mismatch(root, real).in1 == root.end();
+}
+
+// Whether the file is a link to a regular file, a folder or nothing. Nobody writes through such a link: a checkout may contain links that
+// lead anywhere. Links to devices and pipes, such as /dev/stdout, are no such links.
+[[nodiscard]] inline bool is_link_to_file(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_symlink(file, ignored)) return false;
+  const auto target = std::filesystem::status(file, ignored).type();
+  using enum std::filesystem::file_type;
+  return target == regular || target == directory || target == not_found || target == none;
+}
+
 }  // namespace assay::base

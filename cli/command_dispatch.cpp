@@ -83,8 +83,11 @@ std::string read_trace(const std::string& name) {
     return text;
   };
   if (name == "-") return read(std::cin);
-  std::ifstream file(name, std::ios::binary);
   std::error_code error;
+  // Opening a pipe by its name waits for a writer. That of a shell, <(command), is a link.
+  if (std::filesystem::symlink_status(name, error).type() == std::filesystem::file_type::fifo)
+    throw harness::TraceError(fmt::format("{}: cannot be read (it is a pipe; `-` reads standard input)", name));
+  std::ifstream file(name, std::ios::binary);
   if (!file) throw harness::TraceError(fmt::format("{}: cannot be read ({})", name, std::strerror(errno)));
   if (std::filesystem::is_directory(name, error)) throw harness::TraceError(fmt::format("{}: cannot be read (it is a folder)", name));
   return read(file);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/say.h"
@@ -167,6 +168,8 @@ class Manifest {
   [[nodiscard]] fixtures::Tensor read(const std::string& entry, const fs::path& file, fixtures::TensorSpec spec) const {
     static_assert(std::endian::native == std::endian::little);
     if (!fs::is_regular_file(file)) fail(entry, fmt::format("there is no file {}", file.string()));
+    if (!base::is_inside(path_.parent_path(), file))
+      fail(entry, fmt::format("{} is outside of the folder of the manifest: move it there", file.string()));
     const std::uintmax_t size = fs::file_size(file);
     const std::uint64_t needed = spec.bytes();
     if (size != needed) fail(entry, fmt::format("{} has {} bytes, but {} needs {}", file.string(), size, describe(spec), needed));

@@ -52,9 +52,15 @@ int take_build_id(dl_phdr_info* object, std::size_t, void* id) {
   return 1;
 }
 
+void require_no_link(const std::filesystem::path& file) {
+  if (base::is_link_to_file(file))
+    throw std::invalid_argument(fmt::format("{} is a link, through which nothing is written: name the file itself", file.string()));
+}
+
 }  // namespace
 
 void write_file(const std::filesystem::path& file, const std::string& text) {
+  require_no_link(file);
   std::ofstream stream(file, std::ios::binary | std::ios::trunc);
   stream << printable(text);
   stream.close();
@@ -62,6 +68,7 @@ void write_file(const std::filesystem::path& file, const std::string& text) {
 }
 
 void require_writable(const std::filesystem::path& file) {
+  if (!file.empty()) require_no_link(file);
   if (!file.empty() && !std::ofstream(file, std::ios::binary | std::ios::app)) refuse(file);
 }
 

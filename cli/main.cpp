@@ -13,6 +13,7 @@
 #include <exception>
 #include <filesystem>
 #include <numeric>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -152,6 +153,12 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "help") {
     argv[1] = argv[argc - 1];
     argv[argc - 1] = help;
+  }
+  // Messages repeat arguments, and a line of its own looks like one of ours.
+  for (const char* argument : std::span(argv, static_cast<std::size_t>(argc))) {
+    if (std::string_view(argument).find('\n') == std::string_view::npos) continue;
+    complain("assay: an argument contains a line break; no name of a case or file may have one\n");
+    return assay::cli::kExitUsage;
   }
   try {
     app.parse(argc, argv);

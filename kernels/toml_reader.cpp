@@ -6,10 +6,12 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace assay::kernels {
 
 void TomlReader::fail(std::uint32_t line, const std::string& message) const {
-  throw VariantError(fmt::format("{}:{}: {}", file_.string(), line, message));
+  throw VariantError(fmt::format("{}:{}: {}", base::on_one_line(file_.string()), line, message));
 }
 std::string_view TomlReader::type_name(const toml::node& node) {
   switch (node.type()) {
@@ -49,6 +51,7 @@ std::string TomlReader::string_of(const toml::node& node, std::string_view what)
   const auto value = node.value_exact<std::string>();
   if (!value) fail(node, fmt::format("{} must be a string, but is {}", what, type_name(node)));
   if (value->empty()) fail(node, fmt::format("{} is empty", what));
+  if (value->find('\0') != std::string::npos) fail(node, fmt::format("{} contains a character of value 0", what));
   return *value;
 }
 

@@ -249,17 +249,17 @@ class Reader : private TomlReader {
 // The name of a variant must be usable as the first word of case names and in globs.
 std::string checked_name(const std::string& name, const fs::path& path) {
   if (!is_name(name)) {
-    throw VariantError(fmt::format("{}: '{}' cannot name a variant; use letters, digits, '_', '-' and '.'", path.string(), name));
+    throw VariantError(fmt::format("{}: '{}' cannot name a variant; use letters, digits, '_', '-' and '.'",
+                                   base::on_one_line(path.string()), base::on_one_line(name)));
   }
   return name;
 }
 
 // A description may come from anybody, so what it names lies in its folder, also behind symbolic links.
 void require_inside(const fs::path& folder, const fs::path& path, const fs::path& file, std::string_view what, std::string_view remedy) {
-  const fs::path home = fs::canonical(folder), real = fs::canonical(path);
-  if (std::mismatch(home.begin(), home.end(), real.begin(), real.end()).first == home.end()) return;
+  if (base::is_inside(folder, path)) return;
   throw VariantError(fmt::format("{}: {} '{}' leads to '{}', outside of the folder of this file; {}", file.string(), what, path.string(),
-                                 real.string(), remedy));
+                                 fs::canonical(path).string(), remedy));
 }
 
 // `folder` is the absolute folder of the variant. A successor must not be superseded itself: a cycle would leave no variant with a full
@@ -280,6 +280,13 @@ void check_successor(const Variant& variant, const fs::path& folder, Contracts c
 }  // namespace
 
 std::string read_text(const fs::path& file) {
+  constexpr std::uintmax_t kLargestText = std::uintmax_t{1} << 26;
+  if (fs::exists(file)) {
+    if (!fs::is_regular_file(file)) throw VariantError(fmt::format("{}: is not a regular file", base::on_one_line(file.string())));
+    if (!base::is_inside(file.parent_path(), file))
+      throw VariantError(fmt::format("{}: is a link that leads out of its folder: name the file itself", base::on_one_line(file.string())));
+    if (fs::file_size(file) > kLargestText) throw VariantError(fmt::format("{}: has more than {} bytes", file.string(), kLargestText));
+  }
   std::optional<std::string> text = base::read_file(file);
   if (!text) throw VariantError(fmt::format("{}: cannot be read ({})", file.string(), std::generic_category().message(errno)));
   return *std::move(text);

@@ -209,6 +209,7 @@ struct KernelProcess::Bench {
     if (is_ready) return;
     metal::GuardedMemory::guard_range(memory.begin(), metal::SharedMemory::size());
     for (const Loaded& pipeline : pipelines) metal::load_code(*pipeline.compiled);
+    base::forget_environment();
     base::confine_kernel();
     is_ready = true;
   }

@@ -100,6 +100,10 @@ Ledger Ledger::open(const fs::path& file) {
   std::error_code error;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
   if (error) throw LedgerError(fmt::format("ledger {}: its folder cannot be created: {}", file.string(), error.message()));
+  const auto kind = fs::symlink_status(file, error).type();
+  if (kind != fs::file_type::not_found && kind != fs::file_type::regular)
+    throw LedgerError(fmt::format("{} is {}, so it cannot be a ledger: name the file itself", file.string(),
+                                  kind == fs::file_type::symlink ? "a link" : "not a regular file"));
   auto store = std::make_unique<Store>(file, Database::Mode::create);
   store->prepare_to_write();
   return Ledger(std::move(store));

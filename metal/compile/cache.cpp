@@ -32,11 +32,14 @@ constexpr std::string_view kTemporary = ".tmp";  // in the names of unfinished f
 
 constexpr off_t kLargestEntry = off_t{1} << 30;  // bytes; the precompiled headers have 9 MB
 
-// Empty if the path is not a plain file (a symbolic link, for example) or cannot be read.
+// Empty if the path is not a plain file (a symbolic link, for example) or cannot be read. Root can read everything, but its compiler
+// gives that right up.
 std::string read_file(const std::filesystem::path& path) {
   const base::Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status = {};
-  if (file.number() < 0 || fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kLargestEntry) return {};
+  if (file.number() < 0 || fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode) || (status.st_mode & S_IRUSR) == 0 ||
+      status.st_size > kLargestEntry)
+    return {};
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   std::size_t size = 0;
   for (ssize_t count = 1; count > 0 && size < text.size(); size += static_cast<std::size_t>(std::max<ssize_t>(count, 0)))

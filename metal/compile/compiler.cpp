@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "metal/compile/messages.h"
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
@@ -206,9 +207,7 @@ std::vector<std::filesystem::path> Compiler::reached_by(const std::vector<Source
   for (const SourceFile& file : files) {
     if (is_text(file)) continue;
     add(file.path.parent_path());
-    std::error_code absent;
-    const auto real = std::filesystem::canonical(file.path, absent);
-    if (absent || !is_below(real, std::filesystem::canonical(file.path.parent_path().empty() ? "." : file.path.parent_path())))
+    if (!base::is_inside(file.path.parent_path(), file.path))
       throw CompileError(fmt::format("{}:1: error: the file is a link that leads out of its folder: name the file itself", file.name));
   }
   for (const auto& folder : options_.include_directories) add(folder);
@@ -330,18 +329,18 @@ std::filesystem::path Compiler::prelude() const {
 
 // Calls the linker directly: clang would search for start files and libraries, which takes half as long as the compilation. A kernel
 // only calls functions that each of our processes contains (ours, and a few of the C library and the compiler); they are found when the
-// kernel is loaded.
+// kernel is loaded. With -Bsymbolic, a variable of the kernel that is called as one of ours (`environ`) is the kernel's.
 void Compiler::link(const std::filesystem::path& object, const std::filesystem::path& output) {
-  const auto result = run_tool(
-      {ASSAY_LD, "-shared", "-z", "noexecstack", "-x", "--eh-frame-hdr", "--build-id=none", "-o", output.string(), object.string()},
-      {.programs = {}, .readable = {}, .writable = {output.parent_path()}});
+  const auto result = run_tool({ASSAY_LD, "-shared", "-Bsymbolic", "-z", "noexecstack", "-x", "--eh-frame-hdr", "--build-id=none", "-o",
+                                output.string(), object.string()},
+                               {.programs = {}, .readable = {}, .writable = {output.parent_path()}});
   if (result.exit_code != 0) throw EnvironmentError(fmt::format("{} cannot link a kernel:\n{}", ASSAY_LD, result.errors));
 }
 
 std::string Compiler::flags() const { return fmt::format("{}", fmt::join(language_flags(), " ")); }
 
 std::filesystem::path Compiler::shared_object(std::string_view source, std::string_view function) const {
-  const std::string name = base::Hash().add(toolchain_).add(flags()).add(source).hex() + ".so";
+  const std::string name = base::Hash().add(toolchain_).add(flags()).add("-Bsymbolic").add(source).hex() + ".so";
   return cache_.get(name, [&](const std::filesystem::path& output) {
     const TemporaryFile input(cache_, source, ".clcpp");
     std::vector<std::string> command = {clang_};

@@ -312,7 +312,7 @@ std::string_view what_loading_runs(std::int64_t tag) {
 bool is_plain_entry(const ObjectFile& object, const ObjectFile::Entry& entry) {
   constexpr std::array kPlain = {DT_HASH,   DT_GNU_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ,  DT_SYMENT,  DT_PLTGOT,
                                  DT_JMPREL, DT_PLTRELSZ, DT_PLTREL, DT_RELA,   DT_RELASZ, DT_RELAENT, DT_RELACOUNT};
-  if (std::ranges::find(kPlain, entry.tag) != kPlain.end() || entry.tag == DT_BIND_NOW) return true;
+  if (std::ranges::find(kPlain, entry.tag) != kPlain.end() || entry.tag == DT_BIND_NOW || entry.tag == DT_SYMBOLIC) return true;
   if (entry.tag == DT_FLAGS) return (entry.value & ~std::uint64_t{DF_BIND_NOW | DF_SYMBOLIC}) == 0;
   if (entry.tag == DT_FLAGS_1) return (entry.value & ~std::uint64_t{DF_1_NOW}) == 0;
   // Of branch protection and of functions with vector arguments.

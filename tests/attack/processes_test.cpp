@@ -97,8 +97,9 @@ TEST_F(Processes, OfAKernelHasNothing) {
   }
   EXPECT_EQ(read_file("/proc/" + std::to_string(process) + "/environ").find(kToken), std::string::npos)
       << "the token is in its environment";
+  // seccomp forbids it to start processes. A limit of their number would count those of the user elsewhere.
   const std::string limits = read_file("/proc/" + std::to_string(process) + "/limits");
-  for (const char* limit : {"Max core file size", "Max file size", "Max processes"}) {
+  for (const char* limit : {"Max core file size", "Max file size"}) {
     std::smatch found;
     const bool is_there = std::regex_search(limits, found, std::regex(std::string(limit) + " +([a-z0-9]+)"));
     EXPECT_TRUE(is_there && found[1] == "0") << limit << ": " << (is_there ? found[1].str() : limits);
