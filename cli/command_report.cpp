@@ -44,7 +44,8 @@ std::string headline(const harness::RunRecord& run) {
 std::string case_text(const harness::RunRecord& run, const harness::CaseRecord& record) {
   return fmt::format("{} {}\n  {}\n{}  replay: {}\n", reports::status_name(record), record.name,
                      record.status ? harness::reason_of(record) : "the run was stopped before there was a verdict",
-                     record.note.empty() ? "" : fmt::format("  note: {}\n", record.note), reports::replay_line(run, record));
+                     record.notes.empty() ? "" : fmt::format("  note: {}\n", harness::text_of(record.notes)),
+                     reports::replay_line(run, record));
 }
 
 // The smallest of each group of similar failures, and the size of the group.
@@ -60,8 +61,8 @@ std::string text_of(const harness::RunRecord& run, std::span<const harness::Case
                       finding.largest_ratio > 0 ? fmt::format("; largest error/bound {:.4g}", finding.largest_ratio) : std::string());
   }
   for (const harness::CaseRecord& record : cases) {
-    if (!reports::counts_as_failure(record) && !record.note.empty())
-      text += fmt::format("{} {}\n  note: {}\n", harness::to_string(*record.status), record.name, record.note);
+    if (!reports::counts_as_failure(record) && !record.notes.empty())
+      text += fmt::format("{} {}\n  note: {}\n", harness::to_string(*record.status), record.name, harness::text_of(record.notes));
   }
   return text + reports::table_text(reports::figure_tables(cases)) + "executed on the simulator\n";
 }

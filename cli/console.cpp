@@ -137,7 +137,7 @@ void Progress::show(const Verdict& verdict) {
       say("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.test_case), harness::reason_of(verdict));
     }
     if (failures_ == kDetailedFailures) say("(further failures take one line each; `assay show CASE` prints the details)\n");
-  } else if (!verdict.note.empty()) {
+  } else if (!verdict.notes.empty()) {
     clear();
     say("{}", describe_verdict(verdict, options_));
   }
@@ -172,7 +172,7 @@ void Progress::finish() {
 std::string describe_head(const Verdict& verdict) {
   std::string text = fmt::format("{} {}\n", harness::to_string(verdict.status), harness::format_case(verdict.test_case));
   if (!verdict.faults.empty()) text += fmt::format("  {}\n", harness::reason_of(verdict));
-  if (!verdict.note.empty()) text += fmt::format("  note: {}\n", verdict.note);
+  if (!verdict.notes.empty()) text += fmt::format("  note: {}\n", harness::text_of(verdict.notes));
   return text;
 }
 

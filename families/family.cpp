@@ -5,9 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
-#include <utility>
 
 namespace assay::families {
 
@@ -19,13 +17,6 @@ bool Axis::holds(std::int64_t value) const {
 std::string Axis::range() const {
   if (!largest_whole) return fmt::format("{} .. {}", minimum, maximum);
   return fmt::format("{} .. {} and the bits of floats, {} .. {}", minimum, *largest_whole, kSmallestFloatBits, maximum);
-}
-
-std::string_view Axis::brief() const {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kBriefs = {
-      {{"n", "kv_len"}, {"cap", "kv_capacity"}, {"d", "head_dim"}, {"h", "n_heads"}, {"g", "n_kv_heads"}, {"window", "sliding_window"}}};
-  const auto* found = std::ranges::find(kBriefs, name, &std::pair<std::string_view, std::string_view>::second);
-  return found == kBriefs.end() ? std::string_view() : found->first;
 }
 
 bool Family::has_axis(std::string_view axis) const { return std::ranges::find(axes, axis, &Axis::name) != axes.end(); }

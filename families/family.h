@@ -17,6 +17,7 @@
 #include "families/job.h"
 #include "families/minimum.h"
 #include "families/misfit.h"
+#include "families/promise.h"
 #include "families/source.h"
 #include "fixtures/generators.h"
 #include "fixtures/tensor.h"
@@ -57,7 +58,8 @@ struct Axis {
   std::string_view name;
   std::int64_t minimum;
   std::int64_t maximum;
-  std::int64_t initial;  // the value if a name omits the axis
+  std::int64_t initial;         // the value if a name omits the axis
+  std::string_view brief = {};  // a second, short name for predicates; may be empty
 
   // Whether the axis only says how a host splits the work: neither inputs nor expectation depend on it.
   bool is_launch_choice = false;
@@ -81,8 +83,6 @@ struct Axis {
   std::optional<Reception> received_by = {};
 
   [[nodiscard]] bool holds(std::int64_t value) const;
-  // A short name for predicates, such as n for kv_len; empty if there is none.
-  [[nodiscard]] std::string_view brief() const;
   // A description for messages of the values that holds() accepts.
   [[nodiscard]] std::string range() const;
 };
@@ -129,13 +129,13 @@ struct HelperKey {
 
 // The form of a family's inputs in fixture files.
 struct FileRules {
-  std::vector<fixtures::TensorSpec> (*inputs)(const Case& test_case);
-  std::vector<std::uint64_t> (*output_shape)(const Case& test_case);
+  std::function<std::vector<fixtures::TensorSpec>(const Case& test_case)> inputs;
+  std::function<std::vector<std::uint64_t>(const Case& test_case)> output_shape;
   // The inputs that a generator makes.
-  std::vector<fixtures::Tensor> (*generate)(const Case& test_case, const fixtures::Fixture& fixture);
+  std::function<std::vector<fixtures::Tensor>(const Case& test_case, const fixtures::Fixture& fixture)> generate;
   // The oracle's result for these inputs, which holds for every variant (no tightened depth). Throws fixtures::FileError if they
   // contain an invalid value.
-  oracles::Expected (*expect)(const Case& test_case, const Source& source);
+  std::function<oracles::Expected(const Case& test_case, const Source& source)> expect;
 };
 
 // A property of a case that is not an axis, for the predicates of known findings. Has no value where it cannot be determined.
@@ -176,7 +176,7 @@ struct RowPart {
 // What triage and comparisons need to know about a family.
 struct TriageRules {
   // A model that computes a case in double, with switches for mistakes. Throws fixtures::FileError if a file contains an invalid value.
-  std::shared_ptr<const Model> (*model)(const Case& test_case, const Source& source);
+  std::function<std::shared_ptr<const Model>(const Case& test_case, const Source& source)> model;
   std::vector<Mistake> (*mistakes)();
   // Mistakes for a codebook that was derived from an output; null for a family that reads no codebook.
   std::vector<Mistake> (*codebook_mistakes)(const std::vector<double>& codebook) = nullptr;
@@ -243,8 +243,8 @@ struct Family {
 
   // Throws std::invalid_argument, naming the field, if the launch code would reject the case.
   void (*validate)(const Case& test_case);
-  // Why the kernel is not made for the case, which is then skipped; nothing if it is. Null for families with kernels of one kind.
-  std::optional<Misfit> (*misfit)(const Case& test_case, const kernels::BoundKernel& kernel) = nullptr;
+  // Why the kernel is not made for the case, which is then skipped; nothing if it is. Empty for families with kernels of one kind.
+  std::function<std::optional<Misfit>(const Case& test_case, const kernels::BoundKernel& kernel)> misfit = {};
   // Number of simdgroups per threadgroup in the dispatch that decides the verdict.
   std::int64_t (*simdgroups)(const Case& test_case);
   FileRules files;
@@ -253,6 +253,7 @@ struct Family {
   // The minimum cost of a case whose values the launch code accepts.
   Minimum (*minimum)(const Case& test_case, const Source& source);
   std::vector<Quantity> quantities = {};  // may be empty
+  std::vector<Promise> promises = {};     // may be empty
   TriageRules triage;
   // Whether the bound has terms for a kernel whose storage is weaker than the contract's: [accuracy] in variant.toml.
   bool bounds_weaker_storage = false;
@@ -280,21 +281,11 @@ struct Case {
 
 // Why the kernel is not made for the case, which is then skipped; nothing if it is.
 [[nodiscard]] inline std::optional<Misfit> misfit_of(const Case& test_case, const kernels::BoundKernel& kernel) {
-  if (test_case.family->misfit == nullptr) return std::nullopt;
+  if (!test_case.family->misfit) return std::nullopt;
   return test_case.family->misfit(test_case, kernel);
 }
 
-// Values of the scale axis of decode attention.
-inline constexpr std::int64_t kScaleInverseRoot = 0;  // 1 / sqrt(D), rounded to float
-inline constexpr std::int64_t kScaleOne = 1;
-// Larger values are the bits of a positive float, for inputs that were captured with another factor.
-inline constexpr std::int64_t kScaleLargest = 0x7f7fffff;
 // The bits of the smallest float that is not subnormal, 2^-126.
 inline constexpr std::int64_t kSmallestFloatBits = 0x00800000;
-
-// Values of the scale_factor_d512 axis: 0 is sqrt(512), rounded to float; up to kScaleFactorWhole, the number itself; above, the bits
-// of a positive float (the bits of every float from 2^-125 on are larger).
-inline constexpr std::int64_t kScaleFactorRoot = 0;
-inline constexpr std::int64_t kScaleFactorWhole = 65536;
 
 }  // namespace assay::families

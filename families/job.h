@@ -11,13 +11,14 @@
 #include <string_view>
 #include <vector>
 
-#include "families/broken_promise.h"
+#include "families/promise.h"
 #include "families/source.h"
 #include "kernels/binding.h"
 #include "kernels/variant.h"
 #include "metal/argument_layout.h"
 #include "metal/buffer.h"
 #include "metal/devices/encoder.h"
+#include "metal/guarded_memory.h"
 #include "oracles/expected.h"
 
 namespace assay::families {
@@ -70,25 +71,39 @@ using Views = std::span<const metal::BufferView>;
 // One run of the case's dispatches on new outputs.
 struct Pass {
   std::function<void(metal::ComputeEncoder& encoder, Views views)> encode;
-  // Whether the pass only tests a promise of the contract. It is omitted if guard bands of an earlier pass were written, and its own
-  // guard bands are not judged.
-  bool is_probe = false;
+  // Of a pass that only tests a promise: its breach, if the pass writes guard bands. Such a pass is omitted if an earlier pass wrote guard
+  // bands, and its own are not judged.
+  std::optional<BrokenPromise> probes = {};
 };
 
 // The contents of a buffer after a pass.
 struct BufferResult {
   std::span<const std::byte> bytes;  // without guard bands
   bool has_intact_guards = true;
+  std::optional<std::byte> fill = {};  // every byte of an output before the pass; nothing: metal::kPoisonWord
+
+  template <typename T = float>
+  [[nodiscard]] std::span<const T> of() const {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  // Whether the kernel changed element i of an output.
+  template <typename T = float>
+  [[nodiscard]] bool written(std::size_t i) const {
+    for (std::size_t at = i * sizeof(T); at < (i + 1) * sizeof(T); ++at) {
+      if (bytes[at] != fill.value_or(static_cast<std::byte>(metal::kPoisonWord >> at % sizeof(metal::kPoisonWord) * 8))) return true;
+    }
+    return false;
+  }
 };
 
 // By pass, then by buffer. Omitted probes are missing.
 struct Results {
   std::vector<std::vector<BufferResult>> passes;
 
+  [[nodiscard]] const BufferResult& at(std::size_t buffer, std::size_t pass = 0) const { return passes[pass][buffer]; }
   template <typename T = float>
   [[nodiscard]] std::span<const T> of(std::size_t buffer, std::size_t pass = 0) const {
-    const std::span<const std::byte> bytes = passes[pass][buffer].bytes;
-    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+    return at(buffer, pass).of<T>();
   }
 };
 
@@ -101,12 +116,14 @@ struct Reading {
 // Checks helper kernels, which wrote an input of the judged kernel. A wrong helper of the variant itself fails the case.
 struct HelperCheck {
   std::string_view family;
+  std::string_view stage;  // the name of the stage in reports: "pad"
   std::function<std::optional<BrokenPromise>(const Results&)> find_fault;
 };
 
 // A later kernel that took the judged output as its input. It gets a separate verdict, which does not affect that of the case.
 struct LaterStage {
   std::string_view family;
+  const char* promise;                                      // that its output is right
   std::size_t output = 0;                                   // number of the buffer
   std::function<oracles::Expected(const Results&)> expect;  // throws std::invalid_argument for inputs outside of the oracle's domain
 };

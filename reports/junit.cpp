@@ -126,7 +126,8 @@ void append_case(pugi::xml_node suite, const harness::RunRecord& run, const Case
   testcase.append_attribute("name") = clean_text(record.name).c_str();
   testcase.append_attribute("time") = fmt::format("{:.6f}", seconds_of(record)).c_str();
   if (const char* element = element_of(record); *element != '\0') append_result(testcase, element, run, record);
-  if (!record.note.empty()) testcase.append_child("system-out").append_child(pugi::node_pcdata).set_value(clean_text(record.note).c_str());
+  if (!record.notes.empty())
+    testcase.append_child("system-out").append_child(pugi::node_pcdata).set_value(clean_text(harness::text_of(record.notes)).c_str());
 }
 
 }  // namespace

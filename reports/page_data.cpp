@@ -151,7 +151,7 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
     columns["fixture"].push_back(words.place_of(record.fixture));
     columns["status"].push_back(words.place_of(status_name(record)));
     columns["reason"].push_back(words.place_of(harness::reason_of(record)));
-    columns["note"].push_back(words.place_of(record.note));
+    columns["note"].push_back(words.place_of(harness::text_of(record.notes)));
     columns["replay"].push_back(words.place_of(replay_options(run, record)));
     columns["seed"].push_back(fmt::format("{}", record.seed));
     // With all digits, so that a comparison with 1 agrees with the verdict.

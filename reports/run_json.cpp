@@ -157,7 +157,7 @@ Json json_of(const harness::RunRecord& run, const CaseRecord& record) {
                {"seed", record.seed},
                {"status", status_name(record)},
                {"reason", harness::reason_of(record)},
-               {"note", record.note},
+               {"note", harness::text_of(record.notes)},
                {"replay", replay_line(run, record)},
                {"schedules", record.schedules},
                {"digest", fmt::format("{:016x}", record.digest)},

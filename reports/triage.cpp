@@ -32,10 +32,28 @@ std::string headline(const harness::Finding& finding, std::size_t number) {
   return text + "\n\n";
 }
 
+namespace decided = harness::decided;
+
+std::string say(std::monostate) { return {}; }
+std::string say(const metal::Hazard& it) { return it.message; }
+std::string say(const std::vector<harness::Fault>& it) { return harness::reason_of(it); }
+std::string say(decided::OrderDependence) { return "output bits depend on the order of simdgroups"; }
+std::string say(decided::NeverWritten it) { return fmt::format("{} of {} faulty elements were never written", it.unwritten, it.faulty); }
+std::string say(decided::BestFit it) {
+  return fmt::format("this mistake explains {:.1f} % of the error of the failing cases", 100 * it.goodness);
+}
+std::string say(decided::Precision it) {
+  return fmt::format(
+      "without rounding the output would be right: the rounding error is {:.3g} times the bound, the logic error {:.3g} times", it.rounding,
+      it.logic);
+}
+std::string say(decided::NoFit) { return "no known mistake explains half of the error"; }
+
 std::string fits(const harness::Classification& classification) {
   std::string text = "### Known mistakes\n\n";
   text += fmt::format("**{}**", classification.kind);
-  if (!classification.decided.empty()) text += ": " + classification.decided;
+  const std::string evidence = std::visit([](const auto& it) { return say(it); }, classification.decided);
+  if (!evidence.empty()) text += ": " + evidence;
   text += ".\n\n";
   if (classification.fits.empty()) return text;
   text +=

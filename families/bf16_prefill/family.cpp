@@ -43,6 +43,7 @@ Family bf16_prefill_family() {
        .model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
          return std::make_shared<AttentionModel>(test_case, dense_inputs(test_case, source), 1, kTileKeys);
        }});
+  family.promises = bf16_prefill_promises();
   family.helper_contracts = {kBf16PadContract, kBf16BlkContract};
   // Sums beyond the range of half. The pairs of the design combine these only with rows of fewer than eight queries.
   family.own_cases = {"b1/h1x1/q8/kv190r0/nomask/broad/s1", "b1/h2x1/q16/kv257r7/causal1x1/broad/s2",

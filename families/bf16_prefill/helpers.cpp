@@ -1,10 +1,13 @@
 // Checks the results of the helpers of bf16_prefill, to the bit.
 #include "families/bf16_prefill/helpers.h"
 
-#include <algorithm>
-#include <vector>
+#include <fmt/format.h>
 
-#include "metal/guarded_memory.h"
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
 #include "oracles/arithmetic.h"
 
 namespace assay::families {
@@ -13,26 +16,65 @@ namespace {
 constexpr std::size_t kTileQueries = 8;
 constexpr std::size_t kTileKeys = 64;
 constexpr std::uint16_t kLowest = 0xfbff;  // half -65504
-constexpr auto kPoison = static_cast<std::uint16_t>(metal::kPoisonWord & 0xffffU);
+constexpr const char* kPadRow = "wrong pad row";
+constexpr const char* kPadMask = "wrong pad mask";
+constexpr const char* kTileClass = "wrong tile class";
 
-std::optional<std::uint64_t> written(std::uint16_t found) { return found == kPoison ? std::nullopt : std::optional<std::uint64_t>(found); }
+std::string found_text(const BrokenPromise& it) {
+  return fmt::format("{}; expected {:#06x}", it.has("found") ? fmt::format("is {:#06x}", it.count("found")) : "was never written",
+                     it.count("wanted"));
+}
 
 }  // namespace
 
+std::vector<Promise> bf16_prefill_promises() {
+  const PromiseField found = {"found", ValueType::count, true};
+  return {{.id = kPadRow,
+           .fields = {{"rows", ValueType::word}, {"batch"}, {"head"}, {"row"}, {"coordinate"}, found, {"wanted"}},
+           .text =
+               [](const BrokenPromise& it) {
+                 return fmt::format("pad: {} of batch {}, key/value head {}: row {}, coordinate {} {}", it.word("rows"), it.count("batch"),
+                                    it.count("head"), it.count("row"), it.count("coordinate"), found_text(it));
+               },
+           .subject = "rows"},
+          {.id = kPadMask,
+           .fields = {{"batch"}, {"head"}, {"query"}, {"column"}, found, {"wanted"}},
+           .text =
+               [](const BrokenPromise& it) {
+                 return fmt::format("pad: mask of batch {}, head {}, query {}: column {} {}", it.count("batch"), it.count("head"),
+                                    it.count("query"), it.count("column"), found_text(it));
+               }},
+          {.id = kTileClass,
+           .fields = {{"batch"}, {"head"}, {"query_tile"}, {"key_tile"}, {"found"}, {"wanted"}},
+           .text = [](const BrokenPromise& it) {
+             return fmt::format("blk: batch {}, head {}, query tile {}, key tile {} is {}; expected {}", it.count("batch"),
+                                it.count("head"), it.count("query_tile"), it.count("key_tile"), it.count("found"), it.count("wanted"));
+           }}};
+}
+
 std::optional<BrokenPromise> find_pad_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
-                                            std::span<const std::uint16_t> pad) {
+                                            const BufferResult& result) {
   const oracles::DenseShape& shape = request.shape;
+  const std::span<const std::uint16_t> pad = result.of<std::uint16_t>();
+  const auto broken = [&](BrokenPromise found, std::size_t place, std::uint64_t wanted) {
+    if (result.written<std::uint16_t>(place)) found.values.emplace("found", pad[place]);
+    found.values.emplace("wanted", wanted);
+    return found;
+  };
   const std::size_t first = shape.kv_len / kTileKeys * kTileKeys;
   const std::size_t heads = shape.batches * shape.kv_heads;
   std::size_t at = 0;
-  for (const auto& [which, rows] : {std::pair(CacheRows::keys, &inputs.k), std::pair(CacheRows::values, &inputs.v)}) {
+  for (const auto& [which, rows] : {std::pair("keys", &inputs.k), std::pair("values", &inputs.v)}) {
     for (std::size_t head = 0; head < heads; ++head) {
       for (std::size_t row = 0; row < kTileKeys; ++row) {
         const bool is_key = first + row < shape.kv_len;
         for (std::size_t i = 0; i < shape.head_dim; ++i, ++at) {
           const std::uint16_t wanted = is_key ? (*rows)[(head * shape.head_rows + first + row) * shape.head_dim + i] : std::uint16_t{0};
-          if (pad[at] != wanted)
-            return promise::WrongPadRow{which, head / shape.kv_heads, head % shape.kv_heads, row, i, written(pad[at]), wanted};
+          if (pad[at] == wanted) continue;
+          return broken(
+              {kPadRow,
+               {{"rows", which}, {"batch", head / shape.kv_heads}, {"head", head % shape.kv_heads}, {"row", row}, {"coordinate", i}}},
+              at, wanted);
         }
       }
     }
@@ -42,8 +84,10 @@ std::optional<BrokenPromise> find_pad_fault(const fixtures::DenseRequest& reques
       for (std::size_t column = 0; column < kTileKeys; ++column, ++at) {
         const std::size_t key = first + column;
         const std::uint16_t wanted = key < shape.kv_len ? inputs.mask[(plane * shape.queries + query) * shape.kv_len + key] : kLowest;
-        if (pad[at] != wanted)
-          return promise::WrongPadMask{plane / shape.mask_heads, plane % shape.mask_heads, query, column, written(pad[at]), wanted};
+        if (pad[at] == wanted) continue;
+        return broken(
+            {kPadMask, {{"batch", plane / shape.mask_heads}, {"head", plane % shape.mask_heads}, {"query", query}, {"column", column}}}, at,
+            wanted);
       }
     }
   }
@@ -51,8 +95,9 @@ std::optional<BrokenPromise> find_pad_fault(const fixtures::DenseRequest& reques
 }
 
 std::optional<BrokenPromise> find_blk_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
-                                            std::span<const std::uint8_t> blk) {
+                                            const BufferResult& result) {
   const oracles::DenseShape& shape = request.shape;
+  const std::span<const std::uint8_t> blk = result.of<std::uint8_t>();
   const std::size_t query_tiles = (shape.queries + kTileQueries - 1) / kTileQueries;
   const std::size_t key_tiles = (shape.kv_len + kTileKeys - 1) / kTileKeys;
   for (std::size_t index = 0; index < blk.size(); ++index) {
@@ -70,7 +115,13 @@ std::optional<BrokenPromise> find_blk_fault(const fixtures::DenseRequest& reques
     }
     const std::uint8_t wanted = is_seen ? 1 : 0;
     if (blk[index] == wanted || (is_zero && blk[index] == 2)) continue;
-    return promise::WrongTileClass{plane / shape.mask_heads, plane % shape.mask_heads, query_tile, key_tile, blk[index], wanted};
+    return BrokenPromise{kTileClass,
+                         {{"batch", plane / shape.mask_heads},
+                          {"head", plane % shape.mask_heads},
+                          {"query_tile", query_tile},
+                          {"key_tile", key_tile},
+                          {"found", blk[index]},
+                          {"wanted", wanted}}};
   }
   return std::nullopt;
 }

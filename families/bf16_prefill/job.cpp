@@ -24,21 +24,13 @@ Job bf16_prefill_job(const JobRequest& request) {
   job.passes = {{[=, buffers = dense.buffers](metal::ComputeEncoder& encoder, Views views) {
     encode_bf16_prefill(encoder, kernels, parameters, {buffers.tensors(views), views[pad], views[blk]});
   }}};
-  const auto check = [&](std::string_view family, std::size_t buffer, auto find_fault) {
-    job.helper_checks.push_back({family, [=, shape = dense.request, inputs = dense.inputs](const Results& results) {
-                                   return find_fault(shape, *inputs, results, buffer);
+  const auto check = [&](std::string_view family, std::string_view stage, std::size_t buffer, auto find_fault) {
+    job.helper_checks.push_back({family, stage, [=, shape = dense.request, inputs = dense.inputs](const Results& results) {
+                                   return find_fault(shape, *inputs, results.at(buffer));
                                  }});
   };
-  if (is_ragged(parameters)) {
-    check("bf16_pad", pad, [](const auto& shape, const auto& inputs, const Results& results, std::size_t buffer) {
-      return find_pad_fault(shape, inputs, results.of<std::uint16_t>(buffer));
-    });
-  }
-  if (parameters.has_mask()) {
-    check("bf16_blk", blk, [](const auto& shape, const auto& inputs, const Results& results, std::size_t buffer) {
-      return find_blk_fault(shape, inputs, results.of<std::uint8_t>(buffer));
-    });
-  }
+  if (is_ragged(parameters)) check("bf16_pad", "pad", pad, find_pad_fault);
+  if (parameters.has_mask()) check("bf16_blk", "blk", blk, find_blk_fault);
   return std::move(job);
 }
 

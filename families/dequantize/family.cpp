@@ -20,19 +20,13 @@ namespace {
 
 using namespace slots;
 
-enum AxisIndex : std::size_t { kHeadDim, kBitsAxis, kKvHeads, kReadPos, kCapacity, kScaleFactor };
-enum FactorIndex : std::size_t { kFactorD, kFactorBits, kFactorHeads, kFactorCapacity, kFactorPosition, kFactorScale };
+constexpr std::size_t kScaleFactor = kCapacity + 1;
 
 bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
-  set(values[kHeadDim], kHeadDims, levels[kFactorD]);
-  set(values[kBitsAxis], kBits, levels[kFactorBits]);
-  set(values[kKvHeads], kHeads, levels[kFactorHeads]);
-  set(values[kCapacity], kCapacities, levels[kFactorCapacity]);
-  set(values[kScaleFactor], kScaleFactors, levels[kFactorScale]);
-  values[kReadPos] = kOpen;
+  set_slots(levels, values, kScaleFactor);
   if (levels[kFactorPosition] < 0 || values[kCapacity] == kOpen) return true;
-  values[kReadPos] = position_of(kReads[static_cast<std::size_t>(levels[kFactorPosition])], values[kCapacity]);
-  return values[kReadPos] < values[kCapacity];
+  values[kPosition] = position_of(kReads[static_cast<std::size_t>(levels[kFactorPosition])], values[kCapacity]);
+  return values[kPosition] < values[kCapacity];
 }
 
 }  // namespace
@@ -58,7 +52,7 @@ Family dequantize_family() {
                   factor_of("cache_capacity", kCapacity, kCapacities, kEverydayCapacities),
                   {"read_pos", labels(kReads, position_label), kReads.size(),
                    [](std::size_t level, std::span<const std::int64_t> v) {
-                     return v[kReadPos] == position_of(kReads[level], v[kCapacity]);
+                     return v[kPosition] == position_of(kReads[level], v[kCapacity]);
                    }},
                   scale_factor_factor(kScaleFactor)},
       .realise = realise,
@@ -66,7 +60,7 @@ Family dequantize_family() {
           [](Draw& draw, std::span<std::int64_t> values) {
             values[kKvHeads] = draw.between(1, 64);
             values[kCapacity] = draw.between(1, 1100);
-            values[kReadPos] = draw.between(0, values[kCapacity] - 1);
+            values[kPosition] = draw.between(0, values[kCapacity] - 1);
           },
       // Caches of exactly 2^32 bytes and slightly less, with the slot of the last head behind byte 2^31.
       .own_cases = {"d256/b4/g2/pos5c16777216/huge/s1", "d512/b8/g5/pos3c1677721/sf16/huge/s2", "d256/b5/g32/pos40c524288/huge/s3",

@@ -63,6 +63,7 @@ Family fwht_family() {
       .files = fwht_files(),
       .job = fwht_job,
       .minimum = fwht_minimum,
+      .promises = fwht_promises(),
       .triage = fwht_triage()};
 }
 

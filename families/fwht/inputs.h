@@ -19,6 +19,7 @@ namespace assay::families {
 [[nodiscard]] Minimum fwht_minimum(const Case& test_case, const Source& source);
 [[nodiscard]] TriageRules fwht_triage();
 
+[[nodiscard]] std::vector<Promise> fwht_promises();
 [[nodiscard]] Job fwht_job(const JobRequest& request);
 
 }  // namespace assay::families

@@ -1,4 +1,6 @@
 // The job of family `fwht`: rows that are transformed in place.
+#include <fmt/format.h>
+
 #include <memory>
 #include <span>
 #include <vector>
@@ -31,7 +33,16 @@ class GenerousEncoder final : public metal::ComputeEncoder {
   metal::ComputeEncoder& next_;
 };
 
+constexpr const char* kBehindLast = "threadgroup behind the last";
+
 }  // namespace
+
+std::vector<Promise> fwht_promises() {
+  return {{.id = kBehindLast, .fields = {{"heads"}}, .text = [](const BrokenPromise& it) {
+             return fmt::format("threadgroup {0} is beyond num_heads = {0} and must return, but it wrote past the end of the data",
+                                it.count("heads"));
+           }}};
+}
 
 Job fwht_job(const JobRequest& request) {
   const FwhtParameters parameters = fwht_parameters(request.test_case);
@@ -49,13 +60,9 @@ Job fwht_job(const JobRequest& request) {
     GenerousEncoder generous(encoder);
     encode(generous, views);
   };
-  job.passes = {{.encode = encode}, {.encode = encode_generously, .is_probe = true}};
+  job.passes = {{.encode = encode}, {.encode = encode_generously, .probes = BrokenPromise{kBehindLast, {{"heads", parameters.num_heads}}}}};
   job.judged = {data};
   job.expect = [input, parameters, mode = fwht_mode(request.test_case)] { return oracles::fwht(*input, parameters.head_dim, mode); };
-  job.find_broken_promises = [=](const Results& results) {
-    const bool is_broken = results.passes.size() > 1 && !results.passes[1][data].has_intact_guards;
-    return is_broken ? std::vector<BrokenPromise>{promise::ThreadgroupBehindLast{parameters.num_heads}} : std::vector<BrokenPromise>();
-  };
   return job;
 }
 

@@ -20,24 +20,20 @@ namespace {
 
 using namespace slots;
 
-enum AxisIndex : std::size_t { kHeadDim, kBitsAxis, kKvHeads, kWritePos, kCapacity, kIsSliding, kScaleFactor, kProbe };
-enum FactorIndex : std::size_t { kFactorD, kFactorBits, kFactorHeads, kFactorCapacity, kFactorPosition, kFactorScale, kFactorProbe };
+enum OwnAxis : std::size_t { kIsSliding = kCapacity + 1, kScaleFactor, kProbe };
+constexpr std::size_t kFactorProbe = kFactorScale + 1;
 
 bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
-  set(values[kHeadDim], kHeadDims, levels[kFactorD]);
-  set(values[kBitsAxis], kBits, levels[kFactorBits]);
-  set(values[kKvHeads], kHeads, levels[kFactorHeads]);
-  set(values[kCapacity], kCapacities, levels[kFactorCapacity]);
-  set(values[kScaleFactor], kScaleFactors, levels[kFactorScale]);
+  set_slots(levels, values, kScaleFactor);
   values[kProbe] = levels[kFactorProbe] < 0 ? kOpen : levels[kFactorProbe];
-  values[kWritePos] = values[kIsSliding] = kOpen;
+  values[kIsSliding] = kOpen;
   if (values[kProbe] == 1 && values[kBitsAxis] != kOpen && values[kBitsAxis] != 4) return false;
   if (levels[kFactorPosition] < 0) return true;
   const Position& position = kWrites[static_cast<std::size_t>(levels[kFactorPosition])];
   values[kIsSliding] = position.is_sliding ? 1 : 0;
   if (values[kCapacity] == kOpen) return true;
-  values[kWritePos] = position_of(position, values[kCapacity]);
-  return position.is_sliding || values[kWritePos] < values[kCapacity];
+  values[kPosition] = position_of(position, values[kCapacity]);
+  return position.is_sliding || values[kPosition] < values[kCapacity];
 }
 
 }  // namespace
@@ -66,7 +62,7 @@ Family quantize_family() {
                       factor_of("cache_capacity", kCapacity, kCapacities, kEverydayCapacities),
                       {"write_pos", labels(kWrites, position_label), kWrites.size(),
                        [](std::size_t level, std::span<const std::int64_t> v) {
-                         return v[kWritePos] == position_of(kWrites[level], v[kCapacity]) &&
+                         return v[kPosition] == position_of(kWrites[level], v[kCapacity]) &&
                                 v[kIsSliding] == (kWrites[level].is_sliding ? 1 : 0);
                        }},
                       scale_factor_factor(kScaleFactor),
@@ -79,7 +75,7 @@ Family quantize_family() {
               [](Draw& draw, std::span<std::int64_t> values) {
                 values[kKvHeads] = draw.between(1, 64);
                 values[kCapacity] = draw.between(1, 1100);
-                values[kWritePos] = draw.between(0, (values[kIsSliding] == 1 ? 4 : 1) * values[kCapacity] - 1);
+                values[kPosition] = draw.between(0, (values[kIsSliding] == 1 ? 4 : 1) * values[kCapacity] - 1);
               },
           // Slots and positions beyond the range of 16 bits, and heads on both sides of byte 2^31.
           .own_cases = {"d256/b4/g1/pos65541c65600/gauss/s1", "d512/b4/g2/pos70000c70001/probe/gauss/s2",
@@ -99,6 +95,7 @@ Family quantize_family() {
           .files = quantize_files(),
           .job = quantize_job,
           .minimum = quantize_minimum,
+          .promises = quantize_promises(),
           .triage = quantize_triage()};
 }
 

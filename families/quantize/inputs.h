@@ -20,6 +20,7 @@ namespace assay::families {
 [[nodiscard]] Minimum quantize_minimum(const Case& test_case, const Source& source);
 [[nodiscard]] TriageRules quantize_triage();
 
+[[nodiscard]] std::vector<Promise> quantize_promises();
 [[nodiscard]] Job quantize_job(const JobRequest& request);
 
 }  // namespace assay::families

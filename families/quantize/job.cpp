@@ -1,15 +1,16 @@
 // The job of family `quantize`: one token per head in, indices and norms in one slot of a cache out.
 #include <fmt/format.h>
-#include <algorithm>
 
 #include <array>
 #include <bit>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/code_bytes.h"
+#include "families/mistakes.h"
 #include "families/quantize/inputs.h"
 #include "families/quantize/rows.h"
 #include "metal/guarded_memory.h"
@@ -21,7 +22,8 @@ namespace {
 // A byte cannot be NaN, so two passes with different fills are needed to detect bytes that were never written.
 constexpr std::array kFills = {std::byte{0xa5}, std::byte{0x5a}};
 
-bool is_poison(float value) { return std::bit_cast<std::uint32_t>(value) == metal::kPoisonWord; }
+constexpr const char* kStraySlot = "stray slot";
+constexpr const char* kOldCache = "old cache";
 
 // The places of a case's outputs in its cache, and their conversion to rows of judged elements.
 struct Cache {
@@ -42,42 +44,47 @@ struct Cache {
   [[nodiscard]] std::size_t blocks() const { return rows.blocks(); }
 
   // The first write outside of the slot in one pass.
-  [[nodiscard]] std::optional<promise::StraySlot> find_stray_write(const Results& results, std::size_t pass) const {
-    const auto stray = [&](SlotPart part, std::size_t index, std::size_t per_slot) {
-      return promise::StraySlot{part, index / per_slot % capacity, index / per_slot / capacity, slot};
+  [[nodiscard]] std::optional<BrokenPromise> find_stray_write(const Results& results, std::size_t pass) const {
+    const auto stray = [&](const char* part, std::size_t index, std::size_t per_slot) {
+      return BrokenPromise{
+          kStraySlot, {{"part", part}, {"slot", index / per_slot % capacity}, {"head", index / per_slot / capacity}, {"wanted", slot}}};
     };
-    const auto codes = results.of<std::byte>(packed, pass);
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      if (codes[i] != kFills[pass] && i / row_bytes() % capacity != slot) return stray(SlotPart::indices, i, row_bytes());
+    const BufferResult& codes = results.at(packed, pass);
+    for (std::size_t i = 0; i < codes.bytes.size(); ++i) {
+      if (codes.written<std::byte>(i) && i / row_bytes() % capacity != slot) return stray("indices", i, row_bytes());
     }
-    const auto written = results.of(norms, pass);
-    for (std::size_t i = 0; i < written.size(); ++i) {
-      if (!is_poison(written[i]) && i / blocks() % capacity != slot) return stray(SlotPart::norm, i, blocks());
+    for (std::size_t i = 0; i < results.of(norms, pass).size(); ++i) {
+      if (results.at(norms, pass).written(i) && i / blocks() % capacity != slot) return stray("norm", i, blocks());
     }
     return std::nullopt;
   }
 
-  // Calls f(head, byte of the row, its value after either pass) for each byte of the slot.
+  // Calls f(head, byte of the row, its value after either pass, whether it was written) for each byte of the slot.
   template <typename F>
   void for_each_code(const Results& results, F f) const {
-    const auto first = results.of<std::byte>(packed, 0);
-    const auto second = results.of<std::byte>(packed, 1);
+    const BufferResult& first = results.at(packed, 0);
+    const BufferResult& second = results.at(packed, 1);
     for (std::size_t head = 0; head < heads; ++head) {
       for (std::size_t i = 0; i < row_bytes(); ++i) {
         const std::size_t place = (head * capacity + slot) * row_bytes() + i;
-        f(head, i, first[place], second[place]);
+        f(head, i, first.bytes[place], second.bytes[place], first.written<std::byte>(place) || second.written<std::byte>(place));
       }
     }
   }
-  static bool is_written(std::byte first, std::byte second) { return first != kFills[0] || second != kFills[1]; }
 
   // The first byte of the slot that depends on the previous contents of the cache.
-  [[nodiscard]] std::optional<promise::OldCache> find_dependence(const Results& results) const {
-    std::optional<promise::OldCache> found;
+  [[nodiscard]] std::optional<BrokenPromise> find_dependence(const Results& results) const {
+    std::optional<BrokenPromise> found;
     const auto number = [](std::byte byte) { return std::to_integer<std::uint64_t>(byte); };
-    for_each_code(results, [&](std::size_t head, std::size_t i, std::byte first, std::byte second) {
-      if (!found && is_written(first, second) && first != second)
-        found = {i, head, number(first), number(kFills[0]), number(second), number(kFills[1])};
+    for_each_code(results, [&](std::size_t head, std::size_t i, std::byte first, std::byte second, bool is_written) {
+      if (found || !is_written || first == second) return;
+      found = {kOldCache,
+               {{"byte", i},
+                {"head", head},
+                {"first", number(first)},
+                {"first_before", number(kFills[0])},
+                {"second", number(second)},
+                {"second_before", number(kFills[1])}}};
     });
     return found;
   }
@@ -85,9 +92,9 @@ struct Cache {
   // [heads, D]; poison where nothing was written.
   [[nodiscard]] std::vector<float> indices(const Results& results) const {
     std::vector<float> values;
-    for_each_code(results, [&](std::size_t, std::size_t, std::byte first, std::byte second) {
+    for_each_code(results, [&](std::size_t, std::size_t, std::byte first, std::byte, bool is_written) {
       const auto add = [&](unsigned index) {
-        values.push_back(is_written(first, second) ? static_cast<float>(index) : std::bit_cast<float>(metal::kPoisonWord));
+        values.push_back(is_written ? static_cast<float>(index) : std::bit_cast<float>(metal::kPoisonWord));
       };
       const auto byte = std::to_integer<unsigned>(first);
       if (bits == 4) {
@@ -112,6 +119,36 @@ struct Cache {
 };
 
 }  // namespace
+
+std::vector<Promise> quantize_promises() {
+  return {{.id = kStraySlot,
+           .fields = {{"part", ValueType::word}, {"slot"}, {"head"}, {"wanted"}},
+           .text =
+               [](const BrokenPromise& it) {
+                 return fmt::format("the kernel wrote {} of slot {} of head {}; it may write only slot {}",
+                                    it.word("part") == "indices" ? "indices" : "a norm", it.count("slot"), it.count("head"),
+                                    it.count("wanted"));
+               },
+           .subject = "part",
+           .mistake = [](const BrokenPromise&, bool) -> std::optional<PromiseMistake> {
+             return PromiseMistake{mistake::kNotWritten, "the kernel writes to the wrong place"};
+           },
+           .explains = Explains::guards},
+          {.id = kOldCache,
+           .fields = {{"byte"}, {"head"}, {"first"}, {"first_before"}, {"second"}, {"second_before"}},
+           .text =
+               [](const BrokenPromise& it) {
+                 return fmt::format(
+                     "byte {} of head {} depends on the previous contents of the cache: {:#04x} if it was {:#04x}, {:#04x} if it was "
+                     "{:#04x}",
+                     it.count("byte"), it.count("head"), it.count("first"), it.count("first_before"), it.count("second"),
+                     it.count("second_before"));
+               },
+           .mistake = [](const BrokenPromise&, bool) -> std::optional<PromiseMistake> {
+             return PromiseMistake{mistake::kUninitialised, "uninitialised memory is read"};
+           },
+           .explains = Explains::unwritten}};
+}
 
 Job quantize_job(const JobRequest& request) {
   QuantizeParameters parameters = quantize_parameters(request.test_case);
@@ -160,13 +197,12 @@ Job quantize_job(const JobRequest& request) {
   };
   job.find_broken_promises = [=](const Results& results) {
     std::vector<BrokenPromise> broken;
-    if (const auto dependence = cache.find_dependence(results)) broken.emplace_back(*dependence);
-    for (std::size_t pass = 0; pass < kFills.size(); ++pass) {
-      const auto stray = cache.find_stray_write(results, pass);
-      if (!stray) continue;
-      broken.emplace_back(*stray);
-      break;
-    }
+    const auto add = [&](std::optional<BrokenPromise> found) {
+      if (found) broken.push_back(std::move(*found));
+      return found.has_value();
+    };
+    add(cache.find_dependence(results));
+    if (!add(cache.find_stray_write(results, 0))) add(cache.find_stray_write(results, 1));
     return broken;
   };
   return job;

@@ -45,9 +45,9 @@ double dot(const double* a, const double* b, std::size_t count) { return std::in
 
 }  // namespace
 
-AttentionModel::AttentionModel(const Case& test_case, fixtures::DecodeInputs inputs) {
+AttentionModel::AttentionModel(const Case& test_case, const oracles::DecodeShape& shape, fixtures::DecodeInputs inputs) {
   decode_ = std::make_shared<fixtures::DecodeInputs>(std::move(inputs));
-  shape_ = decode_request(test_case).shape;
+  shape_ = shape;
   heads_ = shape_.heads;
   kv_heads_ = shape_.kv_heads;
   dim_ = shape_.head_dim;

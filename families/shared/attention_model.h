@@ -21,7 +21,7 @@ namespace assay::families {
 class AttentionModel final : public Model {
  public:
   // Decode attention.
-  AttentionModel(const Case& test_case, fixtures::DecodeInputs inputs);
+  AttentionModel(const Case& test_case, const oracles::DecodeShape& shape, fixtures::DecodeInputs inputs);
   // Dense attention; simdgroups process this many keys in turn.
   AttentionModel(const Case& test_case, const fixtures::DenseInputs& inputs, std::size_t simdgroups, std::size_t keys_of_chunk);
 

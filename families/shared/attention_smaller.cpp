@@ -32,12 +32,9 @@ std::vector<std::int64_t> lengths_below(std::int64_t length) {
 Case with_length(const Case& test_case, std::int64_t length) {
   Case result = test_case;
   const std::int64_t old = test_case.at("kv_len");
-  set(result, "kv_len", length);
-  if (!test_case.family->has_axis("kv_capacity")) return result;
-  const std::int64_t capacity = test_case.at("kv_capacity");
+  const std::int64_t capacity = get(test_case, "kv_capacity", old);
   const std::int64_t now = capacity == old ? length : length + std::max<std::int64_t>(1, (capacity - old) * length / old);
-  set(result, "kv_capacity", now);
-  set(result, "ring_start", std::min(test_case.at("ring_start"), now - 1));
+  put(result, {{"kv_len", length}, {"kv_capacity", now}, {"ring_start", std::min(get(test_case, "ring_start", 0), now - 1)}});
   return result;
 }
 

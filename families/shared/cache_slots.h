@@ -22,6 +22,10 @@ inline constexpr std::array<std::int64_t, 7> kCapacities = {1, 2, 32, 33, 100, 3
 inline constexpr std::size_t kEverydayCapacities = 5;
 inline constexpr std::array<std::int64_t, 3> kScaleFactors = {1, 16, kScaleFactorRoot};
 
+// The axes and factors that quantise and dequantise begin with.
+enum AxisIndex : std::size_t { kHeadDim, kBitsAxis, kKvHeads, kPosition, kCapacity };
+enum FactorIndex : std::size_t { kFactorD, kFactorBits, kFactorHeads, kFactorCapacity, kFactorPosition, kFactorScale };
+
 struct Position {
   std::string_view label;
   std::int64_t of_capacity;  // the position is of_capacity * cap + offset
@@ -43,6 +47,16 @@ inline constexpr std::span<const Position> kReads = std::span(kWrites).first(5);
 
 [[nodiscard]] inline std::int64_t position_of(const Position& position, std::int64_t capacity) {
   return position.of_capacity * capacity + position.offset;
+}
+
+// Sets these axes from the levels of their factors, except for the position; `scale_factor`: number of that axis.
+inline void set_slots(std::span<const int> levels, std::span<std::int64_t> values, std::size_t scale_factor) {
+  set(values[kHeadDim], kHeadDims, levels[kFactorD]);
+  set(values[kBitsAxis], kBits, levels[kFactorBits]);
+  set(values[kKvHeads], kHeads, levels[kFactorHeads]);
+  set(values[kCapacity], kCapacities, levels[kFactorCapacity]);
+  set(values[scale_factor], kScaleFactors, levels[kFactorScale]);
+  values[kPosition] = kOpen;
 }
 
 [[nodiscard]] inline std::string position_label(const Position& position) { return std::string(position.label); }

@@ -1,6 +1,6 @@
 // The axes and cases of decode attention.
 #include "families/shared/decode_cases.h"
-#include "families/shared/decode_inputs.h"
+#include "families/shared/decode_job.h"
 
 #include <algorithm>
 #include <array>
@@ -175,20 +175,27 @@ Family decode_family(const DecodeKind& kind) {
       .axes =
           {
               head_dim_axis(),
-              {.name = "n_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::factor},
-              {.name = "n_kv_heads", .minimum = 0, .maximum = 4096, .initial = 1, .weight = Weight::extent},
-              {.name = "kv_len", .minimum = 0, .maximum = 1 << 20, .initial = 1, .weight = Weight::factor, .is_length = true},
+              {.name = "n_heads", .minimum = 0, .maximum = 4096, .initial = 1, .brief = "h", .weight = Weight::factor},
+              {.name = "n_kv_heads", .minimum = 0, .maximum = 4096, .initial = 1, .brief = "g", .weight = Weight::extent},
+              {.name = "kv_len", .minimum = 0, .maximum = 1 << 20, .initial = 1, .brief = "n", .weight = Weight::factor, .is_length = true},
               {.name = "kv_capacity",
                .minimum = 0,
                .maximum = 1 << 26,
                .initial = 1,
+               .brief = "cap",
                .weight = Weight::choice,
                .tried = Tried::simplest,
                .simplest_as = "kv_len",
                .is_length = true},
               {.name = "ring_start", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::start, .tried = Tried::simplest},
               {.name = "mask_type", .minimum = 0, .maximum = 2, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest},
-              {.name = "sliding_window", .minimum = 0, .maximum = 1 << 21, .initial = 0, .weight = Weight::start, .tried = Tried::simplest},
+              {.name = "sliding_window",
+               .minimum = 0,
+               .maximum = 1 << 21,
+               .initial = 0,
+               .brief = "window",
+               .weight = Weight::start,
+               .tried = Tried::simplest},
               {.name = "nwg",
                .minimum = 0,
                .maximum = 1024,
@@ -256,13 +263,16 @@ Family decode_family(const DecodeKind& kind) {
         return {{"reduce", {fmt::format("d{}", values[kHeadDim])}}};
       },
       .validate = kind.validate,
-      .misfit = [](const Case& test_case,
-                   const kernels::BoundKernel& kernel) { return decode_misfit(kernel, decode_parameters(test_case)); },
+      .misfit =
+          [format_of = kind.format_of](const Case& test_case, const kernels::BoundKernel& kernel) {
+            return decode_misfit(kernel, decode_parameters(test_case, format_of(test_case)));
+          },
       .simdgroups = kind.simdgroups,
-      .files = decode_files(),
+      .files = decode_files(kind.format_of),
       .job = kind.job,
       .minimum = kind.minimum,
-      .triage = decode_triage(kind.is_4bit),
+      .promises = decode_promises(),
+      .triage = decode_triage(kind.format_of, kind.is_4bit),
       .bounds_weaker_storage = true};
 }
 

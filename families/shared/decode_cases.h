@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "families/family.h"
+#include "families/shared/decode_inputs.h"
+#include "families/shared/scales.h"
 
 namespace assay::families::decode {
 
@@ -62,6 +64,7 @@ struct DecodeKind {
   std::function<void(std::span<const int> levels, std::span<std::int64_t> values)> realise_rest;
   std::function<std::int64_t(Values values)> banks;  // number of simdgroups per workgroup, from axis values
   bool is_4bit;
+  FormatOf format_of;
   // See Family.
   std::function<kernels::FunctionKey(Values values)> function_key;
   void (*validate)(const Case& test_case);

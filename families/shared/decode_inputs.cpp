@@ -2,25 +2,17 @@
 #include "families/shared/decode_inputs.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include "base/code_bytes.h"
 #include "families/shared/scales.h"
-#include "families/tqhb/contract.h"
 #include "fixtures/generators.h"
 #include "fixtures/layout.h"
 #include "oracles/attention.h"
 
 namespace assay::families {
 
-namespace {
-
-bool is_tqhb(const Case& test_case) { return test_case.family->name() == kTqhbContract.name; }
-
-}  // namespace
-
-fixtures::DecodeRequest decode_request(const Case& test_case) {
+fixtures::DecodeRequest decode_request(const Case& test_case, const DecodeFormat& format) {
   fixtures::DecodeRequest request;
   request.shape.heads = test_case.size("n_heads");
   request.shape.kv_heads = test_case.size("n_kv_heads");
@@ -31,19 +23,17 @@ fixtures::DecodeRequest decode_request(const Case& test_case) {
   request.shape.mask_type = static_cast<oracles::MaskType>(test_case.at("mask_type"));
   request.shape.sliding_window = test_case.size("sliding_window");
   request.shape.scale = score_scale(test_case, request.shape.head_dim);
-  if (is_tqhb(test_case) || test_case.at("block_norms") != 0) {
+  request.bits = static_cast<int>(format.bits);
+  request.shape.fused_rotation = format.fuses_rotation;
+  if (format.has_block_norms) {
     request.norm_layout = oracles::NormLayout::one_per_block;
     request.scale_factor_d512 = scale_factor_d512(test_case);
-  }
-  if (is_tqhb(test_case)) {
-    request.bits = static_cast<int>(test_case.at("codebook_bits"));
-    request.shape.fused_rotation = test_case.at("fuse_fwht_pre") != 0;
   }
   request.seed = test_case.seed;
   return request;
 }
 
-DecodeParameters decode_parameters(const Case& test_case) {
+DecodeParameters decode_parameters(const Case& test_case, const DecodeFormat& format) {
   const auto value = [&](std::string_view axis) { return static_cast<std::uint32_t>(test_case.at(axis)); };
   DecodeParameters parameters;
   parameters.n_heads = value("n_heads");
@@ -56,49 +46,50 @@ DecodeParameters decode_parameters(const Case& test_case) {
   parameters.sliding_window = value("sliding_window");
   parameters.ring_start = value("ring_start");
   parameters.nwg = value("nwg");
-  if (is_tqhb(test_case) || test_case.at("block_norms") != 0) parameters.scale_factor_d512 = scale_factor_d512(test_case);
-  if (is_tqhb(test_case)) {
-    parameters.codebook_bits = value("codebook_bits");
-    parameters.nsg = value("nsg");
-    parameters.fuse_fwht_pre = value("fuse_fwht_pre") != 0;
-  }
+  if (format.has_block_norms) parameters.scale_factor_d512 = scale_factor_d512(test_case);
+  parameters.codebook_bits = format.bits;
+  parameters.nsg = format.nsg;
+  parameters.fuse_fwht_pre = format.fuses_rotation;
   return parameters;
 }
 
-fixtures::DecodeInputs decode_inputs(const Case& test_case, const Source& source) {
-  const fixtures::DecodeRequest request = decode_request(test_case);
+fixtures::DecodeInputs decode_inputs(const Case& test_case, const DecodeFormat& format, const Source& source) {
+  const fixtures::DecodeRequest request = decode_request(test_case, format);
   return source.is_file() ? fixtures::decode_inputs(source.file, request, source.tensors) : source.generator->decode(request);
 }
 
-FileRules decode_files() {
-  return {.inputs = [](const Case& test_case) { return fixtures::decode_layout(decode_request(test_case)); },
-          .output_shape = [](const Case& test_case) -> std::vector<std::uint64_t> {
-            const oracles::DecodeShape shape = decode_request(test_case).shape;
-            return {shape.heads, shape.head_dim};
+FileRules decode_files(FormatOf format_of) {
+  const auto request_of = [=](const Case& test_case) { return decode_request(test_case, format_of(test_case)); };
+  return {.inputs = [=](const Case& test_case) { return fixtures::decode_layout(request_of(test_case)); },
+          .output_shape = [=](const Case& test_case) -> std::vector<std::uint64_t> {
+            return {test_case.size("n_heads"), test_case.size("head_dim")};
           },
           .generate =
-              [](const Case& test_case, const fixtures::Fixture& fixture) {
-                const fixtures::DecodeRequest request = decode_request(test_case);
+              [=](const Case& test_case, const fixtures::Fixture& fixture) {
+                const fixtures::DecodeRequest request = request_of(test_case);
                 return fixtures::decode_tensors(request, fixture.decode(request));
               },
           .expect =
-              [](const Case& test_case, const Source& source) {
-                const fixtures::DecodeInputs inputs = decode_inputs(test_case, source);
-                return oracles::decode_attention(decode_request(test_case).shape, inputs.q, inputs.cache());
+              [=](const Case& test_case, const Source& source) {
+                const fixtures::DecodeInputs inputs = decode_inputs(test_case, format_of(test_case), source);
+                return oracles::decode_attention(request_of(test_case).shape, inputs.q, inputs.cache());
               }};
 }
 
-Minimum decode_minimum(const Case& test_case, std::uint64_t bits, std::uint64_t norms, bool rotates) {
+Minimum decode_minimum(const Case& test_case, const DecodeFormat& format) {
   constexpr std::int64_t kSlidingWindow = 2;
   const std::uint64_t head_dim = test_case.size("head_dim");
+  const std::uint64_t norms = format.has_block_norms ? head_dim / minimum::kBlock : 1;  // per position and head
   const std::uint64_t heads = test_case.size("n_heads");
   const std::uint64_t window = test_case.size("sliding_window");
   std::uint64_t visible = test_case.size("kv_len");
   if (test_case.at("mask_type") == kSlidingWindow && window > 0) visible = std::min(visible, window);
   const std::uint64_t rows = minimum::kFloat * heads * head_dim;
-  const std::uint64_t cache = 2 * test_case.size("n_kv_heads") * visible * (base::code_bytes(bits, head_dim) + minimum::kFloat * norms);
-  return minimum::of(rows + cache, rows,
-                     heads * visible * (4 * head_dim + 2 * norms + 3) + (rotates ? heads * minimum::rotation_flops(head_dim) : 0));
+  const std::uint64_t cache =
+      2 * test_case.size("n_kv_heads") * visible * (base::code_bytes(format.bits, head_dim) + minimum::kFloat * norms);
+  return minimum::of(
+      rows + cache, rows,
+      heads * visible * (4 * head_dim + 2 * norms + 3) + (format.fuses_rotation ? heads * minimum::rotation_flops(head_dim) : 0));
 }
 
 }  // namespace assay::families

@@ -3,16 +3,16 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "families/mistakes.h"
 #include "families/shared/attention_accuracy.h"
-#include "families/shared/decode_inputs.h"
 #include "families/shared/strided_rows.h"
 #include "metal/guarded_memory.h"
 #include "oracles/attention.h"
@@ -25,29 +25,52 @@ namespace {
 // Slots that a workgroup processes at a time, by the contract.
 constexpr std::uint32_t kChunk = 32;
 
+constexpr const char* kIdleWorkgroup = "idle workgroup";
+constexpr const char* kWrongMerge = "wrong merge";
+
 // A workgroup without any chunk must write exactly S = 0, M = -FLT_MAX/2, O = 0. Our merge hides other neutral values (such as M =
 // -infinity) as long as another workgroup has keys, but other reduce kernels depend on the promise.
-std::optional<promise::IdleWorkgroup> find_broken_promise(const oracles::PartialsShape& shape, std::span<const float> raw,
-                                                          std::uint32_t kv_len, std::uint32_t nsg) {
+std::optional<BrokenPromise> find_broken_promise(const oracles::PartialsShape& shape, const BufferResult& partials, std::uint32_t kv_len,
+                                                 std::uint32_t nsg) {
+  const std::span<const float> raw = partials.of();
   const std::size_t chunks = (kv_len + kChunk - 1) / kChunk;
   constexpr float idle_maximum = -std::numeric_limits<float>::max() / 2;
-  const auto broken = [&](std::size_t head, std::size_t workgroup, PartialsPart part, std::size_t index, std::size_t coordinate = 0) {
-    promise::IdleWorkgroup found{workgroup, head, kv_len, kChunk, part, coordinate, raw[index]};
-    if (std::bit_cast<std::uint32_t>(raw[index]) == metal::kPoisonWord) found.left.reset();
+  const auto broken = [&](std::size_t head, std::size_t workgroup, const char* part, std::size_t index, std::size_t coordinate = 0) {
+    BrokenPromise found{
+        kIdleWorkgroup,
+        {{"workgroup", workgroup}, {"head", head}, {"kv_len", kv_len}, {"slots", kChunk}, {"part", part}, {"coordinate", coordinate}}};
+    if (partials.written(index)) found.values.emplace("left", raw[index]);
     return found;
   };
   for (std::size_t head = 0; head < shape.rows; ++head) {
     for (std::size_t workgroup = (chunks + nsg - 1) / nsg; workgroup < shape.nwg; ++workgroup) {
       const std::size_t sum = shape.sum_index(head, workgroup);
       const std::size_t maximum = shape.max_index(head, workgroup);
-      if (!(raw[sum] == 0.0F)) return broken(head, workgroup, PartialsPart::sum, sum);
-      if (!(raw[maximum] == idle_maximum)) return broken(head, workgroup, PartialsPart::maximum, maximum);
+      if (!(raw[sum] == 0.0F)) return broken(head, workgroup, "sum", sum);
+      if (!(raw[maximum] == idle_maximum)) return broken(head, workgroup, "maximum", maximum);
       for (std::size_t j = 0; j < shape.head_dim; ++j) {
         const std::size_t index = shape.output_index(head, workgroup, j);
-        if (!(raw[index] == 0.0F)) return broken(head, workgroup, PartialsPart::output, index, j);
+        if (!(raw[index] == 0.0F)) return broken(head, workgroup, "output", index, j);
       }
     }
   }
+  return std::nullopt;
+}
+
+std::string idle_text(const BrokenPromise& it) {
+  const bool is_maximum = it.word("part") == "maximum";
+  const std::string part = is_maximum                 ? std::string("M")
+                           : it.word("part") == "sum" ? std::string("S")
+                                                      : fmt::format("O[{}]", it.count("coordinate"));
+  return fmt::format("workgroup {} of head {} has no chunk (kv_len {}, {} slots each) and must write {} = {}, but {}",
+                     it.count("workgroup"), it.count("head"), it.count("kv_len"), it.count("slots"), part, is_maximum ? "-FLT_MAX/2" : "0",
+                     it.has("left") ? fmt::format("wrote {}", static_cast<float>(it.number("left"))) : std::string("did not write it"));
+}
+
+std::optional<PromiseMistake> idle_mistake(const BrokenPromise& it, bool is_output_right) {
+  if (is_output_right && it.word("part") == "maximum")
+    return PromiseMistake{mistake::kMaximum, "a workgroup without keys writes a maximum that differs from the contract"};
+  if (!it.has("left")) return PromiseMistake{mistake::kNotWritten, "a required output is never written"};
   return std::nullopt;
 }
 
@@ -66,20 +89,33 @@ void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracl
   };
   job.widen = [nwg = shape.nwg](oracles::Expected& expected) { oracles::widen_for_merge(expected, nwg); };
   job.find_broken_promises = [=](const Results& results) {
-    const auto broken = find_broken_promise(shape, results.of(partials), kv_len, nsg);
+    const auto broken = find_broken_promise(shape, results.at(partials), kv_len, nsg);
     return broken ? std::vector<BrokenPromise>{*broken} : std::vector<BrokenPromise>();
   };
-  job.later_stages = {{"reduce", dst, [=](const Results& results) { return oracles::reduce(shape, results.of(partials)); }}};
+  job.later_stages = {{"reduce", kWrongMerge, dst, [=](const Results& results) { return oracles::reduce(shape, results.of(partials)); }}};
 }
 
 }  // namespace
 
-Job decode_job(const JobRequest& request, std::int64_t nsg) {
-  DecodeParameters parameters = decode_parameters(request.test_case);
+std::vector<Promise> decode_promises() {
+  return {
+      {.id = kIdleWorkgroup,
+       .fields =
+           {{"workgroup"}, {"head"}, {"kv_len"}, {"slots"}, {"part", ValueType::word}, {"coordinate"}, {"left", ValueType::number, true}},
+       .text = idle_text,
+       .subject = "part",
+       .mistake = idle_mistake},
+      {.id = kWrongMerge, .fields = {}, .text = [](const BrokenPromise&) -> std::string {
+         return "the output is not the merge of the stored partials";
+       }}};
+}
+
+Job decode_job(const JobRequest& request, const DecodeFormat& format) {
+  DecodeParameters parameters = decode_parameters(request.test_case, format);
   parameters.offset_bits = request.variant.offset_bits;
-  const oracles::DecodeShape shape = decode_request(request.test_case).shape;
+  const oracles::DecodeShape shape = decode_request(request.test_case, format).shape;
   const DecodeSplit split = decode_split(request.kernel, parameters);
-  const auto inputs = std::make_shared<const fixtures::DecodeInputs>(decode_inputs(request.test_case, request.source));
+  const auto inputs = std::make_shared<const fixtures::DecodeInputs>(decode_inputs(request.test_case, format, request.source));
 
   Job job{.inputs = inputs, .row_length = parameters.head_dim};
   const auto add_cache = [&](std::string_view argument, std::span<const std::byte> bytes) {
@@ -109,7 +145,7 @@ Job decode_job(const JobRequest& request, std::int64_t nsg) {
 
   job.judged = {dst};
   if (partials) judge_partials(job, *partials, dst, partials_shape, parameters.kv_seq_len, split.nsg);
-  const oracles::AttentionAccuracy accuracy = attention_accuracy(request.variant.accuracy, oracles::float_format(), nsg);
+  const oracles::AttentionAccuracy accuracy = attention_accuracy(request.variant.accuracy, oracles::float_format(), format.nsg.value_or(1));
   job.expect = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), accuracy); };
   job.expect_exact = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), without_conversions(accuracy)); };
   job.informative_ratio = informative_ratio(accuracy);

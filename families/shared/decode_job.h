@@ -1,13 +1,14 @@
 // The job of decode attention, shared by the families over TurboQuant caches.
 #pragma once
 
-#include <cstdint>
+#include <vector>
 
-#include "families/job.h"
+#include "families/shared/decode_inputs.h"
 
 namespace assay::families {
 
-// `nsg`: number of simdgroups per workgroup in the case.
-[[nodiscard]] Job decode_job(const JobRequest& request, std::int64_t nsg);
+[[nodiscard]] std::vector<Promise> decode_promises();
+
+[[nodiscard]] Job decode_job(const JobRequest& request, const DecodeFormat& format);
 
 }  // namespace assay::families

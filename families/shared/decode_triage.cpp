@@ -51,9 +51,11 @@ Place place_in_cache(const Case& test_case, std::uint64_t byte) {
 
 }  // namespace
 
-TriageRules decode_triage(bool is_4bit) {
-  return {.model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
-            return std::make_shared<AttentionModel>(test_case, decode_inputs(test_case, source));
+TriageRules decode_triage(FormatOf format_of, bool is_4bit) {
+  return {.model = [=](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
+            const DecodeFormat format = format_of(test_case);
+            return std::make_shared<AttentionModel>(test_case, decode_request(test_case, format).shape,
+                                                    decode_inputs(test_case, format, source));
           },
           .mistakes = [] { return attention_mistakes(true); },
           .codebook_mistakes = attention_mistakes_of_codebook,

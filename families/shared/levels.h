@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "families/family.h"
+#include "families/shared/scales.h"
 
 namespace assay::families {
 
@@ -22,6 +23,7 @@ inline constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
           .minimum = kHeadDims.front(),
           .maximum = kHeadDims.back(),
           .initial = kHeadDims.front(),
+          .brief = "d",
           .is_capability = is_capability,
           .weight = Weight::factor,
           .tried = Tried::simplest,

@@ -22,6 +22,8 @@ using namespace decode;
 
 constexpr std::size_t kBlockNorms = kOwnAxis;
 
+DecodeFormat format_of(const Case& test_case) { return {.has_block_norms = test_case.at("block_norms") != 0}; }
+
 }  // namespace
 
 Family tq4_family() {
@@ -37,16 +39,13 @@ Family tq4_family() {
                          },
                      .banks = [](Values) { return std::int64_t{1}; },
                      .is_4bit = true,
+                     .format_of = format_of,
                      .function_key = [](Values v) -> kernels::FunctionKey { return {fmt::format("d{}", v[kHeadDim])}; },
-                     .validate = [](const Case& test_case) { families::validate(decode_parameters(test_case)); },
+                     .validate = [](const Case& test_case) { families::validate(decode_parameters(test_case, format_of(test_case))); },
                      // The following reduce has more, but family reduce judges that.
                      .simdgroups = [](const Case&) { return std::int64_t{1}; },
-                     .job = [](const JobRequest& request) { return decode_job(request, 1); },
-                     .minimum =
-                         [](const Case& test_case, const Source&) {
-                           return decode_minimum(
-                               test_case, 4, test_case.at("block_norms") != 0 ? test_case.size("head_dim") / minimum::kBlock : 1, false);
-                         }});
+                     .job = [](const JobRequest& request) { return decode_job(request, format_of(request.test_case)); },
+                     .minimum = [](const Case& test_case, const Source&) { return decode_minimum(test_case, format_of(test_case)); }});
   family.axes[kNormFactor].may_be_absent = true;
   family.axes[kNormFactor].needed_by = "block_norms";
   family.axes.push_back({.name = "block_norms",

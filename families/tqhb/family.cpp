@@ -29,6 +29,11 @@ constexpr std::array<std::int64_t, 3> kSimdgroups = {1, 2, 4};
 constexpr std::array<std::int64_t, 3> kCodebookBits = {5, 6, 8};
 constexpr std::array<std::int64_t, 2> kFused = {0, 1};
 
+DecodeFormat format_of(const Case& test_case) {
+  return {static_cast<std::uint32_t>(test_case.at("codebook_bits")), true, test_case.at("fuse_fwht_pre") != 0,
+          static_cast<std::uint32_t>(test_case.at("nsg"))};
+}
+
 }  // namespace
 
 // Long because it is one descriptor, member by member.
@@ -47,23 +52,20 @@ Family tqhb_family() {
                          },
                      .banks = [](Values v) { return v[kNsg]; },
                      .is_4bit = false,
+                     .format_of = format_of,
                      .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
                        return {fmt::format("d{}", values[kHeadDim]), {{kCodebookConstant, values[kBits]}}};
                      },
                      .validate =
                          [](const Case& test_case) {
-                           const DecodeParameters parameters = decode_parameters(test_case);
+                           const DecodeParameters parameters = decode_parameters(test_case, format_of(test_case));
                            if (parameters.codebook_bits == 4) throw std::invalid_argument("codebook_bits = 4: must be 5, 6 or 8");
                            families::validate(parameters);
                          },
                      // The following reduce has more, but family reduce judges that.
                      .simdgroups = [](const Case& test_case) { return test_case.at("nsg"); },
-                     .job = [](const JobRequest& request) { return decode_job(request, request.test_case.at("nsg")); },
-                     .minimum =
-                         [](const Case& test_case, const Source&) {
-                           return decode_minimum(test_case, test_case.size("codebook_bits"), test_case.size("head_dim") / minimum::kBlock,
-                                                 test_case.at("fuse_fwht_pre") != 0);
-                         }});
+                     .job = [](const JobRequest& request) { return decode_job(request, format_of(request.test_case)); },
+                     .minimum = [](const Case& test_case, const Source&) { return decode_minimum(test_case, format_of(test_case)); }});
   family.axes.insert(
       family.axes.end(),
       {{.name = "codebook_bits", .minimum = 0, .maximum = 16, .initial = 8, .is_capability = true, .received_by = kCodebookReception},

@@ -2,7 +2,6 @@
 #include "harness/execute/execute.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -45,21 +44,15 @@ void conclude(Verdict& verdict) {
     if (logic) verdict.faults.emplace_back(*logic);
   } else {
     // Only a note, not a failure: all values are right, and the simulator may have lost the shadow without noticing.
-    if (logic)
-      verdict.note += fmt::format("{}{}; nevertheless, every value is within its bound", verdict.note.empty() ? "" : "; ", text_of(*logic));
+    if (logic) verdict.notes.emplace_back(note::RightNevertheless{*logic});
     verdict.status = Status::passed;
   }
 }
 
-std::string place_text(const metal::SourceLocation& place) { return fmt::format("{}:{}", place.file, place.line); }
-
 // Adds a note if the logic error is too large but the kernel cannot be blamed, because shadows were lost.
 void note_lost_shadows(Verdict& verdict) {
   if (!verdict.split || verdict.split->above_bound == 0 || verdict.lost_shadows.empty()) return;
-  std::vector<std::string> places;
-  for (const metal::SourceLocation& place : verdict.lost_shadows) places.push_back(place_text(place));
-  verdict.note = fmt::format("{}{}logic and rounding cannot be separated, because the kernel computes with the bits of numbers at {}: {}",
-                             verdict.note, verdict.note.empty() ? "" : "; ", fmt::join(places, ", "), text_of(*logic_of(*verdict.split)));
+  verdict.notes.emplace_back(note::LostShadows{verdict.lost_shadows, *logic_of(*verdict.split)});
 }
 
 // The first limit set by the variant's author that excludes the case; nothing if there is none.

@@ -37,10 +37,6 @@ std::vector<float> widened(std::span<const std::uint16_t> stored) {
   return values;
 }
 
-Fault fault_of(const families::BrokenPromise& broken) {
-  return std::visit([](const auto& details) { return Fault(details); }, broken);
-}
-
 // One job during and after its run, until it has a verdict.
 class Judging {
  public:
@@ -52,8 +48,9 @@ class Judging {
     verdict_.row_length = job_.row_length;
     const oracles::Expected& expected = asked_once(execution_.kept.expected, job_.expect);
     if (job_.find_broken_promises) {
-      for (const families::BrokenPromise& broken : job_.find_broken_promises(results_)) verdict_.faults.push_back(fault_of(broken));
+      for (families::BrokenPromise& broken : job_.find_broken_promises(results_)) verdict_.faults.emplace_back(std::move(broken));
     }
+    settle_probes();
     for (const families::LaterStage& stage : job_.later_stages) verdict_.stages.push_back(judge_stage(stage));
 
     const Reading reading = job_.read ? job_.read(results_) : Reading{elements_of(job_.judged.front())};
@@ -96,7 +93,7 @@ class Judging {
   [[nodiscard]] std::vector<std::uint32_t> judged_guards() const {
     std::vector<std::uint32_t> words;
     for (std::size_t pass = 0; pass < results_.passes.size(); ++pass) {
-      if (job_.passes[pass].is_probe) continue;
+      if (job_.passes[pass].probes) continue;
       for (const std::size_t buffer : job_.judged) add_guards(words, buffer, pass);
     }
     return words;
@@ -114,17 +111,23 @@ class Judging {
   void settle_helper(const families::HelperCheck& check) {
     const std::string owner = execution_.prepared.helper_owner(check.family);
     const std::optional<families::BrokenPromise> broken = check.find_fault(results_);
-    const std::string name = fmt::format("{} of {}", check.family.substr(check.family.find('_') + 1), owner);
     StageVerdict& stage = verdict_.stages.emplace_back();
-    stage.name = name;
+    stage.name = fmt::format("{} of {}", check.stage, owner);
     stage.passed = !broken;
     if (!broken) return;
-    const Fault fault = fault_of(*broken);
-    stage.faults = {fault};
+    stage.faults = {*broken};
     if (owner != execution_.prepared.variant.name)
       throw std::runtime_error(fmt::format("{0} has no {1} of its own, and the {1} of {2} that it uses is wrong: {3}",
-                                           execution_.prepared.variant.name, check.family, owner, text_of(fault.details)));
-    verdict_.faults.push_back(fault);
+                                           execution_.prepared.variant.name, check.family, owner, reason_of(stage)));
+    verdict_.faults.emplace_back(*broken);
+  }
+
+  void settle_probes() {
+    for (std::size_t pass = 0; pass < results_.passes.size(); ++pass) {
+      const auto is_intact = [&](std::size_t buffer) { return results_.at(buffer, pass).has_intact_guards; };
+      const std::optional<families::BrokenPromise>& broken = job_.passes[pass].probes;
+      if (broken && !std::ranges::all_of(job_.judged, is_intact)) verdict_.faults.emplace_back(*broken);
+    }
   }
 
   [[nodiscard]] StageVerdict judge_stage(const families::LaterStage& later) const {
@@ -136,7 +139,7 @@ class Judging {
       stage.passed = stage.judgement.passed();
       // Inputs that allow no conclusion, such as partials that are all idle, are not a fault of the stage.
       stage.is_judged = stage.passed || !faults_of(stage.judgement).empty();
-      if (!stage.passed && stage.is_judged) stage.faults.emplace_back(fault::WrongMerge{});
+      if (!stage.passed && stage.is_judged) stage.faults.emplace_back(fault::BrokenPromise{later.promise, {}});
       if (!stage.is_judged) stage.faults.emplace_back(harness::fault_of(stage.judgement.mistrusted.value()));
     } catch (const std::invalid_argument& outside) {
       stage.is_judged = false;
@@ -148,7 +151,7 @@ class Judging {
   void describe_worst() {
     if (!job_.describe || verdict_.judgement.worst.empty()) return;
     const WorstElement& worst = verdict_.judgement.worst.front();
-    if (worst.fault != ElementFault::none) verdict_.note = fmt::format("the worst element is the {}", job_.describe(worst.index));
+    if (worst.fault != ElementFault::none) verdict_.notes.emplace_back(note::WorstElement{job_.describe(worst.index)});
   }
 
   void keep_shadowed(const Reading& reading, const oracles::Expected& expected) {

@@ -101,7 +101,7 @@ void JobMemory::add_pass(metal::SharedMemory* shared) {
 }
 
 bool JobMemory::may_run(std::size_t pass) const {
-  if (!job_.passes[pass].is_probe) return true;
+  if (!job_.passes[pass].probes) return true;
   for (std::size_t before = 0; before < pass; ++before) {
     if (!std::ranges::all_of(job_.judged, [&](std::size_t buffer) { return has_intact_guards(buffer, before); })) return false;
   }
@@ -120,7 +120,8 @@ families::Results JobMemory::results() const {
     std::vector<families::BufferResult>& left = results.passes.emplace_back();
     for (std::size_t number = 0; number < job_.buffers.size(); ++number) {
       const JobBuffer& described = job_.buffers[number];
-      left.push_back({whole(number, pass).subspan(guard_bytes(described), described.size), has_intact_guards(number, pass)});
+      left.push_back({whole(number, pass).subspan(guard_bytes(described), described.size), has_intact_guards(number, pass),
+                      described.fills.empty() ? std::nullopt : std::optional(described.fills[pass])});
     }
   }
   return results;

@@ -20,15 +20,8 @@ constexpr std::array<std::string_view, kFaultKinds> kNames = {"above bound",
                                                               "hazard",
                                                               "order dependence",
                                                               "input written",
-                                                              "threadgroup behind the last",
-                                                              "idle workgroup",
-                                                              "stray slot",
-                                                              "old cache",
+                                                              "broken promise",
                                                               "stored expectation",
-                                                              "wrong pad row",
-                                                              "wrong pad mask",
-                                                              "wrong tile class",
-                                                              "wrong merge",
                                                               "outside of oracle",
                                                               "refused by launch",
                                                               "refused by encoder",
@@ -66,6 +59,15 @@ bool same(const std::vector<T>& one, const std::vector<T>& other) {
   return std::ranges::equal(one, other, [](const T& a, const T& b) { return same(a, b); });
 }
 
+bool same(const families::PromiseValue& one, const families::PromiseValue& other) {
+  return one.index() == other.index() &&
+         std::visit([&](const auto& value) { return same(value, std::get<std::remove_cvref_t<decltype(value)>>(other)); }, one);
+}
+template <typename Key, typename T, typename Compare>
+bool same(const std::map<Key, T, Compare>& one, const std::map<Key, T, Compare>& other) {
+  return std::ranges::equal(one, other, [](const auto& a, const auto& b) { return a.first == b.first && same(a.second, b.second); });
+}
+
 // Compares the n-th member of one with the n-th member of the other.
 template <typename T>
 bool same(const T& one, const T& other) {
@@ -98,20 +100,10 @@ void add_if_any(std::vector<Fault>& faults, std::size_t count, Fault fault) {
 
 std::string_view to_string(FaultKind kind) { return kNames.at(static_cast<std::size_t>(kind)); }
 
-std::string_view to_string(PartialsPart part) {
-  switch (part) {
-    case PartialsPart::sum:
-      return "sum";
-    case PartialsPart::maximum:
-      return "maximum";
-    case PartialsPart::output:
-      return "output";
-  }
-  return "?";
+std::string_view name_of(const Fault& fault) {
+  const auto* broken = fault.as<fault::BrokenPromise>();
+  return broken == nullptr ? to_string(fault.kind()) : std::string_view(broken->promise);
 }
-
-std::string_view to_string(SlotPart part) { return part == SlotPart::indices ? "indices" : "norm"; }
-std::string_view to_string(CacheRows rows) { return rows == CacheRows::keys ? "keys" : "values"; }
 
 bool operator==(const Fault& one, const Fault& other) {
   if (one.kind() != other.kind() || one.schedule != other.schedule) return false;
@@ -161,9 +153,10 @@ std::string subject(const auto&) { return {}; }
 std::string subject(const fault::Mistrusted& it) { return std::string(to_string(it.why)); }
 std::string subject(const fault::Hazard& it) { return std::string(metal::to_string(it.hazard)); }
 std::string subject(const fault::InputWritten& it) { return it.argument; }
-std::string subject(const fault::IdleWorkgroup& it) { return std::string(to_string(it.part)); }
-std::string subject(const fault::StraySlot& it) { return std::string(to_string(it.part)); }
-std::string subject(const fault::WrongPadRow& it) { return std::string(to_string(it.rows)); }
+std::string subject(const fault::BrokenPromise& it) {
+  const std::string_view word = families::promise_of(it).subject;
+  return word.empty() ? it.promise : it.promise + ' ' + it.word(word);
+}
 std::string subject(const fault::OutsideOfLimits& it) { return it.axis; }
 std::string subject(const fault::NoFunction& it) { return it.entry; }
 std::string subject(const fault::Misfit& it) { return it.field; }

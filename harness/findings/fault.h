@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "families/broken_promise.h"
+#include "families/promise.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/split.h"
 #include "metal/hazard.h"
@@ -31,15 +31,8 @@ enum class FaultKind : std::uint8_t {
   hazard,
   order_dependence,
   input_written,
-  threadgroup_behind_last,
-  idle_workgroup,
-  stray_slot,
-  old_cache,
+  broken_promise,
   stored_expectation,
-  wrong_pad_row,
-  wrong_pad_mask,
-  wrong_tile_class,
-  wrong_merge,
   outside_of_oracle,
   refused_by_launch,
   refused_by_encoder,
@@ -64,25 +57,12 @@ enum class FaultKind : std::uint8_t {
   told,
 };
 
-using families::CacheRows;
-using families::PartialsPart;
-using families::SlotPart;
-
 [[nodiscard]] std::string_view to_string(FaultKind kind);
-[[nodiscard]] std::string_view to_string(PartialsPart part);
-[[nodiscard]] std::string_view to_string(SlotPart part);
-[[nodiscard]] std::string_view to_string(CacheRows rows);
 
 namespace fault {
 
-// Faults that a family's job detects.
-using families::promise::IdleWorkgroup;
-using families::promise::OldCache;
-using families::promise::StraySlot;
-using families::promise::ThreadgroupBehindLast;
-using families::promise::WrongPadMask;
-using families::promise::WrongPadRow;
-using families::promise::WrongTileClass;
+// A promise of the family's contract.
+using families::BrokenPromise;
 
 // The number of elements of the judged output that are above their bound. The worst of them are in Judgement::worst.
 struct AboveBound {
@@ -140,8 +120,6 @@ struct StoredExpectation {
   std::uint64_t above_bound = 0, not_written = 0, nans = 0, infs = 0, guard_words = 0;
   std::optional<Mistrusted> mistrusted;
 };
-// Of a later stage: the output is not the merge of the stored partials.
-struct WrongMerge {};
 // Of a later stage: its oracle cannot judge its input, with the oracle's message.
 struct OutsideOfOracle {
   std::string message;
@@ -243,13 +221,11 @@ struct Told {
 
 using FaultDetails =
     std::variant<fault::AboveBound, fault::NotWritten, fault::Nan, fault::Infinite, fault::GuardWritten, fault::Logic, fault::Mistrusted,
-                 fault::Hazard, fault::OrderDependence, fault::InputWritten, fault::ThreadgroupBehindLast, fault::IdleWorkgroup,
-                 fault::StraySlot, fault::OldCache, fault::StoredExpectation, fault::WrongPadRow, fault::WrongPadMask,
-                 fault::WrongTileClass, fault::WrongMerge, fault::OutsideOfOracle, fault::RefusedByLaunch, fault::RefusedByEncoder,
-                 fault::OutsideOfLimits, fault::NoFunction, fault::Misfit, fault::UnusableFile, fault::InternalFailure, fault::Killed,
-                 fault::Exited, fault::OutOfMemory, fault::ClosedChannel, fault::Vanished, fault::MalformedVerdict, fault::Timeout,
-                 fault::MemoryLimit, fault::KnownFinding, fault::LikeKnownFinding, fault::StaleFinding, fault::MissingFinding,
-                 fault::BeyondFinding, fault::Told>;
+                 fault::Hazard, fault::OrderDependence, fault::InputWritten, fault::BrokenPromise, fault::StoredExpectation,
+                 fault::OutsideOfOracle, fault::RefusedByLaunch, fault::RefusedByEncoder, fault::OutsideOfLimits, fault::NoFunction,
+                 fault::Misfit, fault::UnusableFile, fault::InternalFailure, fault::Killed, fault::Exited, fault::OutOfMemory,
+                 fault::ClosedChannel, fault::Vanished, fault::MalformedVerdict, fault::Timeout, fault::MemoryLimit, fault::KnownFinding,
+                 fault::LikeKnownFinding, fault::StaleFinding, fault::MissingFinding, fault::BeyondFinding, fault::Told>;
 inline constexpr std::size_t kFaultKinds = std::variant_size_v<FaultDetails>;
 static_assert(kFaultKinds == static_cast<std::size_t>(FaultKind::told) + 1, "every kind has its details, and the other way round");
 
@@ -269,6 +245,9 @@ struct Fault {
     return std::get_if<Details>(&details);
   }
 };
+
+// The name of its kind, in ledgers and messages; of a broken promise, the promise's.
+[[nodiscard]] std::string_view name_of(const Fault& fault);
 
 // Whether all values are equal, bit for bit.
 [[nodiscard]] bool operator==(const Fault& one, const Fault& other);

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <stdexcept>
 #include <type_traits>
 #include <variant>
 
@@ -38,6 +39,17 @@ void fields(auto& archive, base::OneOf<Fault> auto& value) {
 }  // namespace assay::harness
 
 // Archives find fields() in the namespace of the type.
-namespace assay::families::promise {
-using harness::fault::fields;
-}  // namespace assay::families::promise
+namespace assay::families {
+
+void fields(auto& archive, base::OneOf<BrokenPromise> auto& value) {
+  auto& [promise, values] = value;
+  each(archive, promise, values);
+  if constexpr (std::is_const_v<std::remove_reference_t<decltype(value)>>) return;
+  try {
+    static_cast<void>(promise_of(value));
+  } catch (const std::invalid_argument& error) {
+    throw base::DamagedArchive(error.what());
+  }
+}
+
+}  // namespace assay::families

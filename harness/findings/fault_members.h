@@ -30,19 +30,10 @@ constexpr auto member_names(Of<fault::Hazard>) { return std::array{"hazard", "fu
 constexpr auto member_names(Of<fault::DifferingElement>) { return std::array{"index", "row", "coordinate", "first", "other"}; }
 constexpr auto member_names(Of<fault::OrderDependence>) { return std::array{"first", "other", "places", "count", "size", "unit"}; }
 constexpr auto member_names(Of<fault::InputWritten>) { return std::array{"argument"}; }
-constexpr auto member_names(Of<fault::ThreadgroupBehindLast>) { return std::array{"heads"}; }
-constexpr auto member_names(Of<fault::IdleWorkgroup>) {
-  return std::array{"workgroup", "head", "kv_len", "slots", "part", "coordinate", "left"};
-}
-constexpr auto member_names(Of<fault::StraySlot>) { return std::array{"part", "slot", "head", "wanted"}; }
-constexpr auto member_names(Of<fault::OldCache>) { return std::array{"byte", "head", "first", "first_before", "second", "second_before"}; }
+constexpr auto member_names(Of<fault::BrokenPromise>) { return std::array{"promise", "values"}; }
 constexpr auto member_names(Of<fault::StoredExpectation>) {
   return std::array{"file", "above_bound", "not_written", "nans", "infs", "guard_words", "mistrusted"};
 }
-constexpr auto member_names(Of<fault::WrongPadRow>) { return std::array{"rows", "batch", "head", "row", "coordinate", "found", "wanted"}; }
-constexpr auto member_names(Of<fault::WrongPadMask>) { return std::array{"batch", "head", "query", "column", "found", "wanted"}; }
-constexpr auto member_names(Of<fault::WrongTileClass>) { return std::array{"batch", "head", "query_tile", "key_tile", "found", "wanted"}; }
-constexpr auto member_names(Of<fault::WrongMerge>) { return std::array<const char*, 0>{}; }
 constexpr auto member_names(Of<fault::OutsideOfOracle>) { return std::array{"message"}; }
 constexpr auto member_names(Of<fault::RefusedByLaunch>) { return std::array{"message"}; }
 constexpr auto member_names(Of<fault::RefusedByEncoder>) { return std::array{"message"}; }
@@ -72,10 +63,7 @@ concept HasMembers = !std::is_null_pointer_v<decltype(member_names(Of<std::remov
 
 template <std::size_t kCount, typename Details>
 auto members_of(Details& details) {
-  if constexpr (kCount == 0) {
-    static_assert(std::is_empty_v<Details>);
-    return std::tuple();
-  } else if constexpr (kCount == 1) {
+  if constexpr (kCount == 1) {
     auto& [a] = details;
     return std::tie(a);
   } else if constexpr (kCount == 2) {
@@ -104,7 +92,7 @@ template <typename Visit, HasMembers Details>
 void visit_members(Visit& visit, Details& details) {
   constexpr auto names = member_names(Of<std::remove_const_t<Details>>());
   const auto each = [&](auto&... members) {
-    [[maybe_unused]] const auto* name = names.data();
+    const auto* name = names.data();
     (visit(*name++, members), ...);
   };
   std::apply(each, members_of<names.size()>(details));

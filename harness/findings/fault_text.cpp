@@ -1,4 +1,4 @@
-// Puts every kind of fault into words.
+// Puts every kind of fault and note into words.
 #include "harness/findings/fault_text.h"
 
 #include <fmt/format.h>
@@ -24,10 +24,6 @@ std::string described(const fault::Finding& finding) {
 std::string with_words(std::string text, const std::string& words) {
   if (!words.empty()) text += ": " + words;
   return text;
-}
-
-std::string found_bits(std::optional<std::uint64_t> found, std::uint64_t wanted) {
-  return found ? fmt::format("is {:#06x}; expected {:#06x}", *found, wanted) : fmt::format("was never written; expected {:#06x}", wanted);
 }
 
 std::string say(const fault::AboveBound& it) { return fmt::format("{} elements above their bound", it.count); }
@@ -84,29 +80,7 @@ std::string say(const fault::OrderDependence& it) {
 
 std::string say(const fault::InputWritten& it) { return fmt::format("the kernel wrote to its input {}", it.argument); }
 
-std::string say(const fault::ThreadgroupBehindLast& it) {
-  return fmt::format("threadgroup {} is beyond num_heads = {} and must return, but it wrote past the end of the data", it.heads, it.heads);
-}
-
-std::string say(const fault::IdleWorkgroup& it) {
-  const std::string part = it.part == PartialsPart::sum       ? std::string("S")
-                           : it.part == PartialsPart::maximum ? std::string("M")
-                                                              : fmt::format("O[{}]", it.coordinate);
-  return fmt::format("workgroup {} of head {} has no chunk (kv_len {}, {} slots each) and must write {} = {}, but {}", it.workgroup,
-                     it.head, it.kv_len, it.slots, part, it.part == PartialsPart::maximum ? "-FLT_MAX/2" : "0",
-                     it.left ? fmt::format("wrote {}", *it.left) : std::string("did not write it"));
-}
-
-std::string say(const fault::StraySlot& it) {
-  return fmt::format("the kernel wrote {} of slot {} of head {}; it may write only slot {}",
-                     it.part == SlotPart::indices ? "indices" : "a norm", it.slot, it.head, it.wanted);
-}
-
-std::string say(const fault::OldCache& it) {
-  return fmt::format(
-      "byte {} of head {} depends on the previous contents of the cache: {:#04x} if it was {:#04x}, {:#04x} if it was {:#04x}", it.byte,
-      it.head, it.first, it.first_before, it.second, it.second_before);
-}
+std::string say(const fault::BrokenPromise& it) { return families::promise_of(it).text(it); }
 
 std::string say(const fault::StoredExpectation& it) {
   Judgement judgement;
@@ -122,22 +96,6 @@ std::string say(const fault::StoredExpectation& it) {
                                      : std::string());
 }
 
-std::string say(const fault::WrongPadRow& it) {
-  return fmt::format("pad: {} of batch {}, key/value head {}: row {}, coordinate {} {}", to_string(it.rows), it.batch, it.head, it.row,
-                     it.coordinate, found_bits(it.found, it.wanted));
-}
-
-std::string say(const fault::WrongPadMask& it) {
-  return fmt::format("pad: mask of batch {}, head {}, query {}: column {} {}", it.batch, it.head, it.query, it.column,
-                     found_bits(it.found, it.wanted));
-}
-
-std::string say(const fault::WrongTileClass& it) {
-  return fmt::format("blk: batch {}, head {}, query tile {}, key tile {} is {}; expected {}", it.batch, it.head, it.query_tile, it.key_tile,
-                     it.found, it.wanted);
-}
-
-std::string say(const fault::WrongMerge&) { return "the output is not the merge of the stored partials"; }
 std::string say(const fault::OutsideOfOracle& it) { return it.message; }
 std::string say(const fault::RefusedByLaunch& it) { return it.message; }
 std::string say(const fault::RefusedByEncoder& it) { return it.message; }
@@ -208,6 +166,23 @@ std::string say(const fault::BeyondFinding& it) {
 }
 std::string say(const fault::Told& it) { return it.text; }
 
+std::string say(const note::WorstElement& it) { return fmt::format("the worst element is the {}", it.element); }
+std::string say(const note::RightNevertheless& it) {
+  return fmt::format("{}; nevertheless, every value is within its bound", say(it.logic));
+}
+std::string say(const note::LostShadows& it) {
+  std::vector<std::string> places;
+  for (const metal::SourceLocation& place : it.places) places.push_back(fmt::format("{}:{}", place.file, place.line));
+  return fmt::format("logic and rounding cannot be separated, because the kernel computes with the bits of numbers at {}: {}",
+                     fmt::join(places, ", "), say(it.logic));
+}
+std::string say(const note::Repeated& it) {
+  if (it.others == 0) return fmt::format("repeated, because the first time it was {} ({})", to_string(it.status), reason_of(it));
+  return fmt::format("repeated: in a process that had executed {} other case{}, it was {} ({}); an earlier case may have corrupted memory",
+                     it.others, it.others == 1 ? "" : "s", to_string(it.status), reason_of(it));
+}
+std::string say(const note::Recorded& it) { return it.text; }
+
 // Whether the fault is a count of one comparison; these are listed together.
 bool is_count(FaultKind kind) { return kind <= FaultKind::guard_written; }
 
@@ -231,6 +206,12 @@ std::string hazard_text(const metal::Hazard& hazard) {
 
 std::string text_of(const FaultDetails& details) {
   return std::visit([](const auto& it) { return say(it); }, details);
+}
+
+std::string text_of(std::span<const Note> notes) {
+  std::vector<std::string> texts;
+  for (const Note& note : notes) texts.push_back(std::visit([](const auto& it) { return say(it); }, note));
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 std::string reason_of(std::span<const Fault> faults) {

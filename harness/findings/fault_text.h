@@ -1,10 +1,11 @@
-// Faults in words. Only this file has these words, for output; no code reads them back.
+// Faults and notes in words. Only this file has these words, for output; no code reads them back.
 #pragma once
 
 #include <span>
 #include <string>
 
 #include "harness/findings/fault.h"
+#include "harness/findings/verdict.h"
 #include "metal/hazard.h"
 
 namespace assay::harness {
@@ -25,5 +26,8 @@ template <typename Owner>
 [[nodiscard]] std::string reason_of(const Owner& owner) {
   return reason_of(std::span<const Fault>(owner.faults));
 }
+
+// All notes in one line; empty if there are none.
+[[nodiscard]] std::string text_of(std::span<const Note> notes);
 
 }  // namespace assay::harness

@@ -288,8 +288,7 @@ class Parser {
     if (axis == family_.axes.end()) {
       std::vector<std::string> known;
       for (const Axis& candidate : family_.axes)
-        known.push_back(candidate.brief().empty() ? std::string(candidate.name)
-                                                  : fmt::format("{} ({})", candidate.name, candidate.brief()));
+        known.push_back(candidate.brief.empty() ? std::string(candidate.name) : fmt::format("{} ({})", candidate.name, candidate.brief));
       throw FindingSyntaxError(fmt::format("family {1} has no axis '{0}'; accepted: {2}{3}, fixture, seed", word, family_.name(),
                                            fmt::join(known, ", "), quantities));
     }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "harness/cases/case.h"
@@ -44,11 +45,41 @@ struct StageVerdict {
   Judgement judgement;        // empty if it was not judged
 };
 
+// Further information on a verdict, even on a pass. Text is made in harness/findings/fault_text.h.
+namespace note {
+
+// The element with the largest error, if row and coordinate do not describe it: "norm of block 1 of head 0".
+struct WorstElement {
+  std::string element;
+};
+// Under the policy `shadow`: elements whose value is right are wrong before anything is rounded.
+struct RightNevertheless {
+  fault::Logic logic;
+};
+// The same where the kernel cannot be blamed, because it lost shadows.
+struct LostShadows {
+  std::vector<metal::SourceLocation> places;
+  fault::Logic logic;
+};
+// The case was repeated in a new process, because it did not pass in one that had executed other cases or was killed.
+struct Repeated {
+  std::uint64_t others = 0;  // cases that the first process had executed before
+  Status status = Status::mistrusted;
+  std::vector<Fault> faults;
+};
+// From a ledger.
+struct Recorded {
+  std::string text;
+};
+
+}  // namespace note
+using Note = std::variant<note::WorstElement, note::RightNevertheless, note::LostShadows, note::Repeated, note::Recorded>;
+
 struct Verdict {
   Case test_case;
   Status status = Status::mistrusted;
   std::vector<Fault> faults;   // why it did not pass; empty if passed
-  std::string note;            // further information, even for a pass; mostly empty
+  std::vector<Note> notes;     // mostly empty
   std::string schedules;       // "forward", or those that were compared: "forward,reverse"; needed to repeat the verdict
   bool is_internal = false;    // the harness failed, not the kernel
   std::size_t row_length = 1;  // elements of one output row, to compute (row, coordinate) from an index

@@ -24,6 +24,13 @@ class ValueWriter {
   void operator()(const char* name, const T& value) {
     write(prefix_ + name, value);
   }
+  template <typename Details>
+  void members_of(const Details& details) {
+    visit_members(*this, details);
+  }
+  void members_of(const fault::BrokenPromise& broken) {
+    for (const auto& [name, value] : broken.values) std::visit([&](const auto& known) { write(name, known); }, value);
+  }
 
   FaultValues values;
 
@@ -67,6 +74,21 @@ class ValueReader {
   template <typename T>
   void operator()(const char* name, T& value) {
     read(prefix_ + name, value);
+  }
+
+  template <typename Details>
+  void members_of(Details& details) {
+    visit_members(*this, details);
+  }
+  // `broken` names its promise.
+  void members_of(fault::BrokenPromise& broken) {
+    for (const families::PromiseField& field : families::find_promise(broken.promise)->fields) {
+      const std::string name(field.name);
+      if (field.is_optional && !is_there(name)) continue;
+      families::PromiseValue value = families::value_of(field.type);
+      std::visit([&](auto& known) { read(name, known); }, value);
+      broken.values.emplace(name, std::move(value));
+    }
   }
 
   [[nodiscard]] std::size_t taken() const { return taken_; }
@@ -137,26 +159,31 @@ class ValueReader {
   std::size_t taken_ = 0;
 };
 
+FaultDetails details_of(std::string_view name) {
+  if (families::find_promise(name) != nullptr) return fault::BrokenPromise{std::string(name), {}};
+  for (std::size_t i = 0; i < kFaultKinds; ++i) {
+    const auto kind = static_cast<FaultKind>(i);
+    if (to_string(kind) == name && kind != FaultKind::broken_promise) return harness::details_of(kind);
+  }
+  throw std::invalid_argument(fmt::format("the unknown kind '{}'", name));
+}
+
 }  // namespace
 
 FaultValues values_of(const Fault& fault) {
   ValueWriter writer;
-  std::visit([&](const auto& details) { visit_members(writer, details); }, fault.details);
+  std::visit([&](const auto& details) { writer.members_of(details); }, fault.details);
   return std::move(writer.values);
 }
 
 Fault fault_from(std::string_view kind, std::string schedule, const FaultValues& values) {
-  for (std::size_t i = 0; i < kFaultKinds; ++i) {
-    if (to_string(static_cast<FaultKind>(i)) != kind) continue;
-    Fault fault;
-    fault.details = details_of(static_cast<FaultKind>(i));
-    fault.schedule = std::move(schedule);
-    ValueReader reader(values);
-    std::visit([&](auto& details) { visit_members(reader, details); }, fault.details);
-    if (reader.taken() != values.size()) throw std::invalid_argument(fmt::format("values that do not belong to '{}'", kind));
-    return fault;
-  }
-  throw std::invalid_argument(fmt::format("the unknown kind '{}'", kind));
+  Fault fault;
+  fault.details = details_of(kind);
+  fault.schedule = std::move(schedule);
+  ValueReader reader(values);
+  std::visit([&](auto& details) { reader.members_of(details); }, fault.details);
+  if (reader.taken() != values.size()) throw std::invalid_argument(fmt::format("values that do not belong to '{}'", kind));
+  return fault;
 }
 
 }  // namespace assay::harness

@@ -15,6 +15,7 @@
 #include <limits>
 #include <sstream>
 
+#include "harness/findings/fault_text.h"
 #include "harness/ledger/store.h"
 
 namespace assay::harness {
@@ -235,9 +236,9 @@ void Ledger::record(RunId run, const Verdict& verdict) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Transaction transaction(store_->database);
   store_->conclude
-      ->bind(run, name, to_string(verdict.status), verdict.note, verdict.schedules, verdict.is_internal, verdict.row_length, j.compared,
-             j.above_bound, j.not_written, j.nans, j.infs, j.guard_violations, j.uninformative, j.distinct_expected, j.max_ratio,
-             j.max_ratio_index, j.max_abs_error, j.max_rel_error, j.nmse, j.cosine, j.median_bound_ratio, hex(verdict.digest),
+      ->bind(run, name, to_string(verdict.status), text_of(verdict.notes), verdict.schedules, verdict.is_internal, verdict.row_length,
+             j.compared, j.above_bound, j.not_written, j.nans, j.infs, j.guard_violations, j.uninformative, j.distinct_expected,
+             j.max_ratio, j.max_ratio_index, j.max_abs_error, j.max_rel_error, j.nmse, j.cosine, j.median_bound_ratio, hex(verdict.digest),
              verdict.counters.threadgroups, verdict.counters.meeting_points, verdict.counters.collectives,
              verdict.counters.divergent_collectives, verdict.counters.matrix_multiplies, verdict.oracle_seconds, verdict.simulator_seconds,
              fmt::format("{}", fmt::join(verdict.known, "\n")), verdict.split ? verdict.split->max_rounding_ratio : kNone,

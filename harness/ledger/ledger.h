@@ -110,7 +110,8 @@ struct CaseRecord {
   std::vector<std::pair<std::string, std::int64_t>> axes;  // in the family's order
   std::optional<Status> status;
   std::vector<Fault> faults;
-  std::string note, schedules;
+  std::vector<Note> notes;
+  std::string schedules;
   std::size_t row_length = 1;
   Judgement judgement;  // `worst` only if the case did not pass
   std::vector<StageVerdict> stages;

@@ -184,7 +184,7 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
     record.digest = from_hex(select.text(column++));
     record.oracle_seconds = select.real(column++);
     record.simulator_seconds = select.real(column++);
-    record.note = select.text(column++);
+    if (std::string text = select.text(column++); !text.empty()) record.notes.emplace_back(note::Recorded{std::move(text)});
     record.is_internal = select.integer(column++) != 0;
     metal::ExecutionCounters& counters = record.counters;
     for (std::uint64_t* count : {&counters.threadgroups, &counters.meeting_points, &counters.collectives, &counters.divergent_collectives,

@@ -54,7 +54,7 @@ void Ledger::Store::prepare_to_write() {
 
 void Ledger::Store::record_faults(RunId run, const std::string& name, const std::string& stage, const std::vector<Fault>& faults) {
   for (std::size_t rank = 0; rank < faults.size(); ++rank) {
-    add_fault->bind(run, name, stage, rank, to_string(faults[rank].kind()), faults[rank].schedule).run();
+    add_fault->bind(run, name, stage, rank, name_of(faults[rank]), faults[rank].schedule).run();
     for (const auto& [key, value] : values_of(faults[rank]))
       std::visit([&](const auto& one) { add_fault_value->bind(run, name, stage, rank, key, one).run(); }, value);
   }

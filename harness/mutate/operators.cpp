@@ -61,32 +61,6 @@ constexpr std::array<Swap, 37> kSwaps = {{
     {"min_max", "quad_max", "quad_min"},
 }};
 
-struct Strength {
-  std::string_view text;
-  int value;
-};
-
-constexpr std::array<Strength, 18> kStrengths = {{
-    {"||", 1},
-    {"&&", 2},
-    {"|", 3},
-    {"^", 4},
-    {"&", 5},
-    {"==", 6},
-    {"!=", 6},
-    {"<", 7},
-    {">", 7},
-    {"<=", 7},
-    {">=", 7},
-    {"<<", 8},
-    {">>", 8},
-    {"+", 9},
-    {"-", 9},
-    {"*", 10},
-    {"/", 10},
-    {"%", 10},
-}};
-
 // Functions whose first two arguments can be exchanged without effect.
 constexpr std::array<std::string_view, 9> kSymmetric = {"min", "max", "fmin", "fmax", "dot", "distance", "fma", "mul24", "absdiff"};
 
@@ -226,16 +200,14 @@ class Editor {
 
   // The precedence of a binary operator; 0 for tokens that end any operand.
   int strength(std::size_t i, TokenRange range) const {
-    const auto found = std::ranges::find(kStrengths, tokens_[i].text, &Strength::text);
-    return found != kStrengths.end() && !tokens_[i].is_angle && is_binary(i, range) ? found->value : 0;
+    return !tokens_[i].is_angle && is_binary(i, range) ? metal::translate::binary_precedence(tokens_[i].text) : 0;
   }
 
   bool ends_expression(std::size_t i) const {
     const SourceToken& token = tokens_[i];
     const bool bracket = token.kind == TokenKind::punctuation && token.text.size() == 1 &&
                          std::string_view("()[]{},;?:").find(token.text) != std::string_view::npos;
-    return bracket || (token.text.ends_with("=") && std::ranges::find(kStrengths, token.text, &Strength::text) == kStrengths.end()) ||
-           token.is("return");
+    return bracket || (token.text.ends_with("=") && metal::translate::binary_precedence(token.text) == 0) || token.is("return");
   }
 
   // Removes the right operand of `a op b`, and the left one if the rest is an expression. A lone integer is left to drop_constant.

@@ -16,7 +16,6 @@
 #include "base/process.h"
 #include "harness/execute/execute.h"
 #include "harness/execute/execute_job.h"
-#include "harness/findings/fault_text.h"
 #include "harness/findings/known_finding.h"
 #include "metal/errors.h"
 
@@ -161,13 +160,7 @@ class Supervisor {
     }
     if (const auto before = std::exchange(from->repeated, std::nullopt);
         before && (before->status != verdict.status || before->faults != verdict.faults)) {
-      verdict.note =
-          before->others == 0
-              ? fmt::format("repeated, because the first time it was {} ({})", to_string(before->status), reason_of(*before))
-              : fmt::format(
-                    "repeated: in a process that had executed {} other case{}, it was {} ({}); an earlier case may have corrupted "
-                    "memory",
-                    before->others, before->others == 1 ? "" : "s", to_string(before->status), reason_of(*before));
+      verdict.notes = {note::Repeated{before->others, before->status, before->faults}};
     }
     if (!is_success(verdict.status)) workers_.erase(from);
     settle_(verdict);

@@ -12,6 +12,35 @@ constexpr std::uint64_t largest(ElementFault) { return static_cast<std::uint64_t
 
 // The transmitted members, listed once for both directions. Every member is bound by name, so that a new one breaks the build here.
 
+namespace note {
+
+void fields(auto& archive, base::OneOf<WorstElement> auto& value) {
+  auto& [element] = value;
+  each(archive, element);
+}
+
+void fields(auto& archive, base::OneOf<RightNevertheless> auto& value) {
+  auto& [logic] = value;
+  each(archive, logic);
+}
+
+void fields(auto& archive, base::OneOf<LostShadows> auto& value) {
+  auto& [places, logic] = value;
+  each(archive, places, logic);
+}
+
+void fields(auto& archive, base::OneOf<Repeated> auto& value) {
+  auto& [others, status, faults] = value;
+  each(archive, others, status, faults);
+}
+
+void fields(auto& archive, base::OneOf<Recorded> auto& value) {
+  auto& [text] = value;
+  each(archive, text);
+}
+
+}  // namespace note
+
 void fields(auto& archive, base::OneOf<Mistrust> auto& value) {
   auto& [why, elements, uninformative, limit] = value;
   each(archive, why, elements, uninformative, limit);
@@ -45,10 +74,10 @@ void fields(auto& archive, base::OneOf<StageVerdict> auto& value) {
 }
 
 void fields(auto& archive, base::OneOf<Verdict> auto& value) {
-  auto& [test_case, status, faults, note, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks,
+  auto& [test_case, status, faults, notes, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks,
          known, counters, cost, digest, oracle_seconds, simulator_seconds] = value;
   static_cast<void>(known);  // set by the supervisor
-  each(archive, status, faults, note, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks,
+  each(archive, status, faults, notes, schedules, is_internal, row_length, judgement, split, lost_shadows, stages, hazards, remarks,
        counters, cost, digest, oracle_seconds, simulator_seconds);
 }
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "harness/cases/case_data.h"
-#include "harness/findings/fault_text.h"
 #include "harness/triage/ordered.h"
 #include "math/functions.h"
 
@@ -233,9 +232,9 @@ const metal::Hazard* find(const Evidence& evidence, bool (*of)(metal::HazardKind
   return found == evidence.hazards.end() ? nullptr : &*found;
 }
 
-void decide(Classification& result, std::string_view kind, std::string says, std::string decided) {
+void decide(Classification& result, std::string_view kind, std::string_view says, Decided decided) {
   result.kind = kind;
-  result.says = std::move(says);
+  result.says = says;
   result.decided = std::move(decided);
   result.goodness = 1;
 }
@@ -244,7 +243,22 @@ void take_fit(Classification& result, const Fit& fit) {
   result.kind = fit.kind;
   result.says = fit.says;
   result.goodness = fit.goodness;
-  result.decided = fmt::format("this mistake explains {:.1f} % of the error of the failing cases", 100 * fit.goodness);
+  result.decided = decided::BestFit{fit.goodness};
+}
+
+// Whether a promise that the smallest case breaks shows the mistake.
+bool take_promise(Classification& result, const Evidence& evidence, families::Explains explains, bool is_output_right) {
+  for (const Fault& fault : evidence.faults) {
+    const auto* broken = fault.as<fault::BrokenPromise>();
+    if (broken == nullptr) continue;
+    const families::Promise& promise = families::promise_of(*broken);
+    if (promise.mistake == nullptr || promise.explains != explains) continue;
+    const std::optional<families::PromiseMistake> shown = promise.mistake(*broken, is_output_right);
+    if (!shown) continue;
+    decide(result, shown->kind, shown->says, evidence.faults);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -304,20 +318,18 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
   using enum metal::HazardKind;
   Classification result;
   const Faults faults = count_faults(failing);
-  const auto shows = [&](FaultKind kind) { return has_kind(evidence.faults, kind); };
-  const auto idle = std::ranges::find_if(evidence.faults, [](const Fault& fault) { return fault.kind() == FaultKind::idle_workgroup; });
-  const fault::IdleWorkgroup* left_by_idle = idle == evidence.faults.end() ? nullptr : idle->as<fault::IdleWorkgroup>();
+  const auto breaks_promise = [&](families::Explains explains) { return take_promise(result, evidence, explains, faults.faulty == 0); };
 
   const metal::Hazard* race = find(evidence, is_race);
   if (race != nullptr || evidence.depends_on_order) {
     decide(result, mistake::kBarrier, "simdgroups access shared memory without a barrier between them",
-           race != nullptr ? race->message : "output bits depend on the order of simdgroups");
+           race != nullptr ? Decided(*race) : Decided(decided::OrderDependence{}));
     return result;
   }
   const metal::Hazard* unset = find(evidence, [](metal::HazardKind kind) { return kind == uninitialised_read; });
   // NaN fit any factor and any lost key, but here their source is known.
   if (unset != nullptr && faults.not_a_number * 2 > faults.faulty) {
-    decide(result, mistake::kUninitialised, "uninitialised memory is read", unset->message);
+    decide(result, mistake::kUninitialised, "uninitialised memory is read", *unset);
     return result;
   }
   if (faults.unwritten < faults.faulty) result.fits = fits_of(failing, passing, shelf);
@@ -330,34 +342,24 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     return result;
   }
   if (const auto* hazard = find(evidence, [](metal::HazardKind kind) { return kind == out_of_bounds || kind == invalid_access; })) {
-    decide(result, mistake::kBounds, "memory outside of the kernel's buffers is accessed", hazard->message);
+    decide(result, mistake::kBounds, "memory outside of the kernel's buffers is accessed", *hazard);
     return result;
   }
-  if (shows(FaultKind::stray_slot)) {
-    decide(result, mistake::kNotWritten, "the kernel writes to the wrong place", reason_of(evidence));
+  if (breaks_promise(families::Explains::guards)) return result;
+  if (has_kind(evidence.faults, FaultKind::guard_written)) {
+    decide(result, mistake::kBounds, "the kernel writes outside of its outputs", evidence.faults);
     return result;
   }
-  if (shows(FaultKind::guard_written)) {
-    decide(result, mistake::kBounds, "the kernel writes outside of its outputs", reason_of(evidence));
+  if (unset != nullptr) {
+    decide(result, mistake::kUninitialised, "uninitialised memory is read", *unset);
     return result;
   }
-  if (unset != nullptr || shows(FaultKind::old_cache)) {
-    decide(result, mistake::kUninitialised, "uninitialised memory is read", unset != nullptr ? unset->message : reason_of(evidence));
-    return result;
-  }
+  if (breaks_promise(families::Explains::unwritten)) return result;
   if (faults.faulty > 0 && faults.unwritten * 2 > faults.faulty) {
-    decide(result, mistake::kNotWritten, "output elements are never written",
-           fmt::format("{} of {} faulty elements were never written", faults.unwritten, faults.faulty));
+    decide(result, mistake::kNotWritten, "output elements are never written", decided::NeverWritten{faults.unwritten, faults.faulty});
     return result;
   }
-  if (faults.faulty == 0 && left_by_idle != nullptr && left_by_idle->part == PartialsPart::maximum) {
-    decide(result, mistake::kMaximum, "a workgroup without keys writes a maximum that differs from the contract", reason_of(evidence));
-    return result;
-  }
-  if (left_by_idle != nullptr && !left_by_idle->left) {
-    decide(result, mistake::kNotWritten, "a required output is never written", reason_of(evidence));
-    return result;
-  }
+  if (breaks_promise(families::Explains::rough_fit)) return result;
   if (best != nullptr && best->goodness > kGood) {
     take_fit(result, *best);
     return result;
@@ -365,13 +367,11 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
   constexpr double mostly = 0.25;
   if (evidence.rounding && evidence.logic && *evidence.logic < mostly * *evidence.rounding && *evidence.rounding > 0.0) {
     decide(result, mistake::kHalf, "the formula is right, but the precision is too low",
-           fmt::format(
-               "without rounding the output would be right: the rounding error is {:.3g} times the bound, the logic error {:.3g} times",
-               *evidence.rounding, *evidence.logic));
+           decided::Precision{*evidence.rounding, *evidence.logic});
     return result;
   }
   if (named != result.fits.end() && named->goodness > kPoor) take_fit(result, *named);
-  if (result.kind == mistake::kUnknown) result.decided = "no known mistake explains half of the error";
+  if (result.kind == mistake::kUnknown) result.decided = decided::NoFit{};
   return result;
 }
 

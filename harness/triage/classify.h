@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "families/mistakes.h"
@@ -39,11 +40,32 @@ struct Evidence {
   std::optional<double> rounding, logic;
 };
 
+// What decided a classification. Reports make text of it.
+namespace decided {
+
+struct OrderDependence {};  // of output bits on the order of simdgroups
+struct NeverWritten {
+  std::size_t unwritten = 0, faulty = 0;  // elements
+};
+struct BestFit {
+  double goodness = 0;
+};
+// In units of bounds.
+struct Precision {
+  double rounding = 0, logic = 0;
+};
+struct NoFit {};
+
+}  // namespace decided
+// A hazard, or the faults of the smallest case, decide as they are. std::monostate: the cases were too expensive to classify.
+using Decided = std::variant<std::monostate, metal::Hazard, std::vector<Fault>, decided::OrderDependence, decided::NeverWritten,
+                             decided::BestFit, decided::Precision, decided::NoFit>;
+
 struct Classification {
   std::string_view kind = mistake::kUnknown;
   std::string says;
-  double goodness = 0;    // 1 if evidence other than a fit decides
-  std::string decided;    // the evidence, as a sentence
+  double goodness = 0;  // 1 if evidence other than a fit decides
+  Decided decided;
   std::vector<Fit> fits;  // the best of each class, best first; at most three
 };
 

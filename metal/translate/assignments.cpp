@@ -59,7 +59,7 @@ std::optional<std::size_t> Translator::operand_start(std::size_t last) const {
   }
 }
 
-// The last token of the assigned value that begins at `first`.
+// The last token of the value that begins at `first`, of an assignment or an initialiser.
 std::size_t Translator::value_end(std::size_t first) const {
   std::size_t index = first;
   for (; !tokens_[index].is(";") && !tokens_[index].is(",") && !closes(tokens_[index]); ++index) {

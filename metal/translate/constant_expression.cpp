@@ -34,29 +34,6 @@ constexpr std::array<std::pair<std::string_view, IntegerType>, 15> kTypeNames = 
                                                                                   {"uint32_t", {32, false}},
                                                                                   {"uint64_t", {64, false}}}};
 
-struct Operator {
-  std::string_view text;
-  int precedence;
-};
-constexpr std::array<Operator, 18> kOperators = {{{"||", 1},
-                                                  {"&&", 2},
-                                                  {"|", 3},
-                                                  {"^", 4},
-                                                  {"&", 5},
-                                                  {"==", 6},
-                                                  {"!=", 6},
-                                                  {"<=", 7},
-                                                  {">=", 7},
-                                                  {"<", 7},
-                                                  {">", 7},
-                                                  {"<<", 8},
-                                                  {">>", 8},
-                                                  {"+", 9},
-                                                  {"-", 9},
-                                                  {"*", 10},
-                                                  {"/", 10},
-                                                  {"%", 10}}};
-
 Integer truth(bool value) { return {value ? 1 : 0, kBool}; }
 
 Integer promoted(const Integer& integer) { return integer.type.bits < 32 ? converted(integer, kInt) : integer; }
@@ -213,22 +190,22 @@ class Evaluator {
   Value binary(int lowest) {
     auto left = unary();
     while (readable_) {
-      const Operator op = operator_here();
-      if (op.precedence < lowest) break;
-      position_ += op.text == "<<" || op.text == ">>" ? 2 : 1;
-      left = apply(op.text, left, binary(op.precedence + 1));
+      const std::string_view op = operator_here();
+      const int precedence = binary_precedence(op);
+      if (precedence < lowest) break;
+      position_ += op == "<<" || op == ">>" ? 2 : 1;
+      left = apply(op, left, binary(precedence + 1));
     }
     return left;
   }
 
-  Operator operator_here() const {
-    if (position_ >= last_) return {"", 0};
-    std::string_view text = tokens_[position_].text;
+  std::string_view operator_here() const {
+    if (position_ >= last_) return {};
+    const std::string_view text = tokens_[position_].text;
     const bool is_shift = position_ + 1 < last_ && tokens_[position_ + 1].is(text) && tokens_[position_ + 1].leading.empty();
-    if (is_shift && text == "<") text = "<<";
-    if (is_shift && text == ">") text = ">>";
-    const auto* found = std::find_if(kOperators.begin(), kOperators.end(), [&](const Operator& op) { return op.text == text; });
-    return found == kOperators.end() ? Operator{"", 0} : *found;
+    if (is_shift && text == "<") return "<<";
+    if (is_shift && text == ">") return ">>";
+    return text;
   }
 
   Value unary() {

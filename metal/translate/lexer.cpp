@@ -334,4 +334,27 @@ std::string write(const TokenStream& stream) {
   return result;
 }
 
+int binary_precedence(std::string_view op) {
+  constexpr std::array<std::pair<std::string_view, int>, 18> kOperators = {{{"||", 1},
+                                                                            {"&&", 2},
+                                                                            {"|", 3},
+                                                                            {"^", 4},
+                                                                            {"&", 5},
+                                                                            {"==", 6},
+                                                                            {"!=", 6},
+                                                                            {"<=", 7},
+                                                                            {">=", 7},
+                                                                            {"<", 7},
+                                                                            {">", 7},
+                                                                            {"<<", 8},
+                                                                            {">>", 8},
+                                                                            {"+", 9},
+                                                                            {"-", 9},
+                                                                            {"*", 10},
+                                                                            {"/", 10},
+                                                                            {"%", 10}}};
+  const auto* found = std::ranges::find(kOperators, op, &std::pair<std::string_view, int>::first);
+  return found == kOperators.end() ? 0 : found->second;
+}
+
 }  // namespace assay::metal::translate

@@ -67,6 +67,9 @@ enum class Form {
 // Whether a source as written includes another file in quotes, so a neighbour. Comments do not count.
 [[nodiscard]] bool has_quoted_include(std::string source);
 
+// The precedence of a binary operator without assignments, from 1 for || to 10 for *; 0 for other text.
+[[nodiscard]] int binary_precedence(std::string_view op);
+
 // Text of a source for a message, with control characters as '?': a NUL would end the message.
 [[nodiscard]] std::string printable(std::string_view text);
 

@@ -95,17 +95,7 @@ bool Translator::defines_type(std::size_t brace) const {
 
 // The last token of the initialiser that begins at `first` with `=` or a bracket.
 std::size_t Translator::initializer_end(std::size_t first) const {
-  if (!tokens_[first].is("=")) return tokens_.closing(first);
-  std::size_t index = first + 1;
-  for (; !tokens_[index].is(",") && !tokens_[index].is(";"); ++index) {
-    if (opens(tokens_[index])) {
-      index = tokens_.closing(index);
-    } else if (tokens_[index].is("<") && tokens_[index - 1].kind == TokenKind::identifier) {
-      const auto close = tokens_.closing_angle(index);
-      if (close && (tokens_[*close + 1].is("(") || tokens_[*close + 1].is("{") || tokens_[*close + 1].is("::"))) index = *close;
-    }
-  }
-  return index - 1;
+  return tokens_[first].is("=") ? value_end(first + 1) : tokens_.closing(first);
 }
 
 }  // namespace assay::metal::translate

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <map>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -148,9 +149,53 @@ void write_to_all(std::string_view bytes) {
     const auto written = write(file, bytes.data(), bytes.size());
 }
 
+// By Promise::id.
+const std::map<std::string_view, std::function<Faults()>>& what_breaks_promises() {
+  static const std::map<std::string_view, std::function<Faults()>> table = {
+      {"threadgroup behind the last",
+       [] {
+         return of_edit({"fwht_v1", "kind_behind", "head >= params.num_heads", "head > params.num_heads"}, "d256/h2/standalone/gauss/s1");
+       }},
+      {"idle workgroup", [] { return of_edit({"tq4_v1", "kind_maximum", "+ 1] = M;", "+ 1] = S == 0.0f ? 0.0f : M;"}, kPartials); }},
+      {"stray slot",
+       [] {
+         return of_edit({"quantize4_v1", "kind_stray", "head * params.cache_capacity + slot", "head * (params.write_pos + 1) + slot"},
+                        "d256/b4/g2/pos2c8/gauss/s6");
+       }},
+      {"old cache",
+       [] {
+         return of_edit({"quantize4_v1", "kind_old", "out[e / 2] = quantize(x[e])", "out[e / 2] = (out[e / 2] & 0xF0) | quantize(x[e])"},
+                        "d512/b4/g2/pos0c4/gauss/s4");
+       }},
+      {"wrong pad row",
+       [] {
+         return of_edit({"bf16_prefill_v1", "kind_pad_row", "v_out[i] = live ? v_row[i] : 0;", "v_out[i] = v_row[i];"},
+                        "b1/h1x1/q8/kv100r64/nomask/gauss/s3");
+       }},
+      {"wrong pad mask",
+       [] {
+         return of_edit({"bf16_prefill_v1", "kind_pad_mask", "m_row[first + i] : half(-65504.0h);", "m_row[first + i] : half(-1.0h);"},
+                        "b1/h2x1/q64/kv100r0/zero1x1/gauss/s5");
+       }},
+      {"wrong tile class",
+       [] {
+         return of_edit({"bf16_prefill_v1", "kind_tile", "simd_max(highest) > kInvisible", "simd_max(highest) > 0.0h"},
+                        "b1/h1x1/q8/kv128r0/zero1x1/gauss/s4");
+       }},
+      {"wrong merge",
+       [] {
+         return of_edit({"reduce_v1", "kind_merge", "const float inv = S == 0.0f ? 0.0f : 1.0f / S;",
+                         "const float inv = S == 0.0f ? 0.0f : 2.0f / S;"},
+                        kPartials, {}, "tq4_v1");
+       }},
+  };
+  return table;
+}
+
 const std::map<FaultKind, std::function<Faults()>>& what_fires() {
   using enum FaultKind;
   static const std::map<FaultKind, std::function<Faults()>> table = {
+      {broken_promise, what_breaks_promises().at("stray slot")},
       {above_bound, [] { return of_edit(kDoubled, "d256/h1/standalone/gauss/s1"); }},
       {nan,
        [] { return of_edit({"fwht_v1", "kind_nan", kStore, "        row[e] = as_type<float>(0x7fc00000u);"}, "d256/h1/undo/gauss/s1"); }},
@@ -183,43 +228,7 @@ const std::map<FaultKind, std::function<Faults()>>& what_fires() {
                          "const float norm_scale = rsqrt(float(D)); if (lane == 0) ((device float *) K_norms)[kv_head * cap] *= 0.5f;"},
                         "d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s19");
        }},
-      {threadgroup_behind_last,
-       [] {
-         return of_edit({"fwht_v1", "kind_behind", "head >= params.num_heads", "head > params.num_heads"}, "d256/h2/standalone/gauss/s1");
-       }},
-      {idle_workgroup, [] { return of_edit({"tq4_v1", "kind_maximum", "+ 1] = M;", "+ 1] = S == 0.0f ? 0.0f : M;"}, kPartials); }},
-      {stray_slot,
-       [] {
-         return of_edit({"quantize4_v1", "kind_stray", "head * params.cache_capacity + slot", "head * (params.write_pos + 1) + slot"},
-                        "d256/b4/g2/pos2c8/gauss/s6");
-       }},
-      {old_cache,
-       [] {
-         return of_edit({"quantize4_v1", "kind_old", "out[e / 2] = quantize(x[e])", "out[e / 2] = (out[e / 2] & 0xF0) | quantize(x[e])"},
-                        "d512/b4/g2/pos0c4/gauss/s4");
-       }},
       {stored_expectation, [] { return of_edit(kDoubled, "d256/h3/premult/h5-fwht_tiny/s27"); }},
-      {wrong_pad_row,
-       [] {
-         return of_edit({"bf16_prefill_v1", "kind_pad_row", "v_out[i] = live ? v_row[i] : 0;", "v_out[i] = v_row[i];"},
-                        "b1/h1x1/q8/kv100r64/nomask/gauss/s3");
-       }},
-      {wrong_pad_mask,
-       [] {
-         return of_edit({"bf16_prefill_v1", "kind_pad_mask", "m_row[first + i] : half(-65504.0h);", "m_row[first + i] : half(-1.0h);"},
-                        "b1/h2x1/q64/kv100r0/zero1x1/gauss/s5");
-       }},
-      {wrong_tile_class,
-       [] {
-         return of_edit({"bf16_prefill_v1", "kind_tile", "simd_max(highest) > kInvisible", "simd_max(highest) > 0.0h"},
-                        "b1/h1x1/q8/kv128r0/zero1x1/gauss/s4");
-       }},
-      {wrong_merge,
-       [] {
-         return of_edit({"reduce_v1", "kind_merge", "const float inv = S == 0.0f ? 0.0f : 1.0f / S;",
-                         "const float inv = S == 0.0f ? 0.0f : 2.0f / S;"},
-                        kPartials, {}, "tq4_v1");
-       }},
       {outside_of_oracle, [] { return of_edit({"tq4_v1", "kind_outside", "+ 1] = M;", "+ 1] = INFINITY;"}, kPartials); }},
       {refused_by_launch, [] { return of_right("fwht_v1/d300/h2/standalone/gauss/s1"); }},
       {refused_by_encoder,
@@ -300,6 +309,30 @@ TEST_P(KindOfFault, IsFoundWhereItIs) {
   const Faults faults = fires->second();
   EXPECT_TRUE(has_kind(faults, GetParam())) << "only: " << harness::reason_of(faults);
 }
+
+class BreachOf : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(BreachOf, IsFoundWhereItIs) {
+  const auto fires = what_breaks_promises().find(GetParam());
+  ASSERT_NE(fires, what_breaks_promises().end()) << "nothing shows that a breach of '" << GetParam() << "' is ever found";
+  const Faults faults = fires->second();
+  const auto is_breach = [](const harness::Fault& fault) { return harness::name_of(fault) == GetParam(); };
+  EXPECT_TRUE(std::ranges::any_of(faults, is_breach)) << "only: " << harness::reason_of(faults);
+}
+
+std::set<std::string_view> every_promise() {
+  std::set<std::string_view> promises;
+  for (const families::Family& family : families::all_families()) {
+    for (const families::Promise& promise : family.promises) promises.insert(promise.id);
+  }
+  return promises;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BreachOf, ::testing::ValuesIn(every_promise()), [](const auto& info) {
+  std::string name(info.param);
+  std::ranges::replace(name, ' ', '_');
+  return name;
+});
 
 std::vector<FaultKind> every_kind() {
   std::vector<FaultKind> kinds;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/structure/include_scan.h"
 
@@ -24,18 +26,28 @@ const fs::path kRoot = ASSAY_SOURCE_DIR;
 // In the folders below families/, operations have these names, whether or not a family is about them.
 constexpr std::array<std::string_view, 4> kOperations = {"dequantize", "fwht", "quantize", "reduce"};
 
-// Literals that are the name of an axis or of an argument, and mean something else.
+// Words of families that are plain English inside a longer text.
+constexpr std::array<std::string_view, 3> kPlainEnglish = {"bits", "data", "scale"};
+
+// Other words of families that mean something else in one place.
 struct OtherMeaning {
-  std::string_view file;
-  std::string_view literal;
+  std::string_view path;  // a file, or a folder with '/' at the end
+  std::string_view word;
 };
-constexpr std::array<OtherMeaning, 6> kOtherMeanings = {{
-    {"cli/command_quality.cpp", "bits"},  // keys of JSON, on rows that belong to no family
+constexpr std::array<OtherMeaning, 13> kOtherMeanings = {{
+    {"cli/command_quality.cpp", "bits"},  // rows of numbers that belong to no family
     {"cli/command_quality.cpp", "head_dim"},
     {"cli/command_quality.cpp", "kv_len"},
-    {"harness/mutate/operators.cpp", "bits"},        // a group of operators
-    {"harness/triage/small_edits.cpp", "bits"},      // the same
-    {"harness/findings/fault_members.h", "kv_len"},  // a member of a fault, on the wire and in ledgers
+    {"harness/quality/", "head_dim"},
+    {"harness/quality/", "kv_capacity"},  // a member of oracles::DecodeShape
+    {"harness/quality/", "kv_len"},
+    {"harness/mutate/operators.cpp", "bits"},    // a group of operators
+    {"harness/triage/small_edits.cpp", "bits"},  // the same
+    {"cli/options.cpp", "codebook_bits"},        // an example in the help
+    {"cli/command_pack.cpp", "q"},               // an example in a message
+    {"cli/command_pack.cpp", "packed"},          // what the command did
+    {"reports/html/page.html", "data"},          // HTML
+    {"reports/html/page.html", "src"},
 }};
 
 std::string read(const fs::path& file) {
@@ -98,15 +110,66 @@ TEST(Families, NoOtherSourceNamesOne) {
     EXPECT_EQ(occurrences(folder, "(\\w+)", names, [](const std::string&, const std::string&) { return true; }), "");
 }
 
-TEST(Families, NoOtherSourceNamesAnAxisOrAnArgument) {
+struct Word {
+  std::string text;
+  unsigned line;
+  bool in_literal;
+  bool is_whole;  // the literal is this word
+};
+
+// The words of a source without its comments and includes.
+std::vector<Word> words_of(const std::string& text) {
+  static const std::regex token(R"re(//|#include|'(?:\\.|[^'\\\n])'|"|\w+|\n|\\.)re");
+  std::vector<Word> words;
+  unsigned line = 1;
+  std::ptrdiff_t literal = -1;  // its first character
+  bool is_skipped = false;      // the rest of the line
+  for (std::sregex_iterator match(text.begin(), text.end(), token), end; match != end; ++match) {
+    const std::string found = match->str();
+    const std::ptrdiff_t behind = match->position() + match->length();
+    if (found == "\n") {
+      ++line;
+      is_skipped = false;
+    } else if (is_skipped) {
+      continue;
+    } else if (literal < 0 && (found == "//" || found == "#include")) {
+      is_skipped = true;
+    } else if (found == "\"") {
+      literal = literal < 0 ? behind : -1;
+    } else if (std::isalnum(static_cast<unsigned char>(found.front())) != 0 || found.front() == '_') {
+      words.push_back({found, line, literal >= 0, literal == match->position() && text[static_cast<std::size_t>(behind)] == '"'});
+    }
+  }
+  return words;
+}
+
+TEST(Families, NoOtherSourceNamesAnAxisAnArgumentOrAField) {
   std::set<std::string> names = found_in_families("(?:\\.name = |float_axis\\()\"(\\w+)\"");
   ASSERT_TRUE(names.contains("kv_len") && names.contains("scale") && names.contains("rms_probe"));
-  names.merge(found_in_families("ArgumentContract\\{\"(\\w+)\""));
-  ASSERT_TRUE(names.contains("K_packed"));
-  const auto is_meant = [](const std::string& path, const std::string& name) {
-    return std::ranges::none_of(kOtherMeanings, [&](const OtherMeaning& other) { return other.file == path && other.literal == name; });
+  names.merge(found_in_families("(?:ArgumentContract|FieldContract)\\{\"(\\w+)\""));
+  ASSERT_TRUE(names.contains("K_packed") && names.contains("norms_per_pos"));
+  const auto has_other_meaning = [](const std::string& path, const std::string& word) {
+    return std::ranges::any_of(kOtherMeanings,
+                               [&](const OtherMeaning& other) { return path.starts_with(other.path) && other.word == word; });
   };
-  for (const std::string_view folder : {"harness", "reports", "cli"}) EXPECT_EQ(occurrences(folder, "\"(\\w+)\"", names, is_meant), "");
+  for (const std::string_view folder : {"harness", "reports", "cli"}) {
+    each_source(folder, [&](const std::string& path, const std::string& text) {
+      for (const Word& word : words_of(text)) {
+        // In code, only words that no other code would choose.
+        if (!names.contains(word.text) || !(word.in_literal || word.text.find('_') != std::string::npos)) continue;
+        if (!word.is_whole && std::ranges::find(kPlainEnglish, word.text) != kPlainEnglish.end()) continue;
+        EXPECT_TRUE(has_other_meaning(path, word.text)) << path << ":" << word.line << ": names " << word.text;
+      }
+    });
+  }
+}
+
+// A word in a literal or in code is found; one in a comment is not.
+TEST(Families, WordsAreFoundInsideLiterals) {
+  std::string found;
+  for (const Word& word : words_of("int a; // b\nf(\"c //d\", '\"', \"e\");\n"))
+    found += word.text + std::to_string(word.line) + (word.is_whole ? "whole " : word.in_literal ? "literal " : " ");
+  EXPECT_EQ(found, "int1 a1 f2 c2literal d2literal e2whole ");
 }
 
 TEST(Families, TheirHeadersAreTheirOwn) {

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "families/registry.h"
 #include "harness/findings/fault.h"
 #include "harness/findings/fault_fields.h"
 
@@ -52,12 +54,38 @@ class FaultFiller {
   std::int64_t number_ = 16;
 };
 
+inline harness::fault::BrokenPromise full_breach(const families::Promise& promise) {
+  harness::fault::BrokenPromise broken{promise.id, {}};
+  FaultFiller filler;
+  for (const families::PromiseField& field : promise.fields) {
+    families::PromiseValue value = families::value_of(field.type);
+    std::visit([&](auto& known) { filler("", known); }, value);
+    broken.values.emplace(field.name, std::move(value));
+  }
+  return broken;
+}
+
+// Without what may be absent.
+inline harness::fault::BrokenPromise bare_breach(const families::Promise& promise) {
+  harness::fault::BrokenPromise broken = full_breach(promise);
+  for (const families::PromiseField& field : promise.fields) {
+    if (field.is_optional) broken.values.erase(std::string(field.name));
+  }
+  return broken;
+}
+
 inline harness::Fault full_fault(harness::FaultKind kind) {
   harness::Fault fault;
   fault.details = harness::details_of(kind);
   fault.schedule = "reverse";
-  FaultFiller filler;
-  std::visit([&](auto& details) { harness::visit_members(filler, details); }, fault.details);
+  const auto fill = []<typename Details>(Details& details) {
+    FaultFiller filler;
+    if constexpr (std::same_as<Details, harness::fault::BrokenPromise>)
+      details = full_breach(*families::find_promise("idle workgroup"));
+    else
+      harness::visit_members(filler, details);
+  };
+  std::visit(fill, fault.details);
   return fault;
 }
 
@@ -72,7 +100,10 @@ inline std::vector<harness::Fault> faults_of_every_kind() {
   std::vector<harness::Fault> faults;
   for (const harness::FaultKind kind : every_kind()) {
     faults.push_back(full_fault(kind));
-    faults.emplace_back().details = harness::details_of(kind);
+    if (kind != harness::FaultKind::broken_promise) faults.emplace_back().details = harness::details_of(kind);
+  }
+  for (const families::Family& family : families::all_families()) {
+    for (const families::Promise& promise : family.promises) faults.insert(faults.end(), {full_breach(promise), bare_breach(promise)});
   }
   return faults;
 }

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/findings/fault_text.h"
@@ -20,6 +23,15 @@ using ::testing::HasSubstr;
 
 const fault::Finding kFinding = {"x/variant.toml:12", "n == 3", "nan", "F.md#1"};
 const fault::Finding kUnseen = {"y/variant.toml:3", "n == 4", "inf", ""};
+
+fault::BrokenPromise idle(const char* part, std::uint64_t coordinate, std::optional<double> left) {
+  fault::BrokenPromise broken{
+      "idle workgroup", {{"workgroup", 2U}, {"head", 1U}, {"kv_len", 33U}, {"slots", 32U}, {"part", part}, {"coordinate", coordinate}}};
+  if (left) broken.values.emplace("left", *left);
+  return broken;
+}
+
+fault::BrokenPromise stray(const char* part) { return {"stray slot", {{"part", part}, {"slot", 5U}, {"head", 0U}, {"wanted", 2U}}}; }
 
 struct Saying {
   FaultDetails details;
@@ -53,28 +65,35 @@ std::vector<Saying> sayings() {
        "output depends on the order of simdgroups: forward and random:3 differ at word of the partials 3 (1.5 and 1.25), and at 1 of 512 "
        "words of the partials in total; either a barrier is missing or float atomics add in a different order"},
       {InputWritten{"Q"}, "the kernel wrote to its input Q"},
-      {ThreadgroupBehindLast{2}, "threadgroup 2 is beyond num_heads = 2 and must return, but it wrote past the end of the data"},
-      {IdleWorkgroup{2, 1, 33, 32, PartialsPart::sum, 0, 0.5F},
-       "workgroup 2 of head 1 has no chunk (kv_len 33, 32 slots each) and must write S = 0, but wrote 0.5"},
-      {IdleWorkgroup{2, 1, 33, 32, PartialsPart::maximum, 0, 0.0F},
-       "workgroup 2 of head 1 has no chunk (kv_len 33, 32 slots each) and must write M = -FLT_MAX/2, but wrote 0"},
-      {IdleWorkgroup{2, 1, 33, 32, PartialsPart::output, 7, {}},
+      {BrokenPromise{"threadgroup behind the last", {{"heads", 2U}}},
+       "threadgroup 2 is beyond num_heads = 2 and must return, but it wrote past the end of the data"},
+      {idle("sum", 0, 0.5), "workgroup 2 of head 1 has no chunk (kv_len 33, 32 slots each) and must write S = 0, but wrote 0.5"},
+      {idle("sum", 0, static_cast<double>(0.1F)),
+       "workgroup 2 of head 1 has no chunk (kv_len 33, 32 slots each) and must write S = 0, but wrote 0.1"},
+      {idle("maximum", 0, 0.0), "workgroup 2 of head 1 has no chunk (kv_len 33, 32 slots each) and must write M = -FLT_MAX/2, but wrote 0"},
+      {idle("output", 7, {}),
        "workgroup 2 of head 1 has no chunk (kv_len 33, 32 slots each) and must write O[7] = 0, but did not write it"},
-      {StraySlot{SlotPart::indices, 5, 0, 2}, "the kernel wrote indices of slot 5 of head 0; it may write only slot 2"},
-      {StraySlot{SlotPart::norm, 5, 0, 2}, "the kernel wrote a norm of slot 5 of head 0; it may write only slot 2"},
-      {OldCache{9, 1, 0x5, 0xa5, 0xfa, 0x5a},
+      {stray("indices"), "the kernel wrote indices of slot 5 of head 0; it may write only slot 2"},
+      {stray("norm"), "the kernel wrote a norm of slot 5 of head 0; it may write only slot 2"},
+      {BrokenPromise{"old cache",
+                     {{"byte", 9U}, {"head", 1U}, {"first", 0x5U}, {"first_before", 0xa5U}, {"second", 0xfaU}, {"second_before", 0x5aU}}},
        "byte 9 of head 1 depends on the previous contents of the cache: 0x05 if it was 0xa5, 0xfa if it was 0x5a"},
       {StoredExpectation{"/a/b.h5", 3, 0, 1, 0, 0, {}},
        "compared with the expectation stored in /a/b.h5: 3 elements above their bound, 1 NaN"},
       {StoredExpectation{"/a/b.h5", 0, 0, 0, 0, 0, Mistrusted{}},
        "compared with the expectation stored in /a/b.h5: there was nothing to compare"},
-      {WrongPadRow{CacheRows::keys, 0, 1, 36, 3, 1, 0},
+      {BrokenPromise{"wrong pad row",
+                     {{"rows", "keys"}, {"batch", 0U}, {"head", 1U}, {"row", 36U}, {"coordinate", 3U}, {"found", 1U}, {"wanted", 0U}}},
        "pad: keys of batch 0, key/value head 1: row 36, coordinate 3 is 0x0001; expected 0x0000"},
-      {WrongPadRow{CacheRows::values, 1, 0, 0, 0, {}, 0x3f80},
+      {BrokenPromise{"wrong pad row",
+                     {{"rows", "values"}, {"batch", 1U}, {"head", 0U}, {"row", 0U}, {"coordinate", 0U}, {"wanted", 0x3f80U}}},
        "pad: values of batch 1, key/value head 0: row 0, coordinate 0 was never written; expected 0x3f80"},
-      {WrongPadMask{1, 0, 2, 63, 0, 0xfbff}, "pad: mask of batch 1, head 0, query 2: column 63 is 0x0000; expected 0xfbff"},
-      {WrongTileClass{0, 3, 0, 2, 0, 1}, "blk: batch 0, head 3, query tile 0, key tile 2 is 0; expected 1"},
-      {WrongMerge{}, "the output is not the merge of the stored partials"},
+      {BrokenPromise{"wrong pad mask", {{"batch", 1U}, {"head", 0U}, {"query", 2U}, {"column", 63U}, {"found", 0U}, {"wanted", 0xfbffU}}},
+       "pad: mask of batch 1, head 0, query 2: column 63 is 0x0000; expected 0xfbff"},
+      {BrokenPromise{"wrong tile class",
+                     {{"batch", 0U}, {"head", 3U}, {"query_tile", 0U}, {"key_tile", 2U}, {"found", 0U}, {"wanted", 1U}}},
+       "blk: batch 0, head 3, query tile 0, key tile 2 is 0; expected 1"},
+      {BrokenPromise{"wrong merge", {}}, "the output is not the merge of the stored partials"},
       {OutsideOfOracle{"partials hold inf at float 3"}, "partials hold inf at float 3"},
       {RefusedByLaunch{"head_dim = 300"}, "head_dim = 300"},
       {RefusedByEncoder{"no pipeline"}, "no pipeline"},
@@ -110,13 +129,14 @@ std::vector<Saying> sayings() {
 }
 
 TEST(FaultWords, OfEveryKind) {
-  std::map<FaultKind, int> said;
+  std::map<std::string, int, std::less<>> said;
   for (const Saying& saying : sayings()) {
     const Fault fault = std::visit([](const auto& details) { return Fault(details); }, saying.details);
     EXPECT_EQ(text_of(fault.details), saying.words);
-    ++said[fault.kind()];
+    ++said[std::string(name_of(fault))];
   }
-  for (const FaultKind kind : every_kind()) EXPECT_GT(said[kind], 0) << "nothing is said of '" << to_string(kind) << "'";
+  for (const Fault& fault : faults_of_every_kind())
+    EXPECT_GT(said[std::string(name_of(fault))], 0) << "nothing is said of '" << name_of(fault) << "'";
 }
 
 TEST(FaultWords, SeveralAreOneLine) {
@@ -133,9 +153,28 @@ TEST(FaultWords, SeveralAreOneLine) {
               HasSubstr("in a different order; under schedule reverse: the kernel wrote to its input Q; 1 NaN; the known finding"));
 }
 
+TEST(FaultWords, NotesAreOneLine) {
+  const fault::Logic logic{1, 10, 3, 0.5};
+  EXPECT_EQ(text_of(std::vector<Note>()), "");
+  EXPECT_EQ(text_of(std::vector<Note>{note::WorstElement{"norm of block 1"}, note::RightNevertheless{logic}}),
+            "the worst element is the norm of block 1; logic: 1 of 10 elements is wrong even without rounding; the worst is element 3, "
+            "whose error is 0.5 times its bound; nevertheless, every value is within its bound");
+  EXPECT_THAT(text_of(std::vector<Note>{note::LostShadows{{{"a.metal", 3}, {"a.metal", 9}}, logic}}),
+              testing::StartsWith("logic and rounding cannot be separated, because the kernel computes with the bits of numbers at "
+                                  "a.metal:3, a.metal:9: logic: 1 of 10"));
+  EXPECT_EQ(text_of(std::vector<Note>{note::Repeated{0, Status::crashed, {fault::Vanished{}}}}),
+            "repeated, because the first time it was crashed (worker ended; its exit status is unknown, because SIGCHLD is ignored)");
+  EXPECT_EQ(text_of(std::vector<Note>{note::Repeated{2, Status::failed, {fault::Nan{1}}}}),
+            "repeated: in a process that had executed 2 other cases, it was failed (1 NaN); an earlier case may have corrupted memory");
+  EXPECT_EQ(text_of(std::vector<Note>{note::Recorded{"a note"}}), "a note");
+}
+
 TEST(FaultWords, KindsHaveNamesOfTheirOwn) {
   std::map<std::string_view, int> names;
   for (const FaultKind kind : every_kind()) EXPECT_EQ(++names[to_string(kind)], 1) << to_string(kind);
+  for (const families::Family& family : families::all_families()) {
+    for (const families::Promise& promise : family.promises) EXPECT_EQ(names.count(promise.id), 0U) << promise.id;
+  }
 }
 
 // Reports group by it: numbers, files and sentences of others are the particulars of one case.
@@ -144,7 +183,9 @@ TEST(FaultWords, SubjectsAreNoParticulars) {
   EXPECT_EQ(subject_of(fault::AboveBound{3}), subject_of(fault::AboveBound{4}));
   EXPECT_EQ(subject_of(fault::RefusedByLaunch{"a = 1"}), subject_of(fault::RefusedByLaunch{"a = 2"}));
   EXPECT_NE(subject_of(fault::Misfit{"nsg", ""}), subject_of(fault::Misfit{"codebook_bits", ""}));
-  EXPECT_NE(subject_of(fault::StraySlot{SlotPart::norm, 1, 1, 1}), subject_of(fault::StraySlot{SlotPart::indices, 1, 1, 1}));
+  EXPECT_NE(subject_of(stray("norm")), subject_of(stray("indices")));
+  EXPECT_NE(subject_of(idle("sum", 0, 0.5)), subject_of(idle("maximum", 0, 0.5)));
+  EXPECT_EQ(subject_of(idle("sum", 0, 0.5)), subject_of(idle("sum", 0, {})));
 }
 
 // One value that is another makes another fault, whichever it is.
@@ -172,9 +213,9 @@ TEST(Fault, IsTheSameIfEveryValueIs) {
   one.schedule = "reverse";
   EXPECT_NE(one, Fault(fault::Nan{1}));
   EXPECT_NE(Fault(fault::Nan{1}), Fault(fault::Infinite{1}));
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(Fault(fault::IdleWorkgroup{0, 0, 0, 0, PartialsPart::sum, 0, kNan}),
-            Fault(fault::IdleWorkgroup{0, 0, 0, 0, PartialsPart::sum, 0, kNan}));
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(Fault(idle("sum", 0, kNan)), Fault(idle("sum", 0, kNan)));
+  EXPECT_NE(Fault(idle("sum", 0, kNan)), Fault(idle("sum", 0, {})));
 }
 
 }  // namespace

@@ -17,9 +17,12 @@
 namespace assay::tests {
 namespace {
 
-std::string text_of(const families::BrokenPromise& broken) {
-  return std::visit([](const auto& details) { return harness::text_of(harness::FaultDetails(details)); }, broken);
+template <typename T>
+families::BufferResult result_of(const std::vector<T>& values) {
+  return {.bytes = std::as_bytes(std::span(values))};
 }
+
+std::string text_of(const families::BrokenPromise& broken) { return harness::text_of(harness::FaultDetails(broken)); }
 
 using fixtures::DenseInputs;
 using fixtures::DenseMask;
@@ -196,11 +199,11 @@ TEST(PrefillHelpers, PadIsTheLastRaggedTileAndNothingElse) {
   const DenseRequest request = request_of(DenseMask::causal);
   const DenseInputs inputs = fixtures::find_fixture("gauss").dense(request);
   const std::vector<std::uint16_t> right = right_pad(request, inputs);
-  EXPECT_EQ(families::find_pad_fault(request, inputs, right), std::nullopt);
+  EXPECT_EQ(families::find_pad_fault(request, inputs, result_of(right)), std::nullopt);
   const auto fault_with = [&](std::size_t index, std::uint16_t value) {
     std::vector<std::uint16_t> wrong = right;
     wrong[index] = value;
-    return text_of(families::find_pad_fault(request, inputs, wrong).value());
+    return text_of(families::find_pad_fault(request, inputs, result_of(wrong)).value());
   };
   EXPECT_THAT(fault_with(0, 0x7fe5), ::testing::HasSubstr("pad: keys of batch 0, key/value head 0: row 0, coordinate 0 was never written"));
   EXPECT_THAT(fault_with((64 + 36) * 512 + 3, 1),
@@ -224,24 +227,25 @@ TEST(PrefillHelpers, BlkIsOneWhereAnythingIsSeen) {
       }
     }
   }
-  EXPECT_EQ(families::find_blk_fault(request, inputs, right), std::nullopt);
+  EXPECT_EQ(families::find_blk_fault(request, inputs, result_of(right)), std::nullopt);
   std::vector<std::uint8_t> wrong = right;
   wrong[4 * 2 * 3 + 2] ^= 1U;
-  EXPECT_THAT(text_of(families::find_blk_fault(request, inputs, wrong).value()),
+  EXPECT_THAT(text_of(families::find_blk_fault(request, inputs, result_of(wrong)).value()),
               ::testing::HasSubstr("blk: batch 0, head 3, query tile 0, key tile 2 is 0; expected 1"));
   wrong = right;
   wrong[3] = 0;
-  EXPECT_THAT(text_of(families::find_blk_fault(request, inputs, wrong).value()), ::testing::HasSubstr("key tile 3 is 0; expected 1"));
+  EXPECT_THAT(text_of(families::find_blk_fault(request, inputs, result_of(wrong)).value()),
+              ::testing::HasSubstr("key tile 3 is 0; expected 1"));
   wrong[3] = 2;
-  EXPECT_NE(families::find_blk_fault(request, inputs, wrong), std::nullopt) << "a ragged tile is never without a mask";
+  EXPECT_NE(families::find_blk_fault(request, inputs, result_of(wrong)), std::nullopt) << "a ragged tile is never without a mask";
 }
 
 TEST(PrefillHelpers, BlkMayBeTwoWhereTheMaskAddsNothing) {
   const DenseRequest request = request_of(DenseMask::zero, 8, 128);
   const DenseInputs inputs = fixtures::find_fixture("gauss").dense(request);
-  EXPECT_EQ(families::find_blk_fault(request, inputs, std::vector<std::uint8_t>(16, 2)), std::nullopt);
-  EXPECT_EQ(families::find_blk_fault(request, inputs, std::vector<std::uint8_t>(16, 1)), std::nullopt);
-  EXPECT_NE(families::find_blk_fault(request, inputs, std::vector<std::uint8_t>(16, 0)), std::nullopt);
+  EXPECT_EQ(families::find_blk_fault(request, inputs, result_of(std::vector<std::uint8_t>(16, 2))), std::nullopt);
+  EXPECT_EQ(families::find_blk_fault(request, inputs, result_of(std::vector<std::uint8_t>(16, 1))), std::nullopt);
+  EXPECT_NE(families::find_blk_fault(request, inputs, result_of(std::vector<std::uint8_t>(16, 0))), std::nullopt);
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ TEST_F(FixtureFile, AScaleOfItsOwnIsABitPattern) {
   FileContents contents = captured();
   contents.format["scale"] = static_cast<std::int64_t>(std::bit_cast<std::uint32_t>(0.0884F));
   write(contents);
-  EXPECT_EQ(families::decode_request(harness::load_file(path_).file_case.value).shape.scale, 0.0884F);
+  EXPECT_EQ(families::decode_request(harness::load_file(path_).file_case.value, {}).shape.scale, 0.0884F);
 }
 
 TEST_F(FixtureFile, AScaleThatIsAFloatingNumberIsTheFactor) {
@@ -159,7 +159,7 @@ TEST_F(FixtureFile, AScaleThatIsAFloatingNumberIsTheFactor) {
     FileContents contents = captured();
     contents.format["scale"] = scale;
     write(contents);
-    EXPECT_EQ(families::decode_request(harness::load_file(path_).file_case.value).shape.scale, static_cast<float>(scale));
+    EXPECT_EQ(families::decode_request(harness::load_file(path_).file_case.value, {}).shape.scale, static_cast<float>(scale));
   }
   const auto with = [&](const fixtures::Attribute& value) {
     return refusal(captured(), [&](FileContents& contents) { contents.format["scale"] = value; });

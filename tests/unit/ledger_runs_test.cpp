@@ -121,7 +121,7 @@ TEST(LedgerRuns, ASummaryOfTheLedgerIsThatOfTheRun) {
   std::vector<Verdict> verdicts = {verdict_on("1", Status::passed, 0.5, 11), verdict_on("2", Status::failed, 3, 12),
                                    verdict_on("3", Status::known, 9, 13)};
   verdicts[2].known = {"docs/FINDINGS.md#1"};
-  verdicts[0].stages.push_back({"later", true, false, {fault::WrongMerge{}}, {}});
+  verdicts[0].stages.push_back({"later", true, false, {fault::BrokenPromise{"wrong merge", {}}}, {}});
   for (const Verdict& verdict : verdicts) {
     ledger.started(run, verdict.test_case);
     ledger.record(run, verdict);

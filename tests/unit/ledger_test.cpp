@@ -44,7 +44,7 @@ Verdict failed_verdict(std::string_view name) {
   verdict.judgement.worst = {
       {257, 0.1, std::numeric_limits<double>::quiet_NaN(), 1e-7, std::numeric_limits<double>::infinity(), ElementFault::nan},
       {3, -1.5, 2.5, 1e-7, 4e7, ElementFault::above_bound}};
-  verdict.stages.push_back({"reduce of x", true, false, {fault::WrongMerge{}}, {}});
+  verdict.stages.push_back({"reduce of x", true, false, {fault::BrokenPromise{"wrong merge", {}}}, {}});
   verdict.hazards.push_back({metal::HazardKind::invalid_access, "f", "it's \"wild\"", {"k.metal", 12}, metal::SourceLocation{"h.h", 3}, 7});
   verdict.digest = 0xfedcba9876543210U;
   verdict.counters.collectives = 99;
@@ -68,7 +68,7 @@ TEST(Ledger, ReturnsWhatWasRecorded) {
   const RunId run = ledger.begin(
       {"assay run x", {"--kernel", "a b.metal"}, "1.2.3", "Linux", "reverse", 18446744073709551615U, 3, 40, {"one", "it's two"}});
   Verdict failed = failed_verdict("k/d256/rows2/nwg4/gauss/s18446744073709551615");
-  failed.note = "otherwise in another process";
+  failed.notes = {note::Recorded{"otherwise in another process"}};
   Verdict passed;
   passed.test_case = case_named("k/d512/rows1/nwg1/drift/s7");
   passed.status = Status::passed;
@@ -91,7 +91,7 @@ TEST(Ledger, ReturnsWhatWasRecorded) {
   EXPECT_THAT(first.axes, ::testing::ElementsAre(std::pair("head_dim", 256), std::pair("nrows", 2), std::pair("nwg", 4)));
   EXPECT_EQ(first.status, Status::failed);
   EXPECT_EQ(first.faults, failed.faults);
-  EXPECT_EQ(first.note, failed.note);
+  EXPECT_EQ(text_of(first.notes), text_of(failed.notes));
   EXPECT_EQ(first.schedules, failed.schedules);
   EXPECT_EQ(first.row_length, 256U);
   EXPECT_EQ(first.judgement.compared, 510U);
@@ -264,7 +264,7 @@ class LedgerOfVersion1 : public ::testing::Test {
     EXPECT_EQ(cases[0].name, "fwht_v1/d256/h1/undo/gauss/s1");
     EXPECT_EQ(cases[0].status, Status::passed);
     EXPECT_DOUBLE_EQ(cases[1].judgement.max_ratio, 0.361592710304347031);
-    EXPECT_EQ(cases[1].note, "");
+    EXPECT_EQ(text_of(cases[1].notes), "");
   }
   std::int64_t version() const {
     Database database(file_, Database::Mode::read_only);
@@ -289,7 +289,7 @@ TEST_F(LedgerOfVersion1, KeepsItsRunsWhenItIsWrittenTo) {
     expect_its_run(ledger);
     const RunId run = ledger.begin({"new", {}, "", "", "", 0, 1, 7, {"a note"}});
     Verdict verdict = failed_verdict("k/d256/rows2/nwg4/gauss/s1");
-    verdict.note = "another";
+    verdict.notes = {note::Recorded{"another"}};
     ledger.started(run, verdict.test_case);
     ledger.record(run, verdict);
   }
@@ -300,7 +300,7 @@ TEST_F(LedgerOfVersion1, KeepsItsRunsWhenItIsWrittenTo) {
   const RunRecord added = again.runs()[1];
   EXPECT_EQ(added.description.outside_limits, 7U);
   EXPECT_THAT(added.description.notes, ::testing::ElementsAre("a note"));
-  EXPECT_EQ(again.cases(added.id)[0].note, "another");
+  EXPECT_EQ(text_of(again.cases(added.id)[0].notes), "another");
 }
 
 TEST(LedgerOfVersion2, IsReadWithoutAChangeAndKeepsItsRunsWhenItIsWrittenTo) {
@@ -371,7 +371,7 @@ TEST(Ledger, KeepsFaultsOfEveryKind) {
   const std::vector<Fault> every = faults_of_every_kind();
   Verdict verdict = failed_verdict("k/d256/rows2/nwg4/gauss/s1");
   verdict.faults = every;
-  verdict.stages = {{"first", true, false, {fault::WrongMerge{}}, {}}, {"second", true, false, every, {}}};
+  verdict.stages = {{"first", true, false, {fault::BrokenPromise{"wrong merge", {}}}, {}}, {"second", true, false, every, {}}};
   Ledger ledger = Ledger::in_memory();
   const RunId run = ledger.begin(command("assay run x"));
   ledger.started(run, verdict.test_case);
@@ -379,7 +379,7 @@ TEST(Ledger, KeepsFaultsOfEveryKind) {
   ledger.record(run, verdict);  // again, in the place of what was there
   const CaseRecord record = ledger.cases(run).at(0);
   ASSERT_EQ(record.faults.size(), every.size());
-  for (std::size_t i = 0; i < every.size(); ++i) EXPECT_EQ(record.faults[i], every[i]) << to_string(every[i].kind());
+  for (std::size_t i = 0; i < every.size(); ++i) EXPECT_EQ(record.faults[i], every[i]) << name_of(every[i]);
   EXPECT_EQ(record.stages.at(0).faults, verdict.stages[0].faults);
   EXPECT_EQ(record.stages.at(1).faults, every);
 }

@@ -103,7 +103,8 @@ TEST(Html, NoTextOfARunIsMarkup) {
   std::vector<CaseRecord> cases = tests::some_cases();
   for (CaseRecord& record : cases) {
     record.name += tests::kHostile;
-    record.variant = record.family = record.fixture = record.note = record.schedules = tests::kHostile;
+    record.variant = record.family = record.fixture = record.schedules = tests::kHostile;
+    record.notes = {harness::note::Recorded{tests::kHostile}};
     record.faults = {harness::fault::Told{tests::kHostile}};
     record.axes = {{tests::kHostile, 1}};
     record.known = {tests::kHostile};

@@ -59,7 +59,7 @@ inline std::vector<harness::CaseRecord> some_cases() {
   failed.judgement.worst = {{3, 0.5, 0.75, 0.00625, 40, harness::ElementFault::above_bound}};
   failed.hazards.push_back({metal::HazardKind::invalid_access, "f", "wild", {"k.metal", 12}, {}, 2});
   cases[2].faults = {harness::fault::Told{"no verdict after 60 s"}};
-  cases[4].note = "in a process that had executed 1 other case, it was crashed";
+  cases[4].notes = {harness::note::Recorded{"in a process that had executed 1 other case, it was crashed"}};
   cases[3].faults = {harness::fault::NoFunction{"d512", "", "", {}}};
   for (const std::size_t i : {std::size_t{2}, std::size_t{3}, std::size_t{5}}) cases[i].judgement = {};
   for (std::size_t i = 0; i < cases.size(); ++i) cases[i].axes = {{"nwg", i % 2 == 0 ? 1 : 16}};

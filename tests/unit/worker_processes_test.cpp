@@ -123,7 +123,7 @@ TEST_P(WorkerEnd, CostsOneVerdictAndSaysHow) {
   });
   EXPECT_EQ(verdict(1).status, Status::crashed);
   EXPECT_THAT(reason_of(verdict(1)), HasSubstr(GetParam().reason));
-  EXPECT_THAT(verdict(1).note, IsEmpty()) << "it ended twice in the same way";
+  EXPECT_THAT(harness::text_of(verdict(1).notes), IsEmpty()) << "it ended twice in the same way";
   EXPECT_EQ(shared_->executions[1], 2) << "in a worker that others had used, then in a new one";
   for (const std::size_t other : {0U, 2U}) {
     EXPECT_EQ(verdict(other).status, Status::passed);
@@ -191,17 +191,17 @@ TEST_F(WorkerProcesses, ACrashThatAnotherCaseCausedIsRepeatedAndNoted) {
   });
   EXPECT_EQ(verdict(2).status, Status::passed);
   EXPECT_EQ(
-      verdict(2).note,
+      harness::text_of(verdict(2).notes),
       "repeated: in a process that had executed 2 other cases, it was crashed (worker killed by signal 6 (Aborted)); an earlier case may "
       "have corrupted memory");
   EXPECT_EQ(shared_->executions[2], 2);
-  EXPECT_THAT(verdict(1).note, IsEmpty());
+  EXPECT_THAT(harness::text_of(verdict(1).notes), IsEmpty());
 }
 
 TEST_F(WorkerProcesses, AFailureThatAnotherCaseCausedIsRepeatedAndNoted) {
   run(2, [this](const Case& test_case) { return executed_ > 0 ? with_status(test_case, Status::failed, "1 element") : passed(test_case); });
   EXPECT_EQ(verdict(1).status, Status::passed);
-  EXPECT_THAT(verdict(1).note, HasSubstr("in a process that had executed 1 other case, it was failed (1 element)"));
+  EXPECT_THAT(harness::text_of(verdict(1).notes), HasSubstr("in a process that had executed 1 other case, it was failed (1 element)"));
 }
 
 TEST_F(WorkerProcesses, AFailureOfItsOwnIsRepeatedOnceWithoutANote) {
@@ -209,7 +209,7 @@ TEST_F(WorkerProcesses, AFailureOfItsOwnIsRepeatedOnceWithoutANote) {
     return test_case.seed == 1 ? with_status(test_case, Status::hazard, "invalid access") : passed(test_case);
   });
   EXPECT_EQ(verdict(1).status, Status::hazard);
-  EXPECT_THAT(verdict(1).note, IsEmpty());
+  EXPECT_THAT(harness::text_of(verdict(1).notes), IsEmpty());
   EXPECT_EQ(shared_->executions[1], 2);
   EXPECT_NE(shared_->process[1], shared_->process[0]) << "the verdict is to come from a process of its own";
   EXPECT_NE(shared_->process[2], shared_->process[1]) << "a process with a hazard is not to be used again";
@@ -222,7 +222,7 @@ TEST_F(WorkerProcesses, WhatSomebodyElseKilledIsRepeated) {
     return passed(test_case);
   });
   EXPECT_EQ(verdict(0).status, Status::passed);
-  EXPECT_THAT(verdict(0).note, HasSubstr("repeated, because the first time it was crashed (worker killed by signal 9"));
+  EXPECT_THAT(harness::text_of(verdict(0).notes), HasSubstr("repeated, because the first time it was crashed (worker killed by signal 9"));
   EXPECT_EQ(shared_->executions[0], 4);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/cases/case.h"
+#include "harness/findings/fault_text.h"
 #include "harness/process/verdict_wire.h"
 #include "tests/unit/every_fault.h"
 
@@ -56,7 +57,10 @@ Verdict full_verdict() {
   verdict.test_case = some_case();
   verdict.status = Status::hazard;
   verdict.faults = faults_of_every_kind();
-  verdict.note = "a note";
+  const harness::fault::Logic logic{51, 52, 53, 54.5};
+  verdict.notes = {harness::note::WorstElement{"norm of block 1"}, harness::note::RightNevertheless{logic},
+                   harness::note::LostShadows{{{"kernel.metal", 55}}, logic},
+                   harness::note::Repeated{56, Status::crashed, faults_of_every_kind()}, harness::note::Recorded{"a note"}};
   verdict.schedules = "forward,reverse";
   verdict.is_internal = true;
   verdict.row_length = 256;
@@ -130,7 +134,7 @@ TEST(VerdictWire, WhatGoesInComesOut) {
   EXPECT_EQ(got.test_case, sent.test_case);
   EXPECT_EQ(got.status, sent.status);
   EXPECT_EQ(got.faults, sent.faults);
-  EXPECT_EQ(got.note, sent.note);
+  EXPECT_EQ(harness::text_of(got.notes), harness::text_of(sent.notes));
   EXPECT_EQ(got.schedules, sent.schedules);
   EXPECT_EQ(got.is_internal, sent.is_internal);
   EXPECT_EQ(got.row_length, sent.row_length);

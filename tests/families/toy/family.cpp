@@ -9,13 +9,12 @@
 #include "families/shared/mistake_table.h"
 #include "families/shared/probes.h"
 #include "families/shared/refusal.h"
-#include "fixtures/layout.h"
+#include "fixtures/counter.h"
 
 namespace assay::families {
 namespace {
 
-constexpr std::size_t kRowLength = 256;
-constexpr std::uint32_t kThreads = kRowLength;
+constexpr std::uint32_t kRowLength = 256;
 constexpr std::array<std::int64_t, 4> kRows = {1, 2, 5, 33};
 
 constexpr std::array kEntries = {kernels::EntryContract{"rows", "toy_triple"}};
@@ -27,12 +26,18 @@ constexpr std::array kArguments = {
 constexpr std::array kFields = {kernels::FieldContract{"count", metal::ScalarType::uint32}};
 constexpr kernels::FamilyContract kContract{"toy", kEntries, kArguments, kFields, false};
 
-// Rows of floats, as the generators of another family make them.
-fixtures::FwhtRequest request_of(const Case& test_case) { return {test_case.size("rows"), kRowLength, test_case.seed}; }
+fixtures::TensorSpec layout_of(const Case& it) { return {"inputs/src", fixtures::Element::float32, {it.size("rows"), kRowLength}}; }
+
+// For the fixtures gauss and uniform.
+std::vector<float> generated(const Case& test_case, std::string_view fixture) {
+  std::vector<float> src(test_case.size("rows") * kRowLength, 1.0F);
+  const fixtures::Counter random(test_case.seed, fixtures::Stream::data);
+  for (std::size_t i = 0; fixture == "gauss" && i < src.size(); ++i) src[i] = static_cast<float>(random.normal(i));
+  return src;
+}
 
 std::vector<float> inputs_of(const Case& test_case, const Source& source) {
-  const fixtures::FwhtRequest request = request_of(test_case);
-  return source.is_file() ? fixtures::fwht_inputs(source.file, request, source.tensors) : source.generator->fwht(request);
+  return source.is_file() ? source.tensors[0].values<float>() : generated(test_case, source.generator->name);
 }
 
 // One product, rounded once: half a unit in the last place, or of the smallest subnormal.
@@ -60,7 +65,7 @@ Job toy_job(const JobRequest& request) {
     kernel->set_parameters(encoder, {{"count", metal::FieldValue::of(count)}});
     kernel->set_buffer(encoder, "src", views[input]);
     kernel->set_buffer(encoder, "dst", views[output]);
-    encoder.dispatch_threadgroups({count / kThreads, 1, 1}, {kThreads, 1, 1});
+    encoder.dispatch_threadgroups({count / kRowLength, 1, 1}, {kRowLength, 1, 1});
   }}};
   job.judged = {output};
   job.constant_is_expected = std::ranges::all_of(*src, [&](float value) { return value == src->front(); });  // fixture `uniform`
@@ -94,50 +99,49 @@ std::vector<Mistake> toy_mistakes() {
 }  // namespace
 
 Family toy_family() {
-  return {
-      .contract = kContract,
-      .description = "three times its input",
-      .axes = {{.name = "rows", .minimum = 0, .maximum = 1024, .initial = 1, .weight = Weight::factor, .tried = Tried::counts}},
-      .words = {{{{"rows{rows}", {}}}}},
-      .factors = {factor_of("rows", 0, kRows)},
-      .realise =
-          [](std::span<const int> levels, std::span<std::int64_t> values) {
-            set(values[0], kRows, levels[0]);
-            return true;
-          },
-      .draw = [](Draw& draw, std::span<std::int64_t> values) { values[0] = draw.between(1, 64); },
-      .work = no_work,
-      .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; },
-      .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"rows"}; },
-      .validate = validate_toy,
-      .simdgroups = [](const Case&) { return static_cast<std::int64_t>(kRowLength / 32); },
-      .files = {.inputs = [](const Case& test_case) { return fixtures::fwht_layout(request_of(test_case)); },
-                .output_shape = [](const Case& test_case) -> std::vector<std::uint64_t> { return {test_case.size("rows"), kRowLength}; },
-                .generate =
-                    [](const Case& test_case, const fixtures::Fixture& fixture) {
-                      return fixtures::fwht_tensors(request_of(test_case), fixture.fwht(request_of(test_case)));
-                    },
-                .expect = [](const Case& test_case, const Source& source) { return expected_of(inputs_of(test_case, source)); }},
-      .job = toy_job,
-      .minimum =
-          [](const Case& test_case, const Source&) {
-            const std::uint64_t elements = test_case.size("rows") * kRowLength;
-            return minimum::of(minimum::kFloat * elements, minimum::kFloat * elements, elements);
-          },
-      .triage = {.model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
-                   return std::make_shared<ToyModel>(inputs_of(test_case, source));
-                 },
-                 .mistakes = toy_mistakes,
-                 .probes =
-                     [](const Case& test_case) {
-                       Probes probes(test_case, {{"rows", 1}});
-                       probes.add({{"rows", 2}}, "uniform");
-                       return probes.take();
+  return {.contract = kContract,
+          .description = "three times its input",
+          .axes = {{.name = "rows", .minimum = 0, .maximum = 1024, .initial = 1, .weight = Weight::factor, .tried = Tried::counts}},
+          .words = {{{{"rows{rows}", {}}}}},
+          .factors = {factor_of("rows", 0, kRows)},
+          .realise =
+              [](std::span<const int> levels, std::span<std::int64_t> values) {
+                set(values[0], kRows, levels[0]);
+                return true;
+              },
+          .draw = [](Draw& draw, std::span<std::int64_t> values) { values[0] = draw.between(1, 64); },
+          .work = no_work,
+          .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.name == "gauss" || fixture.name == "uniform"; },
+          .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"rows"}; },
+          .validate = validate_toy,
+          .simdgroups = [](const Case&) { return std::int64_t{kRowLength / 32}; },
+          .files = {.inputs = [](const Case& test_case) { return std::vector{layout_of(test_case)}; },
+                    .output_shape = [](const Case& test_case) { return layout_of(test_case).shape; },
+                    .generate =
+                        [](const Case& test_case, const fixtures::Fixture& fixture) {
+                          return std::vector{fixtures::make_tensor<float>(layout_of(test_case), generated(test_case, fixture.name))};
+                        },
+                    .expect = [](const Case& test_case, const Source& source) { return expected_of(inputs_of(test_case, source)); }},
+          .job = toy_job,
+          .minimum =
+              [](const Case& test_case, const Source&) {
+                const std::uint64_t elements = test_case.size("rows") * kRowLength;
+                return minimum::of(minimum::kFloat * elements, minimum::kFloat * elements, elements);
+              },
+          .triage = {.model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
+                       return std::make_shared<ToyModel>(inputs_of(test_case, source));
                      },
-                 .steps = {steps_of("rows", {1, 2})},
-                 .followed = "src",
-                 .place = [](const Case&, std::uint64_t byte) { return Place{fmt::format("element {}", byte / 4), std::nullopt}; },
-                 .row_parts = [](const Case& test_case) -> std::vector<RowPart> { return {{"rows", test_case.size("rows")}}; }}};
+                     .mistakes = toy_mistakes,
+                     .probes =
+                         [](const Case& test_case) {
+                           Probes probes(test_case, {{"rows", 1}});
+                           probes.add({{"rows", 2}}, "uniform");
+                           return probes.take();
+                         },
+                     .steps = {steps_of("rows", {1, 2})},
+                     .followed = "src",
+                     .place = [](const Case&, std::uint64_t byte) { return Place{fmt::format("element {}", byte / 4), std::nullopt}; },
+                     .row_parts = [](const Case& test_case) -> std::vector<RowPart> { return {{"rows", test_case.size("rows")}}; }}};
 }
 
 }  // namespace assay::families
