@@ -21,6 +21,9 @@ namespace fs = std::filesystem;
 // Escape sequences, a carriage return, DEL, a C1 control, an override of the writing direction, a line separator, commands to runners.
 const std::string kHostile = "x\x1b[31m\r\x7f\u009b\u202e\u2066\u2028##[error]##vso[task]\n  ::error::y\n\u00a0::add-mask::z";
 
+// The same as a part of a path. Arguments with line breaks are refused.
+const std::string kHostileName = std::regex_replace(kHostile, std::regex("\n"), "-");
+
 std::string problem_of(const std::string& text) {
   static const std::regex control("[\\x00-\\x08\\x0b-\\x1f\\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]");
   static const std::regex runner("(^|\n)(\\s|\xc2\xa0|\xe2\x80[\x80-\x8d\xaf]|\xe3\x80\x80)*::|##[a-z]*\\[");
@@ -34,7 +37,7 @@ class HostileNames : public TestInFolder {
  protected:
   // A kernel of fwht under a hostile path.
   std::string kernel(const std::string& text, const std::string& description = "") const {
-    const fs::path folder = folder_ / kHostile / "mine";
+    const fs::path folder = folder_ / kHostileName / "mine";
     fs::create_directories(folder);
     std::ofstream(folder / "kernel.metal") << text;
     std::ofstream(folder / "variant.toml") << "family = \"fwht\"\nsource = \"kernel.metal\"\n" << description;
@@ -52,6 +55,10 @@ class HostileNames : public TestInFolder {
   static std::string in_toml(const std::string& text) { return nlohmann::json(text).dump(-1, ' ', true); }
 };
 
+TEST_F(HostileNames, ArgumentsWithLineBreaksAreRefused) {
+  check("run " + quoted("a\n1 case: 1 passed, 0 failed"), 2, "an argument contains a line break");
+}
+
 TEST_F(HostileNames, TheCheckOfTheseTestsSeesThem) {
   for (const char* text :
        {"\x1b[0m", "a\rb", "\u0085", "\u202e", "\u2028", "::error::", "a\n \t::error::", "a##[error]b", "\u00a0::x", "\x7f"})
@@ -60,7 +67,7 @@ TEST_F(HostileNames, TheCheckOfTheseTestsSeesThem) {
 }
 
 TEST_F(HostileNames, InArgumentsOfEveryCommand) {
-  const std::string word = quoted(kHostile);
+  const std::string word = quoted(kHostileName);
   for (const std::string command : {"run",
                                     "gate",
                                     "show",
@@ -137,7 +144,7 @@ TEST_F(HostileNames, OfFunctions) {
 
 TEST_F(HostileNames, InEveryReport) {
   const std::string wrong = kernel(replaced(source_of("fwht_v1"), "x[e] *= scale;", "x[e] *= 1.5f * scale;"));
-  const std::string ledger = quoted((folder_ / kHostile / "l.sqlite").string());
+  const std::string ledger = quoted((folder_ / kHostileName / "l.sqlite").string());
   const fs::path junit = folder_ / "junit.xml", html = folder_ / "page.html";
   check("run mine/d256/h1/undo/gauss/s1 mine/d512/h1/undo/gauss/s1 --kernel " + wrong + " --ledger " + ledger + " --junit " +
             junit.string() + " --html " + html.string(),

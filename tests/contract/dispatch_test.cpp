@@ -237,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Refusal{"no_kv_heads", [](S& s, B&) { s.parameters.n_kv_heads = 0; }, {"n_kv_heads", "0"}},
                       Refusal{"ragged_groups", [](S& s, B&) { s.parameters.n_kv_heads = 3; }, {"n_heads", "8", "n_kv_heads", "3"}},
                       Refusal{"empty", [](S& s, B&) { s.parameters.kv_seq_len = 0; }, {"kv_seq_len", "0"}},
-                      Refusal{"capacity", [](S& s, B&) { s.parameters.kv_seq_len = 129; }, {"kv_capacity", "128", "kv_seq_len", "129"}},
+                      Refusal{"capacity", [](S& s, B&) { s.parameters.kv_seq_len = 129; }, {"kv_capacity", "128", "kv_len", "129"}},
                       Refusal{"ring_outside", [](S& s, B&) { s.parameters.ring_start = 128; }, {"ring_start", "128", "kv_capacity"}},
                       Refusal{"ring_of_a_cache_with_room",
                               [](S& s, B&) { s.parameters.kv_seq_len = 100; },

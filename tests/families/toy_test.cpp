@@ -66,7 +66,7 @@ TEST_F(ToyFamily, HasFixtureFilesAndDispatches) {
 TEST_F(ToyFamily, IsPackedFromRawFiles) {
   static_cast<void>(write(std::string(2 * 256 * sizeof(float), '\0'), "data.bin"));
   const std::string manifest = write(R"({"attributes": {"family": "toy", "rows": 2},
-    "tensors": [{"name": "inputs/data", "file": "data.bin", "element": "float32", "shape": [2, 256]}]})",
+    "tensors": [{"name": "inputs/src", "file": "data.bin", "element": "float32", "shape": [2, 256]}]})",
                                      "manifest.json");
   const std::string file = (folder_ / "packed.h5").string();
   expect("pack '" + manifest + "' -o '" + file + "'", 0, "1 tensor,");
@@ -75,9 +75,9 @@ TEST_F(ToyFamily, IsPackedFromRawFiles) {
 
 TEST_F(ToyFamily, IsMergedFromShards) {
   const auto ledger = [&](const std::string& name) { return " '" + (folder_ / name).string() + ".sqlite'"; };
-  expect("run smoke" + variants() + " --shard 1/2 --ledger" + ledger("one"), 0, "18 passed");
-  expect("run smoke" + variants() + " --shard 2/2 --ledger" + ledger("two"), 0, "18 passed");
-  expect("merge" + ledger("one") + ledger("two") + " --ledger" + ledger("all"), 0, "36 passed, 0 failed");
+  expect("run smoke" + variants() + " --shard 1/2 --ledger" + ledger("one"), 0, "4 passed");
+  expect("run smoke" + variants() + " --shard 2/2 --ledger" + ledger("two"), 0, "4 passed");
+  expect("merge" + ledger("one") + ledger("two") + " --ledger" + ledger("all"), 0, "8 passed, 0 failed");
 }
 
 // It measures codebooks, so it takes no kernel.
