@@ -19,8 +19,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{200};
 constexpr double kSlowestTimes = 10;
-// Per case of the original, which may never end.
-constexpr std::chrono::duration<double> kOriginalTimeout{60};
+// Per case of the original, which may never end: this, or a multiple of the limit of the mutants.
+constexpr std::chrono::duration<double> kOriginalTimeout{20};
+constexpr double kOriginalTimes = 4;
 
 TrialResult unjudged(std::string reason) {
   TrialResult result;
@@ -111,7 +112,7 @@ std::vector<TrialResult> run_campaign(const Trial& trial, const Source& source, 
                                       const CampaignOptions& options, const std::atomic<bool>& stop, CampaignListener& listener) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.budget);
   std::vector<TrialResult> results(mutants.size(), cut_off(Cut::interrupted));
-  const TrialResult original = judge_alone(trial, source.text(), kOriginalTimeout, stop);
+  const TrialResult original = judge_alone(trial, source.text(), std::max(kOriginalTimeout, kOriginalTimes * options.timeout), stop);
   if (stop) return results;
   if (original.fate == Fate::unjudged) throw std::runtime_error(fmt::format("{} cannot be judged: {}", source.name(), original.why()));
   if (original.fate != Fate::survived) {
