@@ -8,8 +8,7 @@
 
 namespace assay::cli {
 
-inline constexpr const char* kRunReferenceHelp =
-    "number, `latest` or `latest~K`; FILE:RUN or FILE (its latest) for another ledger";
+inline constexpr const char* kRunReferenceHelp = "number, `latest` or `latest~K`; FILE:RUN or FILE (its latest) for another ledger";
 
 struct NamedRun {
   std::shared_ptr<const harness::Ledger> ledger;
