@@ -23,6 +23,7 @@
 #include "harness/cases/file_contents.h"
 #include "harness/cases/suite.h"
 #include "harness/execute/lone_limits.h"
+#include "harness/ledger/shell_line.h"
 #include "harness/prepare/family_fit.h"
 #include "harness/prepare/libraries.h"
 #include "kernels/trust.h"
