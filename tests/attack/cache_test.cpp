@@ -182,7 +182,7 @@ TEST_F(Cache, AFileInThePlaceOfTheFolder) {
 TEST_F(Cache, VariablesThatNameNoFolder) {
   write(wrong(source_of("fwht_v1")), "work/evil.metal");
   for (const std::string value : {"''", "/dev/null", "/proc/self/fd", "/proc/1", "relative", "'a b\n::error::c'",
-                                  "\"$(printf '\\033[31m')\"", "/nonexistent/deeply", "'%s%n%s'", "-Xclang"}) {
+                                  "\"$(printf '\\033[31m')\"", "/proc/nonexistent/deeply", "'%s%n%s'", "-Xclang"}) {
     const Ended ended = run("XDG_CACHE_HOME=" + value + " HOME=" + (folder_ / "state").string());
     expect_no_effect(ended);
     if (HasFailure()) std::printf("%s\n", value.c_str());
