@@ -70,8 +70,8 @@ template <typename Number>
   return !error && std::ranges::mismatch(root, real).in1 == root.end();
 }
 
-// Whether the file is a link to a regular file, a folder or nothing. Nobody writes through such a link: a checkout may contain links that
-// lead anywhere. Links to devices and pipes, such as /dev/stdout, are no such links.
+// Whether the file is a link to a regular file, a folder or nothing. Nothing is written through such a link, because a checkout may
+// contain links that lead anywhere. A link to a device or a pipe, such as /dev/stdout, may be written through.
 [[nodiscard]] inline bool is_link_to_file(const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::is_symlink(file, ignored)) return false;

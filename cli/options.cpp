@@ -107,10 +107,9 @@ void add_seed(CLI::App& command, Options& options) {
       },
       "");
   command
-      .add_option(
-          "--seed", options.seed,
-          "Number added to the seeds of the suites' cases, for different data; any but 0 also adds cases whose numbers of heads and "
-          "rows, lengths and ring starts it draws (docs/COMMANDS.md); random: a different number in every run, which is printed")
+      .add_option("--seed", options.seed,
+                  "Number added to the seeds of the suites' cases, for different data. A number other than 0 also adds cases with random "
+                  "numbers of heads and rows, lengths and ring starts (docs/COMMANDS.md). `random` chooses the number and prints it")
       ->type_name("N|random")
       ->transform(chosen)
       ->check(whole_number());
