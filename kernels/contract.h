@@ -81,6 +81,8 @@ struct FamilyContract {
   std::span<const ConstantContract> constants = {};
   // Every variant describes its own launch: functions, arguments and fields are those of its [[dispatch]].
   bool is_described = false;
+  // Every variant describes its own axes, tensors, bounds and reference too (custom.h).
+  bool is_custom = false;
 
   [[nodiscard]] const FieldContract* find_field(std::string_view field) const;
   [[nodiscard]] const EntryContract* find_entry(std::string_view key) const;

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "kernels/compile_toml.h"
+#include "kernels/custom_toml.h"
 #include "kernels/launch_toml.h"
 #include "kernels/toml_reader.h"
 #include "metal/run_time_file.h"
@@ -39,8 +40,9 @@ class Reader : private TomlReader {
   Variant read(std::string_view text) {
     const toml::table root = parse_toml(text, file());
     accept_keys(root, "at the top level",
-                {"family", "source", "about", "claims", "superseded_by", "offset_bits", "compile", "entry", "limits", "fields", "constants",
-                 "bind", "accuracy", "known_finding", "let", "scratch", "dispatch"});
+                {"family",   "source", "about",     "claims",   "superseded_by", "offset_bits",   "compile",  "entry",
+                 "limits",   "fields", "constants", "bind",     "accuracy",      "known_finding", "let",      "scratch",
+                 "dispatch", "axes",   "valid",     "fixtures", "tensors",       "bound",         "reference"});
     read_top(root);
     if (const toml::table* table = subtable(root, "compile")) variant_.compile = read_compile_settings(*this, *table);
     if (const toml::table* table = subtable(root, "entry")) read_entry(*table);
@@ -55,6 +57,7 @@ class Reader : private TomlReader {
       variant_.text = text;
     }
     check_launch(root);
+    read_custom_description(root);
     return std::move(variant_);
   }
 
@@ -66,6 +69,17 @@ class Reader : private TomlReader {
     for (const std::string_view key : {"let", "scratch", "dispatch"}) {
       if (const toml::node* node = root.get(key))
         fail(*node, fmt::format("'{}' is only for families without launch code of their own; {} has its own", key, variant_.family));
+    }
+  }
+
+  void read_custom_description(const toml::table& root) {
+    if (variant_.contract->is_custom) {
+      variant_.custom = read_custom(*this, root);
+      return;
+    }
+    for (const std::string_view key : kCustomKeys) {
+      if (const toml::node* node = root.get(key))
+        fail(*node, fmt::format("'{}' is only for family custom; this is {}", key, variant_.family));
     }
   }
 

@@ -15,6 +15,7 @@
 
 #include "kernels/compile_settings.h"
 #include "kernels/contract.h"
+#include "kernels/custom.h"
 #include "kernels/launch.h"
 #include "metal/argument_layout.h"
 
@@ -98,6 +99,7 @@ struct Variant {
   std::vector<KnownFinding> known_findings;
   std::string text;                         // of the variant.toml, if it describes a launch
   std::optional<LaunchDescription> launch;  // [let], [[scratch]], [[dispatch]]
+  std::optional<CustomDescription> custom;  // [axes], [tensors], [bound], [reference]
 
   // The function name of an entry key, from [entry] or the family.
   [[nodiscard]] std::string function(std::string_view entry_key) const;
