@@ -55,19 +55,19 @@ class Reals {
 using BiasRow = std::function<void(std::size_t batch, std::size_t head, std::size_t query, std::span<double> bias)>;
 
 struct AnyAttentionInputs {
-  Reals q;       // [B, H, nq, Dk]
-  Reals k;       // [kv batches, G, n, Dk]
-  Reals v;       // [kv batches, G, n, Dv]
-  Reals sinks;   // [H], or empty
-  BiasRow bias;  // may be empty: no bias, and every key is seen
+  Reals q;            // [B, H, nq, Dk]
+  Reals k;            // [kv batches, G, n, Dk]
+  Reals v;            // [kv batches, G, n, Dv]
+  Reals sinks = {};   // [H], or empty
+  BiasRow bias = {};  // may be empty: no bias, and every key is seen
 };
 
 // What a kernel may do beyond the formula in float. Every part only widens the bound: a kernel that is more exact passes too. q times the
 // scale rounded to float, log2(e) folded into the scale, and tanh by way of exp are always allowed.
 struct AnyAttentionAccuracy {
   ArithmeticProfile profile = simulator_profile();
-  std::optional<std::size_t> dot_depth;  // roundings from a product to the finished dot product; default Dk, which any order has
-  double bias_error = 0.0;               // of a bias that the kernel computes itself, relative, in units of 2^-24: slope times distance
+  std::optional<std::size_t> dot_depth = {};  // roundings from a product to the finished dot product; default Dk, which any order has
+  double bias_error = 0.0;  // of a bias that the kernel computes itself, relative, in units of 2^-24: slope times distance
 
   OutputFormat query = float_format();        // to which q times the scale is rounded
   OutputFormat dot = float_format();          // in which the products of q and k are summed

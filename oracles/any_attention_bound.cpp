@@ -33,8 +33,14 @@ double narrow_spacing(const OutputFormat& format) { return is_narrow(format) ? f
 
 double square(double x) { return x * x; }
 
-// >= e^x - 1.
-double grown(double x) { return x < 1.0 ? x * (1.0 + x) : math::exp(std::min(x, 600.0)); }
+// >= e^x - 1 for x < 1.
+double grown(double x) { return x * (1.0 + x); }
+
+// Exponents of doubts that leave nothing of a result; their squares, times those of values, are numbers still.
+constexpr double kLargestDoubt = 100.0;
+
+// Below this share, a sum of weights is in doubt altogether.
+constexpr double kLeastSum = 0x1p-30;
 
 }  // namespace
 
@@ -66,10 +72,10 @@ AnyRoundings::AnyRoundings(const AnyAttentionShape& shape, const AnyAttentionAcc
 
 double AnyRoundings::variance(const KeyScore& key, double distance) const {
   const double scaled2 = square(key.scaled);
-  // Products of one size round alike: from the equality of Cauchy and Schwarz on, their errors may add up.
-  const double coherence = key.squares > 0.0 ? std::min(1.0, scaled2 / (dim * key.squares)) : 0.0;
-  const double chain = depth * std::max(key.prefix, scaled2 / 3.0 + key.squares / 6.0) + key.squares +
-                       square(0.25 * depth) * scaled2 * square(square(coherence));
+  // Where products are alike, so are their roundings, and add up.
+  const double alike = key.squares > 0.0 ? std::min(1.0, key.blocks / (static_cast<double>(kDotStep) * key.squares)) : 0.0;
+  const double partial = std::max(key.prefix, scaled2 / 3.0 + key.squares / 6.0);
+  const double chain = depth * partial + key.squares + square(0.5 * depth * square(alike)) * partial;
   const double slope2 = square(key.slope);
   double operations = scaled2 * slope2 + square(key.score) + square(distance) + 1.0;
   if (cap != 0.0) operations += (2.0 + square(accuracy.profile.tanh_error)) * square(key.capped) + 9.0 * square(cap);
@@ -131,49 +137,57 @@ void RowErrors::count(std::span<const KeyScore> scores) {
   rises_ = static_cast<double>(std::max(forward, backward) + 1);
 }
 
-void RowErrors::add(double weight, double multiplicity, double variance, double centred, double raw, double& error) {
-  const double deviation = std::sqrt(variance);
-  const double off = weight * grown(deviation);
-  error = multiplicity * square(off);
+// >= weight (e^off - 1)^2, for a weight e^-distance / sum.
+double RowErrors::squared(double weight, double off, double distance) const {
+  return off < 1.0 ? weight * square(grown(off)) : math::exp(std::min(2.0 * off - distance, kLargestDoubt)) / sum_;
+}
+
+double RowErrors::add(const Doubt& doubt) {
+  const double deviation = std::sqrt(doubt.variance);
+  const double error =
+      doubt.multiplicity * (deviation < 1.0 ? square(doubt.weight * grown(deviation))
+                                            : math::exp(std::min(2.0 * (deviation - doubt.distance), kLargestDoubt)) / square(sum_));
   errors_ += error;
-  const double linear = grown(centred) + std::min(variance, grown(deviation));
-  linear_ += weight * square(linear);
-  linear_lse_ += weight * (grown(raw) + linear);
-  const double loss = deviation + centred;
-  shrunk_ += weight * (loss < 0x1p-7 ? 1.0 - loss : math::exp(-loss));
+  // e^x - 1 is no centred error: its mean is half of the variance.
+  linear_ += squared(doubt.weight, doubt.centred + doubt.variance, doubt.distance);
+  linear_lse_ += doubt.weight * (doubt.raw + doubt.centred + doubt.variance);
+  const double loss = deviation + doubt.centred;
+  shrunk_ += doubt.weight * (loss < 0x1p-7 ? 1.0 - loss : math::exp(-loss));
+  return error;
 }
 
 void RowErrors::spread(std::span<const KeyScore> scores, std::optional<double> sink) {
   const double scale_unit = kUnit + (roundings_.query_unit > kUnit ? roundings_.query_unit : 0.0);
   const double statistics = narrow_unit(roundings_.accuracy.statistics);
   sums_ = lost_ = linear_ = linear_lse_ = shared_ = errors_ = shrunk_ = 0.0;
-  double distance2 = 0.0;
+  double distance2 = 0.0, shares = 0.0, squares = square(sink_);
   for (std::size_t t = 0; t < scores.size(); ++t) {
     const KeyScore& key = scores[t];
     const double weight = keys_[t].weight, distance = largest_ - key.score;
     const double multiplicity = counts_[places_[t]];
     (weight < kNoticed ? lost_ : sums_) += weight < kNoticed ? std::min(weight, kUnit) : multiplicity;
     distance2 += weight * square(distance);
+    squares += square(weight);
+    shares += multiplicity * square(weight);
     const double own = roundings_.systematic(key, distance) + statistics * std::max(std::abs(key.score), std::abs(largest_));
     const double centred =
         kUnit * 2.0 * std::abs(key.score - mean_score_) + scale_unit * key.slope * std::abs(key.scaled - mean_scaled_) + own;
     const double raw = kUnit * 2.0 * std::abs(key.score) + scale_unit * std::abs(key.scaled);
-    add(weight, multiplicity, roundings_.variance(key, distance), centred, raw, keys_[t].error);
-    shared_ += weight * square(key.slope) * key.squares;
+    keys_[t].error = add({weight, distance, multiplicity, roundings_.variance(key, distance), centred, raw});
+    shared_ += squared(weight, kDeviations * roundings_.query_unit * key.slope * std::sqrt(key.squares), distance);
   }
   if (sink) {
     const double distance = largest_ - *sink;
     const double own =
         kUnit * (std::max(0.0, roundings_.accuracy.profile.exp_error - 1.0) + roundings_.accuracy.profile.exp_error_per_unit * distance) +
         statistics * std::max(std::abs(*sink), std::abs(largest_));
-    double error = 0.0;
-    add(sink_, 1.0, kDeviations2 * square(kUnit) * (2.0 * square(*sink) + square(distance) + 1.0),
-        kUnit * 2.0 * std::abs(*sink - mean_score_) + own, kUnit * 2.0 * std::abs(*sink), error);
+    add({sink_, distance, 1.0, kDeviations2 * square(kUnit) * (2.0 * square(*sink) + square(distance) + 1.0),
+         kUnit * 2.0 * std::abs(*sink - mean_score_) + own, kUnit * 2.0 * std::abs(*sink)});
     sums_ += 1.0;
     distance2 += sink_ * square(distance);
   }
-  shared_ *= kDeviations2 * square(roundings_.query_unit);
   sums_ += rises_ * (3.0 + 2.0 * distance2);
+  alike_ = std::max(1.0, shares / squares);
   linear_ = std::sqrt(linear_);
 }
 
@@ -189,12 +203,11 @@ double RowErrors::from_narrow_sums(double value, double magnitude, double partia
   const AnyAttentionAccuracy& accuracy = roundings_.accuracy;
   const double size = std::abs(value);
   const double keys = static_cast<double>(keys_.size());
-  const double alike = keys == 0.0 ? 1.0 : std::max(1.0, sums_ / keys);
   double added = 0.0;
   if (is_narrow(accuracy.accumulator)) {
     const double roundings = std::ceil(keys / static_cast<double>(accuracy.accumulator_keys)) + 2.0 * rises_;
     const double unit = accuracy.accumulator.unit();
-    added += unit * (size + kDeviations * std::sqrt(roundings * alike * partial)) +
+    added += unit * (size + kDeviations * std::sqrt(roundings * alike_ * partial)) +
              roundings * 0.5 * accuracy.accumulator.smallest_subnormal / std::min(1.0, sum_);
   }
   double theta = 1.0;
@@ -203,7 +216,7 @@ double RowErrors::from_narrow_sums(double value, double magnitude, double partia
     added += 0.5 * narrow_spacing(store);
   }
   added += (theta - 1.0) * magnitude;
-  if (is_narrow(accuracy.statistics)) added += size * accuracy.statistics.unit() * (1.0 + kDeviations * std::sqrt(keys * alike));
+  if (is_narrow(accuracy.statistics)) added += size * accuracy.statistics.unit() * (1.0 + kDeviations * std::sqrt(keys * alike_));
   return std::min(added, kNarrowCap * weakest_unit(accuracy) * magnitude);
 }
 
@@ -221,16 +234,16 @@ RowErrors::Element RowErrors::element(const ValueTiles::Sums& sums, std::size_t 
   const double in_sums = square(kUnit) * std::min(kDeviations2 * (sums_ * partial + squares), square(3.0 * keys) * magnitude2);
   const double in_denominator = square(kUnit) * value2 * std::min(kDeviations2 * sums_, square(3.0 * keys));
   const double weight_unit = narrow_unit(accuracy.weights);
-  const double in_weights = square(weight_unit) * std::min(kDeviations2 * squares, magnitude2);
+  const double in_weights = square(weight_unit) * std::min(kDeviations2 * alike_ * squares, magnitude2);
   const double normalise = std::max(profile.reciprocal_error + 1.0, profile.divide_error);
   double off = std::sqrt(from_weights + in_sums + in_denominator + in_weights) + linear_ * std::sqrt(spread) +
                (normalise * kUnit + weight_unit) * std::abs(value) + lost_ * (largest + std::abs(value));
   // The result is a weighted mean with any weights.
-  off = std::min(off / std::max(shrunk_, 1e-300), 2.0 * largest);
+  off = std::min(off / std::max(shrunk_, kLeastSum), 2.0 * largest);
 
   const double losses =
       profile.eta * (keys * (4.0 + std::abs(value)) + 2.0 * size) + profile.eta_add * 2.0 * keys * (1.0 + std::abs(value));
-  off += losses / (sum_ * std::max(shrunk_, 1e-300)) + 2.0 * profile.eta;
+  off += losses / (sum_ * std::max(shrunk_, kLeastSum)) + 2.0 * profile.eta;
   off += 0.5 * narrow_spacing(accuracy.weights) * (size + keys * std::abs(value)) / sum_;
   off += from_narrow_sums(value, magnitude, partial);
   return {.value = value, .bound = accuracy.output.widen(value, off * kSecondOrder), .magnitude = magnitude};
@@ -247,9 +260,8 @@ RowErrors::Element RowErrors::lse(LogBase base) const {
                lost_ + kUnit * (profile.log_error * log_sum + profile.log_absolute + std::abs(largest_) + std::abs(value)) +
                narrow_unit(accuracy.weights) + 0.5 * narrow_spacing(accuracy.weights) * keys / sum_;
   if (is_narrow(accuracy.statistics)) {
-    const double alike = std::max(1.0, sums_ / std::max(1.0, keys));
     off += accuracy.statistics.unit() *
-           (std::min(kNarrowCap, 1.0 + kDeviations * std::sqrt(keys * alike)) + std::abs(largest_) + std::abs(value));
+           (std::min(kNarrowCap, 1.0 + kDeviations * std::sqrt(keys * alike_)) + std::abs(largest_) + std::abs(value));
   }
   if (base == LogBase::two) {
     value *= std::numbers::log2e;

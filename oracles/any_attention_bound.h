@@ -12,11 +12,12 @@
 
 namespace assay::oracles {
 
-// The score of a visible key, with what its error depends on. `scaled` is scale times the dot product, of whose terms `squares` and
-// `prefix` are (KeyTiles::Products, times scale squared); `capped` follows the softcap, whose slope is `slope`; then the bias is added.
+// The score of a visible key, with what its error depends on. `scaled` is scale times the dot product, of whose terms `squares`,
+// `prefix` and `blocks` are (KeyTiles::Products, times scale squared); `capped` follows the softcap, whose slope is `slope`; then the bias
+// is added.
 struct KeyScore {
   std::size_t key;
-  double score, scaled, squares, prefix, capped, slope, bias;
+  double score, scaled, squares, prefix, blocks, capped, slope, bias;
 };
 
 // What shape and declaration say, alike for all rows.
@@ -55,7 +56,12 @@ class RowErrors {
   void weigh(std::span<const KeyScore> scores, std::optional<double> sink);
   void count(std::span<const KeyScore> scores);
   void spread(std::span<const KeyScore> scores, std::optional<double> sink);
-  void add(double weight, double multiplicity, double variance, double centred, double raw, double& error);
+  // A key, or the sink: what its score may be off by.
+  struct Doubt {
+    double weight, distance, multiplicity, variance, centred, raw;
+  };
+  double add(const Doubt& doubt);
+  [[nodiscard]] double squared(double weight, double off, double distance) const;
   [[nodiscard]] double from_narrow_sums(double value, double magnitude, double partial) const;
 
   const AnyRoundings& roundings_;
@@ -66,6 +72,7 @@ class RowErrors {
   double mean_score_ = 0, mean_scaled_ = 0;
   double rises_ = 0;       // of a running maximum
   double sums_ = 0;        // roundings of a running sum, as the variance counts them
+  double alike_ = 1;       // how many keys share a score, on average by the square of the weight
   double lost_ = 0;        // weights that a sum may not notice
   double linear_ = 0;      // mean square of the systematic errors of weights; their root after assess()
   double linear_lse_ = 0;  // their mean size, with what is common to all

@@ -41,7 +41,7 @@ KeyTiles::KeyTiles(const Reals& numbers, std::size_t first, std::size_t count, s
 
 KeyTiles::Products KeyTiles::products(std::span<const double> query, std::size_t tile) const {
   const double* place = tiles_.data() + tile * dim_ * kTile;
-  EightLanes k, sum = {}, squares = {}, prefix = {};
+  EightLanes k, sum = {}, squares = {}, prefix = {}, blocks = {}, before = {};
   std::size_t looks = 0;
   for (std::size_t begin = 0; begin < dim_; begin += kDotStep, ++looks) {
     const std::size_t end = std::min(begin + kDotStep, dim_);
@@ -52,9 +52,12 @@ KeyTiles::Products KeyTiles::products(std::span<const double> query, std::size_t
       squares += product * product;
     }
     prefix += sum * sum;
+    before = sum - before;
+    blocks += before * before;
+    before = sum;
   }
   prefix /= static_cast<double>(looks);
-  return {stored_lanes(sum), stored_lanes(squares), stored_lanes(prefix)};
+  return {stored_lanes(sum), stored_lanes(squares), stored_lanes(prefix), stored_lanes(blocks)};
 }
 
 ValueTiles::ValueTiles(const Reals& numbers, std::size_t first, std::size_t count, std::size_t dim)
@@ -77,14 +80,16 @@ ValueTiles::ValueTiles(const Reals& numbers, std::size_t first, std::size_t coun
 
 ValueTiles::Sums ValueTiles::sums(std::span<const KeyTerm> keys, std::size_t tile) const {
   const double* const rows = tiles_.data() + tile * rows_ * kTile;
-  EightLanes v, size, value = {}, magnitude = {}, square = {}, squares = {}, error = {}, errors = {}, prefix = {};
+  EightLanes v, size, magnitude = {}, square = {}, squares = {}, error = {}, errors = {}, prefix = {}, halves = {};
+  EightLanes value[2] = {};  // of every second key
   std::size_t looks = 0;
   for (std::size_t begin = 0; begin < keys.size(); begin += kKeyStep, ++looks) {
-    for (const KeyTerm& term : keys.subspan(begin, std::min(kKeyStep, keys.size() - begin))) {
+    const std::size_t end = std::min(begin + kKeyStep, keys.size());
+    const auto add = [&](const KeyTerm& term, EightLanes& sum) {
       load_lanes(v, rows + term.key * kTile);
       const EightLanes weighted = term.weight * v;
       const EightLanes off = term.error * v;
-      value += weighted;
+      sum += weighted;
       size = weighted;
       drop_signs(size);
       magnitude += size;
@@ -92,12 +97,31 @@ ValueTiles::Sums ValueTiles::sums(std::span<const KeyTerm> keys, std::size_t til
       squares += weighted * weighted;
       error += off;
       errors += off * v;
+    };
+    std::size_t t = begin;
+    for (; t + 2 <= end; t += 2) {
+      add(keys[t], value[0]);
+      add(keys[t + 1], value[1]);
     }
-    prefix += value * value;
+    if (t < end) add(keys[t], value[0]);
+    const EightLanes all = value[0] + value[1];
+    prefix += all * all;
+    halves += value[0] * value[0] + value[1] * value[1];
   }
-  if (looks != 0) prefix /= static_cast<double>(looks);
-  return {stored_lanes(value), stored_lanes(magnitude), stored_lanes(square), stored_lanes(squares),
-          stored_lanes(error), stored_lanes(errors),    stored_lanes(prefix)};
+  if (looks != 0) {
+    prefix /= static_cast<double>(looks);
+    halves /= 2.0 * static_cast<double>(looks);
+  }
+  Sums sums{stored_lanes(value[0] + value[1]),
+            stored_lanes(magnitude),
+            stored_lanes(square),
+            stored_lanes(squares),
+            stored_lanes(error),
+            stored_lanes(errors),
+            stored_lanes(prefix)};
+  const std::array<double, kTile> of_halves = stored_lanes(halves);
+  for (std::size_t lane = 0; lane < kTile; ++lane) sums.prefix[lane] = std::max(sums.prefix[lane], of_halves[lane]);
+  return sums;
 }
 
 }  // namespace assay::oracles

@@ -30,6 +30,7 @@ class KeyTiles {
     std::array<double, kTile> sum;      // of the products
     std::array<double, kTile> squares;  // of their squares
     std::array<double, kTile> prefix;   // mean square of the partial sums, in the order of the coordinates
+    std::array<double, kTile> blocks;   // sum of the squares of the sums of kDotStep products each
   };
   [[nodiscard]] Products products(std::span<const double> query, std::size_t tile) const;
 
@@ -57,7 +58,7 @@ class ValueTiles {
     std::array<double, kTile> squares;    // sum pi^2 v^2
     std::array<double, kTile> error;      // sum e v
     std::array<double, kTile> errors;     // sum e v^2
-    std::array<double, kTile> prefix;     // mean square of the partial sums of pi v, in the order of the keys
+    std::array<double, kTile> prefix;     // mean square of the partial sums of pi v: key after key, or every second key, if larger
   };
   [[nodiscard]] Sums sums(std::span<const KeyTerm> keys, std::size_t tile) const;
 
