@@ -155,8 +155,8 @@ class Arguments {
                          elements.size()));
       const std::size_t size = metal::size_of(field.type);
       for (std::size_t i = 0; i < field.count; ++i) {
-        pack(fmt::format("{}.{}", argument.name, field.name), field.type_name, field.type, elements.size() == 1 ? elements[0] : elements[i],
-             std::span(bytes).subspan(field.offset + i * size, size));
+        pack(fmt::format("{} of {}", std::string_view(field.name).substr(field.name.rfind('.') + 1), argument.name), field.type_name,
+             field.type, elements.size() == 1 ? elements[0] : elements[i], std::span(bytes).subspan(field.offset + i * size, size));
       }
     }
     encoder.set_bytes(argument.index, bytes);

@@ -95,9 +95,9 @@ std::vector<Row> rows_of(const SuitePlan& plan, const Family& family, std::span<
 // The rows of a plan without limits, made once per process and design. Suites beyond the gate start with the rows of the gate.
 const std::vector<Row>& common_rows(const SuitePlan& plan, const Family& family) {
   static std::recursive_mutex mutex;
-  static std::map<std::pair<std::string_view, std::string_view>, std::vector<Row>> made;
+  static std::map<std::pair<const Family*, std::string_view>, std::vector<Row>> made;
   const std::lock_guard lock(mutex);
-  const std::pair key(family.name(), plan.name);
+  const std::pair key(&family, plan.name);
   auto found = made.find(key);
   if (found == made.end()) {
     std::vector<Row> given;

@@ -81,6 +81,7 @@ class Judging {
   }
 
   [[nodiscard]] std::vector<float> elements_of(std::size_t buffer) const {
+    // Half outputs are read by their jobs.
     if (job_.buffers[buffer].element == metal::ScalarType::bfloat16) return widened(results_.of<std::uint16_t>(buffer));
     const std::span<const float> values = results_.of(buffer);
     return {values.begin(), values.end()};
@@ -224,9 +225,12 @@ std::vector<ShadowRequest> shadows_to_keep(const Job& job, const JobMemory& memo
   for (std::size_t buffer = 0; buffer < requests.size(); ++buffer) {
     const JobBuffer& described = job.buffers[buffer];
     const bool is_bfloat = described.element == metal::ScalarType::bfloat16;
+    const bool is_half = described.element == metal::ScalarType::float16;
     if (described.role == BufferRole::input) continue;
-    requests[buffer] = {memory.views(0)[buffer], described.size / (is_bfloat ? 2 : sizeof(float)),
-                        is_bfloat ? metal::FloatType::bfloat : metal::FloatType::float32};
+    requests[buffer] = {memory.views(0)[buffer], described.size / (is_bfloat || is_half ? 2 : sizeof(float)),
+                        is_half     ? metal::FloatType::half
+                        : is_bfloat ? metal::FloatType::bfloat
+                                    : metal::FloatType::float32};
   }
   return requests;
 }
