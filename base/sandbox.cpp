@@ -18,9 +18,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -56,6 +56,7 @@ SandboxMode current_mode = SandboxMode::automatic;
 using Filter = std::vector<sock_filter>;
 // Empty where libseccomp has none. Built by prepare_sandbox(), before a child needs them.
 const Filter& kernel_filter();
+const Filter& reader_filter();
 const Filter& compiler_filter();
 
 // ---- layers, each true if it holds afterwards; errno says why not. System calls only: they run in forked children.
@@ -100,7 +101,15 @@ int make_ruleset(int abi) {
   return static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, size, 0));
 }
 
-bool enter_ruleset(int ruleset) { return ruleset >= 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0; }
+// Closes the ruleset.
+bool enter_ruleset(int ruleset) {
+  if (ruleset < 0) return false;
+  const bool holds = syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+  const int reason = errno;
+  close(ruleset);
+  errno = reason;
+  return holds;
+}
 
 bool close_file_system() { return enter_ruleset(make_ruleset(landlock_abi())); }
 
@@ -127,13 +136,14 @@ bool keep_signals_inside() {
   return load_filter(filter);
 }
 
-bool filter_system_calls() {
+bool filter_system_calls(const Filter& filter) {
   if (kSanitized) {
     errno = ENOTSUP;
     return false;
   }
-  return keep_signals_inside() && load_filter(kernel_filter());
+  return keep_signals_inside() && load_filter(filter);
 }
+bool filter_those_of_kernels() { return filter_system_calls(kernel_filter()); }
 
 // ---- filters
 
@@ -199,17 +209,33 @@ constexpr std::array kInVain = {
     SCMP_SYS(prlimit64),  SCMP_SYS(uname),    SCMP_SYS(ioctl),      SCMP_SYS(lseek),  SCMP_SYS(getcwd),
 };
 
-Filter make_kernel_filter() {
-  const Context context(seccomp_init(SCMP_ACT_KILL_PROCESS), seccomp_release);
+// What a library needs besides to read a file. Which one is Landlock's business.
+constexpr std::array kOfReaders = {
+    SCMP_SYS(open),  SCMP_SYS(openat),     SCMP_SYS(access), SCMP_SYS(stat),     SCMP_SYS(lstat),      SCMP_SYS(fstat),
+    SCMP_SYS(statx), SCMP_SYS(newfstatat), SCMP_SYS(lseek),  SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getcwd),
+};
+constexpr std::array kOnlyOfReaders = {SCMP_SYS(pread64), SCMP_SYS(readv),     SCMP_SYS(preadv),
+                                       SCMP_SYS(fcntl),   SCMP_SYS(fadvise64), SCMP_SYS(flock)};
+
+Filter make_filter(bool reads_files) {
+  // What a version of a library tries and this list lacks is no reason to call a file damaged.
+  const Context context(seccomp_init(reads_files ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS), seccomp_release);
   if (context == nullptr) return {};
   bool is_whole = true;
   const auto add = [&](std::uint32_t action, int call, auto... conditions) {
     is_whole = is_whole && seccomp_rule_add(context.get(), action, call, sizeof...(conditions), conditions...) == 0;
   };
   for (const int call : kOfKernels) add(SCMP_ACT_ALLOW, call);
-  for (const int call : kInVain) add(SCMP_ACT_ERRNO(EACCES), call);
-  // Memory may be made, but not code.
-  add(SCMP_ACT_ALLOW, SCMP_SYS(mmap), scmp_arg_cmp{2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0});
+  for (const int call : kInVain) {
+    const bool is_allowed = reads_files && std::ranges::find(kOfReaders, call) != kOfReaders.end();
+    add(is_allowed ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EACCES), call);
+  }
+  for (const int call : kOnlyOfReaders) {
+    if (reads_files) add(SCMP_ACT_ALLOW, call);
+  }
+  // Memory may be made, but not code, and none that stays when it is unmapped and that nobody counts.
+  add(SCMP_ACT_ALLOW, SCMP_SYS(mmap), scmp_arg_cmp{2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0},
+      scmp_arg_cmp{3, SCMP_CMP_MASKED_EQ, MAP_SHARED, 0});
   add(SCMP_ACT_ALLOW, SCMP_SYS(mprotect), scmp_arg_cmp{2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0});
   // Threads, not processes. The arguments of clone3 cannot be looked at; without it, libraries take clone.
   add(SCMP_ACT_ALLOW, SCMP_SYS(clone), scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD | CLONE_VM, CLONE_THREAD | CLONE_VM});
@@ -267,7 +293,12 @@ Filter make_compiler_filter() {
 }
 
 const Filter& kernel_filter() {
-  static const Filter filter = make_kernel_filter();
+  static const Filter filter = make_filter(false);
+  return filter;
+}
+
+const Filter& reader_filter() {
+  static const Filter filter = make_filter(true);
   return filter;
 }
 
@@ -292,7 +323,7 @@ using Layer = std::pair<std::string_view, bool (*)()>;
 constexpr std::array<Layer, 5> kLayers = {Layer{"namespaces of network, mounts, IPC and host name", leave_namespaces},
                                           Layer{"no new privileges", forbid_new_privileges}, Layer{"no capabilities", drop_capabilities},
                                           Layer{"no file system (Landlock)", close_file_system},
-                                          Layer{"a list of system calls (seccomp)", filter_system_calls}};
+                                          Layer{"a list of system calls (seccomp)", filter_those_of_kernels}};
 
 }  // namespace
 
@@ -301,6 +332,7 @@ SandboxMode sandbox_mode() { return current_mode; }
 
 void prepare_sandbox() {
   static_cast<void>(kernel_filter());
+  static_cast<void>(reader_filter());
   static_cast<void>(compiler_filter());
 }
 
@@ -328,6 +360,18 @@ void confine_kernel() {
   for (const auto& [name, enter] : kLayers) enter();
 }
 
+void confine_reader(const std::filesystem::path& file) {
+  if (current_mode == SandboxMode::off) return;
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_FSIZE, &none);
+  forbid_new_privileges();
+  drop_capabilities();
+  const int ruleset = make_ruleset(landlock_abi());
+  if (ruleset >= 0) allow_below(ruleset, file.c_str(), LANDLOCK_ACCESS_FS_READ_FILE);
+  enter_ruleset(ruleset);
+  filter_system_calls(reader_filter());
+}
+
 void confine_compiler(const Reach& reach) {
   // An array of 64 GiB in a kernel would fill the disk. Our own headers take 50 MB once they are compiled.
   const rlimit largest{kLargestFile, kLargestFile};
@@ -348,7 +392,6 @@ void confine_compiler(const Reach& reach) {
     const std::uint64_t all = kFirstRights | (abi >= 2 ? std::uint64_t{1} << 13 : 0) | (abi >= 3 ? std::uint64_t{1} << 14 : 0);
     for (const auto& path : reach.writable) allow_below(ruleset, path.c_str(), all & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE});
     enter_ruleset(ruleset);
-    close(ruleset);
   }
   load_filter(compiler_filter());
 }

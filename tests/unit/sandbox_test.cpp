@@ -10,12 +10,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/process.h"
+#include "tests/support/files.h"
 
 namespace assay::tests {
 namespace {
@@ -72,6 +74,7 @@ std::vector<Attempt> attempts() {
          void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
          return mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0;
        }},
+      {"share memory", [] { return mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED; }},
       {"become root", [] { return setuid(0) == 0; }},
       {"change its folder", [] { return chdir("/") == 0; }},
       {"make a pipe",
@@ -112,6 +115,27 @@ TEST(Sandbox, AConfinedProcessComputes) {
     return sum != static_cast<double>(numbers.size());
   });
   EXPECT_EQ(ending.to_string(), "exit status 0");
+}
+
+// Of the attempts above, none succeeds with a right to read one file.
+TEST(Sandbox, AReaderReadsItsFileAlone) {
+  if (!holds("seccomp") || !holds("Landlock")) GTEST_SKIP() << "this machine or build lacks a layer";
+  const TemporaryFolder folder;
+  for (const char* name : {"own", "other"}) std::ofstream(folder.path() / name) << name;
+  const auto read = [&](const std::function<bool()>& attempt) {
+    base::prepare_sandbox();
+    base::Process child({.name = "reader"}, [&](int) {
+      base::confine_reader(folder.path() / "own");
+      _exit(attempt() ? 1 : 0);
+    });
+    return child.wait();
+  };
+  char letter = 0;
+  const std::string own = folder.path() / "own", other = folder.path() / "other";
+  EXPECT_EQ(read([&] { return pread(open(own.c_str(), O_RDONLY), &letter, 1, 0) == 1 && letter == 'o'; }).to_string(), "exit status 1");
+  EXPECT_TRUE(is_refused(read([&] { return open(own.c_str(), O_RDWR) >= 0; })));
+  EXPECT_TRUE(is_refused(read([&] { return open(other.c_str(), O_RDONLY) >= 0; })));
+  for (const Attempt& attempt : attempts()) EXPECT_TRUE(is_refused(read(attempt.succeeds))) << attempt.name;
 }
 
 TEST(Sandbox, ItSaysWhichLayersHold) {
