@@ -357,8 +357,9 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
     const auto flags = language_flags();
     command.insert(command.end(), flags.begin(), flags.end());
     const TemporaryFile object(cache_, "", ".o");
-    command.insert(command.end(), {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()), "-c",
-                                   input.path().string(), "-o", object.path().string()});
+    command.insert(command.end(), {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()),
+                                   "-fno-temp-file",  // a pass that refuses a kernel would leave one behind
+                                   "-c", input.path().string(), "-o", object.path().string()});
     const auto result = run_tool(command, cache_only(), kCompiling, cache_.directory());
     if (result.is_cut || result.is_late || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
       throw CompileLimitExceeded(fmt::format("'{}' was not compiled: it takes more time or memory than a kernel may ({} s, {} GiB)",
