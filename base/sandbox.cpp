@@ -1,4 +1,5 @@
 // The layers of the sandbox: namespaces, capabilities, Landlock and system call filters.
+// Long because of its lists of system calls.
 #include "base/sandbox.h"
 
 #include <fcntl.h>
@@ -52,6 +53,8 @@ constexpr bool kSanitized = false;
 #endif
 
 SandboxMode current_mode = SandboxMode::automatic;
+
+constexpr int kExitNotConfined = 119;
 
 using Filter = std::vector<sock_filter>;
 // Empty where libseccomp has none. Built by prepare_sandbox(), before a child needs them.
@@ -281,6 +284,13 @@ constexpr std::array kNotOfCompilers = {
     SCMP_SYS(shmget),
     SCMP_SYS(semget),
     SCMP_SYS(mq_open),
+    SCMP_SYS(fork),
+    SCMP_SYS(vfork),
+    SCMP_SYS(kill),
+    SCMP_SYS(tkill),
+    SCMP_SYS(rt_sigqueueinfo),
+    SCMP_SYS(rt_tgsigqueueinfo),
+    SCMP_SYS(pidfd_send_signal),
 };
 
 Filter make_compiler_filter() {
@@ -289,6 +299,11 @@ Filter make_compiler_filter() {
   for (const int call : kNotOfCompilers) {
     if (seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(EPERM), call, 0) != 0) return {};
   }
+  // They compile and link in the process that was started. As for kernels, there are threads, but no processes.
+  if (seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0}) !=
+          0 ||
+      seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) != 0)
+    return {};
   return program_of(context.get());
 }
 
@@ -325,6 +340,15 @@ constexpr std::array<Layer, 5> kLayers = {Layer{"namespaces of network, mounts, 
                                           Layer{"no file system (Landlock)", close_file_system},
                                           Layer{"a list of system calls (seccomp)", filter_those_of_kernels}};
 
+// Ends the process if a required layer cannot be entered, which sandbox_layers() found to hold: what it takes may have run out since.
+template <typename Enter>
+void enter(Enter layer) {
+  if (layer() || current_mode != SandboxMode::required) return;
+  constexpr std::string_view kWhy = "a layer of the sandbox cannot be entered\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, kWhy.data(), kWhy.size());
+  _exit(kExitNotConfined);
+}
+
 }  // namespace
 
 void set_sandbox_mode(SandboxMode mode) { current_mode = mode; }
@@ -357,19 +381,19 @@ void confine_kernel() {
   if (current_mode == SandboxMode::off) return;
   const rlimit none{0, 0};
   setrlimit(RLIMIT_FSIZE, &none);
-  for (const auto& [name, enter] : kLayers) enter();
+  for (const auto& [name, layer] : kLayers) enter(layer);
 }
 
 void confine_reader(const std::filesystem::path& file) {
   if (current_mode == SandboxMode::off) return;
   const rlimit none{0, 0};
   setrlimit(RLIMIT_FSIZE, &none);
-  forbid_new_privileges();
-  drop_capabilities();
+  enter(forbid_new_privileges);
+  enter(drop_capabilities);
   const int ruleset = make_ruleset(landlock_abi());
   if (ruleset >= 0) allow_below(ruleset, file.c_str(), LANDLOCK_ACCESS_FS_READ_FILE);
-  enter_ruleset(ruleset);
-  filter_system_calls(reader_filter());
+  enter([ruleset] { return enter_ruleset(ruleset); });
+  enter([] { return filter_system_calls(reader_filter()); });
 }
 
 void confine_compiler(const Reach& reach) {
@@ -377,9 +401,9 @@ void confine_compiler(const Reach& reach) {
   const rlimit largest{kLargestFile, kLargestFile};
   setrlimit(RLIMIT_FSIZE, &largest);
   if (current_mode == SandboxMode::off) return;
-  leave_namespaces();
-  forbid_new_privileges();
-  drop_capabilities();
+  enter(leave_namespaces);
+  enter(forbid_new_privileges);
+  enter(drop_capabilities);
   const int abi = landlock_abi();
   const int ruleset = make_ruleset(abi);
   if (ruleset >= 0) {
@@ -391,9 +415,9 @@ void confine_compiler(const Reach& reach) {
     for (const auto& path : reach.readable) allow_below(ruleset, path.c_str(), kReading);
     const std::uint64_t all = kFirstRights | (abi >= 2 ? std::uint64_t{1} << 13 : 0) | (abi >= 3 ? std::uint64_t{1} << 14 : 0);
     for (const auto& path : reach.writable) allow_below(ruleset, path.c_str(), all & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE});
-    enter_ruleset(ruleset);
   }
-  load_filter(compiler_filter());
+  enter([ruleset] { return enter_ruleset(ruleset); });
+  enter([] { return keep_signals_inside() && load_filter(compiler_filter()); });
 }
 
 std::vector<SandboxLayer> sandbox_layers() {

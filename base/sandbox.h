@@ -11,8 +11,9 @@
 
 namespace assay::base {
 
-// `automatic`: every layer that this machine has. `off`: none, for measuring and debugging.
-enum class SandboxMode { automatic, off };
+// `automatic`: every layer that this machine has. `required`: all layers; a process that cannot enter one ends. `off`: none, for measuring
+// and debugging.
+enum class SandboxMode { automatic, required, off };
 
 // Of this process and the children that it forks later; `automatic` at the start.
 void set_sandbox_mode(SandboxMode mode);

@@ -100,7 +100,8 @@ base::CommandResult run_tool(const std::vector<std::string>& arguments, base::Re
   std::error_code missing;
   const auto program = std::filesystem::canonical(arguments[0], missing);
   // A compiler outside of the system's folders has its libraries beside its bin/.
-  if (!missing) reach.programs.push_back(program.parent_path().parent_path());
+  const bool has_folder = program.parent_path().filename() == "bin";
+  if (!missing) reach.programs.push_back(has_folder ? program.parent_path().parent_path() : program);
   reach.readable.insert(reach.readable.end(), {shader_directory(), lockstep_pass().parent_path()});
   try {
     base::CommandResult result = base::run_command(arguments, limits, temporary_directory, &reach);

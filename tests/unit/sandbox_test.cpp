@@ -4,18 +4,26 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <cstddef>
 #include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/command.h"
 #include "base/process.h"
 #include "tests/support/files.h"
 
@@ -136,6 +144,37 @@ TEST(Sandbox, AReaderReadsItsFileAlone) {
   EXPECT_TRUE(is_refused(read([&] { return open(own.c_str(), O_RDWR) >= 0; })));
   EXPECT_TRUE(is_refused(read([&] { return open(other.c_str(), O_RDONLY) >= 0; })));
   for (const Attempt& attempt : attempts()) EXPECT_TRUE(is_refused(read(attempt.succeeds))) << attempt.name;
+}
+
+// What a layer takes may run out after it was tried: here the rights to make another filter.
+TEST(Sandbox, WhereALayerIsRequiredNothingRunsWithoutIt) {
+  if (!base::missing_layers().empty()) GTEST_SKIP() << base::missing_layers();
+  for (const auto& [mode, status] : {std::pair(base::SandboxMode::automatic, 7), std::pair(base::SandboxMode::required, 119)}) {
+    base::prepare_sandbox();
+    base::Process child({.name = "confined"}, [&](int) {
+      base::set_sandbox_mode(mode);
+      std::array filter = {
+          sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+          sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_landlock_restrict_self, 0, 1),
+          sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+          sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      };
+      const sock_fprog program{filter.size(), filter.data()};
+      if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) _exit(1);
+      base::confine_kernel();
+      _exit(7);
+    });
+    EXPECT_EQ(child.wait().number, status);
+  }
+}
+
+TEST(Sandbox, ACompilerStartsNoProcessAndEndsNone) {
+  if (!holds("seccomp")) GTEST_SKIP() << "this machine or build has no filters of system calls";
+  const base::Reach nothing;
+  const auto shell = [&](const std::string& script) { return base::run_command({"/bin/sh", "-c", script}, {}, {}, &nothing).output; };
+  EXPECT_EQ(shell("echo here"), "here\n");
+  EXPECT_EQ(shell("(echo there) ; echo again"), "");
+  EXPECT_EQ(shell("kill -0 " + std::to_string(getpid()) + " && echo reached"), "");
 }
 
 TEST(Sandbox, ItSaysWhichLayersHold) {
