@@ -34,9 +34,10 @@ struct OtherMeaning {
   std::string_view path;  // a file, or a folder with '/' at the end
   std::string_view word;
 };
-constexpr std::array<OtherMeaning, 14> kOtherMeanings = {{
+constexpr std::array<OtherMeaning, 15> kOtherMeanings = {{
     {"cli/command_quality.cpp", "bits"},  // rows of numbers that belong to no family
     {"cli/command_quality.cpp", "head_dim"},
+    {"cli/command_quality.cpp", "attention"},
     {"cli/command_quality.cpp", "kv_len"},
     {"harness/quality/", "head_dim"},
     {"harness/quality/", "kv_capacity"},  // a member of oracles::DecodeShape
