@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -134,6 +136,20 @@ void prefer_as_victim() {
   _exit(0);
 }
 
+// Pages of memory files that the process has open, whoever wrote them and whether they are still mapped.
+std::uint64_t bytes_of_memory_files(pid_t id) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", id), error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    std::error_code gone;
+    struct stat status = {};
+    if (std::filesystem::read_symlink(entry->path(), gone).string().starts_with("/memfd:") && stat(entry->path().c_str(), &status) == 0)
+      bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
+  }
+  return bytes;
+}
+
 Ending ending_of(int status) {
   if (WIFSIGNALED(status)) return {Ending::Kind::killed, WTERMSIG(status)};
   return {Ending::Kind::exited, WEXITSTATUS(status)};
@@ -219,14 +235,32 @@ std::vector<pid_t> Process::family() const {
 }
 
 std::uint64_t Process::resident_bytes() const {
-  std::uint64_t pages = 0;
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  std::uint64_t own = 0, most_shared = 0;
   for (const pid_t id : family()) {
     std::ifstream file(fmt::format("/proc/{}/statm", id));
     std::uint64_t size = 0, resident = 0, shared = 0;
-    // What a child shares is its parent's too.
-    if (file >> size >> resident >> shared) pages += id == id_ ? resident : resident - std::min(resident, shared);
+    if (!(file >> size >> resident >> shared)) continue;
+    own += (resident - std::min(resident, shared)) * page;
+    // What one of them shares is mostly the others' too.
+    most_shared = std::max(most_shared, shared * page);
   }
-  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return own + std::max(most_shared, bytes_of_memory_files(id_));
+}
+
+std::chrono::nanoseconds Process::processor_time() const {
+  std::uint64_t ticks = 0;
+  for (const pid_t id : family()) {
+    std::ifstream file(fmt::format("/proc/{}/stat", id));
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size())));
+    constexpr int kBefore = 12;  // fields from the name's end to the first of the two times, in proc(5)
+    std::string skipped;
+    for (int field = 0; field < kBefore; ++field) fields >> skipped;
+    std::uint64_t user = 0, system = 0;
+    if (fields >> user >> system) ticks += user + system;
+  }
+  return std::chrono::nanoseconds(std::chrono::seconds(1)) * static_cast<std::int64_t>(ticks) / sysconf(_SC_CLK_TCK);
 }
 
 std::chrono::nanoseconds Process::waited() const {

@@ -72,8 +72,11 @@ class Process {
   // Kills the child with SIGKILL. If it has already ended, its own ending is returned.
   Ending kill();
 
-  // Resident memory in bytes, its own and that of its children; 0 if unknown.
+  // Resident memory in bytes, its own and that of its children, with all of the memory files (memfd_create) that it has open; 0 if
+  // unknown.
   [[nodiscard]] std::uint64_t resident_bytes() const;
+  // What all threads of it and of its present children have computed; 0 if unknown.
+  [[nodiscard]] std::chrono::nanoseconds processor_time() const;
   // How long it and its present children have waited for a processor since their start; 0 if unknown.
   [[nodiscard]] std::chrono::nanoseconds waited() const;
 

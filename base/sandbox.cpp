@@ -1,4 +1,5 @@
 // The layers of the sandbox: namespaces, capabilities, Landlock and system call filters.
+// Long because of its lists of system calls.
 #include "base/sandbox.h"
 
 #include <fcntl.h>
@@ -18,9 +19,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -53,9 +54,12 @@ constexpr bool kSanitized = false;
 
 SandboxMode current_mode = SandboxMode::automatic;
 
+constexpr int kExitNotConfined = 119;
+
 using Filter = std::vector<sock_filter>;
 // Empty where libseccomp has none. Built by prepare_sandbox(), before a child needs them.
 const Filter& kernel_filter();
+const Filter& reader_filter();
 const Filter& compiler_filter();
 
 // ---- layers, each true if it holds afterwards; errno says why not. System calls only: they run in forked children.
@@ -100,7 +104,15 @@ int make_ruleset(int abi) {
   return static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, size, 0));
 }
 
-bool enter_ruleset(int ruleset) { return ruleset >= 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0; }
+// Closes the ruleset.
+bool enter_ruleset(int ruleset) {
+  if (ruleset < 0) return false;
+  const bool holds = syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+  const int reason = errno;
+  close(ruleset);
+  errno = reason;
+  return holds;
+}
 
 bool close_file_system() { return enter_ruleset(make_ruleset(landlock_abi())); }
 
@@ -127,13 +139,14 @@ bool keep_signals_inside() {
   return load_filter(filter);
 }
 
-bool filter_system_calls() {
+bool filter_system_calls(const Filter& filter) {
   if (kSanitized) {
     errno = ENOTSUP;
     return false;
   }
-  return keep_signals_inside() && load_filter(kernel_filter());
+  return keep_signals_inside() && load_filter(filter);
 }
+bool filter_those_of_kernels() { return filter_system_calls(kernel_filter()); }
 
 // ---- filters
 
@@ -199,17 +212,33 @@ constexpr std::array kInVain = {
     SCMP_SYS(prlimit64),  SCMP_SYS(uname),    SCMP_SYS(ioctl),      SCMP_SYS(lseek),  SCMP_SYS(getcwd),
 };
 
-Filter make_kernel_filter() {
-  const Context context(seccomp_init(SCMP_ACT_KILL_PROCESS), seccomp_release);
+// What a library needs besides to read a file. Which one is Landlock's business.
+constexpr std::array kOfReaders = {
+    SCMP_SYS(open),  SCMP_SYS(openat),     SCMP_SYS(access), SCMP_SYS(stat),     SCMP_SYS(lstat),      SCMP_SYS(fstat),
+    SCMP_SYS(statx), SCMP_SYS(newfstatat), SCMP_SYS(lseek),  SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getcwd),
+};
+constexpr std::array kOnlyOfReaders = {SCMP_SYS(pread64), SCMP_SYS(readv),     SCMP_SYS(preadv),
+                                       SCMP_SYS(fcntl),   SCMP_SYS(fadvise64), SCMP_SYS(flock)};
+
+Filter make_filter(bool reads_files) {
+  // What a version of a library tries and this list lacks is no reason to call a file damaged.
+  const Context context(seccomp_init(reads_files ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS), seccomp_release);
   if (context == nullptr) return {};
   bool is_whole = true;
   const auto add = [&](std::uint32_t action, int call, auto... conditions) {
     is_whole = is_whole && seccomp_rule_add(context.get(), action, call, sizeof...(conditions), conditions...) == 0;
   };
   for (const int call : kOfKernels) add(SCMP_ACT_ALLOW, call);
-  for (const int call : kInVain) add(SCMP_ACT_ERRNO(EACCES), call);
-  // Memory may be made, but not code.
-  add(SCMP_ACT_ALLOW, SCMP_SYS(mmap), scmp_arg_cmp{2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0});
+  for (const int call : kInVain) {
+    const bool is_allowed = reads_files && std::ranges::find(kOfReaders, call) != kOfReaders.end();
+    add(is_allowed ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EACCES), call);
+  }
+  for (const int call : kOnlyOfReaders) {
+    if (reads_files) add(SCMP_ACT_ALLOW, call);
+  }
+  // Memory may be made, but not code, and none that stays when it is unmapped and that nobody counts.
+  add(SCMP_ACT_ALLOW, SCMP_SYS(mmap), scmp_arg_cmp{2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0},
+      scmp_arg_cmp{3, SCMP_CMP_MASKED_EQ, MAP_SHARED, 0});
   add(SCMP_ACT_ALLOW, SCMP_SYS(mprotect), scmp_arg_cmp{2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0});
   // Threads, not processes. The arguments of clone3 cannot be looked at; without it, libraries take clone.
   add(SCMP_ACT_ALLOW, SCMP_SYS(clone), scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD | CLONE_VM, CLONE_THREAD | CLONE_VM});
@@ -255,6 +284,13 @@ constexpr std::array kNotOfCompilers = {
     SCMP_SYS(shmget),
     SCMP_SYS(semget),
     SCMP_SYS(mq_open),
+    SCMP_SYS(fork),
+    SCMP_SYS(vfork),
+    SCMP_SYS(kill),
+    SCMP_SYS(tkill),
+    SCMP_SYS(rt_sigqueueinfo),
+    SCMP_SYS(rt_tgsigqueueinfo),
+    SCMP_SYS(pidfd_send_signal),
 };
 
 Filter make_compiler_filter() {
@@ -263,11 +299,21 @@ Filter make_compiler_filter() {
   for (const int call : kNotOfCompilers) {
     if (seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(EPERM), call, 0) != 0) return {};
   }
+  // They compile and link in the process that was started. As for kernels, there are threads, but no processes.
+  if (seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0}) !=
+          0 ||
+      seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) != 0)
+    return {};
   return program_of(context.get());
 }
 
 const Filter& kernel_filter() {
-  static const Filter filter = make_kernel_filter();
+  static const Filter filter = make_filter(false);
+  return filter;
+}
+
+const Filter& reader_filter() {
+  static const Filter filter = make_filter(true);
   return filter;
 }
 
@@ -292,7 +338,16 @@ using Layer = std::pair<std::string_view, bool (*)()>;
 constexpr std::array<Layer, 5> kLayers = {Layer{"namespaces of network, mounts, IPC and host name", leave_namespaces},
                                           Layer{"no new privileges", forbid_new_privileges}, Layer{"no capabilities", drop_capabilities},
                                           Layer{"no file system (Landlock)", close_file_system},
-                                          Layer{"a list of system calls (seccomp)", filter_system_calls}};
+                                          Layer{"a list of system calls (seccomp)", filter_those_of_kernels}};
+
+// Ends the process if a required layer cannot be entered, which sandbox_layers() found to hold: what it takes may have run out since.
+template <typename Enter>
+void enter(Enter layer) {
+  if (layer() || current_mode != SandboxMode::required) return;
+  constexpr std::string_view kWhy = "a layer of the sandbox cannot be entered\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, kWhy.data(), kWhy.size());
+  _exit(kExitNotConfined);
+}
 
 }  // namespace
 
@@ -301,6 +356,7 @@ SandboxMode sandbox_mode() { return current_mode; }
 
 void prepare_sandbox() {
   static_cast<void>(kernel_filter());
+  static_cast<void>(reader_filter());
   static_cast<void>(compiler_filter());
 }
 
@@ -325,7 +381,19 @@ void confine_kernel() {
   if (current_mode == SandboxMode::off) return;
   const rlimit none{0, 0};
   setrlimit(RLIMIT_FSIZE, &none);
-  for (const auto& [name, enter] : kLayers) enter();
+  for (const auto& [name, layer] : kLayers) enter(layer);
+}
+
+void confine_reader(const std::filesystem::path& file) {
+  if (current_mode == SandboxMode::off) return;
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_FSIZE, &none);
+  enter(forbid_new_privileges);
+  enter(drop_capabilities);
+  const int ruleset = make_ruleset(landlock_abi());
+  if (ruleset >= 0) allow_below(ruleset, file.c_str(), LANDLOCK_ACCESS_FS_READ_FILE);
+  enter([ruleset] { return enter_ruleset(ruleset); });
+  enter([] { return filter_system_calls(reader_filter()); });
 }
 
 void confine_compiler(const Reach& reach) {
@@ -333,9 +401,9 @@ void confine_compiler(const Reach& reach) {
   const rlimit largest{kLargestFile, kLargestFile};
   setrlimit(RLIMIT_FSIZE, &largest);
   if (current_mode == SandboxMode::off) return;
-  leave_namespaces();
-  forbid_new_privileges();
-  drop_capabilities();
+  enter(leave_namespaces);
+  enter(forbid_new_privileges);
+  enter(drop_capabilities);
   const int abi = landlock_abi();
   const int ruleset = make_ruleset(abi);
   if (ruleset >= 0) {
@@ -347,10 +415,9 @@ void confine_compiler(const Reach& reach) {
     for (const auto& path : reach.readable) allow_below(ruleset, path.c_str(), kReading);
     const std::uint64_t all = kFirstRights | (abi >= 2 ? std::uint64_t{1} << 13 : 0) | (abi >= 3 ? std::uint64_t{1} << 14 : 0);
     for (const auto& path : reach.writable) allow_below(ruleset, path.c_str(), all & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE});
-    enter_ruleset(ruleset);
-    close(ruleset);
   }
-  load_filter(compiler_filter());
+  enter([ruleset] { return enter_ruleset(ruleset); });
+  enter([] { return keep_signals_inside() && load_filter(compiler_filter()); });
 }
 
 std::vector<SandboxLayer> sandbox_layers() {

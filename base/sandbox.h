@@ -11,8 +11,9 @@
 
 namespace assay::base {
 
-// `automatic`: every layer that this machine has. `off`: none, for measuring and debugging.
-enum class SandboxMode { automatic, off };
+// `automatic`: every layer that this machine has. `required`: all layers; a process that cannot enter one ends. `off`: none, for measuring
+// and debugging.
+enum class SandboxMode { automatic, required, off };
 
 // Of this process and the children that it forks later; `automatic` at the start.
 void set_sandbox_mode(SandboxMode mode);
@@ -30,7 +31,7 @@ struct SandboxLayer {
 // Those that do not hold, with their reasons; empty if all do.
 [[nodiscard]] std::string missing_layers();
 
-// Must be called before confine_kernel() is, in the parent: builds the filter of system calls, which takes a millisecond.
+// Must be called before the functions below are, in the parent: builds the filters of system calls, which takes some milliseconds.
 void prepare_sandbox();
 
 // Overwrites the environment of this process, which may hold secrets of a CI job, in memory. Its children inherit nothing either.
@@ -41,6 +42,10 @@ void forget_environment();
 // start threads, and use the descriptors that it has. A system call outside of that ends it with SIGSYS, or fails where libraries try it in
 // vain.
 void confine_kernel();
+
+// For a process in which a library reads this file of a stranger. Afterwards it opens no other file, writes none, and has otherwise the
+// rights of a process that runs kernels. Makes system calls only, if prepare_sandbox() was called.
+void confine_reader(const std::filesystem::path& file);
 
 // Files and folders, with all that is below. Those that do not exist are left out.
 struct Reach {

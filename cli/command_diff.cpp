@@ -27,6 +27,8 @@ constexpr std::size_t kLongestList = 20;
 int diff(const DiffOptions& options) {
   const NamedRun earlier = find_run(options.earlier, options.ledger);
   const NamedRun later = find_run(options.later, options.ledger);
+  say_doubt(earlier);
+  say_doubt(later);
   const harness::RunDifference difference =
       harness::difference_of(earlier.ledger->cases(earlier.run.id), later.ledger->cases(later.run.id), options.drift);
   const reports::ComparedRuns runs = {earlier.run, later.run, earlier.ledger->file().string(), later.ledger->file().string(),

@@ -84,6 +84,7 @@ int report(const ReportOptions& options) {
     for (const harness::RunRecord& run : named.ledger->runs()) say("{}", headline(run));
     return kExitPassed;
   }
+  say_doubt(named);
   const std::vector<harness::CaseRecord> cases = named.ledger->cases(named.run.id);
   const std::string text = renderers().at(options.format)(named.run, cases);
   if (options.output.empty()) {

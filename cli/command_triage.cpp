@@ -56,6 +56,7 @@ class Failures final : public harness::RunListener {
 
 harness::RunDescription take_run(TriageCommand& command) {
   const NamedRun named = find_run(command.run.empty() ? "latest" : command.run, command.ledger);
+  say_doubt(named);
   for (const harness::CaseRecord& record : named.ledger->cases(named.run.id)) {
     if (record.status && !harness::is_success(*record.status)) command.options.words.push_back(record.name);
   }

@@ -1,6 +1,7 @@
 // The `assay` command: parses arguments, runs a command, and turns exceptions into messages and exit statuses.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <malloc.h>
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
@@ -133,6 +134,8 @@ bool is_usage_error(const std::exception& error) {
 
 int main(int argc, char** argv) {
   learn_of_endings();
+  // Freed memory is overwritten: the processes that run kernels start as copies of ours, and an earlier expectation must not lie there.
+  mallopt(M_PERTURB, 0xa5);
   // fixtures/ must not use metal/, which knows the install location.
   const std::filesystem::path corpus =
       assay::metal::run_time_file("share/assay/corpus", assay::fixtures::default_corpus_directory().string());

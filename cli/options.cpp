@@ -68,7 +68,9 @@ void add_jobs(CLI::App& command, Options& options, const char* what) {
 namespace {
 
 void set_sandbox(const std::string& mode) {
-  base::set_sandbox_mode(mode == "off" ? base::SandboxMode::off : base::SandboxMode::automatic);
+  base::set_sandbox_mode(mode == "off"       ? base::SandboxMode::off
+                         : mode == "require" ? base::SandboxMode::required
+                                             : base::SandboxMode::automatic);
   if (const std::string missing = base::missing_layers(); mode == "require" && !missing.empty())
     throw CLI::ValidationError("--sandbox require", fmt::format("this machine lacks layers of the sandbox: {}", missing));
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/say.h"
 
 namespace assay::cli {
 namespace {
@@ -52,6 +53,11 @@ NamedRun find_run(const std::string& reference, const std::string& ledger) {
   auto opened = std::make_shared<const harness::Ledger>(harness::Ledger::open_existing(file));
   harness::RunRecord run = look_up(*opened, word);
   return {std::move(opened), std::move(run)};
+}
+
+void say_doubt(const NamedRun& named) {
+  if (const std::string doubt = named.ledger->doubt_about(named.run.id); !doubt.empty())
+    say(stderr, "note: not verified: run {} of {}: {}\n", named.run.id, named.ledger->file().string(), doubt);
 }
 
 }  // namespace assay::cli

@@ -19,4 +19,7 @@ struct NamedRun {
 // for a malformed reference.
 [[nodiscard]] NamedRun find_run(const std::string& reference, const std::string& ledger);
 
+// Says on standard error why the verdicts of the run may not be those that were given, if they are not sealed with the user's key.
+void say_doubt(const NamedRun& named);
+
 }  // namespace assay::cli

@@ -27,6 +27,7 @@
   ROW(dequantize_family)    \
   ROW(bf16_prefill_family)  \
   ROW(bf16_vec_family)      \
+  ROW(attention_family)     \
   ROW(custom_family)        \
   ASSAY_FURTHER_FAMILIES(ROW)
 

@@ -72,6 +72,24 @@ struct ConstantContract {
   std::string_view meaning;  // "whether there is a mask"
 };
 
+// The words of an axis in [limits], by value, for families whose variants describe their launch.
+struct AxisWords {
+  std::string_view axis;
+  std::span<const std::string_view> words;  // empty: integers only
+  bool is_feature = false;                  // without a limit, a variant supports only the value `first`
+  bool is_required = false;                 // a variant must have a limit for it
+  std::int64_t first = 0;
+};
+
+// A key of the table of a family in variant.toml: a word, stored as its index, or an integer from 0 on.
+struct SettingContract {
+  std::string_view name;
+  std::span<const std::string_view> words;  // empty: an integer
+  std::int64_t initial = 0;
+  std::int64_t largest = 0;  // of an integer
+  bool is_accuracy = false;  // weakens the bound
+};
+
 struct FamilyContract {
   std::string_view name;
   std::span<const EntryContract> entries;
@@ -83,6 +101,8 @@ struct FamilyContract {
   bool is_described = false;
   // Every variant describes its own axes, tensors, bounds and reference too (custom.h).
   bool is_custom = false;
+  std::span<const AxisWords> axis_words = {};
+  std::span<const SettingContract> settings = {};
 
   [[nodiscard]] const FieldContract* find_field(std::string_view field) const;
   [[nodiscard]] const EntryContract* find_entry(std::string_view key) const;

@@ -39,14 +39,22 @@ class Reader : private TomlReader {
 
   Variant read(std::string_view text) {
     const toml::table root = parse_toml(text, file());
-    accept_keys(root, "at the top level",
-                {"family",   "source", "about",     "claims",   "superseded_by", "offset_bits",   "compile",  "entry",
-                 "limits",   "fields", "constants", "bind",     "accuracy",      "known_finding", "let",      "scratch",
-                 "dispatch", "axes",   "valid",     "fixtures", "tensors",       "bound",         "reference"});
+    const toml::node* family = root.get("family");
+    const FamilyContract* contract = family == nullptr ? nullptr : find_contract(contracts_, family->value_or(std::string_view()));
+    std::vector<std::string_view> keys = {"family", "source", "about",  "claims",    "superseded_by", "offset_bits", "compile",
+                                          "entry",  "limits", "fields", "constants", "bind",          "accuracy",    "known_finding"};
+    if (contract != nullptr && contract->is_described) keys.insert(keys.end(), {"let", "scratch", "dispatch"});
+    if (contract != nullptr && contract->is_custom) keys.insert(keys.end(), std::begin(kCustomKeys), std::end(kCustomKeys));
+    if (contract != nullptr && !contract->settings.empty()) keys.push_back(contract->name);
+    accept_keys(root, "at the top level", keys);
     read_top(root);
     if (const toml::table* table = subtable(root, "compile")) variant_.compile = read_compile_settings(*this, *table);
     if (const toml::table* table = subtable(root, "entry")) read_entry(*table);
     if (const toml::table* table = subtable(root, "limits")) read_limits(*table);
+    add_unmentioned_limits();
+    if (!variant_.contract->settings.empty()) {
+      if (const toml::table* table = subtable(root, variant_.contract->name)) read_settings(*table);
+    }
     if (const toml::table* table = subtable(root, "fields")) read_fields(*table);
     if (const toml::table* table = subtable(root, "constants")) read_constants(*table);
     if (const toml::table* table = subtable(root, "bind")) read_bind(*table);
@@ -56,30 +64,49 @@ class Reader : private TomlReader {
       variant_.launch = read_launch(*this, root);
       variant_.text = text;
     }
-    check_launch(root);
-    read_custom_description(root);
+    if (variant_.contract->is_described && !variant_.launch)
+      fail(1, fmt::format("family {} needs at least one [[dispatch]] (docs/LAUNCH.md)", variant_.family));
+    if (variant_.contract->is_custom) variant_.custom = read_custom(*this, root);
     return std::move(variant_);
   }
 
  private:
-  void check_launch(const toml::table& root) const {
-    const bool needed = variant_.contract->is_described;
-    if (needed && !variant_.launch) fail(1, fmt::format("family {} needs at least one [[dispatch]] (docs/LAUNCH.md)", variant_.family));
-    if (needed) return;
-    for (const std::string_view key : {"let", "scratch", "dispatch"}) {
-      if (const toml::node* node = root.get(key))
-        fail(*node, fmt::format("'{}' is only for families without launch code of their own; {} has its own", key, variant_.family));
+  // Features that the variant does not mention keep their first value, so that nothing is tested that the kernel does not claim.
+  void add_unmentioned_limits() {
+    for (const AxisWords& axis : variant_.contract->axis_words) {
+      if (std::ranges::find(variant_.limits, axis.axis, &AxisLimit::axis) != variant_.limits.end()) continue;
+      if (axis.is_required) fail(1, fmt::format("[limits] needs '{}', the values for which the kernel is made", axis.axis));
+      if (axis.is_feature) variant_.limits.push_back({std::string(axis.axis), {axis.first}});
     }
   }
 
-  void read_custom_description(const toml::table& root) {
-    if (variant_.contract->is_custom) {
-      variant_.custom = read_custom(*this, root);
-      return;
-    }
-    for (const std::string_view key : kCustomKeys) {
-      if (const toml::node* node = root.get(key))
-        fail(*node, fmt::format("'{}' is only for family custom; this is {}", key, variant_.family));
+  // A value of [limits]: an integer, or a word of the family.
+  [[nodiscard]] std::int64_t limit_of(std::string_view axis, const toml::node& node) const {
+    const auto known = std::ranges::find(variant_.contract->axis_words, axis, &AxisWords::axis);
+    if (known == variant_.contract->axis_words.end() || !node.is_string())
+      return integer_of(node, fmt::format("an element of [limits] {}", axis));
+    return index_of(node, fmt::format("[limits] {}", axis), known->words);
+  }
+
+  [[nodiscard]] std::int64_t index_of(const toml::node& node, const std::string& what, std::span<const std::string_view> words) const {
+    const std::string word = string_of(node, what);
+    const auto found = std::ranges::find(words, word);
+    if (found == words.end()) fail(node, fmt::format("{} is '{}'; accepted: {}", what, word, fmt::join(words, ", ")));
+    return found - words.begin();
+  }
+
+  void read_settings(const toml::table& table) {
+    std::vector<std::string_view> keys;
+    for (const SettingContract& setting : variant_.contract->settings) keys.push_back(setting.name);
+    accept_keys(table, fmt::format("in [{}]", variant_.family), keys);
+    for (const SettingContract& setting : variant_.contract->settings) {
+      const toml::node* node = table.get(setting.name);
+      if (node == nullptr) continue;
+      const std::string what = fmt::format("[{}] {}", variant_.family, setting.name);
+      const std::int64_t value = setting.words.empty() ? integer_of(*node, what) : index_of(*node, what, setting.words);
+      if (setting.words.empty() && (value < 0 || value > setting.largest))
+        fail(*node, fmt::format("{} is {}; accepted: 0 .. {}", what, value, setting.largest));
+      variant_.settings.emplace(setting.name, value);
     }
   }
 
@@ -174,7 +201,7 @@ class Reader : private TomlReader {
       }
       AxisLimit limit{std::string(key.str()), {}, key.source().begin.line};
       for (const toml::node& element : *array) {
-        limit.values.push_back(integer_of(element, fmt::format("an element of [limits] {}", key.str())));
+        limit.values.push_back(limit_of(key.str(), element));
       }
       variant_.limits.push_back(std::move(limit));
     }
@@ -321,6 +348,13 @@ std::string read_text(const fs::path& file) {
   std::optional<std::string> text = base::read_file(file);
   if (!text) throw VariantError(fmt::format("{}: cannot be read ({})", file.string(), std::generic_category().message(errno)));
   return *std::move(text);
+}
+
+std::int64_t Variant::setting(std::string_view key) const {
+  if (const auto own = settings.find(key); own != settings.end()) return own->second;
+  const auto known = std::ranges::find(contract->settings, key, &SettingContract::name);
+  if (known == contract->settings.end()) throw std::invalid_argument(fmt::format("family {} has no setting '{}'", family, key));
+  return known->initial;
 }
 
 std::string Variant::function(std::string_view entry_key) const {

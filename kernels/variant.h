@@ -97,10 +97,13 @@ struct Variant {
   std::map<std::string, std::string, std::less<>> bind;           // the family's argument name -> the kernel's
   Accuracy accuracy;
   std::vector<KnownFinding> known_findings;
-  std::string text;                         // of the variant.toml, if it describes a launch
-  std::optional<LaunchDescription> launch;  // [let], [[scratch]], [[dispatch]]
-  std::optional<CustomDescription> custom;  // [axes], [tensors], [bound], [reference]
+  std::map<std::string, std::int64_t, std::less<>> settings;  // of the family's own table
+  std::string text;                                           // of the variant.toml, if it describes a launch
+  std::optional<LaunchDescription> launch;                    // [let], [[scratch]], [[dispatch]]
+  std::optional<CustomDescription> custom;                    // [axes], [tensors], [bound], [reference]
 
+  // The value of a key of the family's own table, or its initial one. Throws std::invalid_argument if the family has no such key.
+  [[nodiscard]] std::int64_t setting(std::string_view key) const;
   // The function name of an entry key, from [entry] or the family.
   [[nodiscard]] std::string function(std::string_view entry_key) const;
   // `source` and `further_sources`.

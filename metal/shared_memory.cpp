@@ -2,9 +2,11 @@
 #include "metal/shared_memory.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <new>
+#include <utility>
 
 namespace assay::metal {
 namespace {
@@ -17,10 +19,19 @@ constexpr std::size_t kGap = std::size_t{1} << 34;
 // More than that is returned to the system when no region is left.
 constexpr std::size_t kKept = std::size_t{64} << 20;
 
+// Nothing where files cannot be as large, or the system has no memory files.
+base::Descriptor make_file() {
+  rlimit largest{};
+  if (getrlimit(RLIMIT_FSIZE, &largest) != 0 || largest.rlim_cur < kSize) return base::Descriptor();
+  base::Descriptor file(memfd_create("assay buffers", MFD_CLOEXEC));
+  return file.number() < 0 || ftruncate(file.number(), kSize) != 0 ? base::Descriptor() : std::move(file);
+}
+
 }  // namespace
 
-SharedMemory::SharedMemory() {
-  void* mapping = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+SharedMemory::SharedMemory() : file_(make_file()) {
+  const int kind = file_.number() < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
+  void* mapping = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, kind | MAP_NORESERVE, file_.number(), 0);
   if (mapping == MAP_FAILED) throw std::bad_alloc();
   begin_ = static_cast<std::byte*>(mapping);
 }

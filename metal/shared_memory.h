@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "base/descriptor.h"
+
 namespace assay::metal {
 
 // Hands out regions far apart from each other and starts over when all are given back. Pages stay allocated for the next regions, because
@@ -26,6 +28,8 @@ class SharedMemory {
  private:
   void remove_pages(std::size_t first, std::size_t last);
 
+  // Open as long as the memory is there, so that base::Process::resident_bytes() counts pages that only a child has touched.
+  base::Descriptor file_;
   std::byte* begin_ = nullptr;
   std::size_t next_ = 0;    // offset of the next slot
   std::size_t taken_ = 0;   // bytes of regions since all were given back

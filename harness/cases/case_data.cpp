@@ -12,6 +12,16 @@
 #include "harness/cases/file_contents.h"
 
 namespace assay::harness {
+namespace {
+
+LoadedFile load_agreeing(const Case& test_case, const std::filesystem::path& file, FilePart part) {
+  LoadedFile loaded = load_file(file, part);
+  require_agreement(test_case, file, loaded.file_case);
+  return loaded;
+}
+
+}  // namespace
+
 CaseSource::CaseSource(const Case& test_case, const fixtures::Shelf& shelf) {
   const std::optional<std::string_view> stem = file_stem(test_case.fixture);
   if (!stem) {
@@ -19,12 +29,17 @@ CaseSource::CaseSource(const Case& test_case, const fixtures::Shelf& shelf) {
     return;
   }
   source_.file = shelf.find(*stem);
-  LoadedFile loaded = load_file(source_.file);
-  require_agreement(test_case, source_.file, loaded.file_case);
-  tensors_ = std::move(loaded.inputs);
+  tensors_ = load_agreeing(test_case, source_.file, FilePart::inputs).inputs;
   source_.tensors = tensors_;
-  if (!loaded.expectation.empty())
-    stored_ = {source_.file, {loaded.expectation[0].values<double>(), loaded.expectation[1].values<double>(), {}}};
+}
+
+std::optional<StoredExpectation> stored_expectation(const Case& test_case, const fixtures::Shelf& shelf) {
+  const std::optional<std::string_view> stem = file_stem(test_case.fixture);
+  if (!stem) return std::nullopt;
+  const std::filesystem::path file = shelf.find(*stem);
+  const std::vector<fixtures::Tensor> stored = load_agreeing(test_case, file, FilePart::expectation).expectation;
+  if (stored.empty()) return std::nullopt;
+  return StoredExpectation{file, {stored[0].values<double>(), stored[1].values<double>(), {}}};
 }
 
 std::string find_disagreement(const oracles::Expected& stored, const oracles::Expected& recomputed) {

@@ -32,14 +32,14 @@ class CaseSource {
   CaseSource& operator=(const CaseSource&) = delete;
 
   [[nodiscard]] const families::Source& get() const { return source_; }
-  // Only if the source is a file that contains an expectation.
-  [[nodiscard]] const std::optional<StoredExpectation>& stored() const { return stored_; }
 
  private:
   std::vector<fixtures::Tensor> tensors_;
   families::Source source_;
-  std::optional<StoredExpectation> stored_;
 };
+
+// Only if the source of the inputs is a file that contains an expectation. Throws what CaseSource throws.
+[[nodiscard]] std::optional<StoredExpectation> stored_expectation(const Case& test_case, const fixtures::Shelf& shelf);
 
 // The part of the (smaller) bound by which two evaluations of one expectation in double may differ.
 //

@@ -80,7 +80,7 @@ FileContents contents_of(const Case& test_case) {
   return contents;
 }
 
-LoadedFile load_file(const std::filesystem::path& file) {
+LoadedFile load_file(const std::filesystem::path& file, FilePart part) {
   const fixtures::FileDescription description = fixtures::describe_file(file);
   LoadedFile loaded{read_file_case(file, description), {}, {}};
   const Case& test_case = loaded.file_case.value;
@@ -90,19 +90,19 @@ LoadedFile load_file(const std::filesystem::path& file) {
   } catch (const std::invalid_argument& refusal) {
     throw FileError(fixtures::file_message(file, "format", fmt::format("describes an invalid case: {}", refusal.what())));
   }
-  std::vector<TensorSpec> wanted = family.files.inputs(test_case);
-  const std::vector<TensorSpec> expectation = expectation_layout(test_case);
-  std::vector<TensorSpec> known = wanted;
+  const std::vector<TensorSpec> inputs = family.files.inputs(test_case), expectation = expectation_layout(test_case);
+  std::vector<TensorSpec> known = inputs;
   known.insert(known.end(), expectation.begin(), expectation.end());
   require_no_other(file, description, known);
-  const std::size_t inputs = wanted.size();
   // Value and bound are both required, because one alone cannot be used to judge.
-  if (description.find(kExpected) != nullptr || description.find(kBound) != nullptr) wanted = known;
+  const bool has_expectation = description.find(kExpected) != nullptr || description.find(kBound) != nullptr;
+  std::vector<TensorSpec> wanted;
+  if (part != FilePart::expectation) wanted = inputs;
+  const auto split = static_cast<std::ptrdiff_t>(wanted.size());
+  if (part != FilePart::inputs && has_expectation) wanted.insert(wanted.end(), expectation.begin(), expectation.end());
   std::vector<Tensor> tensors = fixtures::read_tensors(file, wanted);
-  loaded.inputs.assign(std::make_move_iterator(tensors.begin()),
-                       std::make_move_iterator(tensors.begin() + static_cast<std::ptrdiff_t>(inputs)));
-  loaded.expectation.assign(std::make_move_iterator(tensors.begin() + static_cast<std::ptrdiff_t>(inputs)),
-                            std::make_move_iterator(tensors.end()));
+  loaded.inputs.assign(std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.begin() + split));
+  loaded.expectation.assign(std::make_move_iterator(tensors.begin() + split), std::make_move_iterator(tensors.end()));
   if (!loaded.expectation.empty()) require_sensible(file, loaded.expectation[0], loaded.expectation[1]);
   return loaded;
 }

@@ -25,7 +25,8 @@ struct LoadedFile {
   std::vector<fixtures::Tensor> inputs;
   std::vector<fixtures::Tensor> expectation;  // empty, or expected/output and bound/output
 };
-[[nodiscard]] LoadedFile load_file(const std::filesystem::path& file);
+enum class FilePart { all, inputs, expectation };
+[[nodiscard]] LoadedFile load_file(const std::filesystem::path& file, FilePart part = FilePart::all);
 
 // Errors in a file that can be read, a sentence each: inputs that differ from those of its generator, an expectation that differs from
 // the oracle's. Empty if the file is correct.

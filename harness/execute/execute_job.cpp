@@ -253,7 +253,6 @@ void execute_job(Execution& execution) {
   if (!kept.job) {
     const CaseSource source(execution.test_case, execution.shelf);
     kept.job = make_job(execution.prepared, execution.kernel, execution.test_case, source.get());
-    kept.stored = source.stored();
   }
   const Job& job = *kept.job;
   KernelProcess& process = KernelProcess::own();
@@ -266,6 +265,8 @@ void execute_job(Execution& execution) {
   run.may_run = [&](std::size_t pass) { return memory.may_run(pass); };
   if (execution.simulator.policy == metal::Policy::shadow) run.shadows = shadows_to_keep(job, memory);
   execution.report = process.run(run);
+  // Not before: the process of the kernels starts as a copy of this one, and a kernel could look for it.
+  if (!kept.expected) kept.stored = stored_expectation(execution.test_case, execution.shelf);
   memory.drop_passes_not_run();
   Judging(execution, memory).judge_everything();
 }

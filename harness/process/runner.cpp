@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,7 @@ class Supervisor {
     Worker worker;
     Clock::time_point start = {};          // of the current case, adjusted for waiting times
     std::chrono::nanoseconds waited = {};  // time that the worker has waited for a processor, as of the last adjustment
+    std::chrono::nanoseconds used = {};    // processor time before the current case
     std::optional<Doubted> repeated = {};  // the outcome that the current case repeats
   };
 
@@ -111,6 +113,7 @@ class Supervisor {
   static void assign(Employed& employed, std::size_t index) {
     employed.start = Clock::now();
     employed.waited = employed.worker.process().waited();
+    employed.used = employed.worker.process().processor_time();
     employed.worker.assign(index);
   }
 
@@ -170,9 +173,12 @@ class Supervisor {
     listener_.finished(verdict, summary_);
   }
 
-  // On a busy machine a correct kernel takes longer, so time spent waiting for a processor does not count.
+  // On a busy machine a correct kernel takes longer, so time spent waiting for a processor does not count. A hostile one may have started
+  // threads for which it waits, so what all threads compute is limited too.
   [[nodiscard]] bool is_late(Employed& employed) const {
     if (Clock::now() - employed.start <= options_.timeout) return false;
+    const unsigned threads = options_.execution.threads == 0 ? std::thread::hardware_concurrency() : options_.execution.threads;
+    if (employed.worker.process().processor_time() - employed.used > std::max(1U, threads) * options_.timeout) return true;
     const std::chrono::nanoseconds waited = employed.worker.process().waited();
     // Less than before: the process of its kernels is another one.
     employed.start += std::chrono::duration_cast<Clock::duration>(std::max(waited - employed.waited, std::chrono::nanoseconds::zero()));

@@ -100,7 +100,8 @@ base::CommandResult run_tool(const std::vector<std::string>& arguments, base::Re
   std::error_code missing;
   const auto program = std::filesystem::canonical(arguments[0], missing);
   // A compiler outside of the system's folders has its libraries beside its bin/.
-  if (!missing) reach.programs.push_back(program.parent_path().parent_path());
+  const bool has_folder = program.parent_path().filename() == "bin";
+  if (!missing) reach.programs.push_back(has_folder ? program.parent_path().parent_path() : program);
   reach.readable.insert(reach.readable.end(), {shader_directory(), lockstep_pass().parent_path()});
   try {
     base::CommandResult result = base::run_command(arguments, limits, temporary_directory, &reach);
@@ -327,28 +328,39 @@ std::filesystem::path Compiler::prelude() const {
   });
 }
 
+const std::vector<std::string>& linker_flags() {
+  // With -Bsymbolic, a variable of the kernel that is called as one of ours (`environ`) is the kernel's. Linkers differ in the tables of
+  // names that they write unless asked; object_check.cpp reads DT_HASH.
+  static const std::vector<std::string> flags = {"-shared",         "-Bsymbolic",       "-z", "noexecstack", "-x", "--eh-frame-hdr",
+                                                 "--build-id=none", "--hash-style=both"};
+  return flags;
+}
+
 // Calls the linker directly: clang would search for start files and libraries, which takes half as long as the compilation. A kernel
 // only calls functions that each of our processes contains (ours, and a few of the C library and the compiler); they are found when the
-// kernel is loaded. With -Bsymbolic, a variable of the kernel that is called as one of ours (`environ`) is the kernel's.
+// kernel is loaded.
 void Compiler::link(const std::filesystem::path& object, const std::filesystem::path& output) {
-  const auto result = run_tool({ASSAY_LD, "-shared", "-Bsymbolic", "-z", "noexecstack", "-x", "--eh-frame-hdr", "--build-id=none", "-o",
-                                output.string(), object.string()},
-                               {.programs = {}, .readable = {}, .writable = {output.parent_path()}});
+  std::vector<std::string> command = {ASSAY_LD};
+  command.insert(command.end(), linker_flags().begin(), linker_flags().end());
+  command.insert(command.end(), {"-o", output.string(), object.string()});
+  const auto result = run_tool(command, {.programs = {}, .readable = {}, .writable = {output.parent_path()}});
   if (result.exit_code != 0) throw EnvironmentError(fmt::format("{} cannot link a kernel:\n{}", ASSAY_LD, result.errors));
 }
 
 std::string Compiler::flags() const { return fmt::format("{}", fmt::join(language_flags(), " ")); }
 
 std::filesystem::path Compiler::shared_object(std::string_view source, std::string_view function) const {
-  const std::string name = base::Hash().add(toolchain_).add(flags()).add("-Bsymbolic").add(source).hex() + ".so";
+  const std::string name =
+      base::Hash().add(toolchain_).add(flags()).add(fmt::format("{}", fmt::join(linker_flags(), " "))).add(source).hex() + ".so";
   return cache_.get(name, [&](const std::filesystem::path& output) {
     const TemporaryFile input(cache_, source, ".clcpp");
     std::vector<std::string> command = {clang_};
     const auto flags = language_flags();
     command.insert(command.end(), flags.begin(), flags.end());
     const TemporaryFile object(cache_, "", ".o");
-    command.insert(command.end(), {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()), "-c",
-                                   input.path().string(), "-o", object.path().string()});
+    command.insert(command.end(), {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()),
+                                   "-fno-temp-file",  // a pass that refuses a kernel would leave one behind
+                                   "-c", input.path().string(), "-o", object.path().string()});
     const auto result = run_tool(command, cache_only(), kCompiling, cache_.directory());
     if (result.is_cut || result.is_late || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
       throw CompileLimitExceeded(fmt::format("'{}' was not compiled: it takes more time or memory than a kernel may ({} s, {} GiB)",

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/command.h"
 #include "metal/compile/cache.h"
@@ -24,6 +25,9 @@ struct Toolchain {
 // command cannot be started, or if another process killed it.
 [[nodiscard]] base::CommandResult run_tool(const std::vector<std::string>& arguments, base::Reach reach,
                                            const base::CommandLimits& limits = {}, const std::filesystem::path& temporary_directory = {});
+
+// The options with which a kernel's object becomes a shared one.
+[[nodiscard]] const std::vector<std::string>& linker_flags();
 
 // A place in a source, line and column from 1.
 struct TextPlace {

@@ -38,6 +38,10 @@ class Reach : public clang::PPCallbacks {
                       const clang::LexEmbedParametersResult&) override {
     refuse(hash, "'#embed' is refused: Metal does not have it");
   }
+  // It would tell which files there are.
+  void HasEmbed(clang::SourceLocation place, llvm::StringRef, bool, clang::OptionalFileEntryRef) override {
+    refuse(place, "'__has_embed' is refused: Metal does not have it");
+  }
 
  private:
   [[noreturn]] void refuse(clang::SourceLocation place, const llvm::Twine& what) const {

@@ -172,6 +172,9 @@ class Attack : public TestInFolder {
     EXPECT_EQ(read_file(folder_ / "canary/canary"), "untouched");
     EXPECT_TRUE(read_file(folder_ / "outside/secret.txt") == std::string(kContent) + "\n") << "a file was overwritten";
     EXPECT_TRUE(std::filesystem::is_empty(folder_ / "tmp")) << "temporary files were left behind";
+    std::error_code none;
+    for (const auto& file : std::filesystem::directory_iterator(folder_ / "cache/assay", none))
+      EXPECT_EQ(file.path().string().find(".tmp"), std::string::npos) << file.path() << " was left behind";
     if (HasFailure()) std::printf("status %d, output:\n%.3000s\n", ended.status, ended.output.c_str());
   }
   static void expect_named(const Ended& ended, const std::vector<std::string>& words) {

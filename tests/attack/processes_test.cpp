@@ -117,45 +117,57 @@ TEST_F(Processes, OfAKernelHasNothing) {
 
 // The memory of the kernel's process as seen from outside: neither token nor key, nor what the judge expects of this case or the one
 // before.
-TEST_F(Processes, OfAKernelHasNoSecretInItsMemory) {
-  write(replaced_once(source_of("fwht_v1"), "x[e] *= scale;", "x[e] *= scale; volatile int go = 1; while (D == 512 && go) {}"),
-        "work/evil.metal");
-  std::vector<std::pair<std::string, std::string>> secrets = {{"the token", kToken}, {"the key", read_file(folder_ / "state/assay/key")}};
-  ASSERT_EQ(secrets[1].second.size(), 32U);
-  const std::vector<std::string> cases = {"d256/h1/standalone/gauss/s1", "d512/h1/standalone/gauss/s1"};
-  for (const std::string& name : cases) {
+class Memories : public Processes {
+ protected:
+  void SetUp() override {
+    write(replaced_once(source_of("fwht_v1"), "x[e] *= scale;", "x[e] *= scale; volatile int go = 1; while (D == 512 && go) {}"),
+          "work/evil.metal");
+    secrets_ = {{"the token", kToken}, {"the key", read_file(folder_ / "state/assay/key")}};
+    ASSERT_EQ(secrets_[1].second.size(), 32U);
+  }
+  void expect_of(const std::string& name) {
     const std::vector<double> expected = expectation("fwht/" + name);
     const std::vector<float> floats(expected.begin(), expected.end());
-    secrets.emplace_back("in double, the expectation of " + name, std::string(reinterpret_cast<const char*>(expected.data() + 8), 64));
-    secrets.emplace_back("in float, the expectation of " + name, std::string(reinterpret_cast<const char*>(floats.data() + 8), 32));
+    secrets_.emplace_back("in double, the expectation of " + name, std::string(reinterpret_cast<const char*>(expected.data() + 8), 64));
+    secrets_.emplace_back("in float, the expectation of " + name, std::string(reinterpret_cast<const char*>(floats.data() + 8), 32));
   }
-  auto running = std::async(std::launch::async, [&] {
-    return start("run --ledger none --jobs 1 --timeout 4 --kernel evil.metal --family fwht evil/" + cases[0] + " evil/" + cases[1]);
-  });
-  const pid_t process = busiest(100);
-  EXPECT_NE(process, 0);
-  std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
-  std::ifstream memory("/proc/" + std::to_string(process) + "/mem", std::ios::binary);
-  std::string found;
-  std::size_t read = 0;
-  for (std::string line; std::getline(maps, line);) {
-    unsigned long begin = 0, end = 0;
-    char mode[8] = {};
-    if (std::sscanf(line.c_str(), "%lx-%lx %7s", &begin, &end, mode) != 3 || mode[0] != 'r' || end - begin > 256UL << 20U) continue;
-    std::string bytes(end - begin, '\0');
-    memory.clear();
-    memory.seekg(static_cast<std::streamoff>(begin));
-    memory.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    read += static_cast<std::size_t>(memory.gcount());
-    for (const auto& [what, secret] : secrets) {
-      if (bytes.find(secret) != std::string::npos) found += what + " is in " + line + "\n";
+  void expect_none_during(const std::string& cases) const {
+    auto running = std::async(std::launch::async,
+                              [&] { return start("run --ledger none --jobs 1 --timeout 4 --kernel evil.metal --family fwht " + cases); });
+    const pid_t process = busiest(100);
+    EXPECT_NE(process, 0);
+    std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+    std::ifstream memory("/proc/" + std::to_string(process) + "/mem", std::ios::binary);
+    std::string found;
+    std::size_t read = 0;
+    for (std::string line; std::getline(maps, line);) {
+      unsigned long begin = 0, end = 0;
+      char mode[8] = {};
+      if (std::sscanf(line.c_str(), "%lx-%lx %7s", &begin, &end, mode) != 3 || mode[0] != 'r' || end - begin > 256UL << 20U) continue;
+      std::string bytes(end - begin, '\0');
+      memory.clear();
+      memory.seekg(static_cast<std::streamoff>(begin));
+      memory.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      read += static_cast<std::size_t>(memory.gcount());
+      for (const auto& [what, secret] : secrets_) {
+        if (bytes.find(secret) != std::string::npos) found += what + " is in " + line + "\n";
+      }
     }
+    EXPECT_GT(read, 1U << 20U) << "its memory could not be read";
+    EXPECT_EQ(found, "");
+    const Ended ended = running.get();
+    expect_no_effect(ended, false);
+    EXPECT_EQ(ended.status, 1);
   }
-  EXPECT_GT(read, 1U << 20U) << "its memory could not be read";
-  EXPECT_EQ(found, "");
-  const Ended ended = running.get();
-  expect_no_effect(ended, false);
-  EXPECT_EQ(ended.status, 1);
+  std::vector<std::pair<std::string, std::string>> secrets_;
+};
+TEST_F(Memories, HaveNoSecret) {
+  for (const char* name : {"d256/h1/standalone/gauss/s1", "d512/h1/standalone/gauss/s1"}) expect_of(name);
+  expect_none_during("evil/d256/h1/standalone/gauss/s1 evil/d512/h1/standalone/gauss/s1");
+}
+TEST_F(Memories, HaveNoExpectationOfAFile) {
+  expect_of("d512/h1/standalone/gauss/s1");
+  expect_none_during("--fixture ../fixture.h5");
 }
 
 // In plain Metal: from its stack over the pointers that lie there to the stack of the process, above which its environment lies.

@@ -178,6 +178,7 @@ std::vector<Row> file_rows() {
     rows.push_back({"MarkerOf" + name, "# 1 \"" + file + "\" 1\nstatic_assert(sizeof(int) == 5);", "", words});
     // A file of the kernel's own folder may be looked for.
     const std::vector<std::string> found = name == "Huge" ? std::vector<std::string>{"error: there"} : words;
+    rows.push_back({"HasEmbed" + name, "#if __has_embed(\"" + file + "\")\n#error there\n#endif", "", {"__has_embed"}});
     rows.push_back({"HasInclude" + name, "#if __has_include(\"" + file + "\")\n#error there\n#endif", "", found});
   }
   return rows;

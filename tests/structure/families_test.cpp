@@ -27,16 +27,17 @@ const fs::path kRoot = ASSAY_SOURCE_DIR;
 constexpr std::array<std::string_view, 4> kOperations = {"dequantize", "fwht", "quantize", "reduce"};
 
 // Words of families that are plain English inside a longer text.
-constexpr std::array<std::string_view, 3> kPlainEnglish = {"bits", "data", "scale"};
+constexpr std::array<std::string_view, 6> kPlainEnglish = {"attention", "bits", "cache", "data", "query", "scale"};
 
 // Other words of families that mean something else in one place.
 struct OtherMeaning {
   std::string_view path;  // a file, or a folder with '/' at the end
   std::string_view word;
 };
-constexpr std::array<OtherMeaning, 13> kOtherMeanings = {{
+constexpr std::array<OtherMeaning, 15> kOtherMeanings = {{
     {"cli/command_quality.cpp", "bits"},  // rows of numbers that belong to no family
     {"cli/command_quality.cpp", "head_dim"},
+    {"cli/command_quality.cpp", "attention"},
     {"cli/command_quality.cpp", "kv_len"},
     {"harness/quality/", "head_dim"},
     {"harness/quality/", "kv_capacity"},  // a member of oracles::DecodeShape
@@ -44,6 +45,7 @@ constexpr std::array<OtherMeaning, 13> kOtherMeanings = {{
     {"harness/mutate/operators.cpp", "bits"},    // a group of operators
     {"harness/triage/small_edits.cpp", "bits"},  // the same
     {"cli/options.cpp", "codebook_bits"},        // an example in the help
+    {"cli/command_doctor.cpp", "cache"},         // of compiled kernels
     {"cli/command_pack.cpp", "q"},               // an example in a message
     {"cli/command_pack.cpp", "packed"},          // what the command did
     {"reports/html/page.html", "data"},          // HTML

@@ -8,12 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <numeric>
 #include <thread>
 
+#include "base/sandbox.h"
 #include "fixtures/counter.h"
 #include "tests/support/files.h"
 #include "tests/unit/hdf5_hostile.h"
@@ -92,6 +96,26 @@ TEST_F(Hdf5, ReadsBackWhatItWroteBitForBit) {
   EXPECT_EQ(description.format, kAttributes);
   EXPECT_THAT(description.tensors, testing::UnorderedElementsAreArray(specs_of(tensors)));
   EXPECT_EQ(fixtures::read_tensors(path_, specs_of(tensors)), tensors);
+}
+
+// The library reads what strangers wrote, in a process that has few rights left.
+TEST_F(Hdf5, IsReadInASandbox) {
+  if (!base::missing_layers().empty()) GTEST_SKIP() << base::missing_layers();
+  fixtures::write_file(path_, kAttributes, small_tensors());
+  std::atomic<bool> is_seen = false;
+  std::jthread watch([&] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!is_seen && std::chrono::steady_clock::now() < end) {
+      for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream children(task.path() / "children");
+        for (pid_t child = 0; children >> child;) {
+          if (read_file("/proc/" + std::to_string(child) + "/status").find("\nSeccomp:\t2\n") != std::string::npos) is_seen = true;
+        }
+      }
+    }
+  });
+  for (int turn = 0; turn < 2000 && !is_seen; ++turn) static_cast<void>(fixtures::describe_file(path_));
+  EXPECT_TRUE(is_seen.exchange(true));
 }
 
 TEST_F(Hdf5, LargeTensorsAreSplitIntoChunksAndReadBack) {

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -29,6 +30,7 @@
 
 #include "harness/findings/fault_text.h"
 #include "metal/errors.h"
+#include "metal/shared_memory.h"
 #include "tests/unit/worker_kernels.h"
 
 namespace assay::tests {
@@ -252,6 +254,29 @@ TEST_F(WorkerProcesses, AProcessThatGrowsBeyondItsMemoryIsEndedAndTheRestIsJudge
   for (const std::size_t other : {0U, 2U}) EXPECT_EQ(verdict(other).status, Status::passed);
 }
 
+// A kernel's process shares memory with its worker, and may have unmapped what it filled.
+TEST_F(WorkerProcesses, MemoryThatAChildFilledCounts) {
+  options_.memory = std::uint64_t{256} << 20;
+  run(1, [](const Case& test_case) {
+    constexpr std::size_t kPiece = std::size_t{64} << 20;
+    metal::SharedMemory memory;
+    std::byte* begin = memory.take(8 * kPiece, false);
+    if (const pid_t child = fork(); child != 0) {
+      waitpid(child, nullptr, 0);
+      return passed(test_case);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (std::byte* piece = begin; piece != begin + 8 * kPiece; piece += kPiece) {
+      std::memset(piece, 1, kPiece);
+      munmap(piece, kPiece);
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    _exit(0);
+  });
+  EXPECT_EQ(verdict(0).status, Status::crashed);
+  EXPECT_THAT(reason_of(verdict(0)), HasSubstr("the limit of a case is 0.25 GiB"));
+}
+
 TEST_F(WorkerProcesses, AKernelThatAlwaysFailsIsExecutedOncePerCase) {
   run(4, [](const Case& test_case) { return with_status(test_case, Status::failed, "as ever"); });
   for (std::size_t seed = 0; seed < 4; ++seed) EXPECT_EQ(shared_->executions[seed], 1);
@@ -305,6 +330,19 @@ TEST_F(WorkerProcesses, WaitingForAProcessorIsNotTooLate) {
   sched_setaffinity(0, sizeof(before), &before);
   EXPECT_EQ(verdict(0).status, Status::passed) << reason_of(verdict(0));
   EXPECT_GT(took, options_.timeout) << "nothing was waited for: the test shows nothing";
+}
+
+TEST_F(WorkerProcesses, WaitingForItsOwnThreadsIsTooLate) {
+  options_.timeout = milliseconds(500);
+  run(1, [](const Case& test_case) {
+    const auto spin = [until = Clock::now() + std::chrono::seconds(10)] {
+      while (Clock::now() < until) continue;
+    };
+    for (int i = 0; i < 50; ++i) std::thread(spin).detach();
+    spin();
+    return passed(test_case);
+  });
+  EXPECT_EQ(verdict(0).status, Status::timeout);
 }
 
 TEST_F(WorkerProcesses, WithoutALimitNothingIsTooLate) {

@@ -1,0 +1,74 @@
+// Family `attention`: the words of its axes, and the settings of its variants. Functions and arguments are those of each variant's launch.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "kernels/contract.h"
+
+namespace assay::families {
+
+// Words that [limits] and expressions use, by axis value. "same": as the axis before says.
+inline constexpr std::array<std::string_view, 3> kStorageWords = {"float", "half", "bfloat"};
+inline constexpr std::array<std::string_view, 7> kKeyTypeWords = {"same", "float", "half", "bfloat", "q8_0", "q4_0", "q4_1"};
+inline constexpr std::array<std::string_view, 4> kOutTypeWords = {"same", "float", "half", "bfloat"};
+inline constexpr std::array<std::string_view, 7> kMaskWords = {"none", "causal", "window", "causal_window", "boolean", "additive", "alibi"};
+inline constexpr std::array<std::string_view, 4> kPlaneWords = {"shared", "head", "batch", "both"};
+inline constexpr std::array<std::string_view, 3> kOffsetWords = {"end", "zero", "other"};
+inline constexpr std::array<std::string_view, 4> kCacheWords = {"contiguous", "capacity", "ring", "paged"};
+inline constexpr std::array<std::string_view, 3> kLayoutWords = {"bhld", "blhd", "packed"};
+inline constexpr std::array<std::string_view, 2> kNoYesWords = {"no", "yes"};
+inline constexpr std::array<std::string_view, 2> kScaleWords = {"root", "one"};
+
+// A feature that [limits] does not mention is not tested: the axis keeps its first value.
+inline constexpr std::array kAttentionAxisWords = {
+    kernels::AxisWords{.axis = "type", .words = kStorageWords},
+    kernels::AxisWords{.axis = "k_type", .words = kKeyTypeWords, .is_feature = true},
+    kernels::AxisWords{.axis = "v_type", .words = kKeyTypeWords, .is_feature = true},
+    kernels::AxisWords{.axis = "out_type", .words = kOutTypeWords, .is_feature = true},
+    kernels::AxisWords{.axis = "mask", .words = kMaskWords, .is_feature = true},
+    kernels::AxisWords{.axis = "mask_type", .words = kOutTypeWords, .is_feature = true},
+    kernels::AxisWords{.axis = "mask_planes", .words = kPlaneWords, .is_feature = true},
+    kernels::AxisWords{.axis = "offset", .words = kOffsetWords, .is_feature = true},
+    kernels::AxisWords{.axis = "softcap", .words = {}, .is_feature = true},
+    kernels::AxisWords{.axis = "sinks", .words = kNoYesWords, .is_feature = true},
+    kernels::AxisWords{.axis = "scale", .words = kScaleWords, .is_feature = true},
+    kernels::AxisWords{.axis = "cache", .words = kCacheWords, .is_feature = true},
+    kernels::AxisWords{.axis = "layout", .words = kLayoutWords, .is_feature = true},
+    kernels::AxisWords{.axis = "shared_kv", .words = kNoYesWords, .is_feature = true},
+    kernels::AxisWords{.axis = "ragged", .words = kNoYesWords, .is_feature = true},
+    kernels::AxisWords{.axis = "gaps", .words = kNoYesWords, .is_feature = true},
+    kernels::AxisWords{.axis = "page_size", .words = {}, .is_feature = true, .first = 16},
+    kernels::AxisWords{.axis = "blocks", .words = {}, .is_feature = true, .first = 1},
+    kernels::AxisWords{.axis = "nsg", .words = {}, .is_feature = true, .first = 1},
+    kernels::AxisWords{.axis = "dk", .words = {}, .is_required = true},
+};
+
+inline constexpr std::array<std::string_view, 3> kEmptyRowWords = {"zero", "nan", "any"};
+inline constexpr std::array<std::string_view, 3> kLseWords = {"none", "natural", "two"};
+inline constexpr std::array<std::string_view, 4> kFormatWords = {"float", "half", "bfloat", "bf16"};
+
+// The keys of the table [attention]; without words, an integer.
+inline constexpr std::array kAttentionSettings = {
+    kernels::SettingContract{.name = "empty_row", .words = kEmptyRowWords},
+    kernels::SettingContract{.name = "lse", .words = kLseWords},
+    kernels::SettingContract{.name = "reads_padding", .words = {}, .largest = 1024},
+    kernels::SettingContract{.name = "max_bias", .words = {}, .initial = 8, .largest = 64},
+    kernels::SettingContract{.name = "scaled_query", .words = kFormatWords, .is_accuracy = true},
+    kernels::SettingContract{.name = "dot_product", .words = kFormatWords, .is_accuracy = true},
+    kernels::SettingContract{.name = "scores", .words = kFormatWords, .is_accuracy = true},
+    kernels::SettingContract{.name = "weights", .words = kFormatWords, .is_accuracy = true},
+    kernels::SettingContract{.name = "statistics", .words = kFormatWords, .is_accuracy = true},
+};
+
+inline constexpr kernels::FamilyContract kAttentionContract{.name = "attention",
+                                                            .entries = {},
+                                                            .arguments = {},
+                                                            .fields = {},
+                                                            .has_threadgroup_memory = true,
+                                                            .constants = {},
+                                                            .is_described = true,
+                                                            .axis_words = kAttentionAxisWords,
+                                                            .settings = kAttentionSettings};
+
+}  // namespace assay::families

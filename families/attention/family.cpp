@@ -1,0 +1,368 @@
+// Family `attention`: dense attention of any project, with its launch and its arguments described as data.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "families/attention/contract.h"
+#include "families/attention/job.h"
+#include "families/attention/names.h"
+#include "families/attention/shape.h"
+#include "families/draw.h"
+#include "families/shared/levels.h"
+
+namespace assay::families {
+namespace {
+
+using namespace attention;
+using Values = std::span<std::int64_t>;
+using Given = std::pair<AxisIndex, std::int64_t>;
+
+// One level of a factor: the values of its axes.
+struct Level {
+  std::string label;
+  std::vector<Given> values;
+  bool is_everyday = true;
+};
+
+struct FactorTable {
+  std::string_view name;
+  std::vector<Level> levels;
+};
+
+std::vector<Level> numbers(AxisIndex axis, std::initializer_list<std::int64_t> everyday, std::initializer_list<std::int64_t> longer = {}) {
+  std::vector<Level> levels;
+  for (const std::int64_t value : everyday) levels.push_back({fmt::format("{}", value), {{axis, value}}});
+  for (const std::int64_t value : longer) levels.push_back({fmt::format("{}", value), {{axis, value}}, false});
+  return levels;
+}
+
+std::vector<Level> words(AxisIndex axis, std::span<const std::string_view> all) {
+  std::vector<Level> levels;
+  for (std::size_t i = 0; i < all.size(); ++i) levels.push_back({std::string(all[i]), {{axis, static_cast<std::int64_t>(i)}}});
+  return levels;
+}
+
+std::vector<Level> pairs(AxisIndex first, AxisIndex second, std::initializer_list<std::pair<std::int64_t, std::int64_t>> all) {
+  std::vector<Level> levels;
+  for (const auto& [a, b] : all) levels.push_back({fmt::format("{}x{}", a, b), {{first, a}, {second, b}}});
+  return levels;
+}
+
+std::vector<Level> masks() {
+  std::vector<Level> levels;
+  for (std::size_t kind = 0; kind < kMaskWords.size(); ++kind) {
+    const bool is_windowed = kind == static_cast<std::size_t>(Mask::window) || kind == static_cast<std::size_t>(Mask::causal_window);
+    if (!is_windowed) levels.push_back({std::string(kMaskWords[kind]), {{kMask, static_cast<std::int64_t>(kind)}, {kWindow, 0}}});
+    for (const std::int64_t window : {1, 31, 32, 200}) {
+      if (is_windowed)
+        levels.push_back({fmt::format("{} {}", kMaskWords[kind], window), {{kMask, static_cast<std::int64_t>(kind)}, {kWindow, window}}});
+    }
+  }
+  return levels;
+}
+
+std::vector<Level> caches() {
+  const auto level = [](std::string label, Cache cache, std::int64_t room, std::int64_t start, std::int64_t page) {
+    return Level{std::move(label), {{kCache, static_cast<std::int64_t>(cache)}, {kRoom, room}, {kRingStart, start}, {kPage, page}}};
+  };
+  return {level("contiguous", Cache::contiguous, 0, 0, 16),
+          level("capacity + 1", Cache::capacity, 1, 0, 16),
+          level("capacity + 40", Cache::capacity, 40, 0, 16),
+          level("ring 0", Cache::ring, 7, 0, 16),
+          level("ring 1", Cache::ring, 0, 1, 16),
+          level("ring 5", Cache::ring, 9, 5, 16),
+          level("page 8", Cache::paged, 0, 0, 8),
+          level("page 16", Cache::paged, 0, 0, 16),
+          level("page 32", Cache::paged, 0, 0, 32)};
+}
+
+// All values that a gate must meet.
+std::vector<FactorTable> all_factors() {
+  return {
+      {"dims", pairs(kDk, kDv,
+                     {{32, 32},
+                      {64, 64},
+                      {72, 72},
+                      {80, 80},
+                      {96, 96},
+                      {112, 112},
+                      {128, 128},
+                      {192, 192},
+                      {256, 256},
+                      {512, 512},
+                      {192, 128},
+                      {576, 512}})},
+      {"heads", pairs(kHeads, kKvHeads, {{1, 1}, {4, 4}, {8, 2}, {8, 1}, {32, 8}, {6, 3}, {5, 1}})},
+      {"batch", numbers(kBatch, {1, 2, 3})},
+      {"queries", numbers(kQueries, {1, 2, 7, 8, 9, 31, 32, 33, 64, 65})},
+      {"keys",
+       numbers(kKeys, {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1024, 1025, 2048}, {4096, 16384})},
+      {"type", words(kType, kStorageWords)},
+      {"k_type", words(kKType, kKeyTypeWords)},
+      {"v_type", words(kVType, kKeyTypeWords)},
+      {"out_type", words(kOutType, kOutTypeWords)},
+      {"mask", masks()},
+      {"mask_type", words(kMaskType, kOutTypeWords)},
+      {"mask_planes", words(kMaskPlanes, kPlaneWords)},
+      {"offset", words(kOffset, kOffsetWords)},
+      {"softcap", numbers(kSoftcap, {0, 30, 50})},
+      {"sinks", words(kSinks, kNoYesWords)},
+      {"scale", words(kScale, kScaleWords)},
+      {"cache", caches()},
+      {"layout", words(kLayout, kLayoutWords)},
+      {"shared_kv", words(kSharedKv, kNoYesWords)},
+      {"ragged", words(kRagged, kNoYesWords)},
+      {"gaps", words(kGaps, kNoYesWords)},
+      {"blocks", numbers(kBlocks, {1, 2, 3, 8, 16, 32})},
+      {"nsg", numbers(kNsg, {1, 2, 4, 8, 32})},
+  };
+}
+
+const std::vector<Axis>& axes() {
+  static const std::vector<Axis> axes = [] {
+    const auto size = [](std::string_view name, std::int64_t most, Weight weight = Weight::factor) {
+      return Axis{.name = name, .minimum = 0, .maximum = most, .initial = 1, .weight = weight, .tried = Tried::counts, .simplest = 1};
+    };
+    const auto choice = [](std::string_view name, std::size_t count) {
+      return Axis{.name = name,
+                  .minimum = 0,
+                  .maximum = static_cast<std::int64_t>(count) - 1,
+                  .initial = 0,
+                  .weight = Weight::choice,
+                  .tried = Tried::simplest};
+    };
+    std::vector<Axis> all = {size("b", 64), size("h", 4096), size("g", 4096, Weight::extent), size("lq", 1 << 16), size("lk", 1 << 21)};
+    all.back().brief = "n";
+    all.back().is_length = true;
+    all.push_back({.name = "dk", .minimum = 1, .maximum = 4096, .initial = 128, .brief = "d", .weight = Weight::factor});
+    all.push_back({.name = "dv", .minimum = 1, .maximum = 4096, .initial = 128, .weight = Weight::extent});
+    all.push_back(choice("type", kStorageWords.size()));
+    all.push_back(choice("k_type", kKeyTypeWords.size()));
+    all.push_back(choice("v_type", kKeyTypeWords.size()));
+    all.push_back(choice("out_type", kOutTypeWords.size()));
+    all.push_back({.name = "mask", .minimum = 0, .maximum = 6, .initial = 0, .weight = Weight::choice});
+    all.push_back({.name = "window", .minimum = 0, .maximum = 1 << 21, .initial = 0, .weight = Weight::start});
+    all.push_back(choice("mask_type", kOutTypeWords.size()));
+    all.push_back(choice("mask_planes", kPlaneWords.size()));
+    all.push_back(choice("offset", kOffsetWords.size()));
+    all.push_back({.name = "softcap", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest});
+    all.push_back(choice("sinks", 2));
+    all.push_back(choice("scale", 2));
+    all.push_back({.name = "cache", .minimum = 0, .maximum = 3, .initial = 0, .weight = Weight::choice});
+    all.push_back({.name = "room", .minimum = 0, .maximum = 1 << 21, .initial = 0, .weight = Weight::extent});
+    all.push_back({.name = "ring_start", .minimum = 0, .maximum = 1 << 21, .initial = 0, .weight = Weight::start});
+    all.push_back({.name = "page_size", .minimum = 1, .maximum = 4096, .initial = 16, .weight = Weight::extent});
+    all.push_back({.name = "layout", .minimum = 0, .maximum = 2, .initial = 0, .weight = Weight::choice});
+    all.push_back(choice("shared_kv", 2));
+    all.push_back(choice("ragged", 2));
+    all.push_back(choice("gaps", 2));
+    for (const std::string_view name : {"blocks", "nsg"}) {
+      Axis axis = size(name, 1024, Weight::repeat);
+      axis.is_launch_choice = true;
+      axis.is_simdgroups = name == "nsg";
+      all.push_back(axis);
+    }
+    return all;
+  }();
+  return axes;
+}
+
+// Spellings of one storage type each.
+Word storage_word(std::string_view axis, std::string_view prefix, std::span<const std::string_view> names) {
+  static std::deque<std::string> spellings;
+  Word word{{}, true};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    word.forms.push_back({spellings.emplace_back(fmt::format("{}{}", prefix, names[i])), {{axis, static_cast<std::int64_t>(i)}}});
+  return word;
+}
+
+const std::vector<Word>& case_words() {
+  static const std::vector<Word> all = [] {
+    std::vector<Word> words;
+    Word type = storage_word("type", "", kStorageWords);
+    type.optional = false;
+    words.push_back(type);
+    words.push_back({{{"d{dk}x{dv}", {}}}});
+    words.push_back({{{"b{b}", {}}}});
+    words.push_back({{{"h{h}x{g}", {}}}});
+    words.push_back({{{"q{lq}", {}}}});
+    words.push_back({{{"k{lk}", {}}}});
+    words.push_back(storage_word("k_type", "k_", kKeyTypeWords));
+    words.push_back(storage_word("v_type", "v_", kKeyTypeWords));
+    words.push_back(storage_word("out_type", "out_", kOutTypeWords));
+    words.push_back({{{"nomask", {{"mask", 0}, {"window", 0}}},
+                      {"causal", {{"mask", 1}, {"window", 0}}},
+                      {"window{window}", {{"mask", 2}}},
+                      {"causal_window{window}", {{"mask", 3}}},
+                      {"boolean", {{"mask", 4}, {"window", 0}}},
+                      {"additive", {{"mask", 5}, {"window", 0}}},
+                      {"alibi", {{"mask", 6}, {"window", 0}}}}});
+    words.push_back(storage_word("mask_type", "mask_", kOutTypeWords));
+    words.push_back(storage_word("mask_planes", "planes_", kPlaneWords));
+    words.push_back(storage_word("offset", "offset_", kOffsetWords));
+    words.push_back({{{"cap{softcap}", {}}}, true});
+    words.push_back({{{"sinks", {{"sinks", 1}}}}, true});
+    words.push_back({{{"scale_one", {{"scale", 1}}}}, true});
+    words.push_back({{{"room{room}", {{"cache", 1}, {"ring_start", 0}, {"page_size", 16}}},
+                      {"ring{ring_start}room{room}", {{"cache", 2}, {"page_size", 16}}},
+                      {"page{page_size}room{room}", {{"cache", 3}, {"ring_start", 0}}}},
+                     true});
+    words.push_back({{{"blhd", {{"layout", 1}}}, {"packed", {{"layout", 2}}}}, true});
+    words.push_back({{{"shared_kv", {{"shared_kv", 1}}}}, true});
+    words.push_back({{{"ragged", {{"ragged", 1}}}}, true});
+    words.push_back({{{"gaps", {{"gaps", 1}}}}, true});
+    words.push_back({{{"blocks{blocks}", {}}}, true});
+    words.push_back({{{"nsg{nsg}", {}}}, true});
+    return words;
+  }();
+  return all;
+}
+
+constexpr std::array<std::string_view, 14> kFixtures = {"gauss",        "heavy",          "outlier",      "needle",     "uniform",
+                                                        "drift",        "cancel",         "large",        "zero",       "tiny",
+                                                        "all_negative", "sink_dominates", "softcap_edge", "one_key_far"};
+
+bool has_fixture(const fixtures::Fixture& fixture) {
+  return fixture.name == "mask_rows" || std::ranges::find(kFixtures, fixture.name) != kFixtures.end();
+}
+
+// The values of the first level of every factor: those of features that a case does not use.
+std::array<std::int64_t, kAxisCount> first_values(const std::vector<FactorTable>& tables) {
+  std::array<std::int64_t, kAxisCount> first{};
+  for (const FactorTable& table : tables) {
+    for (const auto& [axis, value] : table.levels.empty() ? std::vector<Given>() : table.levels.front().values) first[axis] = value;
+  }
+  return first;
+}
+
+// Whether values that are set can be part of a valid case. Open ones are kOpen.
+bool is_possible(std::span<const std::int64_t> v, const std::array<std::int64_t, kAxisCount>& first) {
+  const auto is = [&](AxisIndex axis, std::int64_t value) { return v[axis] == value; };
+  const auto is_set = [&](std::initializer_list<AxisIndex> several) {
+    return std::ranges::all_of(several, [&](AxisIndex axis) { return v[axis] != kOpen; });
+  };
+  const auto more_than_first = [&](AxisIndex axis) { return v[axis] > 0; };
+  const bool has_mask_type = v[kMask] == kOpen || is(kMask, 5) || is(kMask, 6);
+  const bool has_planes = has_mask_type || is(kMask, 4);
+  const auto is_chosen = [&](AxisIndex axis) { return v[axis] != kOpen && v[axis] != first[axis]; };
+  if (is_chosen(kMaskType) && !has_mask_type) return false;
+  if (is_chosen(kMaskPlanes) && !has_planes) return false;
+  // A batch alone shares nothing, and all of it is as long as it is.
+  if ((is(kSharedKv, 1) || is(kRagged, 1)) && is(kBatch, 1)) return false;
+  if (is(kSharedKv, 1) && is(kCache, 3)) return false;
+  if (is_set({kRingStart, kKeys, kRoom}) && is(kCache, 2) && v[kRingStart] >= v[kKeys] + v[kRoom]) return false;
+  const auto needs_blocks = [&](AxisIndex type) { return v[type] >= 4; };
+  if (needs_blocks(kKType) && is_set({kDk}) && v[kDk] % 32 != 0) return false;
+  if (needs_blocks(kVType) && is_set({kDv}) && v[kDv] % 32 != 0) return false;
+  if (needs_blocks(kKType) && is(kVType, 0) && is_set({kDv}) && v[kDv] % 32 != 0) return false;
+  if (!is(kLayout, 2)) return true;
+  const bool differs = is_set({kQueries, kKeys}) && v[kQueries] != v[kKeys];
+  const bool has_cache = more_than_first(kCache) || more_than_first(kSharedKv) || more_than_first(kKType) || more_than_first(kVType);
+  return !differs && !has_cache && !(is_set({kDk, kDv}) && v[kDk] != v[kDv]);
+}
+
+// The factors of one variant: without the levels that its [limits] exclude.
+std::vector<FactorTable> factors_within(std::span<const kernels::AxisLimit> limits) {
+  std::vector<FactorTable> tables = all_factors();
+  for (const kernels::AxisLimit& limit : limits) {
+    const auto axis = std::ranges::find(axes(), limit.axis, &Axis::name);
+    if (axis == axes().end()) continue;  // reported when the variant is selected
+    const auto index = static_cast<AxisIndex>(axis - axes().begin());
+    for (FactorTable& table : tables) {
+      const auto excluded = [&](const Level& level) {
+        return std::ranges::any_of(level.values, [&](const Given& given) {
+          return given.first == index && std::ranges::find(limit.values, given.second) == limit.values.end();
+        });
+      };
+      // Numbers that no table has, such as a head size of 100, are levels of their own.
+      const bool is_number =
+          table.levels.size() > 0 && table.levels.front().values.size() == 1 && table.levels.front().values[0].first == index;
+      const bool is_dims = table.name == "dims" && index == kDk;
+      std::erase_if(table.levels, excluded);
+      for (const std::int64_t value : limit.values) {
+        const bool known = std::ranges::any_of(table.levels, [&](const Level& level) {
+          return std::ranges::any_of(level.values, [&](const Given& given) { return given == Given{index, value}; });
+        });
+        if (known || value < 0) continue;
+        if (is_number) table.levels.push_back({fmt::format("{}", value), {{index, value}}});
+        if (is_dims) table.levels.push_back({fmt::format("{0}x{0}", value), {{kDk, value}, {kDv, value}}});
+      }
+    }
+  }
+  // Everyday levels come first, as Factor wants it.
+  for (FactorTable& table : tables) {
+    std::vector<Level> ordered;
+    for (const bool everyday : {true, false})
+      std::ranges::copy_if(table.levels, std::back_inserter(ordered), [&](const Level& level) { return level.is_everyday == everyday; });
+    table.levels = std::move(ordered);
+  }
+  return tables;
+}
+
+Family family_with(const std::vector<FactorTable>& factor_tables) {
+  const auto tables = std::make_shared<const std::vector<FactorTable>>(factor_tables);
+  Family family{.contract = kAttentionContract,
+                .description = "softmax(scale q k + mask) v of any kernel, whose variant.toml describes types, masks, cache and launch",
+                .axes = axes(),
+                .words = case_words(),
+                .factors = {},
+                .realise =
+                    [tables, first = first_values(*tables)](std::span<const int> levels, Values values) {
+                      std::ranges::fill(values, kOpen);
+                      for (std::size_t factor = 0; factor < tables->size(); ++factor) {
+                        if (levels[factor] < 0) continue;
+                        for (const auto& [axis, value] : (*tables)[factor].levels[static_cast<std::size_t>(levels[factor])].values)
+                          values[axis] = value;
+                      }
+                      return is_possible(values, first);
+                    },
+                .draw =
+                    [](Draw& draw, Values values) {
+                      if (values[kLayout] == static_cast<std::int64_t>(Layout::packed)) return;
+                      values[kKeys] = draw.between(std::max<std::int64_t>(1, values[kRingStart] + 1), 700);
+                    },
+                .work =
+                    [](std::span<const std::int64_t> values) {
+                      const auto least = [&](AxisIndex axis, std::int64_t open) { return values[axis] == kOpen ? open : values[axis]; };
+                      return least(kBatch, 1) * least(kHeads, 1) * least(kQueries, 1) * least(kKeys, 1) * (least(kDk, 32) + least(kDv, 32));
+                    },
+                .has_fixture = has_fixture,
+                .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"described"}; },
+                .expression_names = [](const Case& test_case, const kernels::Variant& variant) -> std::shared_ptr<const kernels::Names> {
+                  return std::make_shared<CaseNames>(shape_of(test_case), variant.setting("max_bias"));
+                },
+                .validate = attention::validate,
+                // A launch may have any number; two orders are compared in any case.
+                .simdgroups = [](const Case&) { return std::int64_t{2}; },
+                .files = attention::files(),
+                .job = attention::job,
+                .minimum = attention::minimum_of,
+                .triage = attention::triage(),
+                .bounds_weaker_storage = true};
+  for (const FactorTable& table : *tables) {
+    std::vector<std::string> labels;
+    for (const Level& level : table.levels) labels.push_back(level.label);
+    const auto everyday = static_cast<std::size_t>(std::ranges::count_if(table.levels, &Level::is_everyday));
+    family.factors.push_back(
+        {table.name, std::move(labels), everyday, [&table, tables](std::size_t level, std::span<const std::int64_t> values) {
+           return std::ranges::all_of(table.levels[level].values, [&](const Given& given) { return values[given.first] == given.second; });
+         }});
+  }
+  return family;
+}
+
+}  // namespace
+
+Family attention_family() {
+  Family family = family_with(all_factors());
+  family.of_variant = [](const kernels::Variant& variant) { return family_with(factors_within(variant.limits)); };
+  return family;
+}
+
+}  // namespace assay::families

@@ -1,0 +1,15 @@
+// The job of family `attention`, and the accuracy that a variant declares.
+#pragma once
+
+#include "families/family.h"
+#include "oracles/any_attention.h"
+
+namespace assay::families::attention {
+
+[[nodiscard]] oracles::AnyAttentionAccuracy accuracy_of(const Case& test_case, const kernels::Variant& variant);
+[[nodiscard]] Job job(const JobRequest& request);
+[[nodiscard]] Minimum minimum_of(const Case& test_case, const Source& source);
+[[nodiscard]] FileRules files();
+[[nodiscard]] TriageRules triage();
+
+}  // namespace assay::families::attention
