@@ -56,6 +56,18 @@ double ulp_of(const oracles::OutputFormat& format, double value) {
   return std::max(format.smallest_subnormal, std::ldexp(1.0, std::ilogb(value) - format.significant_bits + 1));
 }
 
+// A bound above this part of the magnitude proves little.
+double informative_part(const CustomLayout& output) {
+  const ScalarType type = output.tensor->type;
+  return type == ScalarType::float32 ? 1e-3 : type == ScalarType::float16 ? 0x1p-5 : type == ScalarType::bfloat16 ? 0x1p-3 : 1.0;
+}
+// The smallest of all outputs. Their magnitudes are scaled to it.
+double informative_ratio(const CustomCase& own) {
+  double smallest = 1.0;
+  for (const CustomLayout* output : own.outputs()) smallest = std::min(smallest, informative_part(*output));
+  return smallest;
+}
+
 // The values, bounds and magnitudes of one output.
 void add_expected(const CustomLayout& layout, const kernels::CustomBound& bound, const std::vector<double>& value,
                   const std::vector<double>& given, oracles::Expected& expected) {
@@ -88,9 +100,13 @@ void add_expected(const CustomLayout& layout, const kernels::CustomBound& bound,
 oracles::Expected expected_of(const CustomCase& own) {
   const ReferenceAnswer answer = std::move(ask_reference({&own, 1}).front());
   oracles::Expected expected;
+  const double ratio = informative_ratio(own);
   const std::vector<const CustomLayout*> outputs = own.outputs();
-  for (std::size_t o = 0; o < outputs.size(); ++o)
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const std::size_t first = expected.size();
     add_expected(*outputs[o], own.variant().description().bounds[o], answer.expected[o], answer.bound[o], expected);
+    for (std::size_t i = first; i < expected.size(); ++i) expected.magnitude[i] *= informative_part(*outputs[o]) / ratio;
+  }
   return expected;
 }
 
@@ -154,20 +170,6 @@ std::string description_of(const CustomCase& own, std::size_t element) {
     rest /= output->shape[i];
   }
   return fmt::format("one at {}[{}]", output->tensor->name, fmt::join(indices, ", "));
-}
-
-// Above this part of its magnitude, a bound proves little.
-double informative_ratio(const CustomCase& own) {
-  double largest = 1e-3;
-  for (const CustomLayout* output : own.outputs()) {
-    const ScalarType type = output->tensor->type;
-    const double ratio = type == ScalarType::float32    ? 1e-3
-                         : type == ScalarType::float16  ? 0x1p-5
-                         : type == ScalarType::bfloat16 ? 0x1p-3
-                                                        : 1.0;
-    largest = std::max(largest, ratio);
-  }
-  return largest;
 }
 
 }  // namespace
