@@ -18,6 +18,7 @@
 #include "families/minimum.h"
 #include "families/misfit.h"
 #include "families/promise.h"
+#include "families/sketch.h"
 #include "families/source.h"
 #include "fixtures/generators.h"
 #include "fixtures/tensor.h"
@@ -244,6 +245,10 @@ struct Family {
   std::function<std::shared_ptr<const kernels::Names>(const Case& test_case, const kernels::Variant& variant)> expression_names = {};
   // For a family whose variants define their own axes: the family of one variant. Empty for all others.
   std::function<Family(const kernels::Variant& variant)> of_variant = {};
+
+  // Drafts a variant.toml for a file without one; nothing if the family does not recognise it. Empty: only the contract's names are
+  // recognised.
+  std::function<std::optional<Sketch>(const SketchSubject& subject)> sketch = {};
 
   // Functions of other families that the launch dispatches too. May be empty.
   std::function<std::vector<HelperKey>(std::span<const std::int64_t> values)> helpers = {};
