@@ -71,6 +71,7 @@ struct Axis {
   // For an axis that is a float: numbers up to this one are values of the axis itself, numbers from kSmallestFloatBits on are the bits
   // of a float, and there are none in between.
   std::optional<std::int64_t> largest_whole = {};
+  std::int64_t zero_in_files = 0;  // the value of an integer 0 in a fixture file
 
   Weight weight = Weight::none;
   Tried tried = Tried::nothing;

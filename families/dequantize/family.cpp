@@ -40,7 +40,7 @@ Family dequantize_family() {
                {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
                {.name = "read_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
                {.name = "cache_capacity", .minimum = 0, .maximum = 1 << 26, .initial = 1, .weight = Weight::extent},
-               float_axis("scale_factor_d512", 1, kScaleFactorWhole)},
+               scale_factor_axis()},
       .words = {{{{"d{head_dim}", {}}}},
                 {{{"b{bits}", {}}}},
                 {{{"g{num_kv_heads}", {}}}},

@@ -47,8 +47,14 @@ Family quantize_family() {
                    {.name = "write_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
                    {.name = "cache_capacity", .minimum = 0, .maximum = 1 << 26, .initial = 1, .weight = Weight::extent},
                    {.name = "is_sliding", .minimum = 0, .maximum = 1, .initial = 0, .weight = Weight::choice},
-                   float_axis("scale_factor_d512", 1, kScaleFactorWhole),
-                   {.name = "rms_probe", .minimum = 0, .maximum = 1, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest}},
+                   scale_factor_axis(),
+                   {.name = "rms_probe",
+                    .minimum = 0,
+                    .maximum = 1,
+                    .initial = 0,
+                    .is_capability = true,
+                    .weight = Weight::choice,
+                    .tried = Tried::simplest}},
           .words = {{{{"d{head_dim}", {}}}},
                     {{{"b{bits}", {}}}},
                     {{{"g{num_kv_heads}", {}}}},
@@ -91,6 +97,10 @@ Family quantize_family() {
             return {fmt::format("{}_d{}", values[kBitsAxis] == 4 ? "fast" : "hb", values[kHeadDim])};
           },
           .validate = [](const Case& test_case) { families::validate(quantize_parameters(test_case)); },
+          .misfit = [](const Case& test_case, const kernels::BoundKernel& kernel) -> std::optional<Misfit> {
+            if (test_case.at("rms_probe") == 0 || kernel.has("rms_scratch")) return std::nullopt;
+            return Misfit{"rms_scratch", "rms_probe = 1, but the kernel has no argument rms_scratch, so it does not write its inputs"};
+          },
           .simdgroups = [](const Case&) { return std::int64_t{1}; },
           .files = quantize_files(),
           .job = quantize_job,
