@@ -37,8 +37,8 @@ class Reader : private TomlReader {
   Variant read(std::string_view text) {
     const toml::table root = parse_toml(text, file());
     accept_keys(root, "at the top level",
-                {"family", "source", "about", "claims", "superseded_by", "offset_bits", "compile", "entry", "limits", "fields", "constants",
-                 "bind", "accuracy", "known_finding"});
+                {"family", "source", "about", "claims", "superseded_by", "offset_bits", "reads_hidden", "compile", "entry", "limits",
+                 "fields", "constants", "bind", "accuracy", "known_finding"});
     read_top(root);
     if (const toml::table* table = subtable(root, "compile")) variant_.compile = read_compile_settings(*this, *table);
     if (const toml::table* table = subtable(root, "entry")) read_entry(*table);
@@ -70,6 +70,12 @@ class Reader : private TomlReader {
       const std::int64_t bits = integer_of(*node, "'offset_bits'");
       if (bits != 32 && bits != 64) fail(*node, fmt::format("'offset_bits' is {}; accepted: 32, 64", bits));
       variant_.offset_bits = static_cast<std::uint32_t>(bits);
+    }
+    if (const toml::node* node = root.get("reads_hidden")) {
+      if (const std::string rows = string_of(*node, "'reads_hidden'"); rows != "finite")
+        fail(*node, fmt::format("'reads_hidden' is '{}'; accepted: finite", rows));
+      if (!variant_.contract->skips_hidden) fail(*node, fmt::format("family {} hides no key that a kernel must not read", variant_.family));
+      variant_.reads_hidden = true;
     }
   }
 

@@ -315,7 +315,7 @@ constexpr Twin kTwins[] = {
      {"d256/h1x1/kv33c33/ring0/nomask/nwg4/gauss/s21",
       Status::failed,
       {},
-      "has no chunk (kv_len 33, 32 slots each) and must write M = -FLT_MAX/2, but wrote 0"},
+      "saw no key (S = 0; kv_len 33) and must write M = -FLT_MAX/2, but wrote 0"},
      {"d256/h1x1/kv257c257/ring0/nomask/nwg4/gauss/s21"}},
     {"idle_sum_unwritten",
      "a workgroup without a chunk writes neither S nor M",
