@@ -1,6 +1,7 @@
 // Binds a kernel function to its family's contract: finds out which argument is which, and checks it before anything runs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,7 +22,14 @@ struct KernelEntry {
   metal::ArgumentLayout layout;                          // of that pipeline, by reflection
   std::map<std::string, std::string, std::less<>> bind;  // the family's argument name -> the kernel's
   FieldValues fields;                                    // values of struct fields that the family does not set
+  std::vector<AxisLimit> limits;                         // declared by the author of the variant
   bool reads_threadgroup_size = false;                   // an argument holds the number of threads or simdgroups of its threadgroup
+
+  // The declared limit of an axis; nullptr if there is none.
+  [[nodiscard]] const AxisLimit* limit_of(std::string_view axis) const {
+    const auto found = std::ranges::find(limits, axis, &AxisLimit::axis);
+    return found == limits.end() ? nullptr : &*found;
+  }
 };
 
 // Matches the arguments of `entry` with those of `contract`, in this order: the name given by [bind]; the same name; the same name in other
@@ -62,6 +70,8 @@ class BoundKernel {
   void resolve_arguments();
   void check_argument(const ArgumentContract& argument, const metal::BoundArgument& bound) const;
   void check_parameters(const metal::BoundArgument& bound);
+  // Whether a struct may lack the field.
+  [[nodiscard]] bool may_lack(const FieldContract& field) const;
   [[noreturn]] void fail(const std::string& message) const;
   [[nodiscard]] const metal::BoundArgument& bound(std::string_view argument) const;
 
