@@ -230,6 +230,22 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
   if (!std::ranges::equal(by_offset, known, same_name)) {
     notes_.push_back(fmt::format("struct {} has its fields in a different order than the contract", layout.name));
   }
+  compare_layout(layout);
+}
+
+void BoundKernel::compare_layout(const metal::StructLayout& layout) {
+  std::size_t offset = 0;
+  for (const FieldContract& wanted : contract_->fields) {
+    const metal::StructField* field = layout.find(wanted.name);
+    if (field == nullptr) continue;
+    const std::size_t size = metal::size_of(wanted.type);
+    offset = (offset + size - 1) / size * size;
+    if (field->offset != offset || field->size != size) {
+      layout_differences_.push_back(
+          fmt::format("{}: {} bytes at {}; the contract's has {} bytes at {}", wanted.name, field->size, field->offset, size, offset));
+    }
+    offset += size;
+  }
 }
 
 bool BoundKernel::may_lack(const FieldContract& field) const {

@@ -47,6 +47,9 @@ class BoundKernel {
 
   // Deviations that a reader of the verdict should know: reordered or additional fields, other names.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  // How the layout of the parameter struct differs from the contract's: its fields in their order, without those that the kernel lacks,
+  // and nothing between them. Fields are filled by name, so that a difference matters only to a host with a struct of its own.
+  [[nodiscard]] const std::vector<std::string>& layout_differences() const { return layout_differences_; }
   [[nodiscard]] const KernelEntry& entry() const { return entry_; }
   [[nodiscard]] const FamilyContract& contract() const { return *contract_; }
 
@@ -70,6 +73,7 @@ class BoundKernel {
   void resolve_arguments();
   void check_argument(const ArgumentContract& argument, const metal::BoundArgument& bound) const;
   void check_parameters(const metal::BoundArgument& bound);
+  void compare_layout(const metal::StructLayout& layout);
   // Whether a struct may lack the field.
   [[nodiscard]] bool may_lack(const FieldContract& field) const;
   [[noreturn]] void fail(const std::string& message) const;
@@ -80,6 +84,7 @@ class BoundKernel {
   std::map<std::string, const metal::BoundArgument*, std::less<>> arguments_;  // by the family's name; into entry_.layout
   const metal::BoundArgument* threadgroup_ = nullptr;
   std::vector<std::string> notes_;
+  std::vector<std::string> layout_differences_;
 };
 
 }  // namespace assay::kernels

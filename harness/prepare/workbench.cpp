@@ -141,6 +141,7 @@ class Preparation {
     }
 
     for (const std::string& note : merged_notes(prepared.kernels)) prepared.notes.push_back(fmt::format("{}: {}", variant.name, note));
+    if (options_.same_layout) require_same_layout(prepared);
     check_fields(prepared);
     check_values(families::contract(variant.family), prepared.kernels);
     for (const auto& [family, helpers] : prepared.helpers) {
@@ -235,6 +236,15 @@ class Preparation {
     compile_ahead(library, functions, options_.jobs);
     auto function = functions.begin();
     for (const kernels::FunctionKey& key : keys) helpers.kernels.emplace(key, bind_function(contract, variant, library, *function++));
+  }
+
+  static void require_same_layout(const PreparedVariant& prepared) {
+    for (const auto& [key, kernel] : prepared.kernels) {
+      if (kernel.layout_differences().empty()) continue;
+      const metal::ArgumentLayout& layout = kernel.entry().layout;
+      throw kernels::VariantError(fmt::format("{}:{}: --abi: the parameters of '{}' have another layout than the contract's:\n  {}",
+                                              layout.file, layout.line, layout.function, fmt::join(kernel.layout_differences(), "\n  ")));
+    }
   }
 
   // A field that no struct has is a misspelt name.
