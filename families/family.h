@@ -174,6 +174,13 @@ struct RowPart {
   std::size_t count;
 };
 
+// A table of constants that kernels of a family contain, if they do not compute it.
+struct ContractTable {
+  std::string meaning;         // "the codebook of 4 bits"
+  std::vector<double> values;  // floats, or bytes
+  bool is_of_bytes = false;    // the source may also store them as wider integers, or as a prefix of a longer table
+};
+
 // What triage and comparisons need to know about a family.
 struct TriageRules {
   // A model that computes a case in double, with switches for mistakes. Throws fixtures::FileError if a file contains an invalid value.
@@ -255,6 +262,8 @@ struct Family {
   Minimum (*minimum)(const Case& test_case, const Source& source);
   std::vector<Quantity> quantities = {};  // may be empty
   std::vector<Promise> promises = {};     // may be empty
+  // The tables that the values of a case depend on. Empty: none.
+  std::vector<ContractTable> (*tables)(const Case& test_case) = nullptr;
   TriageRules triage;
   // Whether the bound has terms for a kernel whose storage is weaker than the contract's: [accuracy] in variant.toml.
   bool bounds_weaker_storage = false;

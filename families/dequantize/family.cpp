@@ -13,6 +13,7 @@
 #include "families/dequantize/inputs.h"
 #include "families/shared/cache_slots.h"
 #include "families/shared/codebook.h"
+#include "families/shared/contract_tables.h"
 #include "families/shared/levels.h"
 
 namespace assay::families {
@@ -75,6 +76,12 @@ Family dequantize_family() {
       .files = dequantize_files(),
       .job = dequantize_job,
       .minimum = dequantize_minimum,
+      .tables =
+          [](const Case& test_case) {
+            std::vector<ContractTable> tables;
+            add_codebook(tables, test_case.at("bits"));
+            return tables;
+          },
       .triage = dequantize_triage()};
 }
 

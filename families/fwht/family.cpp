@@ -11,6 +11,7 @@
 
 #include "families/fwht/contract.h"
 #include "families/fwht/inputs.h"
+#include "families/shared/contract_tables.h"
 #include "families/shared/levels.h"
 
 namespace assay::families {
@@ -64,6 +65,12 @@ Family fwht_family() {
       .job = fwht_job,
       .minimum = fwht_minimum,
       .promises = fwht_promises(),
+      .tables =
+          [](const Case& test_case) {
+            std::vector<ContractTable> tables;
+            add_signs(tables, test_case.at("head_dim"));
+            return tables;
+          },
       .triage = fwht_triage()};
 }
 

@@ -13,6 +13,7 @@
 #include "families/quantize/inputs.h"
 #include "families/shared/cache_slots.h"
 #include "families/shared/codebook.h"
+#include "families/shared/contract_tables.h"
 #include "families/shared/levels.h"
 
 namespace assay::families {
@@ -106,6 +107,14 @@ Family quantize_family() {
           .job = quantize_job,
           .minimum = quantize_minimum,
           .promises = quantize_promises(),
+          .tables =
+              [](const Case& test_case) {
+                std::vector<ContractTable> tables;
+                add_codebook(tables, test_case.at("bits"));
+                add_boundaries(tables, test_case.at("bits"));
+                add_signs(tables, test_case.at("head_dim"));
+                return tables;
+              },
           .triage = quantize_triage()};
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/shared/contract_tables.h"
 #include "families/shared/decode_cases.h"
 #include "families/shared/decode_inputs.h"
 #include "families/shared/decode_job.h"
@@ -60,6 +61,11 @@ Family tq4_family() {
   family.words.back() = {
       {{"sfroot512", {{"block_norms", 1}, {"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {{"block_norms", 1}}}},
       true};
+  family.tables = [](const Case&) {
+    std::vector<ContractTable> tables;
+    add_codebook(tables, 4);
+    return tables;
+  };
   // Caches of slightly less than 2^32 and of exactly 2^32 bytes, and heads on both sides of byte 2^31.
   family.own_cases = {"d256/h32x32/kv40c1048576/ring0/nomask/nwg1/huge/s1", "d256/h2x2/kv65c16777216/ring0/win33/nwg2/huge/s2",
                       "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/huge/s3", "d512/h5x5/kv100c3355443/ring0/causal/nwg1/scale1/huge/s4",

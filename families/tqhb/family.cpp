@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/shared/contract_tables.h"
 #include "families/shared/decode_cases.h"
 #include "families/shared/decode_inputs.h"
 #include "families/shared/decode_job.h"
@@ -94,6 +95,12 @@ Family tqhb_family() {
   family.factors.push_back({"fuse_fwht_pre", labels(kFused, number_label), kFused.size(), equal_to(kFuse, kFused)});
   family.class_factors.push_back(kFactorNsg);
   family.classifiers.push_back(class_of(kNsg, "nsg", kSimdgroups));
+  family.tables = [](const Case& test_case) {
+    std::vector<ContractTable> tables;
+    add_codebook(tables, test_case.at("codebook_bits"));
+    if (test_case.at("fuse_fwht_pre") != 0) add_signs(tables, test_case.at("head_dim"));
+    return tables;
+  };
   // Also indices of fewer bits than a byte, with other bits of the byte set.
   family.own_cases = {
       "d256/b8/h2x2/kv65c8388608/ring0/win33/nwg2/nsg2/huge/s2", "d512/b5/h5x5/kv100c1677721/ring0/causal/nwg1/nsg1/huge/s4",

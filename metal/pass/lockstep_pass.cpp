@@ -67,6 +67,7 @@ bool Lockstep::run() {
   if (module_.getFunction("__assay_explained") != nullptr) shadows_ = abi::kExplained;
   if (is_checked_ || shadows_ != abi::kNoShadows) leave_out_padding();
   inline_everything(*entry);
+  reflection_ += reflect_tables(module_);
   entry_ = module_.getFunction(kEntry);
   lane_ = entry_->getArg(0);
   report_derived_from_unset();
