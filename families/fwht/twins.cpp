@@ -17,6 +17,12 @@ bool a_hundredth_large(const FaultyElement& e) { return e.row > 0 && e.actual / 
 bool is_16_times(const FaultyElement& e) { return e.actual / e.expected > 15.9 && e.actual / e.expected < 16.1; }
 
 constexpr Twin kTwins[] = {
+    {"rows_numbered_in_16_bits",
+     "the number of a row is a ushort",
+     "uint   head [[threadgroup_position_in_grid]]",
+     "ushort head [[threadgroup_position_in_grid]]",
+     {"d256/h65540/standalone/gauss/s1"},
+     {"d256/h4/standalone/gauss/s1"}},
     {"signs_on_the_wrong_side",
      "the rotation of 256 applies the signs behind the transform",
      "\"fwht_sign_premult_f32\", 256, SIGNS_BEFORE",
