@@ -36,7 +36,7 @@ harness::Case parse_named(const std::string& word, std::span<const kernels::Vari
       family != families.end())
     return harness::parse_case(word, *family);
   if (const auto variant = std::ranges::find(catalogue, first, &kernels::Variant::name); variant != catalogue.end())
-    return harness::parse_case(word, families::find_family(variant->family));
+    return harness::parse_case(word, families::family_of(*variant));
   std::vector<std::string_view> names;
   for (const families::Family& family : families) names.push_back(family.name());
   throw std::invalid_argument(fmt::format("'{}': '{}' is neither a family ({}) nor a variant", word, first, fmt::join(names, ", ")));

@@ -23,6 +23,7 @@
 #include "fixtures/tensor.h"
 #include "kernels/binding.h"
 #include "kernels/contract.h"
+#include "kernels/launch.h"
 #include "oracles/expected.h"
 
 namespace assay::families {
@@ -245,6 +246,12 @@ struct Family {
 
   // The function that a case runs.
   std::function<kernels::FunctionKey(std::span<const std::int64_t> values)> function_key;
+
+  // For a family whose variants describe their launch (FamilyContract::is_described): the names that expressions may use, with their
+  // values for a case, and the layouts of its tensors. Empty for all others.
+  std::function<std::shared_ptr<const kernels::Names>(const Case& test_case, const kernels::Variant& variant)> expression_names = {};
+  // For a family whose variants define their own axes: the family of one variant. Empty for all others.
+  std::function<Family(const kernels::Variant& variant)> of_variant = {};
 
   // Functions of other families that the launch dispatches too. May be empty.
   std::function<std::vector<HelperKey>(std::span<const std::int64_t> values)> helpers = {};

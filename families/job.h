@@ -175,6 +175,8 @@ struct JobRequest {
   const kernels::Variant& variant;
   // nullptr if the case needs none.
   std::function<const kernels::BoundKernel*(std::string_view family, const kernels::FunctionKey& function)> helper;
+  // A function of the variant itself; nullptr if the case does not need it.
+  std::function<const kernels::BoundKernel*(const kernels::FunctionKey& function)> function;
 };
 
 }  // namespace assay::families

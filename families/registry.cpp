@@ -4,7 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 // A program with its own families defines this macro as their rows, and includes this file; see tests/families/toy.
@@ -44,6 +49,17 @@ const Family& find_family(std::string_view name) {
     names.push_back(family.name());
   }
   throw std::invalid_argument(fmt::format("unknown family '{}'; the families are {}", name, fmt::join(names, ", ")));
+}
+
+const Family& family_of(const kernels::Variant& variant) {
+  const Family& family = find_family(variant.family);
+  if (!family.of_variant) return family;
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, std::string>, std::unique_ptr<const Family>> made;  // by name and text
+  const std::scoped_lock lock(mutex);
+  std::unique_ptr<const Family>& own = made[{variant.name, variant.text}];
+  if (!own) own = std::make_unique<const Family>(family.of_variant(variant));
+  return *own;
 }
 
 kernels::Contracts contracts() {

@@ -6,12 +6,17 @@
 
 #include "families/family.h"
 #include "kernels/contract.h"
+#include "kernels/variant.h"
 
 namespace assay::families {
 
 [[nodiscard]] std::span<const Family> all_families();
 // Throws std::invalid_argument with a list of the families.
 [[nodiscard]] const Family& find_family(std::string_view name);
+
+// The family of a variant, also where each variant defines its own axes (Family::of_variant). The reference stays valid. Throws what
+// of_variant throws.
+[[nodiscard]] const Family& family_of(const kernels::Variant& variant);
 
 // The contracts of all families and of the helper functions that some of them need, in the order in which people see them.
 [[nodiscard]] kernels::Contracts contracts();

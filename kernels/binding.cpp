@@ -50,6 +50,7 @@ BoundKernel::BoundKernel(const FamilyContract& contract, KernelEntry entry) : co
                                          entry_.layout.file, entry_.layout.line, entry_.layout.function,
                                          entry_.layout.static_threadgroup_bytes, kThreadgroupMemoryLimit));
   }
+  if (contract_->is_described) return;
   resolve_arguments();
   for (const ArgumentContract& argument : contract_->arguments) {
     if (!has(argument.name)) continue;

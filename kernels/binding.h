@@ -35,6 +35,8 @@ struct KernelEntry {
 // Matches the arguments of `entry` with those of `contract`, in this order: the name given by [bind]; the same name; the same name in other
 // letter case; the contract's index, if no other rule uses it. notes() lists every match that is not by name.
 //
+// For a family whose variants describe their launch, nothing is matched: encode_dispatch() (launch.h) uses the kernel's own names.
+//
 // Throws metal::AbiMismatch with file, line and function for an argument that is missing, of the wrong kind or element type, or not in the
 // contract; an output that the kernel cannot write; and a struct field that is missing, of the wrong type or without a value. Throws
 // metal::EncodeError for a kernel that declares more threadgroup memory than Metal allows.

@@ -67,8 +67,9 @@ struct EntryContract {
 
 // One compiled function: an entry and the values of its function constants, by index. Constants that a kernel does not declare are ignored.
 struct FunctionKey {
-  std::string entry;
+  std::string entry;  // for a launch described as data, the function's name
   std::map<std::uint32_t, metal::FunctionConstant> constants = {};
+  std::map<std::string, metal::FieldValue, std::less<>> named = {};  // constants by name or index, before their types are known
 
   friend bool operator==(const FunctionKey&, const FunctionKey&) = default;
   friend auto operator<=>(const FunctionKey&, const FunctionKey&) = default;
@@ -91,6 +92,8 @@ struct FamilyContract {
   bool has_threadgroup_memory;            // [[threadgroup(0)]]
   std::span<const ConstantContract> constants = {};
   bool skips_hidden = false;  // kernels must not read wholly hidden chunks of keys, unless a variant declares reads_hidden
+  // Every variant describes its own launch: functions, arguments and fields are those of its [[dispatch]].
+  bool is_described = false;
 
   [[nodiscard]] const FieldContract* find_field(std::string_view field) const;
   [[nodiscard]] const EntryContract* find_entry(std::string_view key) const;

@@ -1,4 +1,5 @@
 // Parses variant.toml, and loads variants from folders and files.
+// Long because it has a function for each table of a variant.toml.
 #include "kernels/variant.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 
 #include "base/text.h"
 #include "kernels/compile_toml.h"
+#include "kernels/launch_toml.h"
 #include "kernels/toml_reader.h"
 #include "metal/run_time_file.h"
 
@@ -38,7 +40,7 @@ class Reader : private TomlReader {
     const toml::table root = parse_toml(text, file());
     accept_keys(root, "at the top level",
                 {"family", "source", "about", "claims", "superseded_by", "offset_bits", "reads_hidden", "compile", "entry", "limits",
-                 "fields", "constants", "bind", "accuracy", "known_finding"});
+                 "fields", "constants", "bind", "accuracy", "known_finding", "let", "scratch", "dispatch"});
     read_top(root);
     if (const toml::table* table = subtable(root, "compile")) variant_.compile = read_compile_settings(*this, *table);
     if (const toml::table* table = subtable(root, "entry")) read_entry(*table);
@@ -48,10 +50,25 @@ class Reader : private TomlReader {
     if (const toml::table* table = subtable(root, "bind")) read_bind(*table);
     if (const toml::table* table = subtable(root, "accuracy")) read_accuracy(*table);
     if (const toml::node* node = root.get("known_finding")) read_known_findings(*node);
+    if (root.contains("dispatch")) {
+      variant_.launch = read_launch(*this, root);
+      variant_.text = text;
+    }
+    check_launch(root);
     return std::move(variant_);
   }
 
  private:
+  void check_launch(const toml::table& root) const {
+    const bool needed = variant_.contract->is_described;
+    if (needed && !variant_.launch) fail(1, fmt::format("family {} needs at least one [[dispatch]] (docs/LAUNCH.md)", variant_.family));
+    if (needed) return;
+    for (const std::string_view key : {"let", "scratch", "dispatch"}) {
+      if (const toml::node* node = root.get(key))
+        fail(*node, fmt::format("'{}' is only for families without launch code of their own; {} has its own", key, variant_.family));
+    }
+  }
+
   void read_top(const toml::table& root) {
     variant_.description = file();
     variant_.family = required_string(root, "family", "at the top level", 1);
@@ -300,6 +317,7 @@ std::string read_text(const fs::path& file) {
 
 std::string Variant::function(std::string_view entry_key) const {
   if (const auto own = entry.find(entry_key); own != entry.end()) return own->second;
+  if (contract->is_described) return std::string(entry_key);
   const EntryContract* known = contract->find_entry(entry_key);
   if (known == nullptr) throw std::invalid_argument(fmt::format("family {} has no entry '{}'", family, entry_key));
   return std::string(known->function);

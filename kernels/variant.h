@@ -15,6 +15,7 @@
 
 #include "kernels/compile_settings.h"
 #include "kernels/contract.h"
+#include "kernels/launch.h"
 #include "metal/argument_layout.h"
 
 namespace assay::kernels {
@@ -96,6 +97,8 @@ struct Variant {
   std::map<std::string, std::string, std::less<>> bind;           // the family's argument name -> the kernel's
   Accuracy accuracy;
   std::vector<KnownFinding> known_findings;
+  std::string text;                         // of the variant.toml, if it describes a launch
+  std::optional<LaunchDescription> launch;  // [let], [[scratch]], [[dispatch]]
 
   // The function name of an entry key, from [entry] or the family.
   [[nodiscard]] std::string function(std::string_view entry_key) const;

@@ -93,6 +93,9 @@ struct FieldValue {
   static FieldValue of(bool value) { return of(std::uint64_t{value}); }
   static FieldValue of(double value);
   static FieldValue of(float value) { return of(double{value}); }
+
+  friend bool operator==(const FieldValue&, const FieldValue&) = default;
+  friend auto operator<=>(const FieldValue&, const FieldValue&) = default;
 };
 
 // Packs `values` according to `layout`. Every element of an array or vector field gets the value of the field; bytes that no field

@@ -27,7 +27,11 @@ const ArithmeticProfile& simulator_profile() {
                                              .exp_error_per_unit = 0.0,
                                              .rsqrt_error = 1.0,
                                              .divide_error = 1.0,
-                                             .reciprocal_error = 1.0};
+                                             .reciprocal_error = 1.0,
+                                             .tanh_error = 1.0,
+                                             .tanh_absolute = 0.0,
+                                             .log_error = 1.0,
+                                             .log_absolute = 0.0};
   return profile;
 }
 
@@ -39,7 +43,11 @@ const ArithmeticProfile& metal_profile() {
                                              .exp_error_per_unit = 0.0,
                                              .rsqrt_error = 4.0,
                                              .divide_error = 1.0,
-                                             .reciprocal_error = 1.0};
+                                             .reciprocal_error = 1.0,
+                                             .tanh_error = 10.0,
+                                             .tanh_absolute = 0.0,
+                                             .log_error = 8.0,
+                                             .log_absolute = 0.0};
   return profile;
 }
 
@@ -51,7 +59,11 @@ const ArithmeticProfile& metal_fast_profile() {
                                              .exp_error_per_unit = 4.0,
                                              .rsqrt_error = 4.0,
                                              .divide_error = 5.0,
-                                             .reciprocal_error = 2.0};
+                                             .reciprocal_error = 2.0,
+                                             .tanh_error = 10.0,
+                                             .tanh_absolute = 24.0,
+                                             .log_error = 8.0,
+                                             .log_absolute = 8.0};
   return profile;
 }
 

@@ -25,6 +25,10 @@ struct ArithmeticProfile {
   double rsqrt_error;         // of rsqrt(x)
   double divide_error;        // of x / y
   double reciprocal_error;    // of 1 / x
+  double tanh_error;          // of tanh(x) ...
+  double tanh_absolute;       // ... plus this, absolute in units of u
+  double log_error;           // of log(x) and log2(x) ...
+  double log_absolute;        // ... plus this, absolute in units of u
 };
 
 // The simulator of metal/: keeps subnormals; exp, rsqrt and division are correctly rounded.

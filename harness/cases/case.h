@@ -25,6 +25,7 @@ using families::all_families;
 using families::Axis;
 using families::Case;
 using families::Family;
+using families::family_of;
 using families::find_family;
 
 [[nodiscard]] std::string format_case(const Case& value);

@@ -67,7 +67,7 @@ std::int64_t median(std::vector<std::int64_t> values) {
 
 Coverage measure_coverage(Suite suite, const kernels::Variant& variant, std::span<const Case> cases) {
   const SuitePlan& plan = plan_of(suite);
-  const Family& family = find_family(variant.family);
+  const Family& family = family_of(variant);
   const std::vector<std::string_view> fixtures = fixtures_of(family);
   const CoveringDesign design = suite_design(plan, family, variant.limits, most_work(plan));
   const CoveringDesign unlimited = suite_design(plan, family, variant.limits, std::numeric_limits<std::int64_t>::max());

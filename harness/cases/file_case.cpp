@@ -58,7 +58,7 @@ class Reader {
   const fixtures::Attributes& attributes_;
 };
 
-const Family& family_of(const Reader& reader) {
+const Family& family_of_file(const Reader& reader) {
   try {
     return find_family(reader.text("family"));
   } catch (const fixtures::FileError&) {
@@ -119,7 +119,7 @@ FileCase read_file_case(const std::filesystem::path& file, const fixtures::FileD
     reader.fail("version", fmt::format("is {}; this assay reads version {}", version, kFileVersion));
   FileCase result;
   Case& value = result.value;
-  const Family& family = family_of(reader);
+  const Family& family = family_of_file(reader);
   if (reader.has("case")) {
     reader.require_known("with 'case'", {"version", "family", "case", "generator", "seed"});
     const std::string text = reader.text("case");

@@ -142,7 +142,7 @@ class Selector {
           "'{}' is a variant, not a case; '{}/*' selects its gate, and `assay list --cases '{}/*'` prints the names of its cases", word,
           word, word));
     }
-    add(parse_case(word, find_family((*variant)->family)));
+    add(parse_case(word, family_of(**variant)));
   }
 
   template <typename Wanted>

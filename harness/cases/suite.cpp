@@ -222,7 +222,7 @@ CoveringDesign suite_design(const SuitePlan& plan, const Family& family, std::sp
 
 std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std::uint64_t seed, std::size_t* left_out) {
   const SuitePlan& plan = plan_of(suite);
-  const Family& family = find_family(variant.family);
+  const Family& family = family_of(variant);
   const std::vector<std::string_view> fixtures = fixtures_of(family);
 
   std::vector<Row> limited;
@@ -280,7 +280,7 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
 }
 
 void check_axis_names(const kernels::Variant& variant) {
-  const Family& family = find_family(variant.family);
+  const Family& family = family_of(variant);
   const auto check = [&](std::string_view axis, std::uint32_t line, std::string_view where) {
     if (family.has_axis(axis)) return;
     std::vector<std::string_view> names;

@@ -78,7 +78,7 @@ Pairing pair_cases(const PairingRequest& request, const kernels::Variant& old_va
   if (old_variant.family != new_variant.family)
     throw std::invalid_argument(fmt::format("{} is of family {}, {} of family {}: they have no case in common", old_variant.name,
                                             old_variant.family, new_variant.name, new_variant.family));
-  const Family& family = find_family(old_variant.family);
+  const Family& family = family_of(old_variant);
   std::vector<Case> all = suite_cases(request.suite, old_variant, request.seed);
   const std::vector<Case> of_new = suite_cases(request.suite, new_variant, request.seed);
   all.insert(all.end(), of_new.begin(), of_new.end());

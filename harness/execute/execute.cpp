@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "families/described_launch.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/suite.h"
 #include "harness/execute/constant_tables.h"
@@ -64,6 +65,19 @@ std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& 
                                 test_case.at(limit->axis)};
 }
 
+// The function of the first dispatch that the variant describes for a case; nullptr if its expressions have no values.
+const kernels::BoundKernel* find_described(const PreparedVariant& prepared, const Case& test_case, Verdict& verdict) {
+  try {
+    return prepared.kernel(families::DescribedLaunch(test_case, prepared.variant).functions().front());
+  } catch (const kernels::ExpressionError& refusal) {
+    verdict.faults = {fault::RefusedByLaunch{refusal.what()}};
+  } catch (const std::invalid_argument& refusal) {
+    verdict.faults = {fault::RefusedByLaunch{refusal.what()}};
+  }
+  verdict.status = Status::rejected;
+  return nullptr;
+}
+
 // The function of a case; nullptr if there is none to execute. The verdict then has the reason.
 const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const Case& test_case, Verdict& verdict) {
   const auto settle = [&](Status status, Fault fault) {
@@ -77,6 +91,7 @@ const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const C
     return settle(Status::rejected, fault::RefusedByLaunch{refusal.what()});
   }
   if (auto limit = outside_of_limits(prepared.variant, test_case)) return settle(Status::skipped, std::move(*limit));
+  if (test_case.family->expression_names) return find_described(prepared, test_case, verdict);
   const kernels::FunctionKey key = test_case.family->function_key(test_case.values);
   const kernels::BoundKernel* kernel = prepared.kernel(key);
   if (kernel == nullptr) {

@@ -237,7 +237,12 @@ std::vector<ShadowRequest> shadows_to_keep(const Job& job, const JobMemory& memo
 families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& test_case,
                        const families::Source& source) {
   const auto helper = [&](std::string_view family, const kernels::FunctionKey& function) { return prepared.helper(family, function); };
-  return test_case.family->job({.test_case = test_case, .source = source, .kernel = kernel, .variant = prepared.variant, .helper = helper});
+  return test_case.family->job({.test_case = test_case,
+                                .source = source,
+                                .kernel = kernel,
+                                .variant = prepared.variant,
+                                .helper = helper,
+                                .function = [&](const kernels::FunctionKey& function) { return prepared.kernel(function); }});
 }
 
 void execute_job(Execution& execution) {

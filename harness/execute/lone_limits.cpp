@@ -58,7 +58,7 @@ std::string misfit_with(const PreparedVariant& prepared, const Case& value) {
 
 std::vector<FoundLimit> limits_of_lone(const kernels::Variant& lone, std::span<const kernels::Variant> catalogue,
                                        const WorkbenchOptions& options) {
-  const Family& family = find_family(lone.family);
+  const Family& family = family_of(lone);
   if (std::ranges::none_of(family.axes, &Axis::is_capability)) return {};
   const std::vector<Case> cases = suite_cases(Suite::smoke, lone, 0);
   if (cases.empty()) return {};

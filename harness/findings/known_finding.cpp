@@ -37,7 +37,7 @@ KnownFinding::KnownFinding(const kernels::Variant& variant, const kernels::Known
       throw kernels::VariantError(fmt::format("{}: [[known_finding]] {} = \"{}\": {}", rules->place, key, text, error.what()));
     }
   };
-  read("when", declared.when, [&] { rules->when = parse_predicate(declared.when, find_family(variant.family)); });
+  read("when", declared.when, [&] { rules->when = parse_predicate(declared.when, family_of(variant)); });
   read("shows", declared.shows, [&] { rules->shows = parse_signatures(declared.shows); });
   rules_ = rules;
 }

@@ -57,6 +57,11 @@ class Finder {
     if (open.empty()) return std::move(result_);
     if (!variant_.description.empty()) {
       const std::string& key = *open.begin();
+      if (contract_.is_described)
+        throw metal::PipelineError(
+            fmt::format("{}: no function '{}', which a [[dispatch]] names; {} has {}. [limits] excludes cases without a "
+                        "function",
+                        variant_.description.string(), key, variant_.source.string(), list_functions(library_)));
       throw metal::PipelineError(fmt::format(
           "{}: no function '{}' for entry {} of family {}; {} has {}. [entry] maps entries to functions of other names, [limits] excludes "
           "cases "
@@ -82,17 +87,17 @@ class Finder {
 
   void bind_entry(const std::string& entry, const std::string& function) {
     for (const kernels::FunctionKey& key : specialisations_.at(entry))
-      result_.kernels.emplace(key, bind_function(contract_, variant_, library_, {function, key.constants}));
+      result_.kernels.emplace(key, bind_function(contract_, variant_, library_, function, key));
   }
 
   void find_by_arguments(const std::set<std::string>& keys) {
     // The values of constants do not decide whether a function's arguments bind, but some values are needed to compile it.
-    const auto& constants = specialisations_.at(*keys.begin()).front().constants;
+    const kernels::FunctionKey& some = specialisations_.at(*keys.begin()).front();
     std::vector<std::string> binding;
     for (const metal::FunctionDeclaration& function : library_.functions()) {
       if (!may_bind(contract_, function)) continue;
       try {
-        static_cast<void>(bind_function(contract_, variant_, library_, {function.name, constants}));
+        static_cast<void>(bind_function(contract_, variant_, library_, function.name, some));
         binding.push_back(function.name);
       } catch (const metal::CompileError&) {
         throw;
@@ -101,7 +106,7 @@ class Finder {
       } catch (const metal::Error&) {
       }
     }
-    if (binding.empty()) refuse_family(constants);
+    if (binding.empty()) refuse_family(some);
     for (const std::string& key : keys) choose(key, binding);
     if (result_.kernels.empty()) {
       throw metal::PipelineError(
@@ -112,7 +117,7 @@ class Finder {
 
   // Reports why the nearest function does not bind, and which family the file implements instead. `assay compile` reports
   // the other functions.
-  [[noreturn]] void refuse_family(const std::map<std::uint32_t, metal::FunctionConstant>& constants) const {
+  [[noreturn]] void refuse_family(const kernels::FunctionKey& some) const {
     const auto error_of = [&](const std::string& why) {
       return metal::PipelineError(fmt::format("{}: not a kernel of family {}: {}", variant_.source.string(), contract_.name, why));
     };
@@ -122,7 +127,7 @@ class Finder {
     const metal::FunctionDeclaration& nearest = nearest_function(contract_, library_.functions());
     std::string refusal;
     try {
-      static_cast<void>(bind_function(contract_, variant_, library_, {nearest.name, constants}));
+      static_cast<void>(bind_function(contract_, variant_, library_, nearest.name, some));
     } catch (const metal::EnvironmentError&) {
       throw;
     } catch (const metal::Error& error) {
@@ -236,16 +241,22 @@ metal::FunctionConstant constant_of(std::span<const metal::FieldValue> values, c
   return metal::constant_of_components(components);
 }
 
-void add_constants(const kernels::FamilyContract& contract, const kernels::Variant& variant, const metal::Library& library,
-                   metal::PipelineDescriptor& function) {
-  std::set<std::uint32_t> set;
-  for (const auto& [name, values] : variant.constants) {
+namespace {
+
+// Sets function constants that a description names, each once.
+class ConstantSetter {
+ public:
+  ConstantSetter(const kernels::FamilyContract& contract, const kernels::Variant& variant, const metal::Library& library,
+                 metal::PipelineDescriptor& function)
+      : contract_(contract), variant_(variant), library_(library), function_(function) {}
+
+  // `name` is a name or an index; `place` is where the description has it.
+  void set(std::string_view place, const std::string& name, std::span<const metal::FieldValue> values) {
     const auto refuse = [&](const std::string& what) {
-      throw kernels::VariantError(fmt::format("{}: {} {}: {}",
-                                              (variant.description.empty() ? variant.source : variant.description).string(),
-                                              variant.description.empty() ? "--constant" : "[constants]", name, what));
+      throw kernels::VariantError(fmt::format(
+          "{}: {} {}: {}", (variant_.description.empty() ? variant_.source : variant_.description).string(), place, name, what));
     };
-    const auto& all = library.function_constants();
+    const auto& all = library_.function_constants();
     const auto declared = std::ranges::find_if(
         all, [&](const metal::FunctionConstantDeclaration& one) { return one.name == name || std::to_string(one.index) == name; });
     if (declared == all.end()) {
@@ -254,30 +265,46 @@ void add_constants(const kernels::FamilyContract& contract, const kernels::Varia
       refuse(fmt::format("the file has no such function constant; it has {}",
                          known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
     }
-    for (const kernels::FamilyContract* owner : {&contract, &families::contract(variant.family)}) {
+    for (const kernels::FamilyContract* owner : {&contract_, &families::contract(variant_.family)}) {
       for (const kernels::ConstantContract& own : owner->constants) {
         if (own.index == declared->index)
           refuse(fmt::format("family {} sets function constant {} for each case: {}", owner->name, own.index, own.meaning));
       }
     }
-    if (!set.insert(declared->index).second) refuse("set twice, by name and by index");
+    if (!set_.insert(declared->index).second) refuse("set twice, by name and by index");
     try {
-      function.constants.insert_or_assign(declared->index, constant_of(values, *declared));
+      function_.constants.insert_or_assign(declared->index, constant_of(values, *declared));
     } catch (const std::invalid_argument& error) {
       refuse(error.what());
     }
   }
+
+ private:
+  const kernels::FamilyContract& contract_;
+  const kernels::Variant& variant_;
+  const metal::Library& library_;
+  metal::PipelineDescriptor& function_;
+  std::set<std::uint32_t> set_;
+};
+
+}  // namespace
+
+metal::PipelineDescriptor pipeline_of(const kernels::FamilyContract& contract, const kernels::Variant& variant,
+                                      const metal::Library& library, std::string function, const kernels::FunctionKey& key) {
+  metal::PipelineDescriptor pipeline{std::move(function), key.constants, library.configuration()};
+  std::erase_if(pipeline.constants, [&](const auto& constant) {
+    return std::ranges::none_of(library.function_constants(), [&](const auto& declared) { return declared.index == constant.first; });
+  });
+  ConstantSetter setter(contract, variant, library, pipeline);
+  for (const auto& [name, value] : key.named) setter.set("[[dispatch]] constants", name, {&value, 1});
+  for (const auto& [name, values] : variant.constants) setter.set(variant.description.empty() ? "--constant" : "[constants]", name, values);
+  return pipeline;
 }
 
 kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, const kernels::Variant& variant, const metal::Library& library,
-                                   metal::PipelineDescriptor function) {
-  std::erase_if(function.constants, [&](const auto& constant) {
-    return std::ranges::none_of(library.function_constants(), [&](const auto& declared) { return declared.index == constant.first; });
-  });
-  add_constants(contract, variant, library, function);
-  function.definitions = library.configuration();
+                                   std::string function, const kernels::FunctionKey& key) {
   kernels::KernelEntry entry;
-  entry.pipeline = std::move(function);
+  entry.pipeline = pipeline_of(contract, variant, library, std::move(function), key);
   // An error inside a helper may have no place, so file and function are added here.
   const auto placed = [&](const std::string& what) {
     return what.starts_with(":") ? fmt::format("{}: function '{}'{}", variant.source.string(), entry.pipeline.function, what) : what;
@@ -295,7 +322,7 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
   const auto declared = std::ranges::find(library.functions(), entry.pipeline.function, &metal::FunctionDeclaration::name);
   // The limits of the variant's author may also give the size for which the function is made, as does a function constant.
   const auto is_told = [&](const kernels::AxisLimit& limit) {
-    return !limit.is_found && std::ranges::any_of(families::find_family(variant.family).axes, [&](const families::Axis& axis) {
+    return !limit.is_found && std::ranges::any_of(families::family_of(variant).axes, [&](const families::Axis& axis) {
       return axis.is_simdgroups && axis.name == limit.axis;
     });
   };

@@ -41,13 +41,14 @@ struct Discovery {
 [[nodiscard]] metal::FunctionConstant constant_of(std::span<const metal::FieldValue> values,
                                                   const metal::FunctionConstantDeclaration& declared);
 
-// Adds the values of the variant's [constants] to those that the family sets. Throws kernels::VariantError for a constant that the file
-// does not declare, that the family sets itself, or whose type the value does not fit.
-void add_constants(const kernels::FamilyContract& contract, const kernels::Variant& variant, const metal::Library& library,
-                   metal::PipelineDescriptor& function);
+// One function of the library with its constants: those of `key` that the library declares, and the variant's [constants]. Throws
+// kernels::VariantError for a constant of the variant that the file does not declare, that the family sets itself, or whose type the value
+// does not fit.
+[[nodiscard]] metal::PipelineDescriptor pipeline_of(const kernels::FamilyContract& contract, const kernels::Variant& variant,
+                                                    const metal::Library& library, std::string function, const kernels::FunctionKey& key);
 
-// Compiles and binds one function of the library. Constants that it does not declare are ignored.
+// Compiles and binds one function of the library.
 [[nodiscard]] kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, const kernels::Variant& variant,
-                                                 const metal::Library& library, metal::PipelineDescriptor function);
+                                                 const metal::Library& library, std::string function, const kernels::FunctionKey& key);
 
 }  // namespace assay::harness

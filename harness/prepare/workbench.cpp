@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "families/described_launch.h"
 #include "harness/cases/suite.h"
 #include "harness/prepare/discovery.h"
 #include "harness/prepare/libraries.h"
@@ -60,7 +61,7 @@ void compile_ahead(const metal::Library& library, const std::vector<metal::Pipel
 // no bound has terms for it.
 std::string weaker_storage(const kernels::Variant& variant) {
   const kernels::Accuracy& accuracy = variant.accuracy;
-  const Family& family = find_family(variant.family);
+  const Family& family = family_of(variant);
   const auto simdgroups = std::ranges::find_if(family.axes, &Axis::is_simdgroups);
   if (accuracy.merge_store && simdgroups == family.axes.end())
     throw kernels::VariantError(fmt::format("{}: [accuracy] merge_store is only for families with an axis of simdgroups; {} has none",
@@ -114,6 +115,15 @@ std::vector<std::string> merged_notes(const Kernels& kernels) {
   return notes;
 }
 
+// The functions that a case's described launch needs. A case whose expressions have no values needs none; its verdict says why.
+void add_described(Keys& functions, const Case& value, const kernels::Variant& variant) {
+  try {
+    for (kernels::FunctionKey& key : families::DescribedLaunch(value, variant).functions()) functions.insert(std::move(key));
+  } catch (const kernels::ExpressionError&) {
+  } catch (const std::invalid_argument&) {
+  }
+}
+
 class Preparation {
  public:
   Preparation(std::span<const kernels::Variant> catalogue, const WorkbenchOptions& options) : catalogue_(catalogue), options_(options) {}
@@ -142,6 +152,7 @@ class Preparation {
 
     for (const std::string& note : merged_notes(prepared.kernels)) prepared.notes.push_back(fmt::format("{}: {}", variant.name, note));
     if (options_.same_layout) require_same_layout(prepared);
+    if (families::contract(variant.family).is_described) return prepared;
     check_fields(prepared);
     check_values(families::contract(variant.family), prepared.kernels);
     for (const auto& [family, helpers] : prepared.helpers) {
@@ -172,8 +183,8 @@ class Preparation {
                                                              const Keys& keys) {
     std::vector<metal::PipelineDescriptor> functions;
     for (const kernels::FunctionKey& key : keys) {
-      if (std::string function = variant.function(key.entry); library.has_function(function))
-        functions.push_back({std::move(function), key.constants, library.configuration()});
+      if (library.has_function(variant.function(key.entry)))
+        functions.push_back(pipeline_of(families::contract(variant.family), variant, library, variant.function(key.entry), key));
     }
     return functions;
   }
@@ -232,10 +243,10 @@ class Preparation {
                     const metal::Library& library, const Keys& keys) {
     std::vector<metal::PipelineDescriptor> functions;
     for (const kernels::FunctionKey& key : keys)
-      functions.push_back({function_name(contract, variant, key.entry), key.constants, library.configuration()});
+      functions.push_back(pipeline_of(contract, variant, library, function_name(contract, variant, key.entry), key));
     compile_ahead(library, functions, options_.jobs);
-    auto function = functions.begin();
-    for (const kernels::FunctionKey& key : keys) helpers.kernels.emplace(key, bind_function(contract, variant, library, *function++));
+    for (const kernels::FunctionKey& key : keys)
+      helpers.kernels.emplace(key, bind_function(contract, variant, library, function_name(contract, variant, key.entry), key));
   }
 
   static void require_same_layout(const PreparedVariant& prepared) {
@@ -327,6 +338,10 @@ Workbench::Workbench(std::span<const kernels::Variant> catalogue, std::span<cons
     // Such a case is skipped, so the variant needs no function for it.
     const auto described = std::ranges::find(catalogue, value.variant, &kernels::Variant::name);
     if (described != catalogue.end() && declared_limit_against(*described, value) != nullptr) continue;
+    if (value.family->expression_names) {
+      if (described != catalogue.end()) add_described(demand.functions, value, *described);
+      continue;
+    }
     // The launch code will reject a head_dim that no kernel has.
     kernels::FunctionKey key = value.family->function_key(value.values);
     if (value.family->contract.find_entry(key.entry) == nullptr) continue;

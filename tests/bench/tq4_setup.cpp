@@ -61,7 +61,7 @@ Tq4Setup::Tq4Setup(const oracles::DecodeShape& shape)
   parameters_.offset_bits = variant.offset_bits;
   library_ = metal::Library::from_file(variant.source);
   kernel_.emplace(harness::bind_function(families::contract(variant.family), variant, *library_,
-                                         {variant.function(shape.head_dim == 512 ? "d512" : "d256"), {}}));
+                                         variant.function(shape.head_dim == 512 ? "d512" : "d256"), {}));
 }
 
 void Tq4Setup::run_scalar() {

@@ -78,7 +78,7 @@ const Kernel& find_kernel(const std::string& variant_name, const std::string& en
   auto& library = libraries[variant_name];
   if (!library) library = metal::Library::from_files(variant->translation_unit(), harness::compile_options(*variant));
   kernels::BoundKernel bound =
-      harness::bind_function(families::contract(variant->family), *variant, *library, {variant->function(entry), constants});
+      harness::bind_function(families::contract(variant->family), *variant, *library, variant->function(entry), {entry, constants});
   kernel = std::make_unique<Kernel>(Kernel{*variant, library, std::move(bound)});
   return *kernel;
 }

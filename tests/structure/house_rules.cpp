@@ -30,7 +30,7 @@ const std::vector<FolderRule>& folder_rules() {
       {"base", {}},
       {"math", {}},
       {"metal", {"base", "math"}},
-      {"kernels", {"base", "metal"}},
+      {"kernels", {"base", "math", "metal"}},
       {"oracles", {"base", "math"}},
       {"fixtures", {"base", "oracles"}},
       {"families", {"base", "math", "metal", "kernels", "oracles", "fixtures"}},

@@ -51,7 +51,7 @@ const Planted kPlanted[] = {
     {"math_includes_metal", "math/a.cpp", "#include \"metal/buffer.h\"", "it may include: nothing", "#include \"math/names.h\""},
     {"sodium_in_metal", "metal/compile/a.cpp", "#include <sodium.h>", "enters the house in base/", "#include \"base/hash.h\""},
     {"mpfr_in_oracles", "oracles/a.cpp", "#include <mpfr.h>", "enters the house in math/", "#include \"math/functions.h\""},
-    {"kernels_include_oracles", "kernels/a.cpp", "#include \"oracles/fwht.h\"", "it may include: base, metal",
+    {"kernels_include_oracles", "kernels/a.cpp", "#include \"oracles/fwht.h\"", "it may include: base, math, metal",
      "#include \"metal/devices/encoder.h\""},
     {"kernels_include_simulator", "kernels/a.h", "#pragma once\n#include \"metal/devices/simulator.h\"", "not the simulator",
      "#pragma once\n#include \"metal/compile/library.h\""},

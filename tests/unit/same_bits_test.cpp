@@ -16,6 +16,7 @@
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/file_contents.h"
 #include "harness/cases/suite.h"
+#include "oracles/any_attention.h"
 #include "oracles/codebook_theory.h"
 #include "oracles/source_attention.h"
 #include "tests/support/command.h"
@@ -78,6 +79,36 @@ void add_quality(Digests& digests) {
   digests["quality"] = digest.text();
 }
 
+// Attention of any shape: tanh, logarithms and sums over tiles.
+void add_any_attention(Digests& digests) {
+  const auto rows = [](std::size_t count, std::size_t seed) {
+    std::vector<double> row(count);
+    for (std::size_t i = 0; i < count; ++i) row[i] = static_cast<double>((i + seed) * 2654435761U % 2001) / 500.0 - 2.0;
+    return row;
+  };
+  oracles::AnyAttentionShape shape;
+  shape.batches = shape.kv_heads = 1;
+  shape.heads = shape.queries = 2;
+  shape.kv_rows = 77;
+  shape.head_dim = 72;
+  shape.value_dim = 20;
+  shape.scale = 0.125;
+  shape.softcap = 3.0;
+  shape.lse = oracles::LogBase::two;
+  const std::vector<double> q = rows(2 * 2 * 72, 1), k = rows(77 * 72, 5), v = rows(77 * 20, 9), sinks = rows(2, 3);
+  const oracles::AnyExpected expected = oracles::any_attention(
+      shape, {.q = q, .k = k, .v = v, .sinks = sinks, .bias = [](std::size_t, std::size_t, std::size_t query, std::span<double> bias) {
+                for (std::size_t key = 0; key < bias.size(); ++key) bias[key] = -0.01 * static_cast<double>(key + query);
+              }});
+  Digest digest;
+  for (const oracles::Expected* part : {&expected.output, &expected.lse}) {
+    digest.add(part->value);
+    digest.add(part->bound);
+    digest.add(part->magnitude);
+  }
+  digests["any attention"] = digest.text();
+}
+
 Digests computed() {
   Digests digests;
   for (const families::Family& family : families::all_families()) {
@@ -91,6 +122,7 @@ Digests computed() {
     digests[std::string(family.name()) + " expectations and bounds"] = truth.text();
   }
   add_quality(digests);
+  add_any_attention(digests);
   return digests;
 }
 

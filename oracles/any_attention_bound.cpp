@@ -1,0 +1,274 @@
+// The bound of attention of any shape, derived in README.md, "Any attention".
+#include "oracles/any_attention_bound.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "math/functions.h"
+
+namespace assay::oracles {
+namespace {
+
+constexpr double kUnit = kFloatUnit;
+
+// The bound is so many times the square root of the sum of squares of all roundings' largest errors.
+constexpr double kDeviations = 4.0;
+constexpr double kDeviations2 = kDeviations * kDeviations;
+
+// Roundings to a declared format of which one is allowed to be wrong: as in attention_bound.cpp.
+constexpr double kNarrowCap = 8.0;
+
+// Shares of the sum below this may be lost whole when they are added to it.
+constexpr double kNoticed = 4.0 * kUnit;
+
+// What products of errors add: every single one is far below 2^-10 where a bound is informative.
+constexpr double kSecondOrder = 1.0 + 0x1p-10;
+
+bool is_narrow(const OutputFormat& format) { return format.significant_bits < float_format().significant_bits; }
+double narrow_unit(const OutputFormat& format) { return is_narrow(format) ? format.unit() : 0.0; }
+double narrow_spacing(const OutputFormat& format) { return is_narrow(format) ? format.smallest_subnormal : 0.0; }
+
+double square(double x) { return x * x; }
+
+// >= e^x - 1 for x < 1.
+double grown(double x) { return x * (1.0 + x); }
+
+// Exponents of doubts that leave nothing of a result; their squares, times those of values, are numbers still.
+constexpr double kLargestDoubt = 100.0;
+
+// Below this share, a sum of weights is in doubt altogether.
+constexpr double kLeastSum = 0x1p-30;
+
+}  // namespace
+
+AnyAttentionAccuracy without_conversions(AnyAttentionAccuracy accuracy) {
+  accuracy.query = accuracy.dot = accuracy.scores = accuracy.weights = accuracy.accumulator = accuracy.statistics = float_format();
+  accuracy.output = accuracy.lse_output = float_format();
+  accuracy.stores.clear();
+  return accuracy;
+}
+
+double weakest_unit(const AnyAttentionAccuracy& accuracy) {
+  double unit = accuracy.output.unit();
+  for (const OutputFormat* format :
+       {&accuracy.query, &accuracy.dot, &accuracy.scores, &accuracy.weights, &accuracy.accumulator, &accuracy.statistics}) {
+    unit = std::max(unit, format->unit());
+  }
+  for (const OutputFormat& store : accuracy.stores) unit = std::max(unit, store.unit());
+  return unit;
+}
+
+AnyRoundings::AnyRoundings(const AnyAttentionShape& shape, const AnyAttentionAccuracy& declared)
+    : accuracy(declared),
+      dim(static_cast<double>(shape.head_dim)),
+      depth(static_cast<double>(std::min(declared.dot_depth.value_or(shape.head_dim), shape.head_dim))),
+      cap(shape.softcap),
+      query_unit(std::max(kUnit, declared.query.unit())),
+      dot_variance(square(std::max(kUnit, declared.dot.unit()))),
+      underflow(std::abs(shape.scale) * dim * (2.0 * declared.profile.eta + declared.profile.eta_add) + 4.0 * declared.profile.eta) {}
+
+double AnyRoundings::variance(const KeyScore& key, double distance) const {
+  const double scaled2 = square(key.scaled);
+  // Where products are alike, so are their roundings, and add up.
+  const double alike = key.squares > 0.0 ? std::min(1.0, key.blocks / (static_cast<double>(kDotStep) * key.squares)) : 0.0;
+  const double partial = std::max(key.prefix, scaled2 / 3.0 + key.squares / 6.0);
+  const double chain = depth * partial + key.squares + square(0.5 * depth * square(alike)) * partial;
+  const double slope2 = square(key.slope);
+  double operations = scaled2 * slope2 + square(key.score) + square(distance) + 1.0;
+  if (cap != 0.0) operations += (2.0 + square(accuracy.profile.tanh_error)) * square(key.capped) + 9.0 * square(cap);
+  if (key.bias != 0.0) operations += square(key.score) + square(key.bias);
+  double stored = 0.0;
+  if (is_narrow(accuracy.scores)) {
+    const double size = std::max({std::abs(key.scaled), std::abs(key.capped), std::abs(key.score)});
+    stored = square(accuracy.scores.unit() * size) + square(0.5 * accuracy.scores.smallest_subnormal);
+  }
+  return kDeviations2 * (dot_variance * slope2 * chain + square(kUnit) * operations + stored);
+}
+
+double AnyRoundings::systematic(const KeyScore& key, double distance) const {
+  const ArithmeticProfile& profile = accuracy.profile;
+  const double exponential = std::max(0.0, profile.exp_error - 1.0) + profile.exp_error_per_unit * distance;
+  return kUnit * (accuracy.bias_error * std::abs(key.bias) + exponential + profile.tanh_absolute * cap) + underflow;
+}
+
+void RowErrors::weigh(std::span<const KeyScore> scores, std::optional<double> sink) {
+  largest_ = sink.value_or(-std::numeric_limits<double>::infinity());
+  for (const KeyScore& key : scores) largest_ = std::max(largest_, key.score);
+  keys_.resize(scores.size());
+  sink_ = sink ? math::exp(*sink - largest_) : 0.0;
+  sum_ = sink_;
+  for (std::size_t t = 0; t < scores.size(); ++t) {
+    keys_[t] = {.key = scores[t].key, .weight = math::exp(scores[t].score - largest_), .error = 0.0};
+    sum_ += keys_[t].weight;
+  }
+  sink_ /= sum_;
+  mean_score_ = sink_ * sink.value_or(0.0);
+  mean_scaled_ = 0.0;
+  for (std::size_t t = 0; t < scores.size(); ++t) {
+    keys_[t].weight /= sum_;
+    mean_score_ += keys_[t].weight * scores[t].score;
+    mean_scaled_ += keys_[t].weight * scores[t].scaled;
+  }
+  // Only a difference of scores that is one of scaled products too is unchanged by a common shift of these.
+  if (roundings_.cap != 0.0) mean_scaled_ = 0.0;
+}
+
+// Equal scores have equal errors: how many share one; and how often a running maximum rises.
+void RowErrors::count(std::span<const KeyScore> scores) {
+  const std::size_t size = std::bit_ceil(8 * scores.size() + 8);
+  const int shift = 32 - std::countr_zero(size);
+  places_.resize(scores.size());
+  counts_.assign(size, 0);
+  std::size_t forward = 0, backward = 0;
+  double maximum = -std::numeric_limits<double>::infinity();
+  for (std::size_t t = 0; t < scores.size(); ++t) {
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(scores[t].score - largest_) + 0.0F);
+    places_[t] = (bits * 2654435769U) >> shift;
+    ++counts_[places_[t]];
+    if (scores[t].score > maximum) maximum = scores[t].score, ++forward;
+  }
+  maximum = -std::numeric_limits<double>::infinity();
+  for (std::size_t t = scores.size(); t-- > 0;) {
+    if (scores[t].score > maximum) maximum = scores[t].score, ++backward;
+  }
+  rises_ = static_cast<double>(std::max(forward, backward) + 1);
+}
+
+// >= weight (e^off - 1)^2, for a weight e^-distance / sum.
+double RowErrors::squared(double weight, double off, double distance) const {
+  return off < 1.0 ? weight * square(grown(off)) : math::exp(std::min(2.0 * off - distance, kLargestDoubt)) / sum_;
+}
+
+double RowErrors::add(const Doubt& doubt) {
+  const double deviation = std::sqrt(doubt.variance);
+  const double error =
+      doubt.multiplicity * (deviation < 1.0 ? square(doubt.weight * grown(deviation))
+                                            : math::exp(std::min(2.0 * (deviation - doubt.distance), kLargestDoubt)) / square(sum_));
+  errors_ += error;
+  // e^x - 1 is no centred error: its mean is half of the variance.
+  linear_ += squared(doubt.weight, doubt.centred + doubt.variance, doubt.distance);
+  linear_lse_ += doubt.weight * (doubt.raw + doubt.centred + doubt.variance);
+  const double loss = deviation + doubt.centred;
+  shrunk_ += doubt.weight * (loss < 0x1p-7 ? 1.0 - loss : math::exp(-loss));
+  return error;
+}
+
+void RowErrors::spread(std::span<const KeyScore> scores, std::optional<double> sink) {
+  const double scale_unit = kUnit + (roundings_.query_unit > kUnit ? roundings_.query_unit : 0.0);
+  const double statistics = narrow_unit(roundings_.accuracy.statistics);
+  sums_ = lost_ = linear_ = linear_lse_ = shared_ = errors_ = shrunk_ = 0.0;
+  double distance2 = 0.0, shares = 0.0, squares = square(sink_);
+  for (std::size_t t = 0; t < scores.size(); ++t) {
+    const KeyScore& key = scores[t];
+    const double weight = keys_[t].weight, distance = largest_ - key.score;
+    const double multiplicity = counts_[places_[t]];
+    (weight < kNoticed ? lost_ : sums_) += weight < kNoticed ? std::min(weight, kUnit) : multiplicity;
+    distance2 += weight * square(distance);
+    squares += square(weight);
+    shares += multiplicity * square(weight);
+    const double own = roundings_.systematic(key, distance) + statistics * std::max(std::abs(key.score), std::abs(largest_));
+    const double centred =
+        kUnit * 2.0 * std::abs(key.score - mean_score_) + scale_unit * key.slope * std::abs(key.scaled - mean_scaled_) + own;
+    const double raw = kUnit * 2.0 * std::abs(key.score) + scale_unit * std::abs(key.scaled);
+    keys_[t].error = add({weight, distance, multiplicity, roundings_.variance(key, distance), centred, raw});
+    shared_ += squared(weight, kDeviations * roundings_.query_unit * key.slope * std::sqrt(key.squares), distance);
+  }
+  if (sink) {
+    const double distance = largest_ - *sink;
+    const double own =
+        kUnit * (std::max(0.0, roundings_.accuracy.profile.exp_error - 1.0) + roundings_.accuracy.profile.exp_error_per_unit * distance) +
+        statistics * std::max(std::abs(*sink), std::abs(largest_));
+    add({sink_, distance, 1.0, kDeviations2 * square(kUnit) * (2.0 * square(*sink) + square(distance) + 1.0),
+         kUnit * 2.0 * std::abs(*sink - mean_score_) + own, kUnit * 2.0 * std::abs(*sink)});
+    sums_ += 1.0;
+    distance2 += sink_ * square(distance);
+  }
+  sums_ += rises_ * (3.0 + 2.0 * distance2);
+  alike_ = std::max(1.0, shares / squares);
+  linear_ = std::sqrt(linear_);
+}
+
+void RowErrors::assess(std::span<const KeyScore> scores, std::optional<double> sink) {
+  weigh(scores, sink);
+  count(scores);
+  spread(scores, sink);
+}
+
+// What narrow storage of the running output, of the running sum and of finished outputs adds; `partial` is the mean square of a partial
+// sum.
+double RowErrors::from_narrow_sums(double value, double magnitude, double partial) const {
+  const AnyAttentionAccuracy& accuracy = roundings_.accuracy;
+  const double size = std::abs(value);
+  const double keys = static_cast<double>(keys_.size());
+  double added = 0.0;
+  if (is_narrow(accuracy.accumulator)) {
+    const double roundings = std::ceil(keys / static_cast<double>(accuracy.accumulator_keys)) + 2.0 * rises_;
+    const double unit = accuracy.accumulator.unit();
+    added += unit * (size + kDeviations * std::sqrt(roundings * alike_ * partial)) +
+             roundings * 0.5 * accuracy.accumulator.smallest_subnormal / std::min(1.0, sum_);
+  }
+  double theta = 1.0;
+  for (const OutputFormat& store : accuracy.stores) {
+    theta *= 1.0 + narrow_unit(store);
+    added += 0.5 * narrow_spacing(store);
+  }
+  added += (theta - 1.0) * magnitude;
+  if (is_narrow(accuracy.statistics)) added += size * accuracy.statistics.unit() * (1.0 + kDeviations * std::sqrt(keys * alike_));
+  return std::min(added, kNarrowCap * weakest_unit(accuracy) * magnitude);
+}
+
+RowErrors::Element RowErrors::element(const ValueTiles::Sums& sums, std::size_t lane, double largest, double size) const {
+  const AnyAttentionAccuracy& accuracy = roundings_.accuracy;
+  const ArithmeticProfile& profile = accuracy.profile;
+  const double value = sums.value[lane], magnitude = sums.magnitude[lane], squares = sums.squares[lane];
+  const double value2 = square(value), magnitude2 = square(magnitude);
+  const double spread = std::max(0.0, sums.square[lane] - value2);  // of the values, by weight
+  const double keys = static_cast<double>(keys_.size());
+
+  const double from_weights = std::max(0.0, sums.errors[lane] - 2.0 * value * sums.error[lane] + value2 * errors_) + shared_ * spread;
+  // No order needs more than three roundings for a key.
+  const double partial = sums.prefix[lane] + value2 / 3.0 + squares / 6.0;
+  const double in_sums = square(kUnit) * std::min(kDeviations2 * (sums_ * partial + squares), square(3.0 * keys) * magnitude2);
+  const double in_denominator = square(kUnit) * value2 * std::min(kDeviations2 * sums_, square(3.0 * keys));
+  const double weight_unit = narrow_unit(accuracy.weights);
+  const double in_weights = square(weight_unit) * std::min(kDeviations2 * alike_ * squares, magnitude2);
+  const double normalise = std::max(profile.reciprocal_error + 1.0, profile.divide_error);
+  double off = std::sqrt(from_weights + in_sums + in_denominator + in_weights) + linear_ * std::sqrt(spread) +
+               (normalise * kUnit + weight_unit) * std::abs(value) + lost_ * (largest + std::abs(value));
+  // The result is a weighted mean with any weights.
+  off = std::min(off / std::max(shrunk_, kLeastSum), 2.0 * largest);
+
+  const double losses =
+      profile.eta * (keys * (4.0 + std::abs(value)) + 2.0 * size) + profile.eta_add * 2.0 * keys * (1.0 + std::abs(value));
+  off += losses / (sum_ * std::max(shrunk_, kLeastSum)) + 2.0 * profile.eta;
+  off += 0.5 * narrow_spacing(accuracy.weights) * (size + keys * std::abs(value)) / sum_;
+  off += from_narrow_sums(value, magnitude, partial);
+  return {.value = value, .bound = accuracy.output.widen(value, off * kSecondOrder), .magnitude = magnitude};
+}
+
+RowErrors::Element RowErrors::lse(LogBase base) const {
+  const AnyAttentionAccuracy& accuracy = roundings_.accuracy;
+  const ArithmeticProfile& profile = accuracy.profile;
+  const double keys = static_cast<double>(keys_.size());
+  const double log_sum = math::log(sum_);
+  double value = largest_ + log_sum;
+  double magnitude = std::abs(largest_) + log_sum;
+  double off = std::sqrt(errors_ + shared_ + square(kUnit) * std::min(kDeviations2 * sums_, square(3.0 * keys + 1.0))) + linear_lse_ +
+               lost_ + kUnit * (profile.log_error * log_sum + profile.log_absolute + std::abs(largest_) + std::abs(value)) +
+               narrow_unit(accuracy.weights) + 0.5 * narrow_spacing(accuracy.weights) * keys / sum_;
+  if (is_narrow(accuracy.statistics)) {
+    off += accuracy.statistics.unit() *
+           (std::min(kNarrowCap, 1.0 + kDeviations * std::sqrt(keys * alike_)) + std::abs(largest_) + std::abs(value));
+  }
+  if (base == LogBase::two) {
+    value *= std::numbers::log2e;
+    magnitude *= std::numbers::log2e;
+    off = off * std::numbers::log2e + 2.0 * kUnit * magnitude;
+  }
+  return {.value = value, .bound = accuracy.lse_output.widen(value, off * kSecondOrder), .magnitude = magnitude};
+}
+
+}  // namespace assay::oracles

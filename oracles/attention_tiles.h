@@ -1,0 +1,77 @@
+// Keys and values in tiles of eight, and the sums over them that an exact attention and its bound need. Internal to oracles/.
+//
+// Every sum runs in one fixed order, key after key or coordinate after coordinate, for any width of the processor's vectors.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "oracles/any_attention.h"
+
+namespace assay::oracles {
+
+inline constexpr std::size_t kTile = 8;
+
+// Coordinates of a dot product, and keys of an output, between two looks at the partial sum.
+inline constexpr std::size_t kDotStep = 16;
+inline constexpr std::size_t kKeyStep = 32;
+
+// Rows of keys; a tile holds eight of them, coordinate after coordinate.
+class KeyTiles {
+ public:
+  // `count` rows of `dim` numbers, the first of which is number `first`.
+  KeyTiles(const Reals& numbers, std::size_t first, std::size_t count, std::size_t dim);
+
+  // Eight dot products with a query.
+  struct Products {
+    std::array<double, kTile> sum;      // of the products
+    std::array<double, kTile> squares;  // of their squares
+    std::array<double, kTile> prefix;   // mean square of the partial sums, in the order of the coordinates
+    std::array<double, kTile> blocks;   // sum of the squares of the sums of kDotStep products each
+  };
+  [[nodiscard]] Products products(std::span<const double> query, std::size_t tile) const;
+
+ private:
+  std::size_t dim_;
+  std::vector<double> tiles_;
+};
+
+// A visible key in the sums over values.
+struct KeyTerm {
+  std::size_t key;
+  double weight;  // pi_t
+  double error;   // the square of how far the weight may be off
+};
+
+// Rows of values; a tile holds eight coordinates of them, row after row.
+class ValueTiles {
+ public:
+  ValueTiles(const Reals& numbers, std::size_t first, std::size_t count, std::size_t dim);
+
+  struct Sums {
+    std::array<double, kTile> value;      // sum pi v
+    std::array<double, kTile> magnitude;  // sum pi |v|
+    std::array<double, kTile> square;     // sum pi v^2
+    std::array<double, kTile> squares;    // sum pi^2 v^2
+    std::array<double, kTile> error;      // sum e v
+    std::array<double, kTile> errors;     // sum e v^2
+    std::array<double, kTile> prefix;     // mean square of the partial sums of pi v: key after key, or every second key, if larger
+  };
+  [[nodiscard]] Sums sums(std::span<const KeyTerm> keys, std::size_t tile) const;
+
+  [[nodiscard]] bool is_finite(std::size_t row) const { return finite_[row] != 0; }
+  // Over all rows that are finite: the largest |v| and the sum of |v| of a coordinate.
+  [[nodiscard]] double largest(std::size_t coordinate) const { return largest_[coordinate]; }
+  [[nodiscard]] double size(std::size_t coordinate) const { return sizes_[coordinate]; }
+
+ private:
+  std::size_t rows_;
+  std::vector<double> tiles_;
+  std::vector<std::uint8_t> finite_;
+  std::vector<double> largest_, sizes_;
+};
+
+}  // namespace assay::oracles
