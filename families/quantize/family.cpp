@@ -39,6 +39,7 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
 
 }  // namespace
 
+// Long because it is one descriptor, member by member.
 Family quantize_family() {
   return {
       .contract = kQuantizeContract,

@@ -1,4 +1,6 @@
 // The faulty twins that all kernels for decode attention share.
+//
+// Long because it is one table.
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
