@@ -92,6 +92,7 @@ void draw_values(Draw& draw, std::span<std::int64_t> values) {
   if (values[kMaskType] == kWindowed) values[kWindow] = draw.between(1, values[kKvLen] + 1);
   values[kMaskBatches] = is_shared_by_batches ? 1 : values[kBatches];
   values[kMaskHeads] = is_shared_by_heads ? 1 : values[kHeads];
+  if (values[kKvBatches] != 0) values[kKvBatches] = draw.divisor_of(values[kBatches]);
 }
 
 }  // namespace

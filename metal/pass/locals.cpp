@@ -59,6 +59,22 @@ bool follow(llvm::Value& pointer, Accesses& all) {
 
 }  // namespace
 
+// Functions of our headers write their variables before they read them: only variables of the kernel start as NaN. In a record of values,
+// the pattern would look like values of the kernel.
+void Lockstep::start_own_locals_only() {
+  llvm::SmallVector<llvm::Instruction*> needless;
+  for (auto& function : module_) {
+    const bool is_recorded = module_.getFunction("__assay_recorded") != nullptr;
+    if (!is_recorded && (function.getSubprogram() == nullptr || !is_ours(*function.getSubprogram()))) continue;
+    for (auto& instruction : llvm::instructions(function)) {
+      if (is_auto_init(instruction)) needless.push_back(&instruction);
+    }
+  }
+  for (auto* instruction : needless) {
+    if (instruction->use_empty()) instruction->eraseFromParent();
+  }
+}
+
 // Marks where local arrays start without values. The calls also keep the arrays in memory.
 void Lockstep::mark_unset_locals() {
   llvm::SmallVector<std::pair<llvm::Instruction*, llvm::AllocaInst*>> found;

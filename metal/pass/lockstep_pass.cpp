@@ -66,6 +66,7 @@ bool Lockstep::run() {
   if (module_.getFunction("__assay_shadowed") != nullptr) shadows_ = abi::kShadows;
   if (module_.getFunction("__assay_explained") != nullptr) shadows_ = abi::kExplained;
   if (is_checked_ || shadows_ != abi::kNoShadows) leave_out_padding();
+  start_own_locals_only();
   if (is_checked_) mark_unset_locals();
   inline_everything(*entry);
   reflection_ += reflect_tables(module_);
