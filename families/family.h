@@ -73,6 +73,7 @@ struct Axis {
   // For an axis that is a float: numbers up to this one are values of the axis itself, numbers from kSmallestFloatBits on are the bits
   // of a float, and there are none in between.
   std::optional<std::int64_t> largest_whole = {};
+  std::int64_t zero_in_files = 0;  // the value of an integer 0 in a fixture file
 
   Weight weight = Weight::none;
   Tried tried = Tried::nothing;
@@ -175,6 +176,13 @@ struct RowPart {
   std::size_t count;
 };
 
+// A table of constants that kernels of a family contain, if they do not compute it.
+struct ContractTable {
+  std::string meaning;         // "the codebook of 4 bits"
+  std::vector<double> values;  // floats, or bytes
+  bool is_of_bytes = false;    // the source may also store them as wider integers, or as a prefix of a longer table
+};
+
 // What triage and comparisons need to know about a family.
 struct TriageRules {
   // A model that computes a case in double, with switches for mistakes. Throws fixtures::FileError if a file contains an invalid value.
@@ -266,6 +274,8 @@ struct Family {
   Minimum (*minimum)(const Case& test_case, const Source& source);
   std::vector<Quantity> quantities = {};  // may be empty
   std::vector<Promise> promises = {};     // may be empty
+  // The tables that the values of a case depend on. Empty: none.
+  std::vector<ContractTable> (*tables)(const Case& test_case) = nullptr;
   TriageRules triage;
   // Whether the bound has terms for a kernel whose storage is weaker than the contract's: [accuracy] in variant.toml.
   bool bounds_weaker_storage = false;
