@@ -112,6 +112,8 @@ struct FamilyContract {
   bool skips_hidden = false;  // kernels must not read wholly hidden chunks of keys, unless a variant declares reads_hidden
   // Every variant describes its own launch: functions, arguments and fields are those of its [[dispatch]].
   bool is_described = false;
+  // Every variant describes its own axes, tensors, bounds and reference too (custom.h).
+  bool is_custom = false;
   std::span<const AxisWords> axis_words = {};
   std::span<const SettingContract> settings = {};
 

@@ -34,7 +34,7 @@ using Value = std::variant<std::int64_t, double, bool, std::string>;
 [[nodiscard]] std::string to_string(const Value& value);
 
 // The layout of a tensor in a buffer, for size(), stride() and offset(). Lengths are in elements; for blocks of values, an element is a
-// block.
+// block. An expression names an axis by its name or its number, from 0 on.
 struct NamedTensor {
   struct Axis {
     std::string name;
@@ -63,7 +63,7 @@ class Names {
 class Expression {
  public:
   // An expression without a text: always `value`.
-  explicit Expression(Value value);
+  [[nodiscard]] static Expression of_value(Value value, std::string where = {});
   // `where` precedes every message: "file:line". At most 4,096 characters and 32 levels of parentheses. Throws ExpressionError.
   Expression(std::string text, std::string where);
 
@@ -85,6 +85,10 @@ class Expression {
   struct Node;
 
  private:
+  Expression() = default;
+  template <typename Convert>
+  [[nodiscard]] auto evaluate_as(const Names& names, const Convert& convert) const;
+
   std::string text_;
   std::string where_;
   std::shared_ptr<const Node> root_;

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "kernels/compile_toml.h"
+#include "kernels/custom_toml.h"
 #include "kernels/launch_toml.h"
 #include "kernels/toml_reader.h"
 #include "metal/run_time_file.h"
@@ -44,6 +45,7 @@ class Reader : private TomlReader {
                                           "offset_bits", "reads_hidden", "compile", "entry",    "limits",
                                           "fields",      "constants",    "bind",    "accuracy", "known_finding"};
     if (contract != nullptr && contract->is_described) keys.insert(keys.end(), {"let", "scratch", "dispatch"});
+    if (contract != nullptr && contract->is_custom) keys.insert(keys.end(), std::begin(kCustomKeys), std::end(kCustomKeys));
     if (contract != nullptr && !contract->settings.empty()) keys.push_back(contract->name);
     accept_keys(root, "at the top level", keys);
     read_top(root);
@@ -65,6 +67,7 @@ class Reader : private TomlReader {
     }
     if (variant_.contract->is_described && !variant_.launch)
       fail(1, fmt::format("family {} needs at least one [[dispatch]] (docs/LAUNCH.md)", variant_.family));
+    if (variant_.contract->is_custom) variant_.custom = read_custom(*this, root);
     return std::move(variant_);
   }
 

@@ -80,6 +80,7 @@ TEST(CaseName, ParsingIsTheInverseOfPrintingOverTheWholeGate) {
   std::set<std::string> names;
   std::size_t count = 0;
   for (const Family& family : all_families()) {
+    if (family.of_variant) continue;  // only its variants have cases
     for (const Case& value : suite_cases(Suite::gate, variant("some_v1", std::string(family.name())), 5)) {
       const std::string name = format_case(value);
       EXPECT_EQ(parse_case(name, family), value) << name;
