@@ -18,6 +18,7 @@
 #include "families/minimum.h"
 #include "families/misfit.h"
 #include "families/promise.h"
+#include "families/sketch.h"
 #include "families/source.h"
 #include "fixtures/generators.h"
 #include "fixtures/tensor.h"
@@ -72,6 +73,7 @@ struct Axis {
   // For an axis that is a float: numbers up to this one are values of the axis itself, numbers from kSmallestFloatBits on are the bits
   // of a float, and there are none in between.
   std::optional<std::int64_t> largest_whole = {};
+  std::int64_t zero_in_files = 0;             // the value of an integer 0 in a fixture file
   std::span<const std::int64_t> values = {};  // the only ones, if there are any
 
   Weight weight = Weight::none;
@@ -175,6 +177,13 @@ struct RowPart {
   std::size_t count;
 };
 
+// A table of constants that kernels of a family contain, if they do not compute it.
+struct ContractTable {
+  std::string meaning;         // "the codebook of 4 bits"
+  std::vector<double> values;  // floats, or bytes
+  bool is_of_bytes = false;    // the source may also store them as wider integers, or as a prefix of a longer table
+};
+
 // What triage and comparisons need to know about a family.
 struct TriageRules {
   // A model that computes a case in double, with switches for mistakes. Throws fixtures::FileError if a file contains an invalid value.
@@ -248,6 +257,10 @@ struct Family {
   // Called before cases of such a family run, while there is one process: what takes less time for many cases at once. May be empty.
   std::function<void(std::span<const Case> cases)> ask_ahead = {};
 
+  // Drafts a variant.toml for a file without one; nothing if the family does not recognise it. Empty: only the contract's names are
+  // recognised.
+  std::function<std::optional<Sketch>(const SketchSubject& subject)> sketch = {};
+
   // Functions of other families that the launch dispatches too. May be empty.
   std::function<std::vector<HelperKey>(std::span<const std::int64_t> values)> helpers = {};
 
@@ -264,6 +277,8 @@ struct Family {
   std::function<Minimum(const Case& test_case, const Source& source)> minimum;
   std::vector<Quantity> quantities = {};  // may be empty
   std::vector<Promise> promises = {};     // may be empty
+  // The tables that the values of a case depend on. Empty: none.
+  std::vector<ContractTable> (*tables)(const Case& test_case) = nullptr;
   TriageRules triage;
   // Whether the bound has terms for a kernel whose storage is weaker than the contract's: [accuracy] in variant.toml.
   bool bounds_weaker_storage = false;

@@ -217,11 +217,14 @@ void collect_names(const Node& node, std::vector<std::string>& names) {
 }
 
 ExpressionError error_of(const Failure& failure, std::string_view text, std::string_view where, const std::vector<std::string>& values) {
-  return ExpressionError(fmt::format("{}: '{}', column {}: {}{}", where, text, failure.column + 1, failure.what,
-                                     values.empty() ? "" : fmt::format(" ({})", fmt::join(values, ", "))));
+  return ExpressionError(message_of(failure, text, where) + (values.empty() ? "" : fmt::format(" ({})", fmt::join(values, ", "))));
 }
 
 }  // namespace
+
+std::string message_of(const Failure& failure, std::string_view text, std::string_view where) {
+  return fmt::format("{}{}'{}', column {}: {}", where, where.empty() ? "" : ": ", text, failure.column + 1, failure.what);
+}
 
 std::string to_string(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return fmt::format("'{}'", *text);

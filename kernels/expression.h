@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -28,6 +29,8 @@ class ExpressionError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// In the order of the alternatives of Value.
+enum class ValueType : std::uint8_t { integer, floating, boolean, text };
 using Value = std::variant<std::int64_t, double, bool, std::string>;
 
 // "3", "0.5", "true", "'causal'".
@@ -75,6 +78,11 @@ class Expression {
   [[nodiscard]] bool condition(const Names& names) const;
   [[nodiscard]] std::string text(const Names& names) const;
 
+  // The type of its values, for names of these types (nothing: there is no such name). Throws ExpressionError for an unknown name and for
+  // operands that no value can make right.
+  [[nodiscard]] ValueType type(const std::function<std::optional<ValueType>(std::string_view)>& of_name) const;
+  // The literal texts that it compares with this name.
+  [[nodiscard]] std::vector<std::string> texts_compared_with(std::string_view name) const;
   // The name, if the expression is nothing else.
   [[nodiscard]] std::optional<std::string_view> sole_name() const;
   // The names that occur in it, in order; those of functions are not among them.

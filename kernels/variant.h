@@ -88,6 +88,7 @@ struct Variant {
   std::vector<Claim> claims;
   std::optional<Successor> superseded_by;
   std::uint32_t offset_bits = 32;
+  bool reads_hidden = false;                                                       // reads rows of hidden keys, which must then be finite
   std::map<std::string, std::string, std::less<>> entry;                           // entry key -> function
   std::map<std::string, std::vector<std::string>, std::less<>> entry_definitions;  // entry key -> macros of its pipelines only
   std::vector<AxisLimit> limits;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "families/registry.h"
 #include "fixtures/counter.h"
 #include "fixtures/decode_builder.h"
 #include "oracles/attention.h"
