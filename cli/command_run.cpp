@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -25,6 +26,7 @@
 #include "harness/findings/digests.h"
 #include "harness/findings/fault_text.h"
 #include "reports/figures.h"
+#include "reports/shared_by_failures.h"
 
 namespace assay::cli {
 namespace {
@@ -183,6 +185,13 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   say("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
   const std::vector<harness::CaseRecord> records = recording.cases();
   say("{}", excused_line(recording.run(), records));
+  for (const std::string& note : reports::shared_by_failures(records)) say("note: {}\n", note);
+  for (const auto& [name, prepared] : workbench.variants()) {
+    if (!prepared.weaker_storage.empty()) continue;
+    std::vector<harness::CaseRecord> own;
+    std::ranges::copy_if(records, std::back_inserter(own), [&](const harness::CaseRecord& record) { return record.variant == name; });
+    if (const std::string hint = reports::storage_hint(own); !hint.empty()) say("note: {}\n", hint);
+  }
   const std::size_t skips = is_strict(options) ? count_untrusted_skips(records) : 0;
   if (skips != 0) say("strict: {} cases were skipped for what the kernel under test lacks, which counts as a failure\n", skips);
   // Printed last, so that truncated test logs include it.

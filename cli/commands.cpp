@@ -4,14 +4,14 @@
 namespace assay::cli {
 
 AddCommand add_gate, add_run, add_show, add_explain, add_triage, add_compile, add_list, add_compare, add_mutate, add_report, add_history,
-    add_diff, add_merge, add_fixture, add_pack, add_support, add_dispatch, add_check_dispatch, add_quality, add_cost, add_doctor;
+    add_diff, add_merge, add_fixture, add_pack, add_support, add_dispatch, add_check_dispatch, add_quality, add_cost, add_doctor, add_init;
 
 std::span<AddCommand* const> all_commands() {
   // In the order of the help text.
   static constexpr AddCommand* commands[] = {
-      add_gate,    add_run,      add_show,           add_explain, add_triage,  add_compile, add_list,
-      add_compare, add_mutate,   add_report,         add_history, add_diff,    add_merge,   add_fixture,
-      add_pack,    add_dispatch, add_check_dispatch, add_support, add_quality, add_cost,    add_doctor,
+      add_gate,    add_run,     add_show, add_explain, add_triage,  add_compile, add_list, add_compare,  add_mutate,
+      add_report,  add_history, add_diff, add_merge,   add_fixture, add_pack,    add_init, add_dispatch, add_check_dispatch,
+      add_support, add_quality, add_cost, add_doctor,
   };
   return commands;
 }
@@ -28,6 +28,7 @@ const char* help_footer() {
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay run --fixture captured.h5 --kernel mine.metal  inputs captured in your own application
   assay explain tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7  which lines cause its rounding error
+  assay init mine/kernel.metal                        a first variant.toml for a kernel that has none
   assay compile mine.metal                            the kernels of a file, and which of them compile
   assay list --cases gate
   assay gate --junit gate.xml --html gate.html        reports for CI systems and for people

@@ -89,6 +89,9 @@ void add_selection(CLI::App& command, Options& options) {
   command.add_flag("--strict", options.strict,
                    "Let nothing in the variant.toml under test excuse the kernel: known findings, weaker accuracy, limits and "
                    "superseded_by do not count, settings that choose other code are refused, and skipped cases are failures");
+  command.add_flag("--abi", options.same_layout,
+                   "Refuse a kernel whose parameter struct has its fields at other offsets than the contract's. Without this, fields are "
+                   "filled by name, and a note reports another order");
   add_repeatable(command, "--trust", options.trust, "FILE|DIR|none",
                  "variant.toml of the base branch, or a folder of variants. Declarations in it still count under --strict. Implies "
                  "--strict; may be repeated; `none` trusts nothing");

@@ -32,6 +32,7 @@ struct Options {
   std::vector<std::string> defines;    // --define NAME[=VALUE]
   std::string metal_version;           // "3.1" or "310"; empty: from variant.toml, else the default
   bool strict = false;
+  bool same_layout = false;           // --abi
   std::vector<std::string> trust;     // --trust: descriptions of the base, or folders of them; implies strict
   std::vector<std::string> fixtures;  // --fixture: files of captured inputs
   std::string schedule;               // comma-separated; empty: each case chooses its own

@@ -302,6 +302,7 @@ harness::WorkbenchOptions workbench_options(const Options& options, const Worksp
       throw std::invalid_argument(fmt::format("--set {}: '{}' is set twice", assignment, name));
   }
   result.user_variant = workspace.user_variant;
+  result.same_layout = options.same_layout;
   return result;
 }
 

@@ -3,15 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "metal/errors.h"
 
 namespace assay::families {
 
 DescribedLaunch::DescribedLaunch(const Case& test_case, const kernels::Variant& variant)
+    : DescribedLaunch(test_case.family->expression_names(test_case, variant), variant) {}
+
+DescribedLaunch::DescribedLaunch(std::shared_ptr<const kernels::Names> of_case, const kernels::Variant& variant)
     : variant_(variant),
-      of_case_(test_case.family->expression_names(test_case, variant)),
+      of_case_(std::move(of_case)),
       names_(std::make_unique<kernels::LaunchNames>(variant, *of_case_)),
       dispatches_(kernels::plan_launch(variant.launch.value(), *names_)) {}
 
@@ -19,6 +24,15 @@ std::vector<kernels::FunctionKey> DescribedLaunch::functions() const {
   std::vector<kernels::FunctionKey> functions;
   for (const kernels::PlannedDispatch& dispatch : dispatches_) functions.push_back(dispatch.function);
   return functions;
+}
+
+std::int64_t DescribedLaunch::largest_threadgroup() const {
+  std::int64_t largest = 1;
+  for (const kernels::PlannedDispatch& dispatch : dispatches_) {
+    const metal::Size3 threads = dispatch.threads;
+    largest = std::max(largest, std::int64_t{threads.x} * threads.y * threads.z);
+  }
+  return largest;
 }
 
 std::vector<DescribedLaunch::Scratch> DescribedLaunch::scratch() const {

@@ -16,9 +16,12 @@ class DescribedLaunch {
  public:
   // `variant` must outlive this. Throws kernels::ExpressionError, and std::invalid_argument if every dispatch is left out.
   DescribedLaunch(const Case& test_case, const kernels::Variant& variant);
+  DescribedLaunch(std::shared_ptr<const kernels::Names> of_case, const kernels::Variant& variant);
 
   // The functions that the dispatches run, in order; a function may occur several times.
   [[nodiscard]] std::vector<kernels::FunctionKey> functions() const;
+  // The largest number of threads of a threadgroup.
+  [[nodiscard]] std::int64_t largest_threadgroup() const;
   // The scratch buffers, with the sizes in bytes.
   struct Scratch {
     std::string_view name;

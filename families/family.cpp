@@ -11,10 +11,12 @@ namespace assay::families {
 
 bool Axis::holds(std::int64_t value) const {
   if (value < minimum || value > maximum) return false;
+  if (!values.empty()) return std::ranges::find(values, value) != values.end();
   return !largest_whole || value <= *largest_whole || value >= kSmallestFloatBits;
 }
 
 std::string Axis::range() const {
+  if (!values.empty()) return fmt::format("{}", fmt::join(values, ", "));
   if (!largest_whole) return fmt::format("{} .. {}", minimum, maximum);
   return fmt::format("{} .. {} and the bits of floats, {} .. {}", minimum, *largest_whole, kSmallestFloatBits, maximum);
 }

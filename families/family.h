@@ -18,6 +18,7 @@
 #include "families/minimum.h"
 #include "families/misfit.h"
 #include "families/promise.h"
+#include "families/sketch.h"
 #include "families/source.h"
 #include "fixtures/generators.h"
 #include "fixtures/tensor.h"
@@ -72,6 +73,8 @@ struct Axis {
   // For an axis that is a float: numbers up to this one are values of the axis itself, numbers from kSmallestFloatBits on are the bits
   // of a float, and there are none in between.
   std::optional<std::int64_t> largest_whole = {};
+  std::int64_t zero_in_files = 0;             // the value of an integer 0 in a fixture file
+  std::span<const std::int64_t> values = {};  // the only ones, if there are any
 
   Weight weight = Weight::none;
   Tried tried = Tried::nothing;
@@ -174,6 +177,13 @@ struct RowPart {
   std::size_t count;
 };
 
+// A table of constants that kernels of a family contain, if they do not compute it.
+struct ContractTable {
+  std::string meaning;         // "the codebook of 4 bits"
+  std::vector<double> values;  // floats, or bytes
+  bool is_of_bytes = false;    // the source may also store them as wider integers, or as a prefix of a longer table
+};
+
 // What triage and comparisons need to know about a family.
 struct TriageRules {
   // A model that computes a case in double, with switches for mistakes. Throws fixtures::FileError if a file contains an invalid value.
@@ -183,7 +193,7 @@ struct TriageRules {
   std::vector<Mistake> (*codebook_mistakes)(const std::vector<double>& codebook) = nullptr;
 
   // Cases near a failing one that distinguish classes of mistakes; some may not exist.
-  std::vector<Case> (*probes)(const Case& test_case);
+  std::function<std::vector<Case>(const Case& test_case)> probes;
   // Cases that are smaller in several axes at once; some may not exist. Null if axes are only reduced one by one.
   std::vector<Case> (*smaller)(const Case& test_case, Smaller how) = nullptr;
   // In each group, the first step that keeps the searched property is taken. The order makes traces short and easy to read.
@@ -193,7 +203,7 @@ struct TriageRules {
   Place (*place)(const Case& test_case, std::uint64_t byte);
 
   // From the outermost inwards.
-  std::vector<RowPart> (*row_parts)(const Case& test_case);
+  std::function<std::vector<RowPart>(const Case& test_case)> row_parts;
   // The number of elements at the start of a row that are integers, not rounded; null: none.
   std::size_t (*row_indices)(const Case& test_case) = nullptr;
   // Describes the elements at these places of a row; null if all are coordinates. If it is not null, only indices are integers.
@@ -217,7 +227,7 @@ struct Family {
   std::function<bool(std::span<const int> levels, std::span<std::int64_t> values)> realise;
 
   // Draws the axes without structure (numbers of heads and rows, lengths, ring starts) of a valid case anew. The result is as valid.
-  void (*draw)(Draw& draw, std::span<std::int64_t> values);
+  std::function<void(Draw& draw, std::span<std::int64_t> values)> draw;
 
   // Cases that the gate always contains: names without the variant, for shapes that no design combines.
   std::vector<std::string_view> own_cases = {};
@@ -234,7 +244,7 @@ struct Family {
   // of their classes.
   std::size_t structural_classifiers = 0;
 
-  bool (*has_fixture)(const fixtures::Fixture& fixture);
+  std::function<bool(const fixtures::Fixture& fixture)> has_fixture;
 
   // The function that a case runs.
   std::function<kernels::FunctionKey(std::span<const std::int64_t> values)> function_key;
@@ -244,23 +254,31 @@ struct Family {
   std::function<std::shared_ptr<const kernels::Names>(const Case& test_case, const kernels::Variant& variant)> expression_names = {};
   // For a family whose variants define their own axes: the family of one variant. Empty for all others.
   std::function<Family(const kernels::Variant& variant)> of_variant = {};
+  // Called before cases of such a family run, while there is one process: what takes less time for many cases at once. May be empty.
+  std::function<void(std::span<const Case> cases)> ask_ahead = {};
+
+  // Drafts a variant.toml for a file without one; nothing if the family does not recognise it. Empty: only the contract's names are
+  // recognised.
+  std::function<std::optional<Sketch>(const SketchSubject& subject)> sketch = {};
 
   // Functions of other families that the launch dispatches too. May be empty.
   std::function<std::vector<HelperKey>(std::span<const std::int64_t> values)> helpers = {};
 
   // Throws std::invalid_argument, naming the field, if the launch code would reject the case.
-  void (*validate)(const Case& test_case);
+  std::function<void(const Case& test_case)> validate;
   // Why the kernel is not made for the case, which is then skipped; nothing if it is. Empty for families with kernels of one kind.
   std::function<std::optional<Misfit>(const Case& test_case, const kernels::BoundKernel& kernel)> misfit = {};
   // Number of simdgroups per threadgroup in the dispatch that decides the verdict.
-  std::int64_t (*simdgroups)(const Case& test_case);
+  std::function<std::int64_t(const Case& test_case)> simdgroups;
   FileRules files;
   // Makes the job of a case: what a device and the judge need.
-  Job (*job)(const JobRequest& request);
+  std::function<Job(const JobRequest& request)> job;
   // The minimum cost of a case whose values the launch code accepts.
-  Minimum (*minimum)(const Case& test_case, const Source& source);
+  std::function<Minimum(const Case& test_case, const Source& source)> minimum;
   std::vector<Quantity> quantities = {};  // may be empty
   std::vector<Promise> promises = {};     // may be empty
+  // The tables that the values of a case depend on. Empty: none.
+  std::vector<ContractTable> (*tables)(const Case& test_case) = nullptr;
   TriageRules triage;
   // Whether the bound has terms for a kernel whose storage is weaker than the contract's: [accuracy] in variant.toml.
   bool bounds_weaker_storage = false;

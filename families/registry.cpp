@@ -9,7 +9,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 // A program with its own families defines this macro as their rows, and includes this file; see tests/families/toy.
@@ -28,6 +28,7 @@
   ROW(bf16_prefill_family)  \
   ROW(bf16_vec_family)      \
   ROW(attention_family)     \
+  ROW(custom_family)        \
   ASSAY_FURTHER_FAMILIES(ROW)
 
 namespace assay::families {
@@ -56,9 +57,9 @@ const Family& family_of(const kernels::Variant& variant) {
   const Family& family = find_family(variant.family);
   if (!family.of_variant) return family;
   static std::mutex mutex;
-  static std::map<std::pair<std::string, std::string>, std::unique_ptr<const Family>> made;  // by name and text
+  static std::map<std::tuple<std::string, std::string, std::string>, std::unique_ptr<const Family>> made;  // by name, file and text
   const std::scoped_lock lock(mutex);
-  std::unique_ptr<const Family>& own = made[{variant.name, variant.text}];
+  std::unique_ptr<const Family>& own = made[{variant.name, variant.description.string(), variant.text}];
   if (!own) own = std::make_unique<const Family>(family.of_variant(variant));
   return *own;
 }

@@ -186,7 +186,7 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
   for (const FieldContract& wanted : contract_->fields) {
     const metal::StructField* field = layout.find(wanted.name);
     if (field == nullptr) {
-      if (!wanted.optional) missing.push_back(wanted.name);
+      if (!may_lack(wanted)) missing.push_back(wanted.name);
       continue;
     }
     const bool integer = is_integer(wanted.type);
@@ -201,10 +201,15 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
     for (const metal::StructField& field : layout.fields) {
       if (!is_part(field)) has.push_back(field.name);
     }
+    std::string limit;
+    const NeutralValues& neutral = contract_->find_field(missing.front())->neutral;
+    if (!neutral.axis.empty())
+      limit = fmt::format(", or declare that the kernel is only for {0} = {1}: [limits] {0} = [{1}], or --limit {0}={1} for a single file",
+                          neutral.axis, neutral.least);
     fail(
         fmt::format("struct {} lacks {}; it has {}. Fields are matched by name, in any order; [bind] applies only to arguments. "
-                    "Rename or add {}",
-                    layout.name, fmt::join(missing, ", "), fmt::join(has, ", "), missing.size() == 1 ? "it" : "them"));
+                    "Rename or add {}{}",
+                    layout.name, fmt::join(missing, ", "), fmt::join(has, ", "), missing.size() == 1 ? "it" : "them", limit));
   }
 
   for (const metal::StructField& field : layout.fields) {
@@ -226,6 +231,27 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
   if (!std::ranges::equal(by_offset, known, same_name)) {
     notes_.push_back(fmt::format("struct {} has its fields in a different order than the contract", layout.name));
   }
+  compare_layout(layout);
+}
+
+void BoundKernel::compare_layout(const metal::StructLayout& layout) {
+  std::size_t offset = 0;
+  for (const FieldContract& wanted : contract_->fields) {
+    const metal::StructField* field = layout.find(wanted.name);
+    if (field == nullptr) continue;
+    const std::size_t size = metal::size_of(wanted.type);
+    offset = (offset + size - 1) / size * size;
+    if (field->offset != offset || field->size != size) {
+      layout_differences_.push_back(
+          fmt::format("{}: {} bytes at {}; the contract's has {} bytes at {}", wanted.name, field->size, field->offset, size, offset));
+    }
+    offset += size;
+  }
+}
+
+bool BoundKernel::may_lack(const FieldContract& field) const {
+  const AxisLimit* limit = entry_.limit_of(field.neutral.axis);
+  return field.optional || (limit != nullptr && field.neutral.contain(limit->values));
 }
 
 bool BoundKernel::has_field(std::string_view field) const {
@@ -238,7 +264,7 @@ void BoundKernel::set_parameters(metal::ComputeEncoder& encoder, const FieldValu
   const BoundArgument& found = bound(parameters->name);
   std::vector<std::string_view> required;
   for (const FieldContract& field : contract_->fields) {
-    if (!field.optional) required.push_back(field.name);
+    if (!may_lack(field)) required.push_back(field.name);
   }
 
   FieldValues all;

@@ -1,6 +1,7 @@
 // Binds a kernel function to its family's contract: finds out which argument is which, and checks it before anything runs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,7 +22,14 @@ struct KernelEntry {
   metal::ArgumentLayout layout;                          // of that pipeline, by reflection
   std::map<std::string, std::string, std::less<>> bind;  // the family's argument name -> the kernel's
   FieldValues fields;                                    // values of struct fields that the family does not set
+  std::vector<AxisLimit> limits;                         // declared by the author of the variant
   bool reads_threadgroup_size = false;                   // an argument holds the number of threads or simdgroups of its threadgroup
+
+  // The declared limit of an axis; nullptr if there is none.
+  [[nodiscard]] const AxisLimit* limit_of(std::string_view axis) const {
+    const auto found = std::ranges::find(limits, axis, &AxisLimit::axis);
+    return found == limits.end() ? nullptr : &*found;
+  }
 };
 
 // Matches the arguments of `entry` with those of `contract`, in this order: the name given by [bind]; the same name; the same name in other
@@ -41,6 +49,9 @@ class BoundKernel {
 
   // Deviations that a reader of the verdict should know: reordered or additional fields, other names.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  // How the layout of the parameter struct differs from the contract's: its fields in their order, without those that the kernel lacks,
+  // and nothing between them. Fields are filled by name, so that a difference matters only to a host with a struct of its own.
+  [[nodiscard]] const std::vector<std::string>& layout_differences() const { return layout_differences_; }
   [[nodiscard]] const KernelEntry& entry() const { return entry_; }
   [[nodiscard]] const FamilyContract& contract() const { return *contract_; }
 
@@ -64,6 +75,9 @@ class BoundKernel {
   void resolve_arguments();
   void check_argument(const ArgumentContract& argument, const metal::BoundArgument& bound) const;
   void check_parameters(const metal::BoundArgument& bound);
+  void compare_layout(const metal::StructLayout& layout);
+  // Whether a struct may lack the field.
+  [[nodiscard]] bool may_lack(const FieldContract& field) const;
   [[noreturn]] void fail(const std::string& message) const;
   [[nodiscard]] const metal::BoundArgument& bound(std::string_view argument) const;
 
@@ -72,6 +86,7 @@ class BoundKernel {
   std::map<std::string, const metal::BoundArgument*, std::less<>> arguments_;  // by the family's name; into entry_.layout
   const metal::BoundArgument* threadgroup_ = nullptr;
   std::vector<std::string> notes_;
+  std::vector<std::string> layout_differences_;
 };
 
 }  // namespace assay::kernels

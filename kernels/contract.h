@@ -17,11 +17,23 @@
 
 namespace assay::kernels {
 
+// The values of an axis with which a field has no effect.
+struct NeutralValues {
+  std::string_view axis = {};  // empty: the field always has one
+  std::int64_t least = 0, greatest = 0;
+
+  [[nodiscard]] bool contain(std::span<const std::int64_t> values) const {
+    return std::ranges::all_of(values, [&](std::int64_t value) { return value >= least && value <= greatest; });
+  }
+};
+
 // A field of a family's parameter struct. Fields are listed in the order of the contract.
 struct FieldContract {
   std::string_view name;
   metal::ScalarType type;
   bool optional = false;  // a kernel's struct may lack it
+  // A struct may also lack it if the declared limits of its variant admit only these values.
+  NeutralValues neutral = {};
 };
 
 // The fields of a struct that starts with those of another.
@@ -97,8 +109,11 @@ struct FamilyContract {
   std::span<const FieldContract> fields;  // of the one argument with role `parameters`
   bool has_threadgroup_memory;            // [[threadgroup(0)]]
   std::span<const ConstantContract> constants = {};
+  bool skips_hidden = false;  // kernels must not read wholly hidden chunks of keys, unless a variant declares reads_hidden
   // Every variant describes its own launch: functions, arguments and fields are those of its [[dispatch]].
   bool is_described = false;
+  // Every variant describes its own axes, tensors, bounds and reference too (custom.h).
+  bool is_custom = false;
   std::span<const AxisWords> axis_words = {};
   std::span<const SettingContract> settings = {};
 

@@ -44,6 +44,20 @@ class Evaluation {
     return compares ? Value(compare(node, left, right)) : arithmetic(node, node.word, left, right);
   }
 
+  static double as_double(const Node& node, const Value& value) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+    if (const auto* floating = std::get_if<double>(&value)) return *floating;
+    fail(node, fmt::format("{} is not a number", to_string(value)));
+  }
+  static std::int64_t as_integer(const Node& node, const Value& value) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+    fail(node, fmt::format("{} is not an integer", to_string(value)));
+  }
+  static bool as_condition(const Node& node, const Value& value) {
+    if (const bool* truth = std::get_if<bool>(&value)) return *truth;
+    fail(node, fmt::format("{} is not a condition; compare it with something, as in 'n <= 32'", to_string(value)));
+  }
+
   // "b = 2, h = 4": the names that have been read.
   [[nodiscard]] const std::vector<std::string>& read() const { return read_; }
 
@@ -62,21 +76,14 @@ class Evaluation {
     return *value;
   }
 
-  bool condition(const Node& node) {
-    const Value value = of(node);
-    if (const bool* truth = std::get_if<bool>(&value)) return *truth;
-    fail(node, fmt::format("{} is not a condition; compare it with something, as in 'n <= 32'", to_string(value)));
+  bool condition(const Node& node) { return as_condition(node, of(node)); }
+
+  static bool is_less(const Node& node, const Value& a, const Value& b) {
+    if (std::holds_alternative<std::int64_t>(a) && std::holds_alternative<std::int64_t>(b))
+      return std::get<std::int64_t>(a) < std::get<std::int64_t>(b);
+    return as_double(node, a) < as_double(node, b);
   }
 
-  static double as_double(const Node& node, const Value& value) {
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-    if (const auto* floating = std::get_if<double>(&value)) return *floating;
-    fail(node, fmt::format("{} is not a number", to_string(value)));
-  }
-  static std::int64_t as_integer(const Node& node, const Value& value) {
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-    fail(node, fmt::format("{} is not an integer", to_string(value)));
-  }
   double floating(const Node& node) { return as_double(node, of(node)); }
   std::int64_t integer(const Node& node) { return as_integer(node, of(node)); }
 
@@ -170,9 +177,7 @@ class Evaluation {
     static_cast<void>(as_double(node, best));
     for (std::size_t i = 1; i < node.operands.size(); ++i) {
       Value other = of(*node.operands[i]);
-      const bool is_less = as_double(node, other) < as_double(node, best);
-      const bool is_more = as_double(node, other) > as_double(node, best);
-      if (node.word == "min" ? is_less : is_more) best = std::move(other);
+      if (node.word == "min" ? is_less(node, other, best) : is_less(node, best, other)) best = std::move(other);
     }
     return best;
   }
@@ -189,8 +194,10 @@ class Evaluation {
       return {count, tensor};
     }
     const Value axis_name = of(*node.operands[1]);
-    const auto* text = std::get_if<std::string>(&axis_name);
-    const auto axis = text == nullptr ? tensor->axes.end() : std::ranges::find(tensor->axes, *text, &NamedTensor::Axis::name);
+    auto axis = tensor->axes.end();
+    if (const auto* text = std::get_if<std::string>(&axis_name)) axis = std::ranges::find(tensor->axes, *text, &NamedTensor::Axis::name);
+    if (const auto* number = std::get_if<std::int64_t>(&axis_name); number != nullptr && *number >= 0 && *number < std::ssize(tensor->axes))
+      axis = tensor->axes.begin() + *number;
     if (axis == tensor->axes.end()) {
       std::vector<std::string_view> known;
       for (const NamedTensor::Axis& one : tensor->axes) known.push_back(one.name);
@@ -210,21 +217,32 @@ void collect_names(const Node& node, std::vector<std::string>& names) {
 }
 
 ExpressionError error_of(const Failure& failure, std::string_view text, std::string_view where, const std::vector<std::string>& values) {
-  return ExpressionError(fmt::format("{}: '{}', column {}: {}{}", where, text, failure.column + 1, failure.what,
-                                     values.empty() ? "" : fmt::format(" ({})", fmt::join(values, ", "))));
+  return ExpressionError(message_of(failure, text, where) + (values.empty() ? "" : fmt::format(" ({})", fmt::join(values, ", "))));
 }
 
 }  // namespace
 
+std::string message_of(const Failure& failure, std::string_view text, std::string_view where) {
+  return fmt::format("{}{}'{}', column {}: {}", where, where.empty() ? "" : ": ", text, failure.column + 1, failure.what);
+}
+
 std::string to_string(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return fmt::format("'{}'", *text);
   if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
-  if (const auto* floating = std::get_if<double>(&value)) return fmt::format("{}", *floating);
+  if (const auto* floating = std::get_if<double>(&value)) {
+    std::string text = fmt::format("{}", *floating);
+    return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+  }
   return fmt::format("{}", std::get<std::int64_t>(value));
 }
 
-Expression::Expression(Value value)
-    : text_(to_string(value)), root_(std::make_shared<Node>(Node{Node::Kind::literal, std::move(value), {}, {}, 0})) {}
+Expression Expression::of_value(Value value, std::string where) {
+  Expression expression;
+  expression.text_ = to_string(value);
+  expression.where_ = std::move(where);
+  expression.root_ = std::make_shared<Node>(Node{Node::Kind::literal, std::move(value), {}, {}, 0});
+  return expression;
+}
 
 Expression::Expression(std::string text, std::string where) : text_(std::move(text)), where_(std::move(where)) {
   try {
@@ -234,33 +252,30 @@ Expression::Expression(std::string text, std::string where) : text_(std::move(te
   }
 }
 
-Value Expression::evaluate(const Names& names) const {
+template <typename Convert>
+auto Expression::evaluate_as(const Names& names, const Convert& convert) const {
   Evaluation evaluation(names);
   try {
-    return evaluation.of(*root_);
+    return convert(evaluation.of(*root_));
   } catch (const Failure& failure) {
     throw error_of(failure, text_, where_, evaluation.read());
   }
 }
 
+Value Expression::evaluate(const Names& names) const {
+  return evaluate_as(names, [](const Value& value) { return value; });
+}
+
 std::int64_t Expression::integer(const Names& names) const {
-  const Value value = evaluate(names);
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  throw error_of({0, fmt::format("{} is not an integer", to_string(value))}, text_, where_, {});
+  return evaluate_as(names, [&](const Value& value) { return Evaluation::as_integer(*root_, value); });
 }
 
 double Expression::number(const Names& names) const {
-  const Value value = evaluate(names);
-  if (const auto* floating = std::get_if<double>(&value)) return *floating;
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  throw error_of({0, fmt::format("{} is not a number", to_string(value))}, text_, where_, {});
+  return evaluate_as(names, [&](const Value& value) { return Evaluation::as_double(*root_, value); });
 }
 
 bool Expression::condition(const Names& names) const {
-  const Value value = evaluate(names);
-  if (const bool* truth = std::get_if<bool>(&value)) return *truth;
-  throw error_of({0, fmt::format("{} is not a condition; compare it with something, as in 'n <= 32'", to_string(value))}, text_, where_,
-                 {});
+  return evaluate_as(names, [&](const Value& value) { return Evaluation::as_condition(*root_, value); });
 }
 
 std::string Expression::text(const Names& names) const {
@@ -283,7 +298,7 @@ TextTemplate::TextTemplate(std::string text, std::string where) : text_(std::mov
   std::string_view rest = text_;
   for (std::size_t open = rest.find('{'); open != std::string_view::npos; open = rest.find('{')) {
     const std::size_t close = rest.find('}', open);
-    if (close == std::string_view::npos) throw error_of({open, "expected '}'"}, text_, where, {});
+    if (close == std::string_view::npos) throw error_of({text_.size() - rest.size() + open, "expected '}'"}, text_, where, {});
     parts_.push_back({std::string(rest.substr(0, open)), Expression(std::string(rest.substr(open + 1, close - open - 1)), where)});
     rest.remove_prefix(close + 1);
   }

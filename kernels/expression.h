@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -28,13 +29,15 @@ class ExpressionError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// In the order of the alternatives of Value.
+enum class ValueType : std::uint8_t { integer, floating, boolean, text };
 using Value = std::variant<std::int64_t, double, bool, std::string>;
 
 // "3", "0.5", "true", "'causal'".
 [[nodiscard]] std::string to_string(const Value& value);
 
 // The layout of a tensor in a buffer, for size(), stride() and offset(). Lengths are in elements; for blocks of values, an element is a
-// block.
+// block. An expression names an axis by its name or its number, from 0 on.
 struct NamedTensor {
   struct Axis {
     std::string name;
@@ -63,7 +66,7 @@ class Names {
 class Expression {
  public:
   // An expression without a text: always `value`.
-  explicit Expression(Value value);
+  [[nodiscard]] static Expression of_value(Value value, std::string where = {});
   // `where` precedes every message: "file:line". At most 4,096 characters and 32 levels of parentheses. Throws ExpressionError.
   Expression(std::string text, std::string where);
 
@@ -75,6 +78,11 @@ class Expression {
   [[nodiscard]] bool condition(const Names& names) const;
   [[nodiscard]] std::string text(const Names& names) const;
 
+  // The type of its values, for names of these types (nothing: there is no such name). Throws ExpressionError for an unknown name and for
+  // operands that no value can make right.
+  [[nodiscard]] ValueType type(const std::function<std::optional<ValueType>(std::string_view)>& of_name) const;
+  // The literal texts that it compares with this name.
+  [[nodiscard]] std::vector<std::string> texts_compared_with(std::string_view name) const;
   // The name, if the expression is nothing else.
   [[nodiscard]] std::optional<std::string_view> sole_name() const;
   // The names that occur in it, in order; those of functions are not among them.
@@ -85,6 +93,10 @@ class Expression {
   struct Node;
 
  private:
+  Expression() = default;
+  template <typename Convert>
+  [[nodiscard]] auto evaluate_as(const Names& names, const Convert& convert) const;
+
   std::string text_;
   std::string where_;
   std::shared_ptr<const Node> root_;

@@ -30,6 +30,9 @@ struct Failure {
 // Whether the first argument of the function is a tensor: size, stride and offset.
 [[nodiscard]] bool takes_tensor(std::string_view function);
 
+// "file:line: 'n +', column 4: ..."; without the place if `where` is empty.
+[[nodiscard]] std::string message_of(const Failure& failure, std::string_view text, std::string_view where);
+
 // Throws Failure.
 [[nodiscard]] std::shared_ptr<const Expression::Node> parse_expression(std::string_view text);
 

@@ -89,7 +89,7 @@ class Arguments {
   void encode_unnamed(metal::ComputeEncoder& encoder, const metal::BoundArgument& argument) const {
     if (const auto view = buffers_.find(argument.name); view != buffers_.end()) return encoder.set_buffer(argument.index, view->second);
     if (argument.layout) return encode_struct(encoder, argument, {});
-    if (const auto value = names_.value(argument.name)) return set_values(encoder, argument, {Expression(*value)});
+    if (const auto value = names_.value(argument.name)) return set_values(encoder, argument, {Expression::of_value(*value)});
     fail(
         fmt::format("argument '{0}' ({1} {2}{3}, buffer {4}) gets nothing; add {0} = \"...\" to [dispatch.arguments]. Buffers: {5}; "
                     "numbers: {6}",
@@ -115,6 +115,8 @@ class Arguments {
                        fmt::join(buffer_names(), ", ")));
     }
     const std::size_t size = metal::size_of(argument.element);
+    if (elements.size() > argument.element_count && argument.is_reference)
+      fail(fmt::format("argument '{}' is {}&, one value, but {} values are given", argument.name, argument.type_name, elements.size()));
     if (elements.size() > 1 && elements.size() % argument.element_count != 0)
       fail(fmt::format("argument '{}' is {}, which has {} components, but {} values are given", argument.name, argument.type_name,
                        argument.element_count, elements.size()));
@@ -123,7 +125,7 @@ class Arguments {
     std::vector<std::byte> bytes(std::max(argument.size, size) * vectors);
     for (std::size_t i = 0; i < std::max(elements.size(), argument.element_count); ++i) {
       const std::size_t at = i / argument.element_count * argument.size + i % argument.element_count * size;
-      pack(argument.name, argument.type_name, argument.element, elements.size() == 1 ? elements[0] : elements[i],
+      pack(layout_.function, argument.name, argument.type_name, argument.element, elements.size() == 1 ? elements[0] : elements[i],
            std::span(bytes).subspan(at, size));
     }
     encoder.set_bytes(argument.index, bytes);
@@ -133,8 +135,12 @@ class Arguments {
     if (!argument.layout) fail(fmt::format("argument '{}' is {}, not a struct, so it has no fields", argument.name, argument.type_name));
     const metal::StructLayout& layout = *argument.layout;
     for (const auto& [name, value] : described.fields) {
-      if (layout.find(name) == nullptr)
+      const metal::StructField* field = layout.find(name);
+      if (field == nullptr)
         fail(fmt::format("struct {} has no field '{}'; it has {}", layout.name, name, fmt::join(field_names(layout), ", ")));
+      if (field->type == ScalarType::other)
+        fail(fmt::format("field '{}' of struct {} is {}, a struct; set its fields: {}", name, layout.name, field->type_name,
+                         fmt::join(field_names(layout), ", ")));
     }
     std::vector<std::byte> bytes(layout.size);
     for (const metal::StructField& field : layout.fields) {
@@ -144,7 +150,7 @@ class Arguments {
       if (given != described.fields.end()) {
         elements = given->second;
       } else if (const auto value = names_.value(field.name)) {
-        elements = {Expression(*value)};
+        elements = {Expression::of_value(*value)};
       } else {
         fail(fmt::format(
             "field '{0}' ({1}) of struct {2} gets nothing; set it in [dispatch.arguments], {3} = {{ {0} = \"...\" }}. Numbers: {4}",
@@ -155,22 +161,25 @@ class Arguments {
                          elements.size()));
       const std::size_t size = metal::size_of(field.type);
       for (std::size_t i = 0; i < field.count; ++i) {
-        pack(fmt::format("{} of {}", std::string_view(field.name).substr(field.name.rfind('.') + 1), argument.name), field.type_name,
-             field.type, elements.size() == 1 ? elements[0] : elements[i], std::span(bytes).subspan(field.offset + i * size, size));
+        pack(argument.name, field.name, field.type_name, field.type, elements.size() == 1 ? elements[0] : elements[i],
+             std::span(bytes).subspan(field.offset + i * size, size));
       }
     }
     encoder.set_bytes(argument.index, bytes);
   }
 
-  void pack(const std::string& name, const std::string& type_name, ScalarType type, const Expression& expression,
+  // `name` may be that of a field in a struct within the struct, "strides.row".
+  void pack(const std::string& of, const std::string& name, const std::string& type_name, ScalarType type, const Expression& expression,
             std::span<std::byte> to) const {
+    const std::size_t dot = name.rfind('.');
+    const std::string last = name.substr(dot == std::string::npos ? 0 : dot + 1);
     metal::StructLayout one;
-    one.name = layout_.function;
+    one.name = dot == std::string::npos ? of : fmt::format("{}.{}", of, name.substr(0, dot));
     one.size = to.size();
-    one.fields.push_back({name, type_name, type, 1, 0, to.size()});
+    one.fields.push_back({last, type_name, type, 1, 0, to.size()});
     const metal::FieldValue value = field_value_of(expression.evaluate(names_), type, expression);
     try {
-      std::ranges::copy(metal::pack_struct(one, {{name, value}}, {}), to.begin());
+      std::ranges::copy(metal::pack_struct(one, {{last, value}}, {}), to.begin());
     } catch (const metal::AbiMismatch& mismatch) {
       fail(fmt::format("'{}': {}", expression.source(), mismatch.what()));
     }

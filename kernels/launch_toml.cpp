@@ -16,12 +16,6 @@
 namespace assay::kernels {
 namespace {
 
-bool is_identifier(std::string_view name) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !name.empty() && is_letter(name.front()) &&
-         std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
-}
-
 class LaunchReader {
  public:
   explicit LaunchReader(const TomlReader& reader) : reader_(reader) {}
@@ -45,7 +39,7 @@ class LaunchReader {
     if (node == nullptr) return tables;
     const toml::array* array = node->as_array();
     const auto is_table = [](const toml::node& element) { return element.is_table(); };
-    if (array == nullptr || !std::ranges::all_of(*array, is_table))
+    if (array == nullptr || array->empty() || !std::ranges::all_of(*array, is_table))
       reader_.fail(*node, fmt::format("{0} must be an array of tables, [[{0}]]", key));
     for (const toml::node& element : *array) tables.push_back(element.as_table());
     return tables;
@@ -56,17 +50,11 @@ class LaunchReader {
     if (!names_.insert(std::string(name)).second) reader_.fail(node, fmt::format("the name '{}' is used twice", name));
   }
 
-  // TOML does not keep the order of keys; a let may use those above it.
+  // A let may use those above it.
   void read_lets(const toml::table& table) {
-    std::vector<std::pair<const toml::key*, const toml::node*>> ordered;
-    for (const auto& [key, value] : table) ordered.emplace_back(&key, &value);
-    std::ranges::sort(ordered, {}, [](const auto& entry) {
-      const toml::source_position at = entry.first->source().begin;
-      return std::tuple(at.line, at.column);
-    });
-    for (const auto& [key, value] : ordered) {
-      require_name(*value, key->str(), "[let]");
-      launch_.lets.push_back({std::string(key->str()), read_expression(reader_, *value, fmt::format("[let] {}", key->str()))});
+    for (const auto& [name, node] : in_file_order(table)) {
+      require_name(*node, name, "[let]");
+      launch_.lets.push_back({name, read_expression(reader_, *node, fmt::format("[let] {}", name))});
     }
   }
 
@@ -171,14 +159,32 @@ class LaunchReader {
 
 }  // namespace
 
+bool is_identifier(std::string_view name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && is_letter(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+std::vector<std::pair<std::string, const toml::node*>> in_file_order(const toml::table& table) {
+  std::vector<std::tuple<std::uint32_t, std::uint32_t, std::string, const toml::node*>> ordered;
+  for (const auto& [key, node] : table) {
+    const toml::source_position at = key.source().begin;
+    ordered.emplace_back(at.line, at.column, key.str(), &node);
+  }
+  std::ranges::sort(ordered);
+  std::vector<std::pair<std::string, const toml::node*>> entries;
+  for (const auto& [line, column, key, node] : ordered) entries.emplace_back(key, node);
+  return entries;
+}
+
 Expression read_expression(const TomlReader& reader, const toml::node& node, const std::string& what) {
-  if (const auto integer = node.value_exact<std::int64_t>()) return Expression(*integer);
-  if (const auto floating = node.value_exact<double>()) return Expression(*floating);
-  if (const auto truth = node.value_exact<bool>()) return Expression(*truth);
+  const std::string where = fmt::format("{}:{}", base::on_one_line(reader.file().string()), node.source().begin.line);
+  if (const auto integer = node.value_exact<std::int64_t>()) return Expression::of_value(*integer, where);
+  if (const auto floating = node.value_exact<double>()) return Expression::of_value(*floating, where);
+  if (const auto truth = node.value_exact<bool>()) return Expression::of_value(*truth, where);
   if (!node.is_string())
     reader.fail(node,
                 fmt::format("{} must be a number, a boolean or a text with an expression, but is {}", what, TomlReader::type_name(node)));
-  const std::string where = fmt::format("{}:{}", base::on_one_line(reader.file().string()), node.source().begin.line);
   try {
     return Expression(reader.string_of(node, what), where);
   } catch (const ExpressionError& error) {

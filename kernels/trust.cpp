@@ -104,6 +104,10 @@ std::vector<std::string> restrict_to_base(Variant& variant, const Variant* base)
     tell(0, "dot_depth of [accuracy]");
     variant.accuracy.dot_depth = trusted.accuracy.dot_depth;
   }
+  if (variant.reads_hidden && !trusted.reads_hidden) {
+    tell(0, "reads_hidden = \"finite\"");
+    variant.reads_hidden = false;
+  }
   for (const AxisLimit& limit : variant.limits) {
     if (std::ranges::none_of(trusted.limits, [&](const AxisLimit& other) { return is_same(limit, other); }))
       tell(limit.line, fmt::format("the limit {} = [{}]", limit.axis, fmt::join(limit.values, ", ")));

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "kernels/compile_toml.h"
+#include "kernels/custom_toml.h"
 #include "kernels/launch_toml.h"
 #include "kernels/toml_reader.h"
 #include "metal/run_time_file.h"
@@ -40,9 +41,11 @@ class Reader : private TomlReader {
     const toml::table root = parse_toml(text, file());
     const toml::node* family = root.get("family");
     const FamilyContract* contract = family == nullptr ? nullptr : find_contract(contracts_, family->value_or(std::string_view()));
-    std::vector<std::string_view> keys = {"family", "source", "about",  "claims",    "superseded_by", "offset_bits", "compile",
-                                          "entry",  "limits", "fields", "constants", "bind",          "accuracy",    "known_finding"};
+    std::vector<std::string_view> keys = {"family",      "source",       "about",   "claims",   "superseded_by",
+                                          "offset_bits", "reads_hidden", "compile", "entry",    "limits",
+                                          "fields",      "constants",    "bind",    "accuracy", "known_finding"};
     if (contract != nullptr && contract->is_described) keys.insert(keys.end(), {"let", "scratch", "dispatch"});
+    if (contract != nullptr && contract->is_custom) keys.insert(keys.end(), std::begin(kCustomKeys), std::end(kCustomKeys));
     if (contract != nullptr && !contract->settings.empty()) keys.push_back(contract->name);
     accept_keys(root, "at the top level", keys);
     read_top(root);
@@ -64,6 +67,7 @@ class Reader : private TomlReader {
     }
     if (variant_.contract->is_described && !variant_.launch)
       fail(1, fmt::format("family {} needs at least one [[dispatch]] (docs/LAUNCH.md)", variant_.family));
+    if (variant_.contract->is_custom) variant_.custom = read_custom(*this, root);
     return std::move(variant_);
   }
 
@@ -125,6 +129,12 @@ class Reader : private TomlReader {
       const std::int64_t bits = integer_of(*node, "'offset_bits'");
       if (bits != 32 && bits != 64) fail(*node, fmt::format("'offset_bits' is {}; accepted: 32, 64", bits));
       variant_.offset_bits = static_cast<std::uint32_t>(bits);
+    }
+    if (const toml::node* node = root.get("reads_hidden")) {
+      if (const std::string rows = string_of(*node, "'reads_hidden'"); rows != "finite")
+        fail(*node, fmt::format("'reads_hidden' is '{}'; accepted: finite", rows));
+      if (!variant_.contract->skips_hidden) fail(*node, fmt::format("family {} hides no key that a kernel must not read", variant_.family));
+      variant_.reads_hidden = true;
     }
   }
 

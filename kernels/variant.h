@@ -15,6 +15,7 @@
 
 #include "kernels/compile_settings.h"
 #include "kernels/contract.h"
+#include "kernels/custom.h"
 #include "kernels/launch.h"
 #include "metal/argument_layout.h"
 
@@ -87,6 +88,7 @@ struct Variant {
   std::vector<Claim> claims;
   std::optional<Successor> superseded_by;
   std::uint32_t offset_bits = 32;
+  bool reads_hidden = false;                                                       // reads rows of hidden keys, which must then be finite
   std::map<std::string, std::string, std::less<>> entry;                           // entry key -> function
   std::map<std::string, std::vector<std::string>, std::less<>> entry_definitions;  // entry key -> macros of its pipelines only
   std::vector<AxisLimit> limits;
@@ -99,6 +101,7 @@ struct Variant {
   std::map<std::string, std::int64_t, std::less<>> settings;  // of the family's own table
   std::string text;                                           // of the variant.toml, if it describes a launch
   std::optional<LaunchDescription> launch;                    // [let], [[scratch]], [[dispatch]]
+  std::optional<CustomDescription> custom;                    // [axes], [tensors], [bound], [reference]
 
   // The value of a key of the family's own table, or its initial one. Throws std::invalid_argument if the family has no such key.
   [[nodiscard]] std::int64_t setting(std::string_view key) const;

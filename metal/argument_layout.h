@@ -57,6 +57,15 @@ struct BoundArgument {
   std::optional<StructLayout> layout;      // of a struct pointee
 };
 
+// A constant array of the source.
+struct ConstantTable {
+  std::string name;
+  std::string file;
+  std::uint32_t line = 0;  // 0: unknown
+  ScalarType type = ScalarType::other;
+  std::vector<std::uint64_t> bits;  // of each element
+};
+
 // All arguments that the host must bind for one function.
 struct ArgumentLayout {
   std::string function;  // host name
@@ -65,6 +74,7 @@ struct ArgumentLayout {
   std::vector<BoundArgument> arguments;
   std::size_t static_threadgroup_bytes = 0;  // threadgroup variables declared in the kernel's body
   std::uint32_t max_total_threads = 1024;    // [[max_total_threads_per_threadgroup(n)]], else Metal's limit
+  std::vector<ConstantTable> tables = {};    // that the function reads
 
   // nullptr if there is no argument of that name (or of that space and index).
   [[nodiscard]] const BoundArgument* find(std::string_view argument) const;

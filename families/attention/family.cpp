@@ -13,6 +13,7 @@
 #include "families/attention/job.h"
 #include "families/attention/names.h"
 #include "families/attention/shape.h"
+#include "families/attention/sketch.h"
 #include "families/draw.h"
 #include "families/shared/levels.h"
 
@@ -347,7 +348,8 @@ Family family_with(const std::vector<FactorTable>& factor_tables) {
                 .expression_names = [](const Case& test_case, const kernels::Variant& variant) -> std::shared_ptr<const kernels::Names> {
                   return std::make_shared<CaseNames>(shape_of(test_case), variant.setting("max_bias"));
                 },
-                .validate = attention::validate,
+                .sketch = attention::sketch,
+      .validate = attention::validate,
                 // A launch may have any number; two orders are compared in any case.
                 .simdgroups = [](const Case&) { return std::int64_t{2}; },
                 .files = attention::files(),

@@ -54,19 +54,22 @@ Family bf16_prefill_family() {
                       "b1/h4x4/q8/kv512r0/single1x4/gauss/s1", "b2/h2x2/q9/kv321r7/single2x2/low/uniform/s2",
                       // Each number that hides keys, in rows in which it hides all of them, and each way to add it.
                       "b1/h4x2/q9/kv65r0/row1x4/bias/s1", "b1/h2x1/q17/kv130r7/row1x2/bias/s2", "b2/h2x2/q8/kv129r0/random2x2/bias/s3",
-                      "b1/h4x2/q9/kv64r0/causal1x1/bias/s4", "b1/h2x1/q64/kv96r0/zero1x1/bias/s5"};
+                      "b1/h4x2/q9/kv64r0/causal1x1/bias/s4", "b1/h2x1/q64/kv96r0/zero1x1/bias/s5",
+                      // Masks with some of the heads and batches, which repeat. Keys and values of fewer batches than queries. Many heads.
+                      "b2/h6x3/q8/kv128r0/random2x3/gauss/s4", "b4/h4x2/q8/kv256r0/win56m2x2/gauss/s5",
+                      "b4/h4x2/q8/kv64r0/nomask/kvb2/gauss/s6", "b2/h2x1/q8/kv70r0/nomask/kvb1/gauss/s8",
+                      "b1/h80x8/q8/kv64r0/nomask/gauss/s10"};
   // Many heads over many keys: pairs that are too expensive for the gate.
-  family.long_cases = {"b1/h1x1/q1/kv36864r0/nomask/drift/s1",       "b1/h1x1/q8/kv36864r0/causal1x1/drift/s2",
-                       "b1/h1x1/q1/kv65537r0/nomask/drift/s3",       "b1/h1x1/q8/kv32768r7/causal1x1/needle/s4",
-                       "b1/h32x8/q9/kv1025r0/nomask/gauss/s5",       "b1/h32x4/q1/kv4096r7/nomask/uniform/s6",
-                       "b1/h16x2/q1/kv4096r0/nomask/needle/s7",      "b1/h32x8/q8/kv777r0/causal1x1/gauss/s8",
-                       "b1/h32x4/q1/kv777r7/nomask/heavy/s9",        "b1/h32x8/q1/kv1023r0/nomask/outlier/s10",
-                       "b1/h32x4/q8/kv1023r0/random1x32/gauss/s11",  "b1/h32x8/q8/kv1024r64/win33m1x1/gauss/s12",
-                       "b1/h32x4/q2/kv1024r0/nomask/cancel/s13",     "b1/h32x4/q8/kv1025r0/zero1x32/poisoned/s14",
-                       "b1/h32x8/q8/kv2048r0/causal1x32/needle/s15", "b1/h32x4/q7/kv2048r0/nomask/gauss/s16",
-                       "b1/h32x8/q8/kv4096r0/causal1x1/gauss/s17",   "b1/h16x2/q8/kv2048r7/row1x16/gauss/s18",
-                       "b1/h8x8/q8/kv4096r0/random1x8/heavy/s19",    "b1/h8x2/q1/kv4096r0/nomask/large/s20",
-                       "b1/h8x1/q8/kv4096r64/causal1x1/uniform/s21"};
+  family.long_cases = {
+      "b1/h1x1/q1/kv36864r0/nomask/drift/s1", "b1/h1x1/q8/kv36864r0/causal1x1/drift/s2", "b1/h1x1/q1/kv65537r0/nomask/drift/s3",
+      "b1/h1x1/q8/kv32768r7/causal1x1/needle/s4", "b1/h32x8/q9/kv1025r0/nomask/gauss/s5", "b1/h32x4/q1/kv4096r7/nomask/uniform/s6",
+      "b1/h16x2/q1/kv4096r0/nomask/needle/s7", "b1/h32x8/q8/kv777r0/causal1x1/gauss/s8", "b1/h32x4/q1/kv777r7/nomask/heavy/s9",
+      "b1/h32x8/q1/kv1023r0/nomask/outlier/s10", "b1/h32x4/q8/kv1023r0/random1x32/gauss/s11", "b1/h32x8/q8/kv1024r64/win33m1x1/gauss/s12",
+      "b1/h32x4/q2/kv1024r0/nomask/cancel/s13", "b1/h32x4/q8/kv1025r0/zero1x32/poisoned/s14", "b1/h32x8/q8/kv2048r0/causal1x32/needle/s15",
+      "b1/h32x4/q7/kv2048r0/nomask/gauss/s16", "b1/h32x8/q8/kv4096r0/causal1x1/gauss/s17", "b1/h16x2/q8/kv2048r7/row1x16/gauss/s18",
+      "b1/h8x8/q8/kv4096r0/random1x8/heavy/s19", "b1/h8x2/q1/kv4096r0/nomask/large/s20", "b1/h8x1/q8/kv4096r64/causal1x1/uniform/s21",
+      // Keys and rows beyond 16 bits.
+      "b1/h1x1/q8/kv65600r0/win33m1x1/gauss/s22", "b1/h1x1/q65544/kv64r0/nomask/gauss/s23"};
   family.helpers = [](std::span<const std::int64_t> v) {
     std::vector<HelperKey> helpers;
     const bool has_mask = v[kMaskType] != kNoMask;

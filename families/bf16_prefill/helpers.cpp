@@ -53,7 +53,7 @@ std::vector<Promise> bf16_prefill_promises() {
 }
 
 std::optional<BrokenPromise> find_pad_fault(const fixtures::DenseRequest& request, const fixtures::DenseInputs& inputs,
-                                            const BufferResult& result) {
+                                            const BufferResult& result, std::size_t shared) {
   const oracles::DenseShape& shape = request.shape;
   const std::span<const std::uint16_t> pad = result.of<std::uint16_t>();
   const auto broken = [&](BrokenPromise found, std::size_t place, std::uint64_t wanted) {
@@ -62,14 +62,16 @@ std::optional<BrokenPromise> find_pad_fault(const fixtures::DenseRequest& reques
     return found;
   };
   const std::size_t first = shape.kv_len / kTileKeys * kTileKeys;
-  const std::size_t heads = shape.batches * shape.kv_heads;
+  const std::size_t heads = shape.batches / shared * shape.kv_heads;
   std::size_t at = 0;
   for (const auto& [which, rows] : {std::pair("keys", &inputs.k), std::pair("values", &inputs.v)}) {
     for (std::size_t head = 0; head < heads; ++head) {
+      const std::size_t in_inputs = head / shape.kv_heads * shared * shape.kv_heads + head % shape.kv_heads;
       for (std::size_t row = 0; row < kTileKeys; ++row) {
         const bool is_key = first + row < shape.kv_len;
         for (std::size_t i = 0; i < shape.head_dim; ++i, ++at) {
-          const std::uint16_t wanted = is_key ? (*rows)[(head * shape.head_rows + first + row) * shape.head_dim + i] : std::uint16_t{0};
+          const std::uint16_t wanted =
+              is_key ? (*rows)[(in_inputs * shape.head_rows + first + row) * shape.head_dim + i] : std::uint16_t{0};
           if (pad[at] == wanted) continue;
           return broken(
               {kPadRow,

@@ -29,7 +29,9 @@ Job bf16_prefill_job(const JobRequest& request) {
                                    return find_fault(shape, *inputs, results.at(buffer));
                                  }});
   };
-  if (is_ragged(parameters)) check("bf16_pad", "pad", pad, find_pad_fault);
+  if (is_ragged(parameters))
+    check("bf16_pad", "pad", pad,
+          [shared = parameters.batches / parameters.key_batches()](const auto&... of) { return find_pad_fault(of..., shared); });
   if (parameters.has_mask()) check("bf16_blk", "blk", blk, find_blk_fault);
   return std::move(job);
 }

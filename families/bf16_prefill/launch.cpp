@@ -41,7 +41,8 @@ void encode_pad(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kern
   kernel.set_buffer(encoder, "v", buffers.tensors.v);
   kernel.set_buffer(encoder, "mask", p.has_mask() ? buffers.tensors.mask : placeholder(buffers.tensors.q));
   kernel.set_buffer(encoder, "dst", buffers.pad);
-  encoder.dispatch_threadgroups({kBf16TileKeys, std::max(p.n_kv_heads, p.mask_heads), std::max(p.batches, p.mask_batches)}, {32, 1, 1});
+  encoder.dispatch_threadgroups({kBf16TileKeys, std::max(p.n_kv_heads, p.mask_heads), std::max(p.key_batches(), p.mask_batches)},
+                                {32, 1, 1});
 }
 
 void encode_blk(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const Bf16Parameters& p,
@@ -70,7 +71,7 @@ FunctionConstants bf16_pad_constants(bool has_mask) { return {{100, has_mask}}; 
 bool is_ragged(const Bf16Parameters& p) { return p.kv_len % kBf16TileKeys != 0; }
 
 std::uint64_t bf16_pad_bytes(const Bf16Parameters& p) {
-  return std::uint64_t{kBf16TileKeys} * p.n_kv_heads * p.batches * (p.k.token + p.v.token) +
+  return std::uint64_t{kBf16TileKeys} * p.n_kv_heads * p.key_batches() * (p.k.token + p.v.token) +
          std::uint64_t{2 * kBf16TileKeys} * p.queries * p.mask_heads * p.mask_batches;
 }
 

@@ -70,11 +70,18 @@ Family bf16_vec_family() {
                       "b1/h4x2/q9/kv65r0/row1x4/nsg2/bias/s1", "b1/h2x1/q5/kv130r7/row1x2/nsg4/bias/s2",
                       "b2/h2x2/q4/kv129r0/random2x2/nsg1/bias/s3", "b1/h4x2/q9/kv64r0/causal1x1/nsg2/bias/s4",
                       "b1/h2x1/q4/kv96r0/zero1x1/nsg1/bias/s5",
+                      // Masks with some of the heads and batches, which repeat. Keys and values of fewer batches than queries, and in a
+                      // cache of tokens with gaps. Many heads.
+                      "b2/h6x3/q2/kv96r0/random2x3/nsg2/gauss/s4", "b4/h4x2/q2/kv64r0/random2x2/nsg1/gauss/s5",
+                      "b4/h4x2/q2/kv64r7/nomask/kvb2/nsg2/gauss/s6", "b2/h4x2/q1/kv96r0/nomask/kvb1/tokens/nsg4/gauss/s8",
+                      "b2/h6x3/q3/kv64r0/causal1x1/tokens/nsg1/gauss/s9", "b1/h80x8/q1/kv32r0/nomask/nsg1/gauss/s10",
                       // Queries that are rounded as ties, to even.
                       "b1/h4x2/q3/kv33r0/nomask/nsg1/query_ties/s1", "b2/h2x1/q2/kv96r0/zero1x1/nsg2/query_ties/s2"};
-  family.long_cases = {"b1/h2x1/q8/kv36864r0/causal1x1/nsg4/drift/s1",   "b1/h1x1/q1/kv65537r31/nomask/nsg4/drift/s2",
+  family.long_cases = {"b1/h2x1/q8/kv36864r0/causal1x1/nsg4/drift/s1", "b1/h1x1/q1/kv65537r31/nomask/nsg4/drift/s2",
                        "b1/h2x1/q1/kv32768r0/random1x2/nsg2/uniform/s3", "b1/h32x8/q1/kv2048r0/nomask/nsg4/gauss/s4",
-                       "b1/h32x4/q1/kv4096r0/causal1x32/nsg2/needle/s5", "b1/h1x1/q64/kv4096r64/nomask/nsg4/gauss/s6"};
+                       "b1/h32x4/q1/kv4096r0/causal1x32/nsg2/needle/s5", "b1/h1x1/q64/kv4096r64/nomask/nsg4/gauss/s6",
+                       // Keys and rows beyond 16 bits.
+                       "b1/h1x1/q1/kv65600r0/win33m1x1/nsg2/gauss/s8", "b1/h1x1/q65540/kv1r31/nomask/nsg1/gauss/s9"};
   family.quantities.push_back({"idle_pairs", idle_pairs});
   return family;
 }

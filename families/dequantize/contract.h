@@ -25,7 +25,7 @@ inline constexpr std::array kDequantizeFields = {
     kernels::FieldContract{"read_pos", metal::ScalarType::uint32},
     kernels::FieldContract{"cache_capacity", metal::ScalarType::uint32},
     kernels::FieldContract{"norms_per_pos", metal::ScalarType::uint32},
-    kernels::FieldContract{"scale_factor_d512", metal::ScalarType::float32},
+    kernels::FieldContract{"scale_factor_d512", metal::ScalarType::float32, false, {"head_dim", 256, 256}},
     kernels::FieldContract{"codebook_bits", metal::ScalarType::uint32, true},
 };
 

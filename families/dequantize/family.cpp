@@ -13,6 +13,7 @@
 #include "families/dequantize/inputs.h"
 #include "families/shared/cache_slots.h"
 #include "families/shared/codebook.h"
+#include "families/shared/contract_tables.h"
 #include "families/shared/levels.h"
 
 namespace assay::families {
@@ -37,10 +38,10 @@ Family dequantize_family() {
       .description = "one position of a cache per key/value head as float, still rotated",
       .axes = {head_dim_axis(false),
                {.name = "bits", .minimum = 4, .maximum = 8, .initial = 4, .is_capability = true, .received_by = kCodebookReception},
-               {.name = "num_kv_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+               {.name = "num_kv_heads", .minimum = 0, .maximum = 1 << 17, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
                {.name = "read_pos", .minimum = 0, .maximum = 0xffffffff, .initial = 0, .weight = Weight::extent},
                {.name = "cache_capacity", .minimum = 0, .maximum = 1 << 26, .initial = 1, .weight = Weight::extent},
-               float_axis("scale_factor_d512", 1, kScaleFactorWhole)},
+               scale_factor_axis()},
       .words = {{{{"d{head_dim}", {}}}},
                 {{{"b{bits}", {}}}},
                 {{{"g{num_kv_heads}", {}}}},
@@ -66,6 +67,10 @@ Family dequantize_family() {
       .own_cases = {"d256/b4/g2/pos5c16777216/huge/s1", "d512/b8/g5/pos3c1677721/sf16/huge/s2", "d256/b5/g32/pos40c524288/huge/s3",
                     // Slots beyond the range of 16 bits.
                     "d256/b4/g1/pos65541c65600/gauss/s4", "d512/b6/g2/pos70000c70001/gauss/s5"},
+      // Slots and rows beyond 16 bits, of every head size and width.
+      .long_cases = {"d256/b5/g1/pos65541c65600/gauss/s6", "d256/b6/g1/pos65541c65600/gauss/s7", "d256/b8/g1/pos65541c65600/gauss/s8",
+                     "d512/b4/g1/pos65541c65600/gauss/s9", "d512/b5/g1/pos65541c65600/gauss/s10", "d512/b8/g1/pos65541c65600/gauss/s11",
+                     "d256/b4/g65540/pos0c1/gauss/s12", "d512/b8/g65540/pos0c1/gauss/s13"},
       .work = no_work,
       .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dequantize != nullptr; },
       .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {values[kBitsAxis] == 4 ? "4bit" : "hb"}; },
@@ -75,6 +80,12 @@ Family dequantize_family() {
       .files = dequantize_files(),
       .job = dequantize_job,
       .minimum = dequantize_minimum,
+      .tables =
+          [](const Case& test_case) {
+            std::vector<ContractTable> tables;
+            add_codebook(tables, test_case.at("bits"));
+            return tables;
+          },
       .triage = dequantize_triage()};
 }
 

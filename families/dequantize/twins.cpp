@@ -17,6 +17,12 @@ bool a_hundredth_large(const FaultyElement& e) { return e.actual / e.expected > 
 bool is_16_times(const FaultyElement& e) { return e.actual / e.expected > 15.9 && e.actual / e.expected < 16.1; }
 
 constexpr Twin kTwins[] = {
+    {"slots_numbered_in_16_bits",
+     "the slot is a ushort",
+     "params.cache_capacity + params.read_pos;\n    const uchar byte = packed[position * (params.head_dim / 2)",
+     "params.cache_capacity + ushort(params.read_pos);\n    const uchar byte = packed[position * (params.head_dim / 2)",
+     {"d512/b4/g1/pos65541c65600/gauss/s9"},
+     {"d512/b4/g1/pos5c6/gauss/s9"}},
     {"nibbles_swapped",
      "the even coordinate is read from the high half of the byte",
      "coordinate % 2 == 0 ? byte & 0xF : byte >> 4",

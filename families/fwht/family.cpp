@@ -11,6 +11,7 @@
 
 #include "families/fwht/contract.h"
 #include "families/fwht/inputs.h"
+#include "families/shared/contract_tables.h"
 #include "families/shared/levels.h"
 
 namespace assay::families {
@@ -27,7 +28,7 @@ Family fwht_family() {
       .contract = kFwhtContract,
       .description = "fast Walsh-Hadamard transform of every head's row in place, with the rotation's signs before, after or not at all",
       .axes = {head_dim_axis(),
-               {.name = "num_heads", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+               {.name = "num_heads", .minimum = 0, .maximum = 1 << 17, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
                {.name = "mode",
                 .minimum = 0,
                 .maximum = 2,
@@ -53,6 +54,8 @@ Family fwht_family() {
             return true;
           },
       .draw = [](Draw& draw, std::span<std::int64_t> values) { values[1] = draw.between(1, 150); },
+      // Rows beyond 16 bits.
+      .long_cases = {"d256/h65540/standalone/gauss/s1", "d512/h65540/premult/gauss/s2"},
       .work = no_work,
       .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; },
       .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
@@ -64,6 +67,12 @@ Family fwht_family() {
       .job = fwht_job,
       .minimum = fwht_minimum,
       .promises = fwht_promises(),
+      .tables =
+          [](const Case& test_case) {
+            std::vector<ContractTable> tables;
+            add_signs(tables, test_case.at("head_dim"));
+            return tables;
+          },
       .triage = fwht_triage()};
 }
 

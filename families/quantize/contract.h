@@ -27,8 +27,8 @@ inline constexpr std::array kQuantizeFields = {
     kernels::FieldContract{"num_kv_heads", metal::ScalarType::uint32},
     kernels::FieldContract{"write_pos", metal::ScalarType::uint32},
     kernels::FieldContract{"cache_capacity", metal::ScalarType::uint32},
-    kernels::FieldContract{"is_sliding", metal::ScalarType::uint32},
-    kernels::FieldContract{"scale_factor_d512", metal::ScalarType::float32},
+    kernels::FieldContract{"is_sliding", metal::ScalarType::uint32, false, {"is_sliding", 0, 0}},
+    kernels::FieldContract{"scale_factor_d512", metal::ScalarType::float32, false, {"head_dim", 256, 256}},
     kernels::FieldContract{"rms_probe_enabled", metal::ScalarType::uint32, true},
     kernels::FieldContract{"codebook_bits", metal::ScalarType::uint32, true},
 };

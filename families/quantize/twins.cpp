@@ -25,6 +25,12 @@ bool is_last_of_a_thousand(const FaultyElement& e) { return e.row * 256 + e.coor
 bool is_norm_of_512(const FaultyElement& e) { return e.coordinate >= kNorms512; }
 
 constexpr Twin kTwins4[] = {
+    {"heads_numbered_in_16_bits",
+     "the number of a head is a ushort",
+     "uint   head [[threadgroup_position_in_grid]]",
+     "ushort head [[threadgroup_position_in_grid]]",
+     {"d256/b4/g65540/pos0c1/gauss/s19"},
+     {"d256/b4/g4/pos0c1/gauss/s19"}},
     {"norm_of_the_other_block",
      "each half of the lanes divides by the norm of the other half's block, and stores it",
      "(block == 0 ? sum0 : sum1)",
@@ -210,6 +216,12 @@ constexpr Twin kTwins4[] = {
 };
 
 constexpr Twin kTwinsHb[] = {
+    {"heads_numbered_in_16_bits",
+     "the number of a head is a ushort",
+     "uint   head [[threadgroup_position_in_grid]]",
+     "ushort head [[threadgroup_position_in_grid]]",
+     {"d512/b8/g65540/pos0c1/gauss/s20"},
+     {"d512/b8/g4/pos0c1/gauss/s20"}},
     {"no_divergence",
      "both sums run over all lanes",
      "if (lane < SIMD_WIDTH / 2) {",

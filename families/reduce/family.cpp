@@ -29,7 +29,7 @@ Family reduce_family() {
   return {.contract = kReduceContract,
           .description = "merge of the partial attention results of NWG workgroups",
           .axes = {head_dim_axis(),
-                   {.name = "nrows", .minimum = 0, .maximum = 65536, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+                   {.name = "nrows", .minimum = 0, .maximum = 1 << 17, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
                    {.name = "nwg", .minimum = 0, .maximum = 1024, .initial = 16, .weight = Weight::repeat, .tried = Tried::counts}},
           .words = {{{{"d{head_dim}", {}}}}, {{{"rows{nrows}", {}}}}, {{{"nwg{nwg}", {}}}}},
           .factors = {factor_of("head_dim", 0, kHeadDims), factor_of("nrows", 1, kRows, kEverydayRows),
@@ -47,6 +47,8 @@ Family reduce_family() {
                 values[1] = draw.between(1, 128);
                 values[2] = draw.between(1, 32);
               },
+          // Rows beyond 16 bits.
+          .long_cases = {"d256/rows65540/nwg2/gauss/s1", "d512/rows65540/nwg3/gauss/s2"},
           .work = no_work,
           .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.reduce != nullptr; },
           .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[0])}; },

@@ -17,6 +17,12 @@ bool is_last_of_a_thousand(const FaultyElement& e) { return e.row * 256 + e.coor
 bool a_hundredth_large(const FaultyElement& e) { return e.row > 0 && e.actual / e.expected > 1.009 && e.actual / e.expected < 1.011; }
 
 constexpr Twin kTwins[] = {
+    {"rows_numbered_in_16_bits",
+     "the number of a row is a ushort",
+     "uint   row  [[threadgroup_position_in_grid]]",
+     "ushort row  [[threadgroup_position_in_grid]]",
+     {"d256/rows65540/nwg2/gauss/s1"},
+     {"d256/rows4/nwg2/gauss/s1"}},
     {"missing_barrier",
      "simdgroups read what simdgroup 0 shares without waiting for it",
      "const float inv = S == 0.0f ? 0.0f : 1.0f / S;",

@@ -204,7 +204,7 @@ Family decode_family(const DecodeKind& kind) {
                .weight = Weight::repeat,
                .tried = Tried::counts},
               float_axis("scale", kScaleInverseRoot, kScaleOne),
-              float_axis("scale_factor_d512", 1, kScaleFactorWhole),
+              scale_factor_axis(),
           },
       .words =
           {

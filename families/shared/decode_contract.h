@@ -25,11 +25,11 @@ inline constexpr std::array kDecodeFields = {
     kernels::FieldContract{"kv_seq_len", metal::ScalarType::uint32},
     kernels::FieldContract{"kv_capacity", metal::ScalarType::uint32},
     kernels::FieldContract{"scale", metal::ScalarType::float32},
-    kernels::FieldContract{"mask_type", metal::ScalarType::uint32},
-    kernels::FieldContract{"sliding_window", metal::ScalarType::uint32},
+    kernels::FieldContract{"mask_type", metal::ScalarType::uint32, false, {"mask_type", 0, 1}},
+    kernels::FieldContract{"sliding_window", metal::ScalarType::uint32, false, {"mask_type", 0, 1}},
     kernels::FieldContract{"softcap", metal::ScalarType::float32, true},
     kernels::FieldContract{"nwg", metal::ScalarType::uint32, true},
-    kernels::FieldContract{"ring_start", metal::ScalarType::uint32},
+    kernels::FieldContract{"ring_start", metal::ScalarType::uint32, false, {"ring_start", 0, 0}},
     kernels::FieldContract{"scale_factor_d512", metal::ScalarType::float32, true},
 };
 

@@ -2,6 +2,7 @@
 #include "families/shared/decode_inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "base/code_bytes.h"
@@ -56,6 +57,27 @@ DecodeParameters decode_parameters(const Case& test_case, const DecodeFormat& fo
 fixtures::DecodeInputs decode_inputs(const Case& test_case, const DecodeFormat& format, const Source& source) {
   const fixtures::DecodeRequest request = decode_request(test_case, format);
   return source.is_file() ? fixtures::decode_inputs(source.file, request, source.tensors) : source.generator->decode(request);
+}
+
+void make_hidden_rows_finite(const oracles::DecodeShape& shape, fixtures::DecodeInputs& inputs) {
+  if (shape.mask_type != oracles::MaskType::sliding_window || shape.sliding_window == 0) return;
+  constexpr float kLarge = 30.0F;
+  const std::size_t per_slot = inputs.k_norms.size() / (shape.kv_heads * shape.kv_capacity);
+  // The oldest positions are hidden; the newest position is always visible.
+  for (std::size_t head = 0; head < shape.kv_heads; ++head) {
+    const auto first_norm = [&](std::size_t position) {
+      return (head * shape.kv_capacity + (shape.ring_start + position) % shape.kv_capacity) * per_slot;
+    };
+    const std::size_t newest = first_norm(shape.kv_len - 1);
+    for (std::size_t position = 0; position + shape.sliding_window < shape.kv_len; ++position) {
+      for (auto* norms : {&inputs.k_norms, &inputs.v_norms}) {
+        for (std::size_t i = 0; i < per_slot; ++i) {
+          float& norm = (*norms)[first_norm(position) + i];
+          if (!std::isfinite(norm)) norm = kLarge * (*norms)[newest + i];
+        }
+      }
+    }
+  }
 }
 
 FileRules decode_files(FormatOf format_of) {

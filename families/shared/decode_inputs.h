@@ -24,6 +24,8 @@ using FormatOf = DecodeFormat (*)(const Case& test_case);
 
 // Generates the inputs, or converts the tensors of a file. Throws fixtures::FileError if a file contains an invalid value.
 [[nodiscard]] fixtures::DecodeInputs decode_inputs(const Case& test_case, const DecodeFormat& format, const Source& source);
+// Replaces norms of hidden keys that are not finite by large finite ones. Rows behind the last position keep theirs.
+void make_hidden_rows_finite(const oracles::DecodeShape& shape, fixtures::DecodeInputs& inputs);
 
 [[nodiscard]] FileRules decode_files(FormatOf format_of);
 [[nodiscard]] Minimum decode_minimum(const Case& test_case, const DecodeFormat& format);

@@ -22,31 +22,35 @@
 namespace assay::families {
 namespace {
 
-// Slots that a workgroup processes at a time, by the contract.
-constexpr std::uint32_t kChunk = 32;
-
 constexpr const char* kIdleWorkgroup = "idle workgroup";
 constexpr const char* kWrongMerge = "wrong merge";
 
-// A workgroup without any chunk must write exactly S = 0, M = -FLT_MAX/2, O = 0. Our merge hides other neutral values (such as M =
-// -infinity) as long as another workgroup has keys, but other reduce kernels depend on the promise.
+// The largest maximum of a workgroup that saw no visible key: all visible scores of the oracle's domain are larger. A workgroup that saw
+// hidden keys may leave their scores, which lie far below; the neutral maximum is lower still.
+float largest_idle_maximum(bool hides_keys) { return hides_keys ? -std::numeric_limits<float>::max() / 4 : -65400.0F; }
+
+// A workgroup that saw no key must write exactly S = 0, M = -FLT_MAX/2, O = 0. Our merge hides other neutral values (such as M =
+// -infinity) as long as another workgroup has keys, but other reduce kernels depend on the promise. Which workgroup sees which keys is up
+// to the kernel, so what a workgroup left tells whether it saw any.
 std::optional<BrokenPromise> find_broken_promise(const oracles::PartialsShape& shape, const BufferResult& partials, std::uint32_t kv_len,
-                                                 std::uint32_t nsg) {
+                                                 bool hides_keys) {
   const std::span<const float> raw = partials.of();
-  const std::size_t chunks = (kv_len + kChunk - 1) / kChunk;
   constexpr float idle_maximum = -std::numeric_limits<float>::max() / 2;
   const auto broken = [&](std::size_t head, std::size_t workgroup, const char* part, std::size_t index, std::size_t coordinate = 0) {
-    BrokenPromise found{
-        kIdleWorkgroup,
-        {{"workgroup", workgroup}, {"head", head}, {"kv_len", kv_len}, {"slots", kChunk}, {"part", part}, {"coordinate", coordinate}}};
+    BrokenPromise found{kIdleWorkgroup,
+                        {{"workgroup", workgroup}, {"head", head}, {"kv_len", kv_len}, {"part", part}, {"coordinate", coordinate}}};
     if (partials.written(index)) found.values.emplace("left", raw[index]);
     return found;
   };
   for (std::size_t head = 0; head < shape.rows; ++head) {
-    for (std::size_t workgroup = (chunks + nsg - 1) / nsg; workgroup < shape.nwg; ++workgroup) {
+    for (std::size_t workgroup = 0; workgroup < shape.nwg; ++workgroup) {
       const std::size_t sum = shape.sum_index(head, workgroup);
       const std::size_t maximum = shape.max_index(head, workgroup);
-      if (!(raw[sum] == 0.0F)) return broken(head, workgroup, "sum", sum);
+      if (!partials.written(sum)) return broken(head, workgroup, "sum", sum);
+      if (raw[sum] != 0.0F) {
+        if (raw[maximum] <= largest_idle_maximum(hides_keys)) return broken(head, workgroup, "sum", sum);
+        continue;
+      }
       if (!(raw[maximum] == idle_maximum)) return broken(head, workgroup, "maximum", maximum);
       for (std::size_t j = 0; j < shape.head_dim; ++j) {
         const std::size_t index = shape.output_index(head, workgroup, j);
@@ -59,12 +63,13 @@ std::optional<BrokenPromise> find_broken_promise(const oracles::PartialsShape& s
 
 std::string idle_text(const BrokenPromise& it) {
   const bool is_maximum = it.word("part") == "maximum";
-  const std::string part = is_maximum                 ? std::string("M")
-                           : it.word("part") == "sum" ? std::string("S")
-                                                      : fmt::format("O[{}]", it.count("coordinate"));
-  return fmt::format("workgroup {} of head {} has no chunk (kv_len {}, {} slots each) and must write {} = {}, but {}",
-                     it.count("workgroup"), it.count("head"), it.count("kv_len"), it.count("slots"), part, is_maximum ? "-FLT_MAX/2" : "0",
-                     it.has("left") ? fmt::format("wrote {}", static_cast<float>(it.number("left"))) : std::string("did not write it"));
+  const bool is_sum = it.word("part") == "sum";
+  const std::string part = is_maximum ? std::string("M") : is_sum ? std::string("S") : fmt::format("O[{}]", it.count("coordinate"));
+  const std::string who = fmt::format("workgroup {} of head {}", it.count("workgroup"), it.count("head"));
+  if (!it.has("left")) return fmt::format("{} must write {} even if it sees no key, but did not write it", who, part);
+  return fmt::format("{} saw no key ({}; kv_len {}) and must write {} = {}, but wrote {}", who,
+                     is_sum ? "its M is below every score" : "S = 0", it.count("kv_len"), part, is_maximum ? "-FLT_MAX/2" : "0",
+                     static_cast<float>(it.number("left")));
 }
 
 std::optional<PromiseMistake> idle_mistake(const BrokenPromise& it, bool is_output_right) {
@@ -76,7 +81,7 @@ std::optional<PromiseMistake> idle_mistake(const BrokenPromise& it, bool is_outp
 
 // The partials are judged, merged in double, so that a wrong reduce kernel does not fail the attention kernel.
 void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracles::PartialsShape& shape, std::uint32_t kv_len,
-                    std::uint32_t nsg) {
+                    bool hides_keys) {
   job.judged = {partials};
   job.output_unit = "word of the partials";
   job.read = [=](const Results& results) {
@@ -89,7 +94,7 @@ void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracl
   };
   job.widen = [nwg = shape.nwg](oracles::Expected& expected) { oracles::widen_for_merge(expected, nwg); };
   job.find_broken_promises = [=](const Results& results) {
-    const auto broken = find_broken_promise(shape, results.at(partials), kv_len, nsg);
+    const auto broken = find_broken_promise(shape, results.at(partials), kv_len, hides_keys);
     return broken ? std::vector<BrokenPromise>{*broken} : std::vector<BrokenPromise>();
   };
   job.later_stages = {{"reduce", kWrongMerge, dst, [=](const Results& results) { return oracles::reduce(shape, results.of(partials)); }}};
@@ -98,16 +103,14 @@ void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracl
 }  // namespace
 
 std::vector<Promise> decode_promises() {
-  return {
-      {.id = kIdleWorkgroup,
-       .fields =
-           {{"workgroup"}, {"head"}, {"kv_len"}, {"slots"}, {"part", ValueType::word}, {"coordinate"}, {"left", ValueType::number, true}},
-       .text = idle_text,
-       .subject = "part",
-       .mistake = idle_mistake},
-      {.id = kWrongMerge, .fields = {}, .text = [](const BrokenPromise&) -> std::string {
-         return "the output is not the merge of the stored partials";
-       }}};
+  return {{.id = kIdleWorkgroup,
+           .fields = {{"workgroup"}, {"head"}, {"kv_len"}, {"part", ValueType::word}, {"coordinate"}, {"left", ValueType::number, true}},
+           .text = idle_text,
+           .subject = "part",
+           .mistake = idle_mistake},
+          {.id = kWrongMerge, .fields = {}, .text = [](const BrokenPromise&) -> std::string {
+             return "the output is not the merge of the stored partials";
+           }}};
 }
 
 Job decode_job(const JobRequest& request, const DecodeFormat& format) {
@@ -115,7 +118,8 @@ Job decode_job(const JobRequest& request, const DecodeFormat& format) {
   parameters.offset_bits = request.variant.offset_bits;
   const oracles::DecodeShape shape = decode_request(request.test_case, format).shape;
   const DecodeSplit split = decode_split(request.kernel, parameters);
-  const auto inputs = std::make_shared<const fixtures::DecodeInputs>(decode_inputs(request.test_case, format, request.source));
+  const auto inputs = std::make_shared<fixtures::DecodeInputs>(decode_inputs(request.test_case, format, request.source));
+  if (request.variant.reads_hidden) make_hidden_rows_finite(shape, *inputs);
 
   Job job{.inputs = inputs, .row_length = parameters.head_dim};
   const auto add_cache = [&](std::string_view argument, std::span<const std::byte> bytes) {
@@ -144,7 +148,9 @@ Job decode_job(const JobRequest& request, const DecodeFormat& format) {
   }}};
 
   job.judged = {dst};
-  if (partials) judge_partials(job, *partials, dst, partials_shape, parameters.kv_seq_len, split.nsg);
+  const bool hides_keys =
+      shape.mask_type == oracles::MaskType::sliding_window && shape.sliding_window > 0 && shape.sliding_window < shape.kv_len;
+  if (partials) judge_partials(job, *partials, dst, partials_shape, parameters.kv_seq_len, hides_keys);
   const oracles::AttentionAccuracy accuracy = attention_accuracy(request.variant.accuracy, oracles::float_format(), format.nsg.value_or(1));
   job.expect = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), accuracy); };
   job.expect_exact = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), without_conversions(accuracy)); };

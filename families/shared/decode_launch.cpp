@@ -118,18 +118,30 @@ std::optional<Misfit> decode_misfit(const kernels::BoundKernel& attention, const
                                      "supports only one simdgroup per workgroup",
                                      *parameters.nsg)};
   }
-  if (parameters.fuse_fwht_pre && !attention.has_field("fuse_fwht_pre"))
+  // What the author declares is believed: without a field, a kernel may be made for the only values of the limit.
+  const auto is_declared = [&](std::string_view axis) { return attention.entry().limit_of(axis) != nullptr; };
+  if (parameters.fuse_fwht_pre && !attention.has_field("fuse_fwht_pre") && !is_declared("fuse_fwht_pre"))
     return Misfit{"fuse_fwht_pre", "fuse_fwht_pre = 1, but the kernel has no field fuse_fwht_pre, so it does not rotate the query"};
   // With one index per byte, rows of one block have one norm per position, whatever the factor.
   const bool factor_matters = parameters.codebook_bits == 4 || parameters.head_dim > kBlock;
-  if (parameters.scale_factor_d512 && factor_matters && !attention.has_field("scale_factor_d512"))
-    return Misfit{"scale_factor_d512",
-                  fmt::format("scale_factor_d512 = {}, but the kernel has no such field, so it expects one norm per position",
-                              *parameters.scale_factor_d512)};
-  if (!parameters.scale_factor_d512 && attention.has_field("scale_factor_d512"))
+  if (parameters.scale_factor_d512 && factor_matters && !attention.has_field("scale_factor_d512")) {
+    const kernels::AxisLimit* factor = attention.entry().limit_of("scale_factor_d512");
+    if (factor == nullptr && !is_declared("block_norms"))
+      return Misfit{
+          "scale_factor_d512",
+          fmt::format("scale_factor_d512 = {}, but the kernel has no such field, so it is taken to expect one norm per position; if "
+                      "it expects one per block, declare that with the limit{} scale_factor_d512",
+                      *parameters.scale_factor_d512, parameters.codebook_bits == 4 ? "s block_norms = 1 and" : "")};
+    if (parameters.head_dim > kBlock && (factor == nullptr || factor->values.size() > 1))
+      return Misfit{
+          "scale_factor_d512",
+          "the kernel has no field scale_factor_d512, so it is made for one factor; declare that with the limit scale_factor_d512"};
+  }
+  if (!parameters.scale_factor_d512 && attention.has_field("scale_factor_d512") && !is_declared("block_norms"))
     return Misfit{
         "scale_factor_d512",
-        "the case has one norm per position, but the kernel has the field scale_factor_d512, so it expects one norm per block of 256"};
+        "the case has one norm per position, but the kernel has the field scale_factor_d512, so it is taken to expect one norm per "
+        "block of 256; if it expects one per position, declare that with the limit block_norms = 0"};
   const auto& constants = attention.entry().pipeline.constants;
   if (const auto codebook = constants.find(kCodebookConstant);
       codebook != constants.end() && codebook->second != metal::FunctionConstant(std::int64_t{parameters.codebook_bits})) {

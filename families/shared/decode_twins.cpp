@@ -1,4 +1,6 @@
 // The faulty twins that all kernels for decode attention share.
+//
+// Long because it is one table.
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
@@ -21,6 +23,19 @@ bool a_hundredth_large(const FaultyElement& e) { return e.actual / e.expected > 
 
 // For every kernel for decode attention. The replaced text is the same in all of them.
 constexpr Twin kTwins[] = {
+    // Numbers that are too narrow.
+    {"output_offset_in_short",
+     "the offset of an output row is computed in short",
+     "dst4[row * D4 + i] =",
+     "dst4[short(row * D) / 4 + i] =",
+     {"d512/h72x8/kv33c33/ring0/nomask/nwg1/gauss/s12", Status::hazard},
+     {"d512/h8x8/kv33c33/ring0/nomask/nwg1/gauss/s12"}},
+    {"slots_numbered_in_16_bits",
+     "the number of a slot is a ushort",
+     "const uint slot  = first + lane;",
+     "const uint slot  = ushort(first + lane);",
+     {"d256/h2x1/kv65600c65600/ring0/win40/nwg3/gauss/s6"},
+     {"d256/h2x1/kv65c65/ring0/win40/nwg3/gauss/s6"}},
     // Which positions are visible.
     {"window_one_short",
      "the window leaves out its oldest position",
@@ -315,7 +330,7 @@ constexpr Twin kTwins[] = {
      {"d256/h1x1/kv33c33/ring0/nomask/nwg4/gauss/s21",
       Status::failed,
       {},
-      "has no chunk (kv_len 33, 32 slots each) and must write M = -FLT_MAX/2, but wrote 0"},
+      "saw no key (S = 0; kv_len 33) and must write M = -FLT_MAX/2, but wrote 0"},
      {"d256/h1x1/kv257c257/ring0/nomask/nwg4/gauss/s21"}},
     {"idle_sum_unwritten",
      "a workgroup without a chunk writes neither S nor M",

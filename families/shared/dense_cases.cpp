@@ -49,6 +49,7 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
   const auto known = [&](FactorIndex factor) { return levels[factor] >= 0; };
   const auto of = [&](FactorIndex factor, const auto& table) { return table[static_cast<std::size_t>(levels[factor])]; };
   std::ranges::fill(values, kOpen);
+  values[kKvBatches] = values[kKvLayout] = 0;
   if (known(kFactorBatches)) values[kBatches] = of(kFactorBatches, kBatchCounts);
   if (known(kFactorHeads)) {
     values[kHeads] = of(kFactorHeads, kHeadCounts).first;
@@ -91,6 +92,7 @@ void draw_values(Draw& draw, std::span<std::int64_t> values) {
   if (values[kMaskType] == kWindowed) values[kWindow] = draw.between(1, values[kKvLen] + 1);
   values[kMaskBatches] = is_shared_by_batches ? 1 : values[kBatches];
   values[kMaskHeads] = is_shared_by_heads ? 1 : values[kHeads];
+  if (values[kKvBatches] != 0) values[kKvBatches] = draw.divisor_of(values[kBatches]);
 }
 
 }  // namespace
@@ -112,7 +114,7 @@ Family dense_family(const DenseKind& kind) {
               {.name = "batches", .minimum = 0, .maximum = 64, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
               {.name = "n_heads", .minimum = 0, .maximum = 4096, .initial = 1, .brief = "h", .weight = Weight::factor},
               {.name = "n_kv_heads", .minimum = 0, .maximum = 4096, .initial = 1, .brief = "g", .weight = Weight::extent},
-              {.name = "queries", .minimum = 0, .maximum = 1 << 16, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
+              {.name = "queries", .minimum = 0, .maximum = 1 << 17, .initial = 1, .weight = Weight::factor, .tried = Tried::counts},
               {.name = "kv_len", .minimum = 0, .maximum = 1 << 20, .initial = 1, .brief = "n", .weight = Weight::factor, .is_length = true},
               {.name = "kv_room", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::extent, .tried = Tried::simplest},
               {.name = "mask_type",
@@ -132,6 +134,20 @@ Family dense_family(const DenseKind& kind) {
               {.name = "mask_heads", .minimum = 1, .maximum = 4096, .initial = 1, .weight = Weight::repeat, .tried = Tried::counts},
               {.name = "hides_lowest", .minimum = 0, .maximum = 1, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest},
               float_axis("scale", kScaleInverseRoot, kScaleOne),
+              {.name = "kv_batches",
+               .minimum = 0,
+               .maximum = 64,
+               .initial = 0,
+               .may_be_absent = true,
+               .weight = Weight::choice,
+               .tried = Tried::simplest},
+              {.name = "kv_layout",
+               .minimum = 0,
+               .maximum = kTokensOfHeads,
+               .initial = 0,
+               .may_be_absent = true,
+               .weight = Weight::choice,
+               .tried = Tried::simplest},
           },
       .words =
           {
@@ -148,6 +164,8 @@ Family dense_family(const DenseKind& kind) {
                 {"single{mask_batches}x{mask_heads}", {{"mask_type", kSingle}, {"sliding_window", 0}}}}},
               {{{"low", {{"hides_lowest", 1}}}}, true},
               {{{"scale{scale}", {}}}, true},
+              {{{"kvb{kv_batches}", {}}}, true},
+              {{{"tokens", {{"kv_layout", kTokensOfHeads}}}}, true},
           },
       .factors =
           {

@@ -26,6 +26,8 @@ enum AxisIndex : std::size_t {
   kMaskHeads,
   kHidesLowest,
   kScale,
+  kKvBatches,
+  kKvLayout,
   kOwnAxis
 };
 

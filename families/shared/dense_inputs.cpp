@@ -46,6 +46,13 @@ RowStrides row_strides(const Bf16Parameters& p, std::uint64_t room, std::uint64_
   return {kBf16RowBytes, head, p.n_kv_heads * head + kBf16RowBytes * batch_gap};
 }
 
+// Strides of a cache laid out [kv_batches, tokens, G, 512]: the heads of a token lie together, with a gap behind each and behind all.
+RowStrides token_strides(const Bf16Parameters& p, std::uint64_t room, std::uint64_t head_gap, std::uint64_t token_gap) {
+  const std::uint64_t head = kBf16RowBytes + head_gap;
+  const std::uint64_t token = p.n_kv_heads * head + token_gap;
+  return {token, head, (p.kv_len + room) * token + kGapBytes};
+}
+
 // bf16_vec_v1 reads beyond a row of the mask (docs/FINDINGS.md#5), so its declared failures depend on the next row. For such cases
 // there are gaps only between planes.
 RowStrides mask_strides(const Case& test_case, const Bf16Parameters& p) {
@@ -130,6 +137,11 @@ Bf16Parameters dense_parameters(const Case& test_case, metal::ScalarType q_eleme
   // Values are further apart than keys, so that using the strides of one for the other is wrong.
   p.k = is_dense(test_case) ? row_strides(p, room, 0, 0) : row_strides(p, room, 0, 1);
   p.v = is_dense(test_case) ? row_strides(p, room, 0, 0) : row_strides(p, room, 3, 2);
+  if (value("kv_layout") == kTokensOfHeads) {
+    p.k = token_strides(p, room, 0, kGapBytes);
+    p.v = token_strides(p, room, kGapBytes, 3 * kGapBytes);
+  }
+  p.kv_batches = value("kv_batches");
   if (value("mask_type") != 0) {
     p.mask_batches = value("mask_batches");
     p.mask_heads = value("mask_heads");
@@ -141,7 +153,17 @@ Bf16Parameters dense_parameters(const Case& test_case, metal::ScalarType q_eleme
 
 fixtures::DenseInputs dense_inputs(const Case& test_case, const Source& source) {
   const fixtures::DenseRequest request = dense_request(test_case);
-  return source.is_file() ? fixtures::dense_inputs(source.file, request, source.tensors) : source.generator->dense(request);
+  fixtures::DenseInputs inputs =
+      source.is_file() ? fixtures::dense_inputs(source.file, request, source.tensors) : source.generator->dense(request);
+  // Batches that share keys and values have copies of those of the first.
+  const std::size_t shared = test_case.at("kv_batches") == 0 ? 1 : test_case.size("batches") / test_case.size("kv_batches");
+  const std::size_t batch_size = inputs.k.size() / test_case.size("batches");
+  for (std::size_t batch = 0; batch < test_case.size("batches"); ++batch) {
+    if (batch % shared == 0) continue;
+    for (auto* rows : {&inputs.k, &inputs.v})
+      std::copy_n(rows->data() + batch / shared * shared * batch_size, batch_size, rows->data() + batch * batch_size);
+  }
+  return inputs;
 }
 
 FileRules dense_files() {

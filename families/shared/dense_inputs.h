@@ -7,6 +7,9 @@
 
 namespace assay::families {
 
+// The value of axis kv_layout for a cache laid out [kv_batches, tokens, G, 512] with gaps; 0: [kv_batches, G, tokens, 512].
+inline constexpr std::int64_t kTokensOfHeads = 1;
+
 // Converts the axes of a case to a request for fixtures, oracles and launch code. Only for cases whose values the launch code accepts.
 // The strides of tensors depend on the seed, so that a kernel that confuses two of them is detected.
 [[nodiscard]] fixtures::DenseRequest dense_request(const Case& test_case);

@@ -27,9 +27,21 @@ bool hides_everything(const std::vector<std::uint16_t>& mask) {
   return std::ranges::none_of(mask, [](auto bits) { return oracles::half_value(bits) > oracles::kInvisibleMask; });
 }
 
+// Every n-th batch, from the first on.
+std::vector<std::uint16_t> every_batch(std::span<const std::uint16_t> rows, std::size_t batches, std::size_t n) {
+  const std::size_t size = rows.size() / batches;
+  std::vector<std::uint16_t> kept;
+  for (std::size_t batch = 0; batch < batches; batch += n) {
+    const auto one = rows.subspan(batch * size, size);
+    kept.insert(kept.end(), one.begin(), one.end());
+  }
+  return kept;
+}
+
 struct DenseData {
   fixtures::DenseInputs inputs;
   std::vector<std::uint16_t> q_bits;  // the queries as bfloat, for kernels that read bfloat
+  std::vector<std::uint16_t> k, v;    // one batch of those that share it, if several do
 };
 
 }  // namespace
@@ -54,7 +66,7 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
   const std::size_t rows_behind = p.kv_len + request.test_case.size("kv_room") - shape.shape.head_rows;
   const auto add_cache = [&](std::string_view argument, const auto& values, const RowStrides& strides) {
     return job.add(strided_buffer(argument, std::as_bytes(std::span(values)),
-                                  {.batches = p.batches,
+                                  {.batches = p.key_batches(),
                                    .heads = p.n_kv_heads,
                                    .rows = shape.shape.head_rows,
                                    .row_bytes = kBf16RowBytes,
@@ -62,8 +74,15 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
                                    .rows_behind = rows_behind,
                                    .is_sparse = rows_behind != 0}));
   };
-  made.buffers.k = add_cache("k", inputs->k, p.k);
-  made.buffers.v = add_cache("v", inputs->v, p.v);
+  if (const std::size_t shared = p.batches / p.key_batches(); shared > 1) {
+    data->k = every_batch(data->inputs.k, p.batches, shared);
+    data->v = every_batch(data->inputs.v, p.batches, shared);
+    made.buffers.k = add_cache("k", data->k, p.k);
+    made.buffers.v = add_cache("v", data->v, p.v);
+  } else {
+    made.buffers.k = add_cache("k", inputs->k, p.k);
+    made.buffers.v = add_cache("v", inputs->v, p.v);
+  }
   if (p.has_mask()) {
     made.buffers.mask = job.add(strided_buffer(
         "mask", std::as_bytes(std::span(inputs->mask)),
@@ -79,6 +98,7 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
   job.expect = [=] { return oracles::dense_attention(shape.shape, inputs->tensors(), accuracy); };
   job.expect_exact = [=] { return oracles::dense_attention(shape.shape, inputs->tensors(), without_conversions(accuracy)); };
   job.informative_ratio = informative_ratio(accuracy);
+  job.output_spacing = accuracy.output.smallest_subnormal;
   return made;
 }
 

@@ -44,13 +44,17 @@ void require_aligned(const RowStrides& strides, const StrideNames& names, std::u
   check(names.batch, strides.batch);
 }
 
-// Rows must not overlap each other, nor heads the next head.
+// Rows must not overlap each other, nor heads the next head. Heads may also lie between two tokens.
 void require_apart(const RowStrides& strides, const StrideNames& names, std::uint64_t row_bytes, std::uint64_t rows, std::uint64_t heads,
                    std::uint64_t batches) {
   const auto check = [](std::string_view name, std::uint64_t stride, std::uint64_t least, std::string_view what) {
     if (stride < least) throw std::invalid_argument(fmt::format("{} = {}: {} need at least {} bytes", name, stride, what, least));
   };
   check(names.token, strides.token, row_bytes, "the values of one row");
+  if (strides.head >= row_bytes && strides.token >= (heads - 1) * strides.head + row_bytes) {
+    if (batches > 1) check(names.batch, strides.batch, rows * strides.token, fmt::format("the {} rows of a batch", rows));
+    return;
+  }
   const std::uint64_t head_bytes = (rows - 1) * strides.token + row_bytes;
   if (heads > 1 || batches > 1) check(names.head, strides.head, head_bytes, fmt::format("the {} rows of a head", rows));
   if (batches > 1) {
@@ -74,6 +78,7 @@ void require_bf16_shape(const Bf16Parameters& p, metal::ScalarType q_element) {
   require_count("n_heads", p.n_heads);
   require_count("n_kv_heads", p.n_kv_heads);
   require_divisor("n_heads", p.n_heads, "n_kv_heads", p.n_kv_heads);
+  require_divisor("batches", p.batches, "kv_batches", p.key_batches());
   require_count("queries", p.queries);
   require_count("kv_len", p.kv_len);
   if (p.has_mask()) {
@@ -100,8 +105,8 @@ void require_bf16_shape(const Bf16Parameters& p, metal::ScalarType q_element) {
   constexpr StrideNames v_names = {"nb21", "nb22", "nb23"};
   require_aligned(p.k, k_names, 8);
   require_aligned(p.v, v_names, 8);
-  require_apart(p.k, k_names, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.batches);
-  require_apart(p.v, v_names, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.batches);
+  require_apart(p.k, k_names, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.key_batches());
+  require_apart(p.v, v_names, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.key_batches());
   if (p.has_mask()) {
     constexpr StrideNames mask_names = {"nb31", "nb32", "nb33"};
     require_aligned(p.mask, mask_names, 2);
@@ -112,9 +117,9 @@ void require_bf16_shape(const Bf16Parameters& p, metal::ScalarType q_element) {
 Bf16Tensors require_bf16_tensors(const Bf16Parameters& p, Bf16Tensors tensors) {
   const std::uint64_t q_bytes = kBf16HeadDim * metal::size_of(p.q_element);
   tensors.q = require_size("q", tensors.q, bytes_needed(p.q, q_bytes, p.queries, p.n_heads, p.batches), "[batches, n_heads, queries, 512]");
-  tensors.k = require_size("k", tensors.k, bytes_needed(p.k, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.batches),
+  tensors.k = require_size("k", tensors.k, bytes_needed(p.k, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.key_batches()),
                            "bfloat [batches, n_kv_heads, kv_len, 512]");
-  tensors.v = require_size("v", tensors.v, bytes_needed(p.v, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.batches),
+  tensors.v = require_size("v", tensors.v, bytes_needed(p.v, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.key_batches()),
                            "bfloat [batches, n_kv_heads, kv_len, 512]");
   if (p.has_mask()) {
     tensors.mask =
@@ -139,7 +144,7 @@ kernels::FieldValues bf16_fields(const Bf16Parameters& p) {
       {"nb03", FieldValue::of(p.q.batch)},
       {"ne11", FieldValue::of(p.kv_len)},
       {"ne_12_2", FieldValue::of(p.n_kv_heads)},
-      {"ne_12_3", FieldValue::of(p.batches)},
+      {"ne_12_3", FieldValue::of(p.key_batches())},
       {"ns10", FieldValue::of(p.k.token / 2)},
       {"nb11", FieldValue::of(p.k.token)},
       {"nb12", FieldValue::of(p.k.head)},

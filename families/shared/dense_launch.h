@@ -32,6 +32,7 @@ struct Bf16Parameters {
   std::uint32_t n_kv_heads = 0;    // G, divides H
   std::uint32_t queries = 0;       // nq
   std::uint32_t kv_len = 0;        // n >= 1
+  std::uint32_t kv_batches = 0;    // of keys and values, divides B; 0: B. Batch b reads batch b / (B / kv_batches)
   std::uint32_t mask_batches = 0;  // B', divides B; 0 for no mask
   std::uint32_t mask_heads = 0;    // H', divides H; 0 for no mask
   RowStrides q, k, v;
@@ -41,6 +42,7 @@ struct Bf16Parameters {
   float max_bias = 0.0F;       // must be 0: no kernel applies it
   float logit_softcap = 0.0F;  // must be 0: no kernel applies it
 
+  [[nodiscard]] std::uint32_t key_batches() const { return kv_batches == 0 ? batches : kv_batches; }
   [[nodiscard]] bool has_mask() const { return mask_heads != 0 || mask_batches != 0; }
 };
 

@@ -46,6 +46,11 @@ std::vector<Case> dense_probes(const Case& test_case) {
 
 // [B, G, n + room] rows, and one row between batches for seeds with gaps (dense_inputs.cpp).
 Place place_in_keys(const Case& test_case, std::uint64_t byte) {
+  if (test_case.at("kv_layout") == kTokensOfHeads) {
+    const RowStrides strides = dense_parameters(test_case, metal::ScalarType::float32).k;
+    const std::uint64_t in_batch = byte % strides.batch;
+    return key_place(in_batch % strides.token / strides.head, in_batch / strides.token, "key");
+  }
   constexpr std::uint64_t kDenseSeeds = 4;
   const std::uint64_t rows_of_head = test_case.size("kv_len") + test_case.size("kv_room");
   const std::uint64_t rows_of_batch =

@@ -42,6 +42,12 @@ inline constexpr std::array<std::int64_t, 2> kHeadDims = {256, 512};
           .simplest = initial};
 }
 
+[[nodiscard]] inline Axis scale_factor_axis() {
+  Axis axis = float_axis("scale_factor_d512", 1, kScaleFactorWhole);
+  axis.zero_in_files = kScaleFactorRoot;
+  return axis;
+}
+
 // The labels of the rows of a table.
 template <typename Table, typename Label>
 [[nodiscard]] std::vector<std::string> labels(const Table& table, const Label& label) {

@@ -16,7 +16,6 @@ float score_scale(const Case& test_case, std::size_t head_dim) {
 
 float scale_factor_d512(const Case& test_case) {
   const std::int64_t factor = test_case.at("scale_factor_d512");
-  if (factor == kScaleFactorRoot) return static_cast<float>(std::sqrt(512.0));
   if (factor <= kScaleFactorWhole) return static_cast<float>(factor);
   return std::bit_cast<float>(static_cast<std::uint32_t>(factor));
 }

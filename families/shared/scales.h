@@ -14,9 +14,9 @@ inline constexpr std::int64_t kScaleOne = 1;
 // Larger values are the bits of a positive float, for inputs that were captured with another factor.
 inline constexpr std::int64_t kScaleLargest = 0x7f7fffff;
 
-// Values of the scale_factor_d512 axis: 0 is sqrt(512), rounded to float; up to kScaleFactorWhole, the number itself; above, the bits
-// of a positive float (the bits of every float from 2^-125 on are larger).
-inline constexpr std::int64_t kScaleFactorRoot = 0;
+// Values of the scale_factor_d512 axis: up to kScaleFactorWhole, the number itself; above, the bits of a positive float (the bits of every
+// float from 2^-125 on are larger). sqrt(512), rounded to float:
+inline constexpr std::int64_t kScaleFactorRoot = 0x41b504f3;
 inline constexpr std::int64_t kScaleFactorWhole = 65536;
 
 // The factor on scores, from axis `scale`.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/shared/contract_tables.h"
 #include "families/shared/decode_cases.h"
 #include "families/shared/decode_inputs.h"
 #include "families/shared/decode_job.h"
@@ -60,16 +61,27 @@ Family tq4_family() {
   family.words.back() = {
       {{"sfroot512", {{"block_norms", 1}, {"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {{"block_norms", 1}}}},
       true};
+  family.tables = [](const Case&) {
+    std::vector<ContractTable> tables;
+    add_codebook(tables, 4);
+    return tables;
+  };
   // Caches of slightly less than 2^32 and of exactly 2^32 bytes, and heads on both sides of byte 2^31.
   family.own_cases = {"d256/h32x32/kv40c1048576/ring0/nomask/nwg1/huge/s1", "d256/h2x2/kv65c16777216/ring0/win33/nwg2/huge/s2",
                       "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/huge/s3", "d512/h5x5/kv100c3355443/ring0/causal/nwg1/scale1/huge/s4",
                       "d256/h32x32/kv40c1048576/ring0/nomask/nwg1/sf1/huge/s5", "d512/h16x8/kv33c2097152/ring0/nomask/nwg3/sf16/huge/s6",
+                      // Many heads.
+                      "d256/h80x8/kv33c33/ring0/nomask/nwg2/gauss/s11", "d512/h72x8/kv33c33/ring0/nomask/nwg1/gauss/s12",
+                      "d256/h72x8/kv33c33/ring0/nomask/nwg1/sf1/gauss/s13", "d512/h80x8/kv33c33/ring0/nomask/nwg2/sf1/gauss/s14",
                       // Queries that are rounded as ties, to even.
                       "d256/h4x2/kv33c33/ring0/nomask/nwg1/query_ties/s1", "d512/h2x1/kv65c65/ring3/nomask/nwg2/query_ties/s2",
                       "d512/h2x2/kv33c64/ring0/nomask/nwg1/sf16/query_ties/s3"};
   family.long_cases = {"d256/h1x1/kv65537c65537/ring32/nomask/nwg32/drift/s1", "d256/h2x1/kv65537c65537/ring65536/win512/nwg31/gauss/s2",
                        "d512/h2x2/kv65537c65537/ring0/nomask/nwg16/sf16/needle/s3",
-                       "d512/h1x1/kv65537c65537/ring32768/win65536/nwg3/faint/s4", "d512/h2x1/kv65537c65538/ring0/causal/nwg1/cancel/s5"};
+                       "d512/h1x1/kv65537c65537/ring32768/win65536/nwg3/faint/s4", "d512/h2x1/kv65537c65538/ring0/causal/nwg1/cancel/s5",
+                       // Only slots beyond 16 bits are visible.
+                       "d256/h2x1/kv65600c65600/ring0/win40/nwg3/gauss/s6", "d512/h2x1/kv65600c65600/ring0/win40/nwg3/gauss/s7",
+                       "d256/h2x1/kv65600c65600/ring0/win40/nwg3/sf1/gauss/s8", "d512/h2x1/kv65600c65600/ring0/win40/nwg3/sf1/gauss/s9"};
   return family;
 }
 

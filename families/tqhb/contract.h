@@ -26,6 +26,6 @@ inline constexpr std::array kTqhbConstants = {
     kernels::ConstantContract{kCodebookConstant, "codebook_bits"},
 };
 
-inline constexpr kernels::FamilyContract kTqhbContract{"tqhb", kTqhbEntries, kDecodeArguments, kTqhbFields, true, kTqhbConstants};
+inline constexpr kernels::FamilyContract kTqhbContract{"tqhb", kTqhbEntries, kDecodeArguments, kTqhbFields, true, kTqhbConstants, true};
 
 }  // namespace assay::families

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/shared/contract_tables.h"
 #include "families/shared/decode_cases.h"
 #include "families/shared/decode_inputs.h"
 #include "families/shared/decode_job.h"
@@ -94,18 +95,30 @@ Family tqhb_family() {
   family.factors.push_back({"fuse_fwht_pre", labels(kFused, number_label), kFused.size(), equal_to(kFuse, kFused)});
   family.class_factors.push_back(kFactorNsg);
   family.classifiers.push_back(class_of(kNsg, "nsg", kSimdgroups));
+  family.tables = [](const Case& test_case) {
+    std::vector<ContractTable> tables;
+    add_codebook(tables, test_case.at("codebook_bits"));
+    if (test_case.at("fuse_fwht_pre") != 0) add_signs(tables, test_case.at("head_dim"));
+    return tables;
+  };
   // Also indices of fewer bits than a byte, with other bits of the byte set.
   family.own_cases = {
       "d256/b8/h2x2/kv65c8388608/ring0/win33/nwg2/nsg2/huge/s2", "d512/b5/h5x5/kv100c1677721/ring0/causal/nwg1/nsg1/huge/s4",
       "d512/b8/h3x3/kv33c2097152/ring0/nomask/nwg2/nsg1/huge/s5", "d256/b6/h2x2/kv40c8388608/ring0/nomask/nwg1/nsg1/huge/s6",
       "d256/b5/h2x1/kv65c65/ring0/nomask/nwg2/nsg1/stray_bits/s1", "d512/b5/h2x1/kv33c64/ring0/win31/nwg1/nsg2/stray_bits/s2",
       "d256/b6/h4x4/kv33c33/ring1/causal/nwg1/nsg4/stray_bits/s3", "d512/b6/h2x1/kv65c65/ring32/nomask/nwg3/nsg1/stray_bits/s4",
+      // Many heads.
+      "d256/b8/h80x8/kv33c33/ring0/nomask/nwg2/nsg2/gauss/s11", "d512/b5/h72x8/kv33c33/ring0/nomask/nwg1/nsg1/gauss/s12",
       // Queries that are rounded as ties, to even.
       "d256/b8/h4x2/kv33c33/ring0/nomask/nwg1/nsg1/query_ties/s1", "d512/b5/h2x1/kv65c65/ring3/nomask/nwg2/nsg2/query_ties/s2"};
   family.long_cases = {
       "d256/b8/h1x1/kv65537c65537/ring32/nomask/nwg32/nsg4/drift/s1", "d256/b5/h2x1/kv65537c65537/ring65536/win512/nwg31/nsg1/gauss/s2",
       "d512/b6/h2x2/kv65537c65537/ring0/nomask/nwg16/nsg2/sf16/needle/s3",
-      "d512/b8/h1x1/kv65537c65537/ring32768/win65536/nwg3/nsg1/faint/s4", "d512/b5/h2x1/kv65537c65538/ring0/causal/nwg1/nsg1/cancel/s5"};
+      "d512/b8/h1x1/kv65537c65537/ring32768/win65536/nwg3/nsg1/faint/s4", "d512/b5/h2x1/kv65537c65538/ring0/causal/nwg1/nsg1/cancel/s5",
+      // Only slots beyond 16 bits are visible.
+      "d256/b5/h2x1/kv65600c65600/ring0/win40/nwg3/nsg1/gauss/s6", "d512/b5/h2x1/kv65600c65600/ring0/win40/nwg3/nsg1/gauss/s7",
+      "d256/b6/h2x1/kv65600c65600/ring0/win40/nwg3/nsg2/gauss/s8", "d512/b6/h2x1/kv65600c65600/ring0/win40/nwg3/nsg2/gauss/s9",
+      "d256/b8/h2x1/kv65600c65600/ring0/win40/nwg3/nsg4/gauss/s10", "d512/b8/h2x1/kv65600c65600/ring0/win40/nwg3/nsg4/gauss/s11"};
   return family;
 }
 

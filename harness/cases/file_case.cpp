@@ -68,8 +68,7 @@ const Family& family_of_file(const Reader& reader) {
   }
 }
 
-// The value of an axis for a factor: the factor itself if it is a whole number of the axis, else its bits. 0 keeps the
-// axis' own meaning.
+// The value of an axis for a factor: the factor itself if it is a whole number of the axis, else its bits.
 std::int64_t axis_value(const Reader& reader, const Axis& axis, float factor) {
   if (std::trunc(factor) == factor && factor >= 0.0F && factor <= static_cast<float>(*axis.largest_whole))
     return static_cast<std::int64_t>(factor);
@@ -92,7 +91,8 @@ void read_axes(const Reader& reader, Case& value) {
       value.values[i] = axis_value(reader, axis, *factor);
       continue;
     }
-    const std::int64_t number = reader.number(axis.name);
+    std::int64_t number = reader.number(axis.name);
+    if (number == 0) number = axis.zero_in_files;
     if (!axis.holds(number)) {
       reader.fail(
           axis.name,

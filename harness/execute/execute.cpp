@@ -14,6 +14,7 @@
 #include "families/described_launch.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/suite.h"
+#include "harness/execute/constant_tables.h"
 #include "harness/execute/execute_job.h"
 #include "harness/execute/execute_once.h"
 #include "harness/execute/job_memory.h"
@@ -193,6 +194,7 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
                         options.launch};
     if (options.keep_output) execution.judging.keep = &outcome.judged;
     execute_job(execution);
+    for (fault::WrongTable& wrong : find_wrong_tables(kernel->entry().layout, test_case)) verdict.faults.emplace_back(std::move(wrong));
     KernelReport& report = execution.report;
     verdict.simulator_seconds = report.seconds;
     outcome.output = std::move(execution.output);

@@ -57,6 +57,7 @@ class Judging {
     const std::vector<std::uint32_t> guards = judged_guards();
     JudgeOptions options = execution_.judging;
     if (job_.informative_ratio) options.informative_ratio = *job_.informative_ratio;
+    options.output_spacing = job_.output_spacing;
     options.constant_is_expected = job_.constant_is_expected;
     const auto judge_by = [&](const oracles::Expected& by) {
       const oracles::Expected allowed = allowed_by(by, expected);

@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, kFaultKinds> kNames = {"above bound",
                                                               "order dependence",
                                                               "input written",
                                                               "broken promise",
+                                                              "wrong table",
                                                               "stored expectation",
                                                               "outside of oracle",
                                                               "refused by launch",
@@ -157,6 +158,7 @@ std::string subject(const fault::BrokenPromise& it) {
   const std::string_view word = families::promise_of(it).subject;
   return word.empty() ? it.promise : it.promise + ' ' + it.word(word);
 }
+std::string subject(const fault::WrongTable& it) { return it.table; }
 std::string subject(const fault::OutsideOfLimits& it) { return it.axis; }
 std::string subject(const fault::NoFunction& it) { return it.entry; }
 std::string subject(const fault::Misfit& it) { return it.field; }

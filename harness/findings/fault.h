@@ -32,6 +32,7 @@ enum class FaultKind : std::uint8_t {
   order_dependence,
   input_written,
   broken_promise,
+  wrong_table,
   stored_expectation,
   outside_of_oracle,
   refused_by_launch,
@@ -113,6 +114,17 @@ struct OrderDependence {
 // The kernel wrote to one of its inputs.
 struct InputWritten {
   std::string argument;
+};
+struct TableEntry {
+  std::uint64_t index = 0;
+  double value = 0, wanted = 0;
+};
+// A constant array of the source that is nearly a table of the contract.
+struct WrongTable {
+  std::string table, meaning;  // its name, and that of the contract's: "the codebook of 4 bits"
+  metal::SourceLocation place;
+  std::vector<TableEntry> entries;  // the first of those that differ
+  std::uint64_t count = 0, size = 0;
 };
 // Compared with the expectation from a file, the output is wrong; the members are like those of the kinds of these names.
 struct StoredExpectation {
@@ -219,13 +231,13 @@ struct Told {
 
 }  // namespace fault
 
-using FaultDetails =
-    std::variant<fault::AboveBound, fault::NotWritten, fault::Nan, fault::Infinite, fault::GuardWritten, fault::Logic, fault::Mistrusted,
-                 fault::Hazard, fault::OrderDependence, fault::InputWritten, fault::BrokenPromise, fault::StoredExpectation,
-                 fault::OutsideOfOracle, fault::RefusedByLaunch, fault::RefusedByEncoder, fault::OutsideOfLimits, fault::NoFunction,
-                 fault::Misfit, fault::UnusableFile, fault::InternalFailure, fault::Killed, fault::Exited, fault::OutOfMemory,
-                 fault::ClosedChannel, fault::Vanished, fault::MalformedVerdict, fault::Timeout, fault::MemoryLimit, fault::KnownFinding,
-                 fault::LikeKnownFinding, fault::StaleFinding, fault::MissingFinding, fault::BeyondFinding, fault::Told>;
+using FaultDetails = std::variant<fault::AboveBound, fault::NotWritten, fault::Nan, fault::Infinite, fault::GuardWritten, fault::Logic,
+                                  fault::Mistrusted, fault::Hazard, fault::OrderDependence, fault::InputWritten, fault::BrokenPromise,
+                                  fault::WrongTable, fault::StoredExpectation, fault::OutsideOfOracle, fault::RefusedByLaunch,
+                                  fault::RefusedByEncoder, fault::OutsideOfLimits, fault::NoFunction, fault::Misfit, fault::UnusableFile,
+                                  fault::InternalFailure, fault::Killed, fault::Exited, fault::OutOfMemory, fault::ClosedChannel,
+                                  fault::Vanished, fault::MalformedVerdict, fault::Timeout, fault::MemoryLimit, fault::KnownFinding,
+                                  fault::LikeKnownFinding, fault::StaleFinding, fault::MissingFinding, fault::BeyondFinding, fault::Told>;
 inline constexpr std::size_t kFaultKinds = std::variant_size_v<FaultDetails>;
 static_assert(kFaultKinds == static_cast<std::size_t>(FaultKind::told) + 1, "every kind has its details, and the other way round");
 

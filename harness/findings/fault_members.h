@@ -31,6 +31,8 @@ constexpr auto member_names(Of<fault::DifferingElement>) { return std::array{"in
 constexpr auto member_names(Of<fault::OrderDependence>) { return std::array{"first", "other", "places", "count", "size", "unit"}; }
 constexpr auto member_names(Of<fault::InputWritten>) { return std::array{"argument"}; }
 constexpr auto member_names(Of<fault::BrokenPromise>) { return std::array{"promise", "values"}; }
+constexpr auto member_names(Of<fault::TableEntry>) { return std::array{"index", "value", "wanted"}; }
+constexpr auto member_names(Of<fault::WrongTable>) { return std::array{"table", "meaning", "place", "entries", "count", "size"}; }
 constexpr auto member_names(Of<fault::StoredExpectation>) {
   return std::array{"file", "above_bound", "not_written", "nans", "infs", "guard_words", "mistrusted"};
 }

@@ -82,6 +82,16 @@ std::string say(const fault::InputWritten& it) { return fmt::format("the kernel 
 
 std::string say(const fault::BrokenPromise& it) { return families::promise_of(it).text(it); }
 
+std::string say(const fault::WrongTable& it) {
+  std::vector<std::string> entries;
+  for (const fault::TableEntry& entry : it.entries)
+    entries.push_back(
+        fmt::format("[{}] is {} instead of {}", entry.index, static_cast<float>(entry.value), static_cast<float>(entry.wanted)));
+  return fmt::format("{}{} is {} except for {} of {} entries: {}{}",
+                     it.place.line == 0 ? std::string() : fmt::format("{}:{}: ", it.place.file, it.place.line), it.table, it.meaning,
+                     it.count, it.size, fmt::join(entries, ", "), it.count > it.entries.size() ? ", ..." : "");
+}
+
 std::string say(const fault::StoredExpectation& it) {
   Judgement judgement;
   judgement.above_bound = it.above_bound;

@@ -3,17 +3,10 @@
 //   when   = "n <= 32 && nwg == 4"       a predicate over the case
 //   shows  = "nan || hazard:invalid_access@kernel.metal:41"
 //
-// Grammar of `when` (blanks do not matter; usual precedence):
-//
-//   either  = both { "||" both }             both = not { "&&" not }           not = "!" not | comparison
-//   compare = sum [ ("==" | "!=" | "<" | "<=" | ">" | ">=") sum ]
-//   sum     = product { ("+" | "-") product }      product = factor { ("*" | "/" | "%") factor }      factor = "-" factor | atom
-//   atom    = integer | axis | quantity | "seed" | "fixture" | "text" in double or single quotes | "(" either ")"
-//
-// An axis is one of the family's, or a short name: n (kv_len), cap (kv_capacity), d (head_dim), h (n_heads), g (n_kv_heads), window
-// (sliding_window). Numbers are 64-bit integers; / truncates. A predicate that divides by zero or overflows does not match. A quantity
-// (Family::quantities) exists for some families only. It is computed from the whole mask, so it should come last. fixture can only be
-// compared with the name of a fixture, by == and !=.
+// `when` is an expression of kernels/expression.h with integers: axes, also by their short names n (kv_len), cap (kv_capacity), d
+// (head_dim), h (n_heads), g (n_kv_heads), window (sliding_window); seed; and fixture, which is compared with the name of a fixture. A
+// predicate that divides by zero or overflows does not match. A quantity (Family::quantities) exists for some families only. It is computed
+// from the whole mask, so it should come last.
 //
 // Grammar of `shows`: alternatives joined by "||", each one of
 //

@@ -124,7 +124,8 @@ Judgement judge_elements(std::span<const Float> actual, const oracles::Expected&
                          .ratio = kInfinity,
                          .fault = classify(actual[j])};
     // With a magnitude of 0, only an exact 0 is right, so such an element is always informative.
-    const double limit = options.informative_ratio * expected.magnitude[j];
+    double limit = options.informative_ratio * expected.magnitude[j];
+    limit = std::max(limit, std::min(options.output_spacing, expected.magnitude[j] / 2));
     if (!(element.bound <= limit) && expected.magnitude[j] > 0.0) ++judgement.uninformative;
     // An infinite bound: the contract says nothing about this element.
     if ((element.bound == kInfinity && expected.magnitude[j] == 0.0) || is_expected_special(actual[j], element.expected)) {

@@ -24,8 +24,11 @@ struct JudgedOutput {
 };
 
 struct JudgeOptions {
-  std::size_t worst_count = 8;        // number of worst elements to keep
-  double informative_ratio = 1e-3;    // an element with bound > ratio * magnitude is uninformative (float outputs)
+  std::size_t worst_count = 8;      // number of worst elements to keep
+  double informative_ratio = 1e-3;  // an element with bound > ratio * magnitude is uninformative (float outputs)
+  // The spacing of the output format's subnormals, if it is coarser than float. An element whose bound is within it, and at most half of
+  // the magnitude, is informative nevertheless: no kernel can store a subnormal more exactly.
+  double output_spacing = 0.0;
   bool constant_is_expected = false;  // the inputs are constant on purpose, so a single distinct expected value does not mean that
                                       // nothing is checked
   JudgedOutput* keep = nullptr;       // is filled with the judged values

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -316,6 +317,8 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
     throw metal::PipelineError(placed(error.what()));
   }
   entry.fields = variant.fields;
+  if (contract.name == variant.family)
+    std::ranges::copy_if(variant.limits, std::back_inserter(entry.limits), [](const kernels::AxisLimit& limit) { return !limit.is_found; });
   const auto declared = std::ranges::find(library.functions(), entry.pipeline.function, &metal::FunctionDeclaration::name);
   // The limits of the variant's author may also give the size for which the function is made, as does a function constant.
   const auto is_told = [&](const kernels::AxisLimit& limit) {

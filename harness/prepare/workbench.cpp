@@ -143,12 +143,15 @@ class Preparation {
     prepared.weaker_storage = weaker_storage(variant);
     prepared.known_findings = known_findings_of(variant);
 
+    if (variant.reads_hidden)
+      prepared.notes.push_back(fmt::format("{} declares reads_hidden = \"finite\": rows of hidden keys are finite, not NaN", variant.name));
     find_functions(prepared, demand.functions);
     if (!prepared.kernels.empty()) {
       for (const auto& [family, keys] : demand.helpers) add_helpers(prepared, family, keys);
     }
 
     for (const std::string& note : merged_notes(prepared.kernels)) prepared.notes.push_back(fmt::format("{}: {}", variant.name, note));
+    if (options_.same_layout) require_same_layout(prepared);
     if (families::contract(variant.family).is_described) return prepared;
     check_fields(prepared);
     check_values(families::contract(variant.family), prepared.kernels);
@@ -244,6 +247,15 @@ class Preparation {
     compile_ahead(library, functions, options_.jobs);
     for (const kernels::FunctionKey& key : keys)
       helpers.kernels.emplace(key, bind_function(contract, variant, library, function_name(contract, variant, key.entry), key));
+  }
+
+  static void require_same_layout(const PreparedVariant& prepared) {
+    for (const auto& [key, kernel] : prepared.kernels) {
+      if (kernel.layout_differences().empty()) continue;
+      const metal::ArgumentLayout& layout = kernel.entry().layout;
+      throw kernels::VariantError(fmt::format("{}:{}: --abi: the parameters of '{}' have another layout than the contract's:\n  {}",
+                                              layout.file, layout.line, layout.function, fmt::join(kernel.layout_differences(), "\n  ")));
+    }
   }
 
   // A field that no struct has is a misspelt name.

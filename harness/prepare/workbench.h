@@ -46,6 +46,7 @@ struct WorkbenchOptions {
   bool fp_contract = false;
   unsigned jobs = 1;            // compilations at a time
   kernels::FieldValues fields;  // `--set`: overrides the [fields] of the selected variants
+  bool same_layout = false;     // `--abi`: refuse a variant whose parameter struct has another layout than the contract's
   std::string user_variant;     // the variant to which `fields` applies; empty: every selected one
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <list>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -293,7 +294,12 @@ std::size_t Summary::failures() const {
 
 Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options, const std::atomic<bool>& stop,
                   RunListener& listener) {
-  for (const Case& test_case : cases) static_cast<void>(workbench.find(test_case.variant));
+  std::map<const Family*, std::vector<Case>> asking;
+  for (const Case& test_case : cases) {
+    static_cast<void>(workbench.find(test_case.variant));
+    if (test_case.family->ask_ahead) asking[test_case.family].push_back(test_case);
+  }
+  for (const auto& [family, of_family] : asking) family->ask_ahead(of_family);
   const CaseFunction execute = [&](const Case& test_case) {
     return execute_case(workbench.find(test_case.variant), test_case, options.execution);
   };

@@ -107,6 +107,7 @@ std::vector<Case> smaller_cases(const Case& test_case, Smaller how) {
   if (how != Smaller::in_one_axis) return neighbours.take();
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].tried == families::Tried::counts) neighbours.add_axis(i, counts_below(test_case.values[i]));
+    if (!axes[i].values.empty()) neighbours.add_axis(i, axes[i].values);
     if (axes[i].tried == families::Tried::simplest) neighbours.add_axis(i, std::array{simplest(axes[i], test_case)});
   }
   Case next = test_case;

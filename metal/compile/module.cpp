@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -135,6 +136,28 @@ std::map<std::size_t, Reflected> parse_reflection(const std::string& text) {
   return result;
 }
 
+std::vector<ConstantTable> parse_tables(const std::string& text) {
+  std::vector<ConstantTable> tables;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string kind;
+    std::string scalar;
+    std::string numbers;
+    if (words >> kind; kind != "table") continue;
+    ConstantTable& table = tables.emplace_back();
+    words >> table.line >> scalar >> numbers >> table.name;
+    table.type = scalar_named(scalar);
+    table.file = rest_of(words);
+    for (const std::string_view number : base::split(numbers, ',')) {
+      std::uint64_t bits = 0;
+      std::from_chars(number.data(), number.data() + number.size(), bits, 16);
+      table.bits.push_back(bits);
+    }
+  }
+  return tables;
+}
+
 }  // namespace
 
 ArgumentLayout layout_of(const translate::Kernel& kernel, const Module& of) {
@@ -145,6 +168,7 @@ ArgumentLayout layout_of(const translate::Kernel& kernel, const Module& of) {
   layout.line = kernel.line;
   layout.static_threadgroup_bytes = module.threadgroup_bytes;
   layout.max_total_threads = kernel.max_total_threads;
+  layout.tables = parse_tables(of.reflection());
   if (module.max_total_threads != 0) layout.max_total_threads = std::min(layout.max_total_threads, module.max_total_threads);
   auto reflected = parse_reflection(of.reflection());
   for (std::size_t position = 0; position < kernel.parameters.size(); ++position) {

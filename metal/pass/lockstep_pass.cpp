@@ -66,7 +66,10 @@ bool Lockstep::run() {
   if (module_.getFunction("__assay_shadowed") != nullptr) shadows_ = abi::kShadows;
   if (module_.getFunction("__assay_explained") != nullptr) shadows_ = abi::kExplained;
   if (is_checked_ || shadows_ != abi::kNoShadows) leave_out_padding();
+  start_own_locals_only();
+  if (is_checked_) mark_unset_locals();
   inline_everything(*entry);
+  reflection_ += reflect_tables(module_);
   entry_ = module_.getFunction(kEntry);
   lane_ = entry_->getArg(0);
   report_derived_from_unset();
@@ -89,6 +92,7 @@ bool Lockstep::run() {
   if (is_checked_) {
     watch_arithmetic();
     check_reads(program_reads);
+    watch_locals();
   }
   if (shadows_ != abi::kNoShadows) {
     Shadow(*this, shadows_ == abi::kExplained).run();

@@ -1,8 +1,13 @@
 // Writes parameter types and struct layouts, read from debug information, as text.
 #include "metal/pass/reflection.h"
 
+#include <llvm/ADT/APInt.h>
 #include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/Format.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <utility>
@@ -193,7 +198,54 @@ void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std
   }
 }
 
+llvm::StringRef scalar_of(const llvm::Type& type) {
+  if (type.isFloatTy()) return "float32";
+  if (type.isHalfTy()) return "float16";
+  if (type.isBFloatTy()) return "bfloat16";
+  if (type.isIntegerTy(8)) return "uint8";
+  if (type.isIntegerTy(16)) return "uint16";
+  if (type.isIntegerTy(32)) return "uint32";
+  return type.isIntegerTy(64) ? "uint64" : "other";
+}
+
+// The scalars of a constant, in order. Returns false if they have several types, or are none.
+bool add_scalars(const llvm::Constant& constant, const llvm::Type*& type, llvm::SmallVectorImpl<llvm::APInt>& bits) {
+  const auto add = [&](const llvm::Type* of, llvm::APInt value) {
+    if (type == nullptr) type = of;
+    bits.push_back(std::move(value));
+    return type == of && scalar_of(*of) != "other";
+  };
+  if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(&constant)) return add(number->getType(), number->getValue());
+  if (const auto* number = llvm::dyn_cast<llvm::ConstantFP>(&constant))
+    return add(number->getType(), number->getValueAPF().bitcastToAPInt());
+  if (!llvm::isa<llvm::ConstantAggregate, llvm::ConstantDataSequential, llvm::ConstantAggregateZero>(constant)) return false;
+  for (unsigned i = 0; const auto* element = constant.getAggregateElement(i); ++i) {
+    if (!add_scalars(*element, type, bits)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+std::string reflect_tables(const llvm::Module& module) {
+  constexpr std::uint64_t kLargest = 1 << 16;  // bytes
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  for (const auto& global : module.globals()) {
+    if (!global.isConstant() || !global.hasInitializer() || !global.getValueType()->isAggregateType()) continue;
+    if (module.getDataLayout().getTypeAllocSize(global.getValueType()) > kLargest) continue;
+    const llvm::Type* type = nullptr;
+    llvm::SmallVector<llvm::APInt> bits;
+    if (!add_scalars(*global.getInitializer(), type, bits) || bits.size() < 2) continue;
+    llvm::SmallVector<llvm::DIGlobalVariableExpression*> places;
+    global.getDebugInfo(places);
+    const auto* place = places.empty() ? nullptr : places.front()->getVariable();
+    out << "table " << (place == nullptr ? 0 : place->getLine()) << ' ' << scalar_of(*type) << ' ';
+    for (std::size_t i = 0; i < bits.size(); ++i) out << (i == 0 ? "" : ",") << llvm::format_hex_no_prefix(bits[i].getZExtValue(), 1);
+    out << ' ' << (place == nullptr ? global.getName() : place->getName()) << ' ' << (place == nullptr ? "" : place->getFilename()) << '\n';
+  }
+  return text;
+}
 
 std::string reflect(const llvm::DISubprogram& kernel) {
   std::string text;

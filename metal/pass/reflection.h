@@ -7,16 +7,24 @@
 //   field <offset> <bytes> <scalar> <count> <name> <type name>
 //
 // <scalar> is a name of metal::ScalarType; <count> is the number of scalars that the type holds.
+//
+// One line per constant table that the kernel reads, an array of scalars or of vectors of them:
+//
+//   table <line> <scalar> <bits of every element, in hexadecimal, separated by commas> <name> <file>
+//
+// The line is 0 if the compiler does not know the place of the table.
 #pragma once
 
 #include <string>
 
 namespace llvm {
 class DISubprogram;
-}
+class Module;
+}  // namespace llvm
 
 namespace assay::metal::pass {
 
 std::string reflect(const llvm::DISubprogram& kernel);
+std::string reflect_tables(const llvm::Module& module);
 
 }  // namespace assay::metal::pass

@@ -29,6 +29,16 @@ TEST_F(Cli, AKernelWrittenIndependentlyPasses) {
   }
 }
 
+// Fields are bound by name; a host with a struct of its own needs the contract's offsets.
+TEST_F(Cli, AnotherLayoutOfParametersIsRefusedOnRequest) {
+  const Outcome refused = run_assay("run smoke --abi --kernel " + write(independent_kernel()) + kSettings);
+  EXPECT_EQ(refused.status, 2) << refused.output;
+  EXPECT_THAT(refused.output, HasSubstr("--abi: the parameters of 'decode_tq_256' have another layout than the contract's:\n"
+                                        "  n_heads: 4 bytes at 36; the contract's has 4 bytes at 0\n"));
+  const Outcome ours = run_assay("run smoke --shard 1/50 --abi --ledger none");
+  EXPECT_EQ(ours.status, 0) << ours.output;
+}
+
 TEST_F(Cli, ACaseOfTheFamilyIsAskedOfTheUsersKernel) {
   const Outcome outcome =
       run_assay("run tq4/d256/h2x2/kv33c33/ring0/nomask/nwg1/gauss/s1 --kernel " + write(independent_kernel()) + kSettings);

@@ -127,6 +127,61 @@ TEST_F(CliLone, FieldsThatAKernelCanDoWithoutMayBeMissing) {
               AllOf(HasSubstr("supports only head_dim 256"), HasSubstr("13 cases: 13 passed"), HasSubstr("the kernel has no such field")));
 }
 
+// What the user declares is believed, although the struct says otherwise.
+TEST_F(CliLone, ADeclaredLayoutOfNormsIsBelieved) {
+  const std::string run =
+      "run smoke --shard 1/4 --ledger none --family tq4 --kernel " + changed("tq4_v2", {{"    float scale_factor_d512;\n", ""},
+                                                                                        {"== 48", "== 44"},
+                                                                                        {"params.scale_factor_d512", "16.0f"},
+                                                                                        {"params.scale_factor_d512", "16.0f"}});
+  EXPECT_THAT(run_assay(run).output, AllOf(HasSubstr("supports only block_norms 0"),
+                                           HasSubstr("declare that with the limits block_norms = 1 and scale_factor_d512")));
+  const Outcome halfway = run_assay(run + " --limit block_norms=1");
+  EXPECT_THAT(halfway.output, AllOf(HasSubstr("supports only head_dim 256"), HasSubstr("declare that with the limit scale_factor_d512")));
+  const Outcome told = run_assay(run + " --limit block_norms=1 --limit scale_factor_d512=16");
+  EXPECT_EQ(told.status, 0) << told.output;
+  EXPECT_THAT(told.output, AllOf(HasSubstr("25 cases: 25 passed"), Not(HasSubstr("supports only"))));
+  const Outcome wrong = run_assay(run + " --limit block_norms=1 --limit scale_factor_d512=1");
+  EXPECT_EQ(wrong.status, 1) << wrong.output;
+
+  // With the field, but one norm per position: the reverse.
+  const std::string reverse =
+      "run smoke --shard 1/4 --ledger none --family tq4 --kernel " +
+      changed("tq4_v1", {{"    uint  ring_start;\n", "    uint  ring_start;\n    float scale_factor_d512;\n"}, {"== 44", "== 48"}});
+  EXPECT_THAT(run_assay(reverse).output, HasSubstr("declare that with the limit block_norms = 0"));
+  const Outcome believed = run_assay(reverse + " --limit block_norms=0");
+  EXPECT_EQ(believed.status, 0) << believed.output;
+  EXPECT_THAT(believed.output, AllOf(HasSubstr("25 cases: 25 passed"), Not(HasSubstr("supports only"))));
+}
+
+TEST_F(CliLone, AStructMayLackAFieldThatHasNoEffectWithinTheLimits) {
+  const std::string run = "run smoke --shard 1/4 --ledger none --family tq4 --kernel " +
+                          changed("tq4_v1", {{"    uint  ring_start;\n", ""}, {"== 44", "== 40"}, {"slot - params.ring_start", "slot"}});
+  const Outcome untold = run_assay(run);
+  EXPECT_EQ(untold.status, 2) << untold.output;
+  EXPECT_THAT(untold.output,
+              HasSubstr("declare that the kernel is only for ring_start = 0: [limits] ring_start = [0], or --limit ring_start=0"));
+  const Outcome told = run_assay(run + " --limit ring_start=0");
+  EXPECT_EQ(told.status, 0) << told.output;
+  EXPECT_THAT(told.output, HasSubstr("25 cases: 25 passed"));
+  EXPECT_EQ(run_assay(run + " --limit ring_start=0,1").status, 2);
+}
+
+TEST_F(CliLone, AQuantiserWithoutAProbeIsNotAskedForIt) {
+  const std::string kernel = changed("quantize4_v1", {{"    uint  rms_probe_enabled;\n", ""},
+                                                      {"        device       float          * rms_scratch [[buffer(4)]],\n", ""},
+                                                      {"params.rms_probe_enabled != 0", "false"},
+                                                      {"rms_scratch[head", "norms[head"},
+                                                      {"== 28", "== 24"}});
+  const Outcome run = run_assay("run smoke --shard 1/8 --ledger none --family quantize --kernel " + kernel);
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output,
+              AllOf(HasSubstr("supports only rms_probe 0"), HasSubstr("has no argument rms_scratch"), Not(HasSubstr("skipped"))));
+  const Outcome named = run_assay("run kernel/d256/b4/g2/pos0c32/probe/gauss/s1 --ledger none --family quantize --kernel " + kernel);
+  EXPECT_EQ(named.status, 4) << named.output;
+  EXPECT_THAT(named.output, AllOf(HasSubstr("skipped"), HasSubstr("has no argument rms_scratch"), Not(HasSubstr("mistrusted"))));
+}
+
 // A case of several chunks for each simdgroup.
 std::string of_nsg(int nsg, const std::string& kernel = "kernel") {
   return kernel + "/d256/b8/h2x1/kv261c300/ring0/win200/nwg2/nsg" + std::to_string(nsg) + "/gauss/s1 ";

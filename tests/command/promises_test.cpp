@@ -24,15 +24,62 @@ TEST_F(CliPromises, AWorkgroupWithoutKeysLeavesNeutralPartials) {
 
   // Each of these merges to the same attention, as workgroups 2 and 3 have no weight.
   const std::vector<std::pair<std::string, std::string>> mistakes = {
-      {"tail[1] = state.s == 0 ? -INFINITY : state.m;", "M = -FLT_MAX/2, but wrote -inf"},
-      {"tail[1] = state.s == 0 ? -65504.0f : state.m;", "M = -FLT_MAX/2, but wrote -65504"},
-      {"if (state.s != 0) tail[1] = state.m;", "M = -FLT_MAX/2, but did not write it"},
+      {"tail[1] = state.s == 0 ? -INFINITY : state.m;", "saw no key (S = 0; kv_len 33) and must write M = -FLT_MAX/2, but wrote -inf"},
+      {"tail[1] = state.s == 0 ? -65504.0f : state.m;", "saw no key (S = 0; kv_len 33) and must write M = -FLT_MAX/2, but wrote -65504"},
+      {"if (state.s != 0) tail[1] = state.m;", "must write M even if it sees no key, but did not write it"},
+      {"if (state.s == 0) { tail[0] = 1; tail[1] = -65504.0f; } else tail[1] = state.m;",
+       "saw no key (its M is below every score; kv_len 33) and must write S = 0, but wrote 1"},
   };
   for (const auto& [planted, text] : mistakes) {
     const Outcome outcome = run_assay(kIdleCase + with("tail[1] = state.m;", planted));
     EXPECT_EQ(outcome.status, 1) << outcome.output;
-    EXPECT_THAT(outcome.output, HasSubstr("workgroup 2 of head 0 has no chunk (kv_len 33, 32 slots each) and must write " + text));
+    EXPECT_THAT(outcome.output, HasSubstr("workgroup 2 of head 0 " + text));
   }
+}
+
+// The contract leaves the deal of keys to the kernel: tiles of other sizes, in pieces instead of in turn.
+TEST_F(CliPromises, AnyDealOfKeysToWorkgroupsPasses) {
+  const std::string deal = "for (uint first = w * params.tile; first < params.kv_seq_len; first += params.nwg * params.tile) {";
+  const std::string pieces =
+      "const uint share = (params.kv_seq_len + params.nwg - 1) / params.nwg;\n"
+      "  for (uint first = w * share; first < min((w + 1) * share, params.kv_seq_len); first += share) {";
+  const std::string last_first =
+      "for (uint first = (params.nwg - 1 - w) * params.tile; first < params.kv_seq_len; first += params.nwg * params.tile) {";
+  const std::string cases = "run smoke --shard 1/4" + kFamily;
+  for (const auto& [tile, kernel] : std::vector<std::pair<std::string, std::string>>{
+           {"16", write(independent_kernel(), "sixteen.metal")},
+           {"1", write(independent_kernel(), "one.metal")},
+           {"32", write(replaced_once(independent_kernel(), deal, last_first), "last.metal")},
+           {"32", write(replaced_once(replaced_once(independent_kernel(), deal, pieces), "min(first + params.tile, params.kv_seq_len)",
+                                      "min(first + share, params.kv_seq_len)"),
+                        "pieces.metal")}}) {
+    const Outcome outcome = run_assay(cases + " --set tile=" + tile + " --kernel " + kernel);
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
+  }
+}
+
+// Hidden chunks are not read, unless the description says that they are.
+TEST_F(CliPromises, OnlyAKernelThatSaysSoMayReadHiddenRows) {
+  write(replaced_once(source_of("tq4_v2"), "if (simd_max(mask) <= kMasked) {", "if (first >= n) {"));
+  const std::string cases = "d256/h2x1/kv257c257/ring0/win32/nwg4/sf1/poisoned/s1";
+  const std::string description = "family = \"tq4\"\nsource = \"kernel.metal\"\n[limits]\nblock_norms = [1]\n";
+  const std::string run = "run " + folder_.filename().string() + "/" + cases + " --ledger none --kernel " + folder_.string();
+  write(description, "variant.toml");
+  const Outcome silent = run_assay(run);
+  EXPECT_EQ(silent.status, 1) << silent.output;
+  EXPECT_THAT(silent.output, HasSubstr("NaN"));
+  write("reads_hidden = \"finite\"\n" + description, "variant.toml");
+  const Outcome declared = run_assay(run);
+  EXPECT_EQ(declared.status, 0) << declared.output;
+  EXPECT_THAT(declared.output,
+              AllOf(HasSubstr("declares reads_hidden = \"finite\""), HasSubstr("excused: 1 judged with a declared weaker")));
+  const Outcome strict = run_assay(run + " --strict");
+  EXPECT_NE(strict.status, 0) << strict.output;
+  EXPECT_THAT(strict.output, HasSubstr("reads_hidden = \"finite\" does not count"));
+  write("reads_hidden = \"nan\"\n" + description, "variant.toml");
+  EXPECT_THAT(run_assay(run).output, HasSubstr("variant.toml:1: 'reads_hidden' is 'nan'; accepted: finite"));
+  write("reads_hidden = \"finite\"\nfamily = \"fwht\"\nsource = \"kernel.metal\"\n", "variant.toml");
+  EXPECT_THAT(run_assay(run).output, HasSubstr("family fwht hides no key"));
 }
 
 TEST_F(CliPromises, AValueThatDoesNotFitIsReportedOnceBeforeAnyCase) {

@@ -228,6 +228,8 @@ const std::map<FaultKind, std::function<Faults()>>& what_fires() {
                          "const float norm_scale = rsqrt(float(D)); if (lane == 0) ((device float *) K_norms)[kv_head * cap] *= 0.5f;"},
                         "d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s19");
        }},
+      {wrong_table,
+       [] { return of_edit({"tq4_v1", "kind_table", "-1.2562312f", "-1.2562314f"}, "d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s19"); }},
       {stored_expectation, [] { return of_edit(kDoubled, "d256/h3/premult/h5-fwht_tiny/s27"); }},
       {outside_of_oracle, [] { return of_edit({"tq4_v1", "kind_outside", "+ 1] = M;", "+ 1] = INFINITY;"}, kPartials); }},
       {refused_by_launch, [] { return of_right("fwht_v1/d300/h2/standalone/gauss/s1"); }},

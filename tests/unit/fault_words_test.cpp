@@ -25,8 +25,8 @@ const fault::Finding kFinding = {"x/variant.toml:12", "n == 3", "nan", "F.md#1"}
 const fault::Finding kUnseen = {"y/variant.toml:3", "n == 4", "inf", ""};
 
 fault::BrokenPromise idle(const char* part, std::uint64_t coordinate, std::optional<double> left) {
-  fault::BrokenPromise broken{
-      "idle workgroup", {{"workgroup", 2U}, {"head", 1U}, {"kv_len", 33U}, {"slots", 32U}, {"part", part}, {"coordinate", coordinate}}};
+  fault::BrokenPromise broken{"idle workgroup",
+                              {{"workgroup", 2U}, {"head", 1U}, {"kv_len", 33U}, {"part", part}, {"coordinate", coordinate}}};
   if (left) broken.values.emplace("left", *left);
   return broken;
 }
@@ -67,12 +67,11 @@ std::vector<Saying> sayings() {
       {InputWritten{"Q"}, "the kernel wrote to its input Q"},
       {BrokenPromise{"threadgroup behind the last", {{"heads", 2U}}},
        "threadgroup 2 is beyond num_heads = 2 and must return, but it wrote past the end of the data"},
-      {idle("sum", 0, 0.5), "workgroup 2 of head 1 has no chunk (kv_len 33, 32 slots each) and must write S = 0, but wrote 0.5"},
+      {idle("sum", 0, 0.5), "workgroup 2 of head 1 saw no key (its M is below every score; kv_len 33) and must write S = 0, but wrote 0.5"},
       {idle("sum", 0, static_cast<double>(0.1F)),
-       "workgroup 2 of head 1 has no chunk (kv_len 33, 32 slots each) and must write S = 0, but wrote 0.1"},
-      {idle("maximum", 0, 0.0), "workgroup 2 of head 1 has no chunk (kv_len 33, 32 slots each) and must write M = -FLT_MAX/2, but wrote 0"},
-      {idle("output", 7, {}),
-       "workgroup 2 of head 1 has no chunk (kv_len 33, 32 slots each) and must write O[7] = 0, but did not write it"},
+       "workgroup 2 of head 1 saw no key (its M is below every score; kv_len 33) and must write S = 0, but wrote 0.1"},
+      {idle("maximum", 0, 0.0), "workgroup 2 of head 1 saw no key (S = 0; kv_len 33) and must write M = -FLT_MAX/2, but wrote 0"},
+      {idle("output", 7, {}), "workgroup 2 of head 1 must write O[7] even if it sees no key, but did not write it"},
       {stray("indices"), "the kernel wrote indices of slot 5 of head 0; it may write only slot 2"},
       {stray("norm"), "the kernel wrote a norm of slot 5 of head 0; it may write only slot 2"},
       {BrokenPromise{"old cache",
@@ -94,6 +93,10 @@ std::vector<Saying> sayings() {
                      {{"batch", 0U}, {"head", 3U}, {"query_tile", 0U}, {"key_tile", 2U}, {"found", 0U}, {"wanted", 1U}}},
        "blk: batch 0, head 3, query tile 0, key tile 2 is 0; expected 1"},
       {BrokenPromise{"wrong merge", {}}, "the output is not the merge of the stored partials"},
+      {WrongTable{"kCodebook", "the codebook of 4 bits", {"k.metal", 12}, {{3, -1.25, -1.5}}, 1, 16},
+       "k.metal:12: kCodebook is the codebook of 4 bits except for 1 of 16 entries: [3] is -1.25 instead of -1.5"},
+      {WrongTable{"kSigns", "the signs of 256 coordinates", {}, {{3, 1, 2}, {4, 1, 2}}, 5, 32},
+       "kSigns is the signs of 256 coordinates except for 5 of 32 entries: [3] is 1 instead of 2, [4] is 1 instead of 2, ..."},
       {OutsideOfOracle{"partials hold inf at float 3"}, "partials hold inf at float 3"},
       {RefusedByLaunch{"head_dim = 300"}, "head_dim = 300"},
       {RefusedByEncoder{"no pipeline"}, "no pipeline"},

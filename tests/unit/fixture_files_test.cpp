@@ -63,6 +63,7 @@ TEST(CorpusCases, EveryFamilyHasSomeInItsGateAndTheyReplay) {
   for (const std::string& file : corpus()) bytes += std::filesystem::file_size(file);
   EXPECT_LT(bytes, 3U << 20);
   for (const families::Family& family : families::all_families()) {
+    if (family.of_variant) continue;  // only its variants have cases
     kernels::Variant variant;
     variant.name = "some_v1";
     variant.family = family.name();

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "families/registry.h"
 #include "fixtures/counter.h"
 #include "fixtures/decode_builder.h"
 #include "oracles/attention.h"
@@ -105,7 +106,8 @@ TEST(FixtureRegistry, NamesAreUniqueFoundAndSaidInFull) {
     EXPECT_GT(fixture.catches.size(), 20U) << fixture.name;
     EXPECT_EQ(&fixtures::find_fixture(fixture.name), &fixture);
     EXPECT_TRUE(fixture.decode != nullptr || fixture.reduce != nullptr || fixture.fwht != nullptr || fixture.quantize != nullptr ||
-                fixture.dequantize != nullptr || fixture.dense != nullptr)
+                fixture.dequantize != nullptr || fixture.dense != nullptr ||
+                std::ranges::any_of(families::all_families(), [&](const families::Family& family) { return family.has_fixture(fixture); }))
         << fixture.name;
   }
   try {

@@ -145,6 +145,25 @@ TEST(Judge, OnlyConstantsAreMistrustedUnlessIntended) {
   EXPECT_FALSE(harness::judge(std::vector<float>(50, 0.0F), zeros).passed());
 }
 
+// A bfloat below 2^-126 is stored with an error of up to half of 2^-133, whatever its magnitude.
+TEST(Judge, ABoundWithinOneStepOfTheOutputFormatIsInformative) {
+  Expected expected = ramp();
+  for (std::size_t j = 0; j < expected.size(); ++j) {
+    expected.value[j] = expected.magnitude[j] = 0x1p-130 * (1.0 + 0.01 * static_cast<double>(j));
+    expected.bound[j] = 0x1.1p-134;
+  }
+  EXPECT_EQ(harness::judge(exact(expected), expected, {}, {.informative_ratio = 0x1p-4}).uninformative, 7U);
+  EXPECT_TRUE(harness::judge(exact(expected), expected, {}, {.informative_ratio = 0x1p-4, .output_spacing = 0x1p-133}).passed());
+  // Not if the bound is wider than a step, nor if it admits 0.
+  for (const auto& [bound, magnitude] : {std::pair(0x1.1p-133, 0x1p-130), std::pair(0x1.1p-134, 0x1p-133)}) {
+    for (std::size_t j = 0; j < expected.size(); ++j) {
+      expected.bound[j] = bound;
+      expected.magnitude[j] = magnitude;
+    }
+    EXPECT_EQ(harness::judge(exact(expected), expected, {}, {.informative_ratio = 0x1p-4, .output_spacing = 0x1p-133}).uninformative, 100U);
+  }
+}
+
 TEST(Judge, MoreThanATenthUninformativeIsMistrusted) {
   Expected expected = ramp();
   for (std::size_t j = 0; j < 10; ++j) expected.bound[j] = 1.1e-3 * expected.magnitude[j];
