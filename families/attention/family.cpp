@@ -111,15 +111,16 @@ std::vector<FactorTable> all_factors() {
       {"mask", masks()},
       {"mask_type", words(kMaskType, kOutTypeWords)},
       {"mask_planes", words(kMaskPlanes, kPlaneWords)},
+      {"mask_gaps", words(kMaskGaps, kNoYesWords)},
       {"offset", words(kOffset, kOffsetWords)},
       {"softcap", numbers(kSoftcap, {0, 30, 50})},
-      {"sinks", words(kSinks, kNoYesWords)},
+      {"sinks", words(kSinks, kSinkWords)},
       {"scale", words(kScale, kScaleWords)},
       {"cache", caches()},
       {"layout", words(kLayout, kLayoutWords)},
       {"shared_kv", words(kSharedKv, kNoYesWords)},
-      {"ragged", words(kRagged, kNoYesWords)},
-      {"gaps", words(kGaps, kNoYesWords)},
+      {"ragged", words(kRagged, kRaggedWords)},
+      {"gaps", words(kGaps, kGapWords)},
       {"blocks", numbers(kBlocks, {1, 2, 3, 8, 16, 32})},
       {"nsg", numbers(kNsg, {1, 2, 4, 8, 32})},
   };
@@ -147,13 +148,14 @@ const std::vector<Axis>& axes() {
     all.push_back(choice("k_type", kKeyTypeWords.size()));
     all.push_back(choice("v_type", kKeyTypeWords.size()));
     all.push_back(choice("out_type", kOutTypeWords.size()));
-    all.push_back({.name = "mask", .minimum = 0, .maximum = 6, .initial = 0, .weight = Weight::choice});
+    all.push_back({.name = "mask", .minimum = 0, .maximum = 7, .initial = 0, .weight = Weight::choice});
     all.push_back({.name = "window", .minimum = 0, .maximum = 1 << 21, .initial = 0, .weight = Weight::start});
     all.push_back(choice("mask_type", kOutTypeWords.size()));
     all.push_back(choice("mask_planes", kPlaneWords.size()));
+    all.push_back(choice("mask_gaps", 2));
     all.push_back(choice("offset", kOffsetWords.size()));
     all.push_back({.name = "softcap", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::choice, .tried = Tried::simplest});
-    all.push_back(choice("sinks", 2));
+    all.push_back(choice("sinks", kSinkWords.size()));
     all.push_back(choice("scale", 2));
     all.push_back({.name = "cache", .minimum = 0, .maximum = 3, .initial = 0, .weight = Weight::choice});
     all.push_back({.name = "room", .minimum = 0, .maximum = 1 << 21, .initial = 0, .weight = Weight::extent});
@@ -161,8 +163,8 @@ const std::vector<Axis>& axes() {
     all.push_back({.name = "page_size", .minimum = 1, .maximum = 4096, .initial = 16, .weight = Weight::extent});
     all.push_back({.name = "layout", .minimum = 0, .maximum = 2, .initial = 0, .weight = Weight::choice});
     all.push_back(choice("shared_kv", 2));
-    all.push_back(choice("ragged", 2));
-    all.push_back(choice("gaps", 2));
+    all.push_back(choice("ragged", kRaggedWords.size()));
+    all.push_back(choice("gaps", kGapWords.size()));
     for (const std::string_view name : {"blocks", "nsg"}) {
       Axis axis = size(name, 1024, Weight::repeat);
       axis.is_launch_choice = true;
@@ -203,12 +205,14 @@ const std::vector<Word>& case_words() {
                       {"causal_window{window}", {{"mask", 3}}},
                       {"boolean", {{"mask", 4}, {"window", 0}}},
                       {"additive", {{"mask", 5}, {"window", 0}}},
-                      {"alibi", {{"mask", 6}, {"window", 0}}}}});
+                      {"alibi", {{"mask", 6}, {"window", 0}}},
+                      {"causal_alibi", {{"mask", 7}, {"window", 0}}}}});
     words.push_back(storage_word("mask_type", "mask_", kOutTypeWords));
     words.push_back(storage_word("mask_planes", "planes_", kPlaneWords));
+    words.push_back({{{"mask_gaps", {{"mask_gaps", 1}}}}, true});
     words.push_back(storage_word("offset", "offset_", kOffsetWords));
     words.push_back({{{"cap{softcap}", {}}}, true});
-    words.push_back({{{"sinks", {{"sinks", 1}}}}, true});
+    words.push_back({{{"sinks", {{"sinks", 1}}}, {"sinks_typed", {{"sinks", 2}}}}, true});
     words.push_back({{{"scale_one", {{"scale", 1}}}}, true});
     words.push_back({{{"room{room}", {{"cache", 1}, {"ring_start", 0}, {"page_size", 16}}},
                       {"ring{ring_start}room{room}", {{"cache", 2}, {"page_size", 16}}},
@@ -216,8 +220,8 @@ const std::vector<Word>& case_words() {
                      true});
     words.push_back({{{"blhd", {{"layout", 1}}}, {"packed", {{"layout", 2}}}}, true});
     words.push_back({{{"shared_kv", {{"shared_kv", 1}}}}, true});
-    words.push_back({{{"ragged", {{"ragged", 1}}}}, true});
-    words.push_back({{{"gaps", {{"gaps", 1}}}}, true});
+    words.push_back({{{"ragged", {{"ragged", 1}}}, {"ragged_empty", {{"ragged", 2}}}}, true});
+    words.push_back(storage_word("gaps", "gaps_", kGapWords));
     words.push_back({{{"blocks{blocks}", {}}}, true});
     words.push_back({{{"nsg{nsg}", {}}}, true});
     return words;
@@ -249,13 +253,18 @@ bool is_possible(std::span<const std::int64_t> v, const std::array<std::int64_t,
     return std::ranges::all_of(several, [&](AxisIndex axis) { return v[axis] != kOpen; });
   };
   const auto more_than_first = [&](AxisIndex axis) { return v[axis] > 0; };
-  const bool has_mask_type = v[kMask] == kOpen || is(kMask, 5) || is(kMask, 6);
+  const bool is_alibi = is(kMask, 6) || is(kMask, 7);
+  const bool has_mask_type = v[kMask] == kOpen || is(kMask, 5) || is_alibi;
   const bool has_planes = has_mask_type || is(kMask, 4);
+  const bool has_offset = v[kMask] == kOpen || is(kMask, 1) || is(kMask, 2) || is(kMask, 3) || is_alibi;
   const auto is_chosen = [&](AxisIndex axis) { return v[axis] != kOpen && v[axis] != first[axis]; };
   if (is_chosen(kMaskType) && !has_mask_type) return false;
-  if (is_chosen(kMaskPlanes) && !has_planes) return false;
+  if ((is_chosen(kMaskPlanes) || is_chosen(kMaskGaps)) && !has_planes) return false;
+  if (is_chosen(kOffset) && !has_offset) return false;
   // A batch alone shares nothing, and all of it is as long as it is.
-  if ((is(kSharedKv, 1) || is(kRagged, 1)) && is(kBatch, 1)) return false;
+  if ((is(kSharedKv, 1) || more_than_first(kRagged)) && is(kBatch, 1)) return false;
+  // Batches of different lengths have different distances, which a mask that they share cannot hold.
+  if (is_alibi && more_than_first(kRagged) && is_set({kQueries}) && v[kQueries] > 1) return false;
   if (is(kSharedKv, 1) && is(kCache, 3)) return false;
   if (is_set({kRingStart, kKeys, kRoom}) && is(kCache, 2) && v[kRingStart] >= v[kKeys] + v[kRoom]) return false;
   const auto needs_blocks = [&](AxisIndex type) { return v[type] >= 4; };
@@ -264,6 +273,7 @@ bool is_possible(std::span<const std::int64_t> v, const std::array<std::int64_t,
   if (needs_blocks(kKType) && is(kVType, 0) && is_set({kDv}) && v[kDv] % 32 != 0) return false;
   if (!is(kLayout, 2)) return true;
   const bool differs = is_set({kQueries, kKeys}) && v[kQueries] != v[kKeys];
+  if (is(kGaps, 1) || is(kGaps, 2)) return false;
   const bool has_cache = more_than_first(kCache) || more_than_first(kSharedKv) || more_than_first(kKType) || more_than_first(kVType);
   return !differs && !has_cache && !(is_set({kDk, kDv}) && v[kDk] != v[kDv]);
 }

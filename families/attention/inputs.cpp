@@ -40,7 +40,9 @@ void store_block(Storage type, Row values, std::vector<std::byte>& bytes, std::s
   const bool has_minimum = type == Storage::q4_1;
   const double steps = type == Storage::q8_0 ? 127.0 : has_minimum ? 15.0 : 7.0;
   const double minimum = has_minimum ? oracles::round_to_half(low) : 0.0;
-  const double scale = oracles::round_to_half((has_minimum ? high - low : most) / steps);
+  // The largest number of a block of q4_0 has the code -8, so that its scale has either sign.
+  const double exact_scale = has_minimum ? (high - low) / steps : type == Storage::q8_0 ? most / steps : (-low > high ? low : high) / -8.0;
+  const double scale = oracles::round_to_half(exact_scale);
   put(bytes, at, half_bits(scale));
   if (has_minimum) put(bytes, at + 2, half_bits(minimum));
   const std::size_t codes = at + (has_minimum ? 4 : 2);
@@ -285,7 +287,8 @@ class Maker {
   // What a stored mask adds to a score.
   [[nodiscard]] float mask_value(std::size_t plane, std::size_t query, std::size_t key) const {
     if (source_.is_file()) return given_.find("inputs/mask")->second[(plane * shape_.queries + query) * shape_.keys + key];
-    if (shape_.mask == Mask::alibi)
+    if (shape_.mask == Mask::causal_alibi && !shape_.sees(shape_.batches - 1, query, key)) return kHidden;
+    if (shape_.has_slopes())
       return -static_cast<float>(std::abs(static_cast<std::int64_t>(key) - static_cast<std::int64_t>(query) - shape_.offset));
     const Counter random(shape_.seed, Stream::noise);
     const std::uint64_t bits = random.bits(((plane + 1) * shape_.queries + query) * shape_.keys + key);
@@ -341,9 +344,9 @@ class Maker {
       made_.slopes.push_back(static_cast<float>(math::exp2(-step * power)));
       put(bytes_of("slopes"), 4 * h, made_.slopes.back());
       const bool is_given = source_.is_file() && shape_.sinks;
-      const float sink = is_given ? given_.find("inputs/sinks")->second[h] : static_cast<float>(recipe_.sink(h));
-      if (shape_.sinks) made_.sinks.push_back(sink);
-      put(bytes_of("sinks"), 4 * h, sink);
+      double sink = is_given ? static_cast<double>(given_.find("inputs/sinks")->second[h]) : recipe_.sink(h);
+      store_row(shape_.sink_type, {&sink, 1}, bytes_of("sinks"), h * element_size(shape_.sink_type).bytes);
+      if (shape_.sinks) made_.sinks.push_back(static_cast<float>(sink));
     }
     for (std::size_t b = 0; b < shape_.batches; ++b) {
       put(bytes_of("kv_len"), 4 * b, static_cast<std::int32_t>(shape_.kv_len[b]));
@@ -371,14 +374,14 @@ oracles::BiasRow Inputs::bias(const Shape& shape) const {
   return [this, &shape](std::size_t batch, std::size_t head, std::size_t query, std::span<double> row) {
     if (mask.empty()) {
       for (std::size_t key = 0; key < row.size(); ++key) {
-        if (!shape.sees(query, key)) row[key] = static_cast<double>(kHidden);
+        if (!shape.sees(batch, query, key)) row[key] = static_cast<double>(kHidden);
       }
       return;
     }
     const std::size_t heads = shape.mask_per_head ? shape.heads : 1;
     const std::size_t plane = (shape.mask_per_batch ? batch : 0) * heads + (shape.mask_per_head ? head : 0);
     const float* from = mask.data() + (plane * shape.queries + query) * shape.keys;
-    const double factor = shape.mask == Mask::alibi ? static_cast<double>(slopes[head]) : 1.0;
+    const double factor = shape.has_slopes() ? static_cast<double>(slopes[head]) : 1.0;
     for (std::size_t key = 0; key < row.size(); ++key) row[key] = factor * static_cast<double>(from[key]);
   };
 }

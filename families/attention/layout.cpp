@@ -39,18 +39,25 @@ kernels::NamedTensor ordered(kernels::NamedTensor tensor, const std::vector<std:
   return tensor;
 }
 
+// The gaps of a tensor: 0 for none, and else a number of its own, so that no two tensors have a stride in common.
+std::size_t gap_of(const Shape& shape, std::string_view tensor) {
+  if (tensor == "k" || tensor == "v") return shape.gaps == Gaps::none ? 0 : tensor == "k" ? 1 : 2;
+  if (tensor == "q") return shape.gaps >= Gaps::inputs ? 3 : 0;
+  return shape.gaps == Gaps::all ? 4 : 0;
+}
+
 // Rows of `heads` heads, in the layout of the case.
-kernels::NamedTensor rows(const Shape& shape, std::string_view outer, std::size_t outer_count, std::size_t heads, std::string_view row,
-                          std::size_t row_count, std::size_t width, Storage type) {
+kernels::NamedTensor rows(const Shape& shape, std::string_view tensor, std::string_view outer, std::size_t outer_count, std::size_t heads,
+                          std::string_view row, std::size_t row_count, std::size_t width, Storage type) {
   const ElementSize element = element_size(type);
-  // Gaps keep rows aligned to 16 bytes; a different one for each axis, so that no two strides are mixed up unnoticed.
-  const std::size_t unit = shape.gaps ? std::max<std::size_t>(1, 16 / element.bytes) : 0;
-  const Extent dim{"dim", width / element.coordinates};
+  // Gaps keep rows aligned to 16 bytes. Behind all rows of a batch only with gaps everywhere: kernels count heads across batches.
+  const std::size_t gap = gap_of(shape, tensor) * std::max<std::size_t>(1, 16 / element.bytes);
+  const std::size_t outer_gap = shape.gaps >= Gaps::inputs ? gap : 0;
+  const Extent dim{"dim", width / element.coordinates, gap};
   const Extent first{outer, outer_count};
   const bool is_token_major = shape.layout == Layout::blhd;
-  const std::vector<Extent> order =
-      is_token_major ? std::vector<Extent>{first, {row, row_count, 3 * unit}, {"head", heads, 2 * unit}, {"dim", dim.extent, 0}}
-                     : std::vector<Extent>{first, {"head", heads, 3 * unit}, {row, row_count, 2 * unit}, {"dim", dim.extent, 0}};
+  const std::vector<Extent> order = is_token_major ? std::vector<Extent>{first, {row, row_count, outer_gap}, {"head", heads, 2 * gap}, dim}
+                                                   : std::vector<Extent>{first, {"head", heads, outer_gap}, {row, row_count, 2 * gap}, dim};
   return ordered(dense(order, element.bytes), {outer, "head", row, "dim"});
 }
 
@@ -68,11 +75,11 @@ kernels::NamedTensor list(std::string_view name, std::size_t count, std::size_t 
 
 kernels::NamedTensor mask_of(const Shape& shape) {
   const std::size_t bytes = shape.mask == Mask::boolean ? 1 : element_size(shape.mask_type).bytes;
-  const std::size_t gap = shape.gaps ? 16 / bytes : 0;
+  const std::size_t gap = shape.mask_gaps ? 16 / bytes : 0;
   const std::size_t batches = shape.mask_per_batch ? shape.batches : 1;
   const std::size_t heads = shape.mask_per_head ? shape.heads : 1;
   kernels::NamedTensor mask =
-      dense({{"batch", batches, 0}, {"head", heads, 0}, {"query", shape.queries, 0}, {"key", shape.keys, gap}}, bytes);
+      dense({{"batch", batches, 0}, {"head", heads, 0}, {"query", shape.queries, 2 * gap}, {"key", shape.keys, gap}}, bytes);
   mask.axes[0].extent = static_cast<std::int64_t>(shape.batches);
   mask.axes[1].extent = static_cast<std::int64_t>(shape.heads);
   if (!shape.mask_per_batch) mask.axes[0].stride = 0;
@@ -115,18 +122,18 @@ Layouts::Layouts(const Shape& shape) {
     add("k", packed(shape, "key", shape.kv_heads, shape.heads), "qkv");
     add("v", packed(shape, "key", shape.kv_heads, shape.heads + shape.kv_heads), "qkv");
   } else {
-    add("q", rows(shape, "batch", shape.batches, shape.heads, "query", shape.queries, shape.dk, shape.q), {});
+    add("q", rows(shape, "q", "batch", shape.batches, shape.heads, "query", shape.queries, shape.dk, shape.q), {});
     const bool is_paged = shape.cache == Cache::paged;
     const std::string_view outer = is_paged ? "block" : "batch";
     const std::size_t outer_count = is_paged ? block_count(shape) : shape.kv_batches;
     const std::size_t row_count = is_paged ? shape.page : shape.capacity;
-    add("k", rows(shape, outer, outer_count, shape.kv_heads, "key", row_count, shape.dk, shape.k), {});
-    add("v", rows(shape, outer, outer_count, shape.kv_heads, "key", row_count, shape.dv, shape.v), {});
+    add("k", rows(shape, "k", outer, outer_count, shape.kv_heads, "key", row_count, shape.dk, shape.k), {});
+    add("v", rows(shape, "v", outer, outer_count, shape.kv_heads, "key", row_count, shape.dv, shape.v), {});
   }
-  add("out", rows(shape, "batch", shape.batches, shape.heads, "query", shape.queries, shape.dv, shape.out), {});
+  add("out", rows(shape, "out", "batch", shape.batches, shape.heads, "query", shape.queries, shape.dv, shape.out), {});
   add("lse", dense({{"batch", shape.batches}, {"head", shape.heads}, {"query", shape.queries}}, 4), {});
   add("mask", mask_of(shape), {});
-  add("sinks", list("head", shape.heads, 4), {});
+  add("sinks", list("head", shape.heads, element_size(shape.sink_type).bytes), {});
   add("slopes", list("head", shape.heads, 4), {});
   add("kv_len", list("batch", shape.batches, 4), {});
   if (shape.cache == Cache::paged) add("block_table", dense({{"batch", shape.batches}, {"block", shape.pages()}}, 4), {});

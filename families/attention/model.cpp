@@ -131,7 +131,7 @@ Minimum minimum_of(const Case& test_case, const Source&) {
   std::uint64_t pairs = 0;
   for (std::size_t b = 0; b < shape.batches; ++b) {
     for (std::size_t i = 0; i < shape.queries; ++i) {
-      for (std::size_t j = 0; j < shape.kv_len[b]; ++j) pairs += shape.sees(i, j) ? shape.heads : 0;
+      for (std::size_t j = 0; j < shape.kv_len[b]; ++j) pairs += shape.sees(b, i, j) ? shape.heads : 0;
     }
   }
   const auto bytes = [](Storage type, std::size_t numbers) {

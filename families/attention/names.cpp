@@ -34,7 +34,7 @@ CaseNames::CaseNames(const Shape& shape, std::int64_t max_bias) : layouts_(shape
   size("kv_batches", shape.kv_batches);
   size("blocks", shape.blocks);
   size("nsg", shape.nsg);
-  values_.emplace("max_bias", shape.mask == Mask::alibi ? max_bias : std::int64_t{0});
+  values_.emplace("max_bias", shape.has_slopes() ? max_bias : std::int64_t{0});
   values_.emplace("offset", shape.offset);
   values_.emplace("softcap", shape.softcap);
   values_.emplace("scale", static_cast<double>(shape.scale));

@@ -24,13 +24,17 @@ std::int64_t offset_of(std::int64_t kind, std::int64_t keys, std::int64_t querie
 
 }  // namespace
 
-bool Shape::sees(std::size_t query, std::size_t key) const {
-  const std::int64_t position = static_cast<std::int64_t>(query) + offset;
+std::int64_t Shape::position(std::size_t batch, std::size_t query) const {
+  const std::int64_t missing = is_at_end ? static_cast<std::int64_t>(keys) - static_cast<std::int64_t>(kv_len[batch]) : 0;
+  return static_cast<std::int64_t>(query) + offset - missing;
+}
+
+bool Shape::sees(std::size_t batch, std::size_t query, std::size_t key) const {
   const auto other = static_cast<std::int64_t>(key);
-  const bool is_causal = mask == Mask::causal || mask == Mask::causal_window;
+  const bool is_causal = mask == Mask::causal || mask == Mask::causal_window || mask == Mask::causal_alibi;
   const bool is_windowed = mask == Mask::window || mask == Mask::causal_window;
-  if (is_causal && other > position) return false;
-  return !is_windowed || other > position - static_cast<std::int64_t>(window);
+  if (is_causal && other > position(batch, query)) return false;
+  return !is_windowed || other > position(batch, query) - static_cast<std::int64_t>(window);
 }
 
 Shape shape_of(std::span<const std::int64_t> v, std::uint64_t seed) {
@@ -52,9 +56,12 @@ Shape shape_of(std::span<const std::int64_t> v, std::uint64_t seed) {
   shape.mask_type = storage_or(v[kMaskType], shape.q);
   shape.mask_per_head = (v[kMaskPlanes] & 1) != 0;
   shape.mask_per_batch = (v[kMaskPlanes] & 2) != 0;
+  shape.mask_gaps = v[kMaskGaps] != 0;
   shape.offset = offset_of(v[kOffset], v[kKeys], v[kQueries]);
   shape.softcap = static_cast<double>(v[kSoftcap]);
+  shape.is_at_end = v[kOffset] == 0;
   shape.sinks = v[kSinks] != 0;
+  shape.sink_type = v[kSinks] == 2 ? shape.q : Storage::float32;
   shape.scale = v[kScale] == 0 ? static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.dk))) : 1.0F;
   shape.cache = static_cast<Cache>(v[kCache]);
   shape.page = size(kPage);
@@ -63,14 +70,15 @@ Shape shape_of(std::span<const std::int64_t> v, std::uint64_t seed) {
   shape.ring_start = size(kRingStart);
   shape.layout = static_cast<Layout>(v[kLayout]);
   shape.kv_batches = v[kSharedKv] != 0 ? 1 : shape.batches;
-  shape.gaps = v[kGaps] != 0;
+  shape.gaps = static_cast<Gaps>(v[kGaps]);
   shape.blocks = size(kBlocks);
   shape.nsg = size(kNsg);
   shape.seed = seed;
-  // A ragged batch: the last one has all keys, the others fewer, one of them a single key.
+  // A ragged batch: the last one has all keys, the first half of them or none, others a single key.
   for (std::size_t batch = 0; batch < shape.batches; ++batch) {
     const bool is_short = v[kRagged] != 0 && batch + 1 != shape.batches;
-    shape.kv_len.push_back(!is_short ? shape.keys : batch == 0 ? std::max<std::size_t>(1, shape.keys / 2) : 1);
+    const std::size_t first = v[kRagged] == 2 ? 0 : std::max<std::size_t>(1, shape.keys / 2);
+    shape.kv_len.push_back(!is_short ? shape.keys : batch == 0 ? first : 1);
   }
   return shape;
 }
@@ -90,10 +98,16 @@ void validate(const Case& test_case) {
   const bool is_windowed = shape.mask == Mask::window || shape.mask == Mask::causal_window;
   if (is_windowed != (shape.window != 0))
     throw std::invalid_argument(fmt::format("window = {}: only, and always, with a mask of windows", shape.window));
+  if (shape.cache == Cache::paged && shape.kv_batches != shape.batches)
+    throw std::invalid_argument("shared_kv = yes: the block table of a paged cache says what batches share");
+  if (shape.has_slopes() && test_case.at("ragged") != 0 && shape.queries > 1)
+    throw std::invalid_argument(fmt::format("lq = {}: ALiBi on a ragged batch has one query", shape.queries));
   if (shape.layout != Layout::packed) return;
   const bool is_uniform = shape.queries == shape.keys && shape.k == shape.q && shape.v == shape.q && shape.dk == shape.dv;
-  if (!is_uniform || shape.cache != Cache::contiguous || shape.kv_batches != shape.batches || test_case.at("room") != 0)
-    throw std::invalid_argument("layout = packed: needs as many queries as keys, one type and one head size, and no cache");
+  if (!is_uniform || shape.cache != Cache::contiguous || shape.kv_batches != shape.batches || test_case.at("room") != 0 ||
+      shape.gaps == Gaps::kv || shape.gaps == Gaps::inputs)
+    throw std::invalid_argument(
+        "layout = packed: needs as many queries as keys, one type and one head size, no cache, and no gaps between inputs");
 }
 
 oracles::AnyAttentionShape oracle_shape(const Shape& shape, const kernels::Variant& variant) {

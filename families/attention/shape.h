@@ -28,6 +28,7 @@ enum AxisIndex : std::size_t {
   kWindow,
   kMaskType,
   kMaskPlanes,
+  kMaskGaps,
   kOffset,
   kSoftcap,
   kSinks,
@@ -46,9 +47,10 @@ enum AxisIndex : std::size_t {
 };
 
 enum class Storage : std::uint8_t { float32, half, bfloat, q8_0, q4_0, q4_1 };
-enum class Mask : std::uint8_t { none, causal, window, causal_window, boolean, additive, alibi };
+enum class Mask : std::uint8_t { none, causal, window, causal_window, boolean, additive, alibi, causal_alibi };
 enum class Cache : std::uint8_t { contiguous, capacity, ring, paged };
 enum class Layout : std::uint8_t { bhld, blhd, packed };
+enum class Gaps : std::uint8_t { none, kv, inputs, all };
 
 struct Shape {
   std::size_t batches, heads, kv_heads, queries, keys, dk, dv;
@@ -56,10 +58,12 @@ struct Shape {
   Mask mask;
   std::size_t window;
   Storage mask_type;
-  bool mask_per_head, mask_per_batch;
-  std::int64_t offset;  // query i is at position i + offset
+  bool mask_per_head, mask_per_batch, mask_gaps;
+  std::int64_t offset;  // query i is at position i + offset, in the longest batch
+  bool is_at_end;       // of each batch: the last query is at its last key
   double softcap;
   bool sinks;
+  Storage sink_type;
   float scale;
   Cache cache;
   std::size_t capacity;    // rows of a key/value head; for a paged cache, of the whole pages of the longest batch
@@ -67,7 +71,7 @@ struct Shape {
   std::size_t page;
   Layout layout;
   std::size_t kv_batches;
-  bool gaps;
+  Gaps gaps;
   std::size_t blocks, nsg;
   std::vector<std::size_t> kv_len;  // of each batch
   std::uint64_t seed;
@@ -78,8 +82,11 @@ struct Shape {
   [[nodiscard]] std::size_t slot(std::size_t key) const { return cache == Cache::ring ? (ring_start + key) % capacity : key; }
   // The batch whose keys and values a batch reads.
   [[nodiscard]] std::size_t kv_batch(std::size_t batch) const { return batch % kv_batches; }
+  // The position of a query among the keys of its batch.
+  [[nodiscard]] std::int64_t position(std::size_t batch, std::size_t query) const;
   // Whether mask and window let query i of a batch see key j. Boolean and additive masks are not counted.
-  [[nodiscard]] bool sees(std::size_t query, std::size_t key) const;
+  [[nodiscard]] bool sees(std::size_t batch, std::size_t query, std::size_t key) const;
+  [[nodiscard]] bool has_slopes() const { return mask == Mask::alibi || mask == Mask::causal_alibi; }
 };
 
 [[nodiscard]] Shape shape_of(std::span<const std::int64_t> values, std::uint64_t seed);

@@ -26,7 +26,8 @@ void require_comparable(std::size_t actual_size, const oracles::Expected& expect
                                             expected.bound.size(), expected.magnitude.size()));
   }
   for (std::size_t j = 0; j < size; ++j) {
-    if (!std::isfinite(expected.value[j]) || !(expected.bound[j] >= 0.0) || !(expected.magnitude[j] >= 0.0)) {
+    const bool is_exact = expected.bound[j] == 0.0;  // NaN or infinity itself is what a kernel must write
+    if (!(std::isfinite(expected.value[j]) || is_exact) || !(expected.bound[j] >= 0.0) || !(expected.magnitude[j] >= 0.0)) {
       throw std::invalid_argument(fmt::format("expectation of element {} is value {}, bound {}, magnitude {}", j, expected.value[j],
                                               expected.bound[j], expected.magnitude[j]));
     }
@@ -43,6 +44,13 @@ ElementFault classify(Float actual) {
   if (std::isnan(actual)) return ElementFault::nan;
   if (std::isinf(actual)) return ElementFault::infinite;
   return ElementFault::none;
+}
+
+// Whether the expectation is NaN or infinite, and the element is the same.
+template <typename Float>
+bool is_expected_special(Float actual, double expected) {
+  if (std::isnan(expected)) return std::isnan(actual) && !is_unwritten(actual);
+  return std::isinf(expected) && static_cast<double>(actual) == expected;
 }
 
 bool worse(const WorstElement& a, const WorstElement& b) { return a.ratio != b.ratio ? a.ratio > b.ratio : a.index < b.index; }
@@ -71,6 +79,7 @@ class WorstList {
 };
 
 std::size_t count_distinct(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
   std::sort(values.begin(), values.end());
   return static_cast<std::size_t>(std::unique(values.begin(), values.end()) - values.begin());
 }
@@ -118,6 +127,12 @@ Judgement judge_elements(std::span<const Float> actual, const oracles::Expected&
     double limit = options.informative_ratio * expected.magnitude[j];
     limit = std::max(limit, std::min(options.output_spacing, expected.magnitude[j] / 2));
     if (!(element.bound <= limit) && expected.magnitude[j] > 0.0) ++judgement.uninformative;
+    // An infinite bound: the contract says nothing about this element.
+    if ((element.bound == kInfinity && expected.magnitude[j] == 0.0) || is_expected_special(actual[j], element.expected)) {
+      if (element.bound == 0.0) ++judgement.compared;
+      continue;
+    }
+    if (!std::isfinite(element.expected) && element.fault == ElementFault::none) element.fault = ElementFault::above_bound;
     switch (element.fault) {
       case ElementFault::not_written:
         ++judgement.not_written;
@@ -127,6 +142,10 @@ Judgement judge_elements(std::span<const Float> actual, const oracles::Expected&
         break;
       case ElementFault::infinite:
         ++judgement.infs;
+        break;
+      case ElementFault::above_bound:  // a number where NaN or infinity is expected
+        ++judgement.compared;
+        ++judgement.above_bound;
         break;
       default: {
         ++judgement.compared;

@@ -83,7 +83,8 @@ struct Judgement {
 };
 
 // `actual` is the kernel's output, poisoned with metal::kPoisonWord before the run. Throws std::invalid_argument if its size differs
-// from that of `expected`, for an expectation that is not finite, and for a negative bound.
+// from that of `expected`, for a negative bound, and for an expectation that is not finite, except with a bound of 0: then the element must
+// be the same infinity, or NaN. An element with an infinite bound is not judged.
 [[nodiscard]] Judgement judge(std::span<const float> actual, const oracles::Expected& expected, const GuardBands& guards = {},
                               const JudgeOptions& options = {});
 

@@ -50,7 +50,13 @@ std::vector<VariantTwins> all_tables() {
           {"quantizehb_v1", quantizehb_twins()},
           {"dequantize_v1", dequantize_twins()},
           {"bf16_prefill_v2", bf16_prefill_twins()},
-          {"bf16_vec_v2", bf16_vec_twins()}};
+          {"bf16_vec_v2", bf16_vec_twins()},
+          {"attn_simd_v1", attn_simd_twins()},
+          {"attn_split_v1", attn_split_twins()},
+          {"attn_blocks_v1", attn_blocks_twins()},
+          {"attn_nwg_v1", attn_nwg_twins()},
+          {"attn_paged_v1", attn_paged_twins()},
+          {"attn_tiles_v1", attn_tiles_twins()}};
 }
 
 Verdict execute(const harness::Workbench& workbench, const harness::Case& test_case, std::string_view schedule) {

@@ -64,5 +64,11 @@ void PrintTo(const Twin& twin, std::ostream* stream);
 [[nodiscard]] std::span<const Twin> dequantize_twins();
 [[nodiscard]] std::span<const Twin> bf16_prefill_twins();
 [[nodiscard]] std::span<const Twin> bf16_vec_twins();
+[[nodiscard]] std::span<const Twin> attn_simd_twins();
+[[nodiscard]] std::span<const Twin> attn_split_twins();
+[[nodiscard]] std::span<const Twin> attn_blocks_twins();
+[[nodiscard]] std::span<const Twin> attn_nwg_twins();
+[[nodiscard]] std::span<const Twin> attn_paged_twins();
+[[nodiscard]] std::span<const Twin> attn_tiles_twins();
 
 }  // namespace assay::tests

@@ -97,6 +97,7 @@ kernel void attn_split_merge(
         const device float * sums     [[buffer(2)]],
         const device float * maxima   [[buffer(3)]],
         device T           * out      [[buffer(4)]],
+        device float       * lse      [[buffer(5)]],
         uint row  [[threadgroup_position_in_grid]],
         uint lane [[thread_index_in_simdgroup]]) {
     float top = -FLT_MAX / 2;
@@ -106,6 +107,9 @@ kernel void attn_split_merge(
     float sum = 0.0f;
     for (int b = 0; b < blocks; ++b) {
         sum += sums[row * blocks + b] * exp(maxima[row * blocks + b] - top);
+    }
+    if (lane == 0) {
+        lse[row] = sum == 0.0f ? -INFINITY : top + log(sum);
     }
     for (int d = lane; d < D; d += 32) {
         float o = 0.0f;
