@@ -291,7 +291,6 @@ std::vector<std::string> Compiler::language_flags() const {
                                     "-cl-single-precision-constant",
                                     "-fno-finite-loops",  // keeps endless loops, so that they are detected
                                     "-fno-strict-float-cast-overflow",
-                                    "-ftrivial-auto-var-init=pattern",  // local variables start as NaN, whatever the optimiser knows
                                     "-fno-delete-null-pointer-checks",  // keeps accesses through null pointers, so that they are reported
                                     "-fstack-clash-protection",
                                     "-Xclang",

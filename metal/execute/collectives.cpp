@@ -90,7 +90,6 @@ void perform(SimdGroup& group, LaneMask participants) {
     case abi::kRounded:
     case abi::kRecord:
     case abi::kMisaligned:
-    case abi::kUnset:
     case abi::kBarrier:
     case abi::kServiceCount:
       return;

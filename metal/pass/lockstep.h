@@ -123,13 +123,6 @@ class Lockstep {
   void check_reads(const Readers& readers);
   llvm::Value* quick_of(std::uint32_t access);
 
-  // ---- locals.cpp
-  void start_own_locals_only();
-  void mark_unset_locals();
-  void watch_locals();
-  void watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::LoadInst*> reads, llvm::ArrayRef<llvm::Instruction*> writes,
-                   llvm::ArrayRef<llvm::CallInst*> unset);
-
   // ---- alignment.cpp
   struct LooseAccess {
     llvm::Instruction* instruction;

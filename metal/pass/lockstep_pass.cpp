@@ -66,8 +66,6 @@ bool Lockstep::run() {
   if (module_.getFunction("__assay_shadowed") != nullptr) shadows_ = abi::kShadows;
   if (module_.getFunction("__assay_explained") != nullptr) shadows_ = abi::kExplained;
   if (is_checked_ || shadows_ != abi::kNoShadows) leave_out_padding();
-  start_own_locals_only();
-  if (is_checked_) mark_unset_locals();
   inline_everything(*entry);
   reflection_ += reflect_tables(module_);
   entry_ = module_.getFunction(kEntry);
@@ -92,7 +90,6 @@ bool Lockstep::run() {
   if (is_checked_) {
     watch_arithmetic();
     check_reads(program_reads);
-    watch_locals();
   }
   if (shadows_ != abi::kNoShadows) {
     Shadow(*this, shadows_ == abi::kExplained).run();
