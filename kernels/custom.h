@@ -56,6 +56,7 @@ struct CustomReference {
 };
 
 struct CustomDescription {
+  std::filesystem::path folder;       // of the file, in which the reference lies
   std::vector<CustomAxis> axes;       // in the order of the file
   std::vector<CustomTensor> tensors;  // in the order of the file
   std::vector<CustomBound> bounds;    // one per output, in the order of the tensors

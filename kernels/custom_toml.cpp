@@ -55,6 +55,7 @@ class CustomReader {
   explicit CustomReader(const TomlReader& reader) : reader_(reader) {}
 
   CustomDescription read(const toml::table& root) {
+    description_.folder = reader_.file().parent_path();
     if (const toml::table* axes = reader_.subtable(root, "axes")) read_axes(*axes);
     const toml::table* tensors = reader_.subtable(root, "tensors");
     if (tensors == nullptr) reader_.fail(1, "[tensors] is missing: the inputs and outputs of the kernel (docs/CUSTOM.md)");

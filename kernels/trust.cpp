@@ -104,6 +104,8 @@ std::vector<std::string> restrict_to_base(Variant& variant, const Variant* base)
     tell(0, "dot_depth of [accuracy]");
     variant.accuracy.dot_depth = trusted.accuracy.dot_depth;
   }
+  // The reference of the trusted folder decides, by the bounds and for the cases that it was written for.
+  if (variant.custom && base != nullptr && trusted.custom) variant.custom = trusted.custom;
   if (variant.reads_hidden && !trusted.reads_hidden) {
     tell(0, "reads_hidden = \"finite\"");
     variant.reads_hidden = false;

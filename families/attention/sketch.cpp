@@ -1,4 +1,5 @@
 // Drafts a variant.toml of family `attention` from the names in a kernel file.
+// Long because the names that kernels use stand beside the one class that looks for them.
 #include "families/attention/sketch.h"
 
 #include <fmt/format.h>

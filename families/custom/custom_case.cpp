@@ -118,7 +118,7 @@ bool is_one_of(double value) {
 
 }  // namespace
 
-CustomVariant::CustomVariant(const kernels::Variant& of) : variant(of), folder(of.description.parent_path()) {
+CustomVariant::CustomVariant(const kernels::Variant& of) : variant(of), folder(of.custom->folder) {
   for (const kernels::CustomAxis& axis : description().axes) words.push_back(fmt::format("{0}{{{0}}}", axis.name));
 }
 

@@ -105,6 +105,21 @@ std::optional<Mistrust> distrust(const Judgement& judgement, std::size_t size, c
   return std::nullopt;
 }
 
+// Sums over all elements that are numbers.
+struct Sums {
+  double error_squares = 0.0;
+  double expected_squares = 0.0;
+  double actual_squares = 0.0;
+  double products = 0.0;
+
+  void add(const WorstElement& element, double error) {
+    error_squares += error * error;
+    expected_squares += element.expected * element.expected;
+    actual_squares += element.actual * element.actual;
+    products += element.actual * element.expected;
+  }
+};
+
 template <typename Float>
 Judgement judge_elements(std::span<const Float> actual, const oracles::Expected& expected, const GuardBands& guards,
                          const JudgeOptions& options) {
@@ -112,10 +127,7 @@ Judgement judge_elements(std::span<const Float> actual, const oracles::Expected&
   if (options.keep != nullptr) *options.keep = {{actual.begin(), actual.end()}, expected.value, expected.bound};
   Judgement judgement;
   WorstList worst(options.worst_count);
-  double error_squares = 0.0;
-  double expected_squares = 0.0;
-  double actual_squares = 0.0;
-  double products = 0.0;
+  Sums sums;
   for (std::size_t j = 0; j < actual.size(); ++j) {
     WorstElement element{.index = j,
                          .expected = expected.value[j],
@@ -157,10 +169,7 @@ Judgement judge_elements(std::span<const Float> actual, const oracles::Expected&
         element.ratio = ratio_of(error, element.bound);
         judgement.max_abs_error = std::max(judgement.max_abs_error, error);
         if (element.expected != 0.0) judgement.max_rel_error = std::max(judgement.max_rel_error, error / std::abs(element.expected));
-        error_squares += error * error;
-        expected_squares += element.expected * element.expected;
-        actual_squares += element.actual * element.actual;
-        products += element.actual * element.expected;
+        sums.add(element, error);
       }
     }
     if (element.ratio > judgement.max_ratio) {
@@ -172,9 +181,9 @@ Judgement judge_elements(std::span<const Float> actual, const oracles::Expected&
   judgement.guard_violations = changed_words(guards.before) + changed_words(guards.after);
   judgement.distinct_expected = count_distinct(expected.value);
   judgement.median_bound_ratio = median_ratio(expected);
-  judgement.nmse = ratio_of(error_squares, expected_squares);
-  const double norms = std::sqrt(expected_squares) * std::sqrt(actual_squares);
-  judgement.cosine = norms > 0.0 ? products / norms : (expected_squares == actual_squares ? 1.0 : 0.0);
+  judgement.nmse = ratio_of(sums.error_squares, sums.expected_squares);
+  const double norms = std::sqrt(sums.expected_squares) * std::sqrt(sums.actual_squares);
+  judgement.cosine = norms > 0.0 ? sums.products / norms : (sums.expected_squares == sums.actual_squares ? 1.0 : 0.0);
   judgement.worst = std::move(worst).sorted();
   judgement.mistrusted = distrust(judgement, actual.size(), options);
   return judgement;

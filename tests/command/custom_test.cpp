@@ -239,6 +239,19 @@ TEST_F(CustomFamily, DescriptionsThatCannotBeUsed) {
               HasSubstr("no such kernel"));
 }
 
+// A pull request brings a wrong kernel, and a reference that agrees with it.
+TEST_F(CustomFamily, TheReferenceOfTheTrustedFolderDecides) {
+  make(kRight);
+  std::filesystem::create_directories(folder_ / "base");
+  std::filesystem::copy(mine(), folder_ / "base/mine", std::filesystem::copy_options::recursive);
+  make(std::string(replaced_once(kRight, "3 * x", "4 * x")), kTensors + "[bound]\ny = { ulps = 2 }\n" + kCommand,
+       replaced_once(kKernel, "3.0f *", "4.0f *"));
+  EXPECT_EQ(run("smoke").status, 0);
+  const Outcome strict = run("smoke --strict --trust '" + (folder_ / "base").string() + "'");
+  EXPECT_EQ(strict.status, 1) << strict.output;
+  EXPECT_THAT(strict.output, HasSubstr("above their bound"));
+}
+
 TEST_F(CustomFamily, OtherCommandsTakeItLikeAnyFamily) {
   make(kRight);
   const std::string kernel = " --kernel '" + mine().string() + "'";

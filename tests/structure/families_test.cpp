@@ -27,7 +27,7 @@ const fs::path kRoot = ASSAY_SOURCE_DIR;
 constexpr std::array<std::string_view, 4> kOperations = {"dequantize", "fwht", "quantize", "reduce"};
 
 // Words of families that are plain English inside a longer text.
-constexpr std::array<std::string_view, 6> kPlainEnglish = {"attention", "bits", "cache", "data", "query", "scale"};
+constexpr std::array<std::string_view, 7> kPlainEnglish = {"attention", "bits", "cache", "data", "layout", "query", "scale"};
 
 // Other words of families that mean something else in one place.
 struct OtherMeaning {
