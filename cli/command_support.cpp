@@ -14,6 +14,7 @@
 #include "families/registry.h"
 #include "harness/cases/suite.h"
 #include "harness/prepare/libraries.h"
+#include "kernels/axis_text.h"
 #include "kernels/contract.h"
 
 namespace assay::cli {
@@ -38,7 +39,10 @@ std::string table(const std::vector<TableRow>& rows) {
 
 std::string supported_values(const kernels::Variant& variant, const families::Axis& axis) {
   const auto limit = std::ranges::find(variant.limits, axis.name, &kernels::AxisLimit::axis);
-  return limit == variant.limits.end() ? "*" : fmt::format("{}", fmt::join(limit->values, ","));
+  if (limit == variant.limits.end()) return "*";
+  std::vector<std::string> values;
+  for (const std::int64_t value : limit->values) values.push_back(kernels::axis_text(*variant.contract, axis.name, value));
+  return fmt::format("{}", fmt::join(values, ","));
 }
 
 // "d256 d512"; functions that the source lacks are in brackets, and explained below the table.
@@ -61,11 +65,13 @@ void print_family(const families::Family& family, const std::vector<const kernel
   std::vector<TableRow> rows = {{"variant"}, {"(range)"}, {"(default)"}};
   for (const families::Axis& axis : family.axes) {
     rows[0].emplace_back(axis.name);
-    rows[1].push_back(fmt::format("{}..{}", axis.minimum, axis.maximum));
+    const auto words = std::ranges::find(family.contract.axis_words, axis.name, &kernels::AxisWords::axis);
+    const bool has_words = words != family.contract.axis_words.end() && !words->words.empty();
+    rows[1].push_back(has_words ? fmt::format("{}", fmt::join(words->words, ",")) : fmt::format("{}..{}", axis.minimum, axis.maximum));
     const bool may_be_left_out = std::ranges::any_of(family.words, [&](const families::Word& word) {
       return word.optional && word.forms.front().pattern.find(axis.name) != std::string_view::npos;
     });
-    rows[2].push_back(may_be_left_out ? fmt::format("{}", axis.initial) : std::string("-"));
+    rows[2].push_back(may_be_left_out ? kernels::axis_text(family.contract, axis.name, axis.initial) : std::string("-"));
   }
   rows[0].emplace_back("functions");
   rows[1].emplace_back();

@@ -11,6 +11,7 @@
 #include "cli/say.h"
 #include "cli/workspace.h"
 #include "harness/findings/fault_text.h"
+#include "kernels/axis_text.h"
 #include "reports/explanation.h"
 #include "reports/figures.h"
 
@@ -196,7 +197,8 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
   std::string text = describe_head(verdict);
   text += fmt::format("  family {}: {}\n", verdict.test_case.family->name(), verdict.test_case.family->description);
   for (std::size_t i = 0; i < verdict.test_case.values.size(); ++i) {
-    text += fmt::format("  {:<16} {}\n", verdict.test_case.family->axes[i].name, verdict.test_case.values[i]);
+    const std::string_view axis = verdict.test_case.family->axes[i].name;
+    text += fmt::format("  {:<16} {}\n", axis, kernels::axis_text(verdict.test_case.family->contract, axis, verdict.test_case.values[i]));
   }
   for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
     if (fixture.name == verdict.test_case.fixture) text += fmt::format("  fixture {:<8} {}\n", fixture.name, fixture.catches);

@@ -278,6 +278,58 @@ bool is_possible(std::span<const std::int64_t> v, const std::array<std::int64_t,
   return !differs && !has_cache && !(is_set({kDk, kDv}) && v[kDk] != v[kDv]);
 }
 
+std::vector<std::int64_t> limit_of(std::span<const kernels::AxisLimit> limits, AxisIndex axis) {
+  const auto limit = std::ranges::find(limits, axes()[axis].name, &kernels::AxisLimit::axis);
+  return limit == limits.end() ? std::vector<std::int64_t>() : limit->values;
+}
+
+bool has_level(const FactorTable& table, AxisIndex axis, std::int64_t value) {
+  return std::ranges::any_of(table.levels,
+                             [&](const Level& level) { return std::ranges::find(level.values, Given{axis, value}) != level.values.end(); });
+}
+
+// Values of two axes that [limits] names and no level has: with each that [limits] names for the other axis, or twice the same.
+void add_pairs(FactorTable& table, AxisIndex first, AxisIndex second, std::span<const kernels::AxisLimit> limits) {
+  const std::vector<std::int64_t> all_first = limit_of(limits, first);
+  const std::vector<std::int64_t> all_second = limit_of(limits, second);
+  const auto add = [&](std::int64_t a, std::int64_t b) {
+    if (a < 1 || b < 1 || (first == kHeads && a % b != 0)) return;
+    const bool is_known =
+        std::ranges::any_of(table.levels, [&](const Level& level) { return level.values == std::vector<Given>{{first, a}, {second, b}}; });
+    if (!is_known) table.levels.push_back({fmt::format("{}x{}", a, b), {{first, a}, {second, b}}});
+  };
+  for (const std::int64_t a : all_first) {
+    if (has_level(table, first, a)) continue;
+    for (const std::int64_t b : all_second.empty() ? std::vector<std::int64_t>{a} : all_second) add(a, b);
+  }
+  for (const std::int64_t b : all_second) {
+    if (has_level(table, second, b)) continue;
+    for (const std::int64_t a : all_first.empty() ? std::vector<std::int64_t>{b} : all_first) add(a, b);
+  }
+}
+
+void add_windows(FactorTable& table, std::span<const kernels::AxisLimit> limits) {
+  const std::vector<std::int64_t> kinds = limit_of(limits, kMask);
+  for (const std::int64_t window : limit_of(limits, kWindow)) {
+    if (window < 1 || has_level(table, kWindow, window)) continue;
+    for (const std::int64_t kind : {static_cast<std::int64_t>(Mask::window), static_cast<std::int64_t>(Mask::causal_window)}) {
+      if (std::ranges::find(kinds, kind) != kinds.end())
+        table.levels.push_back(
+            {fmt::format("{} {}", kMaskWords[static_cast<std::size_t>(kind)], window), {{kMask, kind}, {kWindow, window}}});
+    }
+  }
+}
+
+void add_pages(FactorTable& table, std::span<const kernels::AxisLimit> limits) {
+  const std::vector<std::int64_t> kinds = limit_of(limits, kCache);
+  const auto paged = static_cast<std::int64_t>(Cache::paged);
+  if (std::ranges::find(kinds, paged) == kinds.end()) return;
+  for (const std::int64_t page : limit_of(limits, kPage)) {
+    if (page >= 1 && !has_level(table, kPage, page))
+      table.levels.push_back({fmt::format("page {}", page), {{kCache, paged}, {kRoom, 0}, {kRingStart, 0}, {kPage, page}}});
+  }
+}
+
 // The factors of one variant: without the levels that its [limits] exclude.
 std::vector<FactorTable> factors_within(std::span<const kernels::AxisLimit> limits) {
   std::vector<FactorTable> tables = all_factors();
@@ -294,17 +346,20 @@ std::vector<FactorTable> factors_within(std::span<const kernels::AxisLimit> limi
       // Numbers that no table has, such as a head size of 100, are levels of their own.
       const bool is_number =
           table.levels.size() > 0 && table.levels.front().values.size() == 1 && table.levels.front().values[0].first == index;
-      const bool is_dims = table.name == "dims" && index == kDk;
       std::erase_if(table.levels, excluded);
       for (const std::int64_t value : limit.values) {
         const bool known = std::ranges::any_of(table.levels, [&](const Level& level) {
           return std::ranges::any_of(level.values, [&](const Given& given) { return given == Given{index, value}; });
         });
-        if (known || value < 0) continue;
-        if (is_number) table.levels.push_back({fmt::format("{}", value), {{index, value}}});
-        if (is_dims) table.levels.push_back({fmt::format("{0}x{0}", value), {{kDk, value}, {kDv, value}}});
+        if (!known && value >= 0 && is_number) table.levels.push_back({fmt::format("{}", value), {{index, value}}});
       }
     }
+  }
+  for (FactorTable& table : tables) {
+    if (table.name == "dims") add_pairs(table, kDk, kDv, limits);
+    if (table.name == "heads") add_pairs(table, kHeads, kKvHeads, limits);
+    if (table.name == "mask") add_windows(table, limits);
+    if (table.name == "cache") add_pages(table, limits);
   }
   // Everyday levels come first, as Factor wants it.
   for (FactorTable& table : tables) {
@@ -314,6 +369,24 @@ std::vector<FactorTable> factors_within(std::span<const kernels::AxisLimit> limi
     table.levels = std::move(ordered);
   }
   return tables;
+}
+
+// What mask, queries and keys mean to each other; suites have all triples of these classes.
+std::vector<Classifier> classifiers() {
+  return {
+      {"mask", {kMaskWords.begin(), kMaskWords.end()}, [](std::span<const std::int64_t> v) { return static_cast<int>(v[kMask]); }},
+      {"offset", {kOffsetWords.begin(), kOffsetWords.end()}, [](std::span<const std::int64_t> v) { return static_cast<int>(v[kOffset]); }},
+      {"queries",
+       {"one", "several", "more than keys"},
+       [](std::span<const std::int64_t> v) { return v[kQueries] > v[kKeys] ? 2
+                                                    : v[kQueries] > 1      ? 1
+                                                                           : 0; }},
+      {"keys",
+       {"one", "below 32", "whole tiles", "a tail"},
+       [](std::span<const std::int64_t> v) {
+         return v[kKeys] == 1 ? 0 : v[kKeys] < 32 ? 1 : v[kKeys] % 32 == 0 ? 2 : 3;
+       }},
+      {"batches", {"one", "several"}, [](std::span<const std::int64_t> v) { return v[kBatch] > 1 ? 1 : 0; }}};
 }
 
 Family family_with(const std::vector<FactorTable>& factor_tables) {
@@ -343,13 +416,14 @@ Family family_with(const std::vector<FactorTable>& factor_tables) {
                       const auto least = [&](AxisIndex axis, std::int64_t open) { return values[axis] == kOpen ? open : values[axis]; };
                       return least(kBatch, 1) * least(kHeads, 1) * least(kQueries, 1) * least(kKeys, 1) * (least(kDk, 32) + least(kDv, 32));
                     },
+                .classifiers = classifiers(),
                 .has_fixture = has_fixture,
                 .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"described"}; },
                 .expression_names = [](const Case& test_case, const kernels::Variant& variant) -> std::shared_ptr<const kernels::Names> {
                   return std::make_shared<CaseNames>(shape_of(test_case), variant.setting("max_bias"));
                 },
                 .sketch = attention::sketch,
-      .validate = attention::validate,
+                .validate = attention::validate,
                 // A launch may have any number; two orders are compared in any case.
                 .simdgroups = [](const Case&) { return std::int64_t{2}; },
                 .files = attention::files(),
@@ -358,6 +432,8 @@ Family family_with(const std::vector<FactorTable>& factor_tables) {
                 .triage = attention::triage(),
                 .bounds_weaker_storage = true};
   for (const FactorTable& table : *tables) {
+    constexpr std::array<std::string_view, 5> kClassed = {"batch", "queries", "keys", "mask", "offset"};
+    if (std::ranges::find(kClassed, table.name) != kClassed.end()) family.class_factors.push_back(family.factors.size());
     std::vector<std::string> labels;
     for (const Level& level : table.levels) labels.push_back(level.label);
     const auto everyday = static_cast<std::size_t>(std::ranges::count_if(table.levels, &Level::is_everyday));

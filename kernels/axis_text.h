@@ -1,0 +1,15 @@
+// Values of axes as [limits] says them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kernels/contract.h"
+
+namespace assay::kernels {
+
+// A word of the family, or the number itself where the axis has no words.
+[[nodiscard]] std::string axis_text(const FamilyContract& contract, std::string_view axis, std::int64_t value);
+
+}  // namespace assay::kernels
