@@ -1,4 +1,5 @@
 // Family `attention`: dense attention of any project, with its launch and its arguments described as data.
+// Long because the descriptor has the tables of all axes, words and classes.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -2,8 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "families/attention/contract.h"
 #include "families/attention/inputs.h"
@@ -56,34 +60,34 @@ class AttentionModel final : public Model {
     if (change.shares_mask) shape.mask_per_batch = shape.mask_per_head = false;
     shape.offset += change.offset;
     shape.window = static_cast<std::size_t>(std::max<std::int64_t>(0, static_cast<std::int64_t>(shape.window) + change.window));
+    if (change.interleaves_heads) interleave(shape, inputs);
     oracles::AnyAttentionShape oracle = oracle_shape(shape, plain_variant());
     oracle.scale *= change.scale;
     oracle.softcap *= change.softcap;
     for (std::size_t& length : oracle.kv_len)
       length = static_cast<std::size_t>(
           std::clamp<std::int64_t>(static_cast<std::int64_t>(length) + change.keys, 0, static_cast<std::int64_t>(shape.keys)));
-    if (change.interleaves_heads) interleave(shape, inputs);
     return oracles::any_attention(oracle, inputs.tensors(shape)).output.value;
   }
 
  private:
-  // Moves keys and values to the places where a wrong head mapping finds them: every query head gets a head of its own.
+  // Every query head gets a key/value head of its own: the one that a wrong mapping gives it.
   static void interleave(Shape& shape, Inputs& inputs) {
-    const std::size_t group = shape.heads / shape.kv_heads;
     const auto move = [&](std::vector<float>& rows, std::size_t width) {
-      std::vector<float> moved(rows.size());
       const std::size_t head = shape.keys * width;
+      std::vector<float> moved;
+      moved.reserve(rows.size() / shape.kv_heads * shape.heads);
       for (std::size_t b = 0; b < shape.kv_batches; ++b) {
-        for (std::size_t g = 0; g < shape.kv_heads; ++g) {
-          const std::size_t from = (g * group) % shape.kv_heads;
-          std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>((b * shape.kv_heads + from) * head), head,
-                      moved.begin() + static_cast<std::ptrdiff_t>((b * shape.kv_heads + g) * head));
+        for (std::size_t h = 0; h < shape.heads; ++h) {
+          const auto from = rows.begin() + static_cast<std::ptrdiff_t>((b * shape.kv_heads + h % shape.kv_heads) * head);
+          moved.insert(moved.end(), from, from + static_cast<std::ptrdiff_t>(head));
         }
       }
       rows = std::move(moved);
     };
     move(inputs.k, shape.dk);
     move(inputs.v, shape.dv);
+    shape.kv_heads = shape.heads;
   }
 
   Shape shape_;
@@ -126,22 +130,43 @@ Place place_in_keys(const Case& test_case, std::uint64_t byte) {
 
 }  // namespace
 
-Minimum minimum_of(const Case& test_case, const Source&) {
+// Rows of keys that some query sees, and rows of queries that see a key: no kernel can do without them.
+Minimum minimum_of(const Case& test_case, const Source& source) {
   const Shape shape = shape_of(test_case);
-  std::uint64_t pairs = 0;
+  // Which keys a stored mask hides depends on its data.
+  std::optional<Inputs> inputs;
+  if (shape.mask >= Mask::boolean) inputs = make_inputs(shape, source, plain_variant());
+  const oracles::BiasRow bias = inputs ? inputs->bias(shape) : oracles::BiasRow();
+  std::vector<bool> is_read(shape.kv_batches * shape.kv_heads * shape.keys);
+  std::vector<double> row(shape.keys);
+  std::size_t pairs = 0, queries = 0;
   for (std::size_t b = 0; b < shape.batches; ++b) {
-    for (std::size_t i = 0; i < shape.queries; ++i) {
-      for (std::size_t j = 0; j < shape.kv_len[b]; ++j) pairs += shape.sees(b, i, j) ? shape.heads : 0;
+    for (std::size_t h = 0; h < shape.heads; ++h) {
+      const std::size_t first = (shape.kv_batch(b) * shape.kv_heads + h / (shape.heads / shape.kv_heads)) * shape.keys;
+      for (std::size_t i = 0; i < shape.queries; ++i) {
+        std::ranges::fill(row, 0.0);
+        if (bias) bias(b, h, i, std::span(row).first(shape.kv_len[b]));
+        const std::size_t before = pairs;
+        for (std::size_t j = 0; j < shape.kv_len[b]; ++j) {
+          if (!std::isfinite(row[j]) || !shape.sees(b, i, j)) continue;
+          ++pairs;
+          is_read[first + j] = true;
+        }
+        queries += pairs != before ? 1 : 0;
+      }
     }
   }
   const auto bytes = [](Storage type, std::size_t numbers) {
     const ElementSize element = element_size(type);
     return static_cast<std::uint64_t>(numbers / element.coordinates * element.bytes);
   };
-  const std::size_t queries = shape.batches * shape.heads * shape.queries;
-  const std::size_t keys = shape.kv_batches * shape.kv_heads * shape.keys;
+  // Paged batches may share the rows of their first page.
+  const bool shares = shape.cache == Cache::paged;
+  auto keys = static_cast<std::size_t>(std::ranges::count(is_read, true));
+  if (shares) keys -= std::min(keys, (shape.batches - 1) * shape.kv_heads * shape.page);
+  const std::size_t outputs = shape.batches * shape.heads * shape.queries * shape.dv;
   return minimum::of(bytes(shape.q, queries * shape.dk) + bytes(shape.k, keys * shape.dk) + bytes(shape.v, keys * shape.dv),
-                     bytes(shape.out, queries * shape.dv), pairs * (2 * shape.dk + 2 * shape.dv + 3));
+                     bytes(shape.out, outputs), pairs * (2 * shape.dk + 2 * shape.dv + 3));
 }
 
 FileRules files() {

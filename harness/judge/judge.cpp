@@ -120,6 +120,7 @@ struct Sums {
   }
 };
 
+// Long because every kind of element is counted in its own way.
 template <typename Float>
 Judgement judge_elements(std::span<const Float> actual, const oracles::Expected& expected, const GuardBands& guards,
                          const JudgeOptions& options) {
