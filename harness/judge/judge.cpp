@@ -105,6 +105,14 @@ std::optional<Mistrust> distrust(const Judgement& judgement, std::size_t size, c
   return std::nullopt;
 }
 
+// Whether the bound of an element is too wide to judge it. With a magnitude of 0, only an exact 0 is right, so such an element is always
+// informative.
+bool is_uninformative(const oracles::Expected& expected, std::size_t j, const JudgeOptions& options) {
+  double limit = options.informative_ratio * expected.magnitude[j];
+  limit = std::max(limit, std::min(options.output_spacing, expected.magnitude[j] / 2));
+  return !(expected.bound[j] <= limit) && expected.magnitude[j] > 0.0;
+}
+
 // Sums over all elements that are numbers.
 struct Sums {
   double error_squares = 0.0;
@@ -118,9 +126,13 @@ struct Sums {
     actual_squares += element.actual * element.actual;
     products += element.actual * element.expected;
   }
+  // Of the output and the expectation as vectors.
+  [[nodiscard]] double cosine() const {
+    const double norms = std::sqrt(expected_squares) * std::sqrt(actual_squares);
+    return norms > 0.0 ? products / norms : (expected_squares == actual_squares ? 1.0 : 0.0);
+  }
 };
 
-// Long because every kind of element is counted in its own way.
 template <typename Float>
 Judgement judge_elements(std::span<const Float> actual, const oracles::Expected& expected, const GuardBands& guards,
                          const JudgeOptions& options) {
@@ -136,10 +148,7 @@ Judgement judge_elements(std::span<const Float> actual, const oracles::Expected&
                          .bound = expected.bound[j],
                          .ratio = kInfinity,
                          .fault = classify(actual[j])};
-    // With a magnitude of 0, only an exact 0 is right, so such an element is always informative.
-    double limit = options.informative_ratio * expected.magnitude[j];
-    limit = std::max(limit, std::min(options.output_spacing, expected.magnitude[j] / 2));
-    if (!(element.bound <= limit) && expected.magnitude[j] > 0.0) ++judgement.uninformative;
+    if (is_uninformative(expected, j, options)) ++judgement.uninformative;
     // An infinite bound: the contract says nothing about this element.
     if ((element.bound == kInfinity && expected.magnitude[j] == 0.0) || is_expected_special(actual[j], element.expected)) {
       if (element.bound == 0.0) ++judgement.compared;
@@ -183,8 +192,7 @@ Judgement judge_elements(std::span<const Float> actual, const oracles::Expected&
   judgement.distinct_expected = count_distinct(expected.value);
   judgement.median_bound_ratio = median_ratio(expected);
   judgement.nmse = ratio_of(sums.error_squares, sums.expected_squares);
-  const double norms = std::sqrt(sums.expected_squares) * std::sqrt(sums.actual_squares);
-  judgement.cosine = norms > 0.0 ? sums.products / norms : (sums.expected_squares == sums.actual_squares ? 1.0 : 0.0);
+  judgement.cosine = sums.cosine();
   judgement.worst = std::move(worst).sorted();
   judgement.mistrusted = distrust(judgement, actual.size(), options);
   return judgement;

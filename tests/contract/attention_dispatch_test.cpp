@@ -82,16 +82,15 @@ std::vector<std::string> launch_of(const std::string& name) {
 TEST(AttentionDispatch, ASimdgroupForEachKey) {
   // Rows of k are 192 + 8 apart, heads 40 rows and 16; rows of v 128 + 16, heads 40 rows and 32. Rows of the mask are 33 + 8 apart.
   EXPECT_THAT(launch_of("attn_simd_v1/half/d192x128/b2/h8x2/q2/k33/additive/planes_both/mask_gaps/sinks/scale_one/room7/gaps_kv/gauss/s1"),
-              ElementsAre("attn_simd_half_192_128 with function constant 20 = true, function constant 21 = false, function constant 22 = "
-                          "false, function constant 25 = true",
-                          "0: q", "1: k", "2: v", "3: out", "4: 4", "5: 33", "6: 8016 0", "7: 200 0", "8: 5792 0", "9: 144 0",
-                          "10: 1065353216", "12: mask", "13: 98", "14: 41", "15: 784", "16: sinks", "17: 8", "16x2x1 of 1024x1x1"));
+              ElementsAre("attn_simd_half_192_128 with function constants 20 = true, 21 = false, 22 = false, 25 = true", "0: q", "1: k",
+                          "2: v", "3: out", "4: 4", "5: 33", "6: 8016 0", "7: 200 0", "8: 5792 0", "9: 144 0", "10: 1065353216", "12: mask",
+                          "13: 98", "14: 41", "15: 784", "16: sinks", "17: 8", "16x2x1 of 1024x1x1"));
 }
 
 TEST(AttentionDispatch, TwoPasses) {
   EXPECT_THAT(
       launch_of("attn_split_v1/float/d64x64/b2/h4x2/q2/k33/additive/mask_half/planes_head/cap30/ragged/gaps_inputs/blocks3/gauss/s1"),
-      ElementsAre("attn_split_partial_float_64 with function constant 0 = true, function constant 1 = true",
+      ElementsAre("attn_split_partial_float_64 with function constants 0 = true, 1 = true",
                   "0: 4 2 33 3 1040187392 1106247680 716 0 176 0 76 0 4508 0 2252 0 68 0 4792 0 2392 0 72 0 0 0 66 0 33 0", "1: q", "2: k",
                   "3: v", "4: mask", "5: kv_len", "6: partials", "7: sums", "8: maxima", "8x2x3 of 32x1x1", "barrier",
                   "attn_split_merge_float_64", "0: 3", "1: partials", "2: sums", "3: maxima", "4: out", "5: lse", "16x1x1 of 32x1x1",
@@ -123,12 +122,11 @@ TEST(AttentionDispatch, PagesAndPartitions) {
 }
 
 TEST(AttentionDispatch, TilesOfAPackedBuffer) {
-  EXPECT_THAT(
-      launch_of("attn_tiles_v1/half/d64x64/b2/h4x2/q33/k33/causal/packed/gauss/s1"),
-      ElementsAre("attn_tiles_half_64 with function constant 200 = false, function constant 201 = false, function constant 301 = true",
-                  "0: qkv", "1: qkv + 512", "2: qkv + 768", "3: out",
-                  "4: 4 2 33 33 0 1040187392 16896 0 64 0 512 0 16896 0 64 0 512 0 16896 0 64 0 512 0 8448 0 2112 0 64 0",
-                  "2x4x2 of 32x4x1"));
+  EXPECT_THAT(launch_of("attn_tiles_v1/half/d64x64/b2/h4x2/q33/k33/causal/packed/gauss/s1"),
+              ElementsAre("attn_tiles_half_64 with function constants 200 = false, 201 = false, 301 = true", "0: qkv", "1: qkv + 512",
+                          "2: qkv + 768", "3: out",
+                          "4: 4 2 33 33 0 1040187392 16896 0 64 0 512 0 16896 0 64 0 512 0 16896 0 64 0 512 0 8448 0 2112 0 64 0",
+                          "2x4x2 of 32x4x1"));
 }
 
 }  // namespace
