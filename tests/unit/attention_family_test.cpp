@@ -220,7 +220,7 @@ TEST(AttentionNames, ValuesOfACase) {
   EXPECT_EQ(text("type") + text("k_type") + text("v_type") + text("out_type"), "'half''q4_1''q4_1''float'");
   EXPECT_EQ(text("mask") + text("cache") + text("layout"), "'causal_window''ring''bhld'");
   EXPECT_EQ(text("window") + " " + text("offset") + " " + text("capacity") + " " + text("ring_start"), "31 15 42 5");
-  EXPECT_EQ(text("scale") + " " + text("softcap") + " " + text("sinks") + " " + text("max_bias"), "0.125 30 false 0");
+  EXPECT_EQ(text("scale") + " " + text("softcap") + " " + text("sinks") + " " + text("max_bias"), "0.125 30.0 false 0");
   EXPECT_EQ(text("blocks") + text("nsg") + text("kv_batches"), "343");
   EXPECT_FALSE(names.value("unknown"));
   for (const std::string& name : names.all()) EXPECT_TRUE(names.value(name) || names.tensor(name) != nullptr) << name;
@@ -272,8 +272,11 @@ TEST(AttentionLimits, PairsWindowsAndPagesOutsideOfTheTablesAreTested) {
 TEST(AttentionCases, NamesParseBack) {
   for (const kernels::Variant& variant : kernels::find_variants(kernels::default_variants_directory(), families::contracts())) {
     if (variant.family != "attention") continue;
-    for (const harness::Case& test_case : harness::suite_cases(harness::Suite::gate, variant, 0))
-      EXPECT_EQ(harness::parse_case(harness::format_case(test_case), families::find_family("attention")), test_case);
+    for (const harness::Case& test_case : harness::suite_cases(harness::Suite::gate, variant, 0)) {
+      const harness::Case again = harness::parse_case(harness::format_case(test_case), families::find_family("attention"));
+      EXPECT_EQ(again.values, test_case.values) << harness::format_case(test_case);
+      EXPECT_EQ(again.fixture, test_case.fixture);
+    }
   }
 }
 
