@@ -8,8 +8,8 @@
 namespace assay::harness {
 namespace {
 
-constexpr std::size_t kEntriesInText = 4;      // entries that a fault lists
-constexpr double kNearlyEqual = 1e-3;  // a tenth of the smallest distance between centroids, or less
+constexpr std::size_t kEntriesInText = 4;  // entries that a fault lists
+constexpr double kNearlyEqual = 1e-3;      // a tenth of the smallest distance between centroids, or less
 
 // The elements as floats, or, for a table of bytes, as bytes in memory; empty if they are of another kind.
 std::vector<double> values_of(const metal::ConstantTable& table, bool as_bytes) {

@@ -219,7 +219,8 @@ TEST(Expressions, ErrorsSayPlaceExpressionColumnAndValues) {
   EXPECT_EQ(said([&] { static_cast<void>(Expression("mask", "f:1").number(names)); }),
             "f:1: 'mask', column 1: 'causal' is not a number (mask = 'causal')");
   EXPECT_THAT(said([&] { static_cast<void>(Expression("n", "f:1").condition(names)); }), HasSubstr("100 is not a condition"));
-  EXPECT_EQ(said([&] { static_cast<void>(Expression::of_value(0.5, "f:3").integer(names)); }), "f:3: '0.5', column 1: 0.5 is not an integer");
+  EXPECT_EQ(said([&] { static_cast<void>(Expression::of_value(0.5, "f:3").integer(names)); }),
+            "f:3: '0.5', column 1: 0.5 is not an integer");
 }
 
 TEST(Expressions, HaveLimits) {
