@@ -88,6 +88,19 @@ std::string last_lines(const std::string& text) {
   return lines.empty() ? "it printed nothing" : fmt::format("it printed\n  {}", fmt::join(lines, "\n  "));
 }
 
+// A reference is a program of a stranger, and unlike a kernel nothing checks its code: without the layers that keep it from files and from
+// other system calls it does not run, unless the user has switched the sandbox off.
+void require_layers(const CustomVariant& of) {
+  if (base::sandbox_mode() == base::SandboxMode::off) return;
+  static const std::vector<base::SandboxLayer> layers = base::sandbox_layers();
+  for (const base::SandboxLayer& layer : layers) {
+    const bool is_needed = layer.name.ends_with("(Landlock)") || layer.name.ends_with("(seccomp)");
+    if (is_needed && !layer.holds)
+      fail_reference(of, fmt::format("it cannot be confined, because this machine lacks a layer, {} ({}); --sandbox off runs it anyway",
+                                     layer.name, layer.reason));
+  }
+}
+
 // axes, inputs: in the order of variant.toml. expected, bound: one array per output, to be filled; bound is null where none is wanted.
 using ReferenceFunction = int (*)(const std::int64_t* axes, const double* const* inputs, double* const* expected, double* const* bound);
 
@@ -138,6 +151,7 @@ ReferenceAnswer answer_in_file(const CustomCase& asked, const fs::path& file) {
 }
 
 std::vector<ReferenceAnswer> ask_command(std::span<const CustomCase* const> cases, std::span<const CustomInputs> inputs) {
+  require_layers(cases.front()->variant());
   const CustomVariant& of = cases.front()->variant();
   const kernels::CustomReference& reference = of.description().reference;
   const TemporaryFolder folder;
@@ -190,6 +204,7 @@ std::vector<ReferenceAnswer> ask_command(std::span<const CustomCase* const> case
 
 ReferenceAnswer ask_library(const CustomCase& asked, const CustomInputs& inputs) {
   const CustomVariant& of = asked.variant();
+  require_layers(of);
   const kernels::CustomReference& reference = of.description().reference;
   if (!base::is_inside(of.folder, reference.library))
     fail_reference(of, fmt::format("there is no '{}' in the folder", reference.library.filename().string()));
