@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file changes. A module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 14;
+inline constexpr std::uint32_t kVersion = 15;
 
 inline constexpr std::uint32_t kLanes = 32;         // per SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -102,6 +102,8 @@ enum Service : std::uint32_t {
   kRecord,       // (address, bytes): in modules compiled to be recorded, after an operation that makes a value and before one that stores a
                  // value; the site is the number of the operation
   kMisaligned,   // (address): before an access whose address is not a multiple of Access::alignment; the site is the number of the access
+  kUnset,        // (offset): in modules compiled to be checked, before a read of a local array that the lane has not written; the site is
+                 // the number of the access
   kServiceCount
 };
 

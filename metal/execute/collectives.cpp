@@ -90,6 +90,7 @@ void perform(SimdGroup& group, LaneMask participants) {
     case abi::kRounded:
     case abi::kRecord:
     case abi::kMisaligned:
+    case abi::kUnset:
     case abi::kBarrier:
     case abi::kServiceCount:
       return;

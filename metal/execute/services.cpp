@@ -66,6 +66,11 @@ void service_misaligned(abi::Lane* abi_lane, std::uint32_t access, const void* a
   lane.group->threadgroup->strays().misaligned(lane, access, address);
 }
 
+void service_unset(abi::Lane* abi_lane, std::uint32_t access, std::uint64_t offset) {
+  const auto& lane = *static_cast<Lane*>(abi_lane);
+  lane.group->threadgroup->strays().unset(lane, access, offset);
+}
+
 std::uint64_t service_ballot(abi::Lane* lane, std::uint32_t site, std::uint32_t predicate, std::uint32_t width) {
   Request& request = request_of(lane);
   request.words = {predicate, width};
@@ -133,6 +138,7 @@ Services plain_services() {
   functions[abi::kRecord] = reinterpret_cast<Service>(service_record);
   functions[abi::kReconverge] = reinterpret_cast<Service>(service_reconverge);
   functions[abi::kMisaligned] = reinterpret_cast<Service>(service_misaligned);
+  functions[abi::kUnset] = reinterpret_cast<Service>(service_unset);
   functions[abi::kAtomic] = reinterpret_cast<Service>(service_atomic);
   return functions;
 }

@@ -124,6 +124,14 @@ void Strays::misaligned(const Lane& lane, std::uint32_t number, const void* addr
   });
 }
 
+void Strays::unset(const Lane& lane, std::uint32_t number, std::uint64_t offset) {
+  const abi::Access& access = threadgroup_.module().accesses[number];
+  incidents.add(HazardKind::uninitialised_read, location(access.file, access.line), 1, [&] {
+    return fmt::format("uninitialised read: {} reads bytes {}..{} of a local array, which it has not written{}", lane.name(), offset,
+                       offset + access.bytes - 1, threadgroup_.name());
+  });
+}
+
 SourceLocation Strays::location(std::uint32_t file, std::uint32_t line) const { return {threadgroup_.module().files[file], line}; }
 
 SourceLocation Strays::place_of(const Fault& fault) { return place_of(stray_of(fault)); }

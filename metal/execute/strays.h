@@ -27,6 +27,8 @@ class Strays {
 
   // Records a misaligned access that is about to happen.
   void misaligned(const Lane& lane, std::uint32_t number, const void* address);
+  // Records a read, at an offset in a local array, of what the lane has not written.
+  void unset(const Lane& lane, std::uint32_t number, std::uint64_t offset);
 
   // Reports what contain() recorded. Call it outside of signal handlers.
   void report();

@@ -123,6 +123,14 @@ class Lockstep {
   void check_reads(const Readers& readers);
   llvm::Value* quick_of(std::uint32_t access);
 
+  // ---- locals.cpp
+  void fill_own_locals();
+  void fill_local(llvm::AllocaInst& variable);
+  void fill_own_arrays();
+  void watch_locals();
+  void watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::LoadInst*> reads, llvm::ArrayRef<llvm::Instruction*> writes,
+                   llvm::ArrayRef<llvm::CallInst*> unset);
+
   // ---- alignment.cpp
   struct LooseAccess {
     llvm::Instruction* instruction;

@@ -66,10 +66,12 @@ bool Lockstep::run() {
   if (module_.getFunction("__assay_shadowed") != nullptr) shadows_ = abi::kShadows;
   if (module_.getFunction("__assay_explained") != nullptr) shadows_ = abi::kExplained;
   if (is_checked_ || shadows_ != abi::kNoShadows) leave_out_padding();
+  fill_own_locals();
   inline_everything(*entry);
   reflection_ += reflect_tables(module_);
   entry_ = module_.getFunction(kEntry);
   lane_ = entry_->getArg(0);
+  fill_own_arrays();
   report_derived_from_unset();
   refuse_variables(module_, *entry_);
   note_unset_uses();
@@ -90,6 +92,7 @@ bool Lockstep::run() {
   if (is_checked_) {
     watch_arithmetic();
     check_reads(program_reads);
+    watch_locals();
   }
   if (shadows_ != abi::kNoShadows) {
     Shadow(*this, shadows_ == abi::kExplained).run();

@@ -78,6 +78,17 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         CheckedRow{"scratch_before_it_is_written", HazardKind::uninitialised_read, kOut + "as_type<uint>(scratch[0]);", 1, 0,
                    "byte 0 is uninitialised"},
+        CheckedRow{"a_local_array", HazardKind::uninitialised_read,
+                   "uint a[4];\nfor (uint i = 0; i < 3; ++i) a[i] = t;\n" + kOut + "a[(t + 3) % 4];", 3, 0,
+                   "reads bytes 12..15 of a local array, which it has not written"},
+        CheckedRow{"a_local_array_that_is_written", HazardKind::uninitialised_read,
+                   "uint a[4];\nfor (uint i = 0; i < 4; ++i) a[i] = t;\n" + kOut + "a[(t + 3) % 4];"},
+        CheckedRow{"a_local_array_with_an_initialiser", HazardKind::uninitialised_read, "uint a[4] = {1};\n" + kOut + "a[(t + 3) % 4];"},
+        CheckedRow{"a_local_array_in_each_round", HazardKind::uninitialised_read,
+                   "uint sum = 0;\nfor (uint round = 0; round < 2; ++round) {\nfloat4 a[2];\nif (round == 0) a[t % 2] = 1.0f;\n"
+                   "sum += uint(a[t % 2].x);\n}\n" +
+                       kOut + "sum;",
+                   5, 0, "of a local array"},
         CheckedRow{"scratch_that_is_written", HazardKind::uninitialised_read,
                    "if (tg == 0) scratch[t] = 1.0f;\nif (tg == 0) " + kOut + "as_type<uint>(scratch[t]);"},
         CheckedRow{"threadgroup_memory", HazardKind::uninitialised_read, "if (t < 63) sh[t] = t;\n" + kBarrier + kOut + "sh[t];", 3, 0,

@@ -1,0 +1,222 @@
+// Fills the local variables of a kernel, and reports reads of local arrays that the lane has not written (policy `checked`).
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/DebugProgramInstruction.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "metal/pass/lockstep.h"
+
+namespace assay::metal::pass {
+namespace {
+
+constexpr llvm::StringLiteral kUnset = "__assay_unset";
+
+bool is_unset_call(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  return call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName() == kUnset;
+}
+
+constexpr std::uint8_t kFill = 0xff;
+
+bool is_lifetime(const llvm::User& user, llvm::Intrinsic::ID which) {
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&user);
+  return call != nullptr && call->getIntrinsicID() == which;
+}
+
+bool has_pointers(const llvm::Type& type) {
+  return type.isPointerTy() || llvm::any_of(type.subtypes(), [](const llvm::Type* part) { return has_pointers(*part); });
+}
+
+// Variables that the source declares, without parameters.
+llvm::SetVector<llvm::AllocaInst*> declared_variables(llvm::Function& function) {
+  llvm::SetVector<llvm::AllocaInst*> variables;
+  for (auto& instruction : llvm::instructions(function)) {
+    for (llvm::DbgVariableRecord& record : llvm::filterDbgVars(instruction.getDbgRecordRange())) {
+      llvm::Value* address = record.isDbgAssign() || record.isDbgDeclare() ? record.getAddress() : nullptr;
+      if (address == nullptr || record.getVariable()->isParameter() || record.getVariable()->isArtificial()) continue;
+      if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(address))) variables.insert(variable);
+    }
+  }
+  return variables;
+}
+
+// Whether the first access from here on, in the same block, writes the whole variable.
+bool is_initialised(const llvm::AllocaInst& variable, llvm::Instruction& start, std::uint64_t size) {
+  for (auto* next = &start; next != nullptr; next = next->getNextNode()) {
+    const bool uses = llvm::any_of(next->operands(), [&](const llvm::Use& operand) {
+      return operand->getType()->isPointerTy() && llvm::getUnderlyingObject(operand.get()) == &variable;
+    });
+    if (!uses || llvm::isa<llvm::DbgInfoIntrinsic>(next)) continue;
+    if (llvm::isa<llvm::AddrSpaceCastInst, llvm::GetElementPtrInst>(next)) continue;
+    const auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(next);
+    const auto* length = memory == nullptr ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(memory->getLength());
+    return length != nullptr && length->getZExtValue() >= size && llvm::getUnderlyingObject(memory->getRawDest()) == &variable;
+  }
+  return false;
+}
+
+struct Accesses {
+  llvm::SmallVector<llvm::LoadInst*> reads;
+  llvm::SmallVector<llvm::Instruction*> writes;  // stores, copies, and calls that may write
+  llvm::SmallVector<llvm::CallInst*> unset;
+};
+
+// Adds the accesses through a pointer and those derived from it. Returns false if not all of them can be followed.
+bool follow(llvm::Value& pointer, Accesses& all) {
+  for (llvm::User* user : pointer.users()) {
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+    if (instruction == nullptr) return false;
+    if (llvm::isa<llvm::GetElementPtrInst, llvm::BitCastInst, llvm::AddrSpaceCastInst>(instruction)) {
+      if (!follow(*instruction, all)) return false;
+    } else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) {
+      all.reads.push_back(load);
+    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction)) {
+      if (store->getValueOperand() == &pointer) return false;
+      all.writes.push_back(store);
+    } else if (is_unset_call(*instruction)) {
+      all.unset.push_back(llvm::cast<llvm::CallInst>(instruction));
+    } else if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(instruction)) {
+      if (memory->getRawDest() == &pointer) all.writes.push_back(memory);
+    } else if (llvm::isa<llvm::CallBase>(instruction)) {
+      if (!instruction->isLifetimeStartOrEnd() && !llvm::isa<llvm::DbgInfoIntrinsic>(instruction)) all.writes.push_back(instruction);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+// Variables of the kernel start with bytes that are NaN as any floating type, so that a read before the first write shows in the output,
+// whatever an optimiser makes of undefined values. Functions of our headers write before they read. In a record of values, these bytes
+// would look like values of the kernel.
+void Lockstep::fill_own_locals() {
+  if (module_.getFunction("__assay_recorded") != nullptr) return;
+  for (auto& function : module_) {
+    if (function.isDeclaration() || function.getSubprogram() == nullptr || is_ours(*function.getSubprogram())) continue;
+    for (auto* variable : declared_variables(function)) fill_local(*variable);
+  }
+}
+
+void Lockstep::fill_local(llvm::AllocaInst& variable) {
+  const std::uint64_t size = stored_bytes(*variable.getAllocatedType());
+  if (size == 0 || variable.isArrayAllocation()) return;
+  llvm::SmallVector<llvm::Instruction*> starts;
+  for (llvm::User* user : variable.users()) {
+    if (is_lifetime(*user, llvm::Intrinsic::lifetime_start)) starts.push_back(llvm::cast<llvm::Instruction>(user)->getNextNode());
+  }
+  // Without a mark of where its life starts, it is that of the function.
+  if (starts.empty()) starts.push_back(&*variable.getParent()->getFirstNonPHIOrDbgOrAlloca());
+  for (auto* start : starts) {
+    llvm::IRBuilder<> builder(start);
+    if (!variable.getAllocatedType()->isArrayTy() || has_pointers(*variable.getAllocatedType())) {
+      builder.CreateMemSet(&variable, builder.getInt8(kFill), size, variable.getAlign());
+    } else if (!is_initialised(variable, *start, size)) {
+      // The call also keeps the array in memory.
+      builder.CreateCall(module_.getOrInsertFunction(kUnset, builder.getVoidTy(), variable.getType()), {&variable});
+    }
+  }
+}
+
+// Fills marked arrays once, where the kernel starts: in a loop, that would cost more than the loop. An array in a loop then starts each
+// round with what the one before has left, which only policy `checked` sees. Unless the marks are still needed, they are removed.
+void Lockstep::fill_own_arrays() {
+  llvm::SetVector<llvm::AllocaInst*> variables;
+  llvm::SmallVector<llvm::Instruction*> needless;
+  for (auto& instruction : llvm::instructions(*entry_)) {
+    if (!is_unset_call(instruction)) continue;
+    auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(instruction.getOperand(0)));
+    if (variable != nullptr) variables.insert(variable);
+    if (!is_checked_) needless.push_back(&instruction);
+  }
+  for (auto* variable : variables) {
+    // Where its life starts, its contents would be undefined.
+    for (llvm::User* user : variable->users()) {
+      if (is_lifetime(*user, llvm::Intrinsic::lifetime_start) || is_lifetime(*user, llvm::Intrinsic::lifetime_end))
+        needless.push_back(llvm::cast<llvm::Instruction>(user));
+    }
+    llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+    top.CreateMemSet(variable, top.getInt8(kFill), stored_bytes(*variable->getAllocatedType()), variable->getAlign());
+  }
+  for (auto* instruction : needless) instruction->eraseFromParent();
+}
+
+// Every byte of such an array has a byte beside it that tells whether it was written.
+void Lockstep::watch_locals() {
+  llvm::SetVector<llvm::AllocaInst*> variables;
+  llvm::SmallVector<llvm::CallInst*> marks;
+  for (auto& instruction : llvm::instructions(*entry_)) {
+    if (!is_unset_call(instruction)) continue;
+    marks.push_back(llvm::cast<llvm::CallInst>(&instruction));
+    if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(marks.back()->getArgOperand(0))))
+      variables.insert(variable);
+  }
+  for (auto* variable : variables) {
+    Accesses accesses;
+    if (follow(*variable, accesses)) watch_local(*variable, accesses.reads, accesses.writes, accesses.unset);
+  }
+  for (auto* mark : marks) mark->eraseFromParent();
+}
+
+void Lockstep::watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::LoadInst*> reads, llvm::ArrayRef<llvm::Instruction*> writes,
+                           llvm::ArrayRef<llvm::CallInst*> unset) {
+  const std::uint64_t size = stored_bytes(*variable.getAllocatedType());
+  llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
+  auto* marks = top.CreateAlloca(llvm::ArrayType::get(top.getInt8Ty(), size));
+  const auto fill = [&](llvm::IRBuilder<>& builder, llvm::Value* place, unsigned value, llvm::Value* bytes) {
+    builder.CreateMemSet(place, builder.getInt8(static_cast<std::uint8_t>(value)), bytes, llvm::Align(1));
+  };
+  // The offset in the variable, and whether all bytes lie within it.
+  const auto place_in = [&](llvm::IRBuilder<>& builder, llvm::Value* pointer, llvm::Value* bytes) {
+    auto* word = builder.getInt64Ty();
+    auto* offset = builder.CreateSub(builder.CreatePtrToInt(pointer, word), builder.CreatePtrToInt(&variable, word));
+    auto* is_within = builder.CreateAnd(builder.CreateICmpULE(offset, builder.getInt64(size)),
+                                        builder.CreateICmpULE(builder.CreateAdd(offset, bytes), builder.getInt64(size)));
+    return std::pair(builder.CreateSelect(is_within, offset, builder.getInt64(0)), is_within);
+  };
+  for (auto* write : writes) {
+    llvm::IRBuilder<> builder(write);
+    llvm::Value* target = nullptr;
+    llvm::Value* bytes = nullptr;
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(write)) {
+      target = store->getPointerOperand();
+      bytes = builder.getInt64(stored_bytes(*store->getValueOperand()->getType()));
+    } else if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(write)) {
+      target = memory->getRawDest();
+      bytes = builder.CreateZExtOrTrunc(memory->getLength(), builder.getInt64Ty());
+    }
+    if (target == nullptr) {
+      fill(builder, marks, 1, builder.getInt64(size));
+      continue;
+    }
+    const auto [offset, is_within] = place_in(builder, target, bytes);
+    fill(builder, builder.CreateGEP(builder.getInt8Ty(), marks, offset), 1, builder.CreateSelect(is_within, bytes, builder.getInt64(0)));
+  }
+  for (auto* call : unset) {
+    llvm::IRBuilder<> builder(call);
+    fill(builder, marks, 0, builder.getInt64(size));
+  }
+  constexpr std::uint64_t kLargestRead = 64;
+  for (auto* read : reads) {
+    const std::uint64_t bytes = stored_bytes(*read->getType());
+    if (bytes > kLargestRead || bytes > size) continue;
+    llvm::IRBuilder<> builder(read);
+    const auto [offset, is_within] = place_in(builder, read->getPointerOperand(), builder.getInt64(bytes));
+    auto* type = builder.getIntNTy(static_cast<unsigned>(8 * bytes));
+    auto* found = builder.CreateAlignedLoad(type, builder.CreateGEP(builder.getInt8Ty(), marks, offset), llvm::Align(1));
+    auto* whole = llvm::ConstantInt::get(type, llvm::APInt::getSplat(static_cast<unsigned>(8 * bytes), llvm::APInt(8, 1)));
+    auto* is_unset = builder.CreateAnd(is_within, builder.CreateICmpNE(found, whole));
+    further_accesses_.push_back({{abi::kReads, 1, abi::kAnyObject, static_cast<std::uint32_t>(bytes)}, place_of(*read)});
+    const auto number = static_cast<std::uint32_t>(ordered_.size() + further_accesses_.size() - 1);
+    llvm::IRBuilder<> rare(llvm::SplitBlockAndInsertIfThen(is_unset, read, false, llvm::MDBuilder(context_).createUnlikelyBranchWeights()));
+    auto* call = call_service(rare, abi::kUnset, number, {offset}, rare.getVoidTy());
+    // The call writes no memory of the kernel, so what the optimiser knows about memory stays true.
+    call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+    call->addFnAttr(llvm::Attribute::Cold);
+  }
+}
+
+}  // namespace assay::metal::pass
