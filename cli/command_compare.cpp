@@ -207,6 +207,7 @@ class Comparison {
       const kernels::Variant& claimant = is_new ? after_.variant : before_.variant;
       const kernels::Variant& other = is_new ? before_.variant : after_.variant;
       for (const kernels::Claim& claim : claimant.claims) {
+        if (claim.same_bits_as.empty()) continue;  // not about a variant
         const kernels::Variant* third = third_party(claim);
         if (claim.same_bits_as != other.name && third == nullptr) {
           report_.notes.push_back(fmt::format("{} claims {}, but there is no such variant", claimant.name, claim.text));

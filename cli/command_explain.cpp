@@ -32,7 +32,7 @@ struct ExplainCommand {
 
 bool is_compared(const harness::Verdict& verdict) {
   return verdict.status == harness::Status::passed || verdict.status == harness::Status::failed ||
-         verdict.status == harness::Status::known || (verdict.status == harness::Status::mistrusted && !verdict.is_internal);
+         harness::is_expected_failure(verdict.status) || (verdict.status == harness::Status::mistrusted && !verdict.is_internal);
 }
 
 int explain(const ExplainCommand& command) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "harness/cases/case.h"
 #include "harness/cases/coverage.h"
 #include "harness/cases/suite.h"
+#include "reports/beyond.h"
 
 namespace assay::cli {
 namespace {
@@ -69,15 +71,17 @@ void print_families(const Options& options) {
     say("  {}: {}\n    case name: {}\n", family.name(), family.description, harness::name_grammar(family));
     for (const families::Factor& factor : family.factors) say("    {:<11} {}\n", factor.name, describe_levels(factor));
     say("    {:<11} {}\n", "fixture", fmt::join(harness::fixtures_of(family), " "));
+    for (const families::Omission& omission : family.omissions) say("    {:<11} {}\n", "no case", reports::omission_text(omission));
   }
 }
 
 void print_fixtures(const Options& options) {
   say("fixtures\n");
   for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
-    if (options.family.empty() || families::find_family(options.family).has_fixture(fixture)) {
-      say("  {:<17} {}\n", fixture.name, fixture.catches);
-    }
+    const bool is_used = std::ranges::any_of(families::all_families(), [&](const families::Family& family) {
+      return (options.family.empty() || family.name() == options.family) && family.has_fixture(fixture);
+    });
+    if (is_used) say("  {:<17} {}\n", fixture.name, fixture.catches);
   }
 }
 

@@ -22,9 +22,12 @@
 #include "cli/say.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
+#include "families/described_launch.h"
+#include "harness/cases/suite.h"
 #include "harness/execute/execute.h"
 #include "harness/findings/digests.h"
 #include "harness/findings/fault_text.h"
+#include "reports/beyond.h"
 #include "reports/figures.h"
 #include "reports/shared_by_failures.h"
 
@@ -36,6 +39,7 @@ namespace {
 void add_idle_findings(std::vector<std::string>& notes, const Workspace& workspace, const harness::Workbench& workbench) {
   const harness::Selection& selection = workspace.selection;
   if (selection.suites.empty() || selection.cases.size() != selection.selected) return;
+  if (std::ranges::all_of(selection.suites, [](harness::Suite suite) { return suite == harness::Suite::negative; })) return;
   for (const auto& [name, prepared] : workbench.variants()) {
     // For a superseded variant, smoke need not match every finding.
     const bool is_smoke_alone = std::ranges::all_of(
@@ -47,6 +51,24 @@ void add_idle_findings(std::vector<std::string>& notes, const Workspace& workspa
       if (is_idle)
         notes.push_back(fmt::format("the known finding of {} (when {}) matches none of the selected cases of {}", finding.place(),
                                     finding.declared().when, name));
+    }
+  }
+}
+
+// The same for claims: nobody may believe one that no case is about.
+void add_idle_claims(std::vector<std::string>& notes, const Workspace& workspace, const harness::Workbench& workbench) {
+  const harness::Selection& selection = workspace.selection;
+  if (selection.cases.size() != selection.selected) return;
+  const auto has_claimed = [](harness::Suite suite) { return harness::plan_of(suite).beyond != harness::Beyond::none; };
+  if (std::ranges::none_of(selection.suites, has_claimed)) return;
+  for (const auto& [name, prepared] : workbench.variants()) {
+    if (prepared.variant.superseded_by) continue;
+    for (const kernels::Claim& claim : prepared.variant.claims) {
+      const bool is_idle = std::ranges::none_of(selection.cases, [&](const harness::Case& test_case) {
+        return test_case.variant == name && harness::claim_about(prepared.variant, test_case) == &claim;
+      });
+      if (is_idle && !claim.omission.empty())
+        notes.push_back(fmt::format("no case is about the claim '{}' of {}: it is not checked", claim.text, name));
     }
   }
 }
@@ -63,7 +85,7 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
     const std::optional<harness::Fault> why = harness::why_skipped(prepared, test_case);
     // Missing functions have their own notes.
     if (!why || (why->kind() == harness::FaultKind::no_function &&
-                 prepared.absent.contains(test_case.family->function_key(test_case.values).entry)))
+                 prepared.absent.contains(families::DescribedLaunch(test_case, prepared.variant).main_function().entry)))
       continue;
     Misfits& misfits = found[{test_case.variant, why->kind(), harness::subject_of(*why)}];
     if (misfits.cases++ == 0) misfits.first = fmt::format("{}: {}", test_case.variant, harness::text_of(why->details));
@@ -101,6 +123,7 @@ std::vector<std::string> notes_of(const Workspace& workspace, const harness::Wor
     notes.push_back(fmt::format("{} cases are outside of [limits] and were not selected", workspace.selection.left_out));
   }
   add_idle_findings(notes, workspace, workbench);
+  add_idle_claims(notes, workspace, workbench);
   return notes;
 }
 
@@ -119,8 +142,11 @@ bool compare_digests(const Options& options, const harness::Selection& selection
   std::map<std::string, std::uint64_t> digest_of;
   for (const harness::CaseRecord& record : records) digest_of.emplace(record.name, record.digest);
   std::vector<harness::CaseDigest> cases;
-  for (const harness::Case& test_case : selection.cases)
+  for (const harness::Case& test_case : selection.cases) {
+    // Claims may come and go.
+    if (!test_case.beyond.empty()) continue;
     cases.push_back({harness::format_case(test_case), digest_of.at(harness::format_case(test_case))});
+  }
   const harness::DigestTable found = harness::digests_of(cases, selection.shard);
   if (!options.recorded_digests.empty()) write_file(options.recorded_digests, harness::print_digests(found));
   if (options.expected_digests.empty()) return true;
@@ -138,13 +164,27 @@ bool compare_digests(const Options& options, const harness::Selection& selection
   return differing.empty();
 }
 
-// Limits count only as far as they are trusted; any other reason to skip a case lies in the kernel.
+// Limits count only as far as they are trusted; any other reason to skip a case lies in the kernel. What the contract leaves out may be
+// skipped.
 std::size_t count_untrusted_skips(const std::vector<harness::CaseRecord>& records) {
   return static_cast<std::size_t>(std::ranges::count_if(records, [](const harness::CaseRecord& record) {
-    return record.status == harness::Status::skipped && std::ranges::none_of(record.faults, [](const harness::Fault& fault) {
-             return fault.kind() == harness::FaultKind::outside_of_limits;
-           });
+    return record.status == harness::Status::skipped && harness::beyond_of(record.name).empty() &&
+           std::ranges::none_of(record.faults,
+                                [](const harness::Fault& fault) { return fault.kind() == harness::FaultKind::outside_of_limits; });
   }));
+}
+
+// Among other cases, claims that hold are only counted.
+void say_statements(const std::vector<harness::CaseRecord>& records) {
+  const bool is_all =
+      std::ranges::none_of(records, [](const harness::CaseRecord& record) { return harness::beyond_of(record.name).empty(); });
+  std::size_t holding = 0;
+  for (const reports::Statement& statement : reports::statements(records)) {
+    const bool is_counted = statement.holds() && !is_all;
+    holding += is_counted;
+    if (!is_counted) say("{}\n", reports::statement_text(statement));
+  }
+  if (holding != 0) say("claims beyond the contract: {} hold\n", holding);
 }
 
 int run_selection(const Options& options, const std::vector<std::string>& words) {
@@ -185,6 +225,7 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   say("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
   const std::vector<harness::CaseRecord> records = recording.cases();
   say("{}", excused_line(recording.run(), records));
+  say_statements(records);
   for (const std::string& note : reports::shared_by_failures(records)) say("note: {}\n", note);
   for (const auto& [name, prepared] : workbench.variants()) {
     if (!prepared.weaker_storage.empty()) continue;

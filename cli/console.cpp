@@ -10,6 +10,7 @@
 
 #include "cli/say.h"
 #include "cli/workspace.h"
+#include "harness/cases/suite.h"
 #include "harness/findings/fault_text.h"
 #include "kernels/axis_text.h"
 #include "reports/explanation.h"
@@ -109,6 +110,7 @@ bool has_figures(const Verdict& verdict) {
     case Status::passed:
     case Status::failed:
     case Status::known:
+    case Status::not_required:
     case Status::hazard:
       return true;
     case Status::mistrusted:
@@ -203,6 +205,9 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
   for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
     if (fixture.name == verdict.test_case.fixture) text += fmt::format("  fixture {:<8} {}\n", fixture.name, fixture.catches);
   }
+  if (const families::Omission* omission = harness::omission_of(verdict.test_case))
+    text += fmt::format("  beyond           whether the kernel does {}; no case of the gate is about it: {}\n", omission->ability,
+                        omission->sentence);
   const harness::Judgement& judgement = verdict.judgement;
   if (has_figures(verdict)) {
     harness::ElementCount elements;
@@ -263,6 +268,8 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
       findings += fmt::format("{}{} {}", findings.empty() ? "" : ", ", cases, finding);
     text += fmt::format(", {} failed as known ({})", summary.count(Status::known), findings);
   }
+  if (summary.count(Status::not_required) != 0)
+    text += fmt::format(", {} did not pass what the contract does not require", summary.count(Status::not_required));
   if (summary.count(Status::skipped) != 0) text += fmt::format(", {} skipped", summary.count(Status::skipped));
   if (outside_limits != 0) text += fmt::format(", {} outside of [limits]", outside_limits);
   text += "; " + reports::element_text({summary.elements, summary.known_elements});

@@ -3,32 +3,31 @@
 #   bin/assay            the command
 #   lib/assay            the compiler's plugin, loaded when a kernel is compiled
 #   share/assay          headers that kernels see, our variants, the corpus of fixtures
-#   lib/<arch>           libassay_metal.a, libassay_kernels.a, libassay_math.a, libassay_base.a: the encoder interface, the simulator,
-#                        variants and their binding, and the libraries that these need
-#   lib/<arch>/cmake     find_package(assay): assay::assay (the command), assay::metal, assay::kernels, assay_add_gate()
+#   lib/<arch>           a static library per folder: assay::base, math, metal, kernels, oracles, fixtures, families, harness, reports,
+#                        and assay::command, from which a program with families of its own is made (docs/FAMILIES.md)
+#   lib/<arch>/cmake     find_package(assay): these libraries, assay::assay (the command), assay::eigen, assay_add_gate()
 #   share/doc/assay      documents to which --help and messages refer: README, docs with the report's schema, READMEs of metal and
-#                        oracles; their links are changed to installed files (install_documents.cmake)
+#                        oracles, the project tests/consumer; their links are changed to installed files (install_documents.cmake)
 #   include/assay        headers of the libraries, with the same include paths as here: "metal/devices/encoder.h"
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/assay")
+set(libraries base math metal kernels oracles fixtures families harness reports command)
+set(packages sodium seccomp mpfr hdf5 eigen)
 set_target_properties(assay_cli PROPERTIES EXPORT_NAME assay)
-set_target_properties(assay_sodium PROPERTIES EXPORT_NAME sodium)
-set_target_properties(assay_seccomp PROPERTIES EXPORT_NAME seccomp)
-set_target_properties(assay_base PROPERTIES EXPORT_NAME base)
-set_target_properties(assay_math PROPERTIES EXPORT_NAME math)
-set_target_properties(assay_mpfr PROPERTIES EXPORT_NAME mpfr)
-set_target_properties(assay_metal PROPERTIES EXPORT_NAME metal)
-set_target_properties(assay_kernels PROPERTIES EXPORT_NAME kernels)
-
-install(TARGETS assay_cli assay_sodium assay_seccomp assay_base assay_mpfr assay_math assay_metal assay_kernels EXPORT assay_targets
+foreach(name IN LISTS libraries packages)
+  set_target_properties(assay_${name} PROPERTIES EXPORT_NAME ${name})
+endforeach()
+list(TRANSFORM libraries PREPEND assay_)
+list(TRANSFORM packages PREPEND assay_)
+install(TARGETS assay_cli ${libraries} ${packages} EXPORT assay_targets
   RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT assay_targets NAMESPACE assay:: DESTINATION "${package_dir}")
 
-# metal/run_time_file.h searches these four paths.
+# base/run_time_file.h searches these four paths.
 install(TARGETS assay_lockstep LIBRARY DESTINATION lib/assay)
 install(DIRECTORY metal/shader/ DESTINATION share/assay/shader PATTERN "*.py" EXCLUDE)
 install(DIRECTORY kernels/variants/ DESTINATION share/assay/variants)
@@ -39,9 +38,13 @@ install(DIRECTORY docs DESTINATION share/doc/assay)
 install(DIRECTORY families DESTINATION share/doc/assay FILES_MATCHING PATTERN "*.md")
 install(FILES metal/README.md DESTINATION share/doc/assay/metal)
 install(FILES oracles/README.md DESTINATION share/doc/assay/oracles)
+# The complete example of docs/FAMILIES.md.
+install(DIRECTORY tests/consumer DESTINATION share/doc/assay/tests)
 
-install(DIRECTORY base metal kernels DESTINATION include/assay FILES_MATCHING PATTERN "*.h"
-  PATTERN shader EXCLUDE PATTERN pass EXCLUDE PATTERN variants EXCLUDE)
+# Two headers show HDF5, which stays inside.
+install(DIRECTORY base math metal kernels oracles fixtures families harness reports DESTINATION include/assay FILES_MATCHING PATTERN "*.h"
+  PATTERN shader EXCLUDE PATTERN pass EXCLUDE PATTERN variants EXCLUDE PATTERN hdf5_handle.h EXCLUDE PATTERN hdf5_reader.h EXCLUDE)
+install(FILES cli/program.h DESTINATION include/assay/cli)
 
 # Last, after everything to which a link may lead has been installed.
 install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")

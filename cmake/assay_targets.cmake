@@ -62,6 +62,22 @@ function(assay_glob variable)
   set(${variable} "${sources}" PARENT_SCOPE)
 endfunction()
 
+# assay_embed(<name> <root> <file>...)
+#
+# Embeds files into a library of the calling folder, as assay::<folder>::embedded_file() of their paths below the root.
+function(assay_embed name root)
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
+  set(embedded "${CMAKE_CURRENT_BINARY_DIR}/embedded_file.cpp")
+  list(JOIN ARGN "|" files)
+  add_custom_command(OUTPUT "${embedded}"
+    COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${embedded}" "-DHEADER=${folder}/embedded_file.h" "-DNAMESPACE=assay::${folder}"
+            "-DROOT=${root}" "-DFILES=${files}" -P "${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake"
+    DEPENDS ${ARGN} "${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake"
+    COMMENT "Embedding files of ${folder}/" VERBATIM)
+  target_sources(${name} PRIVATE "${embedded}")
+  set_source_files_properties("${embedded}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # assay_library(<name> [CONVERSION] [EXCLUDE <regex>...] [PUBLIC <target>...] [PRIVATE <target>...] [APART <regex>...])
 #
 # The static library of the calling folder. PUBLIC: folders and packages that its headers may use; PRIVATE: those that only its sources use;

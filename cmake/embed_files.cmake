@@ -1,5 +1,6 @@
-# A script that writes OUTPUT, a C++ source with the contents of FILES (separated by |), which assay::reports::embedded_file() returns.
-# Bytes are written as numbers, because compilers limit the length of string literals.
+# A script that writes OUTPUT, a C++ source with the contents of FILES (separated by |). NAMESPACE::embedded_file() of HEADER returns them by
+# their paths below ROOT, or by their names where they lie elsewhere. Bytes are written as numbers, because compilers limit the length of
+# string literals.
 
 set(arrays "")
 set(rows "")
@@ -8,19 +9,24 @@ string(REPLACE "|" ";" files "${FILES}")
 foreach(file IN LISTS files)
   file(READ "${file}" bytes HEX)
   string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
-  get_filename_component(name "${file}" NAME)
+  cmake_path(IS_PREFIX ROOT "${file}" NORMALIZE is_below)
+  if(is_below)
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${ROOT}" OUTPUT_VARIABLE name)
+  else()
+    cmake_path(GET file FILENAME name)
+  endif()
   string(APPEND arrays "constexpr unsigned char kFile${count}[] = {${bytes}0};\n")
   string(APPEND rows "    {\"${name}\", kFile${count}, sizeof(kFile${count}) - 1},\n")
   math(EXPR count "${count} + 1")
 endforeach()
 
 file(WRITE "${OUTPUT}" "// Written by cmake/embed_files.cmake.
-#include \"reports/embedded_file.h\"
+#include \"${HEADER}\"
 
 #include <stdexcept>
 #include <string>
 
-namespace assay::reports {
+namespace ${NAMESPACE} {
 namespace {
 
 ${arrays}
@@ -41,5 +47,5 @@ std::string_view embedded_file(std::string_view name) {
   throw std::out_of_range(\"no file '\" + std::string(name) + \"' was embedded\");
 }
 
-}  // namespace assay::reports
+}  // namespace ${NAMESPACE}
 ")

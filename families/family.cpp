@@ -23,6 +23,11 @@ std::string Axis::range() const {
 
 bool Family::has_axis(std::string_view axis) const { return std::ranges::find(axes, axis, &Axis::name) != axes.end(); }
 
+const Omission* Family::find_omission(std::string_view id) const {
+  const auto found = std::ranges::find(omissions, id, &Omission::id);
+  return found == omissions.end() ? nullptr : &*found;
+}
+
 std::size_t Family::axis_index(std::string_view axis) const {
   const auto found = std::ranges::find(axes, axis, &Axis::name);
   if (found == axes.end()) {

@@ -1,4 +1,9 @@
 // The descriptor of a family. Everything above this folder knows a family only through it.
+//
+// Also the interface for families of other repositories (docs/FAMILIES.md). Everything that a descriptor refers to (string views, spans,
+// the contract) must live as long as the program. Its functions are called in worker processes too, and the name of a case must replay
+// it: their results may depend on the arguments alone. An exception that a comment here does not name is an internal error and makes the
+// case `mistrusted`.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +22,7 @@
 #include "families/job.h"
 #include "families/minimum.h"
 #include "families/misfit.h"
+#include "families/omission.h"
 #include "families/promise.h"
 #include "families/sketch.h"
 #include "families/source.h"
@@ -125,19 +131,16 @@ struct Classifier {
   std::function<int(std::span<const std::int64_t> values)> classify;
 };
 
-// A function of another family.
-struct HelperKey {
-  std::string_view family;
-  kernels::FunctionKey function;
-};
-
 // The form of a family's inputs in fixture files.
 struct FileRules {
+  // The tensors of a file: names ("inputs/..."), types, and shapes, the outermost dimension first.
   std::function<std::vector<fixtures::TensorSpec>(const Case& test_case)> inputs;
+  // Of the judged output, the outermost dimension first.
   std::function<std::vector<std::uint64_t>(const Case& test_case)> output_shape;
-  // The inputs that a generator makes.
+  // The inputs that a generator makes: the tensors above, in their order.
   std::function<std::vector<fixtures::Tensor>(const Case& test_case, const fixtures::Fixture& fixture)> generate;
-  // The oracle's result for these inputs, which holds for every variant (no tightened depth). Throws fixtures::FileError if they
+  // The oracle's result for these inputs, an element per element of the judged output; it holds for every variant (no tightened depth).
+  // Throws fixtures::FileError if they
   // contain an invalid value.
   std::function<oracles::Expected(const Case& test_case, const Source& source)> expect;
 };
@@ -222,8 +225,8 @@ struct Family {
   // Number of levels per combination in the gate, in every valid way; the full suite uses one more.
   std::size_t gate_strength = 2;
 
-  // Sets axis values from one level per factor (-1: open); kOpen for axes that open factors determine. Returns false if no completion
-  // of the open factors gives a valid case; exact once no factor is open.
+  // Sets axis values, in the order of `axes`, from one level per factor (-1: open); kOpen for axes that open factors determine.
+  // Returns false if no completion of the open factors gives a valid case; exact once no factor is open.
   std::function<bool(std::span<const int> levels, std::span<std::int64_t> values)> realise;
 
   // Draws the axes without structure (numbers of heads and rows, lengths, ring starts) of a valid case anew. The result is as valid.
@@ -246,12 +249,10 @@ struct Family {
 
   std::function<bool(const fixtures::Fixture& fixture)> has_fixture;
 
-  // The function that a case runs.
-  std::function<kernels::FunctionKey(std::span<const std::int64_t> values)> function_key;
-
-  // For a family whose variants describe their launch (FamilyContract::is_described): the names that expressions may use, with their
-  // values for a case, and the layouts of its tensors. Empty for all others.
-  std::function<std::shared_ptr<const kernels::Names>(const Case& test_case, const kernels::Variant& variant)> expression_names = {};
+  // The launch of variants that describe none: launch_of_family(). Null if every variant describes its launch.
+  const kernels::LaunchDescription* launch;
+  // The names that expressions may use, with their values for a case, and the layouts of its tensors.
+  std::function<std::shared_ptr<const kernels::Names>(const Case& test_case, const kernels::Variant& variant)> expression_names;
   // For a family whose variants define their own axes: the family of one variant. Empty for all others.
   std::function<Family(const kernels::Variant& variant)> of_variant = {};
   // Called before cases of such a family run, while there is one process: what takes less time for many cases at once. May be empty.
@@ -260,9 +261,6 @@ struct Family {
   // Drafts a variant.toml for a file without one; nothing if the family does not recognise it. Empty: only the contract's names are
   // recognised.
   std::function<std::optional<Sketch>(const SketchSubject& subject)> sketch = {};
-
-  // Functions of other families that the launch dispatches too. May be empty.
-  std::function<std::vector<HelperKey>(std::span<const std::int64_t> values)> helpers = {};
 
   // Throws std::invalid_argument, naming the field, if the launch code would reject the case.
   std::function<void(const Case& test_case)> validate;
@@ -282,11 +280,15 @@ struct Family {
   TriageRules triage;
   // Whether the bound has terms for a kernel whose storage is weaker than the contract's: [accuracy] in variant.toml.
   bool bounds_weaker_storage = false;
+  // What its contract leaves out, with unique ids. contract.md has the list too.
+  std::vector<Omission> omissions = {};
 
   [[nodiscard]] std::string_view name() const { return contract.name; }
   // Throws std::invalid_argument if there is no such axis.
   [[nodiscard]] std::size_t axis_index(std::string_view axis) const;
   [[nodiscard]] bool has_axis(std::string_view axis) const;
+  // nullptr if there is none.
+  [[nodiscard]] const Omission* find_omission(std::string_view id) const;
 };
 
 // One variant at one point of its family's axes, with one fixture and one seed.
@@ -296,6 +298,7 @@ struct Case {
   std::vector<std::int64_t> values;  // one per axis of the family
   std::string fixture;
   std::uint64_t seed = 0;
+  std::string beyond = {};  // the omission of the family that the case is about; empty: none, so that the contract covers the case
 
   // Value of an axis; throws std::invalid_argument if the family has none of that name.
   [[nodiscard]] std::int64_t at(std::string_view axis) const { return values[family->axis_index(axis)]; }

@@ -48,6 +48,7 @@ struct JobBuffer {
   std::string_view argument;  // the name in messages
   BufferRole role = BufferRole::input;
   std::size_t size = 0;                                    // bytes, without guard bands
+  std::optional<std::size_t> needed = {};                  // bytes that the launch binds; nothing: all
   metal::ScalarType element = metal::ScalarType::float32;  // of an output: float32, bfloat16 or uint8
   std::vector<Piece> contents = {};                        // in ascending order, without overlaps
   Gap gap = Gap::unwritten;
@@ -143,8 +144,8 @@ struct Job {
   std::function<bool(std::size_t element)> is_discrete = {};      // whether an element is an integer, not a rounded number; empty: none is
   std::function<std::string(std::size_t element)> describe = {};  // describes an element where row and coordinate do not
 
-  // The oracle's result for the inputs; `expect_exact` is the one without the conversions of the contract (q to half, for example),
-  // empty if there are none.
+  // The oracle's result for the inputs, with an entry per judged element, in their order; `expect_exact` is the one without the
+  // conversions of the contract (q to half, for example), empty if there are none.
   std::function<oracles::Expected()> expect = {};
   std::function<oracles::Expected()> expect_exact = {};
   std::function<void(oracles::Expected&)> widen = {};  // adds to bounds the error of the job's own reading

@@ -49,6 +49,7 @@ inline constexpr std::string_view kBounds = "out-of-bounds";
 inline constexpr std::string_view kUninitialised = "uninitialised";
 inline constexpr std::string_view kNotWritten = "not-written";
 inline constexpr std::string_view kRounding = "wrong-rounding";
+inline constexpr std::string_view kClaim = "broken-claim";
 inline constexpr std::string_view kUnknown = "unknown";
 }  // namespace mistake
 

@@ -1,4 +1,4 @@
-// The table of families.
+// The families of assay, and those that the program judges.
 #include "families/registry.h"
 
 #include <fmt/format.h>
@@ -7,15 +7,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
-
-// A program with its own families defines this macro as their rows, and includes this file; see tests/families/toy.
-#ifndef ASSAY_FURTHER_FAMILIES
-#define ASSAY_FURTHER_FAMILIES(ROW)
-#endif
 
 // One line per family: the function in families/<name>/family.cpp that makes its descriptor.
 #define ASSAY_FAMILIES(ROW) \
@@ -28,8 +25,7 @@
   ROW(bf16_prefill_family)  \
   ROW(bf16_vec_family)      \
   ROW(attention_family)     \
-  ROW(custom_family)        \
-  ASSAY_FURTHER_FAMILIES(ROW)
+  ROW(custom_family)
 
 namespace assay::families {
 
@@ -37,10 +33,39 @@ namespace assay::families {
 ASSAY_FAMILIES(ASSAY_DECLARE)
 #undef ASSAY_DECLARE
 
-std::span<const Family> all_families() {
+namespace {
+
+// What main() gave; empty in programs that judge the families of assay only.
+std::vector<Family>& given() {
+  static std::vector<Family> families;
+  return families;
+}
+
+bool is_used = false;
+
+}  // namespace
+
+std::vector<Family> own_families() {
 #define ASSAY_MAKE(make) make(),
-  static const std::vector<Family> families = {ASSAY_FAMILIES(ASSAY_MAKE)};
+  return {ASSAY_FAMILIES(ASSAY_MAKE)};
 #undef ASSAY_MAKE
+}
+
+void use_families(std::vector<Family> families) {
+  if (families.empty()) throw std::invalid_argument("a program needs at least one family");
+  std::set<std::string_view> names;
+  for (const Family& family : families) {
+    if (!names.insert(family.name()).second) throw std::invalid_argument(fmt::format("two families have the name '{}'", family.name()));
+  }
+  if (is_used) throw std::logic_error("use_families() was called after the families were used");
+  given() = std::move(families);
+}
+
+std::span<const Family> all_families() {
+  static const std::vector<Family> families = [] {
+    is_used = true;
+    return given().empty() ? own_families() : std::move(given());
+  }();
   return families;
 }
 

@@ -1,8 +1,9 @@
-// The list of families, one line each in registry.cpp.
+// The families that the program judges: those of assay, one line each in registry.cpp, or those that its main() gives.
 #pragma once
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "families/family.h"
 #include "kernels/contract.h"
@@ -10,6 +11,14 @@
 
 namespace assay::families {
 
+// The families of assay, in the order in which people see them.
+[[nodiscard]] std::vector<Family> own_families();
+
+// Gives the program its families, instead of own_families(). Their contracts must live as long as the program. Throws
+// std::invalid_argument if there are none or two have the same name, and std::logic_error if the families were used before.
+void use_families(std::vector<Family> families);
+
+// The families of the program.
 [[nodiscard]] std::span<const Family> all_families();
 // Throws std::invalid_argument with a list of the families.
 [[nodiscard]] const Family& find_family(std::string_view name);

@@ -56,7 +56,7 @@ BoundKernel::BoundKernel(const FamilyContract& contract, KernelEntry entry) : co
     if (!has(argument.name)) continue;
     const BoundArgument& found = bound(argument.name);
     check_argument(argument, found);
-    if (argument.role == ArgumentRole::parameters) check_parameters(found);
+    if (argument.role == ArgumentRole::parameters && !entry_.describes_launch) check_parameters(found);
   }
 }
 
@@ -67,12 +67,18 @@ void BoundKernel::fail(const std::string& message) const {
 
 const BoundArgument& BoundKernel::bound(std::string_view argument) const { return *arguments_.at(std::string(argument)); }
 
+bool BoundKernel::is_set_by_user(const BoundArgument& argument) const {
+  return argument.is_const && !argument.layout && argument.element != ScalarType::other && entry_.fields.contains(argument.name);
+}
+
 // Long because the matching rules run one after the other on the same list of free arguments.
 void BoundKernel::resolve_arguments() {
   std::vector<const BoundArgument*> free;
   for (const BoundArgument& argument : entry_.layout.arguments) {
     if (argument.space != AddressSpace::threadgroup) {
       free.push_back(&argument);
+    } else if (entry_.describes_launch) {
+      continue;
     } else if (threadgroup_ != nullptr) {
       fail(fmt::format("two threadgroup arguments, '{}' and '{}', but the family sets the size of only one", threadgroup_->name,
                        argument.name));
@@ -117,6 +123,8 @@ void BoundKernel::resolve_arguments() {
           [](const ArgumentContract& wanted, const BoundArgument& candidate) {
             return fmt::format("argument '{}' is used as {}", candidate.name, wanted.name);
           });
+  if (entry_.describes_launch) return;
+  std::erase_if(free, [&](const BoundArgument* argument) { return is_set_by_user(*argument); });
   take_if([](const ArgumentContract& wanted, const BoundArgument& candidate) { return candidate.index == wanted.index; },
           [](const ArgumentContract& wanted, const BoundArgument& candidate) {
             return fmt::format("argument '{}' is used as {}, by its index {}", candidate.name, wanted.name, wanted.index);
@@ -145,8 +153,8 @@ void BoundKernel::resolve_arguments() {
     std::vector<std::string_view> names;
     for (const ArgumentContract& argument : contract_->arguments) names.push_back(argument.name);
     fail(
-        fmt::format("argument '{}' (buffer {}) is never bound; the arguments of the family are {}. No setting can "
-                    "bind another argument: remove it, or make it a function constant ([constants]) or a struct field ([fields])",
+        fmt::format("argument '{0}' (buffer {1}) is never bound; the arguments of the family are {2}. If it is a number, set it in "
+                    "[fields] or with --set {0}=VALUE; a [[dispatch]] in variant.toml can bind any argument (docs/LAUNCH.md)",
                     free.front()->name, free.front()->index, fmt::join(names, ", ")));
   }
 }
@@ -218,6 +226,7 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
       fail(fmt::format("field '{}' ({}) of struct {} has no value; set it in [fields] or with --set {}=VALUE. The family sets {}",
                        field.name, field.type_name, layout.name, field.name, fmt::join(known, ", ")));
     }
+    check_value(layout, field);
     notes_.push_back(fmt::format("struct {} has the additional field {}", layout.name, field.name));
   }
 
@@ -232,6 +241,17 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
     notes_.push_back(fmt::format("struct {} has its fields in a different order than the contract", layout.name));
   }
   compare_layout(layout);
+}
+
+// Fills the field alone, so that a value that does not fit is reported before any case runs.
+void BoundKernel::check_value(const metal::StructLayout& layout, const metal::StructField& field) const {
+  metal::StructLayout alone = layout;
+  alone.fields = {field};
+  try {
+    static_cast<void>(metal::pack_struct(alone, {{field.name, fitted(entry_.fields.find(field.name)->second, field.type)}}, {}));
+  } catch (const metal::AbiMismatch& mismatch) {
+    fail(fmt::format("a value of [fields] or --set cannot be used: {}", mismatch.what()));
+  }
 }
 
 void BoundKernel::compare_layout(const metal::StructLayout& layout) {
@@ -254,43 +274,15 @@ bool BoundKernel::may_lack(const FieldContract& field) const {
   return field.optional || (limit != nullptr && field.neutral.contain(limit->values));
 }
 
+std::string_view BoundKernel::contract_name(const BoundArgument& argument) const {
+  const auto found = std::ranges::find_if(arguments_, [&](const auto& matched) { return matched.second == &argument; });
+  return found == arguments_.end() ? std::string_view() : std::string_view(found->first);
+}
+
 bool BoundKernel::has_field(std::string_view field) const {
   const auto parameters = std::ranges::find(contract_->arguments, ArgumentRole::parameters, &ArgumentContract::role);
-  return parameters != contract_->arguments.end() && bound(parameters->name).layout->find(std::string(field)) != nullptr;
-}
-
-void BoundKernel::set_parameters(metal::ComputeEncoder& encoder, const FieldValues& values) const {
-  const auto parameters = std::ranges::find(contract_->arguments, ArgumentRole::parameters, &ArgumentContract::role);
-  const BoundArgument& found = bound(parameters->name);
-  std::vector<std::string_view> required;
-  for (const FieldContract& field : contract_->fields) {
-    if (!may_lack(field)) required.push_back(field.name);
-  }
-
-  FieldValues all;
-  for (const metal::StructField& field : found.layout->fields) {
-    // The family's values take precedence, because the oracle relies on them.
-    if (const auto own = values.find(field.name); own != values.end()) {
-      all.emplace(field.name, own->second);
-    } else if (const auto extra = entry_.fields.find(field.name); extra != entry_.fields.end()) {
-      all.emplace(field.name, fitted(extra->second, field.type));
-    }
-  }
-  encoder.set_bytes(found.index, metal::pack_struct(*found.layout, all, required));
-}
-
-void BoundKernel::set_scalar(metal::ComputeEncoder& encoder, std::string_view argument, std::uint32_t value) const {
-  if (!has(argument)) return;
-  const BoundArgument& found = bound(argument);
-  metal::StructLayout layout;
-  layout.name = found.name;
-  layout.size = found.size;
-  layout.fields.push_back({found.name, found.type_name, found.element, 1, 0, found.size});
-  encoder.set_bytes(found.index, metal::pack_struct(layout, {{found.name, metal::FieldValue::of(value)}}, {}));
-}
-
-void BoundKernel::set_buffer(metal::ComputeEncoder& encoder, std::string_view argument, metal::BufferView view) const {
-  if (has(argument)) encoder.set_buffer(bound(argument).index, view);
+  return parameters != contract_->arguments.end() && has(parameters->name) &&
+         bound(parameters->name).layout->find(std::string(field)) != nullptr;
 }
 
 void BoundKernel::set_threadgroup_memory(metal::ComputeEncoder& encoder, std::size_t bytes) const {

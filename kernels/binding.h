@@ -23,6 +23,7 @@ struct KernelEntry {
   std::map<std::string, std::string, std::less<>> bind;  // the family's argument name -> the kernel's
   FieldValues fields;                                    // values of struct fields that the family does not set
   std::vector<AxisLimit> limits;                         // declared by the author of the variant
+  bool describes_launch = false;                         // the variant describes the launch of this function
   bool reads_threadgroup_size = false;                   // an argument holds the number of threads or simdgroups of its threadgroup
 
   // The declared limit of an axis; nullptr if there is none.
@@ -40,6 +41,9 @@ struct KernelEntry {
 // Throws metal::AbiMismatch with file, line and function for an argument that is missing, of the wrong kind or element type, or not in the
 // contract; an output that the kernel cannot write; and a struct field that is missing, of the wrong type or without a value. Throws
 // metal::EncodeError for a kernel that declares more threadgroup memory than Metal allows.
+//
+// A number that is not in the contract is accepted if [fields] or --set has a value of its name. If the variant describes its launch,
+// arguments are matched by name only, and any others are accepted: its [[dispatch]] sets them.
 class BoundKernel {
  public:
   BoundKernel(const FamilyContract& contract, KernelEntry entry);
@@ -55,18 +59,14 @@ class BoundKernel {
   [[nodiscard]] const KernelEntry& entry() const { return entry_; }
   [[nodiscard]] const FamilyContract& contract() const { return *contract_; }
 
-  void set_pipeline(metal::ComputeEncoder& encoder) const { encoder.set_pipeline(entry_.pipeline); }
   // Whether the kernel has this argument of the contract; only optional ones may be missing.
   [[nodiscard]] bool has(std::string_view argument) const { return arguments_.contains(argument); }
+  // The contract's name of an argument of entry().layout; empty if the contract has none.
+  [[nodiscard]] std::string_view contract_name(const metal::BoundArgument& argument) const;
 
   // Whether the parameter struct has a field of that name.
   [[nodiscard]] bool has_field(std::string_view field) const;
 
-  // Fills the parameter struct by name; `values` contains every field of the contract.
-  void set_parameters(metal::ComputeEncoder& encoder, const FieldValues& values) const;
-  // The following functions do nothing for an optional argument that the kernel does not have.
-  void set_scalar(metal::ComputeEncoder& encoder, std::string_view argument, std::uint32_t value) const;
-  void set_buffer(metal::ComputeEncoder& encoder, std::string_view argument, metal::BufferView view) const;
   // Does nothing if the kernel has no threadgroup argument (it may declare its own threadgroup memory). Throws
   // metal::EncodeError if the kernel's own threadgroup memory and `bytes` together exceed Metal's 32 KiB.
   void set_threadgroup_memory(metal::ComputeEncoder& encoder, std::size_t bytes) const;
@@ -75,6 +75,8 @@ class BoundKernel {
   void resolve_arguments();
   void check_argument(const ArgumentContract& argument, const metal::BoundArgument& bound) const;
   void check_parameters(const metal::BoundArgument& bound);
+  void check_value(const metal::StructLayout& layout, const metal::StructField& field) const;
+  [[nodiscard]] bool is_set_by_user(const metal::BoundArgument& argument) const;
   void compare_layout(const metal::StructLayout& layout);
   // Whether a struct may lack the field.
   [[nodiscard]] bool may_lack(const FieldContract& field) const;

@@ -99,7 +99,6 @@ struct SettingContract {
   std::span<const std::string_view> words;  // empty: an integer
   std::int64_t initial = 0;
   std::int64_t largest = 0;  // of an integer
-  bool is_accuracy = false;  // weakens the bound
 };
 
 struct FamilyContract {
@@ -116,6 +115,7 @@ struct FamilyContract {
   bool is_custom = false;
   std::span<const AxisWords> axis_words = {};
   std::span<const SettingContract> settings = {};
+  std::span<const std::string_view> accuracy_formats = {};  // keys of [accuracy] that name a format, besides those of all families
 
   [[nodiscard]] const FieldContract* find_field(std::string_view field) const;
   [[nodiscard]] const EntryContract* find_entry(std::string_view key) const;

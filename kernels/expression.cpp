@@ -288,6 +288,18 @@ std::optional<std::string_view> Expression::sole_name() const {
   return root_->kind == Node::Kind::name ? std::optional<std::string_view>(root_->word) : std::nullopt;
 }
 
+std::optional<std::string_view> Expression::chosen_name(const Names& names) const {
+  Evaluation evaluation(names);
+  const Node* node = root_.get();
+  try {
+    while (node->word == "?")
+      node = node->operands[Evaluation::as_condition(*node->operands[0], evaluation.of(*node->operands[0])) ? 1 : 2].get();
+  } catch (const Failure& failure) {
+    throw error_of(failure, text_, where_, evaluation.read());
+  }
+  return node->kind == Node::Kind::name ? std::optional<std::string_view>(node->word) : std::nullopt;
+}
+
 std::vector<std::string> Expression::names() const {
   std::vector<std::string> names;
   collect_names(*root_, names);

@@ -85,6 +85,8 @@ class Expression {
   [[nodiscard]] std::vector<std::string> texts_compared_with(std::string_view name) const;
   // The name, if the expression is nothing else.
   [[nodiscard]] std::optional<std::string_view> sole_name() const;
+  // The name that it comes to, also behind conditions: "b" of "n > 1 ? a : b". Throws ExpressionError from a condition.
+  [[nodiscard]] std::optional<std::string_view> chosen_name(const Names& names) const;
   // The names that occur in it, in order; those of functions are not among them.
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] const std::string& source() const { return text_; }

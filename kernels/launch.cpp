@@ -12,20 +12,14 @@
 #include <span>
 #include <stdexcept>
 
+#include "base/text.h"
 #include "kernels/binding.h"
-#include "kernels/variant.h"
 #include "metal/errors.h"
 
 namespace assay::kernels {
 namespace {
 
 using metal::ScalarType;
-
-Value value_of(const metal::FieldValue& value) {
-  using Kind = metal::FieldValue::Kind;
-  if (value.kind == Kind::floating) return std::bit_cast<double>(value.bits);
-  return std::bit_cast<std::int64_t>(value.bits);
-}
 
 bool is_floating(ScalarType type) { return type == ScalarType::float32 || type == ScalarType::float16 || type == ScalarType::bfloat16; }
 
@@ -37,6 +31,13 @@ metal::FieldValue field_value_of(const Value& value, ScalarType type, const Expr
   if (const auto* floating = std::get_if<double>(&value)) return metal::FieldValue::of(*floating);
   throw ExpressionError(
       fmt::format("{}: '{}' is the text {}, but a number is needed", expression.where(), expression.source(), to_string(value)));
+}
+
+metal::FunctionConstant constant_of(const Value& value, const Expression& expression) {
+  if (const bool* truth = std::get_if<bool>(&value)) return *truth;
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  throw ExpressionError(fmt::format("{}: '{}' is {}, but a function constant of a family is a boolean or an integer", expression.where(),
+                                    expression.source(), to_string(value)));
 }
 
 std::int64_t positive(const Expression& expression, const Names& names, std::string_view what) {
@@ -63,14 +64,16 @@ std::size_t bytes_of(const Expression& expression, const Names& names, std::stri
 class Arguments {
  public:
   Arguments(const PlannedDispatch& dispatch, const BoundKernel& kernel, const Names& names, const NamedViews& buffers)
-      : description_(*dispatch.description), layout_(kernel.entry().layout), names_(names), buffers_(buffers) {}
+      : description_(*dispatch.description), kernel_(kernel), layout_(kernel.entry().layout), names_(names), buffers_(buffers) {}
 
   void encode(metal::ComputeEncoder& encoder) const {
     for (const metal::BoundArgument& argument : layout_.arguments) {
       if (argument.space == metal::AddressSpace::threadgroup) continue;
-      const auto described = description_.arguments.find(argument.name);
+      const std::string_view of_contract = kernel_.contract_name(argument);
+      auto described = description_.arguments.find(argument.name);
+      if (described == description_.arguments.end()) described = description_.arguments.find(of_contract);
       if (described == description_.arguments.end()) {
-        encode_unnamed(encoder, argument);
+        encode_unnamed(encoder, argument, of_contract.empty() ? argument.name : of_contract);
       } else if (!described->second.fields.empty()) {
         encode_struct(encoder, argument, described->second);
       } else {
@@ -86,10 +89,10 @@ class Arguments {
   }
 
   // An argument that the description leaves out.
-  void encode_unnamed(metal::ComputeEncoder& encoder, const metal::BoundArgument& argument) const {
-    if (const auto view = buffers_.find(argument.name); view != buffers_.end()) return encoder.set_buffer(argument.index, view->second);
+  void encode_unnamed(metal::ComputeEncoder& encoder, const metal::BoundArgument& argument, std::string_view name) const {
+    if (const auto view = buffers_.find(name); view != buffers_.end()) return encoder.set_buffer(argument.index, view->second);
     if (argument.layout) return encode_struct(encoder, argument, {});
-    if (const auto value = names_.value(argument.name)) return set_values(encoder, argument, {Expression::of_value(*value)});
+    if (const auto value = value_named(name)) return set_values(encoder, argument, {Expression::of_value(*value)});
     fail(
         fmt::format("argument '{0}' ({1} {2}{3}, buffer {4}) gets nothing; add {0} = \"...\" to [dispatch.arguments]. Buffers: {5}; "
                     "numbers: {6}",
@@ -100,11 +103,18 @@ class Arguments {
   void encode_elements(metal::ComputeEncoder& encoder, const metal::BoundArgument& argument,
                        const std::vector<Expression>& elements) const {
     if (elements.size() == 1) {
-      if (const auto name = elements.front().sole_name()) {
+      if (const auto name = elements.front().chosen_name(names_)) {
         if (const auto view = buffers_.find(*name); view != buffers_.end()) return encoder.set_buffer(argument.index, view->second);
       }
     }
     set_values(encoder, argument, elements);
+  }
+
+  // A helper of another variant has [fields] of its own.
+  [[nodiscard]] std::optional<Value> value_named(std::string_view name) const {
+    if (auto value = names_.value(name)) return value;
+    const auto field = kernel_.entry().fields.find(name);
+    return field == kernel_.entry().fields.end() ? std::nullopt : std::optional(value_of(field->second));
   }
 
   // Numbers behind a `constant` reference or pointer.
@@ -149,7 +159,7 @@ class Arguments {
       std::vector<Expression> elements;
       if (given != described.fields.end()) {
         elements = given->second;
-      } else if (const auto value = names_.value(field.name)) {
+      } else if (const auto value = value_named(field.name)) {
         elements = {Expression::of_value(*value)};
       } else {
         fail(fmt::format(
@@ -197,6 +207,7 @@ class Arguments {
   }
 
   const DispatchDescription& description_;
+  const BoundKernel& kernel_;
   const metal::ArgumentLayout& layout_;
   const Names& names_;
   const NamedViews& buffers_;
@@ -204,22 +215,30 @@ class Arguments {
 
 }  // namespace
 
-LaunchNames::LaunchNames(const Variant& variant, const Names& of_case) : variant_(variant), of_case_(of_case) {
-  if (!variant.launch) return;
-  for (const LetDescription& let : variant.launch->lets) lets_.insert_or_assign(let.name, let.value.evaluate(*this));
+Value value_of(const metal::FieldValue& value) {
+  if (value.kind == metal::FieldValue::Kind::floating) return std::bit_cast<double>(value.bits);
+  return std::bit_cast<std::int64_t>(value.bits);
+}
+
+LaunchNames::LaunchNames(const LaunchDescription& launch, const FieldValues& fields, const Names& of_case)
+    : fields_(fields), of_case_(of_case) {
+  for (const LetDescription& let : launch.lets) {
+    const auto field = fields.find(let.name);
+    lets_.insert_or_assign(let.name, field == fields.end() ? let.value.evaluate(*this) : value_of(field->second));
+  }
 }
 
 std::optional<Value> LaunchNames::value(std::string_view name) const {
   if (const auto let = lets_.find(name); let != lets_.end()) return let->second;
   if (auto of_case = of_case_.value(name)) return of_case;
-  const auto field = variant_.fields.find(name);
-  return field == variant_.fields.end() ? std::nullopt : std::optional(value_of(field->second));
+  const auto field = fields_.find(name);
+  return field == fields_.end() ? std::nullopt : std::optional(value_of(field->second));
 }
 
 std::vector<std::string> LaunchNames::all() const {
   std::vector<std::string> names = of_case_.all();
   for (const auto& [name, value] : lets_) names.push_back(name);
-  for (const auto& [name, value] : variant_.fields) names.push_back(name);
+  for (const auto& [name, value] : fields_) names.push_back(name);
   return names;
 }
 
@@ -229,9 +248,16 @@ std::vector<PlannedDispatch> plan_launch(const LaunchDescription& launch, const 
     if (description.when && !description.when->condition(names)) continue;
     PlannedDispatch& dispatch = planned.emplace_back();
     dispatch.description = &description;
+    dispatch.is_of_family = launch.is_of_family;
     dispatch.function.entry = description.function.evaluate(names);
-    for (const auto& [name, expression] : description.constants)
-      dispatch.function.named.emplace(name, field_value_of(expression.evaluate(names), ScalarType::other, expression));
+    for (const auto& [name, expression] : description.constants) {
+      const Value value = expression.evaluate(names);
+      if (launch.is_of_family) {
+        dispatch.function.constants.emplace(base::number_of<std::uint32_t>(name).value(), constant_of(value, expression));
+      } else {
+        dispatch.function.named.emplace(name, field_value_of(value, ScalarType::other, expression));
+      }
+    }
     dispatch.grid = size_of(description.grid, names, "an element of grid");
     dispatch.threads = size_of(description.threads, names, "an element of threads");
     for (const auto& [index, expression] : description.memory)
@@ -239,6 +265,55 @@ std::vector<PlannedDispatch> plan_launch(const LaunchDescription& launch, const 
   }
   if (planned.empty()) throw std::invalid_argument("every [[dispatch]] is left out by its 'when'");
   return planned;
+}
+
+std::string text_of(const LaunchDescription& launch) {
+  std::string text;
+  const auto add = [&](std::string_view key, std::span<const Expression> expressions) {
+    text += fmt::format("{} =", key);
+    for (const Expression& expression : expressions) text += fmt::format(" '{}'", expression.source());
+    text += "\n";
+  };
+  for (const LetDescription& let : launch.lets) add("let " + let.name, {&let.value, 1});
+  for (const ScratchDescription& scratch : launch.scratch) add("scratch " + scratch.name, {&scratch.bytes, 1});
+  for (const DispatchDescription& dispatch : launch.dispatches) {
+    text += fmt::format("dispatch {} {} {} {}\n", dispatch.family, dispatch.function.source(), dispatch.concurrent,
+                        dispatch.grid_counts_threads);
+    if (dispatch.when) add("when", {&*dispatch.when, 1});
+    add("grid", dispatch.grid);
+    add("threads", dispatch.threads);
+    for (const auto& [index, bytes] : dispatch.memory) add(fmt::format("memory {}", index), {&bytes, 1});
+    for (const auto& [name, value] : dispatch.constants) add("constant " + name, {&value, 1});
+    for (const auto& [name, argument] : dispatch.arguments) {
+      add("argument " + name, argument.elements);
+      for (const auto& [field, elements] : argument.fields) add("field " + field, elements);
+    }
+  }
+  return text;
+}
+
+std::set<std::string> names_in(const LaunchDescription& launch) {
+  std::set<std::string> names;
+  const auto add = [&](const Expression& expression) {
+    for (std::string& name : expression.names()) names.insert(std::move(name));
+  };
+  for (const LetDescription& let : launch.lets) {
+    names.insert(let.name);
+    add(let.value);
+  }
+  for (const ScratchDescription& scratch : launch.scratch) add(scratch.bytes);
+  for (const DispatchDescription& dispatch : launch.dispatches) {
+    if (dispatch.when) add(*dispatch.when);
+    std::ranges::for_each(dispatch.grid, add);
+    std::ranges::for_each(dispatch.threads, add);
+    for (const auto& [index, bytes] : dispatch.memory) add(bytes);
+    for (const auto& [name, value] : dispatch.constants) add(value);
+    for (const auto& [name, argument] : dispatch.arguments) {
+      std::ranges::for_each(argument.elements, add);
+      for (const auto& [field, elements] : argument.fields) std::ranges::for_each(elements, add);
+    }
+  }
+  return names;
 }
 
 std::vector<std::size_t> scratch_sizes(const LaunchDescription& launch, const Names& names) {
@@ -250,9 +325,13 @@ std::vector<std::size_t> scratch_sizes(const LaunchDescription& launch, const Na
 
 void encode_dispatch(metal::ComputeEncoder& encoder, const PlannedDispatch& dispatch, const BoundKernel& kernel, const Names& names,
                      const NamedViews& buffers) {
-  kernel.set_pipeline(encoder);
+  encoder.set_pipeline(kernel.entry().pipeline);
   Arguments(dispatch, kernel, names, buffers).encode(encoder);
   for (const auto& [index, bytes] : dispatch.memory) {
+    if (dispatch.is_of_family) {
+      kernel.set_threadgroup_memory(encoder, bytes);
+      continue;
+    }
     // A host may set a length that this pipeline does not use, such as one that only other constants need.
     const metal::BoundArgument* argument = kernel.entry().layout.find(metal::AddressSpace::threadgroup, index);
     if (argument != nullptr) encoder.set_threadgroup_memory_length(index, bytes);

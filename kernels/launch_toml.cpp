@@ -47,6 +47,7 @@ class LaunchReader {
 
   void require_name(const toml::node& node, std::string_view name, std::string_view what) {
     if (!is_identifier(name)) reader_.fail(node, fmt::format("{} '{}' is no name; use letters, digits and '_'", what, name));
+    if (name == kNoBuffer) reader_.fail(node, fmt::format("'{}' is the buffer for arguments that a kernel does not use", name));
     if (!names_.insert(std::string(name)).second) reader_.fail(node, fmt::format("the name '{}' is used twice", name));
   }
 
@@ -83,8 +84,9 @@ class LaunchReader {
   }
 
   [[nodiscard]] DispatchDescription dispatch_of(const toml::table& table) const {
-    reader_.accept_keys(table, "in [[dispatch]]",
-                        {"function", "when", "grid", "threads_in_grid", "threads", "memory", "constants", "arguments"});
+    reader_.accept_keys(
+        table, "in [[dispatch]]",
+        {"function", "family", "concurrent", "when", "grid", "threads_in_grid", "threads", "memory", "constants", "arguments"});
     const toml::node* groups = table.get("grid");
     const toml::node* threads = table.get("threads_in_grid");
     if ((groups == nullptr) == (threads == nullptr))
@@ -92,6 +94,7 @@ class LaunchReader {
     const toml::node& function = required(table, "function", "[[dispatch]]");
     try {
       DispatchDescription dispatch{.function = TextTemplate(reader_.string_of(function, "[[dispatch]] function"), where(function)),
+                                   .family = {},
                                    .when = {},
                                    .grid = expressions(groups != nullptr ? *groups : *threads, "[[dispatch]] grid", 3),
                                    .grid_counts_threads = threads != nullptr,
@@ -100,6 +103,8 @@ class LaunchReader {
                                    .constants = {},
                                    .arguments = {},
                                    .where = where(table)};
+      if (const toml::node* node = table.get("family")) dispatch.family = reader_.string_of(*node, "[[dispatch]] family");
+      if (const toml::node* node = table.get("concurrent")) dispatch.concurrent = truth_of(*node, "[[dispatch]] concurrent");
       if (const toml::node* node = table.get("when")) dispatch.when = read_expression(reader_, *node, "[[dispatch]] when");
       if (const toml::table* memory = reader_.subtable(table, "memory")) read_memory(*memory, dispatch);
       if (const toml::table* constants = reader_.subtable(table, "constants")) {
@@ -113,6 +118,11 @@ class LaunchReader {
     } catch (const ExpressionError& error) {
       throw VariantError(error.what());
     }
+  }
+
+  [[nodiscard]] bool truth_of(const toml::node& node, std::string_view what) const {
+    if (const auto truth = node.value_exact<bool>()) return *truth;
+    reader_.fail(node, fmt::format("{} must be true or false, but is {}", what, TomlReader::type_name(node)));
   }
 
   void read_memory(const toml::table& table, DispatchDescription& dispatch) const {
@@ -193,5 +203,14 @@ Expression read_expression(const TomlReader& reader, const toml::node& node, con
 }
 
 LaunchDescription read_launch(const TomlReader& reader, const toml::table& root) { return LaunchReader(reader).read(root); }
+
+LaunchDescription parse_launch_of_family(std::string_view text, const std::filesystem::path& file) {
+  const TomlReader reader(file);
+  const toml::table root = parse_toml(text, file);
+  reader.accept_keys(root, "at the top level", {"let", "scratch", "dispatch"});
+  LaunchDescription launch = read_launch(reader, root);
+  launch.is_of_family = true;
+  return launch;
+}
 
 }  // namespace assay::kernels

@@ -42,6 +42,8 @@ std::string macros_of(const Variant& variant) {
   return text + (variant.compile.metal_version ? fmt::format("metal {}", *variant.compile.metal_version) : std::string());
 }
 
+std::string launch_of(const Variant& variant) { return variant.launch ? text_of(*variant.launch) : std::string(); }
+
 // Relative to the description's folder.
 std::string files_of(const Variant& variant, const std::vector<std::filesystem::path>& files) {
   std::string text;
@@ -56,11 +58,12 @@ bool is_same(const AxisLimit& one, const AxisLimit& other) {
 }
 
 auto storage_of(const Accuracy& accuracy) {
-  return std::tie(accuracy.accumulator, accuracy.accumulator_keys, accuracy.stores, accuracy.merge_store);
+  return std::tie(accuracy.accumulator, accuracy.accumulator_keys, accuracy.stores, accuracy.merge_store, accuracy.formats);
 }
 
 }  // namespace
 
+// Long because it treats every excuse of a description, one after the other.
 std::vector<std::string> restrict_to_base(Variant& variant, const Variant* base) {
   if (variant.description.empty()) return {};
   const Variant nothing;
@@ -74,6 +77,9 @@ std::vector<std::string> restrict_to_base(Variant& variant, const Variant* base)
   };
   require_equal("[constants]", text_of(variant.constants), text_of(trusted.constants));
   require_equal("[fields]", text_of(variant.fields), text_of(trusted.fields));
+  // Variants of some families must have one; without a base, their files are believed like [entry].
+  if (base != nullptr || !variant.contract->is_described)
+    require_equal("[[dispatch]], [[scratch]] or [let]", launch_of(variant), launch_of(trusted));
   require_equal("a macro or metal_version of [compile] or [entry]", macros_of(variant), macros_of(trusted));
   if (base != nullptr) {
     require_equal("'family'", variant.family, trusted.family);
@@ -106,6 +112,10 @@ std::vector<std::string> restrict_to_base(Variant& variant, const Variant* base)
   }
   // The reference of the trusted folder decides, by the bounds and for the cases that it was written for.
   if (variant.custom && base != nullptr && trusted.custom) variant.custom = trusted.custom;
+  if (variant.settings != trusted.settings) {
+    tell(0, fmt::format("[{}]", variant.family));
+    variant.settings = trusted.settings;
+  }
   if (variant.reads_hidden && !trusted.reads_hidden) {
     tell(0, "reads_hidden = \"finite\"");
     variant.reads_hidden = false;
@@ -115,6 +125,13 @@ std::vector<std::string> restrict_to_base(Variant& variant, const Variant* base)
       tell(limit.line, fmt::format("the limit {} = [{}]", limit.axis, fmt::join(limit.values, ", ")));
   }
   variant.limits = trusted.limits;
+  // Whoever does not repeat a claim would not have to keep it.
+  for (const Claim& claim : trusted.claims) {
+    if (std::ranges::find(variant.claims, claim.text, &Claim::text) != variant.claims.end()) continue;
+    sentences.push_back(fmt::format("{}: the claim '{}' counts: {} makes it", file, claim.text, base->description.string()));
+    variant.claims.push_back(claim);
+    variant.claims.back().line = 0;
+  }
   if (variant.superseded_by && (!trusted.superseded_by || trusted.superseded_by->name != variant.superseded_by->name)) {
     tell(variant.superseded_by->line, fmt::format("superseded_by = \"{}\"", variant.superseded_by->name));
     variant.superseded_by.reset();

@@ -12,12 +12,12 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/run_time_file.h"
 #include "base/text.h"
 #include "kernels/compile_toml.h"
 #include "kernels/custom_toml.h"
 #include "kernels/launch_toml.h"
 #include "kernels/toml_reader.h"
-#include "metal/run_time_file.h"
 
 namespace assay::kernels {
 namespace {
@@ -41,10 +41,9 @@ class Reader : private TomlReader {
     const toml::table root = parse_toml(text, file());
     const toml::node* family = root.get("family");
     const FamilyContract* contract = family == nullptr ? nullptr : find_contract(contracts_, family->value_or(std::string_view()));
-    std::vector<std::string_view> keys = {"family",      "source",       "about",   "claims",   "superseded_by",
-                                          "offset_bits", "reads_hidden", "compile", "entry",    "limits",
-                                          "fields",      "constants",    "bind",    "accuracy", "known_finding"};
-    if (contract != nullptr && contract->is_described) keys.insert(keys.end(), {"let", "scratch", "dispatch"});
+    std::vector<std::string_view> keys = {"family",       "source",   "about",         "claims", "superseded_by", "offset_bits",
+                                          "reads_hidden", "compile",  "entry",         "limits", "fields",        "constants",
+                                          "bind",         "accuracy", "known_finding", "let",    "scratch",       "dispatch"};
     if (contract != nullptr && contract->is_custom) keys.insert(keys.end(), std::begin(kCustomKeys), std::end(kCustomKeys));
     if (contract != nullptr && !contract->settings.empty()) keys.push_back(contract->name);
     accept_keys(root, "at the top level", keys);
@@ -64,6 +63,11 @@ class Reader : private TomlReader {
     if (root.contains("dispatch")) {
       variant_.launch = read_launch(*this, root);
       variant_.text = text;
+      for (const DispatchDescription& dispatch : variant_.launch->dispatches) check_lender(dispatch);
+    } else {
+      for (const std::string_view key : {"let", "scratch"}) {
+        if (const toml::node* node = root.get(key)) fail(*node, fmt::format("'{}' needs a [[dispatch]] that uses it", key));
+      }
     }
     if (variant_.contract->is_described && !variant_.launch)
       fail(1, fmt::format("family {} needs at least one [[dispatch]] (docs/LAUNCH.md)", variant_.family));
@@ -72,6 +76,16 @@ class Reader : private TomlReader {
   }
 
  private:
+  // The family of a function that is not the variant's own must have such functions.
+  void check_lender(const DispatchDescription& dispatch) const {
+    if (dispatch.family.empty()) return;
+    const FamilyContract* lender = find_contract(contracts_, dispatch.family);
+    if (lender != nullptr && !lender->is_described && lender != variant_.contract) return;
+    throw VariantError(
+        fmt::format("{}: 'family' is '{}', but is for a function of another family with a contract of its own, such as a merge",
+                    dispatch.where, dispatch.family));
+  }
+
   // Features that the variant does not mention keep their first value, so that nothing is tested that the kernel does not claim.
   void add_unmentioned_limits() {
     for (const AxisWords& axis : variant_.contract->axis_words) {
@@ -158,17 +172,19 @@ class Reader : private TomlReader {
 
   Claim claim_of(const toml::node& element) const {
     constexpr std::string_view kind = "same_bits_as:";
-    Claim claim{*element.value_exact<std::string>(), {}, {}, element.source().begin.line};
+    Claim claim{*element.value_exact<std::string>(), {}, {}, {}, element.source().begin.line};
     const auto refuse = [&](std::string_view what) {
-      fail(element, fmt::format("'claims' contains '{}': {}; accepted: {}VARIANT, or {}VARIANT@AXIS=VALUE,AXIS=VALUE with integers",
-                                claim.text, what, kind, kind));
+      fail(element, fmt::format("'claims' contains '{}': {}; accepted: {}VARIANT, or the name of something that the family's contract "
+                                "leaves out; either with @AXIS=VALUE,AXIS=VALUE behind it, with integers",
+                                claim.text, what, kind));
     };
     std::string_view rest = claim.text;
-    if (!rest.starts_with(kind)) refuse("unknown claim");
-    rest.remove_prefix(kind.size());
+    const bool is_about_variant = rest.starts_with(kind);
+    if (is_about_variant) rest.remove_prefix(kind.size());
     const std::size_t at = std::min(rest.find('@'), rest.size());
-    claim.same_bits_as = rest.substr(0, at);
-    if (!is_name(claim.same_bits_as)) refuse("it does not name a variant");
+    (is_about_variant ? claim.same_bits_as : claim.omission) = rest.substr(0, at);
+    if (is_about_variant && !is_name(claim.same_bits_as)) refuse("it does not name a variant");
+    if (!is_about_variant && !is_name(claim.omission)) refuse("unknown claim");
     if (claim.same_bits_as == variant_.name) refuse("a variant always has the same bits as itself");
     if (at == rest.size()) return claim;
     for (const std::string_view condition : base::split(rest.substr(at + 1), ',')) {
@@ -256,13 +272,19 @@ class Reader : private TomlReader {
     for (const auto& [key, value] : table) variant_.bind.emplace(key.str(), string_of(value, fmt::format("[bind] {}", key.str())));
   }
 
-  void check_format(const toml::node& node, std::string_view format, std::string_view where) {
+  // "bfloat" is another name of "bf16".
+  [[nodiscard]] std::string checked_format(const toml::node& node, std::string format, std::string_view where) {
+    if (format == "bfloat") return "bf16";
     if (format != "float" && format != "half" && format != "bf16")
       fail(node, fmt::format("{} '{}'; accepted: float, half, bf16", where, format));
+    return format;
   }
 
   void read_accuracy(const toml::table& table) {
-    accept_keys(table, "in [accuracy]", {"dot_depth", "accumulator", "accumulator_keys", "stores", "merge_store", "reason"});
+    std::vector<std::string_view> accepted = {"dot_depth", "accumulator", "accumulator_keys", "stores", "merge_store", "reason"};
+    const std::span<const std::string_view> formats = variant_.contract->accuracy_formats;
+    accepted.insert(accepted.end(), formats.begin(), formats.end());
+    accept_keys(table, "in [accuracy]", accepted);
     Accuracy& accuracy = variant_.accuracy;
     if (const toml::node* node = table.get("dot_depth")) {
       const std::int64_t depth = integer_of(*node, "[accuracy] dot_depth");
@@ -282,11 +304,17 @@ class Reader : private TomlReader {
     }
     if (const toml::node* node = table.get("stores")) {
       accuracy.stores = strings_of(*node, "[accuracy] stores");
-      for (const std::string& format : accuracy.stores) check_format(*node, format, "[accuracy] stores contains");
+      for (std::string& format : accuracy.stores) format = checked_format(*node, format, "[accuracy] stores contains");
     }
     if (const toml::node* node = table.get("merge_store")) {
-      accuracy.merge_store = string_of(*node, "[accuracy] merge_store");
-      check_format(*node, *accuracy.merge_store, "[accuracy] merge_store is");
+      accuracy.merge_store = checked_format(*node, string_of(*node, "[accuracy] merge_store"), "[accuracy] merge_store is");
+    }
+    for (const std::string_view key : formats) {
+      const toml::node* node = table.get(key);
+      if (node == nullptr) continue;
+      const std::string what = fmt::format("[accuracy] {}", key);
+      std::string format = checked_format(*node, string_of(*node, what), what + " is");
+      if (format != "float") accuracy.formats.emplace(key, std::move(format));
     }
     accuracy.reason = required_string(table, "reason", "in [accuracy]: a declared accuracy needs a reason", table.source().begin.line);
   }
@@ -357,6 +385,11 @@ std::string read_text(const fs::path& file) {
   return *std::move(text);
 }
 
+std::string_view Accuracy::format(std::string_view key) const {
+  const auto own = formats.find(key);
+  return own == formats.end() ? std::string_view("float") : own->second;
+}
+
 std::int64_t Variant::setting(std::string_view key) const {
   if (const auto own = settings.find(key); own != settings.end()) return own->second;
   const auto known = std::ranges::find(contract->settings, key, &SettingContract::name);
@@ -366,8 +399,8 @@ std::int64_t Variant::setting(std::string_view key) const {
 
 std::string Variant::function(std::string_view entry_key) const {
   if (const auto own = entry.find(entry_key); own != entry.end()) return own->second;
-  if (contract->is_described) return std::string(entry_key);
   const EntryContract* known = contract->find_entry(entry_key);
+  if (known == nullptr && launch) return std::string(entry_key);
   if (known == nullptr) throw std::invalid_argument(fmt::format("family {} has no entry '{}'", family, entry_key));
   return std::string(known->function);
 }
@@ -422,7 +455,7 @@ std::vector<Variant> find_variants(const fs::path& directory, Contracts contract
 
 fs::path default_variants_directory() {
   if (const char* directory = std::getenv("ASSAY_VARIANTS"); directory != nullptr && *directory != '\0') return directory;
-  return metal::run_time_file("share/assay/variants", ASSAY_VARIANTS_DIR);
+  return base::run_time_file("share/assay/variants");
 }
 
 Variant variant_from_path(const fs::path& path, std::string_view family, Contracts contracts) {

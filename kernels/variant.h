@@ -41,11 +41,12 @@ struct AxisLimit {
   bool is_found = false;   // detected by compiling the kernel, not given by the user; each case outside of it reports its own reason
 };
 
-// A claim that the outputs equal those of `same_bits_as` bit for bit, in every case whose axes have the values of `where`. harness/ checks
-// the axis names.
+// A claim that the outputs equal those of `same_bits_as` bit for bit, or that the kernel does what its family's contract leaves out
+// (`omission`), in every case whose axes have the values of `where`. harness/ checks the names of axes and omissions.
 struct Claim {
-  std::string text;  // the claim as written
-  std::string same_bits_as;
+  std::string text;          // the claim as written
+  std::string same_bits_as;  // a variant; empty for a claim about an omission
+  std::string omission;
   std::vector<std::pair<std::string, std::int64_t>> where;
   std::uint32_t line = 0;
 };
@@ -62,7 +63,11 @@ struct Accuracy {
   std::optional<std::uint32_t> accumulator_keys;
   std::vector<std::string> stores;
   std::optional<std::string> merge_store;
+  std::map<std::string, std::string, std::less<>> formats;  // keys of the family (FamilyContract::accuracy_formats) that are not float
   std::string reason;
+
+  // The format of such a key; "float" if it is not declared.
+  [[nodiscard]] std::string_view format(std::string_view key) const;
 };
 
 struct KnownFinding {
@@ -72,7 +77,6 @@ struct KnownFinding {
   std::uint32_t line = 0;
 };
 
-using FieldValues = std::map<std::string, metal::FieldValue, std::less<>>;
 // Values of function constants, by name or index: a number, or the components of a vector.
 using ConstantAssignments = std::map<std::string, std::vector<metal::FieldValue>, std::less<>>;
 
@@ -133,7 +137,7 @@ struct Variant {
 // a variant.toml is invalid.
 [[nodiscard]] std::vector<Variant> find_variants(const std::filesystem::path& directory, Contracts contracts);
 
-// The folder of our own variants: $ASSAY_VARIANTS if set, else the folder in the source tree.
+// $ASSAY_VARIANTS if set, else the folder of our own variants.
 [[nodiscard]] std::filesystem::path default_variants_directory();
 
 // Loads a user's kernel: a directory with a variant.toml, the variant.toml itself, a .metal file with a variant.toml beside it, or a single

@@ -59,15 +59,20 @@ double tanh_of(double x) {
 class Worker {
  public:
   Worker(const AnyAttentionShape& shape, const AnyAttentionInputs& inputs, const AnyAttentionAccuracy& accuracy, AnyExpected& expected)
-      : shape_(shape), inputs_(inputs), roundings_(shape, accuracy), errors_(roundings_), expected_(expected) {
+      : shape_(shape),
+        inputs_(inputs),
+        roundings_(shape, accuracy),
+        errors_(roundings_),
+        rounds_values_(accuracy.values.unit() > kFloatUnit),
+        expected_(expected) {
     query_.resize(shape.head_dim);
   }
 
   void attend(std::size_t batch, std::size_t kv_head) {
     const std::size_t length = shape_.kv_len.empty() ? shape_.kv_rows : shape_.kv_len[batch];
     const std::size_t first = ((shape_.kv_batch.empty() ? batch : shape_.kv_batch[batch]) * shape_.kv_heads + kv_head) * shape_.kv_rows;
-    const KeyTiles keys(inputs_.k, first * shape_.head_dim, length, shape_.head_dim);
-    const ValueTiles values(inputs_.v, first * shape_.value_dim, length, shape_.value_dim);
+    const KeyTiles keys(inputs_.k, first * shape_.head_dim, length, shape_.head_dim, roundings_.key_unit > 0.0);
+    const ValueTiles values(inputs_.v, first * shape_.value_dim, length, shape_.value_dim, rounds_values_);
     bias_.resize(length);
     const std::size_t group = shape_.heads / shape_.kv_heads;
     for (std::size_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
@@ -78,9 +83,11 @@ class Worker {
  private:
   void attend_row(const KeyTiles& keys, const ValueTiles& values, std::size_t batch, std::size_t head, std::size_t query) {
     const std::size_t row = (batch * shape_.heads + head) * shape_.queries + query;
+    double query_size = 0.0;
     for (std::size_t c = 0; c < shape_.head_dim; ++c) {
       query_[c] = inputs_.q[row * shape_.head_dim + c];
       if (!std::isfinite(query_[c])) refuse(fmt::format("q is {} at batch {}, head {}, query {}", query_[c], batch, head, query));
+      query_size += std::abs(query_[c]);
     }
     std::ranges::fill(bias_, 0.0);
     if (inputs_.bias) inputs_.bias(batch, head, query, bias_);
@@ -90,12 +97,13 @@ class Worker {
       leave_empty(row, sink);
       return;
     }
-    errors_.assess(scores_, sink);
+    errors_.assess(scores_, sink, keys.shared(), roundings_.key_loss * query_size);
     for (std::size_t first = 0; first < shape_.value_dim; first += kTile) {
       const ValueTiles::Sums sums = values.sums(errors_.keys(), first / kTile);
       for (std::size_t lane = 0; lane < std::min(kTile, shape_.value_dim - first); ++lane) {
         const std::size_t j = first + lane;
-        store(expected_.output, row * shape_.value_dim + j, errors_.element(sums, lane, values.largest(j), values.size(j)));
+        store(expected_.output, row * shape_.value_dim + j,
+              errors_.element(sums, lane, values.largest(j), values.size(j), values.alike(j)));
       }
     }
     if (shape_.lse != LogBase::none) store(expected_.lse, row, errors_.lse(shape_.lse));
@@ -112,7 +120,7 @@ class Worker {
       const KeyTiles::Products products = keys.products(query_, first / kTile);
       for (std::size_t key = first; key < end; ++key) {
         if (is_hidden(bias_[key])) continue;
-        scores_.push_back(score_of(products, key));
+        scores_.push_back(score_of(products, key, keys.alike(key)));
         if (!std::isfinite(scores_.back().score) || !values.is_finite(key)) {
           refuse(fmt::format("batch {}, head {}, query {}, key {}: score {}, bias {}, {} value", batch, head, query, key,
                              scores_.back().score, bias_[key], values.is_finite(key) ? "a finite" : "no finite"));
@@ -121,7 +129,7 @@ class Worker {
     }
   }
 
-  [[nodiscard]] KeyScore score_of(const KeyTiles::Products& products, std::size_t key) const {
+  [[nodiscard]] KeyScore score_of(const KeyTiles::Products& products, std::size_t key, double alike) const {
     const std::size_t lane = key % kTile;
     const double scale2 = shape_.scale * shape_.scale;
     KeyScore score{.key = key,
@@ -132,7 +140,8 @@ class Worker {
                    .blocks = scale2 * products.blocks[lane],
                    .capped = 0.0,
                    .slope = 1.0,
-                   .bias = bias_[key]};
+                   .bias = bias_[key],
+                   .alike = alike};
     score.capped = score.scaled;
     if (shape_.softcap != 0.0) {
       const double bent = tanh_of(score.scaled / shape_.softcap);
@@ -172,6 +181,7 @@ class Worker {
   const AnyAttentionInputs& inputs_;
   AnyRoundings roundings_;
   RowErrors errors_;
+  bool rounds_values_;
   AnyExpected& expected_;
   std::vector<double> query_, bias_;
   std::vector<KeyScore> scores_;

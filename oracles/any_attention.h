@@ -69,6 +69,8 @@ struct AnyAttentionAccuracy {
   std::optional<std::size_t> dot_depth = {};  // roundings from a product to the finished dot product; default Dk, which any order has
   double bias_error = 0.0;  // of a bias that the kernel computes itself, relative, in units of 2^-24: slope times distance
 
+  OutputFormat keys = float_format();         // to which keys are rounded before their products
+  OutputFormat values = float_format();       // and values
   OutputFormat query = float_format();        // to which q times the scale is rounded
   OutputFormat dot = float_format();          // in which the products of q and k are summed
   OutputFormat scores = float_format();       // in which they are stored, once, before or after softcap and bias

@@ -45,7 +45,8 @@ constexpr double kLeastSum = 0x1p-30;
 }  // namespace
 
 AnyAttentionAccuracy without_conversions(AnyAttentionAccuracy accuracy) {
-  accuracy.query = accuracy.dot = accuracy.scores = accuracy.weights = accuracy.accumulator = accuracy.statistics = float_format();
+  accuracy.keys = accuracy.values = accuracy.query = accuracy.dot = accuracy.scores = accuracy.weights = accuracy.accumulator =
+      accuracy.statistics = float_format();
   accuracy.output = accuracy.lse_output = float_format();
   accuracy.stores.clear();
   return accuracy;
@@ -53,8 +54,8 @@ AnyAttentionAccuracy without_conversions(AnyAttentionAccuracy accuracy) {
 
 double weakest_unit(const AnyAttentionAccuracy& accuracy) {
   double unit = accuracy.output.unit();
-  for (const OutputFormat* format :
-       {&accuracy.query, &accuracy.dot, &accuracy.scores, &accuracy.weights, &accuracy.accumulator, &accuracy.statistics}) {
+  for (const OutputFormat* format : {&accuracy.keys, &accuracy.values, &accuracy.query, &accuracy.dot, &accuracy.scores, &accuracy.weights,
+                                     &accuracy.accumulator, &accuracy.statistics}) {
     unit = std::max(unit, format->unit());
   }
   for (const OutputFormat& store : accuracy.stores) unit = std::max(unit, store.unit());
@@ -68,7 +69,9 @@ AnyRoundings::AnyRoundings(const AnyAttentionShape& shape, const AnyAttentionAcc
       cap(shape.softcap),
       query_unit(std::max(kUnit, declared.query.unit())),
       dot_variance(square(std::max(kUnit, declared.dot.unit()))),
-      underflow(std::abs(shape.scale) * dim * (2.0 * declared.profile.eta + declared.profile.eta_add) + 4.0 * declared.profile.eta) {}
+      underflow(std::abs(shape.scale) * dim * (2.0 * declared.profile.eta + declared.profile.eta_add) + 4.0 * declared.profile.eta),
+      key_unit(narrow_unit(declared.keys)),
+      key_loss(0.5 * std::abs(shape.scale) * narrow_spacing(declared.keys)) {}
 
 double AnyRoundings::variance(const KeyScore& key, double distance) const {
   const double scaled2 = square(key.scaled);
@@ -80,7 +83,7 @@ double AnyRoundings::variance(const KeyScore& key, double distance) const {
   double operations = scaled2 * slope2 + square(key.score) + square(distance) + 1.0;
   if (cap != 0.0) operations += (2.0 + square(accuracy.profile.tanh_error)) * square(key.capped) + 9.0 * square(cap);
   if (key.bias != 0.0) operations += square(key.score) + square(key.bias);
-  double stored = 0.0;
+  double stored = square(key_unit) * slope2 * key.alike * key.squares;
   if (is_narrow(accuracy.scores)) {
     const double size = std::max({std::abs(key.scaled), std::abs(key.capped), std::abs(key.score)});
     stored = square(accuracy.scores.unit() * size) + square(0.5 * accuracy.scores.smallest_subnormal);
@@ -101,7 +104,7 @@ void RowErrors::weigh(std::span<const KeyScore> scores, std::optional<double> si
   sink_ = sink ? math::exp(*sink - largest_) : 0.0;
   sum_ = sink_;
   for (std::size_t t = 0; t < scores.size(); ++t) {
-    keys_[t] = {.key = scores[t].key, .weight = math::exp(scores[t].score - largest_), .error = 0.0};
+    keys_[t] = {.key = scores[t].key, .weight = math::exp(scores[t].score - largest_), .error = 0.0, .small = 0.0};
     sum_ += keys_[t].weight;
   }
   sink_ /= sum_;
@@ -156,8 +159,8 @@ double RowErrors::add(const Doubt& doubt) {
   return error;
 }
 
-void RowErrors::spread(std::span<const KeyScore> scores, std::optional<double> sink) {
-  const double scale_unit = kUnit + (roundings_.query_unit > kUnit ? roundings_.query_unit : 0.0);
+void RowErrors::spread(std::span<const KeyScore> scores, std::optional<double> sink, double shared, double lost) {
+  const double scale_unit = kUnit + (roundings_.query_unit > kUnit ? roundings_.query_unit : 0.0) + roundings_.key_unit * shared;
   const double statistics = narrow_unit(roundings_.accuracy.statistics);
   sums_ = lost_ = linear_ = linear_lse_ = shared_ = errors_ = shrunk_ = 0.0;
   double distance2 = 0.0, shares = 0.0, squares = square(sink_);
@@ -165,11 +168,13 @@ void RowErrors::spread(std::span<const KeyScore> scores, std::optional<double> s
     const KeyScore& key = scores[t];
     const double weight = keys_[t].weight, distance = largest_ - key.score;
     const double multiplicity = counts_[places_[t]];
+    keys_[t].small = weight < kNoticed ? 1.0 : 0.0;
     (weight < kNoticed ? lost_ : sums_) += weight < kNoticed ? std::min(weight, kUnit) : multiplicity;
     distance2 += weight * square(distance);
     squares += square(weight);
     shares += multiplicity * square(weight);
-    const double own = roundings_.systematic(key, distance) + statistics * std::max(std::abs(key.score), std::abs(largest_));
+    const double own =
+        roundings_.systematic(key, distance) + lost * key.slope + statistics * std::max(std::abs(key.score), std::abs(largest_));
     const double centred =
         kUnit * 2.0 * std::abs(key.score - mean_score_) + scale_unit * key.slope * std::abs(key.scaled - mean_scaled_) + own;
     const double raw = kUnit * 2.0 * std::abs(key.score) + scale_unit * std::abs(key.scaled);
@@ -191,10 +196,10 @@ void RowErrors::spread(std::span<const KeyScore> scores, std::optional<double> s
   linear_ = std::sqrt(linear_);
 }
 
-void RowErrors::assess(std::span<const KeyScore> scores, std::optional<double> sink) {
+void RowErrors::assess(std::span<const KeyScore> scores, std::optional<double> sink, double shared, double lost) {
   weigh(scores, sink);
   count(scores);
-  spread(scores, sink);
+  spread(scores, sink, shared, lost);
 }
 
 // What narrow storage of the running output, of the running sum and of finished outputs adds; `partial` is the mean square of a partial
@@ -220,7 +225,7 @@ double RowErrors::from_narrow_sums(double value, double magnitude, double partia
   return std::min(added, kNarrowCap * weakest_unit(accuracy) * magnitude);
 }
 
-RowErrors::Element RowErrors::element(const ValueTiles::Sums& sums, std::size_t lane, double largest, double size) const {
+RowErrors::Element RowErrors::element(const ValueTiles::Sums& sums, std::size_t lane, double largest, double size, double alike) const {
   const AnyAttentionAccuracy& accuracy = roundings_.accuracy;
   const ArithmeticProfile& profile = accuracy.profile;
   const double value = sums.value[lane], magnitude = sums.magnitude[lane], squares = sums.squares[lane];
@@ -235,9 +240,10 @@ RowErrors::Element RowErrors::element(const ValueTiles::Sums& sums, std::size_t 
   const double in_denominator = square(kUnit) * value2 * std::min(kDeviations2 * sums_, square(3.0 * keys));
   const double weight_unit = narrow_unit(accuracy.weights);
   const double in_weights = square(weight_unit) * std::min(kDeviations2 * alike_ * squares, magnitude2);
+  const double in_values = square(narrow_unit(accuracy.values)) * std::min(kDeviations2 * alike * squares, magnitude2);
   const double normalise = std::max(profile.reciprocal_error + 1.0, profile.divide_error);
-  double off = std::sqrt(from_weights + in_sums + in_denominator + in_weights) + linear_ * std::sqrt(spread) +
-               (normalise * kUnit + weight_unit) * std::abs(value) + lost_ * (largest + std::abs(value));
+  double off = std::sqrt(from_weights + in_sums + in_denominator + in_weights + in_values) + linear_ * std::sqrt(spread) +
+               (normalise * kUnit + weight_unit) * std::abs(value) + sums.small[lane] + lost_ * std::abs(value);
   // The result is a weighted mean with any weights.
   off = std::min(off / std::max(shrunk_, kLeastSum), 2.0 * largest);
 
@@ -245,6 +251,7 @@ RowErrors::Element RowErrors::element(const ValueTiles::Sums& sums, std::size_t 
       profile.eta * (keys * (4.0 + std::abs(value)) + 2.0 * size) + profile.eta_add * 2.0 * keys * (1.0 + std::abs(value));
   off += losses / (sum_ * std::max(shrunk_, kLeastSum)) + 2.0 * profile.eta;
   off += 0.5 * narrow_spacing(accuracy.weights) * (size + keys * std::abs(value)) / sum_;
+  off += 0.5 * narrow_spacing(accuracy.values);
   off += from_narrow_sums(value, magnitude, partial);
   return {.value = value, .bound = accuracy.output.widen(value, off * kSecondOrder), .magnitude = magnitude};
 }

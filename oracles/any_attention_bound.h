@@ -18,6 +18,7 @@ namespace assay::oracles {
 struct KeyScore {
   std::size_t key;
   double score, scaled, squares, prefix, blocks, capped, slope, bias;
+  double alike;  // so many of its coordinates round alike, if keys are rounded
 };
 
 // What shape and declaration say, alike for all rows.
@@ -33,6 +34,8 @@ struct AnyRoundings {
   double query_unit;    // of the rounding of q times the scale
   double dot_variance;  // of one rounding in a dot product
   double underflow;     // of a score
+  double key_unit;      // of the declared rounding of keys; 0: none
+  double key_loss;      // what it may lose below the normal numbers, of a score with a query of size 1
 };
 
 // One row: the weights, and how far they may be off.
@@ -40,22 +43,23 @@ class RowErrors {
  public:
   explicit RowErrors(const AnyRoundings& roundings) : roundings_(roundings) {}
 
-  // Scores of visible keys, and of the sink. There is at least one of them.
-  void assess(std::span<const KeyScore> scores, std::optional<double> sink);
+  // Scores of visible keys, and of the sink. There is at least one of them. `shared` is the share of keys that round alike in a coordinate,
+  // and `lost` what their rounding may lose of a score below the normal numbers.
+  void assess(std::span<const KeyScore> scores, std::optional<double> sink, double shared = 0.0, double lost = 0.0);
 
   [[nodiscard]] std::span<const KeyTerm> keys() const { return keys_; }
-  // Coordinate `lane` of a tile's sums.
+  // Coordinate `lane` of a tile's sums. `alike` of its values round alike.
   struct Element {
     double value, bound, magnitude;
   };
-  [[nodiscard]] Element element(const ValueTiles::Sums& sums, std::size_t lane, double largest, double size) const;
+  [[nodiscard]] Element element(const ValueTiles::Sums& sums, std::size_t lane, double largest, double size, double alike) const;
   // The logarithm of the sum of exponentials.
   [[nodiscard]] Element lse(LogBase base) const;
 
  private:
   void weigh(std::span<const KeyScore> scores, std::optional<double> sink);
   void count(std::span<const KeyScore> scores);
-  void spread(std::span<const KeyScore> scores, std::optional<double> sink);
+  void spread(std::span<const KeyScore> scores, std::optional<double> sink, double shared, double lost);
   // A key, or the sink: what its score may be off by.
   struct Doubt {
     double weight, distance, multiplicity, variance, centred, raw;

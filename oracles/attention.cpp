@@ -35,7 +35,7 @@ void require_shape(const DecodeShape& shape) {
   if (shape.kv_len == 0 || shape.kv_capacity < shape.kv_len) {
     refuse(fmt::format("kv_len {} must be from 1 to kv_capacity {}", shape.kv_len, shape.kv_capacity));
   }
-  if (shape.ring_start >= shape.kv_capacity || (shape.ring_start != 0 && shape.kv_len < shape.kv_capacity)) {
+  if (shape.ring_start >= shape.kv_capacity || (shape.ring_start != 0 && shape.kv_len < shape.kv_capacity && !shape.partial_ring)) {
     refuse(fmt::format("ring_start {} with kv_len {} and kv_capacity {}: ring_start must be 0 unless the ring is full", shape.ring_start,
                        shape.kv_len, shape.kv_capacity));
   }
@@ -43,6 +43,7 @@ void require_shape(const DecodeShape& shape) {
     refuse(fmt::format("mask_type {} is none of 0, 1, 2", static_cast<std::uint32_t>(shape.mask_type)));
   }
   if (!std::isfinite(shape.scale)) refuse(fmt::format("scale is {}", shape.scale));
+  if (!(shape.softcap >= 0.0F && std::isfinite(shape.softcap))) refuse(fmt::format("softcap is {}", shape.softcap));
 }
 
 void require_query_domain(const DecodeShape& shape, std::span<const float> q) {
@@ -168,7 +169,7 @@ std::size_t visible_count(const DecodeShape& shape) {
 }  // namespace
 
 AttentionAccuracy without_conversions(AttentionAccuracy accuracy) {
-  accuracy.output = accuracy.accumulator = float_format();
+  accuracy.output = accuracy.accumulator = accuracy.keys = accuracy.values = float_format();
   accuracy.stores.clear();
   accuracy.rounds_queries = false;
   return accuracy;
@@ -189,7 +190,12 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
   const CacheReader values(shape, cache.bits, cache.norm_layout, cache.scale_factor_d512, cache.v_codes, cache.v_norms);
   require_finite_norms(keys, "K", shape.kv_heads, slots);
   require_finite_norms(values, "V", shape.kv_heads, slots);
-  const AttentionRoundings roundings(shape, cache, accuracy, slots);
+  // With rounded keys, the bound is limited by that without any declaration.
+  std::vector<AttentionRoundings> declared_or_not;
+  declared_or_not.emplace_back(shape, cache, accuracy, slots);
+  AttentionAccuracy undeclared = without_conversions(accuracy);
+  undeclared.output = accuracy.output;
+  if (accuracy.keys.unit() > kFloatUnit) declared_or_not.emplace_back(shape, cache, undeclared, slots);
 
   const std::size_t dim = shape.head_dim;
   const std::size_t group = shape.heads / shape.kv_heads;
@@ -206,7 +212,8 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
   RowMatrix rows(static_cast<Index>(std::min(kBlock, slots.size())), columns);
   Eigen::MatrixXd scores(count, heads);
   Eigen::MatrixXd products(count, heads);
-  Eigen::MatrixXd doubts(shape.fused_rotation ? count : 0, heads);
+  const bool has_doubts = shape.fused_rotation || shape.softcap != 0.0F;
+  Eigen::MatrixXd doubts = Eigen::MatrixXd::Zero(has_doubts ? count : 0, heads);
   Eigen::MatrixXd weights(count, heads);
   for (std::size_t g = 0; g < shape.kv_heads; ++g) {
     const Queries queries = queries_of(shape, q, g, accuracy);
@@ -218,20 +225,27 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
       if (shape.fused_rotation) multiply(doubts, first, std::abs(scale), block, queries.doubts);
     });
 
-    std::vector<WeightErrors> errors;
+    std::vector<std::vector<WeightErrors>> errors(declared_or_not.size());
     for (Index r = 0; r < heads; ++r) {
+      for (Index t = 0; shape.softcap != 0.0F && t < count; ++t) {
+        const CappedScore capped = capped_score(scores(t, r), static_cast<double>(shape.softcap), accuracy.profile);
+        scores(t, r) = capped.score;
+        doubts(t, r) += capped.doubt;
+      }
       const double largest = scores.col(r).maxCoeff();
       for (Index t = 0; t < count; ++t) weights(t, r) = math::exp(scores(t, r) - largest);
-      errors.push_back(weight_errors(roundings, {scores.col(r).data(), slots.size()}, {products.col(r).data(), slots.size()},
-                                     {weights.col(r).data(), slots.size()}, query_sizes.col(r).sum(), {},
-                                     {doubts.col(r).data(), shape.fused_rotation ? slots.size() : 0}));
+      for (std::size_t i = 0; i < errors.size(); ++i) {
+        errors[i].push_back(weight_errors(declared_or_not[i], {scores.col(r).data(), slots.size()}, {products.col(r).data(), slots.size()},
+                                          {weights.col(r).data(), slots.size()}, query_sizes.col(r).sum(), {},
+                                          {doubts.col(r).data(), has_doubts ? slots.size() : 0}));
+      }
     }
     const Eigen::RowVectorXd sums = weights.colwise().sum();
 
     // One row per head, so that the loops over values use contiguous memory.
     RowMatrix output = RowMatrix::Zero(heads, columns);
     RowMatrix magnitude = RowMatrix::Zero(heads, columns);
-    RowMatrix deviation = RowMatrix::Zero(heads, columns);
+    std::vector<RowMatrix> deviations(errors.size(), RowMatrix::Zero(heads, columns));
     Eigen::RowVectorXd value_sizes = Eigen::RowVectorXd::Zero(columns);
     Eigen::RowVectorXd largest_values = Eigen::RowVectorXd::Zero(columns);
     for_each_block(values, g, slots, rows, [&](Index first, auto block) {
@@ -251,13 +265,15 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
       magnitude.row(r) /= sums(r);
     }
     for_each_block(values, g, slots, rows, [&](Index first, auto block) {
-      for (Index r = 0; r < heads; ++r) {
-        const double* const center = output.row(r).data();
-        add_terms(
-            {deviation.row(r).data(), dim},
-            {errors[static_cast<std::size_t>(r)].slack.data() + first, static_cast<std::size_t>(block.rows())},
-            [&](std::size_t t) { return block.row(static_cast<Index>(t)).data(); },
-            [center](double v, std::size_t j) { return std::abs(v - center[j]); });
+      for (std::size_t i = 0; i < errors.size(); ++i) {
+        for (Index r = 0; r < heads; ++r) {
+          const double* const center = output.row(r).data();
+          add_terms(
+              {deviations[i].row(r).data(), dim},
+              {errors[i][static_cast<std::size_t>(r)].slack.data() + first, static_cast<std::size_t>(block.rows())},
+              [&](std::size_t t) { return block.row(static_cast<Index>(t)).data(); },
+              [center](double v, std::size_t j) { return std::abs(v - center[j]); });
+        }
       }
     });
 
@@ -271,15 +287,19 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
       const std::size_t head = g * group + static_cast<std::size_t>(r);
       for (Index j = 0; j < columns; ++j) {
         const std::size_t index = head * dim + static_cast<std::size_t>(j);
-        const ElementSums element{.value = output(r, j),
-                                  .magnitude = magnitude(r, j),
-                                  .largest = largest_values(j),
-                                  .deviation = deviation(r, j),
-                                  .reach = value_sizes(j) + stale + roundings.positions * std::abs(output(r, j))};
-        expected.value[index] = element.value;
-        expected.magnitude[index] = element.magnitude;
-        const double bound = element_bound(roundings, errors[static_cast<std::size_t>(r)], sums(r), element);
-        expected.bound[index] = accuracy.output.widen(element.value, bound);
+        const auto bound_of = [&](std::size_t i) {
+          const ElementSums element{.value = output(r, j),
+                                    .magnitude = magnitude(r, j),
+                                    .largest = largest_values(j),
+                                    .deviation = deviations[i](r, j),
+                                    .reach = value_sizes(j) + stale + declared_or_not[i].positions * std::abs(output(r, j))};
+          return element_bound(declared_or_not[i], errors[i][static_cast<std::size_t>(r)], sums(r), element);
+        };
+        double bound = bound_of(0);
+        if (errors.size() > 1) bound = std::min(bound, bound_of(1) + kStorageCap * weakest_unit(accuracy) * magnitude(r, j));
+        expected.value[index] = output(r, j);
+        expected.magnitude[index] = magnitude(r, j);
+        expected.bound[index] = accuracy.output.widen(output(r, j), bound);
       }
     }
   }

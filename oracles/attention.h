@@ -23,10 +23,12 @@ struct DecodeShape {
   std::size_t head_dim = 0;     // D, 256 or 512
   std::size_t kv_len = 0;       // n, >= 1
   std::size_t kv_capacity = 0;  // cap, >= n
-  std::size_t ring_start = 0;   // < cap; 0 unless n == cap
+  std::size_t ring_start = 0;   // < cap; 0 unless n == cap or partial_ring
   MaskType mask_type = MaskType::none;
   std::size_t sliding_window = 0;  // W in positions; only with MaskType::sliding_window; 0 means no window
   float scale = 1.0F;
+  float softcap = 0.0F;         // a score s becomes softcap tanh(s / softcap); 0: none
+  bool partial_ring = false;    // whether ring_start may be other than 0 before the ring is full
   bool fused_rotation = false;  // q arrives as it is, and the kernel rotates it (FwhtMode::signs_first) before the rounding to half
 };
 
@@ -58,16 +60,19 @@ struct AttentionAccuracy {
   std::size_t accumulator_keys = 32;          // keys of a chunk that it takes up between two roundings, 1 .. 32
   std::vector<OutputFormat> stores = {};      // further roundings of the output on its way, each to its format
 
+  // To which keys and values are rounded between dequantisation and their products.
+  OutputFormat keys = float_format(), values = float_format();
+
   // Whether q is rounded to the format of the contract: half, or bfloat in dense attention.
   bool rounds_queries = true;
 };
 
-// The same without format conversions: q is used as float, and output, accumulator and stores are float. This is the reference for shadows,
-// which convert nothing either. The bound is that of float only; it also allows that constants and host-computed values are rounded to
-// float.
+// The same without format conversions: q is used as float, and keys, values, output, accumulator and stores are float. This is the
+// reference for shadows, which convert nothing either. The bound is that of float only; it also allows that constants and host-computed
+// values are rounded to float.
 [[nodiscard]] AttentionAccuracy without_conversions(AttentionAccuracy accuracy);
 
-// The unit roundoff of the coarsest format an output goes through: accumulator, stores, and the output's own.
+// The unit roundoff of the coarsest declared format, the output's own included.
 [[nodiscard]] double weakest_unit(const AttentionAccuracy& accuracy);
 
 // Visible slots, newest first: age a is visible if a < n and, with a window W > 0, a < W.

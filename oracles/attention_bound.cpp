@@ -19,9 +19,6 @@ double dequantise_roundings(const DecodeShape& shape, const TurboQuantCache& cac
   return to_multiplier + 1.0;
 }
 
-// Roundings to a storage format of which one is allowed to be wrong: eight of them are still a result, more is one that drowns.
-constexpr double kStorageCap = 8.0;
-
 // Roundings that a sum in one piece is allowed: 2^-12 of its magnitude above the fraction bar, and as much below. Twice that is half of
 // where a bound has no meaning any more.
 constexpr double kLongestSum = 4096.0;
@@ -34,7 +31,7 @@ constexpr double kVanishing = 104.0;
 }  // namespace
 
 double weakest_unit(const AttentionAccuracy& accuracy) {
-  double unit = std::max(accuracy.output.unit(), accuracy.accumulator.unit());
+  double unit = std::max({accuracy.output.unit(), accuracy.accumulator.unit(), accuracy.keys.unit(), accuracy.values.unit()});
   for (const OutputFormat& store : accuracy.stores) unit = std::max(unit, store.unit());
   return unit;
 }
@@ -55,7 +52,9 @@ AttentionRoundings::AttentionRoundings(std::size_t kv_len, std::size_t dim, floa
 
 void AttentionRoundings::count(std::size_t kv_len, double dequantise, const AttentionAccuracy& accuracy,
                                std::span<const std::size_t> visible) {
-  const std::size_t all_chunks = (kv_len + kChunk - 1) / kChunk;
+  // The keys of a ring that is not full may be behind kv_len.
+  const std::size_t end = std::max(kv_len, visible.empty() ? 0 : *std::ranges::max_element(visible) + 1);
+  const std::size_t all_chunks = (end + kChunk - 1) / kChunk;
   std::vector<std::size_t> number(all_chunks, all_chunks);
   std::size_t found = 0;
   chunk_of.reserve(visible.size());
@@ -76,6 +75,11 @@ void AttentionRoundings::count(std::size_t kv_len, double dequantise, const Atte
   const double summing = std::max(in_chunk + merging, std::min(key_after_key, kLongestSum));
   const double normalise = std::max(profile.reciprocal_error + 1.0, profile.divide_error);
   score_gamma = gamma(dot + dequantise);
+  key_eta = 0.0;
+  if (is_weaker(accuracy.keys)) {
+    score_gamma += accuracy.keys.unit() * (1.0 + score_gamma);
+    key_eta = 0.5 * accuracy.keys.smallest_subnormal;
+  }
   sum_gamma = gamma(summing);
   output_gamma = gamma(dequantise + 1.0 + summing + normalise);
 
@@ -89,12 +93,22 @@ void AttentionRoundings::count(std::size_t kv_len, double dequantise, const Atte
     storage_theta = roundings * unit < 1.0 ? gamma(roundings, unit) : std::numeric_limits<double>::infinity();
     storage_eta = roundings * 0.5 * accuracy.accumulator.smallest_subnormal;
   }
-  for (const OutputFormat& store : accuracy.stores) {
+  std::vector<OutputFormat> once = accuracy.stores;  // of each term or of their sum, which is the same
+  once.push_back(accuracy.values);
+  for (const OutputFormat& store : once) {
     if (!is_weaker(store)) continue;
     storage_theta += (1.0 + storage_theta) * store.unit();
     storage_eta += 0.5 * store.smallest_subnormal;
   }
   storage_cap = storage_theta > 0.0 ? kStorageCap * weakest_unit(accuracy) : 0.0;
+}
+
+CappedScore capped_score(double score, double softcap, const ArithmeticProfile& profile) {
+  const double capped = softcap * math::tanh(score / softcap);
+  // The scaled score is rounded up to three times, its quotient twice (by division, or by a rounded reciprocal).
+  const double doubt =
+      gamma(5.0) * std::abs(score) + kFloatUnit * ((profile.tanh_error + 2.0) * std::abs(capped) + profile.tanh_absolute * softcap);
+  return {capped, doubt};
 }
 
 WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const double> scores, std::span<const double> products,
@@ -106,6 +120,7 @@ WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const 
   const double scale = std::abs(static_cast<double>(roundings.scale));
   const double dim = static_cast<double>(roundings.head_dim);
   const double underflow =
+      scale * roundings.key_eta * (1.0 + roundings.score_gamma) * q_size +
       scale * (profile.eta * ((roundings.multiplier_eta * roundings.largest_centroid + 1.0) * q_size + dim) + profile.eta_add * dim) +
       4.0 * profile.eta;
   const std::size_t count = scores.size();

@@ -12,6 +12,9 @@ namespace assay::oracles {
 // Slots per chunk of the contract, the unit of rescaling in an online softmax.
 inline constexpr std::size_t kChunk = 32;
 
+// Roundings to a storage format of which one is allowed to be wrong: eight of them are still a result, more is one that drowns.
+inline constexpr double kStorageCap = 8.0;
+
 // Roundings that the contract allows, in units of u, and what depends on shape and profile alone. `visible` are the slots (decode)
 // or keys (dense) that take part, in the order of the scores.
 struct AttentionRoundings {
@@ -27,6 +30,7 @@ struct AttentionRoundings {
   double score_gamma;     // of a score, on |scale| sum |q_i k_ti|
   double output_gamma;    // of a term of the output sum, on sum p_t |v_tj|
   double sum_gamma;       // of a term of the softmax denominator
+  double key_eta;         // what a stored key's coordinate may lose below the normal numbers
   double multiplier_eta;  // underflows, in units of eta, on the way from a norm to the number that centroids are multiplied with
   double storage_theta;   // relative error that declared weaker storage adds to a term of the output sum; may be infinite
   double storage_eta;     // what its roundings may lose below the normal numbers: of the sum, with weights relative to the largest
@@ -40,6 +44,13 @@ struct AttentionRoundings {
  private:
   void count(std::size_t kv_len, double dequantise, const AttentionAccuracy& accuracy, std::span<const std::size_t> visible);
 };
+
+// A score s under a softcap c, c tanh(s / c), and by how much rounding s, tanh and the product may move it. The slope is at most 1, so the
+// error of s itself is not larger than before.
+struct CappedScore {
+  double score = 0, doubt = 0;
+};
+[[nodiscard]] CappedScore capped_score(double score, double softcap, const ArithmeticProfile& profile);
 
 // One query head: the possible error of each computed score and weight.
 struct WeightErrors {

@@ -27,15 +27,38 @@ std::array<double, kTile> stored_lanes(const EightLanes& lanes) {
   return result;
 }
 
+// How often the most frequent number other than 0 occurs, at least 1.
+double most_equal(std::span<double> sizes) {
+  std::ranges::sort(sizes);
+  std::size_t most = 1, run = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    run = i > 0 && sizes[i] == sizes[i - 1] ? run + 1 : 1;
+    if (sizes[i] > 0.0) most = std::max(most, run);
+  }
+  return static_cast<double>(most);
+}
+
 std::size_t tiles_for(std::size_t count) { return (count + kTile - 1) / kTile; }
 
 }  // namespace
 
-KeyTiles::KeyTiles(const Reals& numbers, std::size_t first, std::size_t count, std::size_t dim)
+KeyTiles::KeyTiles(const Reals& numbers, std::size_t first, std::size_t count, std::size_t dim, bool counts)
     : dim_(dim), tiles_(tiles_for(count) * dim * kTile) {
   for (std::size_t row = 0; row < count; ++row) {
     double* const place = tiles_.data() + row / kTile * dim * kTile + row % kTile;
     for (std::size_t c = 0; c < dim; ++c) place[c * kTile] = numbers[first + row * dim + c];
+  }
+  if (!counts) return;
+  std::vector<double> sizes(dim);
+  for (std::size_t row = 0; row < count; ++row) {
+    for (std::size_t c = 0; c < dim; ++c) sizes[c] = std::abs(numbers[first + row * dim + c]);
+    alike_.push_back(most_equal(sizes));
+  }
+  sizes.resize(count);
+  for (std::size_t c = 0; c < dim; ++c) {
+    for (std::size_t row = 0; row < count; ++row) sizes[row] = std::abs(numbers[first + row * dim + c]);
+    const double equal = most_equal(sizes);
+    if (equal > 1.0) shared_ = std::max(shared_, equal / static_cast<double>(count));
   }
 }
 
@@ -60,7 +83,7 @@ KeyTiles::Products KeyTiles::products(std::span<const double> query, std::size_t
   return {stored_lanes(sum), stored_lanes(squares), stored_lanes(prefix), stored_lanes(blocks)};
 }
 
-ValueTiles::ValueTiles(const Reals& numbers, std::size_t first, std::size_t count, std::size_t dim)
+ValueTiles::ValueTiles(const Reals& numbers, std::size_t first, std::size_t count, std::size_t dim, bool counts)
     : rows_(count), tiles_(tiles_for(dim) * count * kTile), finite_(count, 1), largest_(dim), sizes_(dim) {
   for (std::size_t row = 0; row < count; ++row) {
     bool is_finite = true;
@@ -76,11 +99,20 @@ ValueTiles::ValueTiles(const Reals& numbers, std::size_t first, std::size_t coun
       sizes_[c] += size;
     }
   }
+  if (!counts) return;
+  std::vector<double> column(count);
+  for (std::size_t c = 0; c < dim; ++c) {
+    for (std::size_t row = 0; row < count; ++row) column[row] = finite_[row] == 0 ? 0.0 : std::abs(numbers[first + row * dim + c]);
+    alike_.push_back(most_equal(column));
+  }
 }
 
 ValueTiles::Sums ValueTiles::sums(std::span<const KeyTerm> keys, std::size_t tile) const {
   const double* const rows = tiles_.data() + tile * rows_ * kTile;
-  EightLanes v, size, magnitude = {}, square = {}, squares = {}, error = {}, errors = {}, prefix = {}, halves = {};
+  EightLanes v, size, magnitude = {}, small = {}, square = {}, squares = {}, error = {}, errors = {}, prefix = {}, halves = {};
+  EightLanes most = {};
+  for (std::size_t lane = 0; lane < kTile && tile * kTile + lane < largest_.size(); ++lane)
+    most[lane] = kFloatUnit * largest_[tile * kTile + lane];
   EightLanes value[2] = {};  // of every second key
   std::size_t looks = 0;
   for (std::size_t begin = 0; begin < keys.size(); begin += kKeyStep, ++looks) {
@@ -93,6 +125,7 @@ ValueTiles::Sums ValueTiles::sums(std::span<const KeyTerm> keys, std::size_t til
       size = weighted;
       drop_signs(size);
       magnitude += size;
+      small += term.small * (size < most ? size : most);
       square += weighted * v;
       squares += weighted * weighted;
       error += off;
@@ -114,6 +147,7 @@ ValueTiles::Sums ValueTiles::sums(std::span<const KeyTerm> keys, std::size_t til
   }
   Sums sums{stored_lanes(value[0] + value[1]),
             stored_lanes(magnitude),
+            stored_lanes(small),
             stored_lanes(square),
             stored_lanes(squares),
             stored_lanes(error),

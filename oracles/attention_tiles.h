@@ -22,8 +22,8 @@ inline constexpr std::size_t kKeyStep = 32;
 // Rows of keys; a tile holds eight of them, coordinate after coordinate.
 class KeyTiles {
  public:
-  // `count` rows of `dim` numbers, the first of which is number `first`.
-  KeyTiles(const Reals& numbers, std::size_t first, std::size_t count, std::size_t dim);
+  // `count` rows of `dim` numbers, the first of which is number `first`. `counts` says whether equal ones are counted.
+  KeyTiles(const Reals& numbers, std::size_t first, std::size_t count, std::size_t dim, bool counts);
 
   // Eight dot products with a query.
   struct Products {
@@ -34,9 +34,16 @@ class KeyTiles {
   };
   [[nodiscard]] Products products(std::span<const double> query, std::size_t tile) const;
 
+  // The most coordinates of a row that are equal but for their signs, and the largest share of the rows that are so in some coordinate;
+  // 1 and 0 where all are different, or not counted.
+  [[nodiscard]] double alike(std::size_t row) const { return alike_.empty() ? 1.0 : alike_[row]; }
+  [[nodiscard]] double shared() const { return shared_; }
+
  private:
   std::size_t dim_;
   std::vector<double> tiles_;
+  std::vector<double> alike_;
+  double shared_ = 0;
 };
 
 // A visible key in the sums over values.
@@ -44,16 +51,18 @@ struct KeyTerm {
   std::size_t key;
   double weight;  // pi_t
   double error;   // the square of how far the weight may be off
+  double small;   // 1 if a sum may not notice the weight, else 0
 };
 
 // Rows of values; a tile holds eight coordinates of them, row after row.
 class ValueTiles {
  public:
-  ValueTiles(const Reals& numbers, std::size_t first, std::size_t count, std::size_t dim);
+  ValueTiles(const Reals& numbers, std::size_t first, std::size_t count, std::size_t dim, bool counts);
 
   struct Sums {
     std::array<double, kTile> value;      // sum pi v
     std::array<double, kTile> magnitude;  // sum pi |v|
+    std::array<double, kTile> small;      // sum min(pi |v|, u max |v|) of the keys that a sum may not notice
     std::array<double, kTile> square;     // sum pi v^2
     std::array<double, kTile> squares;    // sum pi^2 v^2
     std::array<double, kTile> error;      // sum e v
@@ -66,12 +75,14 @@ class ValueTiles {
   // Over all rows that are finite: the largest |v| and the sum of |v| of a coordinate.
   [[nodiscard]] double largest(std::size_t coordinate) const { return largest_[coordinate]; }
   [[nodiscard]] double size(std::size_t coordinate) const { return sizes_[coordinate]; }
+  // The most rows that are equal in it but for their signs; 1 where not counted.
+  [[nodiscard]] double alike(std::size_t coordinate) const { return alike_.empty() ? 1.0 : alike_[coordinate]; }
 
  private:
   std::size_t rows_;
   std::vector<double> tiles_;
   std::vector<std::uint8_t> finite_;
-  std::vector<double> largest_, sizes_;
+  std::vector<double> largest_, sizes_, alike_;
 };
 
 }  // namespace assay::oracles

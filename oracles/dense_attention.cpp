@@ -173,10 +173,15 @@ class Head {
   void attend_one(const Row& query_row, std::size_t query, const Sight& sight, Expected& expected, std::size_t first) {
     const std::size_t count = sight.keys.size();
     const auto row = static_cast<Index>(query);
-    std::vector<double> scores(count), sizes(count), weights(count), mask_sizes(sight.mask.size());
+    std::vector<double> scores(count), sizes(count), weights(count), mask_sizes(sight.mask.size()), doubts;
     for (std::size_t t = 0; t < count; ++t) {
       const auto key = static_cast<Index>(sight.keys[t]);
       scores[t] = static_cast<double>(shape_.scale) * products_(row, key);
+      if (shape_.softcap != 0.0F) {
+        const CappedScore capped = capped_score(scores[t], static_cast<double>(shape_.softcap), accuracy_.profile);
+        scores[t] = capped.score;
+        doubts.push_back(capped.doubt);
+      }
       if (!sight.mask.empty()) {
         scores[t] += sight.mask[t];
         mask_sizes[t] = std::abs(sight.mask[t]);
@@ -188,7 +193,7 @@ class Head {
     for (std::size_t t = 0; t < count; ++t) sum += weights[t] = math::exp(scores[t] - largest);
 
     const AttentionRoundings roundings(shape_.kv_len, shape_.head_dim, shape_.scale, accuracy_, sight.keys);
-    const WeightErrors errors = weight_errors(roundings, scores, sizes, weights, query_row.cwiseAbs().sum(), mask_sizes);
+    const WeightErrors errors = weight_errors(roundings, scores, sizes, weights, query_row.cwiseAbs().sum(), mask_sizes, doubts);
 
     const auto dim = static_cast<Index>(shape_.head_dim);
     const auto value_of = [&](std::size_t t) { return values_.row(static_cast<Index>(sight.keys[t])).data(); };

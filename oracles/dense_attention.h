@@ -21,6 +21,7 @@ struct DenseShape {
   std::size_t mask_heads = 0;    // H', divides H; 0 for no mask
   std::size_t mask_batches = 0;  // B', divides B; 0 for no mask
   float scale = 1.0F;
+  float softcap = 0.0F;  // a score s becomes softcap tanh(s / softcap) before the mask is added; 0: none
 };
 
 // A mask value up to here makes its key invisible; anything above is added to the score.

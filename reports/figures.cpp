@@ -53,7 +53,7 @@ FigureTable table_of(std::string_view family, std::string_view property, std::ma
 }  // namespace
 
 void RunElements::add(const harness::CaseRecord& record) {
-  (record.status == harness::Status::known ? known : judged).add(record.judgement);
+  (record.status && harness::is_expected_failure(*record.status) ? known : judged).add(record.judgement);
 }
 
 RunElements count_elements(std::span<const harness::CaseRecord> cases) {
@@ -109,7 +109,7 @@ std::vector<FigureTable> figure_tables(std::span<const harness::CaseRecord> case
       const harness::CaseRecord& record = *member;
       harness::ElementCount elements;
       elements.add(record.judgement);
-      if (elements.compared == 0 || record.status == harness::Status::known) continue;
+      if (elements.compared == 0 || (record.status && harness::is_expected_failure(*record.status))) continue;
       by_fixture[record.fixture].add(record);
       for (const auto& [axis, value] : record.axes) {
         auto found = std::ranges::find(by_axis, axis, &std::pair<std::string, std::map<std::int64_t, Collection>>::first);

@@ -46,8 +46,8 @@ std::string details(const harness::RunRecord& run, const CaseRecord& record) {
 // The element name: "failure", "error" or "skipped"; empty for a case that passed.
 const char* element_of(const CaseRecord& record) {
   if (!record.status || *record.status == Status::crashed || *record.status == Status::timeout) return "error";
-  // JUnit has no expected failures; readers notice skipped cases, so known failures are reported as skipped.
-  if (*record.status == Status::skipped || *record.status == Status::known) return "skipped";
+  // JUnit has no expected failures; readers notice skipped cases, so expected failures are reported as skipped.
+  if (*record.status == Status::skipped || harness::is_expected_failure(*record.status)) return "skipped";
   return *record.status == Status::passed ? "" : "failure";
 }
 

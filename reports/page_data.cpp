@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/findings/fault_text.h"
+#include "reports/beyond.h"
 #include "reports/cost_counters.h"
 #include "reports/figures.h"
 #include "reports/json_text.h"
@@ -101,6 +102,10 @@ Json json_of(std::span<const RunFinding> findings) {
   });
 }
 
+Json omissions_json(const Omissions& it) {
+  return {it.family, json_list(it.omissions, [](const harness::Omission& omission) { return omission_text(omission); })};
+}
+
 Json axes_of(std::span<const CaseRecord> cases) {
   Json json = Json::object();
   std::map<std::string, std::size_t> counts;  // number of cases of the family so far
@@ -161,12 +166,15 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
     columns["faulty"].push_back(elements.faulty);
     columns["seconds"].push_back(rounded(record.simulator_seconds));
   }
-  return text_of({{"run", json_of(run, cases)},
-                  {"words", std::move(words).take()},
-                  {"findings", json_of(run_findings(cases))},
-                  {"cases", std::move(columns)},
-                  {"axes", axes_of(cases)},
-                  {"counters", counters_of(cases)}});
+  return text_of(
+      {{"run", json_of(run, cases)},
+       {"words", std::move(words).take()},
+       {"findings", json_of(run_findings(cases))},
+       {"statements", json_list(statements(cases), [](const Statement& it) -> Json { return {statement_text(it), it.failed != 0}; })},
+       {"omissions", json_list(omissions_of(cases), omissions_json)},
+       {"cases", std::move(columns)},
+       {"axes", axes_of(cases)},
+       {"counters", counters_of(cases)}});
 }
 
 std::string page_details(std::span<const CaseRecord> cases) {

@@ -54,7 +54,7 @@ double size_of(const CaseRecord& record) {
 
 int rank_of(const CaseRecord& record) {
   if (counts_as_failure(record)) return 0;
-  return record.status == Status::known ? 1 : 2;
+  return harness::is_expected_failure(*record.status) ? 1 : 2;
 }
 
 }  // namespace

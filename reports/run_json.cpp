@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/findings/fault_text.h"
+#include "reports/beyond.h"
 #include "reports/cost_counters.h"
 #include "reports/figures.h"
 #include "reports/json_text.h"
@@ -98,6 +99,26 @@ Json findings_of(std::span<const CaseRecord> cases) {
             {"largest_error_over_bound", json_number(finding.largest_ratio)},
             {"cases", json_list(finding.members, [&](std::size_t member) { return cases[member].name; })}};
   });
+}
+
+Json statements_of(std::span<const CaseRecord> cases) {
+  return json_list(statements(cases), [](const Statement& it) -> Json {
+    return {{"variant", it.variant},      {"omission", it.id},     {"ability", it.ability},
+            {"text", statement_text(it)}, {"passed", it.passed},   {"not_required", it.not_required},
+            {"failed", it.failed},        {"skipped", it.skipped}, {"example", it.example}};
+  });
+}
+
+Json omissions_json(std::span<const CaseRecord> cases) {
+  Json json = Json::array();
+  for (const Omissions& of_family : omissions_of(cases)) {
+    for (const harness::Omission& omission : of_family.omissions)
+      json.push_back({{"family", of_family.family},
+                      {"id", omission.id},
+                      {"sentence", omission.sentence},
+                      {"ability", omission.ability.empty() ? Json() : Json(omission.ability)}});
+  }
+  return json;
 }
 
 // Without compared elements there is no error; it is not 0.
@@ -195,6 +216,8 @@ std::string run_json(const harness::RunRecord& run, std::span<const CaseRecord> 
                {"run", json_of(run)},
                {"summary", summary_of(run, cases)},
                {"findings", findings_of(cases)},
+               {"statements", statements_of(cases)},
+               {"omissions", omissions_json(cases)},
                {"cases", json_list(cases, [&](const CaseRecord& record) { return json_of(run, record); })}};
   return json_text(json);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/findings/fault_text.h"
+#include "reports/beyond.h"
 #include "reports/figures.h"
 #include "reports/grouped.h"
 #include "reports/markdown_text.h"
@@ -59,7 +60,8 @@ struct VariantRow {
     passed += record.status == harness::Status::passed;
     known += record.status == harness::Status::known;
     skipped += record.status == harness::Status::skipped;
-    if (record.status != harness::Status::known) largest_ratio = std::max(largest_ratio, record.judgement.max_ratio);
+    if (!record.status || !harness::is_expected_failure(*record.status))
+      largest_ratio = std::max(largest_ratio, record.judgement.max_ratio);
   }
 };
 
@@ -71,6 +73,19 @@ std::string variant_table(std::span<const CaseRecord> cases) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {:.3g} |\n", prose(variant), row.cases, row.passed, row.failed, row.known,
                         row.skipped, row.largest_ratio);
   return text + "\n";
+}
+
+// What the cases about omissions say, and what no other case is about.
+std::string beyond_text(std::span<const CaseRecord> cases) {
+  std::string text;
+  for (const Statement& statement : statements(cases)) text += fmt::format("- {}\n", prose(statement_text(statement)));
+  if (!text.empty()) text = "### Beyond the contract\n\n" + text + "\n";
+  for (const Omissions& of_family : omissions_of(cases)) {
+    text += fmt::format("<details><summary>What no case of the gate of {} does</summary>\n\n", prose(of_family.family));
+    for (const harness::Omission& omission : of_family.omissions) text += fmt::format("- {}\n", prose(omission_text(omission)));
+    text += "\n</details>\n\n";
+  }
+  return text;
 }
 
 // Adds complete paragraphs while they fit.
@@ -111,6 +126,7 @@ std::string run_markdown(const harness::RunRecord& run, std::span<const CaseReco
   if (notes.size() > kMostNotes) document.add(fmt::format("- ... and {}\n", plural(notes.size() - kMostNotes, "further note")));
   if (!notes.empty()) document.add("\n");
   document.add(fmt::format("Run {}, started {}:\n\n{}", run.id, run.started, command_block(run.description.command)));
+  document.add(beyond_text(cases));
   return std::move(document).take();
 }
 

@@ -109,7 +109,10 @@ std::vector<std::string> shared_by_failures(std::span<const CaseRecord> cases) {
 std::string storage_hint(std::span<const CaseRecord> cases) {
   constexpr double kRoundings = 8.0;  // that a declaration allows (oracles/README.md)
   constexpr double kHalf = 0x1p-11, kBfloat = 0x1p-8;
-  double largest = 0.0, unit = kHalf;
+  constexpr std::size_t kOthers = 10;  // one in so many failures may have another size: where scores are large, half leaves no result
+  double unit = kHalf;
+  std::vector<double> errors;
+  std::size_t failures = 0;
   const CaseRecord* failed = nullptr;
   for (const CaseRecord& record : cases) {
     // The median stands for the bound of the worst element, which is not known any more.
@@ -117,18 +120,26 @@ std::string storage_hint(std::span<const CaseRecord> cases) {
     if (has_passed(record) && bound > kHalf) unit = kBfloat;
     if (!has_failed(record)) continue;
     const harness::Judgement& judgement = record.judgement;
-    const bool is_close = record.status == harness::Status::failed && judgement.above_bound != 0 && judgement.not_written == 0 &&
-                          judgement.nans == 0 && judgement.infs == 0 && judgement.guard_violations == 0 && record.faults.size() == 1;
-    if (!is_close) return {};
-    if (bound > kHalf) unit = kBfloat;
-    largest = std::max(largest, judgement.max_ratio * bound);
+    const bool is_close =
+        record.status == harness::Status::failed && judgement.above_bound != 0 && judgement.not_written == 0 && judgement.nans == 0 &&
+        judgement.infs == 0 && judgement.guard_violations == 0 && std::ranges::all_of(record.faults, [](const harness::Fault& fault) {
+          return fault.kind() == harness::FaultKind::above_bound || fault.kind() == harness::FaultKind::stored_expectation;
+        });
+    ++failures;
     failed = &record;
+    if (!is_close) continue;
+    if (bound > kHalf) unit = kBfloat;
+    errors.push_back(judgement.max_ratio * bound);
   }
-  if (failed == nullptr || largest > kRoundings * unit || !harness::find_family(failed->family).bounds_weaker_storage) return {};
+  std::erase_if(errors, [unit](double error) { return error > kRoundings * unit; });
+  if (failed == nullptr || errors.size() * kOthers < failures * (kOthers - 1) ||
+      !harness::find_family(failed->family).bounds_weaker_storage) {
+    return {};
+  }
   return fmt::format(
-      "{}: every failing value is off by at most {:.2g} of its magnitude, which {} roundings to {} would explain; a kernel that stores "
-      "intermediate values so declares it in [accuracy] of its variant.toml (docs/VARIANT.md)",
-      failed->variant, largest, kRoundings, unit == kHalf ? "half" : "bfloat");
+      "{}: in {} of {} failed cases every value is off by at most {:.2g} of its magnitude, which {} roundings to {} would explain; a "
+      "kernel that stores keys, values or intermediate results so declares it in [accuracy] of its variant.toml (docs/VARIANT.md)",
+      failed->variant, errors.size(), failures, *std::ranges::max_element(errors), kRoundings, unit == kHalf ? "half" : "bfloat");
 }
 
 }  // namespace assay::reports

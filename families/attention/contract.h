@@ -54,7 +54,10 @@ inline constexpr std::array kAttentionAxisWords = {
 
 inline constexpr std::array<std::string_view, 3> kEmptyRowWords = {"zero", "nan", "any"};
 inline constexpr std::array<std::string_view, 3> kLseWords = {"none", "natural", "two"};
-inline constexpr std::array<std::string_view, 4> kFormatWords = {"float", "half", "bfloat", "bf16"};
+
+// Keys of [accuracy]: what a kernel may round to a narrower format than float.
+inline constexpr std::array<std::string_view, 7> kAttentionFormats = {"keys",   "values",  "scaled_query", "dot_product",
+                                                                      "scores", "weights", "statistics"};
 
 // The keys of the table [attention]; without words, an integer.
 inline constexpr std::array kAttentionSettings = {
@@ -62,11 +65,6 @@ inline constexpr std::array kAttentionSettings = {
     kernels::SettingContract{.name = "lse", .words = kLseWords},
     kernels::SettingContract{.name = "reads_padding", .words = {}, .largest = 1024},
     kernels::SettingContract{.name = "max_bias", .words = {}, .initial = 8, .largest = 64},
-    kernels::SettingContract{.name = "scaled_query", .words = kFormatWords, .is_accuracy = true},
-    kernels::SettingContract{.name = "dot_product", .words = kFormatWords, .is_accuracy = true},
-    kernels::SettingContract{.name = "scores", .words = kFormatWords, .is_accuracy = true},
-    kernels::SettingContract{.name = "weights", .words = kFormatWords, .is_accuracy = true},
-    kernels::SettingContract{.name = "statistics", .words = kFormatWords, .is_accuracy = true},
 };
 
 inline constexpr kernels::FamilyContract kAttentionContract{.name = "attention",
@@ -77,6 +75,7 @@ inline constexpr kernels::FamilyContract kAttentionContract{.name = "attention",
                                                             .constants = {},
                                                             .is_described = true,
                                                             .axis_words = kAttentionAxisWords,
-                                                            .settings = kAttentionSettings};
+                                                            .settings = kAttentionSettings,
+                                                            .accuracy_formats = kAttentionFormats};
 
 }  // namespace assay::families

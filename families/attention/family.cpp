@@ -13,6 +13,7 @@
 #include "families/attention/contract.h"
 #include "families/attention/job.h"
 #include "families/attention/names.h"
+#include "families/attention/omissions.h"
 #include "families/attention/shape.h"
 #include "families/attention/sketch.h"
 #include "families/draw.h"
@@ -387,6 +388,8 @@ std::vector<Classifier> classifiers() {
        [](std::span<const std::int64_t> v) {
          return v[kKeys] == 1 ? 0 : v[kKeys] < 32 ? 1 : v[kKeys] % 32 == 0 ? 2 : 3;
        }},
+      // A sink gives a query without a key its output.
+      {"sinks", {"none", "some"}, [](std::span<const std::int64_t> v) { return v[kSinks] != 0 ? 1 : 0; }},
       {"batches", {"one", "several"}, [](std::span<const std::int64_t> v) { return v[kBatch] > 1 ? 1 : 0; }}};
 }
 
@@ -419,7 +422,7 @@ Family family_with(const std::vector<FactorTable>& factor_tables) {
                     },
                 .classifiers = classifiers(),
                 .has_fixture = has_fixture,
-                .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"described"}; },
+                .launch = nullptr,
                 .expression_names = [](const Case& test_case, const kernels::Variant& variant) -> std::shared_ptr<const kernels::Names> {
                   return std::make_shared<CaseNames>(shape_of(test_case), variant.setting("max_bias"));
                 },
@@ -431,9 +434,10 @@ Family family_with(const std::vector<FactorTable>& factor_tables) {
                 .job = attention::job,
                 .minimum = attention::minimum_of,
                 .triage = attention::triage(),
-                .bounds_weaker_storage = true};
+                .bounds_weaker_storage = true,
+                .omissions = attention_omissions()};
   for (const FactorTable& table : *tables) {
-    constexpr std::array<std::string_view, 5> kClassed = {"batch", "queries", "keys", "mask", "offset"};
+    constexpr std::array<std::string_view, 6> kClassed = {"batch", "queries", "keys", "mask", "offset", "sinks"};
     if (std::ranges::find(kClassed, table.name) != kClassed.end()) family.class_factors.push_back(family.factors.size());
     std::vector<std::string> labels;
     for (const Level& level : table.levels) labels.push_back(level.label);

@@ -29,7 +29,7 @@ oracles::OutputFormat format_of(Storage type) {
 
 oracles::OutputFormat format_named(std::string_view name) {
   if (name == "half") return oracles::half_format();
-  return name == "bf16" || name == "bfloat" ? oracles::bfloat_format() : oracles::float_format();
+  return name == "bf16" ? oracles::bfloat_format() : oracles::float_format();
 }
 
 // Everything that a job refers to.
@@ -137,12 +137,14 @@ metal::ScalarType scalar_of(Storage type) {
 
 oracles::AnyAttentionAccuracy accuracy_of(const Case& test_case, const kernels::Variant& variant) {
   oracles::AnyAttentionAccuracy accuracy;
-  const auto setting = [&](std::string_view name) { return format_named(kFormatWords[static_cast<std::size_t>(variant.setting(name))]); };
-  accuracy.query = setting("scaled_query");
-  accuracy.dot = setting("dot_product");
-  accuracy.scores = setting("scores");
-  accuracy.weights = setting("weights");
-  accuracy.statistics = setting("statistics");
+  const auto declared = [&](std::string_view key) { return format_named(variant.accuracy.format(key)); };
+  accuracy.keys = declared("keys");
+  accuracy.values = declared("values");
+  accuracy.query = declared("scaled_query");
+  accuracy.dot = declared("dot_product");
+  accuracy.scores = declared("scores");
+  accuracy.weights = declared("weights");
+  accuracy.statistics = declared("statistics");
   accuracy.accumulator = format_named(variant.accuracy.accumulator);
   if (variant.accuracy.accumulator_keys) accuracy.accumulator_keys = *variant.accuracy.accumulator_keys;
   if (variant.accuracy.dot_depth) accuracy.dot_depth = *variant.accuracy.dot_depth;
@@ -183,7 +185,7 @@ Job job(const JobRequest& request) {
   for (const DescribedLaunch::Scratch& scratch : launch->scratch())
     numbers.emplace(scratch.name, job.add({.argument = scratch.name, .role = BufferRole::scratch, .size = scratch.bytes}));
 
-  job.passes = {{[data, launch, numbers, function = request.function](metal::ComputeEncoder& encoder, Views views) {
+  job.passes = {{[data, launch, numbers, find = finder_of(request)](metal::ComputeEncoder& encoder, Views views) {
     kernels::NamedViews named;
     for (const auto& [name, number] : numbers) named.emplace(name, views[number]);
     for (const auto& [name, placed] : data->layouts.all()) {
@@ -191,7 +193,7 @@ Job job(const JobRequest& request) {
       view.offset += static_cast<std::size_t>(placed.tensor.offset * placed.tensor.element_bytes);
       named.insert_or_assign(name, view);
     }
-    launch->encode(encoder, function, named);
+    launch->encode(encoder, find, named);
   }}};
   job.judged = {out};
   if (data->has_lse) job.judged.push_back(lse);

@@ -102,6 +102,8 @@ void validate(const Case& test_case) {
     throw std::invalid_argument("shared_kv = yes: the block table of a paged cache says what batches share");
   if (shape.has_slopes() && test_case.at("ragged") != 0 && shape.queries > 1)
     throw std::invalid_argument(fmt::format("lq = {}: ALiBi on a ragged batch has one query", shape.queries));
+  if (shape.has_slopes() && test_case.at("ragged") != 0 && shape.sinks)
+    throw std::invalid_argument("sinks: ALiBi on a ragged batch has none, because distances are from the end of the longest sequence");
   if (shape.layout != Layout::packed) return;
   const bool is_uniform = shape.queries == shape.keys && shape.k == shape.q && shape.v == shape.q && shape.dk == shape.dv;
   if (!is_uniform || shape.cache != Cache::contiguous || shape.kv_batches != shape.batches || test_case.at("room") != 0 ||

@@ -12,6 +12,7 @@
 #include "families/bf16_prefill/contract.h"
 #include "families/bf16_prefill/helpers.h"
 #include "families/bf16_prefill/launch.h"
+#include "families/bf16_prefill/omissions.h"
 #include "families/shared/attention_model.h"
 #include "families/shared/dense_cases.h"
 #include "families/shared/dense_inputs.h"
@@ -34,15 +35,14 @@ Family bf16_prefill_family() {
       {.contract = kBf16PrefillContract,
        .description = "attention of many queries over bfloat keys and values with head dimension 512, in tiles, with pad and blk",
        .work = prefill_work,
-       .function_key = [](std::span<const std::int64_t> v) -> kernels::FunctionKey {
-         return {"d512", {{kHasMask, v[kMaskType] != kNoMask}, {kHasRaggedTile, v[kKvLen] % kTileKeys != 0}}};
-       },
+       .launch_values = [](const Case& test_case) { return bf16_fields(dense_parameters(test_case, metal::ScalarType::bfloat16)); },
        .validate = [](const Case& test_case) { validate_bf16_prefill(dense_parameters(test_case, metal::ScalarType::bfloat16)); },
        .simdgroups = [](const Case&) { return std::int64_t{8}; },
        .job = bf16_prefill_job,
        .model = [](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
          return std::make_shared<AttentionModel>(test_case, dense_inputs(test_case, source), 1, kTileKeys);
        }});
+  family.omissions = bf16_prefill_omissions();
   family.promises = bf16_prefill_promises();
   family.helper_contracts = {kBf16PadContract, kBf16BlkContract};
   // Sums beyond the range of half. The pairs of the design combine these only with rows of fewer than eight queries.
@@ -70,13 +70,6 @@ Family bf16_prefill_family() {
       "b1/h8x8/q8/kv4096r0/random1x8/heavy/s19", "b1/h8x2/q1/kv4096r0/nomask/large/s20", "b1/h8x1/q8/kv4096r64/causal1x1/uniform/s21",
       // Keys and rows beyond 16 bits.
       "b1/h1x1/q8/kv65600r0/win33m1x1/gauss/s22", "b1/h1x1/q65544/kv64r0/nomask/gauss/s23"};
-  family.helpers = [](std::span<const std::int64_t> v) {
-    std::vector<HelperKey> helpers;
-    const bool has_mask = v[kMaskType] != kNoMask;
-    if (v[kKvLen] % kTileKeys != 0) helpers.push_back({"bf16_pad", {"pad", {{kPadHasMask, has_mask}}}});
-    if (has_mask) helpers.push_back({"bf16_blk", {"blk"}});
-    return helpers;
-  };
   return family;
 }
 

@@ -1,9 +1,11 @@
 // The job of family `bf16_prefill`: attention in tiles, after helpers that copy the ragged tile and classify tiles of the mask.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "families/bf16_prefill/helpers.h"
 #include "families/bf16_prefill/launch.h"
+#include "families/described_launch.h"
 #include "families/shared/dense_inputs.h"
 #include "families/shared/dense_job.h"
 
@@ -13,26 +15,18 @@ Job bf16_prefill_job(const JobRequest& request) {
   const Bf16Parameters parameters = dense_parameters(request.test_case, metal::ScalarType::bfloat16);
   DenseJob dense = dense_job(request, parameters, 1);
   Job& job = dense.job;
-  const auto add_scratch = [&](std::string_view argument, std::size_t size) {
-    return job.add({.argument = argument, .role = BufferRole::scratch, .size = size});
-  };
-  const std::size_t pad = add_scratch("pad", is_ragged(parameters) ? bf16_pad_bytes(parameters) : 0);
-  const std::size_t blk = add_scratch("blk", parameters.has_mask() ? bf16_blk_bytes(parameters) : 0);
-
-  const kernels::FunctionKey pad_key = {"pad", bf16_pad_constants(parameters.has_mask())};
-  const Bf16PrefillKernels kernels = {request.kernel, request.helper("bf16_pad", pad_key), request.helper("bf16_blk", {"blk"})};
-  job.passes = {{[=, buffers = dense.buffers](metal::ComputeEncoder& encoder, Views views) {
-    encode_bf16_prefill(encoder, kernels, parameters, {buffers.tensors(views), views[pad], views[blk]});
-  }}};
-  const auto check = [&](std::string_view family, std::string_view stage, std::size_t buffer, auto find_fault) {
+  job.passes = {launch_pass(request, job)};
+  const auto check = [&](std::string_view family, std::string_view stage, auto find_fault) {
+    // The helper's scratch buffer, which the launch has added.
+    const auto buffer = static_cast<std::size_t>(std::ranges::find(job.buffers, stage, &JobBuffer::argument) - job.buffers.begin());
     job.helper_checks.push_back({family, stage, [=, shape = dense.request, inputs = dense.inputs](const Results& results) {
                                    return find_fault(shape, *inputs, results.at(buffer));
                                  }});
   };
   if (is_ragged(parameters))
-    check("bf16_pad", "pad", pad,
+    check("bf16_pad", "pad",
           [shared = parameters.batches / parameters.key_batches()](const auto&... of) { return find_pad_fault(of..., shared); });
-  if (parameters.has_mask()) check("bf16_blk", "blk", blk, find_blk_fault);
+  if (parameters.has_mask()) check("bf16_blk", "blk", find_blk_fault);
   return std::move(job);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 
 #include "families/shared/dense_launch.h"
 #include "kernels/binding.h"
@@ -11,16 +10,7 @@
 
 namespace assay::families {
 
-inline constexpr std::uint32_t kBf16TileQueries = 8;
 inline constexpr std::uint32_t kBf16TileKeys = 64;
-
-// Values of a kernel's function constants, by index.
-using FunctionConstants = std::map<std::uint32_t, metal::FunctionConstant>;
-
-// 300: there is a mask. 304: the last key tile is ragged and is read from `pad`.
-[[nodiscard]] FunctionConstants bf16_prefill_constants(bool has_mask, bool is_ragged);
-// 100: there is a mask.
-[[nodiscard]] FunctionConstants bf16_pad_constants(bool has_mask);
 
 struct Bf16PrefillKernels {
   const kernels::BoundKernel& attention;
@@ -30,17 +20,12 @@ struct Bf16PrefillKernels {
 
 struct Bf16PrefillBuffers {
   Bf16Tensors tensors;
-  metal::BufferView pad;  // bf16_pad_bytes(), used if n is not a multiple of 64
-  metal::BufferView blk;  // bf16_blk_bytes(), used with a mask
+  metal::BufferView pad;  // see launch.toml, used if n is not a multiple of 64
+  metal::BufferView blk;  // see launch.toml, used with a mask
 };
 
 // Whether n is not a multiple of 64, so that the last key tile is read from `pad`.
 [[nodiscard]] bool is_ragged(const Bf16Parameters& parameters);
-
-// K block [B, G, 64] of rows of nb11 bytes | V block [B, G, 64] of rows of nb21 bytes | mask block half [B', H', nq, 64].
-[[nodiscard]] std::uint64_t bf16_pad_bytes(const Bf16Parameters& parameters);
-// u8 [B', H', ceil(nq / 8), ceil(n / 64)].
-[[nodiscard]] std::uint64_t bf16_blk_bytes(const Bf16Parameters& parameters);
 
 // Throws std::invalid_argument, naming the field and both values, for parameters with which no kernel may run.
 void validate_bf16_prefill(const Bf16Parameters& parameters);

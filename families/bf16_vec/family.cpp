@@ -11,6 +11,7 @@
 
 #include "families/bf16_vec/contract.h"
 #include "families/bf16_vec/inputs.h"
+#include "families/bf16_vec/omissions.h"
 #include "families/shared/attention_model.h"
 #include "families/shared/attention_smaller.h"
 #include "families/shared/dense_cases.h"
@@ -38,7 +39,7 @@ Family bf16_vec_family() {
       {.contract = kBf16VecContract,
        .description = "attention of few queries over bfloat keys and values with head dimension 512, NSG simdgroups per query and head",
        .work = vec_work,
-       .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"d512"}; },
+       .launch_values = [](const Case& test_case) { return bf16_vec_values(vec_parameters(test_case)); },
        .validate = [](const Case& test_case) { validate_bf16_vec(vec_parameters(test_case)); },
        .simdgroups = [](const Case& test_case) { return test_case.at("nsg"); },
        .job = bf16_vec_job,
@@ -82,6 +83,7 @@ Family bf16_vec_family() {
                        "b1/h32x4/q1/kv4096r0/causal1x32/nsg2/needle/s5", "b1/h1x1/q64/kv4096r64/nomask/nsg4/gauss/s6",
                        // Keys and rows beyond 16 bits.
                        "b1/h1x1/q1/kv65600r0/win33m1x1/nsg2/gauss/s8", "b1/h1x1/q65540/kv1r31/nomask/nsg1/gauss/s9"};
+  family.omissions = bf16_vec_omissions();
   family.quantities.push_back({"idle_pairs", idle_pairs});
   return family;
 }

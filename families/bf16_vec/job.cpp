@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "families/bf16_vec/inputs.h"
+#include "families/described_launch.h"
 #include "families/shared/dense_job.h"
 
 namespace assay::families {
@@ -9,9 +10,7 @@ namespace assay::families {
 Job bf16_vec_job(const JobRequest& request) {
   const Bf16VecParameters parameters = vec_parameters(request.test_case);
   DenseJob dense = dense_job(request, parameters.attention, request.test_case.at("nsg"));
-  dense.job.passes = {{[=, kernel = &request.kernel, buffers = dense.buffers](metal::ComputeEncoder& encoder, Views views) {
-    encode_bf16_vec(encoder, *kernel, parameters, buffers.tensors(views));
-  }}};
+  dense.job.passes = {launch_pass(request, dense.job)};
   return std::move(dense.job);
 }
 

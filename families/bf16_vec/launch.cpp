@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "families/shared/refusal.h"
+#include "families/described_launch.h"
 
 namespace assay::families {
 
@@ -14,7 +14,14 @@ std::uint32_t bf16_vec_nsg(const Bf16VecParameters& parameters) { return paramet
 void validate_bf16_vec(const Bf16VecParameters& parameters) {
   require_bf16_shape(parameters.attention, metal::ScalarType::float32);
   const std::uint32_t nsg = bf16_vec_nsg(parameters);
-  if (nsg != 1 && nsg != 2 && nsg != 4) throw std::invalid_argument(fmt::format("nsg = {}: must be 1, 2 or 4", nsg));
+  if (nsg != 1 && nsg != 2 && nsg != 4 && !parameters.attention.is_beyond)
+    throw std::invalid_argument(fmt::format("nsg = {}: must be 1, 2 or 4", nsg));
+}
+
+kernels::FieldValues bf16_vec_values(const Bf16VecParameters& parameters) {
+  kernels::FieldValues values = bf16_fields(parameters.attention);
+  values.emplace("nsg", metal::FieldValue::of(bf16_vec_nsg(parameters)));
+  return values;
 }
 
 void encode_bf16_vec(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const Bf16VecParameters& parameters,
@@ -26,18 +33,8 @@ void encode_bf16_vec(metal::ComputeEncoder& encoder, const kernels::BoundKernel&
     throw std::invalid_argument(
         fmt::format("mask: bound to the same address as q (offset {}), which tells the kernel that there is no mask", tensors.mask.offset));
   }
-  const std::uint32_t nsg = bf16_vec_nsg(parameters);
-
-  kernel.set_pipeline(encoder);
-  kernel.set_parameters(encoder, bf16_fields(p));
-  kernel.set_buffer(encoder, "q", tensors.q);
-  kernel.set_buffer(encoder, "k", tensors.k);
-  kernel.set_buffer(encoder, "v", tensors.v);
-  kernel.set_buffer(encoder, "mask", p.has_mask() ? tensors.mask : tensors.q);
-  kernel.set_buffer(encoder, "dst", tensors.dst);
-  // The query in bfloat; for every simdgroup 32 scores and 32 mask values in float, and the output in bfloat.
-  kernel.set_threadgroup_memory(encoder, 1024 + std::size_t{nsg} * 256 + std::size_t{nsg} * 1024);
-  encoder.dispatch_threadgroups({p.queries, p.n_heads, p.batches}, {32, nsg, 1});
+  encode_launch(encoder, "bf16_vec", bf16_vec_values(parameters), [&](const LaunchedFunction&) { return &kernel; },
+                {{"q", tensors.q}, {"k", tensors.k}, {"v", tensors.v}, {"mask", tensors.mask}, {"dst", tensors.dst}});
 }
 
 }  // namespace assay::families

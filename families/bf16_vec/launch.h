@@ -20,6 +20,9 @@ struct Bf16VecParameters {
 // The number of simdgroups per threadgroup: `nsg`, or its default.
 [[nodiscard]] std::uint32_t bf16_vec_nsg(const Bf16VecParameters& parameters);
 
+// The values of all fields of the kernels' structs, and `nsg`.
+[[nodiscard]] kernels::FieldValues bf16_vec_values(const Bf16VecParameters& parameters);
+
 // Throws std::invalid_argument, naming the field and both values, for parameters with which no kernel may run.
 void validate_bf16_vec(const Bf16VecParameters& parameters);
 

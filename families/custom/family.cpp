@@ -9,6 +9,7 @@
 #include "families/custom/contract.h"
 #include "families/custom/custom_family.h"
 #include "families/custom/custom_reference.h"
+#include "families/custom/omissions.h"
 #include "families/described_launch.h"
 #include "families/minimum.h"
 #include "families/mistakes.h"
@@ -39,20 +40,6 @@ bool is_possible(const CustomVariant& of, std::span<const std::int64_t> values) 
   } catch (const kernels::ExpressionError& error) {
     throw kernels::VariantError(error.what());
   }
-}
-
-// The functions that a case runs, as a name for all of them.
-kernels::FunctionKey functions_of(const CustomVariant& of, std::span<const std::int64_t> values) {
-  Case test_case;
-  test_case.values.assign(values.begin(), values.end());
-  std::string names;
-  try {
-    const CustomCase own(of, test_case);
-    for (const kernels::FunctionKey& key : DescribedLaunch(own.names(), of.variant).functions()) names += kernels::to_string(key) + " ";
-  } catch (const kernels::ExpressionError&) {
-  } catch (const std::invalid_argument&) {
-  }
-  return {names};
 }
 
 std::int64_t simdgroups_of(const CustomVariant& of, const Case& test_case) {
@@ -176,10 +163,7 @@ Family family_of_custom(const Shared& shared) {
           },
       .work = no_work,
       .has_fixture = [shared](const fixtures::Fixture& fixture) { return has_fixture(shared, fixture); },
-      .function_key =
-          [shared](std::span<const std::int64_t> values) {
-            return shared ? functions_of(*shared, values) : kernels::FunctionKey{"custom"};
-          },
+      .launch = nullptr,
       .expression_names = [shared](const Case& test_case, const kernels::Variant&) -> std::shared_ptr<const kernels::Names> {
         return CustomCase(variant_in(shared), test_case).names();
       },
@@ -203,6 +187,7 @@ Family family_of_custom(const Shared& shared) {
                  .followed = {},
                  .place = [](const Case&, std::uint64_t byte) { return Place{fmt::format("byte {}", byte), std::nullopt}; },
                  .row_parts = [shared](const Case& test_case) { return row_parts_of(CustomCase(variant_in(shared), test_case)); }},
+      .omissions = custom_omissions(),
   };
 }
 

@@ -201,7 +201,7 @@ Job custom_job(const CustomVariant& of, const JobRequest& request) {
   for (const DescribedLaunch::Scratch& scratch : state->launch.scratch())
     names.emplace_back(scratch.name,
                        job.add({.argument = scratch.name, .role = BufferRole::scratch, .size = scratch.bytes, .has_guards = true}));
-  job.passes = {{[state, names, find = request.function](metal::ComputeEncoder& encoder, Views views) {
+  job.passes = {{[state, names, find = finder_of(request)](metal::ComputeEncoder& encoder, Views views) {
     kernels::NamedViews buffers;
     for (const auto& [name, number] : names) buffers.emplace(name, views[number]);
     state->launch.encode(encoder, find, buffers);

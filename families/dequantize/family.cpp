@@ -11,6 +11,8 @@
 
 #include "families/dequantize/contract.h"
 #include "families/dequantize/inputs.h"
+#include "families/dequantize/omissions.h"
+#include "families/described_launch.h"
 #include "families/shared/cache_slots.h"
 #include "families/shared/codebook.h"
 #include "families/shared/contract_tables.h"
@@ -73,7 +75,10 @@ Family dequantize_family() {
                      "d256/b4/g65540/pos0c1/gauss/s12", "d512/b8/g65540/pos0c1/gauss/s13"},
       .work = no_work,
       .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dequantize != nullptr; },
-      .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {values[kBitsAxis] == 4 ? "4bit" : "hb"}; },
+      .launch = &launch_of_family("dequantize"),
+      .expression_names = [](const Case& test_case, const kernels::Variant&) -> std::shared_ptr<const kernels::Names> {
+        return std::make_shared<FieldNames>(dequantize_values(dequantize_parameters(test_case)), test_case);
+      },
       .validate = [](const Case& test_case) { families::validate(dequantize_parameters(test_case)); },
       // Threads of a head are independent of each other, but several simdgroups take turns.
       .simdgroups = [](const Case& test_case) { return test_case.at("head_dim") / 32; },
@@ -86,7 +91,8 @@ Family dequantize_family() {
             add_codebook(tables, test_case.at("bits"));
             return tables;
           },
-      .triage = dequantize_triage()};
+      .triage = dequantize_triage(),
+      .omissions = dequantize_omissions()};
 }
 
 }  // namespace assay::families

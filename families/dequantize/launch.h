@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "kernels/binding.h"
 #include "metal/buffer.h"
@@ -27,8 +26,8 @@ struct DequantizeBuffers {
   metal::BufferView dst;     // f32 [G, D]
 };
 
-// The key of [entry], and of the contract: "4bit" or "hb". Throws std::invalid_argument for bits that no kernel supports.
-[[nodiscard]] std::string dequantize_entry_key(std::uint32_t codebook_bits);
+// The values of all fields of the kernels' structs.
+[[nodiscard]] kernels::FieldValues dequantize_values(const DequantizeParameters& parameters);
 
 // Throws std::invalid_argument, naming the field and its value, for parameters with which no kernel may run. encode_dequantize()
 // does the same.

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "families/described_launch.h"
 #include "families/fwht/contract.h"
 #include "families/fwht/inputs.h"
+#include "families/fwht/omissions.h"
 #include "families/shared/contract_tables.h"
 #include "families/shared/levels.h"
 
@@ -58,8 +60,9 @@ Family fwht_family() {
       .long_cases = {"d256/h65540/standalone/gauss/s1", "d512/h65540/premult/gauss/s2"},
       .work = no_work,
       .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.fwht != nullptr; },
-      .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
-        return {fmt::format("{}_d{}", kModes.at(static_cast<std::size_t>(values[2])), values[0])};
+      .launch = &launch_of_family("fwht"),
+      .expression_names = [](const Case& test_case, const kernels::Variant&) -> std::shared_ptr<const kernels::Names> {
+        return std::make_shared<FieldNames>(fwht_values(fwht_parameters(test_case)), test_case);
       },
       .validate = [](const Case& test_case) { families::validate(fwht_parameters(test_case)); },
       .simdgroups = [](const Case&) { return std::int64_t{1}; },
@@ -73,7 +76,8 @@ Family fwht_family() {
             add_signs(tables, test_case.at("head_dim"));
             return tables;
           },
-      .triage = fwht_triage()};
+      .triage = fwht_triage(),
+      .omissions = fwht_omissions()};
 }
 
 }  // namespace assay::families

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "families/described_launch.h"
 #include "families/fwht/inputs.h"
 #include "oracles/fwht.h"
 
@@ -52,15 +53,13 @@ Job fwht_job(const JobRequest& request) {
   JobBuffer rows = output_buffer("data", input->size() * sizeof(float));
   rows.contents = {{0, std::as_bytes(std::span(*input))}};
   const std::size_t data = job.add(std::move(rows));
-  const auto encode = [=, kernel = &request.kernel](metal::ComputeEncoder& encoder, Views views) {
-    encode_fwht(encoder, *kernel, parameters, views[data]);
-  };
+  const Pass pass = launch_pass(request, job);
   // By the contract, a threadgroup behind the last head returns. Hosts that round their grid up depend on it.
-  const auto encode_generously = [encode](metal::ComputeEncoder& encoder, Views views) {
+  const auto encode_generously = [encode = pass.encode](metal::ComputeEncoder& encoder, Views views) {
     GenerousEncoder generous(encoder);
     encode(generous, views);
   };
-  job.passes = {{.encode = encode}, {.encode = encode_generously, .probes = BrokenPromise{kBehindLast, {{"heads", parameters.num_heads}}}}};
+  job.passes = {pass, {.encode = encode_generously, .probes = BrokenPromise{kBehindLast, {{"heads", parameters.num_heads}}}}};
   job.judged = {data};
   job.expect = [input, parameters, mode = fwht_mode(request.test_case)] { return oracles::fwht(*input, parameters.head_dim, mode); };
   return job;

@@ -1,34 +1,14 @@
 // Validates parameters of `fwht` and encodes its dispatch.
 #include "families/fwht/launch.h"
 
-#include <fmt/format.h>
+#include <utility>
 
-#include <stdexcept>
-#include <string_view>
-
+#include "families/described_launch.h"
 #include "families/shared/refusal.h"
 
 namespace assay::families {
-namespace {
-
-std::string_view mode_name(FwhtMode mode) {
-  switch (mode) {
-    case FwhtMode::standalone:
-      return "standalone";
-    case FwhtMode::premult:
-      return "premult";
-    case FwhtMode::undo:
-      return "undo";
-  }
-  throw std::invalid_argument(
-      fmt::format("fwht mode = {}: must be 0 (standalone), 1 (premult) or 2 (undo)", static_cast<std::uint32_t>(mode)));
-}
-
-}  // namespace
-
-std::string fwht_entry_key(FwhtMode mode, std::uint32_t head_dim) {
-  require_head_dim(head_dim);
-  return fmt::format("{}_d{}", mode_name(mode), head_dim);
+kernels::FieldValues fwht_values(const FwhtParameters& parameters) {
+  return {{"head_dim", metal::FieldValue::of(parameters.head_dim)}, {"num_heads", metal::FieldValue::of(parameters.num_heads)}};
 }
 
 void validate(const FwhtParameters& parameters) {
@@ -41,12 +21,9 @@ void encode_fwht(metal::ComputeEncoder& encoder, const kernels::BoundKernel& ker
   validate(parameters);
   data = require_size("data", data, std::uint64_t{parameters.num_heads} * parameters.head_dim * 4, "f32 [num_heads, head_dim]");
 
-  kernel.set_pipeline(encoder);
-  kernel.set_parameters(
-      encoder, {{"head_dim", metal::FieldValue::of(parameters.head_dim)}, {"num_heads", metal::FieldValue::of(parameters.num_heads)}});
-  kernel.set_buffer(encoder, "data", data);
-  kernel.set_threadgroup_memory(encoder, 0);
-  encoder.dispatch_threadgroups({parameters.num_heads, 1, 1}, {32, 1, 1});
+  kernels::FieldValues values = fwht_values(parameters);
+  values.emplace("mode", metal::FieldValue::of(std::uint32_t{0}));  // it only chooses the function, which the caller has done
+  encode_launch(encoder, "fwht", std::move(values), [&](const LaunchedFunction&) { return &kernel; }, {{"data", data}});
 }
 
 }  // namespace assay::families

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "kernels/binding.h"
 #include "metal/buffer.h"
@@ -18,9 +17,8 @@ struct FwhtParameters {
   std::uint32_t num_heads = 0;  // >= 1
 };
 
-// The key of [entry], and of the contract, for a mode and a head dimension: "premult_d256". Throws std::invalid_argument for a head_dim
-// that no kernel supports.
-[[nodiscard]] std::string fwht_entry_key(FwhtMode mode, std::uint32_t head_dim);
+// The values of all fields of the kernels' structs.
+[[nodiscard]] kernels::FieldValues fwht_values(const FwhtParameters& parameters);
 
 // Throws std::invalid_argument, naming the field, for parameters with which no kernel may run. encode_fwht() does the same.
 void validate(const FwhtParameters& parameters);

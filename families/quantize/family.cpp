@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "families/described_launch.h"
 #include "families/quantize/contract.h"
 #include "families/quantize/inputs.h"
+#include "families/quantize/omissions.h"
 #include "families/shared/cache_slots.h"
 #include "families/shared/codebook.h"
 #include "families/shared/contract_tables.h"
@@ -99,8 +101,9 @@ Family quantize_family() {
                      "d512/b8/g1/pos65541c65600/gauss/s18", "d256/b4/g65540/pos0c1/gauss/s19", "d512/b8/g65540/pos0c1/gauss/s20"},
       .work = no_work,
       .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.quantize != nullptr; },
-      .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
-        return {fmt::format("{}_d{}", values[kBitsAxis] == 4 ? "fast" : "hb", values[kHeadDim])};
+      .launch = &launch_of_family("quantize"),
+      .expression_names = [](const Case& test_case, const kernels::Variant&) -> std::shared_ptr<const kernels::Names> {
+        return std::make_shared<FieldNames>(quantize_values(quantize_parameters(test_case)), test_case);
       },
       .validate = [](const Case& test_case) { families::validate(quantize_parameters(test_case)); },
       .misfit = [](const Case& test_case, const kernels::BoundKernel& kernel) -> std::optional<Misfit> {
@@ -120,7 +123,8 @@ Family quantize_family() {
             add_signs(tables, test_case.at("head_dim"));
             return tables;
           },
-      .triage = quantize_triage()};
+      .triage = quantize_triage(),
+      .omissions = quantize_omissions()};
 }
 
 }  // namespace assay::families

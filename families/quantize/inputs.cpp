@@ -28,7 +28,8 @@ QuantizeParameters quantize_parameters(const Case& test_case) {
           .is_sliding = test_case.at("is_sliding") != 0,
           .scale_factor_d512 = scale_factor_d512(test_case),
           .codebook_bits = value("bits"),
-          .rms_probe_enabled = test_case.at("rms_probe") != 0};
+          .rms_probe_enabled = test_case.at("rms_probe") != 0,
+          .is_beyond = !test_case.beyond.empty()};
 }
 
 QuantizedRows quantized_rows(const Case& test_case) { return {test_case.size("head_dim"), test_case.at("rms_probe") != 0}; }

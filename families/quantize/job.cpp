@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "base/code_bytes.h"
+#include "families/described_launch.h"
 #include "families/mistakes.h"
 #include "families/quantize/inputs.h"
+#include "families/quantize/omissions.h"
 #include "families/quantize/rows.h"
 #include "metal/guarded_memory.h"
 #include "oracles/quantize.h"
@@ -107,6 +109,18 @@ struct Cache {
     return values;
   }
 
+  // For each head, the number of bytes and words of its rows that a pass changed.
+  [[nodiscard]] std::vector<float> changes(const Results& results) const {
+    std::vector<float> counts(heads);
+    const auto count = [&](std::size_t buffer, auto element, std::size_t per_head) {
+      const BufferResult& result = results.at(buffer);
+      for (std::size_t i = 0; i < heads * per_head; ++i) counts[i / per_head] += result.written<decltype(element)>(i) ? 1.0F : 0.0F;
+    };
+    count(packed, std::byte(), capacity * row_bytes());
+    count(norms, float(), capacity * blocks());
+    return counts;
+  }
+
   template <typename Float>
   [[nodiscard]] std::vector<Float> norms_of_slot(std::span<const Float> all) const {
     std::vector<Float> values;
@@ -117,6 +131,18 @@ struct Cache {
     return values;
   }
 };
+
+// There is no slot for the token, so nothing may change.
+void judge_unchanged(Job& job, const Cache& cache) {
+  job.row_length = 1;
+  job.output_unit = "changed byte of the cache";
+  job.read = [=](const Results& results) { return Reading{cache.changes(results)}; };
+  job.expect = [heads = cache.heads] {
+    return oracles::Expected{
+        .value = std::vector<double>(heads), .bound = std::vector<double>(heads), .magnitude = std::vector<double>(heads, 1.0)};
+  };
+  job.constant_is_expected = true;
+}
 
 }  // namespace
 
@@ -151,15 +177,13 @@ std::vector<Promise> quantize_promises() {
 }
 
 Job quantize_job(const JobRequest& request) {
-  QuantizeParameters parameters = quantize_parameters(request.test_case);
-  parameters.offset_bits = request.variant.offset_bits;
-  Cache cache(parameters, quantized_rows(request.test_case));
+  Cache cache(quantize_parameters(request.test_case), quantized_rows(request.test_case));
   const auto input = std::make_shared<const std::vector<float>>(quantize_inputs(request.test_case, request.source));
 
   Job job{.inputs = input, .row_length = cache.rows.length()};
   JobBuffer source = input_buffer("src", std::as_bytes(std::span(*input)));
   source.has_guards = true;
-  const std::size_t src = job.add(std::move(source));
+  job.add(std::move(source));
   JobBuffer packed = output_buffer("packed", cache.heads * cache.capacity * cache.row_bytes());
   packed.element = metal::ScalarType::uint8;
   packed.fills = {kFills.begin(), kFills.end()};
@@ -170,14 +194,13 @@ Job quantize_job(const JobRequest& request) {
     cache.inputs = job.add(output_buffer("rms_scratch", cache.heads * cache.head_dim * sizeof(float)));
     job.judged.push_back(cache.inputs);
   }
-  const auto encode = [=, kernel = &request.kernel](metal::ComputeEncoder& encoder, Views views) {
-    QuantizeBuffers buffers{views[src], views[cache.packed], views[cache.norms], {}};
-    if (cache.rows.has_inputs) buffers.rms_scratch = views[cache.inputs];
-    encode_quantize(encoder, *kernel, parameters, buffers);
-  };
-  job.passes = {{encode}, {encode}};
+  job.passes.assign(2, launch_pass(request, job));
   job.digests_guards = false;
 
+  if (request.test_case.beyond == kFullCacheOmission) {
+    judge_unchanged(job, cache);
+    return job;
+  }
   job.read = [=](const Results& results) {
     const std::span<const float> inputs = cache.rows.has_inputs ? results.of(cache.inputs) : std::span<const float>();
     return Reading{actual_rows(cache.rows, cache.indices(results), cache.norms_of_slot(results.of(cache.norms)), inputs)};

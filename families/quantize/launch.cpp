@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/code_bytes.h"
+#include "families/described_launch.h"
 #include "families/shared/refusal.h"
 
 namespace assay::families {
@@ -28,10 +29,18 @@ QuantizeBuffers require_buffers(const QuantizeParameters& p, QuantizeBuffers buf
 
 }  // namespace
 
-std::string quantize_entry_key(std::uint32_t codebook_bits, std::uint32_t head_dim) {
-  require_head_dim(head_dim);
-  require_codebook_bits(codebook_bits);
-  return fmt::format("{}_d{}", codebook_bits == 4 ? "fast" : "hb", head_dim);
+kernels::FieldValues quantize_values(const QuantizeParameters& parameters) {
+  using metal::FieldValue;
+  return {
+      {"head_dim", FieldValue::of(parameters.head_dim)},
+      {"num_kv_heads", FieldValue::of(parameters.num_kv_heads)},
+      {"write_pos", FieldValue::of(parameters.write_pos)},
+      {"cache_capacity", FieldValue::of(parameters.cache_capacity)},
+      {"is_sliding", FieldValue::of(std::uint32_t{parameters.is_sliding})},
+      {"scale_factor_d512", FieldValue::of(parameters.scale_factor_d512)},
+      {"rms_probe_enabled", FieldValue::of(std::uint32_t{parameters.rms_probe_enabled})},
+      {"codebook_bits", FieldValue::of(parameters.codebook_bits)},
+  };
 }
 
 void validate(const QuantizeParameters& p) {
@@ -39,7 +48,7 @@ void validate(const QuantizeParameters& p) {
   require_positive("num_kv_heads", p.num_kv_heads);
   require_positive("cache_capacity", p.cache_capacity);
   require_codebook_bits(p.codebook_bits);
-  if (!p.is_sliding) require_slot("write_pos", p.write_pos, p.cache_capacity, ", and is_sliding is not set");
+  if (!p.is_sliding && !p.is_beyond) require_slot("write_pos", p.write_pos, p.cache_capacity, ", and is_sliding is not set");
   require_scale_factor(p.scale_factor_d512, p.head_dim);
   if (p.rms_probe_enabled && p.codebook_bits != 4) {
     throw std::invalid_argument(
@@ -57,24 +66,12 @@ void encode_quantize(metal::ComputeEncoder& encoder, const kernels::BoundKernel&
     throw std::invalid_argument("rms_probe_enabled = 1, but the kernel has no argument rms_scratch to write to");
   }
 
-  using metal::FieldValue;
-  kernel.set_pipeline(encoder);
-  kernel.set_parameters(encoder, {
-                                     {"head_dim", FieldValue::of(parameters.head_dim)},
-                                     {"num_kv_heads", FieldValue::of(parameters.num_kv_heads)},
-                                     {"write_pos", FieldValue::of(parameters.write_pos)},
-                                     {"cache_capacity", FieldValue::of(parameters.cache_capacity)},
-                                     {"is_sliding", FieldValue::of(std::uint32_t{parameters.is_sliding})},
-                                     {"scale_factor_d512", FieldValue::of(parameters.scale_factor_d512)},
-                                     {"rms_probe_enabled", FieldValue::of(std::uint32_t{parameters.rms_probe_enabled})},
-                                     {"codebook_bits", FieldValue::of(parameters.codebook_bits)},
-                                 });
-  kernel.set_buffer(encoder, "src", buffers.src);
-  kernel.set_buffer(encoder, "packed", buffers.packed);
-  kernel.set_buffer(encoder, "norms", buffers.norms);
-  kernel.set_buffer(encoder, "rms_scratch", buffers.rms_scratch);
-  kernel.set_threadgroup_memory(encoder, 0);
-  encoder.dispatch_threadgroups({parameters.num_kv_heads, 1, 1}, {32, 1, 1});
+  encode_launch(encoder, "quantize", quantize_values(parameters), [&](const LaunchedFunction&) { return &kernel; },
+                {{"src", buffers.src},
+                 {"packed", buffers.packed},
+                 {"norms", buffers.norms},
+                 {"rms_scratch", buffers.rms_scratch},
+                 {std::string(kernels::kNoBuffer), buffers.rms_scratch}});
 }
 
 }  // namespace assay::families

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "kernels/binding.h"
 #include "metal/buffer.h"
@@ -21,6 +20,7 @@ struct QuantizeParameters {
   std::uint32_t codebook_bits = 4;  // 4: two indices per byte; 5, 6, 8: one
   bool rms_probe_enabled = false;   // whether the kernel also writes the quantiser inputs; 4 bits only
   std::uint32_t offset_bits = 32;   // width of the kernel's cache offsets, in bits (variant.toml)
+  bool is_beyond = false;           // whether a write_pos behind the cache is not refused (families/omission.h)
 };
 
 struct QuantizeBuffers {
@@ -30,9 +30,8 @@ struct QuantizeBuffers {
   metal::BufferView rms_scratch;  // f32 [G, D], used with the probe only
 };
 
-// The key of [entry], and of the contract: "fast_d256" for 4 bits, "hb_d256" for more. Throws std::invalid_argument for bits or a
-// head_dim that no kernel supports.
-[[nodiscard]] std::string quantize_entry_key(std::uint32_t codebook_bits, std::uint32_t head_dim);
+// The values of all fields of the kernels' structs.
+[[nodiscard]] kernels::FieldValues quantize_values(const QuantizeParameters& parameters);
 
 // Throws std::invalid_argument, naming the field and its value, for parameters with which no kernel may run. encode_quantize()
 // does the same.

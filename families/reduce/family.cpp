@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "families/described_launch.h"
 #include "families/reduce/contract.h"
 #include "families/reduce/inputs.h"
+#include "families/reduce/omissions.h"
 #include "families/shared/levels.h"
 
 namespace assay::families {
@@ -51,13 +53,17 @@ Family reduce_family() {
           .long_cases = {"d256/rows65540/nwg2/gauss/s1", "d512/rows65540/nwg3/gauss/s2"},
           .work = no_work,
           .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.reduce != nullptr; },
-          .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey { return {fmt::format("d{}", values[0])}; },
+          .launch = &launch_of_family("reduce"),
+          .expression_names = [](const Case& test_case, const kernels::Variant&) -> std::shared_ptr<const kernels::Names> {
+            return std::make_shared<FieldNames>(reduce_values(reduce_parameters(test_case)), test_case);
+          },
           .validate = [](const Case& test_case) { families::validate(reduce_parameters(test_case)); },
           .simdgroups = [](const Case& test_case) { return test_case.at("nwg"); },
           .files = reduce_files(),
           .job = reduce_job,
           .minimum = reduce_minimum,
-          .triage = reduce_triage()};
+          .triage = reduce_triage(),
+          .omissions = reduce_omissions()};
 }
 
 }  // namespace assay::families

@@ -1,9 +1,12 @@
 // The job of family `reduce`: partials in, merged rows out.
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "families/described_launch.h"
 #include "families/reduce/inputs.h"
+#include "families/reduce/omissions.h"
 #include "oracles/reduce.h"
 
 namespace assay::families {
@@ -13,23 +16,34 @@ namespace {
 // multiply by zero.
 constexpr std::size_t kMostWorkgroups = 32;
 
+void lower_idle_maxima(const oracles::PartialsShape& shape, std::vector<float>& partials) {
+  for (std::size_t row = 0; row < shape.rows; ++row) {
+    for (std::size_t workgroup = 0; workgroup < shape.nwg; ++workgroup) {
+      if (partials[shape.sum_index(row, workgroup)] == 0.0F)
+        partials[shape.max_index(row, workgroup)] = -std::numeric_limits<float>::infinity();
+    }
+  }
+}
+
 }  // namespace
 
 Job reduce_job(const JobRequest& request) {
   const ReduceParameters parameters = reduce_parameters(request.test_case);
   const std::size_t rows = parameters.nrows;
   const auto raw = std::make_shared<const std::vector<float>>(reduce_inputs(request.test_case, request.source));
+  const oracles::PartialsShape shape = reduce_request(request.test_case).shape;
+  const auto given = std::make_shared<std::vector<float>>(*raw);
+  if (request.test_case.beyond == kIdleInfinityOmission) lower_idle_maxima(shape, *given);
 
-  Job job{.inputs = raw, .row_length = parameters.head_dim};
-  const std::size_t htmp = job.add({.argument = "htmp",
-                                    .size = rows * kMostWorkgroups * (parameters.head_dim + 2) * sizeof(float),
-                                    .contents = {{0, std::as_bytes(std::span(*raw))}}});
+  Job job{.inputs = given, .row_length = parameters.head_dim};
+  job.add({.argument = "htmp",
+           .size = rows * kMostWorkgroups * (parameters.head_dim + 2) * sizeof(float),
+           .needed = rows * parameters.nwg * (parameters.head_dim + 2) * sizeof(float),
+           .contents = {{0, std::as_bytes(std::span(*given))}}});
   const std::size_t dst = job.add(output_buffer("dst", rows * parameters.head_dim * sizeof(float)));
-  job.passes = {{[=, kernel = &request.kernel](metal::ComputeEncoder& encoder, Views views) {
-    encode_reduce(encoder, *kernel, parameters, {views[htmp], views[dst]});
-  }}};
+  job.passes = {launch_pass(request, job)};
   job.judged = {dst};
-  job.expect = [raw, shape = reduce_request(request.test_case).shape] { return oracles::reduce(shape, *raw); };
+  job.expect = [raw, shape] { return oracles::reduce(shape, *raw); };
   return job;
 }
 

@@ -1,6 +1,7 @@
 // Validates parameters of `reduce` and encodes its dispatch.
 #include "families/reduce/launch.h"
 
+#include "families/described_launch.h"
 #include "families/shared/refusal.h"
 
 namespace assay::families {
@@ -11,6 +12,13 @@ void validate(const ReduceParameters& parameters) {
   require_nwg(parameters.nwg);
 }
 
+kernels::FieldValues reduce_values(const ReduceParameters& parameters) {
+  using metal::FieldValue;
+  return {{"nrows", FieldValue::of(parameters.nrows)},
+          {"head_dim", FieldValue::of(parameters.head_dim)},
+          {"nwg", FieldValue::of(parameters.nwg)}};
+}
+
 void encode_reduce(metal::ComputeEncoder& encoder, const kernels::BoundKernel& kernel, const ReduceParameters& parameters,
                    const ReduceBuffers& buffers) {
   validate(parameters);
@@ -19,13 +27,8 @@ void encode_reduce(metal::ComputeEncoder& encoder, const kernels::BoundKernel& k
       require_size("htmp", buffers.htmp, row_bytes * parameters.nwg * (parameters.head_dim + 2), "f32 [nrows * nwg * (head_dim + 2)]");
   const metal::BufferView dst = require_size("dst", buffers.dst, row_bytes * parameters.head_dim, "f32 [nrows, head_dim]");
 
-  kernel.set_pipeline(encoder);
-  kernel.set_parameters(encoder, {{"nrows", metal::FieldValue::of(parameters.nrows)}});
-  kernel.set_buffer(encoder, "htmp", htmp);
-  kernel.set_buffer(encoder, "dst", dst);
-  kernel.set_scalar(encoder, "nwg_param", parameters.nwg);
-  kernel.set_threadgroup_memory(encoder, 0);
-  encoder.dispatch_threadgroups({parameters.nrows, 1, 1}, {32 * parameters.nwg, 1, 1});
+  encode_launch(encoder, "reduce", reduce_values(parameters), [&](const LaunchedFunction&) { return &kernel; },
+                {{"htmp", htmp}, {"dst", dst}});
 }
 
 }  // namespace assay::families

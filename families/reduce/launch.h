@@ -20,6 +20,9 @@ struct ReduceBuffers {
   metal::BufferView dst;   // f32 [nrows, D]
 };
 
+// The value of the field of the kernels' struct, and the other names of the launch.
+[[nodiscard]] kernels::FieldValues reduce_values(const ReduceParameters& parameters);
+
 // Throws std::invalid_argument, naming the field, for parameters with which no kernel may run. encode_reduce() does the same.
 void validate(const ReduceParameters& parameters);
 

@@ -17,6 +17,8 @@ oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared,
   if (declared.dot_depth) accuracy.dot_depth = *declared.dot_depth;
   accuracy.output = output;
   accuracy.accumulator = format(declared.accumulator);
+  accuracy.keys = format(declared.format("keys"));
+  accuracy.values = format(declared.format("values"));
   if (declared.accumulator_keys) accuracy.accumulator_keys = *declared.accumulator_keys;
   for (const std::string& store : declared.stores) accuracy.stores.push_back(format(store));
   if (declared.merge_store) {

@@ -1,11 +1,12 @@
 // The axes and cases of decode attention.
 #include "families/shared/decode_cases.h"
-#include "families/shared/decode_job.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 
+#include "families/described_launch.h"
+#include "families/shared/decode_job.h"
 #include "families/shared/levels.h"
 
 namespace assay::families::decode {
@@ -257,10 +258,12 @@ Family decode_family(const DecodeKind& kind) {
       .classifiers = std::move(classifiers),
       .structural_classifiers = structural,
       .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.decode != nullptr; },
-      .function_key = kind.function_key,
-      .helpers = [](std::span<const std::int64_t> values) -> std::vector<HelperKey> {
-        if (values[kNwg] <= 1) return {};
-        return {{"reduce", {fmt::format("d{}", values[kHeadDim])}}};
+      .launch = &launch_of_family(kind.contract.name),
+      .expression_names = [format_of = kind.format_of](const Case& test_case,
+                                                       const kernels::Variant&) -> std::shared_ptr<const kernels::Names> {
+        const DecodeParameters parameters = decode_parameters(test_case, format_of(test_case));
+        const DecodeSplit split{parameters.nwg.value_or(1), parameters.nsg.value_or(1)};
+        return std::make_shared<FieldNames>(decode_values(parameters, split), test_case);
       },
       .validate = kind.validate,
       .misfit =

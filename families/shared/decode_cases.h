@@ -66,7 +66,6 @@ struct DecodeKind {
   bool is_4bit;
   FormatOf format_of;
   // See Family.
-  std::function<kernels::FunctionKey(Values values)> function_key;
   void (*validate)(const Case& test_case);
   std::int64_t (*simdgroups)(const Case& test_case);
   Job (*job)(const JobRequest& request);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string_view>
 
 #include "kernels/contract.h"
 
@@ -32,5 +33,8 @@ inline constexpr std::array kDecodeFields = {
     kernels::FieldContract{"ring_start", metal::ScalarType::uint32, false, {"ring_start", 0, 0}},
     kernels::FieldContract{"scale_factor_d512", metal::ScalarType::float32, true},
 };
+
+// Keys of [accuracy]: dequantised keys and values may be rounded before their products.
+inline constexpr std::array<std::string_view, 2> kDecodeFormats = {"keys", "values"};
 
 }  // namespace assay::families

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/code_bytes.h"
+#include "families/shared/omissions.h"
 #include "families/shared/scales.h"
 #include "fixtures/generators.h"
 #include "fixtures/layout.h"
@@ -24,6 +25,8 @@ fixtures::DecodeRequest decode_request(const Case& test_case, const DecodeFormat
   request.shape.mask_type = static_cast<oracles::MaskType>(test_case.at("mask_type"));
   request.shape.sliding_window = test_case.size("sliding_window");
   request.shape.scale = score_scale(test_case, request.shape.head_dim);
+  if (test_case.beyond == kSoftcapOmission) request.shape.softcap = kOmittedSoftcap;
+  request.shape.partial_ring = test_case.beyond == kPartialRingOmission;
   request.bits = static_cast<int>(format.bits);
   request.shape.fused_rotation = format.fuses_rotation;
   if (format.has_block_norms) {
@@ -46,6 +49,8 @@ DecodeParameters decode_parameters(const Case& test_case, const DecodeFormat& fo
   parameters.mask_type = value("mask_type");
   parameters.sliding_window = value("sliding_window");
   parameters.ring_start = value("ring_start");
+  if (test_case.beyond == kSoftcapOmission) parameters.softcap = kOmittedSoftcap;
+  parameters.is_beyond = !test_case.beyond.empty();
   parameters.nwg = value("nwg");
   if (format.has_block_norms) parameters.scale_factor_d512 = scale_factor_d512(test_case);
   parameters.codebook_bits = format.bits;
@@ -55,7 +60,9 @@ DecodeParameters decode_parameters(const Case& test_case, const DecodeFormat& fo
 }
 
 fixtures::DecodeInputs decode_inputs(const Case& test_case, const DecodeFormat& format, const Source& source) {
-  const fixtures::DecodeRequest request = decode_request(test_case, format);
+  fixtures::DecodeRequest request = decode_request(test_case, format);
+  // Keys for a quarter of the scale have four times the scores, -132,000.
+  if (test_case.beyond == kBelowSentinelOmission) request.shape.scale /= 4.0F;
   return source.is_file() ? fixtures::decode_inputs(source.file, request, source.tensors) : source.generator->decode(request);
 }
 

@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "families/described_launch.h"
 #include "families/mistakes.h"
 #include "families/shared/attention_accuracy.h"
+#include "families/shared/omissions.h"
 #include "families/shared/strided_rows.h"
 #include "metal/guarded_memory.h"
 #include "oracles/attention.h"
@@ -114,8 +116,7 @@ std::vector<Promise> decode_promises() {
 }
 
 Job decode_job(const JobRequest& request, const DecodeFormat& format) {
-  DecodeParameters parameters = decode_parameters(request.test_case, format);
-  parameters.offset_bits = request.variant.offset_bits;
+  const DecodeParameters parameters = decode_parameters(request.test_case, format);
   const oracles::DecodeShape shape = decode_request(request.test_case, format).shape;
   const DecodeSplit split = decode_split(request.kernel, parameters);
   const auto inputs = std::make_shared<fixtures::DecodeInputs>(decode_inputs(request.test_case, format, request.source));
@@ -123,34 +124,26 @@ Job decode_job(const JobRequest& request, const DecodeFormat& format) {
 
   Job job{.inputs = inputs, .row_length = parameters.head_dim};
   const auto add_cache = [&](std::string_view argument, std::span<const std::byte> bytes) {
-    return job.add(cache_buffer(argument, bytes, {shape.kv_heads, shape.kv_capacity, inputs->filled_slots}));
+    job.add(cache_buffer(argument, bytes, {shape.kv_heads, shape.kv_capacity, inputs->filled_slots}));
   };
-  const std::size_t q = job.add(input_buffer("Q", std::as_bytes(std::span(inputs->q))));
-  const std::size_t k_packed = add_cache("K_packed", std::as_bytes(std::span(inputs->k_codes)));
-  const std::size_t k_norms = add_cache("K_norms", std::as_bytes(std::span(inputs->k_norms)));
-  const std::size_t v_packed = add_cache("V_packed", std::as_bytes(std::span(inputs->v_codes)));
-  const std::size_t v_norms = add_cache("V_norms", std::as_bytes(std::span(inputs->v_norms)));
+  job.add(input_buffer("Q", std::as_bytes(std::span(inputs->q))));
+  add_cache("K_packed", std::as_bytes(std::span(inputs->k_codes)));
+  add_cache("K_norms", std::as_bytes(std::span(inputs->k_norms)));
+  add_cache("V_packed", std::as_bytes(std::span(inputs->v_codes)));
+  add_cache("V_norms", std::as_bytes(std::span(inputs->v_norms)));
   const oracles::PartialsShape partials_shape{parameters.n_heads, parameters.head_dim, split.nwg};
   std::optional<std::size_t> partials;
   if (split.nwg > 1) partials = job.add(output_buffer("partials", partials_shape.size() * sizeof(float)));
   const std::size_t dst = job.add(output_buffer("dst", shape.heads * shape.head_dim * sizeof(float)));
 
-  const kernels::BoundKernel* reduce = request.helper("reduce", {fmt::format("d{}", parameters.head_dim)});
-  job.passes = {{[=, attention = &request.kernel](metal::ComputeEncoder& encoder, Views views) {
-    const DecodeBuffers buffers{.q = views[q],
-                                .k_packed = views[k_packed],
-                                .k_norms = views[k_norms],
-                                .v_packed = views[v_packed],
-                                .v_norms = views[v_norms],
-                                .dst = views[dst],
-                                .partials = partials ? views[*partials] : metal::BufferView()};
-    encode_decode(encoder, *attention, reduce, parameters, buffers);
-  }}};
+  job.passes = {launch_pass(request, job)};
 
   job.judged = {dst};
   const bool hides_keys =
       shape.mask_type == oracles::MaskType::sliding_window && shape.sliding_window > 0 && shape.sliding_window < shape.kv_len;
-  if (partials) judge_partials(job, *partials, dst, partials_shape, parameters.kv_seq_len, hides_keys);
+  // A maximum below the usual mask value may be that of a visible key.
+  const bool has_low_scores = hides_keys || request.test_case.beyond == kBelowSentinelOmission;
+  if (partials) judge_partials(job, *partials, dst, partials_shape, parameters.kv_seq_len, has_low_scores);
   const oracles::AttentionAccuracy accuracy = attention_accuracy(request.variant.accuracy, oracles::float_format(), format.nsg.value_or(1));
   job.expect = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), accuracy); };
   job.expect_exact = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), without_conversions(accuracy)); };

@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "base/code_bytes.h"
-#include "families/reduce/launch.h"
+#include "families/described_launch.h"
 #include "families/shared/codebook.h"
 #include "families/shared/refusal.h"
 
@@ -70,7 +70,7 @@ void validate(const DecodeParameters& p) {
   if (p.ring_start >= p.kv_capacity) {
     throw std::invalid_argument(fmt::format("ring_start = {} is not below kv_capacity = {}", p.ring_start, p.kv_capacity));
   }
-  if (p.ring_start != 0 && p.kv_seq_len < p.kv_capacity) {
+  if (p.ring_start != 0 && p.kv_seq_len < p.kv_capacity && !p.is_beyond) {
     throw std::invalid_argument(
         fmt::format("ring_start = {} with kv_seq_len = {} below kv_capacity = {}: keys would be lost, because a ring "
                     "wraps only when it is full",
@@ -78,7 +78,8 @@ void validate(const DecodeParameters& p) {
   }
   if (p.mask_type > 2)
     throw std::invalid_argument(fmt::format("mask_type = {}: must be 0 (none), 1 (causal) or 2 (sliding window)", p.mask_type));
-  if (p.softcap != 0.0F) throw std::invalid_argument(fmt::format("softcap = {}: must be 0, because no kernel applies it", p.softcap));
+  if (p.softcap != 0.0F && !p.is_beyond)
+    throw std::invalid_argument(fmt::format("softcap = {}: must be 0, because no kernel applies it", p.softcap));
   if (!std::isfinite(p.scale)) throw std::invalid_argument(fmt::format("scale = {}: must be finite", p.scale));
   if (p.codebook_bits != 4 && p.codebook_bits != 5 && p.codebook_bits != 6 && p.codebook_bits != 8)
     throw std::invalid_argument(fmt::format("codebook_bits = {}: must be 4, 5, 6 or 8", p.codebook_bits));
@@ -87,7 +88,7 @@ void validate(const DecodeParameters& p) {
         fmt::format("scale_factor_d512 = {} at head_dim = {}: must be positive and finite", *p.scale_factor_d512, p.head_dim));
   }
   require_nwg(p.nwg.value_or(1));
-  if (const std::uint32_t nsg = p.nsg.value_or(1); nsg != 1 && nsg != 2 && nsg != 4)
+  if (const std::uint32_t nsg = p.nsg.value_or(1); nsg != 1 && nsg != 2 && nsg != 4 && !p.is_beyond)
     throw std::invalid_argument(fmt::format("nsg = {}: must be 1, 2 or 4", nsg));
 
   const std::uint64_t cache_bytes = std::uint64_t{p.n_kv_heads} * p.kv_capacity * base::code_bytes(p.codebook_bits, p.head_dim);
@@ -113,11 +114,15 @@ std::uint64_t decode_partials_bytes(std::uint64_t n_heads, std::uint64_t head_di
 }
 
 std::optional<Misfit> decode_misfit(const kernels::BoundKernel& attention, const DecodeParameters& parameters) {
+  // Then the fields are those of its own struct, or no fields at all; [limits] says what it supports.
+  if (attention.entry().describes_launch) return std::nullopt;
   if (parameters.nsg.value_or(1) > 1 && !takes_simdgroups(attention)) {
     return Misfit{"nsg", fmt::format("nsg = {}, but the kernel has no field nsg and no argument for the size of its threadgroup, so it "
                                      "supports only one simdgroup per workgroup",
                                      *parameters.nsg)};
   }
+  if (parameters.softcap != 0.0F && !attention.has_field("softcap"))
+    return Misfit{"softcap", "the kernel has no field softcap, so no host can ask for one"};
   // What the author declares is believed: without a field, a kernel may be made for the only values of the limit.
   const auto is_declared = [&](std::string_view axis) { return attention.entry().limit_of(axis) != nullptr; };
   if (parameters.fuse_fwht_pre && !attention.has_field("fuse_fwht_pre") && !is_declared("fuse_fwht_pre"))
@@ -151,17 +156,9 @@ std::optional<Misfit> decode_misfit(const kernels::BoundKernel& attention, const
   return std::nullopt;
 }
 
-void encode_decode(metal::ComputeEncoder& encoder, const kernels::BoundKernel& attention, const kernels::BoundKernel* reduce,
-                   const DecodeParameters& parameters, const DecodeBuffers& given) {
-  validate(parameters);
-  require_codebook(attention, parameters.codebook_bits);
-  if (const auto misfit = decode_misfit(attention, parameters)) throw std::invalid_argument(misfit->message);
-  const auto [nwg, nsg] = decode_split(attention, parameters);
-  const DecodeBuffers buffers = require_buffers(parameters, given, nwg);
-  if (nwg > 1 && reduce == nullptr) throw std::invalid_argument(fmt::format("nwg = {} needs a reduce kernel, but none was given", nwg));
-
+kernels::FieldValues decode_values(const DecodeParameters& parameters, const DecodeSplit& split) {
   using metal::FieldValue;
-  const kernels::FieldValues values = {
+  return {
       {"n_heads", FieldValue::of(parameters.n_heads)},
       {"n_kv_heads", FieldValue::of(parameters.n_kv_heads)},
       {"head_dim", FieldValue::of(parameters.head_dim)},
@@ -171,33 +168,33 @@ void encode_decode(metal::ComputeEncoder& encoder, const kernels::BoundKernel& a
       {"mask_type", FieldValue::of(parameters.mask_type)},
       {"sliding_window", FieldValue::of(parameters.sliding_window)},
       {"softcap", FieldValue::of(parameters.softcap)},
-      {"nwg", FieldValue::of(nwg)},
+      {"nwg", FieldValue::of(split.nwg)},
       {"ring_start", FieldValue::of(parameters.ring_start)},
       {"scale_factor_d512", FieldValue::of(parameters.scale_factor_d512.value_or(1.0F))},
       {"codebook_bits", FieldValue::of(parameters.codebook_bits)},
       {"fuse_fwht_pre", FieldValue::of(std::uint32_t{parameters.fuse_fwht_pre})},
-      {"nsg", FieldValue::of(nsg)},
+      {"nsg", FieldValue::of(split.nsg)},
   };
+}
 
-  attention.set_pipeline(encoder);
-  attention.set_parameters(encoder, values);
-  attention.set_buffer(encoder, "Q", buffers.q);
-  attention.set_buffer(encoder, "K_packed", buffers.k_packed);
-  attention.set_buffer(encoder, "K_norms", buffers.k_norms);
-  attention.set_buffer(encoder, "V_packed", buffers.v_packed);
-  attention.set_buffer(encoder, "V_norms", buffers.v_norms);
-  attention.set_buffer(encoder, "dst", nwg > 1 ? buffers.partials : buffers.dst);
+void encode_decode(metal::ComputeEncoder& encoder, const kernels::BoundKernel& attention, const kernels::BoundKernel* reduce,
+                   const DecodeParameters& parameters, const DecodeBuffers& given) {
+  validate(parameters);
+  require_codebook(attention, parameters.codebook_bits);
+  if (const auto misfit = decode_misfit(attention, parameters)) throw std::invalid_argument(misfit->message);
+  const auto [nwg, nsg] = decode_split(attention, parameters);
+  const DecodeBuffers buffers = require_buffers(parameters, given, nwg);
+  if (nwg > 1 && reduce == nullptr) throw std::invalid_argument(fmt::format("nwg = {} needs a reduce kernel, but none was given", nwg));
 
-  // The query in half; for each simdgroup 32 scores and 32 masks in float, and the accumulator in float; counted in halves.
-  const std::size_t padded = (parameters.head_dim + 127U) / 128U * 128U;
-  attention.set_threadgroup_memory(encoder, 2 * (padded + nsg * (128 + 2 * padded)));
-  encoder.dispatch_threadgroups({1, parameters.n_heads, nwg}, {32, nsg, 1});
-
-  if (nwg > 1) {
-    encoder.memory_barrier();
-    encode_reduce(encoder, *reduce, {.nrows = parameters.n_heads, .head_dim = parameters.head_dim, .nwg = nwg},
-                  {buffers.partials, buffers.dst});
-  }
+  encode_launch(encoder, attention.contract().name, decode_values(parameters, {nwg, nsg}),
+                [&](const LaunchedFunction& function) { return function.family.empty() ? &attention : reduce; },
+                {{"Q", buffers.q},
+                 {"K_packed", buffers.k_packed},
+                 {"K_norms", buffers.k_norms},
+                 {"V_packed", buffers.v_packed},
+                 {"V_norms", buffers.v_norms},
+                 {"dst", buffers.dst},
+                 {"partials", buffers.partials}});
 }
 
 }  // namespace assay::families

@@ -24,15 +24,16 @@ struct DecodeParameters {
   float scale = 0.0F;
   std::uint32_t mask_type = 0;       // 0 none, 1 causal, 2 sliding window
   std::uint32_t sliding_window = 0;  // positions; only used with mask_type 2
-  float softcap = 0.0F;              // must be 0: no kernel applies it
-  std::uint32_t ring_start = 0;      // slot of the oldest position; < cap, and 0 unless n == cap
+  float softcap = 0.0F;              // must be 0, unless is_beyond: no kernel has to apply it
+  std::uint32_t ring_start = 0;      // slot of the oldest position; < cap, and 0 unless n == cap or is_beyond
   std::optional<std::uint32_t> nwg;  // 1 .. 32; default: decode_split()
   std::uint32_t offset_bits = 32;    // width of the kernel's cache offsets, in bits (variant.toml)
 
   std::uint32_t codebook_bits = 4;         // 4 in tq4; 5, 6 or 8 in tqhb
   std::optional<float> scale_factor_d512;  // > 0; if given, at D = 512 the cache has one norm per block of 256, else one per position
   bool fuse_fwht_pre = false;              // whether q is not rotated, so that the kernel rotates it
-  std::optional<std::uint32_t> nsg;        // simdgroups per workgroup: 1, 2 or 4; default: decode_split()
+  std::optional<std::uint32_t> nsg;        // simdgroups per workgroup: 1, 2 or 4, or with is_beyond more; default: decode_split()
+  bool is_beyond = false;                  // whether what the contract leaves out is not refused (families/omission.h)
 };
 
 struct DecodeBuffers {
@@ -53,6 +54,9 @@ struct DecodeSplit {
 // The split in the parameters. Defaults: NWG = 16 and NSG = 1; for a kernel with banks (field `nsg`), NWG = 32 from 513 positions on
 // and NSG = 4 from 1025 on.
 [[nodiscard]] DecodeSplit decode_split(const kernels::BoundKernel& attention, const DecodeParameters& parameters);
+
+// The values of all fields of the kernels' structs, by name.
+[[nodiscard]] kernels::FieldValues decode_values(const DecodeParameters& parameters, const DecodeSplit& split);
 
 // Bytes of the partials of H heads.
 [[nodiscard]] std::uint64_t decode_partials_bytes(std::uint64_t n_heads, std::uint64_t head_dim, std::uint64_t nwg);

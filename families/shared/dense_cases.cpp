@@ -1,6 +1,5 @@
 // The axes and cases of attention over bfloat keys and values.
 #include "families/shared/dense_cases.h"
-#include "families/shared/dense_inputs.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +7,10 @@
 #include <array>
 #include <cmath>
 
+#include "families/described_launch.h"
+#include "families/shared/dense_inputs.h"
 #include "families/shared/levels.h"
+#include "families/shared/omissions.h"
 
 namespace assay::families::dense {
 namespace {
@@ -197,8 +199,14 @@ Family dense_family(const DenseKind& kind) {
       .draw = draw_values,
       .work = kind.work,
       .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.dense != nullptr; },
-      .function_key = kind.function_key,
+      .launch = &launch_of_family(kind.contract.name),
+      .expression_names = [values = kind.launch_values](const Case& test_case, const kernels::Variant&)
+          -> std::shared_ptr<const kernels::Names> { return std::make_shared<FieldNames>(values(test_case), test_case); },
       .validate = kind.validate,
+      .misfit = [](const Case& test_case, const kernels::BoundKernel& kernel) -> std::optional<Misfit> {
+        if (test_case.beyond != kSoftcapOmission || kernel.has_field("logit_softcap")) return std::nullopt;
+        return Misfit{"logit_softcap", "the kernel has no field logit_softcap, so no host can ask for one"};
+      },
       .simdgroups = kind.simdgroups,
       .files = dense_files(),
       .job = kind.job,

@@ -64,7 +64,7 @@ struct DenseKind {
   const kernels::FamilyContract& contract;
   std::string_view description;
   std::function<std::int64_t(Values values)> work;
-  std::function<kernels::FunctionKey(Values values)> function_key;
+  std::function<kernels::FieldValues(const Case& test_case)> launch_values;
   void (*validate)(const Case& test_case);
   std::int64_t (*simdgroups)(const Case& test_case);
   Job (*job)(const JobRequest& request);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "families/bf16_prefill/contract.h"
+#include "families/shared/omissions.h"
 #include "families/shared/scales.h"
 #include "fixtures/dense.h"
 #include "fixtures/generators.h"
@@ -116,6 +117,7 @@ fixtures::DenseRequest dense_request(const Case& test_case) {
     shape.mask_batches = test_case.size("mask_batches");
   }
   shape.scale = score_scale(test_case, kBf16HeadDim);
+  if (test_case.beyond == kSoftcapOmission) shape.softcap = kOmittedSoftcap;
   request.window = test_case.size("sliding_window");
   request.hides_with_lowest = test_case.at("hides_lowest") != 0;
   request.q_is_bfloat = test_case.family->name() == kBf16PrefillContract.name;
@@ -148,11 +150,15 @@ Bf16Parameters dense_parameters(const Case& test_case, metal::ScalarType q_eleme
     p.mask = mask_strides(test_case, p);
   }
   p.scale = score_scale(test_case, kBf16HeadDim);
+  if (test_case.beyond == kSoftcapOmission) p.logit_softcap = kOmittedSoftcap;
+  p.is_beyond = !test_case.beyond.empty();
   return p;
 }
 
 fixtures::DenseInputs dense_inputs(const Case& test_case, const Source& source) {
-  const fixtures::DenseRequest request = dense_request(test_case);
+  fixtures::DenseRequest request = dense_request(test_case);
+  // Keys for a quarter of the scale have four times the scores, -132,000.
+  if (test_case.beyond == kBelowSentinelOmission) request.shape.scale /= 4.0F;
   fixtures::DenseInputs inputs =
       source.is_file() ? fixtures::dense_inputs(source.file, request, source.tensors) : source.generator->dense(request);
   // Batches that share keys and values have copies of those of the first.

@@ -89,6 +89,12 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
         {.batches = p.mask_batches, .heads = p.mask_heads, .rows = p.queries, .row_bytes = 2 * std::size_t{p.kv_len}, .strides = p.mask}));
     job.constant_is_expected = hides_everything(inputs->mask);
   }
+  const std::size_t q_row_bytes = kBf16HeadDim * metal::size_of(p.q_element);
+  job.buffers[made.buffers.q].needed = bytes_needed(p.q, q_row_bytes, p.queries, p.n_heads, p.batches);
+  job.buffers[made.buffers.k].needed = bytes_needed(p.k, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.key_batches());
+  job.buffers[made.buffers.v].needed = bytes_needed(p.v, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.key_batches());
+  if (made.buffers.mask)
+    job.buffers[*made.buffers.mask].needed = bytes_needed(p.mask, 2 * std::uint64_t{p.kv_len}, p.queries, p.mask_heads, p.mask_batches);
   JobBuffer dst = output_buffer("dst", std::size_t{p.batches} * p.n_heads * p.queries * kBf16RowBytes);
   dst.element = metal::ScalarType::bfloat16;
   made.buffers.dst = job.add(std::move(dst));

@@ -62,12 +62,12 @@ void require_apart(const RowStrides& strides, const StrideNames& names, std::uin
   }
 }
 
+}  // namespace
+
 std::uint64_t bytes_needed(const RowStrides& strides, std::uint64_t row_bytes, std::uint64_t rows, std::uint64_t heads,
                            std::uint64_t batches) {
   return (batches - 1) * strides.batch + (heads - 1) * strides.head + (rows - 1) * strides.token + row_bytes;
 }
-
-}  // namespace
 
 RowStrides strides_of(std::uint64_t row_bytes, std::uint64_t rows, std::uint64_t heads) {
   return {row_bytes, row_bytes * rows, row_bytes * rows * heads};
@@ -91,7 +91,7 @@ void require_bf16_shape(const Bf16Parameters& p, metal::ScalarType q_element) {
   }
   if (!std::isfinite(p.scale)) throw std::invalid_argument(fmt::format("scale = {}: must be finite", p.scale));
   if (p.max_bias != 0.0F) throw std::invalid_argument(fmt::format("max_bias = {}: must be 0, because no kernel applies it", p.max_bias));
-  if (p.logit_softcap != 0.0F)
+  if (p.logit_softcap != 0.0F && !p.is_beyond)
     throw std::invalid_argument(fmt::format("logit_softcap = {}: must be 0, because no kernel applies it", p.logit_softcap));
 
   const std::uint64_t q_bytes = kBf16HeadDim * metal::size_of(q_element);
@@ -167,7 +167,7 @@ kernels::FieldValues bf16_fields(const Bf16Parameters& p) {
       {"m0", FieldValue::of(0.0F)},
       {"m1", FieldValue::of(0.0F)},
       {"n_head_log2", FieldValue::of(std::uint32_t{0})},
-      {"logit_softcap", FieldValue::of(0.0F)},
+      {"logit_softcap", FieldValue::of(p.logit_softcap)},
   };
 }
 

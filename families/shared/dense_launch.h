@@ -26,6 +26,10 @@ struct RowStrides {
 // Strides of a tensor [batches, heads, rows] of rows of `row_bytes`, without gaps.
 [[nodiscard]] RowStrides strides_of(std::uint64_t row_bytes, std::uint64_t rows, std::uint64_t heads);
 
+// Bytes from the first to the last value of a tensor [batches, heads, rows] of rows of `row_bytes`.
+[[nodiscard]] std::uint64_t bytes_needed(const RowStrides& strides, std::uint64_t row_bytes, std::uint64_t rows, std::uint64_t heads,
+                                         std::uint64_t batches);
+
 struct Bf16Parameters {
   std::uint32_t batches = 0;       // B
   std::uint32_t n_heads = 0;       // H
@@ -40,7 +44,8 @@ struct Bf16Parameters {
   metal::ScalarType q_element = metal::ScalarType::other;  // type of the elements in q: bfloat16 for prefill, float32 for vec
   float scale = 0.0F;
   float max_bias = 0.0F;       // must be 0: no kernel applies it
-  float logit_softcap = 0.0F;  // must be 0: no kernel applies it
+  float logit_softcap = 0.0F;  // must be 0, unless is_beyond: no kernel has to apply it
+  bool is_beyond = false;      // whether what the contract leaves out is not refused (families/omission.h)
 
   [[nodiscard]] std::uint32_t key_batches() const { return kv_batches == 0 ? batches : kv_batches; }
   [[nodiscard]] bool has_mask() const { return mask_heads != 0 || mask_batches != 0; }

@@ -13,6 +13,7 @@ inline constexpr std::array kTq4Entries = {
     kernels::EntryContract{"d512", "flash_attn_vec_tq_dk512"},
 };
 
-inline constexpr kernels::FamilyContract kTq4Contract{"tq4", kTq4Entries, kDecodeArguments, kDecodeFields, true, {}, true};
+inline constexpr kernels::FamilyContract kTq4Contract{"tq4", kTq4Entries, kDecodeArguments, kDecodeFields, true, {}, true, false, false,
+                                                      {},    {},          kDecodeFormats};
 
 }  // namespace assay::families

@@ -15,6 +15,7 @@
 #include "families/shared/decode_job.h"
 #include "families/shared/levels.h"
 #include "families/tq4/contract.h"
+#include "families/tq4/omissions.h"
 
 namespace assay::families {
 namespace {
@@ -41,7 +42,6 @@ Family tq4_family() {
                      .banks = [](Values) { return std::int64_t{1}; },
                      .is_4bit = true,
                      .format_of = format_of,
-                     .function_key = [](Values v) -> kernels::FunctionKey { return {fmt::format("d{}", v[kHeadDim])}; },
                      .validate = [](const Case& test_case) { families::validate(decode_parameters(test_case, format_of(test_case))); },
                      // The following reduce has more, but family reduce judges that.
                      .simdgroups = [](const Case&) { return std::int64_t{1}; },
@@ -61,6 +61,7 @@ Family tq4_family() {
   family.words.back() = {
       {{"sfroot512", {{"block_norms", 1}, {"scale_factor_d512", kScaleFactorRoot}}}, {"sf{scale_factor_d512}", {{"block_norms", 1}}}},
       true};
+  family.omissions = tq4_omissions();
   family.tables = [](const Case&) {
     std::vector<ContractTable> tables;
     add_codebook(tables, 4);

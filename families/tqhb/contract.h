@@ -26,6 +26,7 @@ inline constexpr std::array kTqhbConstants = {
     kernels::ConstantContract{kCodebookConstant, "codebook_bits"},
 };
 
-inline constexpr kernels::FamilyContract kTqhbContract{"tqhb", kTqhbEntries, kDecodeArguments, kTqhbFields, true, kTqhbConstants, true};
+inline constexpr kernels::FamilyContract kTqhbContract{
+    "tqhb", kTqhbEntries, kDecodeArguments, kTqhbFields, true, kTqhbConstants, true, false, false, {}, {}, kDecodeFormats};
 
 }  // namespace assay::families

@@ -17,6 +17,7 @@
 #include "families/shared/decode_launch.h"
 #include "families/shared/levels.h"
 #include "families/tqhb/contract.h"
+#include "families/tqhb/omissions.h"
 
 namespace assay::families {
 namespace {
@@ -54,9 +55,6 @@ Family tqhb_family() {
                      .banks = [](Values v) { return v[kNsg]; },
                      .is_4bit = false,
                      .format_of = format_of,
-                     .function_key = [](std::span<const std::int64_t> values) -> kernels::FunctionKey {
-                       return {fmt::format("d{}", values[kHeadDim]), {{kCodebookConstant, values[kBits]}}};
-                     },
                      .validate =
                          [](const Case& test_case) {
                            const DecodeParameters parameters = decode_parameters(test_case, format_of(test_case));
@@ -95,6 +93,7 @@ Family tqhb_family() {
   family.factors.push_back({"fuse_fwht_pre", labels(kFused, number_label), kFused.size(), equal_to(kFuse, kFused)});
   family.class_factors.push_back(kFactorNsg);
   family.classifiers.push_back(class_of(kNsg, "nsg", kSimdgroups));
+  family.omissions = tqhb_omissions();
   family.tables = [](const Case& test_case) {
     std::vector<ContractTable> tables;
     add_codebook(tables, test_case.at("codebook_bits"));

@@ -9,10 +9,13 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/text.h"
 #include "harness/cases/file_case.h"
 
 namespace assay::harness {
 namespace {
+
+constexpr std::string_view kBeyond = "beyond-";
 
 // A decimal number at the start of `text`, without leading zeros. Advances `text` past it.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
@@ -127,6 +130,14 @@ bool is_fixture(const Family& family, std::string_view word) {
 
 }  // namespace
 
+std::vector<std::string> testable_omissions(const Family& family) {
+  std::vector<std::string> words;
+  for (const Omission& omission : family.omissions) {
+    if (!omission.ability.empty()) words.push_back(fmt::format("{}{}", kBeyond, omission.id));
+  }
+  return words;
+}
+
 std::string name_grammar(const Family& family) {
   std::string text = "VARIANT";
   for (const families::Word& word : family.words) {
@@ -137,6 +148,13 @@ std::string name_grammar(const Family& family) {
 }
 
 std::string_view variant_of(std::string_view name) { return name.substr(0, name.find('/')); }
+
+std::string_view beyond_of(std::string_view name) {
+  for (const std::string_view word : base::split(name, '/')) {
+    if (word.starts_with(kBeyond)) return word.substr(kBeyond.size());
+  }
+  return {};
+}
 
 std::string format_case(const Case& value) {
   const Family& family = *value.family;
@@ -149,9 +167,11 @@ std::string format_case(const Case& value) {
     if (form == word.forms.end()) throw std::invalid_argument(fmt::format("no word of family {} names these axis values", family.name()));
     name += '/' + print(family, *form, value.values);
   }
-  return fmt::format("{}/{}/s{}", name, value.fixture, value.seed);
+  return fmt::format("{}/{}/s{}{}", name, value.fixture, value.seed,
+                     value.beyond.empty() ? "" : fmt::format("/{}{}", kBeyond, value.beyond));
 }
 
+// Long because it has a message for each kind of word.
 Case parse_case(std::string_view name, const Family& family) {
   const auto fail = [&](const std::string& what) {
     throw std::invalid_argument(
@@ -178,6 +198,14 @@ Case parse_case(std::string_view name, const Family& family) {
     if (is_fixture(family, word)) {
       once(!result.fixture.empty());
       result.fixture = word;
+      continue;
+    }
+    if (word.starts_with(kBeyond)) {
+      once(!result.beyond.empty());
+      result.beyond = word.substr(kBeyond.size());
+      const std::vector<std::string> accepted_words = testable_omissions(family);
+      if (std::ranges::find(accepted_words, word) == accepted_words.end())
+        fail(fmt::format("'{}' is unknown; accepted: {}", word, fmt::join(accepted_words, ", ")));
       continue;
     }
     std::string_view digits = word;

@@ -6,6 +6,7 @@
 //
 //   tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
 //
+// A further word `beyond-<id>` names the omission of the family (families/omission.h) that the case is about, if it is about one.
 // h5-<stem> instead of a fixture means: inputs from the file <stem>.h5 (harness/cases/file_case.h). Numbers are decimal without sign
 // and without leading zeros. parse_case(format_case(c)) == c for every case.
 #pragma once
@@ -27,6 +28,7 @@ using families::Case;
 using families::Family;
 using families::family_of;
 using families::find_family;
+using families::Omission;
 
 [[nodiscard]] std::string format_case(const Case& value);
 
@@ -37,7 +39,12 @@ using families::find_family;
 // are in brackets.
 [[nodiscard]] std::string name_grammar(const Family& family);
 
+// "beyond-softcap", ...: the words for omissions that cases of the family can be about.
+[[nodiscard]] std::vector<std::string> testable_omissions(const Family& family);
+
 // The first word of a name.
 [[nodiscard]] std::string_view variant_of(std::string_view name);
+// The omission in a name; empty if there is none.
+[[nodiscard]] std::string_view beyond_of(std::string_view name);
 
 }  // namespace assay::harness

@@ -79,7 +79,7 @@ Coverage measure_coverage(Suite suite, const kernels::Variant& variant, std::spa
   const auto length = std::ranges::find_if(family.axes, &Axis::is_length);
   std::vector<std::int64_t> lengths;
   for (const Case& value : cases) {
-    if (value.variant != variant.name || value.family != &family) continue;
+    if (value.variant != variant.name || value.family != &family || !value.beyond.empty()) continue;
     ++coverage.cases;
     const auto fixture = static_cast<int>(std::ranges::find(fixtures, value.fixture) - fixtures.begin());
     std::vector<std::vector<int>> row;

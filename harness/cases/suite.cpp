@@ -28,7 +28,7 @@ constexpr std::int64_t kLongWork = (std::int64_t{1} << 24) + (1 << 20);
 // Two such heads at head_dim 512; prefill over 8,192 keys.
 constexpr std::int64_t kLongestWork = std::int64_t{3} << 25;
 
-constexpr std::array<SuitePlan, 4> kPlans = {{
+constexpr std::array<SuitePlan, 5> kPlans = {{
     {.name = "smoke",
      .description = "the first hundred short cases of the gate: seconds",
      .suite = Suite::smoke,
@@ -42,7 +42,8 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .work = kEverydayWork,
      .rare_work = kRareWork,
      .drawn = 50,
-     .corpus = true},
+     .corpus = true,
+     .beyond = Beyond::claimed},
     {.name = "full",
      .description = "every triple of values (small families: all of them), also long contexts, and the fixture files: minutes",
      .suite = Suite::full,
@@ -51,7 +52,8 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .work = kEverydayWork,
      .long_work = kLongWork,
      .drawn = 1000,
-     .corpus = true},
+     .corpus = true,
+     .beyond = Beyond::claimed},
     {.name = "soak",
      .description =
          "like full, with longer contexts and without the fixture files, twenty times with different data (--seed 20000 for another "
@@ -63,6 +65,12 @@ constexpr std::array<SuitePlan, 4> kPlans = {{
      .long_work = kLongestWork,
      .repetitions = 20,
      .drawn = 1000},
+    {.name = "negative",
+     .description = "what the contract leaves out: tells what a kernel does not do; only what its variant claims must pass: seconds",
+     .suite = Suite::negative,
+     .work = kEverydayWork,
+     .most_cases = 0,
+     .beyond = Beyond::all},
 }};
 
 // Seeds derived from names are below this, and the repetitions of a suite are this far apart.
@@ -115,15 +123,6 @@ bool admitted(std::span<const std::pair<std::size_t, const kernels::AxisLimit*>>
   });
 }
 
-bool is_valid(const Case& value) {
-  try {
-    value.family->validate(value);
-    return true;
-  } catch (const std::invalid_argument&) {
-    return false;
-  }
-}
-
 // Each is one of `designed` with drawn values. Expensive ones are drawn again, so large values of several axes seldom come together.
 std::vector<Case> drawn_cases(const SuitePlan& plan, const kernels::Variant& variant, std::span<const Case> designed, std::uint64_t seed) {
   constexpr int kTries = 1000;
@@ -142,6 +141,87 @@ std::vector<Case> drawn_cases(const SuitePlan& plan, const kernels::Variant& var
       value.seed = seed + seed_of(value);
       cases.push_back(std::move(value));
       break;
+    }
+  }
+  return cases;
+}
+
+// The cases of a design, all different. Seeds are derived from their names.
+std::vector<Case> designed_cases(const SuitePlan& plan, const kernels::Variant& variant, std::uint64_t seed, std::size_t* left_out) {
+  if (plan.most_cases == 0) return {};
+  const Family& family = family_of(variant);
+  const std::vector<std::string_view> fixtures = fixtures_of(family);
+
+  std::vector<Row> limited;
+  const std::vector<Row>* rows = &common_rows(plan, family);
+  if (!variant.limits.empty()) {
+    const CoveringDesign admitting = suite_design(plan, family, variant.limits, std::numeric_limits<std::int64_t>::max());
+    for (const Row& row : *rows) {
+      if (admitting.allowed(row)) limited.push_back(row);
+    }
+    if (left_out != nullptr) *left_out += rows->size() - limited.size();
+    limited = rows_of(plan, family, variant.limits, std::move(limited));
+    rows = &limited;
+  }
+
+  // Rows of different levels may have the same values.
+  std::vector<Case> distinct;
+  std::set<std::pair<std::vector<std::int64_t>, int>> taken;
+  for (const Row& row : *rows) {
+    if (distinct.size() == plan.most_cases) break;
+    Case value;
+    value.variant = variant.name;
+    value.family = &family;
+    value.values.resize(family.axes.size());
+    family.realise(std::span(row).first(row.size() - 1), value.values);
+    value.fixture = fixtures[static_cast<std::size_t>(row.back())];
+    if (is_longer(value, plan.longest) || !taken.emplace(value.values, row.back()).second) continue;
+    value.seed = seed + seed_of(value);
+    distinct.push_back(std::move(value));
+  }
+  return distinct;
+}
+
+// Some of the cheap cases of the gate that suit an omission, the cheapest first: where they do not pass, the first one is the easiest to
+// understand.
+std::vector<Case> cases_of_gate(const Omission& omission, const kernels::Variant& variant, std::uint64_t seed) {
+  // Every case of the gate runs in two orders of simdgroups or three already.
+  const std::size_t most = omission.same_bits && omission.same_bits->of_schedules() ? 8 : 20;
+  constexpr std::int64_t kMostWork = kEverydayWork / 4;
+  std::vector<Case> suitable;
+  for (Case& value : designed_cases(plan_of(Suite::smoke), variant, seed, nullptr)) {
+    value.beyond = omission.id;
+    if (value.family->work(value.values) > kMostWork || (omission.suits != nullptr && !omission.suits(value.values))) continue;
+    if (omission.same_bits && omission.same_bits->of_schedules() && value.family->simdgroups(value) < 2) continue;
+    if (omission.same_bits && !omission.same_bits->of_schedules() && cases_of_same_bits(variant, value).empty()) continue;
+    suitable.push_back(std::move(value));
+  }
+  std::ranges::sort(suitable, {}, [](const Case& value) { return std::pair(value.family->work(value.values), format_case(value)); });
+  if (suitable.size() <= most) return suitable;
+  std::vector<Case> spread;
+  for (std::size_t i = 0; i < most; ++i) spread.push_back(suitable[i * suitable.size() / most]);
+  return spread;
+}
+
+// Cases about what the contract leaves out: all, or those about claims of the variant.
+std::vector<Case> cases_beyond(Beyond which, const kernels::Variant& variant, std::uint64_t seed, std::size_t* left_out) {
+  std::vector<Case> cases;
+  if (which == Beyond::none) return cases;
+  const Family& family = family_of(variant);
+  for (const Omission& omission : family.omissions) {
+    const auto is_claimed = [&](const kernels::Claim& claim) { return claim.omission == omission.id; };
+    if (omission.ability.empty() || (which == Beyond::claimed && std::ranges::none_of(variant.claims, is_claimed))) continue;
+    std::vector<Case> of_omission;
+    if (omission.suits != nullptr || omission.same_bits) of_omission = cases_of_gate(omission, variant, seed);
+    for (const std::string_view name : omission.cases)
+      of_omission.push_back(parse_case(fmt::format("{}/{}/beyond-{}", variant.name, name, omission.id), family));
+    for (Case& value : of_omission) {
+      if (which == Beyond::claimed && claim_about(variant, value) == nullptr) continue;
+      if (within_limits(variant, value)) {
+        cases.push_back(std::move(value));
+      } else if (left_out != nullptr) {
+        ++*left_out;
+      }
     }
   }
   return cases;
@@ -223,35 +303,7 @@ CoveringDesign suite_design(const SuitePlan& plan, const Family& family, std::sp
 std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std::uint64_t seed, std::size_t* left_out) {
   const SuitePlan& plan = plan_of(suite);
   const Family& family = family_of(variant);
-  const std::vector<std::string_view> fixtures = fixtures_of(family);
-
-  std::vector<Row> limited;
-  const std::vector<Row>* rows = &common_rows(plan, family);
-  if (!variant.limits.empty()) {
-    const CoveringDesign admitting = suite_design(plan, family, variant.limits, std::numeric_limits<std::int64_t>::max());
-    for (const Row& row : *rows) {
-      if (admitting.allowed(row)) limited.push_back(row);
-    }
-    if (left_out != nullptr) *left_out += rows->size() - limited.size();
-    limited = rows_of(plan, family, variant.limits, std::move(limited));
-    rows = &limited;
-  }
-
-  // Rows of different levels may have the same values.
-  std::vector<Case> distinct;
-  std::set<std::pair<std::vector<std::int64_t>, int>> taken;
-  for (const Row& row : *rows) {
-    if (distinct.size() == plan.most_cases) break;
-    Case value;
-    value.variant = variant.name;
-    value.family = &family;
-    value.values.resize(family.axes.size());
-    family.realise(std::span(row).first(row.size() - 1), value.values);
-    value.fixture = fixtures[static_cast<std::size_t>(row.back())];
-    if (is_longer(value, plan.longest) || !taken.emplace(value.values, row.back()).second) continue;
-    value.seed = seed + seed_of(value);
-    distinct.push_back(std::move(value));
-  }
+  const std::vector<Case> distinct = designed_cases(plan, variant, seed, left_out);
   std::vector<Case> cases;
   cases.reserve((distinct.size() + plan.drawn) * plan.repetitions);
   for (std::uint64_t repetition = 0; repetition < plan.repetitions; ++repetition) {
@@ -276,25 +328,8 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
   for (std::uint64_t repetition = 0; seed != 0 && !distinct.empty() && repetition < plan.repetitions; ++repetition) {
     for (Case& value : drawn_cases(plan, variant, distinct, seed + repetition * kSeedRange)) cases.push_back(std::move(value));
   }
+  for (Case& value : cases_beyond(plan.beyond, variant, seed, left_out)) cases.push_back(std::move(value));
   return cases;
-}
-
-void check_axis_names(const kernels::Variant& variant) {
-  const Family& family = family_of(variant);
-  const auto check = [&](std::string_view axis, std::uint32_t line, std::string_view where) {
-    if (family.has_axis(axis)) return;
-    std::vector<std::string_view> names;
-    for (const Axis& known : family.axes) names.push_back(known.name);
-    const std::string place =
-        variant.description.empty() ? std::string(where) : fmt::format("{}:{}: {}", variant.description.string(), line, where);
-    throw kernels::VariantError(
-        fmt::format("{} {}: family {} has no such axis; accepted: {}", place, axis, family.name(), fmt::join(names, ", ")));
-  };
-  for (const kernels::AxisLimit& limit : variant.limits)
-    check(limit.axis, limit.line, variant.description.empty() ? "--limit" : "[limits]");
-  for (const kernels::Claim& claim : variant.claims) {
-    for (const auto& [axis, value] : claim.where) check(axis, claim.line, fmt::format("'claims' contains '{}':", claim.text));
-  }
 }
 
 bool within_limits(const kernels::Variant& variant, const Case& value) {

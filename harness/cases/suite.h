@@ -16,7 +16,10 @@
 
 namespace assay::harness {
 
-enum class Suite { smoke, gate, full, soak };
+enum class Suite { smoke, gate, full, soak, negative };
+
+// The cases of a suite about what the family's contract leaves out (families/omission.h).
+enum class Beyond { none, claimed, all };
 
 // The definition of a suite: a covering design over the factors of a family and the fixtures.
 struct SuitePlan {
@@ -33,6 +36,7 @@ struct SuitePlan {
   std::size_t most_cases = std::numeric_limits<std::size_t>::max();
   std::size_t drawn = 0;  // number of further cases per repetition whose values a seed other than 0 draws (Family::draw)
   bool corpus = false;    // whether the family's fixture files and its own cases are added, once
+  Beyond beyond = Beyond::none;
 };
 
 // The largest work of an everyday case: 2^23 products of dot products, about 60 ms on one core.
@@ -72,8 +76,18 @@ inline constexpr std::int64_t kEverydayWork = std::int64_t{1} << 23;
                                             std::size_t* left_out = nullptr);
 
 // Throws kernels::VariantError if [limits] (for a lone file: --limit) or a claim of the variant names an axis that its family
-// does not have.
+// does not have, or if a claim is about no omission of the family.
 void check_axis_names(const kernels::Variant& variant);
+
+// Whether the launch code would accept the case.
+[[nodiscard]] bool is_valid(const Case& value);
+// The omission that a case is about; nullptr if the contract covers the case.
+[[nodiscard]] const Omission* omission_of(const Case& value);
+// The claim of the variant that a case tests; nullptr if there is none.
+[[nodiscard]] const kernels::Claim* claim_about(const kernels::Variant& variant, const Case& value);
+// The cases whose results must have the same bits as that of a case about an omission of that kind: equal but for one axis, whose values
+// the limits of the variant and the launch code admit.
+[[nodiscard]] std::vector<Case> cases_of_same_bits(const kernels::Variant& variant, const Case& value);
 // Whether a limit admits the case.
 [[nodiscard]] bool admits(const kernels::AxisLimit& limit, const Case& value);
 // The first of the limits set by the author that excludes the case; nullptr if there is none.

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "harness/cases/selection.h"
 #include "harness/compare/compare.h"
+#include "kernels/axis_text.h"
 
 namespace assay::harness {
 namespace {
@@ -39,8 +42,10 @@ Case as_one_of(Case test_case, const kernels::Variant& variant) {
 
 std::string limit_against(const kernels::Variant& variant, const Case& test_case) {
   const auto limit = std::ranges::find_if(variant.limits, [&](const kernels::AxisLimit& one) { return !admits(one, test_case); });
-  return limit == variant.limits.end() ? std::string()
-                                       : fmt::format("{} supports only {} = {}", variant.name, limit->axis, fmt::join(limit->values, ", "));
+  if (limit == variant.limits.end()) return {};
+  std::vector<std::string> values;
+  for (const std::int64_t value : limit->values) values.push_back(kernels::axis_text(*variant.contract, limit->axis, value));
+  return fmt::format("{} supports only {} = {}", variant.name, limit->axis, fmt::join(values, ", "));
 }
 
 bool is_pattern(const std::string& word) { return word.find_first_of("*?") != std::string::npos; }

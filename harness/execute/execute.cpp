@@ -65,19 +65,6 @@ std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& 
                                 test_case.at(limit->axis)};
 }
 
-// The function of the first dispatch that the variant describes for a case; nullptr if its expressions have no values.
-const kernels::BoundKernel* find_described(const PreparedVariant& prepared, const Case& test_case, Verdict& verdict) {
-  try {
-    return prepared.kernel(families::DescribedLaunch(test_case, prepared.variant).functions().front());
-  } catch (const kernels::ExpressionError& refusal) {
-    verdict.faults = {fault::RefusedByLaunch{refusal.what()}};
-  } catch (const std::invalid_argument& refusal) {
-    verdict.faults = {fault::RefusedByLaunch{refusal.what()}};
-  }
-  verdict.status = Status::rejected;
-  return nullptr;
-}
-
 // The function of a case; nullptr if there is none to execute. The verdict then has the reason.
 const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const Case& test_case, Verdict& verdict) {
   const auto settle = [&](Status status, Fault fault) {
@@ -91,8 +78,14 @@ const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const C
     return settle(Status::rejected, fault::RefusedByLaunch{refusal.what()});
   }
   if (auto limit = outside_of_limits(prepared.variant, test_case)) return settle(Status::skipped, std::move(*limit));
-  if (test_case.family->expression_names) return find_described(prepared, test_case, verdict);
-  const kernels::FunctionKey key = test_case.family->function_key(test_case.values);
+  kernels::FunctionKey key;
+  try {
+    key = families::DescribedLaunch(test_case, prepared.variant).main_function();
+  } catch (const kernels::ExpressionError& refusal) {
+    return settle(Status::rejected, fault::RefusedByLaunch{refusal.what()});
+  } catch (const std::invalid_argument& refusal) {
+    return settle(Status::rejected, fault::RefusedByLaunch{refusal.what()});
+  }
   const kernels::BoundKernel* kernel = prepared.kernel(key);
   if (kernel == nullptr) {
     const auto absent = prepared.absent.find(key.entry);
@@ -105,9 +98,18 @@ const kernels::BoundKernel* find_kernel(const PreparedVariant& prepared, const C
   return kernel;
 }
 
+std::vector<metal::Schedule> schedules_of_claims() {
+  constexpr std::uint64_t kRandom = 8;
+  std::vector<metal::Schedule> schedules = {{metal::Schedule::Kind::reverse}};
+  for (std::uint64_t seed = 1; seed <= kRandom; ++seed) schedules.push_back({metal::Schedule::Kind::random, seed});
+  return schedules;
+}
+
 // The schedules after the first.
 std::vector<metal::Schedule> further_schedules(const Case& test_case, const ExecutionOptions& options) {
   if (!options.schedules.empty()) return {options.schedules.begin() + 1, options.schedules.end()};
+  if (const Omission* omission = omission_of(test_case); omission != nullptr && omission->same_bits && omission->same_bits->of_schedules())
+    return schedules_of_claims();
   if (test_case.family->simdgroups(test_case) <= 1) return {};
   // Expensive cases are not repeated: a missing barrier also shows in cheap ones.
   if (test_case.family->work(test_case.values) > kRepeatedWork) return {};
@@ -163,6 +165,61 @@ void compare(const Outcome& first, const Outcome& other, Verdict& verdict) {
   }
 }
 
+// Where the finished outputs of a case differ from those with another value of an axis; nothing if all bits are equal.
+std::optional<fault::OtherBits> find_other_bits(const Outcome& first, const Outcome& other, std::string_view axis) {
+  fault::OtherBits found{.axis = std::string(axis),
+                         .first = first.verdict.test_case.at(axis),
+                         .other = other.verdict.test_case.at(axis),
+                         .size = first.finished.bytes.size() / first.finished.element_bytes};
+  const std::size_t width = first.finished.element_bytes;
+  for (std::size_t i = 0; i < found.size; ++i) {
+    const auto same = [&](std::size_t byte) { return first.finished.bytes[byte] == other.finished.bytes.at(byte); };
+    bool is_same = true;
+    for (std::size_t byte = i * width; byte < (i + 1) * width; ++byte) is_same = is_same && same(byte);
+    if (is_same) continue;
+    if (found.count++ != 0) continue;
+    found.row = i / first.verdict.row_length;
+    found.coordinate = i % first.verdict.row_length;
+  }
+  if (found.count == 0) return std::nullopt;
+  return found;
+}
+
+// Executes the cases that must have the same bits, up to the first that has not, and adds it to `verdict`.
+void compare_values(const PreparedVariant& prepared, const Outcome& first, const ExecutionOptions& options, const metal::Schedule& order,
+                    Verdict& verdict) {
+  std::size_t compared = 0;
+  const std::vector<Case> others = cases_of_same_bits(prepared.variant, first.verdict.test_case);
+  if (others.empty()) return;
+  for (const Case& test_case : others) {
+    Kept kept;
+    const Outcome other = execute_once(prepared, test_case, options, order, kept);
+    verdict.oracle_seconds += other.verdict.oracle_seconds;
+    verdict.simulator_seconds += other.verdict.simulator_seconds;
+    if (other.verdict.status == Status::skipped || other.verdict.status == Status::rejected) continue;
+    ++compared;
+    const std::string_view axis = omission_of(test_case)->same_bits->axis;
+    if (other.verdict.status != Status::passed) {
+      verdict.status = other.verdict.status;
+      verdict.is_internal = other.verdict.is_internal;
+      verdict.faults = other.verdict.faults;
+      verdict.faults.insert(
+          verdict.faults.begin(),
+          fault::OtherBits{.axis = std::string(axis), .first = first.verdict.test_case.at(axis), .other = test_case.at(axis)});
+      return;
+    }
+    if (auto found = find_other_bits(first, other, axis)) {
+      verdict.status = Status::failed;
+      verdict.faults.emplace_back(std::move(*found));
+      return;
+    }
+  }
+  if (compared != 0) return;
+  const std::string axis(omission_of(others.front())->same_bits->axis);
+  verdict.status = Status::skipped;
+  verdict.faults = {fault::Misfit{axis, fmt::format("the kernel supports no other value of {}", axis)}};
+}
+
 }  // namespace
 
 // Long because each kind of exception has a status of its own.
@@ -199,6 +256,7 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
     verdict.simulator_seconds = report.seconds;
     outcome.output = std::move(execution.output);
     outcome.output_unit = execution.output_unit;
+    outcome.finished = std::move(execution.finished);
     if (execution.shadowed) {
       verdict.split = split_errors(*execution.shadowed, verdict.judgement);
       verdict.lost_shadows = std::move(report.lost_shadows);
@@ -249,6 +307,7 @@ Outcome execute_with_output(const PreparedVariant& prepared, const Case& test_ca
     verdict.simulator_seconds = simulator_seconds;
     if (verdict.schedules != first.verdict.schedules) break;
   }
+  if (verdict.status == Status::passed) compare_values(prepared, first, options, order, verdict);
   verdict.digest = first.verdict.digest;
   first.verdict = std::move(verdict);
   return first;

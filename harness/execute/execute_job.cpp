@@ -71,8 +71,10 @@ class Judging {
     add_digest();
     check_inputs();
     execution_.output = reading.output;
+    if (!execution_.test_case.beyond.empty()) keep_finished();
     execution_.output_unit = job_.output_unit;
-    if (!verdict_.judgement.passed()) require_domain();
+    // The domain is the contract's.
+    if (!verdict_.judgement.passed() && execution_.test_case.beyond.empty()) require_domain();
   }
 
  private:
@@ -193,6 +195,16 @@ class Judging {
       if (job_.buffers[buffer].role != BufferRole::output) continue;
       base::add_to_digest(verdict_.digest, job_.digests_guards ? memory_.whole(buffer, 0) : results_.of<std::byte>(buffer));
     }
+  }
+
+  void keep_finished() {
+    std::vector<std::size_t> buffers = job_.judged;
+    if (!job_.later_stages.empty()) buffers = {job_.later_stages.back().output};
+    for (const std::size_t buffer : buffers) {
+      const std::span<const std::byte> bytes = results_.of<std::byte>(buffer);
+      execution_.finished.bytes.insert(execution_.finished.bytes.end(), bytes.begin(), bytes.end());
+    }
+    execution_.finished.element_bytes = metal::size_of(job_.buffers[buffers.front()].element);
   }
 
   // `const` forbids a kernel to write its inputs, but a cast permits it.

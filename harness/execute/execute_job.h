@@ -28,6 +28,13 @@ struct Kept {
   std::optional<oracles::Expected> expected, exact;  // with and without the contract's conversions
 };
 
+// What the dispatches leave for others: the judged outputs, or those of the last stage behind them.
+struct FinishedBits {
+  std::vector<std::byte> bytes;
+  std::size_t element_bytes = 1;
+  friend bool operator==(const FinishedBits&, const FinishedBits&) = default;
+};
+
 struct Execution {
   const PreparedVariant& prepared;
   const kernels::BoundKernel& kernel;  // the function of the case
@@ -40,7 +47,8 @@ struct Execution {
   std::function<void(metal::ComputeEncoder&, const Encode&)> launch = {};  // ExecutionOptions::launch
 
   KernelReport report = {};
-  std::vector<float> output = {};     // families::Reading::output
+  std::vector<float> output = {};  // families::Reading::output
+  FinishedBits finished = {};
   std::string_view output_unit = {};  // families::Job::output_unit
   std::optional<ShadowedOutput> shadowed = {};
 };

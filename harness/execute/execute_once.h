@@ -18,6 +18,7 @@ struct Outcome {
   Verdict verdict;
   std::vector<float> output;          // Execution::output
   std::string_view output_unit = {};  // Execution::output_unit
+  FinishedBits finished = {};         // of a case about an omission
   JudgedOutput judged = {};           // with ExecutionOptions::keep_output
 
   // Under the policy `shadow`; the last two with ExecutionOptions::explain.

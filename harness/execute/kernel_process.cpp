@@ -115,7 +115,7 @@ struct Refused {
 struct Failed {
   std::string text;
 };
-using Outcome = std::variant<Finished, Refused, Failed>;
+using Ending = std::variant<Finished, Refused, Failed>;
 
 void fields(auto& archive, base::OneOf<Finished> auto& value) { each(archive, value.report, value.trace); }
 void fields(auto& archive, base::OneOf<Refused> auto& value) { each(archive, value.text); }
@@ -249,7 +249,7 @@ struct KernelProcess::Bench {
     return result;
   }
 
-  Outcome answer(const Request& request) {
+  Ending answer(const Request& request) {
     try {
       prepare();
       if (request.begin) begin(*request.begin);
@@ -371,7 +371,7 @@ KernelReport KernelProcess::run(const KernelRun& run) {
       else
         pass = run.passes;
       if (is_last || pass == run.passes) request.end = wishes;
-      auto outcome = base::from_bytes<Outcome>(ask(base::to_bytes(request)));
+      auto outcome = base::from_bytes<Ending>(ask(base::to_bytes(request)));
       if (const auto* refused = std::get_if<Refused>(&outcome)) throw metal::EncodeError(refused->text);
       if (const auto* failed = std::get_if<Failed>(&outcome)) throw std::runtime_error(failed->text);
       if (!request.end) {

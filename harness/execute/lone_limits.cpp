@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "families/described_launch.h"
 #include "harness/cases/suite.h"
 #include "harness/execute/execute_job.h"
 #include "harness/findings/fault_text.h"
@@ -26,7 +27,7 @@ void require_received_axis(const PreparedVariant& prepared, const Family& family
   const families::Reception& reception = *axis->received_by;
   std::map<std::string, std::set<std::int64_t>> asked_by_entry;
   for (const Case& value : cases) {
-    const kernels::FunctionKey key = family.function_key(value.values);
+    const kernels::FunctionKey key = families::DescribedLaunch(value, prepared.variant).main_function();
     const kernels::BoundKernel* kernel = prepared.kernel(key);
     if (kernel == nullptr || kernel->has_field(reception.field) || kernel->entry().pipeline.constants.contains(reception.constant)) {
       continue;
@@ -45,7 +46,7 @@ void require_received_axis(const PreparedVariant& prepared, const Family& family
 
 // Why the file cannot execute a case; empty if it can.
 std::string misfit_with(const PreparedVariant& prepared, const Case& value) {
-  const kernels::FunctionKey key = value.family->function_key(value.values);
+  const kernels::FunctionKey key = families::DescribedLaunch(value, prepared.variant).main_function();
   if (const kernels::BoundKernel* kernel = prepared.kernel(key); kernel != nullptr) {
     const auto misfit = misfit_of(value, *kernel);
     return misfit ? misfit->message : std::string();

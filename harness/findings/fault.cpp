@@ -44,6 +44,9 @@ constexpr std::array<std::string_view, kFaultKinds> kNames = {"above bound",
                                                               "stale finding",
                                                               "missing finding",
                                                               "beyond finding",
+                                                              "other bits",
+                                                              "broken claim",
+                                                              "not required",
                                                               "told"};
 
 // NaNs are equal if their bits are.

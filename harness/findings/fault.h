@@ -55,6 +55,9 @@ enum class FaultKind : std::uint8_t {
   stale_finding,
   missing_finding,
   beyond_finding,
+  other_bits,
+  broken_claim,
+  not_required,
   told,
 };
 
@@ -224,6 +227,22 @@ struct MissingFinding {
 struct BeyondFinding {
   Finding finding;
 };
+// Bits that differ between two values of an axis, at `count` of `size` elements. If count is 0, the case with the other value fails by
+// itself, with the faults that follow.
+struct OtherBits {
+  std::string axis;
+  std::int64_t first = 0, other = 0;
+  std::uint64_t count = 0, size = 0, row = 0, coordinate = 0;  // the first element that differs
+};
+// The kernel does not do what its variant claims. The faults that follow show it.
+struct BrokenClaim {
+  std::string place, claim;  // "kernels/x/variant.toml:12", as written
+  std::string ability;       // families::Omission
+};
+// The kernel does not do what the contract leaves out. The faults that follow show it.
+struct NotRequired {
+  std::string ability;
+};
 // The text of a fault in a ledger of an older assay.
 struct Told {
   std::string text;
@@ -231,13 +250,14 @@ struct Told {
 
 }  // namespace fault
 
-using FaultDetails = std::variant<fault::AboveBound, fault::NotWritten, fault::Nan, fault::Infinite, fault::GuardWritten, fault::Logic,
-                                  fault::Mistrusted, fault::Hazard, fault::OrderDependence, fault::InputWritten, fault::BrokenPromise,
-                                  fault::WrongTable, fault::StoredExpectation, fault::OutsideOfOracle, fault::RefusedByLaunch,
-                                  fault::RefusedByEncoder, fault::OutsideOfLimits, fault::NoFunction, fault::Misfit, fault::UnusableFile,
-                                  fault::InternalFailure, fault::Killed, fault::Exited, fault::OutOfMemory, fault::ClosedChannel,
-                                  fault::Vanished, fault::MalformedVerdict, fault::Timeout, fault::MemoryLimit, fault::KnownFinding,
-                                  fault::LikeKnownFinding, fault::StaleFinding, fault::MissingFinding, fault::BeyondFinding, fault::Told>;
+using FaultDetails =
+    std::variant<fault::AboveBound, fault::NotWritten, fault::Nan, fault::Infinite, fault::GuardWritten, fault::Logic, fault::Mistrusted,
+                 fault::Hazard, fault::OrderDependence, fault::InputWritten, fault::BrokenPromise, fault::WrongTable,
+                 fault::StoredExpectation, fault::OutsideOfOracle, fault::RefusedByLaunch, fault::RefusedByEncoder, fault::OutsideOfLimits,
+                 fault::NoFunction, fault::Misfit, fault::UnusableFile, fault::InternalFailure, fault::Killed, fault::Exited,
+                 fault::OutOfMemory, fault::ClosedChannel, fault::Vanished, fault::MalformedVerdict, fault::Timeout, fault::MemoryLimit,
+                 fault::KnownFinding, fault::LikeKnownFinding, fault::StaleFinding, fault::MissingFinding, fault::BeyondFinding,
+                 fault::OtherBits, fault::BrokenClaim, fault::NotRequired, fault::Told>;
 inline constexpr std::size_t kFaultKinds = std::variant_size_v<FaultDetails>;
 static_assert(kFaultKinds == static_cast<std::size_t>(FaultKind::told) + 1, "every kind has its details, and the other way round");
 

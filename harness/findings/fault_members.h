@@ -58,6 +58,9 @@ constexpr auto member_names(Of<fault::LikeKnownFinding>) { return std::array{"fi
 constexpr auto member_names(Of<fault::StaleFinding>) { return std::array{"finding"}; }
 constexpr auto member_names(Of<fault::MissingFinding>) { return std::array{"finding"}; }
 constexpr auto member_names(Of<fault::BeyondFinding>) { return std::array{"finding"}; }
+constexpr auto member_names(Of<fault::OtherBits>) { return std::array{"axis", "first", "other", "count", "size", "row", "coordinate"}; }
+constexpr auto member_names(Of<fault::BrokenClaim>) { return std::array{"place", "claim", "ability"}; }
+constexpr auto member_names(Of<fault::NotRequired>) { return std::array{"ability"}; }
 constexpr auto member_names(Of<fault::Told>) { return std::array{"text"}; }
 
 template <typename T>

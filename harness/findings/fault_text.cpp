@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -111,6 +112,9 @@ std::string say(const fault::RefusedByLaunch& it) { return it.message; }
 std::string say(const fault::RefusedByEncoder& it) { return it.message; }
 
 std::string say(const fault::OutsideOfLimits& it) {
+  if (!it.file.empty() && it.line == 0)
+    return fmt::format("{}: [limits] leaves out {}, which then is only {}, but the case has {}", it.file, it.axis,
+                       fmt::join(it.accepted, ", "), it.value);
   const std::string place = it.file.empty() ? "--limit" : fmt::format("{}:{}: [limits]", it.file, it.line);
   return fmt::format("{} {} = {}, but the case has {}", place, it.axis, it.accepted, it.value);
 }
@@ -174,6 +178,15 @@ std::string say(const fault::MissingFinding& it) {
 std::string say(const fault::BeyondFinding& it) {
   return fmt::format("the case fails in more ways than the known finding of {} declares", described(it.finding));
 }
+std::string say(const fault::OtherBits& it) {
+  if (it.count == 0) return fmt::format("the case with {} = {} does not pass", it.axis, it.other);
+  return fmt::format("outputs with {} = {} and {} = {} differ in {} of {} elements, the first at row {}, coordinate {}", it.axis, it.first,
+                     it.axis, it.other, it.count, it.size, it.row, it.coordinate);
+}
+std::string say(const fault::BrokenClaim& it) {
+  return fmt::format("{}: the claim '{}' is not true, the kernel does not {}", it.place, it.claim, it.ability);
+}
+std::string say(const fault::NotRequired& it) { return fmt::format("the kernel does not {} (not required by the contract)", it.ability); }
 std::string say(const fault::Told& it) { return it.text; }
 
 std::string say(const note::WorstElement& it) { return fmt::format("the worst element is the {}", it.element); }
@@ -197,7 +210,8 @@ std::string say(const note::Recorded& it) { return it.text; }
 bool is_count(FaultKind kind) { return kind <= FaultKind::guard_written; }
 
 std::string_view between(const Fault& one, const Fault& next) {
-  if (one.kind() == FaultKind::known_finding) return ": ";
+  constexpr std::array introducing = {FaultKind::known_finding, FaultKind::broken_claim, FaultKind::not_required};
+  if (std::ranges::find(introducing, one.kind()) != introducing.end()) return ": ";
   return is_count(one.kind()) && is_count(next.kind()) ? ", " : "; ";
 }
 

@@ -6,9 +6,9 @@
 namespace assay::harness {
 
 // In the order of Status.
-constexpr std::array<std::string_view, 9> kStatuses = {"passed",   "failed",     "hazard", "crashed", "timeout",
-                                                       "rejected", "mistrusted", "known",  "skipped"};
-static_assert(kStatuses.size() == static_cast<std::size_t>(Status::skipped) + 1);
+constexpr std::array<std::string_view, 10> kStatuses = {"passed",   "failed",     "hazard", "crashed", "timeout",
+                                                        "rejected", "mistrusted", "known",  "skipped", "not required"};
+static_assert(kStatuses.size() == static_cast<std::size_t>(Status::not_required) + 1);
 
 std::string_view to_string(Status status) { return kStatuses.at(static_cast<std::size_t>(status)); }
 

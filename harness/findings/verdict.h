@@ -21,20 +21,23 @@ namespace assay::harness {
 
 enum class Status {
   passed,
-  failed,      // an element above its bound, missing, NaN or infinite; forbidden memory written
-  hazard,      // the simulator detected what a correct kernel never does
-  crashed,     // the process that executed the case ended
-  timeout,     // no verdict in time
-  rejected,    // the launch code or the encoder refused the parameters
-  mistrusted,  // nothing was really compared, or the harness itself failed: proves nothing, counts as failure
-  known,       // failed as a [[known_finding]] of its variant declares
-  skipped,     // not run; a fault gives the reason
+  failed,        // an element above its bound, missing, NaN or infinite; forbidden memory written
+  hazard,        // the simulator detected what a correct kernel never does
+  crashed,       // the process that executed the case ended
+  timeout,       // no verdict in time
+  rejected,      // the launch code or the encoder refused the parameters
+  mistrusted,    // nothing was really compared, or the harness itself failed: proves nothing, counts as failure
+  known,         // failed as a [[known_finding]] of its variant declares
+  skipped,       // not run; a fault gives the reason
+  not_required,  // did not pass, in a case about what the contract leaves out and the variant does not claim
 };
 
 [[nodiscard]] std::string_view to_string(Status status);
 [[nodiscard]] inline bool is_success(Status status) {
-  return status == Status::passed || status == Status::known || status == Status::skipped;
+  return status == Status::passed || status == Status::known || status == Status::skipped || status == Status::not_required;
 }
+// Whether the output is wrong, and that is no failure.
+[[nodiscard]] inline bool is_expected_failure(Status status) { return status == Status::known || status == Status::not_required; }
 
 // A later stage of the same dispatches, judged on the bits that the previous stage stored. Does not affect the verdict.
 struct StageVerdict {

@@ -245,7 +245,7 @@ void Ledger::record(RunId run, const Verdict& verdict) {
              verdict.split ? verdict.split->max_logic_ratio : kNone)
       .run();
   if (store_->database.changes() != 1) throw std::invalid_argument(fmt::format("{} was not recorded as started", name));
-  if (!is_success(verdict.status) || verdict.status == Status::known) {
+  if (!is_success(verdict.status) || is_expected_failure(verdict.status)) {
     for (std::size_t i = 0; i < j.worst.size(); ++i) {
       const WorstElement& w = j.worst[i];
       store_->add_worst->bind(run, name, i, w.index, w.expected, w.actual, w.bound, w.ratio, fault_name(w.fault)).run();

@@ -54,7 +54,7 @@ std::uint64_t count_of(const Statement& row, int column, const Place& place) {
 std::optional<Status> status_of(const Statement& row, int column, const Place& place) {
   if (row.is_null(column)) return std::nullopt;
   const std::string name = row.text(column);
-  for (int i = 0; i <= static_cast<int>(Status::skipped); ++i) {
+  for (int i = 0; i <= static_cast<int>(Status::not_required); ++i) {
     if (to_string(static_cast<Status>(i)) == name) return static_cast<Status>(i);
   }
   place.refuse(fmt::format("has the unknown status '{}'", name));
@@ -75,7 +75,8 @@ FaultValue value_in(const Statement& row, int column) {
 
 constexpr std::string_view kRuns =
     "SELECT run.id, started, coalesce(finished, ''), command, replay_options, version, machine, suite_seed, run.schedule, selected,"
-    " coalesce(stopped, 0), count(status), count(CASE WHEN status NOT IN ('passed', 'known', 'skipped') THEN 1 END), outside_limits,"
+    " coalesce(stopped, 0), count(status), count(CASE WHEN status NOT IN ('passed', 'known', 'skipped', 'not required') THEN 1 END), "
+    "outside_limits,"
     " coalesce(run.digest, ''), coalesce(shard, ''), coalesce(selection, ''), coalesce(policy, ''), coalesce(build, ''),"
     " coalesce(compiler, ''), coalesce(flags, ''), coalesce(toolchain, ''), weaker_accuracy"
     " FROM run LEFT JOIN verdict ON verdict.run = run.id ";

@@ -44,6 +44,7 @@ std::string contradiction_in(const CaseRecord& record) {
   }
   if (record.faults.empty()) return fmt::format("is '{}', but has no fault", to_string(*record.status));
   if (*record.status == Status::known && record.known.empty()) return "is 'known', but names no known finding";
+  if (*record.status == Status::not_required && beyond_of(record.name).empty()) return "is 'not required', but the contract covers it";
   return {};
 }
 

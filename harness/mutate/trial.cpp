@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "families/described_launch.h"
 #include "harness/cases/suite.h"
 #include "harness/mutate/source.h"
 #include "harness/prepare/libraries.h"
@@ -36,13 +37,14 @@ constexpr const char* kSameCode = "compiles to the same code as the original";
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
 // The stages of Trial::run(). Functions for larger head dimensions come first, because they use more of the tables.
-std::vector<std::vector<Case>> make_stages(const std::vector<Case>& cases, const std::set<std::string>& short_cases) {
+std::vector<std::vector<Case>> make_stages(const std::vector<Case>& cases, const kernels::Variant& variant,
+                                           const std::set<std::string>& short_cases) {
   const auto is_short = [&](const Case& value) { return short_cases.contains(format_case(value)); };
 
   std::map<std::string, std::vector<Case>, std::greater<>> probes;
   std::vector<Case> rest;
   for (const Case& value : cases) {
-    std::vector<Case>& own = probes[kernels::to_string(value.family->function_key(value.values))];
+    std::vector<Case>& own = probes[families::functions_text(value, variant)];
     if (own.size() < kProbes && is_short(value)) {
       own.push_back(value);
     } else {
@@ -186,12 +188,13 @@ Trial::Trial(TrialSubject subject) : subject_(std::move(subject)) {
       metal::translate::has_quoted_include(original_) || !found->compile.include_directories.empty() || !found->further_sources.empty();
   const std::set<std::string> short_cases = names_of_short_cases(*found);
   for (const metal::Policy policy : subject_.policies) {
-    stages_[policy] = make_stages(policy == metal::Policy::native ? subject_.cases : short_ones(subject_.cases, short_cases), short_cases);
+    stages_[policy] =
+        make_stages(policy == metal::Policy::native ? subject_.cases : short_ones(subject_.cases, short_cases), *found, short_cases);
   }
 
   for (const Case& value : subject_.cases) {
-    if (!value.family->helpers) continue;
-    for (const families::HelperKey& helper : value.family->helpers(value.values)) helper_families_.emplace(helper.family);
+    for (const families::LaunchedFunction& function : families::DescribedLaunch(value, *found).functions())
+      helper_families_.emplace(function.family);
   }
   TextLibraries libraries(original_, *found);
   for (const metal::PipelineDescriptor& function : own_functions()) {

@@ -57,7 +57,7 @@ class Finder {
     if (open.empty()) return std::move(result_);
     if (!variant_.description.empty()) {
       const std::string& key = *open.begin();
-      if (contract_.is_described)
+      if (variant_.launch)
         throw metal::PipelineError(
             fmt::format("{}: no function '{}', which a [[dispatch]] names; {} has {}. [limits] excludes cases without a "
                         "function",
@@ -250,8 +250,8 @@ class ConstantSetter {
                  metal::PipelineDescriptor& function)
       : contract_(contract), variant_(variant), library_(library), function_(function) {}
 
-  // `name` is a name or an index; `place` is where the description has it.
-  void set(std::string_view place, const std::string& name, std::span<const metal::FieldValue> values) {
+  // `name` is a name or an index; `place` is where the description has it. `family_sets`: the launch sets those of the contract itself.
+  void set(std::string_view place, const std::string& name, std::span<const metal::FieldValue> values, bool family_sets) {
     const auto refuse = [&](const std::string& what) {
       throw kernels::VariantError(fmt::format(
           "{}: {} {}: {}", (variant_.description.empty() ? variant_.source : variant_.description).string(), place, name, what));
@@ -267,7 +267,7 @@ class ConstantSetter {
     }
     for (const kernels::FamilyContract* owner : {&contract_, &families::contract(variant_.family)}) {
       for (const kernels::ConstantContract& own : owner->constants) {
-        if (own.index == declared->index)
+        if (family_sets && own.index == declared->index)
           refuse(fmt::format("family {} sets function constant {} for each case: {}", owner->name, own.index, own.meaning));
       }
     }
@@ -296,8 +296,9 @@ metal::PipelineDescriptor pipeline_of(const kernels::FamilyContract& contract, c
     return std::ranges::none_of(library.function_constants(), [&](const auto& declared) { return declared.index == constant.first; });
   });
   ConstantSetter setter(contract, variant, library, pipeline);
-  for (const auto& [name, value] : key.named) setter.set("[[dispatch]] constants", name, {&value, 1});
-  for (const auto& [name, values] : variant.constants) setter.set(variant.description.empty() ? "--constant" : "[constants]", name, values);
+  for (const auto& [name, value] : key.named) setter.set("[[dispatch]] constants", name, {&value, 1}, false);
+  for (const auto& [name, values] : variant.constants)
+    setter.set(variant.description.empty() ? "--constant" : "[constants]", name, values, !variant.launch);
   return pipeline;
 }
 
@@ -317,6 +318,7 @@ kernels::BoundKernel bind_function(const kernels::FamilyContract& contract, cons
     throw metal::PipelineError(placed(error.what()));
   }
   entry.fields = variant.fields;
+  entry.describes_launch = contract.name == variant.family && variant.launch;
   if (contract.name == variant.family)
     std::ranges::copy_if(variant.limits, std::back_inserter(entry.limits), [](const kernels::AxisLimit& limit) { return !limit.is_found; });
   const auto declared = std::ranges::find(library.functions(), entry.pipeline.function, &metal::FunctionDeclaration::name);

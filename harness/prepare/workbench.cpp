@@ -28,6 +28,7 @@ using Kernels = std::map<kernels::FunctionKey, kernels::BoundKernel>;
 struct Demand {
   Keys functions;
   std::map<std::string, Keys, std::less<>> helpers;  // by family
+  const Case* some_case = nullptr;
 };
 
 // The name of a function of a family in a variant's file; [entry] applies to the variant's own family only.
@@ -72,6 +73,7 @@ std::string weaker_storage(const kernels::Variant& variant) {
   if (!accuracy.stores.empty()) text += fmt::format("{}stores {}", text.empty() ? "" : ", ", fmt::join(accuracy.stores, ", "));
   if (accuracy.merge_store)
     text += fmt::format("{}{} with every halving of {}", text.empty() ? "" : ", ", *accuracy.merge_store, simdgroups->name);
+  for (const auto& [key, format] : accuracy.formats) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, format);
   if (text.empty()) return text;
   if (!family.bounds_weaker_storage) {
     throw kernels::VariantError(
@@ -80,18 +82,6 @@ std::string weaker_storage(const kernels::Variant& variant) {
   }
   return fmt::format("{} ({})", text, accuracy.reason);
 }
-
-// Accepts all calls and does nothing.
-class IdleEncoder final : public metal::ComputeEncoder {
- public:
-  void set_pipeline(const metal::PipelineDescriptor&) override {}
-  void set_buffer(std::uint32_t, metal::BufferView) override {}
-  void set_bytes(std::uint32_t, std::span<const std::byte>) override {}
-  void set_threadgroup_memory_length(std::uint32_t, std::size_t) override {}
-  void memory_barrier() override {}
-  void dispatch_threadgroups(metal::Size3, metal::Size3) override {}
-  void dispatch_threads(metal::Size3, metal::Size3) override {}
-};
 
 // The deviations that the kernels report, each once. Deviations that differ only in their last word, such as the name of a field,
 // share a line.
@@ -115,10 +105,16 @@ std::vector<std::string> merged_notes(const Kernels& kernels) {
   return notes;
 }
 
-// The functions that a case's described launch needs. A case whose expressions have no values needs none; its verdict says why.
-void add_described(Keys& functions, const Case& value, const kernels::Variant& variant) {
+// The functions that a case's launch needs. A case whose expressions have no values needs none; its verdict says why. Neither does one with
+// a function that the family does not have, which its launch code will reject.
+void add_functions(Demand& demand, const Case& value, const kernels::Variant& variant) {
   try {
-    for (kernels::FunctionKey& key : families::DescribedLaunch(value, variant).functions()) functions.insert(std::move(key));
+    const families::DescribedLaunch launch(value, variant);
+    if (!variant.launch && value.family->contract.find_entry(launch.main_function().entry) == nullptr) return;
+    for (families::LaunchedFunction& function : launch.functions()) {
+      Keys& keys = function.family.empty() ? demand.functions : demand.helpers[std::string(function.family)];
+      keys.insert(std::move(function.key));
+    }
   } catch (const kernels::ExpressionError&) {
   } catch (const std::invalid_argument&) {
   }
@@ -133,8 +129,9 @@ class Preparation {
     prepared.variant = described;
     if (options_.user_variant.empty() || options_.user_variant == described.name) {
       for (const auto& [name, value] : options_.fields) {
-        if (families::contract(described.family).find_field(name) != nullptr) {
-          throw kernels::VariantError(fmt::format("--set {}: family {} sets this field itself", name, described.family));
+        const auto names = demand.some_case->family->expression_names(*demand.some_case, described);
+        if (names->value(name) || families::contract(described.family).find_field(name) != nullptr) {
+          throw kernels::VariantError(fmt::format("--set {}: family {} sets this value itself", name, described.family));
         }
         prepared.variant.fields.insert_or_assign(name, value);
       }
@@ -152,12 +149,7 @@ class Preparation {
 
     for (const std::string& note : merged_notes(prepared.kernels)) prepared.notes.push_back(fmt::format("{}: {}", variant.name, note));
     if (options_.same_layout) require_same_layout(prepared);
-    if (families::contract(variant.family).is_described) return prepared;
     check_fields(prepared);
-    check_values(families::contract(variant.family), prepared.kernels);
-    for (const auto& [family, helpers] : prepared.helpers) {
-      if (helpers.owner == variant.name) check_values(families::contract(family), helpers.kernels);
-    }
     return prepared;
   }
 
@@ -258,14 +250,16 @@ class Preparation {
     }
   }
 
-  // A field that no struct has is a misspelt name.
+  // A field that neither a struct, an argument nor the launch has is a misspelt name.
   static void check_fields(const PreparedVariant& prepared) {
     // Without a kernel (no case has an existing head_dim) there is no struct to compare with.
     if (prepared.kernels.empty()) return;
-    std::set<std::string> known;
+    const kernels::LaunchDescription& launch = prepared.variant.launch ? *prepared.variant.launch : *family_of(prepared.variant).launch;
+    std::set<std::string> known = kernels::names_in(launch);
     const auto collect = [&](const auto& kernels) {
       for (const auto& [key, kernel] : kernels) {
         for (const metal::BoundArgument& argument : kernel.entry().layout.arguments) {
+          if (!argument.layout) known.insert(argument.name);
           if (!argument.layout) continue;
           for (const metal::StructField& field : argument.layout->fields) known.insert(field.name);
         }
@@ -281,29 +275,9 @@ class Preparation {
       const kernels::Variant& variant = prepared.variant;
       const auto line = variant.field_lines.find(name);
       const bool is_said = line != variant.field_lines.end();
-      throw kernels::VariantError(fmt::format("{}: {} sets field '{}', but no struct of {} has it; they have {}",
+      throw kernels::VariantError(fmt::format("{}: {} sets '{}', but no struct, argument or launch of {} has it; they have {}",
                                               is_said ? fmt::format("{}:{}", variant.description.string(), line->second) : variant.name,
                                               is_said ? "[fields]" : "--set", name, variant.source.string(), fmt::join(known, ", ")));
-    }
-  }
-
-  // Fills every struct once, with the values of the user and harmless ones of the family. So a value that does not fit is reported
-  // once, before any case runs.
-  static void check_values(const kernels::FamilyContract& contract, const Kernels& kernels) {
-    IdleEncoder encoder;
-    for (const auto& [key, kernel] : kernels) {
-      kernels::FieldValues own;
-      for (const kernels::FieldContract& field : contract.fields) {
-        const bool floating = field.type == metal::ScalarType::float32;
-        own.emplace(field.name, floating ? metal::FieldValue::of(0.0F) : metal::FieldValue::of(std::uint32_t{0}));
-      }
-      try {
-        kernel.set_parameters(encoder, own);
-      } catch (const metal::AbiMismatch& mismatch) {
-        const metal::ArgumentLayout& layout = kernel.entry().layout;
-        throw kernels::VariantError(fmt::format("{}:{}: function '{}': a value of [fields] or --set cannot be used: {}", layout.file,
-                                                layout.line, layout.function, mismatch.what()));
-      }
     }
   }
 
@@ -333,22 +307,19 @@ std::string PreparedVariant::helper_owner(std::string_view family) const {
 
 Workbench::Workbench(std::span<const kernels::Variant> catalogue, std::span<const Case> cases, const WorkbenchOptions& options) {
   std::map<std::string, Demand> demands;
-  for (const Case& value : cases) {
+  const auto add = [&](const Case& value) {
     Demand& demand = demands[value.variant];
     // Such a case is skipped, so the variant needs no function for it.
     const auto described = std::ranges::find(catalogue, value.variant, &kernels::Variant::name);
-    if (described != catalogue.end() && declared_limit_against(*described, value) != nullptr) continue;
-    if (value.family->expression_names) {
-      if (described != catalogue.end()) add_described(demand.functions, value, *described);
-      continue;
-    }
-    // The launch code will reject a head_dim that no kernel has.
-    kernels::FunctionKey key = value.family->function_key(value.values);
-    if (value.family->contract.find_entry(key.entry) == nullptr) continue;
-    demand.functions.insert(std::move(key));
-    if (!value.family->helpers) continue;
-    for (families::HelperKey& helper : value.family->helpers(value.values))
-      demand.helpers[std::string(helper.family)].insert(std::move(helper.function));
+    if (described == catalogue.end() || declared_limit_against(*described, value) != nullptr) return;
+    add_functions(demand, value, *described);
+  };
+  for (const Case& value : cases) {
+    add(value);
+    demands[value.variant].some_case = &value;
+    const auto described = std::ranges::find(catalogue, value.variant, &kernels::Variant::name);
+    if (value.beyond.empty() || described == catalogue.end()) continue;
+    for (const Case& other : cases_of_same_bits(*described, value)) add(other);
   }
 
   Preparation preparation(catalogue, options);

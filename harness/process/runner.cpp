@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "harness/execute/execute.h"
 #include "harness/execute/execute_job.h"
+#include "harness/findings/beyond.h"
 #include "harness/findings/known_finding.h"
 #include "metal/errors.h"
 
@@ -250,7 +251,7 @@ void ElementCount::add(const Judgement& judgement) {
 void Summary::add(const std::string& name, const Verdict& verdict) {
   ++counts[verdict.status];
   const Judgement& judgement = verdict.judgement;
-  (verdict.status == Status::known ? known_elements : elements).add(judgement);
+  (is_expected_failure(verdict.status) ? known_elements : elements).add(judgement);
   for (const std::string& finding : verdict.known) ++known_findings[finding];
   any_internal = any_internal || verdict.is_internal;
   oracle_seconds += verdict.oracle_seconds;
@@ -261,7 +262,7 @@ void Summary::add(const std::string& name, const Verdict& verdict) {
   // Ties go to the first name, so that the summary does not depend on which case finished first.
   const bool first_of_equals =
       judgement.max_ratio == largest_ratio && judgement.compared > 0 && (largest_ratio_case.empty() || name < largest_ratio_case);
-  if (verdict.status != Status::known && (larger || first_of_equals)) {
+  if (!is_expected_failure(verdict.status) && (larger || first_of_equals)) {
     largest_ratio = judgement.max_ratio;
     largest_ratio_case = name;
   }
@@ -304,7 +305,10 @@ Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const
     return execute_case(workbench.find(test_case.variant), test_case, options.execution);
   };
   const Settle settle = [&](Verdict& verdict) {
-    settle_known_findings(workbench.find(verdict.test_case.variant).known_findings, verdict, options.execution.policy);
+    const PreparedVariant& prepared = workbench.find(verdict.test_case.variant);
+    // A known finding is about the contract.
+    if (verdict.test_case.beyond.empty()) settle_known_findings(prepared.known_findings, verdict, options.execution.policy);
+    settle_beyond(prepared.variant, verdict);
   };
   return run_settled(cases, execute, settle, options, stop, listener);
 }

@@ -11,7 +11,7 @@
 
 namespace assay::harness {
 
-constexpr std::uint64_t largest(Status) { return static_cast<std::uint64_t>(Status::skipped); }
+constexpr std::uint64_t largest(Status) { return static_cast<std::uint64_t>(Status::not_required); }
 
 // Encodes everything but `test_case`: the receiver has its own copy, while the sender's memory may be damaged. Only processes of the same
 // build on the same machine read this format; it is never stored.

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "families/described_launch.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
@@ -23,17 +24,8 @@ class VerdictCollector final : public RunListener {
   std::vector<Verdict> verdicts;
 };
 
-std::string functions_of(const Case& test_case) {
-  std::string key = kernels::to_string(test_case.family->function_key(test_case.values));
-  if (test_case.family->helpers) {
-    for (const families::HelperKey& helper : test_case.family->helpers(test_case.values))
-      key += fmt::format(" {} {}", helper.family, kernels::to_string(helper.function));
-  }
-  return key;
-}
-
 bool has_output(const Verdict& verdict) {
-  return verdict.status == Status::passed || verdict.status == Status::failed || verdict.status == Status::known ||
+  return verdict.status == Status::passed || verdict.status == Status::failed || is_expected_failure(verdict.status) ||
          verdict.status == Status::hazard || (verdict.status == Status::mistrusted && !verdict.is_internal);
 }
 
@@ -58,7 +50,7 @@ const kernels::Variant& Laboratory::variant() const {
 }
 
 const Workbench* Laboratory::workbench(const Case& test_case) {
-  const auto [place, is_new] = workbenches_.try_emplace(functions_of(test_case));
+  const auto [place, is_new] = workbenches_.try_emplace(families::functions_text(test_case, variant()));
   if (is_new) {
     try {
       place->second = std::make_unique<Workbench>(options_.catalogue, std::span(&test_case, 1), options_.workbench);
@@ -105,9 +97,11 @@ const Verdict* Laboratory::first_failure(std::span<const Case> cases, const std:
   until_failure.fail_fast = true;
   std::size_t next = 0;
   while (next < cases.size()) {
-    const std::string functions = functions_of(cases[next]);
+    const std::string functions = families::functions_text(cases[next], variant());
     std::size_t end = next;
-    while (end < cases.size() && functions_of(cases[end]) == functions && !verdicts_.contains(format_case(cases[end]))) ++end;
+    while (end < cases.size() && families::functions_text(cases[end], variant()) == functions &&
+           !verdicts_.contains(format_case(cases[end])))
+      ++end;
     if (end == next) {
       const Verdict& known = verdict(cases[next++]);
       if (!is_success(known.status) && matters(known)) return &known;

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/cases/suite.h"
 #include "harness/triage/case_name.h"
 #include "harness/triage/localise.h"
 #include "harness/triage/minimise.h"
@@ -77,6 +78,21 @@ Evidence gather_evidence(Laboratory& laboratory, Finding& finding) {
   return evidence;
 }
 
+// The omission that a case is about; nullptr also for orders of simdgroups, whose cases compute what others do.
+const Omission* unmodelled_omission(const Case& test_case) {
+  const Omission* omission = omission_of(test_case);
+  return omission == nullptr || (omission->same_bits && omission->same_bits->of_schedules()) ? nullptr : omission;
+}
+
+// Models, known mistakes and our sources are about the contract, so none of them explains what the contract leaves out.
+Classification broken_claim(const Omission& omission, const Evidence& evidence) {
+  return {.kind = mistake::kClaim,
+          .says = fmt::format("the kernel does not {}", omission.ability),
+          .goodness = 1,
+          .decided = evidence.faults,
+          .fits = {}};
+}
+
 std::string fared(const Observation& observation) {
   const Verdict& verdict = observation.verdict;
   return fmt::format("{} {}", to_string(verdict.status), format_case(verdict.test_case));
@@ -110,7 +126,9 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
 
     const Nearby nearby = observe_nearby(laboratory, finding);
     const Evidence evidence = gather_evidence(laboratory, finding);
-    finding.classification = classify(nearby.failing, nearby.passing, evidence, laboratory.shelf());
+    const Omission* omission = unmodelled_omission(finding.given.test_case);
+    finding.classification =
+        omission == nullptr ? classify(nearby.failing, nearby.passing, evidence, laboratory.shelf()) : broken_claim(*omission, evidence);
     for (const Observation& observation : nearby.failing) {
       if (observation.test_case == finding.given.test_case) finding.where_given = localise(observation);
       if (observation.test_case == finding.minimal.test_case) finding.where = localise(observation);
@@ -123,15 +141,18 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     for (const Observation& observation : nearby.failing) {
       if (must_pass.size() <= more && !(observation.test_case == finding.minimal.test_case)) must_pass.push_back(observation.test_case);
     }
-    Blame blamed = blame_differences(laboratory, must_pass, options);
-    if (blamed.suspects.empty() && finding.hazards.empty()) {
+    Blame blamed;
+    if (omission == nullptr) blamed = blame_differences(laboratory, must_pass, options);
+    if (omission == nullptr && blamed.suspects.empty() && finding.hazards.empty()) {
       std::vector<Case> stays;
       for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
       blamed = blame_small_edits(laboratory, finding.classification.kind, must_pass, stays, options.repair_budget);
     }
     finding.suspects = std::move(blamed.suspects);
-    for (Suspect& suspect : observed_suspects(laboratory, finding, finding.suspects.empty()))
-      finding.suspects.push_back(std::move(suspect));
+    if (omission == nullptr) {
+      for (Suspect& suspect : observed_suspects(laboratory, finding, finding.suspects.empty()))
+        finding.suspects.push_back(std::move(suspect));
+    }
     for (Suspect& suspect : finding.suspects) add_context(suspect);
 
     const std::vector<bool> members = members_of(laboratory, finding, blamed.repaired, left);

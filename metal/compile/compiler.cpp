@@ -16,11 +16,11 @@
 
 #include "base/hash.h"
 #include "base/process.h"
+#include "base/run_time_file.h"
 #include "base/text.h"
 #include "metal/compile/messages.h"
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
-#include "metal/run_time_file.h"
 #include "metal/source_files.h"
 #include "metal/translate/limits.h"
 
@@ -41,7 +41,7 @@ std::string text_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-std::filesystem::path lockstep_pass() { return run_time_file("lib/assay/assay_lockstep.so", ASSAY_LOCKSTEP_PASS); }
+std::filesystem::path lockstep_pass() { return base::run_time_file("lib/assay/assay_lockstep.so"); }
 
 std::string find_clang() {
   const char* wanted = std::getenv("ASSAY_CLANG");

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "metal/run_time_file.h"
+#include "base/run_time_file.h"
 #include "metal/source_files.h"
 
 namespace assay::metal::compile {
@@ -191,7 +191,7 @@ void move_to_user(Message& message, std::span<const Message> notes) {
 
 }  // namespace
 
-std::filesystem::path shader_directory() { return run_time_file("share/assay/shader", ASSAY_SHADER_DIR); }
+std::filesystem::path shader_directory() { return base::run_time_file("share/assay/shader"); }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   if (from == to) return;

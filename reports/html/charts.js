@@ -1,7 +1,7 @@
 // Distributions of errors and costs, by Chart.js; each has a table with the same figures.
 "use strict";
 assay.charts = (() => {
-  const { data, count, of, byId, distinct, fails, fillSelect, fillTable, format, formatRatio, grouped, plural, spelt } = assay;
+  const { data, count, of, byId, distinct, fails, fillSelect, fillTable, format, formatRatio, grouped, isExpected, plural, spelt } = assay;
   const isDark = matchMedia("(prefers-color-scheme: dark)");
   const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -63,7 +63,7 @@ assay.charts = (() => {
 
   // An element that is NaN, infinite or was never written is infinitely far off.
   const judged = (i) => {
-    if (of.compared(i) === 0 || of.status(i) === "known") return NaN;
+    if (of.compared(i) === 0 || isExpected(of.status(i))) return NaN;
     return Number.isNaN(of.ratio(i)) && fails(of.status(i)) ? Infinity : of.ratio(i);
   };
   const infinities = (values) => values.reduce((sum, value) => sum + (value === Infinity ? 1 : 0), 0);

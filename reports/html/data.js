@@ -40,8 +40,10 @@ const assay = (() => {
   const axisNames = (family) => Object.keys(data.axes[family] || {});
   const axis = (i, name) => (data.axes[of.family(i)][name] || [])[placeInFamily[i]];
 
-  const kQuiet = new Set(["passed", "known", "skipped"]);
+  const kQuiet = new Set(["passed", "known", "skipped", "not required"]);
   const fails = (status) => !kQuiet.has(status);
+  // A wrong output that is no failure.
+  const isExpected = (status) => status === "known" || status === "not required";
 
   const parts = new Map();
   const kDetailsPerPart = 256; // reports/page_data.h
@@ -168,6 +170,7 @@ const assay = (() => {
     axis,
     axisNames,
     fails,
+    isExpected,
     details,
     distinct,
     number,

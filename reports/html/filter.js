@@ -1,7 +1,7 @@
 // Selects the cases that the table shows, and sorts them.
 "use strict";
 assay.filter = (() => {
-  const { all, of, byId, distinct, element, fails, fillSelect, grouped, plural } = assay;
+  const { all, of, byId, distinct, element, fails, fillSelect, grouped, isExpected, plural } = assay;
   const inputs = {
     text: byId("filter-text"),
     status: byId("filter-status"),
@@ -43,7 +43,7 @@ assay.filter = (() => {
   const kKeys = {
     // Failures, then what came closest to its bound, last what fails as declared.
     severity: (i) =>
-      of.status(i) === "known" ? -1 : (fails(of.status(i)) ? 1e9 : 0) + Math.min(Number.isNaN(of.ratio(i)) ? 0 : of.ratio(i), 1e8),
+      isExpected(of.status(i)) ? -1 : (fails(of.status(i)) ? 1e9 : 0) + Math.min(Number.isNaN(of.ratio(i)) ? 0 : of.ratio(i), 1e8),
     status: (i) => of.status(i),
     name: (i) => i,
     ratio: (i) => of.ratio(i),

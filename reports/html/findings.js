@@ -1,7 +1,7 @@
 // The top of the page: the outcome, and the cases that did not pass.
 "use strict";
 assay.findings = (() => {
-  const { data, of, element, byId, chip, plural, grouped, fails } = assay;
+  const { data, of, element, byId, chip, plural, grouped, fails, isExpected } = assay;
   const run = data.run;
 
   const fillHead = () => {
@@ -35,7 +35,7 @@ assay.findings = (() => {
   const card = (finding) => {
     const i = finding.smallest;
     const members = finding.members.length;
-    const kind = finding.fails ? "is-failure" : finding.status === "known" ? "is-known" : "";
+    const kind = finding.fails ? "is-failure" : isExpected(finding.status) ? "is-known" : "";
     const reason =
       of.reason(i) || (finding.status === "no verdict" ? "the run was stopped before there was a verdict" : "no reason was recorded");
     const ratio =
@@ -132,6 +132,27 @@ assay.findings = (() => {
       );
   };
 
+  // What kernels do that their contracts leave out, and what no case of the gate does.
+  const fillBeyond = () => {
+    byId("statement-list").replaceChildren(
+      ...data.statements.map(([text, isBroken]) => element("li", isBroken ? { class: "alarm" } : {}, text)),
+    );
+    byId("omission-list").replaceChildren(
+      ...data.omissions.map(([family, sentences]) =>
+        element(
+          "details",
+          {},
+          element("summary", {}, family),
+          element(
+            "ul",
+            {},
+            sentences.map((sentence) => element("li", {}, sentence)),
+          ),
+        ),
+      ),
+    );
+  };
+
   const fillFacts = () => {
     const facts = [
       ["Executed on", "the simulator"],
@@ -163,6 +184,7 @@ assay.findings = (() => {
     fill: () => {
       fillHead();
       fillFindings();
+      fillBeyond();
       fillFacts();
     },
   };

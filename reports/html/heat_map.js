@@ -1,7 +1,7 @@
 // A table over two axes of a family, each cell shows the worst of its cases.
 "use strict";
 assay.heatMap = (() => {
-  const { data, of, axis, axisNames, distinct, element, byId, fails, fillSelect, format, formatRatio, spelt } = assay;
+  const { data, of, axis, axisNames, distinct, element, byId, fails, fillSelect, format, formatRatio, isExpected, spelt } = assay;
   const isDark = matchMedia("(prefers-color-scheme: dark)");
 
   // Cividis (Nunez, Anderton, Renslow 2018): the same order of lightness to every kind of colour vision.
@@ -88,7 +88,7 @@ assay.heatMap = (() => {
     for (const i of indices) {
       const status = of.status(i);
       // What fails as declared would drown everything else; what was not compared has no ratio.
-      if (status === "known" || (of.compared(i) === 0 && !fails(status))) continue;
+      if (isExpected(status) || (of.compared(i) === 0 && !fails(status))) continue;
       const key = `${rows.key(i)} ${columns.key(i)}`;
       let cell = cells.get(key);
       if (!cell) cells.set(key, (cell = { ratio: NaN, sharpness: [], failures: 0, members: [] }));
@@ -214,7 +214,7 @@ assay.heatMap = (() => {
     return 1 - ((1 - between / total) * (n - 1)) / (n - groups.size);
   };
   const outcomeOf = (indices) => {
-    const judged = indices.filter((i) => of.status(i) !== "known" && (of.compared(i) !== 0 || fails(of.status(i))));
+    const judged = indices.filter((i) => !isExpected(of.status(i)) && (of.compared(i) !== 0 || fails(of.status(i))));
     const doesFail = judged.some((i) => fails(of.status(i)));
     return [judged, doesFail ? (i) => (fails(of.status(i)) ? 1 : 0) : (i) => Math.log(of.ratio(i))];
   };

@@ -1,0 +1,185 @@
+// The `assay` command: parses arguments, runs a command, and turns exceptions into messages and exit statuses.
+#include "cli/program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <malloc.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <numeric>
+#include <span>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/process.h"
+#include "base/user_key.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "families/registry.h"
+#include "harness/ledger/sqlite.h"
+#include "kernels/variant.h"
+#include "metal/errors.h"
+
+namespace assay::cli {
+namespace {
+
+// If standard error cannot be written, only the exit status is left.
+void complain(const std::string& message) { put(stderr, message); }
+
+// A full disk must not count as success. Output is buffered, so a write error may appear only here.
+int finish_output(int status) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  complain(fmt::format("assay: standard output could not be written{}{}; the output is incomplete\n", errno == 0 ? "" : ": ",
+                       errno == 0 ? "" : std::strerror(errno)));
+  return kExitUsage;
+}
+
+int fail(int status, const char* kind, const std::exception& error) {
+  std::fflush(stdout);
+  complain(fmt::format("assay: {}{}\n", kind, error.what()));
+  return status;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  return names;
+}
+
+// The edit distance (Levenshtein) of two words.
+std::size_t letters_apart(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// A suggestion may differ in up to half of the letters.
+std::string nearest_command(std::string_view word, const std::vector<std::string>& names) {
+  std::string nearest;
+  std::size_t apart = std::max<std::size_t>(1, word.size() / 2) + 1;
+  for (const std::string& name : names) {
+    if (const std::size_t distance = letters_apart(word, name); distance < apart) {
+      apart = distance;
+      nearest = name;
+    }
+  }
+  return nearest;
+}
+
+// The word given as a command; empty if the error is another one.
+std::string wrong_command(const CLI::App& app) {
+  const std::vector<std::string> remaining = app.remaining();
+  if (remaining.empty() || remaining.front().starts_with('-') || !app.get_subcommands().empty()) return {};
+  return remaining.front();
+}
+
+int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
+  if (const std::string word = wrong_command(app); !word.empty()) {
+    const std::vector<std::string> names = command_names(app);
+    const std::string nearest = nearest_command(word, names);
+    complain(fmt::format("assay: '{}' is not a command{}; the commands are {}; see `assay --help`\n", word,
+                         nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest), fmt::join(names, ", ")));
+    return kExitUsage;
+  }
+  std::ostringstream output;
+  std::ostringstream complaint;
+  const int status = app.exit(error, output, complaint);
+  put(stdout, output.str());
+  if (status != 0) complain("assay: " + complaint.str());
+  return status == 0 ? finish_output(kExitPassed) : kExitUsage;
+}
+
+// A parent may leave SIGCHLD ignored or blocked, as some shells and runners do. How children end would then be unknown.
+void learn_of_endings() {
+  signal(SIGCHLD, SIG_DFL);
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  sigprocmask(SIG_UNBLOCK, &children, nullptr);
+}
+
+template <typename... Kinds>
+bool is_any_of(const std::exception& error) {
+  return ((dynamic_cast<const Kinds*>(&error) != nullptr) || ...);
+}
+
+// Errors of arguments, files and the machine. A filesystem_error is one of given paths, such as link loops and unreadable folders.
+bool is_usage_error(const std::exception& error) {
+  return is_any_of<metal::Error, base::ProcessRefused, base::UserKeyError, kernels::VariantError, harness::LedgerError,
+                   std::invalid_argument, std::filesystem::filesystem_error>(error);
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, Program program) {
+  learn_of_endings();
+  // Freed memory is overwritten: the processes that run kernels start as copies of ours, and an earlier expectation must not lie there.
+  mallopt(M_PERTURB, 0xa5);
+  setenv("ASSAY_VARIANTS", program.variants.c_str(), 0);
+  setenv("ASSAY_CORPUS", program.corpus.c_str(), 0);
+  families::use_families(std::move(program.families));
+
+  CLI::App app(
+      "Checks a Metal attention kernel without a GPU: executes it on a simulator and compares every output element "
+      "with a double-precision oracle, within a derived error bound.",
+      "assay");
+  app.require_subcommand(0, 1);
+  app.footer(help_footer());
+  app.set_version_flag("--version", version_text());
+
+  Action action;
+  for (AddCommand* const add : all_commands()) add(app, action);
+  // `assay help [COMMAND]`, which newcomers type first, is `assay [COMMAND] --help`.
+  static char help[] = "--help";
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    argv[1] = argv[argc - 1];
+    argv[argc - 1] = help;
+  }
+  // Messages repeat arguments, and a line of its own looks like one of ours.
+  for (const char* argument : std::span(argv, static_cast<std::size_t>(argc))) {
+    if (std::string_view(argument).find('\n') == std::string_view::npos) continue;
+    complain("assay: an argument contains a line break; no name of a case or file may have one\n");
+    return kExitUsage;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return refuse_arguments(app, error);
+  }
+  if (!action) {
+    complain(fmt::format("assay: a command is needed: {}; see `assay --help`\n", fmt::join(command_names(app), ", ")));
+    return kExitUsage;
+  }
+
+  try {
+    return finish_output(action());
+  } catch (const std::exception& error) {
+    if (is_usage_error(error)) return fail(kExitUsage, "", error);
+    return fail(kExitInternal, "internal error: ", error);
+  }
+}
+
+}  // namespace assay::cli
