@@ -1,6 +1,6 @@
 # Run as a script: installs the build in BUILD, moves the prefix, and builds and tests a copy of tests/consumer (SOURCE) against it, all below
-# WORK. The moved prefix must be enough: nothing may lead back to where it was installed first. Then the copy's kernel is broken, and its tests
-# must notice.
+# WORK. The moved prefix must be enough: nothing may lead back to where it was installed first, or to the source tree ROOT, which is hidden
+# for a while. Then the copy's kernel is broken, and its tests must notice.
 
 cmake_minimum_required(VERSION 3.25)
 set(first "${WORK}/installed")
@@ -15,6 +15,13 @@ function(run)
 endfunction()
 
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${first}")
+# Debug information has the paths of sources.
+if(BUILD_TYPE STREQUAL "Release")
+  execute_process(COMMAND grep -rlF "${ROOT}" "${first}" OUTPUT_VARIABLE naming)
+  if(naming)
+    message(FATAL_ERROR "installed files name the source tree ${ROOT}:\n${naming}")
+  endif()
+endif()
 file(RENAME "${first}" "${prefix}")
 set(ENV{HOME} "${WORK}/home")
 set(ENV{XDG_CACHE_HOME} "${WORK}/home/cache")
@@ -45,10 +52,31 @@ file(COPY "${SOURCE}/" DESTINATION "${WORK}/source")
 run("${prefix}/bin/assay" doctor)
 run("${CMAKE_COMMAND}" -G Ninja -S "${WORK}/source" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER=${COMPILER}")
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
-# The programs that only link the libraries are given the prefix; the command finds it by itself.
-set(ENV{ASSAY_PREFIX} "${prefix}")
 set(ctest "${CMAKE_CTEST_COMMAND}" --test-dir "${WORK}/build" --output-on-failure --no-tests=error)
 run(${ctest})
+
+# The same commands with an empty folder in the place of the source tree, and with an empty cache of compiled kernels.
+execute_process(COMMAND unshare -rm true RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+if(status EQUAL 0)
+  execute_process(COMMAND mktemp -d OUTPUT_VARIABLE aside OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  file(WRITE "${WORK}/hidden.sh" "set -e
+mount --bind '${WORK}' '${aside}'
+mount -t tmpfs none '${ROOT}'
+mkdir -p '${WORK}'
+mount --bind '${aside}' '${WORK}'
+test ! -e '${ROOT}/CMakeLists.txt'
+cd '${WORK}'
+export XDG_CACHE_HOME='${WORK}/home/hidden_cache'
+'${prefix}/bin/assay' run 'fwht_v1/*/h5-fwht_tiny/*' --ledger none
+'${WORK}/build/assay' list
+'${WORK}/build/assay' gate --ledger none
+'${WORK}/build/assay' explain prefix_sum_v1/rows2/n257/gauss/s1
+")
+  run(unshare -rm sh "${WORK}/hidden.sh")
+  file(REMOVE_RECURSE "${aside}")
+else()
+  message(STATUS "no namespaces here: the source tree was not hidden")
+endif()
 
 set(kernel "${WORK}/source/kernels/hadamard_threadgroup/kernel.metal")
 file(READ "${kernel}" text)

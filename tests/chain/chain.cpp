@@ -172,19 +172,22 @@ class Chain {
  private:
   [[nodiscard]] std::uint32_t dim() const { return static_cast<std::uint32_t>(plan_.head_dim); }
   [[nodiscard]] std::string dim_key() const { return fmt::format("d{}", plan_.head_dim); }
+  [[nodiscard]] std::string mode_key(families::FwhtMode mode) const {
+    using enum families::FwhtMode;
+    return fmt::format("{}_{}", mode == standalone ? "standalone" : mode == premult ? "premult" : "undo", dim_key());
+  }
   [[nodiscard]] int attention_bits() const { return mistakes_.attention_bits.value_or(plan_.bits); }
 
   [[nodiscard]] const Kernel& quantizer() const {
-    const auto bits = static_cast<std::uint32_t>(plan_.bits);
-    return find_kernel(plan_.bits == 4 ? "quantize4_v1" : "quantizehb_v1", families::quantize_entry_key(bits, dim()));
+    return plan_.bits == 4 ? find_kernel("quantize4_v1", "fast_" + dim_key()) : find_kernel("quantizehb_v1", "hb_" + dim_key());
   }
   [[nodiscard]] const Kernel& attention() const {
     if (plan_.bits == 4) return find_kernel("tq4_v2", dim_key());
     return find_kernel("tqhb_v2", dim_key(), {{families::kCodebookConstant, std::int64_t{attention_bits()}}});
   }
   [[nodiscard]] const Kernel& reduction() const { return find_kernel("reduce_v1", dim_key()); }
-  [[nodiscard]] const Kernel& rotation() const { return find_kernel("fwht_v1", families::fwht_entry_key(mistakes_.rotation, dim())); }
-  [[nodiscard]] const Kernel& undoing() const { return find_kernel("fwht_v1", families::fwht_entry_key(mistakes_.undoing, dim())); }
+  [[nodiscard]] const Kernel& rotation() const { return find_kernel("fwht_v1", mode_key(mistakes_.rotation)); }
+  [[nodiscard]] const Kernel& undoing() const { return find_kernel("fwht_v1", mode_key(mistakes_.undoing)); }
 
   [[nodiscard]] oracles::DecodeShape shape() const {
     return {.heads = plan_.heads,

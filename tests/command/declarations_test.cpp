@@ -30,7 +30,6 @@ class CliDeclarations : public Cli {
   }
   std::string right_kernel(const std::string& declarations) const { return described(source_of("tq4_v1"), declarations); }
 
- private:
   std::string described(const std::string& kernel, const std::string& declarations) const {
     write(kernel);
     write("family = \"tq4\"\nsource = \"kernel.metal\"\n" + declarations, "variant.toml");
@@ -49,6 +48,31 @@ TEST_F(CliDeclarations, AHalfAccumulatorPassesIfDeclaredAndTheReportSaysSo) {
   EXPECT_THAT(declared.output, HasSubstr("accumulator half (the accumulator of the prototype)"));
   EXPECT_EQ(run_assay(kCase + half_kernel("")).status, 1);
   EXPECT_THAT(run_assay(kCase + right_kernel("")).output, Not(HasSubstr("declared accuracy")));
+}
+
+// A copy of tq4_v1 that rounds dequantised keys and values before their products.
+TEST_F(CliDeclarations, KeysAndValuesInHalfPassIfDeclaredAndTheRunPointsThere) {
+  const std::string kTies = "run tq4_v1/d256/h4x2/kv33c33/ring0/nomask/nwg1/query_ties/s1";
+  std::string text = source_of("tq4_v1");
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"dot(centroids(k[lane + SIMD_WIDTH * i]) * sn, mq[i])",
+                                            "dot(float4(half4(centroids(k[lane + SIMD_WIDTH * i]) * sn)), mq[i])"},
+        {"(v_norms[first + t] * norm_scale) * ss[t];", "ss[t], sn = v_norms[first + t] * norm_scale;"},
+        {"lo[i] += centroids(v[lane + SIMD_WIDTH * i]) * w;", "lo[i] += float4(half4(centroids(v[lane + SIMD_WIDTH * i]) * sn)) * w;"}}) {
+    const std::size_t place = text.find(from);
+    ASSERT_NE(place, std::string::npos) << from;
+    text.replace(place, from.size(), to);
+  }
+  const Outcome declared =
+      run_assay(kTies + described(text, "[accuracy]\nkeys = \"half\"\nvalues = \"bfloat\"\nreason = \"tiles in half\"\n"));
+  EXPECT_EQ(declared.status, 0) << declared.output;
+  EXPECT_THAT(declared.output, HasSubstr("keys half, values bf16 (tiles in half)"));
+  const Outcome silent = run_assay(kTies + described(text, ""));
+  EXPECT_EQ(silent.status, 1) << silent.output;
+  EXPECT_THAT(silent.output, HasSubstr("a kernel that stores keys, values or intermediate results so declares it in [accuracy]"));
+  EXPECT_THAT(run_assay(kTies + described(text, "[accuracy]\nscores = \"half\"\nreason = \"x\"\n")).output,
+              HasSubstr("unknown key 'scores' in [accuracy]; accepted: dot_depth, accumulator, accumulator_keys, stores, merge_store, "
+                        "reason, keys, values"));
 }
 
 // The console's headline, the text report and JUnit, of the same run.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -263,6 +264,65 @@ TEST_F(CliLone, FunctionConstantsThatTheFamilyDoesNotSetAreGivenValues) {
   EXPECT_THROW(static_cast<void>(kernels::parse_variant("family = \"fwht\"\nsource = \"a\"\n[constants]\nk = \"1\"\n", "a", "a.toml",
                                                         families::contracts())),
                kernels::VariantError);
+}
+
+// A merge of a fixed number of simdgroups, which the host passes, with an argument that the contract does not have.
+class CliOwnLaunch : public CliLone {
+ protected:
+  std::string kernel_with(const std::string& more) const {
+    return changed("reduce_v1",
+                   {{"& nwg_param [[buffer(3)]],", "& nwg_param [[buffer(3)]],\n constant uint & simdgroups [[buffer(4)]]," + more},
+                    {"i += nwg)", "i += simdgroups)"}});
+  }
+  void write_to(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+};
+
+TEST_F(CliOwnLaunch, SetGivesNumbersToArgumentsAndToTheLaunch) {
+  const std::string kernel = "run smoke --shard 1/8 --ledger none --family reduce --kernel " + kernel_with("");
+  const Outcome untold = run_assay(kernel);
+  EXPECT_EQ(untold.status, 2);
+  EXPECT_THAT(untold.output, HasSubstr("argument 'simdgroups' (buffer 4) is never bound"));
+  const Outcome told = run_assay(kernel + " --set simdgroups=4 --set threads=128");
+  EXPECT_EQ(told.status, 0) << told.output;
+  EXPECT_THAT(told.output, HasSubstr("13 cases: 13 passed"));
+  // Half of the columns are never written.
+  EXPECT_EQ(run_assay(kernel + " --set simdgroups=4 --set threads=64").status, 1);
+  const Outcome misspelt = run_assay(kernel + " --set simdgroups=4 --set thread=128");
+  EXPECT_EQ(misspelt.status, 2);
+  EXPECT_THAT(misspelt.output, HasSubstr("--set sets 'thread', but no struct, argument or launch of"));
+  EXPECT_THAT(run_assay(kernel + " --set nwg=2").output, HasSubstr("--set nwg: family reduce sets this value itself"));
+}
+
+TEST_F(CliOwnLaunch, AVariantOfAnyFamilyMayDescribeItsLaunch) {
+  const std::string kernel = kernel_with("\n device const float * room [[buffer(5)]],");
+  std::filesystem::create_directories(folder_ / "mine");
+  std::filesystem::rename(kernel, folder_ / "mine/kernel.metal");
+  const std::string toml =
+      "family = \"reduce\"\nsource = \"kernel.metal\"\n[let]\nsimdgroups = 4\n[[scratch]]\nname = \"spare\"\nbytes = \"nrows * 16\"\n"
+      "[[dispatch]]\nfunction = \"flash_attn_vec_reduce_dk{head_dim}\"\ngrid = \"nrows\"\nthreads = \"32 * simdgroups\"\n"
+      "arguments = { nwg_param = \"nwg\", room = \"spare\" }\n";
+  write_to("mine/variant.toml", toml);
+  const std::string mine = " --kernel '" + (folder_ / "mine").string() + "'";
+  const Outcome passed = run_assay("run smoke --shard 1/8 --ledger none" + mine);
+  EXPECT_EQ(passed.status, 0) << passed.output;
+  EXPECT_THAT(passed.output, HasSubstr("13 cases: 13 passed"));
+  EXPECT_THAT(run_assay("dispatch mine/d256/rows3/nwg5/gauss/s1" + mine).output, AllOf(HasSubstr("128"), HasSubstr("spare")));
+  // The same in a field of the struct, which the contract does not have either, and with an argument that gets no buffer.
+  const std::string struct_text =
+      replaced_once(replaced_once(replaced_once(read_file(folder_ / "mine/kernel.metal"), "uint nrows;", "uint nrows, step;"),
+                                  "i += simdgroups", "i += params.step"),
+                    "== 4", "== 8");
+  write_to("mine/kernel.metal", struct_text);
+  write_to("mine/variant.toml", replaced_once(replaced_once(toml, "\"spare\" }", "\"none\", params = { step = \"simdgroups\" } }"),
+                                              "[[scratch]]\nname = \"spare\"\nbytes = \"nrows * 16\"\n", ""));
+  const Outcome in_struct = run_assay("run smoke --shard 1/8 --ledger none" + mine);
+  EXPECT_EQ(in_struct.status, 0) << in_struct.output;
+  write_to("mine/variant.toml", replaced_once(replaced_once(toml, "32 * simdgroups", "16 * simdgroups"), "\"spare\" }",
+                                              "\"spare\", params = { step = \"simdgroups\" } }"));
+  EXPECT_EQ(run_assay("run smoke --shard 1/8 --ledger none" + mine).status, 1);
+  write_to("mine/variant.toml", replaced_once(toml, "[[dispatch]]\n", "[[dispatch]]\nfamily = \"attention\"\n"));
+  EXPECT_THAT(run_assay("run smoke --ledger none" + mine).output,
+              HasSubstr("'family' is 'attention', but is for a function of another family"));
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ std::vector<std::string> launch_of(const std::string& name) {
   for (const auto& scratch : launch.scratch()) views[std::string(scratch.name)] = {add(scratch.name)};
 
   Recorder recorder(std::move(names));
-  launch.encode(recorder, [&](const kernels::FunctionKey& key) { return prepared.kernel(key); }, views);
+  launch.encode(recorder, [&](const families::LaunchedFunction& function) { return prepared.kernel(function.key); }, views);
   for (const auto& scratch : launch.scratch()) recorder.lines.push_back(fmt::format("{} has {} bytes", scratch.name, scratch.bytes));
   return recorder.lines;
 }

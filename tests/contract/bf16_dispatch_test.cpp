@@ -12,7 +12,7 @@
 namespace assay::tests {
 namespace {
 
-using families::FunctionConstants;
+using FunctionConstants = std::map<std::uint32_t, metal::FunctionConstant>;
 using kernels::BoundKernel;
 using metal::Size3;
 using namespace ::testing;

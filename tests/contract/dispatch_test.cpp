@@ -201,13 +201,6 @@ TEST(FwhtDispatch, OneSimdgroupPerHeadInPlace) {
   EXPECT_EQ(word_at(params, 4), 5U);
 }
 
-TEST(FwhtDispatch, EntryKeysNameTheContractsFunctions) {
-  const kernels::FamilyContract& contract = families::contract("fwht");
-  EXPECT_EQ(contract.find_entry(families::fwht_entry_key(families::FwhtMode::standalone, 512))->function, "fwht_standalone_f32_d512");
-  EXPECT_EQ(contract.find_entry(families::fwht_entry_key(families::FwhtMode::premult, 256))->function, "fwht_sign_premult_f32_d256");
-  EXPECT_EQ(contract.find_entry(families::fwht_entry_key(families::FwhtMode::undo, 256))->function, "fwht_sign_undo_f32_d256");
-}
-
 // --- refusals: nothing may be encoded, and the text holds the field and both values ---------------------------------------
 
 struct Refusal {

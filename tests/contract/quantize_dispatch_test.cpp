@@ -24,10 +24,10 @@ TEST(QuantizeDispatch, FourBitsOneSimdgroupPerHeadWithTheProbe) {
   std::vector<std::byte> params;
   InSequence order;
   EXPECT_CALL(encoder, set_pipeline(Function("hadamard_quantize_kv_fast_d256")));
-  EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(params));
   EXPECT_CALL(encoder, set_buffer(0, IsView(&src)));
   EXPECT_CALL(encoder, set_buffer(1, IsView(&packed)));
   EXPECT_CALL(encoder, set_buffer(2, IsView(&norms)));
+  EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(params));
   EXPECT_CALL(encoder, set_buffer(4, IsView(&rms)));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{3, 1, 1}, Size3{32, 1, 1}));
   families::encode_quantize(encoder, kernel,
@@ -58,10 +58,10 @@ TEST(QuantizeDispatch, WithoutTheProbeNormsStandInForItsScratch) {
   std::vector<std::byte> params;
   InSequence order;
   EXPECT_CALL(encoder, set_pipeline(Function("hadamard_quantize_kv_fast_d512")));
-  EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(params));
   EXPECT_CALL(encoder, set_buffer(0, IsView(&heap, 256U)));
   EXPECT_CALL(encoder, set_buffer(1, IsView(&heap, 8192U)));
   EXPECT_CALL(encoder, set_buffer(2, IsView(&heap, 16384U)));
+  EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(params));
   EXPECT_CALL(encoder, set_buffer(4, IsView(&heap, 16384U)));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{2, 1, 1}, Size3{32, 1, 1}));
   families::encode_quantize(encoder, kernel,
@@ -85,10 +85,10 @@ TEST(QuantizeDispatch, MoreBitsTakeTheBitsAndNoScratch) {
   std::vector<std::byte> params;
   InSequence order;
   EXPECT_CALL(encoder, set_pipeline(Function("hadamard_quantize_kv_hb_d512")));
-  EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(params));
   EXPECT_CALL(encoder, set_buffer(0, IsView(&src)));
   EXPECT_CALL(encoder, set_buffer(1, IsView(&packed)));
   EXPECT_CALL(encoder, set_buffer(2, IsView(&norms)));
+  EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(params));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{8, 1, 1}, Size3{32, 1, 1}));
   families::encode_quantize(encoder, kernel, {.head_dim = 512, .num_kv_heads = 8, .write_pos = 1, .cache_capacity = 2, .codebook_bits = 6},
                             {{&src}, {&packed}, {&norms}, {}});
@@ -102,14 +102,6 @@ TEST(QuantizeDispatch, MoreBitsTakeTheBitsAndNoScratch) {
   EXPECT_EQ(word_at(params, 24), 6U) << "codebook_bits";
 }
 
-TEST(QuantizeDispatch, EntryKeysNameTheContractsFunctions) {
-  const kernels::FamilyContract& contract = families::contract("quantize");
-  EXPECT_EQ(contract.find_entry(families::quantize_entry_key(4, 256))->function, "hadamard_quantize_kv_fast_d256");
-  EXPECT_EQ(contract.find_entry(families::quantize_entry_key(4, 512))->function, "hadamard_quantize_kv_fast_d512");
-  EXPECT_EQ(contract.find_entry(families::quantize_entry_key(5, 256))->function, "hadamard_quantize_kv_hb_d256");
-  EXPECT_EQ(contract.find_entry(families::quantize_entry_key(8, 512))->function, "hadamard_quantize_kv_hb_d512");
-}
-
 TEST(DequantizeDispatch, OneThreadPerCoordinate) {
   // G = 4, cap = 7, D = 512, 4 bits
   metal::Buffer packed(256 + 7168), norms(224), dst(8192);
@@ -118,10 +110,10 @@ TEST(DequantizeDispatch, OneThreadPerCoordinate) {
   std::vector<std::byte> params;
   InSequence order;
   EXPECT_CALL(encoder, set_pipeline(Function("tq_dequantize_kv")));
-  EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(params));
   EXPECT_CALL(encoder, set_buffer(0, IsView(&packed, 256U)));
   EXPECT_CALL(encoder, set_buffer(1, IsView(&norms)));
   EXPECT_CALL(encoder, set_buffer(2, IsView(&dst)));
+  EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(params));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{4, 1, 1}, Size3{512, 1, 1}));
   families::encode_dequantize(encoder, kernel,
                               {.head_dim = 512, .num_kv_heads = 4, .read_pos = 6, .cache_capacity = 7, .scale_factor_d512 = 16.0F},
@@ -143,10 +135,10 @@ TEST(DequantizeDispatch, MoreBitsAtTheSmallHeadDimension) {
   std::vector<std::byte> params;
   InSequence order;
   EXPECT_CALL(encoder, set_pipeline(Function("tq_dequantize_hb_kv")));
-  EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(params));
   EXPECT_CALL(encoder, set_buffer(0, IsView(&packed)));
   EXPECT_CALL(encoder, set_buffer(1, IsView(&norms)));
   EXPECT_CALL(encoder, set_buffer(2, IsView(&dst)));
+  EXPECT_CALL(encoder, set_bytes(3, _)).WillOnce(save_to(params));
   EXPECT_CALL(encoder, dispatch_threadgroups(Size3{1, 1, 1}, Size3{256, 1, 1}));
   families::encode_dequantize(encoder, kernel, {.head_dim = 256, .num_kv_heads = 1, .read_pos = 2, .cache_capacity = 3, .codebook_bits = 5},
                               {{&packed}, {&norms}, {&dst}});
@@ -158,14 +150,6 @@ TEST(DequantizeDispatch, MoreBitsAtTheSmallHeadDimension) {
   EXPECT_EQ(word_at(params, 16), 1U) << "norms_per_pos";
   EXPECT_EQ(float_at(params, 20), 1.0F) << "scale_factor_d512";
   EXPECT_EQ(word_at(params, 24), 5U) << "codebook_bits";
-}
-
-TEST(DequantizeDispatch, EntryKeysNameTheContractsFunctions) {
-  const kernels::FamilyContract& contract = families::contract("dequantize");
-  EXPECT_EQ(contract.find_entry(families::dequantize_entry_key(4))->function, "tq_dequantize_kv");
-  EXPECT_EQ(contract.find_entry(families::dequantize_entry_key(5))->function, "tq_dequantize_hb_kv");
-  EXPECT_EQ(contract.find_entry(families::dequantize_entry_key(6))->function, "tq_dequantize_hb_kv");
-  EXPECT_EQ(contract.find_entry(families::dequantize_entry_key(8))->function, "tq_dequantize_hb_kv");
 }
 
 // --- refusals: nothing may be encoded, and the text holds the field and both values ---------------------------------------

@@ -20,8 +20,8 @@ struct Descriptor {
 };
 const std::vector<Descriptor> kDescriptors = {
     {"Family",
-     {"description", "axes", "words", "factors", "realise", "draw", "work", "has_fixture", "function_key", "validate", "simdgroups",
-      "files", "job", "minimum", "triage"}},
+     {"description", "axes", "words", "factors", "realise", "draw", "work", "has_fixture", "launch", "expression_names", "validate",
+      "simdgroups", "files", "job", "minimum", "triage"}},
     {"FileRules", {"inputs", "output_shape", "generate", "expect"}},
     {"TriageRules", {"model", "mistakes", "probes", "steps", "followed", "place", "row_parts"}},
 };

@@ -1,4 +1,4 @@
-// A family from outside: a folder (toy/) and one line (toy/registry.cpp). Every command of assay knows it.
+// A family from outside: a folder (toy/) and one line (toy/main.cpp). Every command of assay knows it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

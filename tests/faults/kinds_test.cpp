@@ -21,6 +21,7 @@
 
 #include "families/registry.h"
 #include "harness/execute/execute.h"
+#include "harness/findings/beyond.h"
 #include "harness/findings/fault_text.h"
 #include "harness/findings/known_finding.h"
 #include "harness/judge/judge.h"
@@ -76,7 +77,9 @@ Faults of_right(
   const Case prepared_for = harness::parse_case(std::string(kRight), harness::find_family("fwht"));
   change(*variant);
   const harness::Workbench workbench(catalogue, variant->family == "fwht" ? std::span(&prepared_for, 1) : std::span(&test_case, 1), {});
-  return all_of(execute_case(workbench.find(test_case.variant), test_case, options));
+  harness::Verdict verdict = execute_case(workbench.find(test_case.variant), test_case, options);
+  harness::settle_beyond(*variant, verdict);
+  return all_of(verdict);
 }
 
 ExecutionOptions launching(std::function<void(metal::ComputeEncoder&, const harness::Encode&)> launch) {
@@ -140,6 +143,7 @@ Faults of_old_ledger() {
 }
 
 constexpr std::string_view kStore = "        row[e] = x[e];";
+const std::string kCapped = "tq4_v1/d512/h4x4/kv100c100/ring7/causal/nwg2/scale1/gauss/s3/beyond-softcap";
 constexpr std::string_view kPartials = "d256/h1x1/kv33c33/ring0/nomask/nwg4/gauss/s21";
 constexpr Edit kDoubled = {"fwht_v1", "kind_doubled", kStore, "        row[e] = 2.0f * x[e];"};
 constexpr Edit kOneLate = {"tq4_v1", "kind_one_late", "dst4[row * D4 + i] =", "dst4[row * D4 + i + 1] ="};
@@ -292,6 +296,14 @@ const std::map<FaultKind, std::function<Faults()>>& what_fires() {
                while (true) pause();
              },
              options);
+       }},
+      {other_bits, [] { return of_right("bf16_vec_v2/b1/h2x1/q7/kv65r0/row1x2/nsg2/broad/s353/beyond-same_bits_for_every_nsg"); }},
+      {not_required, [] { return of_right(kCapped); }},
+      {broken_claim,
+       [] {
+         return of_right(kCapped, {}, [](kernels::Variant& variant) {
+           variant.claims = {{.text = "softcap", .same_bits_as = {}, .omission = "softcap", .where = {}}};
+         });
        }},
       {known_finding, [] { return of_finding("num_heads == 2", "nan", true); }},
       {like_known_finding, [] { return of_finding("num_heads == 3", "nan", true); }},

@@ -167,5 +167,37 @@ TEST(Documents, EveryLinkLeadsSomewhere) {
   EXPECT_GE(followed, 30u);
 }
 
+// The parts of the fenced blocks of a language, between lines of three dots.
+std::vector<std::string> excerpts(const std::string& text, std::string_view language) {
+  std::istringstream stream(text);
+  std::vector<std::string> parts;
+  bool inside = false;
+  for (std::string line; std::getline(stream, line);) {
+    const bool begins = line == "```" + std::string(language);
+    inside = begins || (inside && line != "```");
+    if (begins || (inside && line == "..."))
+      parts.emplace_back();
+    else if (inside)
+      parts.back() += line + "\n";
+  }
+  return parts;
+}
+
+// What docs/FAMILIES.md shows of tests/consumer is there.
+TEST(Documents, TheFamilyOfAnotherRepositoryIsTheTestedOne) {
+  std::string project;
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "tests/consumer"))
+    if (entry.is_regular_file()) project += text_of(entry.path());
+  const std::string document = text_of(kRoot / "docs/FAMILIES.md");
+  std::size_t compared = 0;
+  for (const std::string_view language : {"cpp", "cmake", "toml"}) {
+    for (const std::string& excerpt : excerpts(document, language)) {
+      EXPECT_TRUE(project.find(excerpt) != std::string::npos) << excerpt << "is not in tests/consumer";
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 10u);
+}
+
 }  // namespace
 }  // namespace assay::tests

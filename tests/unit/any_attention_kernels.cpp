@@ -63,16 +63,16 @@ class Row {
   [[nodiscard]] float bias(std::size_t key) const { return scene_.bias.empty() ? 0.0F : scene_.bias[row_ * shape_.kv_rows + key]; }
 
   [[nodiscard]] float dot(std::size_t key) const {
-    const float* const k = scene_.k.data() + (first_ + key) * shape_.head_dim;
     const std::size_t dim = shape_.head_dim;
+    const auto k = [&](std::size_t c) { return in_format(kernel_.keys, scene_.k[(first_ + key) * dim + c]); };
     float sum = 0.0F;
-    const auto add = [&](float& to, std::size_t c) { to = in_format(kernel_.dots, to + query_[c] * k[c]); };
+    const auto add = [&](float& to, std::size_t c) { to = in_format(kernel_.dots, to + query_[c] * k(c)); };
     switch (kernel_.dot) {
       case AnyKernel::Dot::in_turn:
         for (std::size_t c = 0; c < dim; ++c) add(sum, c);
         return sum;
       case AnyKernel::Dot::backwards:
-        for (std::size_t c = dim; c-- > 0;) sum = in_format(kernel_.dots, std::fma(query_[c], k[c], sum));
+        for (std::size_t c = dim; c-- > 0;) sum = in_format(kernel_.dots, std::fma(query_[c], k(c), sum));
         return sum;
       case AnyKernel::Dot::blocks:
         for (std::size_t begin = 0; begin < dim; begin += 8) {
@@ -170,7 +170,7 @@ class Row {
     }
     const float* const v = scene_.v.data() + (first_ + from) * shape_.value_dim;
     for (std::size_t j = 0; j < shape_.value_dim; ++j) {
-      partial.output[j] += rounded * v[j];
+      partial.output[j] += rounded * in_format(kernel_.values, v[j]);
       if (rounds) partial.output[j] = in_format(kernel_.accumulator, partial.output[j]);
     }
   }

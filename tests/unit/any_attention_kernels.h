@@ -72,6 +72,8 @@ struct AnyKernel {
   bool divides = false;  // by the sum; else times its reciprocal
   bool sums_rounded_weights = true;
   int exp_steps = 0;  // every exponential is so many floats off
+  oracles::OutputFormat keys = oracles::float_format();
+  oracles::OutputFormat values = oracles::float_format();
   oracles::OutputFormat query = oracles::float_format();
   oracles::OutputFormat dots = oracles::float_format();
   oracles::OutputFormat scores = oracles::float_format();

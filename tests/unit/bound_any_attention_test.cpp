@@ -92,6 +92,8 @@ std::vector<RoundingPoint> rounding_points(const OutputFormat& format) {
   std::vector<RoundingPoint> points = {
       {"query", {.chunk = 8, .scales_query = true}, {}},
       {"query, base two", {.chunk = 8, .scales_query = true, .base_two = true}, {}},
+      {"keys", {.chunk = 8}, {.keys = format}},
+      {"values", {.dot = Dot::lanes, .parts = 5}, {.values = format}},
       {"dot", {}, {.dot = format}},
       {"scores", {.chunk = 32, .base_two = true}, {.scores = format}},
       {"weights", {.chunk = 32}, {.weights = format}},
@@ -104,6 +106,8 @@ std::vector<RoundingPoint> rounding_points(const OutputFormat& format) {
   };
   for (RoundingPoint& point : points) {
     if (point.name.starts_with("query")) point.accuracy.query = point.kernel.query = format;
+    point.kernel.keys = point.accuracy.keys;
+    point.kernel.values = point.accuracy.values;
     point.kernel.dots = point.accuracy.dot;
     point.kernel.scores = point.accuracy.scores;
     point.kernel.weights = point.accuracy.weights;
@@ -272,6 +276,22 @@ TEST(BoundAnyAttention, ACausalOffsetThatIsOffByOneIsOutsideInEveryRow) {
         EXPECT_EQ(rows_outside(scene, run_any_kernel(scene).output, exact), 1.0) << dim << " " << n;
       }
     }
+  }
+}
+
+// Keys and values that are rounded differ for each key, so the whole of a key is still seen.
+TEST(BoundAnyAttention, ADroppedKeyIsOutsideWithRoundedKeysAndValues) {
+  for (const OutputFormat& format : {half_format(), bfloat_format()}) {
+    const AnyAttentionAccuracy accuracy{.keys = format, .values = format};
+    const AnyScene scene = any_scene(shape_of(128, 1000), AnyRows::gauss, 11);
+    const Expected exact = scene.exact(accuracy).output;
+    EXPECT_LT(largest_ratio(run_any_kernel(scene, {.keys = format, .values = format}).output, exact), 1.0);
+    std::size_t seen = 0;
+    for (std::size_t which = 0; which < 20; ++which) {
+      const AnyOutput output = run_any_kernel(scene, {.keys = format, .values = format, .mistake = AnyMistake::drops_key, .which = which});
+      seen += rows_outside(scene, output.output, exact) > 0.0 ? 1 : 0;
+    }
+    EXPECT_EQ(seen, 20U) << format.name;
   }
 }
 

@@ -26,6 +26,10 @@ float exp_float(float x, int steps) {
   return y;
 }
 float to_half(float x) { return static_cast<float>(static_cast<_Float16>(x)); }
+float to_format(const oracles::OutputFormat& format, float x) {
+  if (format.significant_bits == 11) return to_half(x);
+  return format.significant_bits == 8 ? static_cast<float>(oracles::round_to_bfloat(x)) : x;
+}
 
 float pairwise(std::span<const float> terms) {
   if (terms.empty()) return 0.0F;
@@ -137,7 +141,7 @@ Partial run_workgroup(const oracles::DecodeShape& shape, std::span<const float> 
       float dot = 0.0F;
       if (lane < live) {
         head.row(true, chunk * 32 + lane, centroids, multipliers);
-        for (std::size_t i = 0; i < dim; ++i) terms[i] = (centroids[i] * multipliers[i]) * q[i];
+        for (std::size_t i = 0; i < dim; ++i) terms[i] = to_format(options.keys, centroids[i] * multipliers[i]) * q[i];
         dot = sum_in_order(terms, options.dot);
       }
       score[lane] = std::fma(dot, scale, mask[lane]);
@@ -163,7 +167,11 @@ Partial run_workgroup(const oracles::DecodeShape& shape, std::span<const float> 
     std::vector<float> products(live * dim);
     for (std::size_t t = 0; t < live; ++t) {
       head.row(false, chunk * 32 + t, centroids, multipliers);
-      for (std::size_t j = 0; j < dim; ++j) products[t * dim + j] = centroids[j] * (multipliers[j] * weight[t]);
+      for (std::size_t j = 0; j < dim; ++j) {
+        products[t * dim + j] = options.stored.significant_bits == 24
+                                    ? centroids[j] * (multipliers[j] * weight[t])
+                                    : to_format(options.stored, centroids[j] * multipliers[j]) * weight[t];
+      }
     }
     column.resize(live);
     for (std::size_t j = 0; j < dim; ++j) {

@@ -51,6 +51,8 @@ struct ReferenceOptions {
   Order values = Order::contract;  // within a chunk
   bool key_after_key = false;      // each is added to the output and the denominator, and no sum of the chunk is made before
   bool chunks_backwards = false;
+  oracles::OutputFormat keys = oracles::float_format();    // to which dequantised keys are rounded
+  oracles::OutputFormat stored = oracles::float_format();  // and values
   int exp_steps = 0;  // every exp(x), x != 0, lands this many floats off, up or down by the last bit of x
   Mistake mistake = Mistake::none;
 };

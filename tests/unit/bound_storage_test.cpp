@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -118,6 +120,53 @@ TEST(BoundStorage, AMergeStoreCountsWithEveryHalvingOfNsg) {
     ASSERT_EQ(accuracy.stores.size(), stores) << nsg;
     EXPECT_EQ(accuracy.stores.front().unit(), oracles::bfloat_format().unit());
     if (nsg > 1) EXPECT_EQ(accuracy.stores.back().unit(), oracles::half_format().unit());
+  }
+}
+
+// Keys or values that are dequantised to a narrow format before their products.
+TEST(BoundStorage, RoundedKeysAndValuesPassWithTheirDeclarationOnly) {
+  for (const oracles::OutputFormat& format : {oracles::half_format(), oracles::bfloat_format()}) {
+    for (const char* fixture : {"gauss", "heavy", "structured", "uniform", "drift", "needle"}) {
+      for (const std::size_t n : {1U, 33U, 300U}) {
+        const oracles::DecodeShape shape = shape_of(n);
+        const fixtures::DecodeInputs inputs = fixtures::find_fixture(fixture).decode({.shape = shape, .seed = 5});
+        for (const bool is_key : {true, false}) {
+          ReferenceOptions options;
+          oracles::AttentionAccuracy accuracy = float_accuracy();
+          (is_key ? options.keys : options.stored) = (is_key ? accuracy.keys : accuracy.values) = format;
+          const std::vector<float> output = reference_decode(shape, inputs.q, inputs.cache(), options);
+          const auto judged = [&](const oracles::AttentionAccuracy& by) {
+            return harness::judge(output, oracles::decode_attention(shape, inputs.q, inputs.cache(), by), {},
+                                  {.informative_ratio = 16.0 * oracles::weakest_unit(by)});
+          };
+          const harness::Judgement declared = judged(accuracy);
+          const std::string what = fmt::format("{} {} n {} {}", format.name, fixture, n, is_key ? "keys" : "values");
+          EXPECT_EQ(declared.above_bound, 0U) << what << ": " << declared.max_ratio;
+          // The weight of a single key, or of equal ones, does not depend on its score. The scores of `drift` are large.
+          const std::string_view kind = fixture;
+          const bool counts = kind != "drift" && (!is_key || (n > 1 && kind != "uniform" && kind != "needle"));
+          if (counts) EXPECT_GT(judged(float_accuracy()).above_bound, 0U) << what;
+          RecordProperty(what, fmt::format("{:.3f} {:.2g}", declared.max_ratio, declared.median_bound_ratio));
+        }
+      }
+    }
+  }
+}
+
+TEST(BoundStorage, RoundedKeysAddTheirUnitToEachProductAndHalfASubnormal) {
+  oracles::AttentionAccuracy accuracy = float_accuracy();
+  accuracy.keys = oracles::half_format();
+  // Two keys: the output moves with the difference of their scores, so that the bound can be computed by hand.
+  const oracles::Expected exact = expected_of("gauss", 2, float_accuracy());
+  const oracles::Expected rounded = expected_of("gauss", 2, accuracy);
+  for (std::size_t j = 0; j < exact.size(); ++j) ASSERT_GT(rounded.bound[j], exact.bound[j]) << j;
+  accuracy.keys = oracles::bfloat_format();
+  const oracles::Expected coarse = expected_of("gauss", 2, accuracy);
+  for (std::size_t j = 0; j < exact.size(); ++j) {
+    // Eight times the unit; the absolute part of half vanishes here, and e^r - 1 grows a little faster than r.
+    const double ratio = (coarse.bound[j] - exact.bound[j]) / (rounded.bound[j] - exact.bound[j]);
+    ASSERT_GT(ratio, 7.9) << j;
+    ASSERT_LT(ratio, 9.0) << j;
   }
 }
 

@@ -1,4 +1,5 @@
-// families/<name>/contract.md has every function, argument, struct field and function constant of its family, as the contract has them.
+// families/<name>/contract.md has every function, argument, struct field and function constant of its family, and what its contract leaves
+// out, as the descriptor has them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -75,6 +76,15 @@ std::string table_of(const FamilyContract& family) {
          row("function constants that launch code sets", constants_of(family));
 }
 
+std::string omissions_of(const families::Family& family) {
+  std::string table = "| no case of the gate | claim |\n|---|---|\n";
+  for (const families::Omission& omission : family.omissions) {
+    table += fmt::format("| {} | {} |\n", omission.sentence,
+                         omission.ability.empty() ? "-" : fmt::format("`{}`: {}", omission.id, omission.ability));
+  }
+  return table + "\n";
+}
+
 TEST(ContractDocuments, HaveEveryFunctionArgumentFieldAndCaseName) {
   ASSERT_FALSE(families::all_families().empty());
   for (const families::Family& family : families::all_families()) {
@@ -82,6 +92,7 @@ TEST(ContractDocuments, HaveEveryFunctionArgumentFieldAndCaseName) {
     EXPECT_TRUE(document.starts_with(fmt::format("# {}: {}\n", family.name(), family.description))) << document.substr(0, 100);
     EXPECT_THAT(document, HasSubstr(table_of(family.contract)));
     for (const FamilyContract& helper : family.helper_contracts) EXPECT_THAT(document, HasSubstr(table_of(helper)));
+    EXPECT_THAT(document, HasSubstr(omissions_of(family)));
     EXPECT_THAT(document, HasSubstr(fmt::format("```text\n{}\n```\n", harness::name_grammar(family))));
   }
 }

@@ -127,6 +127,12 @@ std::vector<Saying> sayings() {
        "the known finding of y/variant.toml:3 (when n == 4, shows inf) no longer occurs: remove it or narrow its `when`"},
       {MissingFinding{kUnseen}, "the known finding of y/variant.toml:3 (when n == 4, shows inf) should occur here, but does not"},
       {BeyondFinding{kUnseen}, "the case fails in more ways than the known finding of y/variant.toml:3 (when n == 4, shows inf) declares"},
+      {OtherBits{"nwg", 1, 4, 3, 512, 1, 7},
+       "outputs with nwg = 1 and nwg = 4 differ in 3 of 512 elements, the first at row 1, coordinate 7"},
+      {OtherBits{"nwg", 1, 4, 0, 0, 0, 0}, "the case with nwg = 4 does not pass"},
+      {BrokenClaim{"x/variant.toml:3", "softcap", "apply a softcap"},
+       "x/variant.toml:3: the claim 'softcap' is not true, the kernel does not apply a softcap"},
+      {NotRequired{"apply a softcap"}, "the kernel does not apply a softcap (not required by the contract)"},
       {Told{"as it was"}, "as it was"},
   };
 }

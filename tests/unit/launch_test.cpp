@@ -73,7 +73,7 @@ class LaunchAsData : public Test {
   // Encodes the only dispatch of a launch for a kernel with these arguments.
   Seen encoded(const std::string& toml, std::vector<metal::BoundArgument> arguments) {
     const kernels::Variant variant = variant_of(toml);
-    const kernels::LaunchNames names(variant, case_);
+    const kernels::LaunchNames names(*variant.launch, variant.fields, case_);
     const std::vector<kernels::PlannedDispatch> plan = kernels::plan_launch(*variant.launch, names);
     EXPECT_THAT(plan, SizeIs(1));
     const kernels::BoundKernel kernel(kDescribed, entry_of(layout_of(plan.front().function.entry, std::move(arguments))));
@@ -266,7 +266,7 @@ TEST_F(LaunchAsData, FieldsAreNamesToo) {
 TEST_F(LaunchAsData, ConstantsHaveNamesOrIndices) {
   const kernels::Variant variant = variant_of(
       "[[dispatch]]\nfunction = \"f\"\ngrid = 1\nthreads = 1\nconstants = { 20 = \"mask != 'none'\", width = \"dim / 4\", x = 0.5 }\n");
-  const kernels::LaunchNames names(variant, case_);
+  const kernels::LaunchNames names(*variant.launch, variant.fields, case_);
   const kernels::FunctionKey key = kernels::plan_launch(*variant.launch, names).front().function;
   EXPECT_EQ(key.entry, "f");
   EXPECT_THAT(key.named, ElementsAre(Pair("20", metal::FieldValue::of(std::int64_t{1})),
@@ -278,28 +278,33 @@ TEST_F(LaunchAsData, WhenLeavesDispatchesOut) {
       "[[dispatch]]\nfunction = \"a\"\nwhen = \"rows > 3\"\ngrid = 1\nthreads = 1\n"
       "[[dispatch]]\nfunction = \"b\"\nwhen = \"rows <= 3\"\ngrid = 1\nthreads = 1\n";
   const kernels::Variant variant = variant_of(two);
-  const kernels::LaunchNames names(variant, case_);
+  const kernels::LaunchNames names(*variant.launch, variant.fields, case_);
   const auto plan = kernels::plan_launch(*variant.launch, names);
   ASSERT_THAT(plan, SizeIs(1));
   EXPECT_EQ(plan.front().function.entry, "b");
   const kernels::Variant none = variant_of("[[dispatch]]\nfunction = \"a\"\nwhen = \"rows > 3\"\ngrid = 1\nthreads = 1\n");
-  EXPECT_THAT(error_of([&] { static_cast<void>(kernels::plan_launch(*none.launch, kernels::LaunchNames(none, case_))); }),
-              HasSubstr("every [[dispatch]] is left out by its 'when'"));
+  EXPECT_THAT(
+      error_of([&] { static_cast<void>(kernels::plan_launch(*none.launch, kernels::LaunchNames(*none.launch, none.fields, case_))); }),
+      HasSubstr("every [[dispatch]] is left out by its 'when'"));
 }
 
 TEST_F(LaunchAsData, ScratchHasSizesInBytes) {
   const kernels::Variant variant =
       variant_of("[[scratch]]\nname = \"a\"\nbytes = \"rows * dim * 4\"\n[[scratch]]\nname = \"b\"\nbytes = 0\n" + kPlain);
-  EXPECT_THAT(kernels::scratch_sizes(*variant.launch, kernels::LaunchNames(variant, case_)), ElementsAre(1200, 0));
+  EXPECT_THAT(kernels::scratch_sizes(*variant.launch, kernels::LaunchNames(*variant.launch, variant.fields, case_)), ElementsAre(1200, 0));
   const kernels::Variant negative = variant_of("[[scratch]]\nname = \"a\"\nbytes = \"-rows\"\n" + kPlain);
-  EXPECT_THAT(error_of([&] { static_cast<void>(kernels::scratch_sizes(*negative.launch, kernels::LaunchNames(negative, case_))); }),
+  EXPECT_THAT(error_of([&] {
+                static_cast<void>(kernels::scratch_sizes(*negative.launch, kernels::LaunchNames(*negative.launch, negative.fields, case_)));
+              }),
               HasSubstr("mine/variant.toml:5: the size of scratch buffer a is '-rows', which is -3 bytes; accepted: 0 .. 2^40"));
 }
 
 TEST_F(LaunchAsData, SizesThatNoLaunchHas) {
   for (const char* grid : {"0", "\"rows - 3\"", "\"-1\"", "\"4294967296\""}) {
     const kernels::Variant variant = variant_of("[[dispatch]]\nfunction = \"f\"\ngrid = " + std::string(grid) + "\nthreads = 1\n");
-    EXPECT_THAT(error_of([&] { static_cast<void>(kernels::plan_launch(*variant.launch, kernels::LaunchNames(variant, case_))); }),
+    EXPECT_THAT(error_of([&] {
+                  static_cast<void>(kernels::plan_launch(*variant.launch, kernels::LaunchNames(*variant.launch, variant.fields, case_)));
+                }),
                 AllOf(HasSubstr("mine/variant.toml:5: an element of grid is '"), HasSubstr("accepted: 1 .. 2^32 - 1")))
         << grid;
   }
@@ -316,7 +321,7 @@ TEST_F(LaunchAsData, WhatCannotBeReadIsRefusedWithItsPlace) {
       {"[[dispatch]]\nfunction = \"f\"\ngrid = 1\n", "'threads' is missing in [[dispatch]]"},
       {"[[dispatch]]\nfunction = \"f\"\ngrid = [1, 2, 3, 4]\nthreads = 1\n",
        "mine/variant.toml:5: [[dispatch]] grid has 4 elements; accepted: 1 to 3"},
-      {kPlain + "colour = 1\n", "unknown key 'colour' in [[dispatch]]; accepted: function, when, grid"},
+      {kPlain + "colour = 1\n", "unknown key 'colour' in [[dispatch]]; accepted: function, family, concurrent, when, grid"},
       {kPlain + "when = \"1 +\"\n", "mine/variant.toml:7: '1 +', column 4: expected a number"},
       {kPlain + "memory = { a = 1 }\n", "'a' in 'memory' is not an index of [[threadgroup(n)]]; accepted: 0 .. 30"},
       {kPlain + "arguments = { a = {} }\n", "argument a has no fields"},
@@ -332,9 +337,9 @@ TEST_F(LaunchAsData, WhatCannotBeReadIsRefusedWithItsPlace) {
 // TOML sorts keys; a [let] sees those above it and no others.
 TEST_F(LaunchAsData, LetsFollowEachOther) {
   const kernels::Variant variant = variant_of("[let]\nz = \"rows + 1\"\na = \"z * 2\"\n" + kPlain);
-  EXPECT_EQ(kernels::LaunchNames(variant, case_).value("a"), Value(std::int64_t{8}));
+  EXPECT_EQ(kernels::LaunchNames(*variant.launch, variant.fields, case_).value("a"), Value(std::int64_t{8}));
   const kernels::Variant wrong = variant_of("[let]\na = \"z * 2\"\nz = \"rows + 1\"\n" + kPlain);
-  EXPECT_THAT(error_of([&] { const kernels::LaunchNames names(wrong, case_); }),
+  EXPECT_THAT(error_of([&] { const kernels::LaunchNames names(*wrong.launch, wrong.fields, case_); }),
               HasSubstr("mine/variant.toml:4: 'z * 2', column 1: unknown name 'z'"));
 }
 

@@ -71,7 +71,10 @@ TEST(VariantClaims, OfOurVariantsHold) {
   const std::vector<kernels::Variant> all = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
   for (const kernels::Variant& variant : all) {
     check_axis_names(variant);
-    for (const kernels::Claim& claim : variant.claims) EXPECT_THAT(try_claim(claim, variant, all), IsEmpty()) << claim.text;
+    for (const kernels::Claim& claim : variant.claims) {
+      // The gate tests the others.
+      if (!claim.same_bits_as.empty()) EXPECT_THAT(try_claim(claim, variant, all), IsEmpty()) << claim.text;
+    }
   }
 }
 

@@ -66,6 +66,9 @@ TEST(Trust, WeakerStorageIsThatOfTheBase) {
   EXPECT_THAT(hold(half, half).sentences, IsEmpty());
   EXPECT_THAT(hold(half, bf16).variant.accuracy.stores, ElementsAre("bf16"));
   EXPECT_EQ(hold(half, bf16).variant.accuracy.accumulator, "float");
+  const std::string keys = "[accuracy]\nkeys = \"half\"\nreason = \"r\"\n";
+  EXPECT_EQ(hold(keys, "").variant.accuracy.format("keys"), "float");
+  EXPECT_EQ(hold(keys, keys).variant.accuracy.format("keys"), "half");
 }
 
 TEST(Trust, ADepthMayOnlyShrink) {
@@ -91,7 +94,8 @@ TEST(Trust, LimitsAndSuccessorAreThoseOfTheBase) {
 TEST(Trust, WhatChoosesOtherCodeIsRefused) {
   for (const std::string text :
        {"[constants]\nFAST = true\n", "[constants]\nFAST = [1, 2]\n", "[fields]\nslow = 1\n", "[compile]\ndefine = [\"UNDER_TEST\"]\n",
-        "[compile]\nmetal_version = \"3.0\"\n", "[entry]\nd256 = { define = [\"UNDER_TEST\"] }\n"}) {
+        "[compile]\nmetal_version = \"3.0\"\n", "[entry]\nd256 = { define = [\"UNDER_TEST\"] }\n",
+        "[[dispatch]]\nfunction = \"other\"\ngrid = 1\nthreads = 32\n"}) {
     EXPECT_THAT(refusal(text, std::nullopt), AllOf(HasSubstr("chooses which code is judged"), HasSubstr("no --trust file"))) << text;
     EXPECT_THAT(refusal(text, ""), HasSubstr("base/mine/variant.toml does not say the same")) << text;
     EXPECT_EQ(refusal(text, text), "accepted") << text;

@@ -4,15 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <span>
 #include <stdexcept>
 #include <vector>
 
+#include "harness/judge/judge.h"
 #include "metal/buffer.h"
 #include "metal/compile/library.h"
 #include "metal/devices/simulator.h"
+#include "oracles/fwht.h"
 
 namespace {
 
@@ -67,6 +70,21 @@ TEST(Hadamard, TransformsAUnitVectorOnTheSimulator) {
     const bool is_negative = __builtin_parity(j & kIndex) != 0;
     ASSERT_EQ(values[j], is_negative ? -0.0625F : 0.0625F) << "element " << j;
   }
+}
+
+// The oracle and the judge of assay, without its command.
+TEST(Hadamard, IsWithinTheBoundOfTheOracle) {
+  const auto library = metal::Library::from_file(KERNEL);
+  metal::Buffer rows(3 * 512 * sizeof(float), "rows");
+  std::vector<float> inputs(3 * 512);
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = static_cast<float>(i % 37) - 18.3F;
+  std::ranges::copy(inputs, rows.as<float>().begin());
+  metal::Simulator simulator({library});
+  encode_hadamard(simulator, 3, 512, {&rows});
+  const auto expected = assay::oracles::fwht(inputs, 512, assay::oracles::FwhtMode::plain);
+  const auto judgement = assay::harness::judge(rows.as<float>(), expected);
+  EXPECT_TRUE(judgement.passed()) << judgement.max_ratio;
+  EXPECT_EQ(judgement.compared, inputs.size());
 }
 
 }  // namespace

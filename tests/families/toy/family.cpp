@@ -3,7 +3,9 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <string_view>
 
+#include "families/described_launch.h"
 #include "families/family.h"
 #include "families/shared/levels.h"
 #include "families/shared/mistake_table.h"
@@ -54,19 +56,16 @@ oracles::Expected expected_of(const std::vector<float>& src) {
 
 void validate_toy(const Case& test_case) { require_positive("rows", static_cast<std::uint32_t>(test_case.at("rows"))); }
 
+constexpr std::string_view kLaunch =
+    "[let]\ncount = 'rows * 256'\n"
+    "[[dispatch]]\nfunction = 'rows'\ngrid = 'rows'\nthreads = 256\n";
+
 Job toy_job(const JobRequest& request) {
   const auto src = std::make_shared<const std::vector<float>>(inputs_of(request.test_case, request.source));
   Job job{.inputs = src, .row_length = kRowLength};
-  const std::size_t input = job.add(input_buffer("src", std::as_bytes(std::span(*src))));
+  job.add(input_buffer("src", std::as_bytes(std::span(*src))));
   const std::size_t output = job.add(output_buffer("dst", src->size() * sizeof(float)));
-  const auto count = static_cast<std::uint32_t>(src->size());
-  job.passes = {{[=, kernel = &request.kernel](metal::ComputeEncoder& encoder, Views views) {
-    kernel->set_pipeline(encoder);
-    kernel->set_parameters(encoder, {{"count", metal::FieldValue::of(count)}});
-    kernel->set_buffer(encoder, "src", views[input]);
-    kernel->set_buffer(encoder, "dst", views[output]);
-    encoder.dispatch_threadgroups({count / kRowLength, 1, 1}, {kRowLength, 1, 1});
-  }}};
+  job.passes = {launch_pass(request, job)};
   job.judged = {output};
   job.constant_is_expected = std::ranges::all_of(*src, [&](float value) { return value == src->front(); });  // fixture `uniform`
   job.expect = [src] { return expected_of(*src); };
@@ -99,6 +98,7 @@ std::vector<Mistake> toy_mistakes() {
 }  // namespace
 
 Family toy_family() {
+  static const kernels::LaunchDescription launch = kernels::parse_launch_of_family(kLaunch, "toy/family.cpp");
   return {.contract = kContract,
           .description = "three times its input",
           .axes = {{.name = "rows", .minimum = 0, .maximum = 1024, .initial = 1, .weight = Weight::factor, .tried = Tried::counts}},
@@ -112,7 +112,8 @@ Family toy_family() {
           .draw = [](Draw& draw, std::span<std::int64_t> values) { values[0] = draw.between(1, 64); },
           .work = no_work,
           .has_fixture = [](const fixtures::Fixture& fixture) { return fixture.name == "gauss" || fixture.name == "uniform"; },
-          .function_key = [](std::span<const std::int64_t>) -> kernels::FunctionKey { return {"rows"}; },
+          .launch = &launch,
+          .expression_names = names_of_axes,
           .validate = validate_toy,
           .simdgroups = [](const Case&) { return std::int64_t{kRowLength / 32}; },
           .files = {.inputs = [](const Case& test_case) { return std::vector{layout_of(test_case)}; },
