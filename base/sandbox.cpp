@@ -59,6 +59,7 @@ constexpr int kExitNotConfined = 119;
 using Filter = std::vector<sock_filter>;
 // Empty where libseccomp has none. Built by prepare_sandbox(), before a child needs them.
 const Filter& kernel_filter();
+const Filter& driver_filter();
 const Filter& reader_filter();
 const Filter& compiler_filter();
 
@@ -307,8 +308,32 @@ Filter make_compiler_filter() {
   return program_of(context.get());
 }
 
+// What the driver of a GPU has no use for, and an exploit of its compiler would. It opens files and devices, makes threads and local
+// sockets; Landlock and the namespaces say which.
+Filter make_driver_filter() {
+  const Context context(seccomp_init(SCMP_ACT_ALLOW), seccomp_release);
+  if (context == nullptr) return {};
+  constexpr std::array kNeeded = {SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(memfd_create)};
+  bool is_whole = true;
+  const auto refuse = [&](int call, auto... conditions) {
+    is_whole = is_whole && seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(EPERM), call, sizeof...(conditions), conditions...) == 0;
+  };
+  for (const int call : kNotOfCompilers) {
+    if (std::ranges::find(kNeeded, call) == kNeeded.end()) refuse(call);
+  }
+  for (const int call : {SCMP_SYS(execve), SCMP_SYS(execveat)}) refuse(call);
+  refuse(SCMP_SYS(clone), scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0});
+  is_whole = is_whole && seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
+  return is_whole ? program_of(context.get()) : Filter();
+}
+
 const Filter& kernel_filter() {
   static const Filter filter = make_filter(false);
+  return filter;
+}
+
+const Filter& driver_filter() {
+  static const Filter filter = make_driver_filter();
   return filter;
 }
 
@@ -356,6 +381,7 @@ SandboxMode sandbox_mode() { return current_mode; }
 
 void prepare_sandbox() {
   static_cast<void>(kernel_filter());
+  static_cast<void>(driver_filter());
   static_cast<void>(reader_filter());
   static_cast<void>(compiler_filter());
 }
@@ -382,6 +408,26 @@ void confine_kernel() {
   const rlimit none{0, 0};
   setrlimit(RLIMIT_FSIZE, &none);
   for (const auto& [name, layer] : kLayers) enter(layer);
+}
+
+void confine_driver() {
+  if (current_mode == SandboxMode::off) return;
+  enter(leave_namespaces);
+  enter(forbid_new_privileges);
+  enter(drop_capabilities);
+  const int abi = landlock_abi();
+  const int ruleset = make_ruleset(abi);
+  if (ruleset >= 0) {
+    for (const char* path : {"/usr", "/lib", "/lib64", "/bin", "/opt", "/etc", "/run", "/var/run", "/sys"})
+      allow_below(ruleset, path, kReading | LANDLOCK_ACCESS_FS_EXECUTE);
+    // Devices, with all their calls from version 5 of Landlock on, and the names of threads.
+    constexpr std::uint64_t kWriting = kReading | LANDLOCK_ACCESS_FS_WRITE_FILE;
+    const std::uint64_t calls = abi >= 5 ? std::uint64_t{1} << 15 : 0;
+    allow_below(ruleset, "/dev", kWriting | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE | calls);
+    allow_below(ruleset, "/proc", kWriting);
+  }
+  enter([ruleset] { return enter_ruleset(ruleset); });
+  enter([] { return filter_system_calls(driver_filter()); });
 }
 
 void confine_reader(const std::filesystem::path& file) {

@@ -43,6 +43,12 @@ void forget_environment();
 // vain.
 void confine_kernel();
 
+// For a process that runs kernels on a GPU, before it loads the GPU's driver. The kernels make no system calls; the driver, which compiles
+// and loads them, needs its devices, its libraries, threads and memory. Afterwards this process has no capabilities and cannot gain any,
+// sees no network, reads the files of the system only (no home, no temporary folder), writes below /dev and /proc only, starts no program
+// and sends no signal to another process.
+void confine_driver();
+
 // For a process in which a library reads this file of a stranger. Afterwards it opens no other file, writes none, and has otherwise the
 // rights of a process that runs kernels. Makes system calls only, if prepare_sandbox() was called.
 void confine_reader(const std::filesystem::path& file);

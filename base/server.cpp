@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,9 +25,20 @@ constexpr std::size_t kLongestQuote = 200;  // characters quoted from a dying pr
 // Between closing its descriptors and its end, a process needs only a moment.
 constexpr std::chrono::seconds kPatience{1};
 
+// Waits until the other side has read some of what is on its way. Returns false if nobody will.
+bool wait_for_room(int channel) {
+  pollfd room{channel, POLLOUT, 0};
+  while (true) {
+    const int count = poll(&room, 1, -1);
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) return (room.revents & POLLOUT) != 0;
+  }
+}
+
 bool send_all(int channel, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t count = send(channel, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EAGAIN && wait_for_room(channel)) continue;
     if (count < 0 && errno != EINTR) return false;
     if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
   }

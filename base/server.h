@@ -42,7 +42,7 @@ class Server {
   // Like Process; the descriptors of `setup` are set here. Everything that `answer` refers to is copied by the fork.
   Server(ChildSetup setup, std::uint64_t longest_answer, const Answerer& answer);
 
-  // Sends a request of at most some kilobytes; only if no answer is pending. If the child has died, receive() reports it.
+  // Sends a request, waiting while the child reads a long one; only if no answer is pending. If the child has died, receive() reports it.
   void ask(std::span<const std::byte> request);
   // A descriptor that is readable when receive() has something to do.
   [[nodiscard]] int descriptor() const { return channel_.number(); }

@@ -18,6 +18,7 @@
 #include "cli/options.h"
 #include "cli/say.h"
 #include "cli/workspace.h"
+#include "harness/execute/gpu_process.h"
 #include "harness/ledger/ledger.h"
 #include "harness/ledger/sqlite.h"
 #include "metal/buffer.h"
@@ -144,6 +145,12 @@ std::string check_sandbox() {
   return missing.empty() ? "every layer holds" : fmt::format("not on this machine: {}", missing);
 }
 
+// No GPU is no failure: every command works without one.
+std::string check_gpu() {
+  const harness::FoundGpu found = harness::find_gpu({.kind = metal::DeviceChoice::Kind::cuda});
+  return found.description.empty() ? fmt::format("none for --device cuda: {}", found.problem) : found.description;
+}
+
 std::string check_terminal() {
   const char* term = std::getenv("TERM");
   return fmt::format("{}, TERM={}: progress is {}", isatty(STDOUT_FILENO) != 0 ? "a terminal" : "no terminal", term == nullptr ? "" : term,
@@ -152,10 +159,10 @@ std::string check_terminal() {
 
 int doctor(const Options& options) {
   const std::vector<Check> checks = {
-      {"version", version_text},    {"compiler", check_compiler}, {"plugin", check_plugin},
-      {"cache", check_cache},       {"kernel", check_kernel},     {"variants", [&options] { return check_variants(options); }},
-      {"ledger", check_ledger},     {"sandbox", check_sandbox},   {"machine", check_machine},
-      {"terminal", check_terminal},
+      {"version", version_text}, {"compiler", check_compiler}, {"plugin", check_plugin},
+      {"cache", check_cache},    {"kernel", check_kernel},     {"variants", [&options] { return check_variants(options); }},
+      {"ledger", check_ledger},  {"sandbox", check_sandbox},   {"machine", check_machine},
+      {"gpu", check_gpu},        {"terminal", check_terminal},
   };
   int status = kExitPassed;
   for (const Check& check : checks) {

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/device.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
@@ -193,14 +194,19 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   select(workspace, options, words);
   const std::vector<harness::Case>& cases = workspace.selection.cases;
   require_gate(options, workspace.selection);
-  const harness::RunOptions running = run_options(options);
+  harness::RunOptions running = run_options(options);
+  const ChosenDevice chosen = choose_device(options);
+  running.execution.device = chosen.device;
   if (cases.empty()) {
     say("this shard is empty: the selection has {} case{}, which other shards run\n", workspace.selection.selected,
         workspace.selection.selected == 1 ? "" : "s");
     return kExitPassed;
   }
 
-  const harness::Workbench workbench(workspace.catalogue, cases, workbench_options(options, workspace));
+  harness::WorkbenchOptions preparing = workbench_options(options, workspace);
+  preparing.device = chosen.device;
+  if (!chosen.description.empty()) workspace.notes.push_back(fmt::format("executed on {}", chosen.description));
+  const harness::Workbench workbench(workspace.catalogue, cases, preparing);
   const std::vector<std::string> notes = notes_of(workspace, workbench);
   for (const std::string& note : notes) say("note: {}\n", note);
   // Flush, because otherwise a pipe would delay these lines and could lose them.
@@ -259,6 +265,7 @@ void add_gate(CLI::App& app, Action& action) {
       app, action, "gate", "Run the gate of every variant", +[](const Options& parsed) { return run_selection(parsed, {"gate"}); });
   add_selection(*command, *options);
   add_execution(*command, *options);
+  add_device(*command, *options);
   add_running(*command, *options);
   add_recording(*command, *options);
   command->footer(R"(examples
@@ -281,6 +288,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("CASE", options->words, "Case name, glob or suite");
   add_selection(*command, *options);
   add_execution(*command, *options);
+  add_device(*command, *options);
   add_running(*command, *options);
   add_recording(*command, *options);
   command->footer(R"(examples

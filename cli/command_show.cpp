@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/device.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "cli/watch.h"
@@ -39,10 +40,16 @@ class Teller final : public harness::RunListener {
 int show(const Options& options) {
   Workspace workspace = open_workspace(options);
   select_one(workspace, options, options.words, "show");
-  const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, workbench_options(options, workspace));
+  const ChosenDevice chosen = choose_device(options);
+  harness::WorkbenchOptions preparing = workbench_options(options, workspace);
+  preparing.device = chosen.device;
+  const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, preparing);
   Teller teller(options, workbench);
   const std::atomic<bool> never = false;
-  return exit_status(harness::run_cases(workspace.selection.cases, workbench, run_options(options), never, teller));
+  harness::RunOptions running = run_options(options);
+  running.execution.device = chosen.device;
+  if (!chosen.description.empty()) say("note: executed on {}\n", chosen.description);
+  return exit_status(harness::run_cases(workspace.selection.cases, workbench, running, never, teller));
 }
 
 }  // namespace
@@ -52,6 +59,7 @@ void add_show(CLI::App& app, Action& action) {
   command->add_option("CASE", options->words, "Case name; may be omitted with --fixture");
   add_selection(*command, *options);
   add_execution(*command, *options);
+  add_device(*command, *options);
   command->footer(R"(examples
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --policy checked

@@ -8,10 +8,12 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/device.h"
 #include "cli/say.h"
 #include "cli/workspace.h"
 #include "harness/cases/suite.h"
 #include "harness/findings/fault_text.h"
+#include "harness/ledger/executed_on.h"
 #include "kernels/axis_text.h"
 #include "reports/explanation.h"
 #include "reports/figures.h"
@@ -223,9 +225,13 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
     if (verdict.split) text += fmt::format("  split            {}\n", reports::split_text(*verdict.split));
     text += fmt::format("  bound            median bound/magnitude {:.4g}; {} uninformative elements; {} distinct expected values\n",
                         judgement.median_bound_ratio, judgement.uninformative, judgement.distinct_expected);
-    text += fmt::format("  simulator        {} threadgroups, {} meeting points, {} collectives ({} divergent), {:.4f} s; oracle {:.4f} s\n",
-                        verdict.counters.threadgroups, verdict.counters.meeting_points, verdict.counters.collectives,
-                        verdict.counters.divergent_collectives, verdict.simulator_seconds, verdict.oracle_seconds);
+    if (named_device(options).is_gpu())
+      text += fmt::format("  GPU              {:.6f} s; oracle {:.4f} s\n", verdict.simulator_seconds, verdict.oracle_seconds);
+    else
+      text +=
+          fmt::format("  simulator        {} threadgroups, {} meeting points, {} collectives ({} divergent), {:.4f} s; oracle {:.4f} s\n",
+                      verdict.counters.threadgroups, verdict.counters.meeting_points, verdict.counters.collectives,
+                      verdict.counters.divergent_collectives, verdict.simulator_seconds, verdict.oracle_seconds);
     text += fmt::format("  output digest    {:016x}\n", verdict.digest);
     text += "  worst elements\n" + worst_elements(verdict);
   }
@@ -234,7 +240,7 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
     text += fmt::format("  remark: {} ({} times)\n", harness::hazard_text(remark), remark.count);
   text += stages_of(verdict, false);
   text += fmt::format("  replay: {}\n", replay_line(options, name, verdict.schedules));
-  text += "  executed on the simulator\n";
+  text += fmt::format("  {}\n", harness::executed_on(replay_options(options)));
   return text;
 }
 
@@ -276,12 +282,12 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
   if (!summary.largest_ratio_case.empty()) {
     text += fmt::format("; largest error/bound {:.3g} in {}", summary.largest_ratio, summary.largest_ratio_case);
   }
-  text += fmt::format(
-      "; executed on the simulator, schedule {}{}; output digest {:016x}\n",
-      options.schedule.empty()
-          ? "forward (cases with several simdgroups also run in reverse, and a quarter of them at random; expensive cases run forward only)"
-          : options.schedule,
-      summary.seconds == 0 ? "" : fmt::format(", in {:.1f} s", summary.seconds), summary.digest);
+  const bool is_on_gpu = named_device(options).is_gpu();
+  constexpr const char* kOwn =
+      "forward (cases with several simdgroups also run in reverse, and a quarter of them at random; expensive cases run forward only)";
+  const std::string order = is_on_gpu ? "" : fmt::format(", schedule {}", options.schedule.empty() ? kOwn : options.schedule);
+  text += fmt::format("; {}{}{}; output digest {:016x}\n", harness::executed_on(replay_options(options)), order,
+                      summary.seconds == 0 ? "" : fmt::format(", in {:.1f} s", summary.seconds), summary.digest);
   return text;
 }
 

@@ -36,6 +36,9 @@ struct Options {
   std::vector<std::string> trust;     // --trust: descriptions of the base, or folders of them; implies strict
   std::vector<std::string> fixtures;  // --fixture: files of captured inputs
   std::string schedule;               // comma-separated; empty: each case chooses its own
+  std::string device = "simulator";   // or "cuda", "cuda:1"
+  std::string order = "as-written";   // of a GPU's lanes; or "lockstep"
+  std::string math = "precise";       // of a GPU; or "fast"
   std::string policy = "native";
   std::string fp_contract = "off";
   unsigned threads = 1;

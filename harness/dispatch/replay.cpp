@@ -100,7 +100,7 @@ class Replay {
       if (wanted != bindings.end() && wanted->second.buffer && wanted->second.buffer->length == 0) return own_.views()[*contract].at(index);
     }
     auto& foreign = foreign_[{buffer.name, buffer.offset}];
-    if (!foreign) foreign = std::make_unique<metal::Buffer>(longest_, buffer.name, &KernelProcess::own().memory());
+    if (!foreign) foreign = std::make_unique<metal::Buffer>(longest_, buffer.name, &kernel_host({}).memory());
     return {foreign.get()};
   }
 

@@ -107,6 +107,7 @@ std::vector<metal::Schedule> schedules_of_claims() {
 
 // The schedules after the first.
 std::vector<metal::Schedule> further_schedules(const Case& test_case, const ExecutionOptions& options) {
+  if (options.device.is_gpu()) return {};
   if (!options.schedules.empty()) return {options.schedules.begin() + 1, options.schedules.end()};
   if (const Omission* omission = omission_of(test_case); omission != nullptr && omission->same_bits && omission->same_bits->of_schedules())
     return schedules_of_claims();
@@ -248,7 +249,9 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
                          .explain = options.explain,
                          .large_error = options.large_error,
                          .rounded_line = options.rounded_line},
-                        options.launch};
+                        options.launch,
+                        options.device,
+                        options.keep_bits};
     if (options.keep_output) execution.judging.keep = &outcome.judged;
     execute_job(execution);
     for (fault::WrongTable& wrong : find_wrong_tables(kernel->entry().layout, test_case)) verdict.faults.emplace_back(std::move(wrong));
@@ -257,6 +260,8 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
     outcome.output = std::move(execution.output);
     outcome.output_unit = execution.output_unit;
     outcome.finished = std::move(execution.finished);
+    outcome.bits = std::move(execution.bits);
+    outcome.has_atomics = report.has_atomics;
     if (execution.shadowed) {
       verdict.split = split_errors(*execution.shadowed, verdict.judgement);
       verdict.lost_shadows = std::move(report.lost_shadows);
@@ -274,7 +279,7 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
     }
     conclude(verdict);
   } catch (const KernelDied& death) {
-    verdict.status = Status::crashed;
+    verdict.status = death.fault.kind() == FaultKind::timeout ? Status::timeout : Status::crashed;
     verdict.faults = {death.fault};
   } catch (const metal::Error& refusal) {
     verdict.status = Status::rejected;
@@ -349,7 +354,7 @@ void encode_case(const PreparedVariant& prepared, const Case& test_case, const f
 
 KernelReport run_case(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf,
                       const metal::SimulatorOptions& options) {
-  KernelProcess& process = KernelProcess::own();
+  KernelHost& process = kernel_host({});
   KernelReport report;
   with_first_pass(prepared, test_case, shelf, &process.memory(), [&](const Encode& encode) {
     const auto encode_pass = [&](std::size_t, metal::ComputeEncoder& encoder) { encode(encoder); };

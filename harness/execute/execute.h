@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "fixtures/shelf.h"
-#include "harness/execute/kernel_process.h"
+#include "harness/execute/kernel_host.h"
 #include "harness/findings/verdict.h"
 #include "harness/judge/judge.h"
 #include "harness/prepare/workbench.h"
+#include "metal/devices/device.h"
 #include "metal/devices/encoder.h"
 #include "metal/execute/rounding.h"
 #include "metal/execute/schedule.h"
@@ -24,6 +25,9 @@ namespace assay::harness {
 inline constexpr std::int64_t kRepeatedWork = std::int64_t{1} << 21;
 
 struct ExecutionOptions {
+  // Where kernels are executed. On a GPU, every case runs once: it has no schedules and no policies.
+  metal::DeviceChoice device = {};
+
   unsigned threads = 1;  // CPU threads of the simulator; 0: one per core
 
   // The orders in which the simdgroups of a threadgroup take turns; every case runs once under each.
@@ -41,6 +45,7 @@ struct ExecutionOptions {
   std::optional<metal::SourceLocation> rounded_line = {};
 
   bool keep_output = false;  // fills Outcome::judged, for comparing outputs
+  bool keep_bits = false;    // fills Outcome::bits, for comparing devices
 
   std::size_t worst_elements = JudgeOptions{}.worst_count;  // number of worst elements that a verdict keeps
 

@@ -72,6 +72,7 @@ class Judging {
     check_inputs();
     execution_.output = reading.output;
     if (!execution_.test_case.beyond.empty()) keep_finished();
+    if (execution_.keeps_bits) keep_bits();
     execution_.output_unit = job_.output_unit;
     // The domain is the contract's.
     if (!verdict_.judgement.passed() && execution_.test_case.beyond.empty()) require_domain();
@@ -197,6 +198,15 @@ class Judging {
     }
   }
 
+  void keep_bits() {
+    for (std::size_t buffer = 0; buffer < job_.buffers.size(); ++buffer) {
+      const JobBuffer& described = job_.buffers[buffer];
+      if (described.role != BufferRole::output) continue;
+      const std::span<const std::byte> bytes = results_.of<std::byte>(buffer);
+      execution_.bits.push_back({std::string(described.argument), described.element, {bytes.begin(), bytes.end()}});
+    }
+  }
+
   void keep_finished() {
     std::vector<std::size_t> buffers = job_.judged;
     if (!job_.later_stages.empty()) buffers = {job_.later_stages.back().output};
@@ -268,7 +278,7 @@ void execute_job(Execution& execution) {
     kept.job = make_job(execution.prepared, execution.kernel, execution.test_case, source.get());
   }
   const Job& job = *kept.job;
-  KernelProcess& process = KernelProcess::own();
+  KernelHost& process = kernel_host(execution.device);
   JobMemory memory(job, &process.memory());
   KernelRun run{.libraries = execution.prepared.libraries, .options = execution.simulator, .passes = job.passes.size(), .encode = {}};
   run.encode = [&](std::size_t pass, metal::ComputeEncoder& encoder) {

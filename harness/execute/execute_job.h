@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,7 +13,7 @@
 #include "fixtures/shelf.h"
 #include "harness/cases/case_data.h"
 #include "harness/execute/execute.h"
-#include "harness/execute/kernel_process.h"
+#include "harness/execute/kernel_host.h"
 #include "harness/findings/verdict.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/split.h"
@@ -35,6 +36,13 @@ struct FinishedBits {
   friend bool operator==(const FinishedBits&, const FinishedBits&) = default;
 };
 
+// An output buffer, as the first pass left it.
+struct OutputBits {
+  std::string argument;
+  metal::ScalarType element = metal::ScalarType::float32;
+  std::vector<std::byte> bytes;
+};
+
 struct Execution {
   const PreparedVariant& prepared;
   const kernels::BoundKernel& kernel;  // the function of the case
@@ -45,10 +53,13 @@ struct Execution {
   Verdict& verdict;                                                        // receives everything but its status
   metal::SimulatorOptions simulator;                                       // under the policy `shadow`, `shadowed` is filled
   std::function<void(metal::ComputeEncoder&, const Encode&)> launch = {};  // ExecutionOptions::launch
+  metal::DeviceChoice device = {};
+  bool keeps_bits = false;  // fills `bits`
 
   KernelReport report = {};
   std::vector<float> output = {};  // families::Reading::output
   FinishedBits finished = {};
+  std::vector<OutputBits> bits = {};
   std::string_view output_unit = {};  // families::Job::output_unit
   std::optional<ShadowedOutput> shadowed = {};
 };

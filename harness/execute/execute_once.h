@@ -20,6 +20,8 @@ struct Outcome {
   std::string_view output_unit = {};  // Execution::output_unit
   FinishedBits finished = {};         // of a case about an omission
   JudgedOutput judged = {};           // with ExecutionOptions::keep_output
+  std::vector<OutputBits> bits = {};  // with ExecutionOptions::keep_bits
+  bool has_atomics = false;           // KernelReport::has_atomics
 
   // Under the policy `shadow`; the last two with ExecutionOptions::explain.
   std::optional<ShadowedOutput> shadowed = {};

@@ -95,8 +95,8 @@ void fields(auto& archive, base::OneOf<ValueTrace> auto& value) {
 namespace assay::harness {
 
 void fields(auto& archive, base::OneOf<KernelReport> auto& value) {
-  auto& [hazards, counters, cost, lost_shadows, shadows, roundings, birth, seconds] = value;
-  each(archive, hazards, counters, cost, lost_shadows, shadows, roundings, birth, seconds);
+  auto& [hazards, counters, cost, lost_shadows, shadows, roundings, birth, seconds, has_atomics] = value;
+  each(archive, hazards, counters, cost, lost_shadows, shadows, roundings, birth, seconds, has_atomics);
 }
 
 namespace {
@@ -275,26 +275,6 @@ struct KernelProcess::Bench {
   std::optional<metal::Simulator> simulator;
   double seconds = 0;
 };
-
-Fault fault_of(const base::Reply& reply, const base::Server& server) {
-  const std::string words = server.last_words();
-  const auto number = static_cast<std::uint64_t>(reply.ending.number);
-  switch (reply.kind) {
-    case base::Reply::Kind::answer:
-      break;
-    case base::Reply::Kind::too_long:
-      return fault::MalformedVerdict{fmt::format("its length is given as {} bytes", reply.announced), words};
-    case base::Reply::Kind::out_of_memory:
-      return fault::OutOfMemory{words};
-    case base::Reply::Kind::closed:
-      return fault::ClosedChannel{words};
-    case base::Reply::Kind::ended:
-      if (reply.ending.kind == base::Ending::Kind::exited) return fault::Exited{number, words};
-      if (reply.ending.kind == base::Ending::Kind::killed) return fault::Killed{number, words};
-      break;
-  }
-  return fault::Vanished{words};
-}
 
 KernelProcess& KernelProcess::own() {
   // A fork inherits its parent's object, whose child is not its own.

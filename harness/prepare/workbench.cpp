@@ -16,6 +16,8 @@
 #include "harness/cases/suite.h"
 #include "harness/prepare/discovery.h"
 #include "harness/prepare/libraries.h"
+#include "metal/compile/ptx.h"
+#include "metal/devices/cuda/encoder.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
@@ -43,18 +45,21 @@ bool has_functions(const metal::Library& library, const kernels::FamilyContract&
 }
 
 // Compiles the functions that will be needed, several at a time. Ignores failures: the later request reports them, with context.
-void compile_ahead(const metal::Library& library, const std::vector<metal::PipelineDescriptor>& functions, unsigned jobs) {
+void compile_ahead(const metal::Library& library, const std::vector<metal::PipelineDescriptor>& functions,
+                   const WorkbenchOptions& options) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < functions.size(); i = next++) {
       try {
         static_cast<void>(library.pipeline(functions[i]));
+        if (options.device.is_gpu())
+          static_cast<void>(metal::compile::compile_ptx(library, functions[i], metal::ptx_options(options.device)));
       } catch (const std::exception&) {
       }
     }
   };
   std::vector<std::jthread> threads;
-  for (std::size_t i = 1; i < std::min<std::size_t>(jobs, functions.size()); ++i) threads.emplace_back(work);
+  for (std::size_t i = 1; i < std::min<std::size_t>(options.jobs, functions.size()); ++i) threads.emplace_back(work);
   work();
 }
 
@@ -163,7 +168,7 @@ class Preparation {
     for (const auto& [configuration, keys] : by_configuration) {
       const auto library = libraries_.of(variant, configuration);
       prepared.libraries.push_back(library);
-      compile_ahead(*library, functions_of(variant, *library, keys), options_.jobs);
+      compile_ahead(*library, functions_of(variant, *library, keys), options_);
       Discovery found = discover(variant, *library, keys);
       prepared.kernels.merge(std::move(found.kernels));
       prepared.absent.merge(std::move(found.absent));
@@ -236,7 +241,7 @@ class Preparation {
     std::vector<metal::PipelineDescriptor> functions;
     for (const kernels::FunctionKey& key : keys)
       functions.push_back(pipeline_of(contract, variant, library, function_name(contract, variant, key.entry), key));
-    compile_ahead(library, functions, options_.jobs);
+    compile_ahead(library, functions, options_);
     for (const kernels::FunctionKey& key : keys)
       helpers.kernels.emplace(key, bind_function(contract, variant, library, function_name(contract, variant, key.entry), key));
   }

@@ -14,6 +14,7 @@
 #include "kernels/binding.h"
 #include "kernels/variant.h"
 #include "metal/compile/library.h"
+#include "metal/devices/device.h"
 
 namespace assay::harness {
 
@@ -47,6 +48,7 @@ struct WorkbenchOptions {
   unsigned jobs = 1;            // compilations at a time
   kernels::FieldValues fields;  // `--set`: overrides the [fields] of the selected variants
   bool same_layout = false;     // `--abi`: refuse a variant whose parameter struct has another layout than the contract's
+  metal::DeviceChoice device;   // kernels are also compiled for it
   std::string user_variant;     // the variant to which `fields` applies; empty: every selected one
 };
 

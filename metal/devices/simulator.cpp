@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <thread>
 
 #include "metal/compile/pipeline.h"
 #include "metal/devices/bindings.h"
+#include "metal/devices/grid.h"
 #include "metal/devices/pipelines.h"
 #include "metal/devices/unordered_dispatches.h"
 #include "metal/errors.h"
@@ -35,24 +35,10 @@ struct Simulator::Impl {
     std::array<std::size_t, abi::kMaxBuffers> sizes{};
   };
 
-  void check_size(const Size3& grid, const Size3& threads) const {
-    const ArgumentLayout& layout = pipeline->layout();
-    for (const auto& [size, what] : {std::pair{grid, "grid"}, std::pair{threads, "threadgroup"}}) {
-      if (size.x == 0 || size.y == 0 || size.z == 0)
-        throw EncodeError(fmt::format("'{}': a {} of {} x {} x {} is empty", layout.function, what, size.x, size.y, size.z));
-    }
-    if (threads.count() > layout.max_total_threads) {
-      throw EncodeError(
-          fmt::format("'{}': {} x {} x {} = {} threads per threadgroup are more than the {} that {} allows", layout.function, threads.x,
-                      threads.y, threads.z, threads.count(), layout.max_total_threads,
-                      layout.max_total_threads == kMaxThreadsPerThreadgroup ? "Metal" : "the kernel's max_total_threads_per_threadgroup"));
-    }
-  }
-
-  execute::Dispatch prepare(Size3 grid, Size3 threads, Size3 total, Arguments& arguments) {
+  execute::Dispatch prepare(const devices::Grid& grid, Arguments& arguments) {
     if (pipeline == nullptr) throw EncodeError("dispatch without a pipeline: set_pipeline was not called");
-    check_size(grid, threads);
     const ArgumentLayout& layout = pipeline->layout();
+    devices::check_grid(layout, grid);
     bindings.choose(layout);
     execute::Dispatch work;
     work.launch.threadgroup_bytes = bindings.place_threadgroup_arguments(layout, arguments.offsets);
@@ -65,9 +51,9 @@ struct Simulator::Impl {
     std::ranges::copy(bindings.threadgroup_lengths(), arguments.lengths.begin());
     const abi::Module& module = pipeline->impl().code(execute::connect);
     work.launch.module = &module;
-    work.launch.grid = grid;
-    work.launch.dispatch_threads = threads;
-    work.launch.total_threads = total;
+    work.launch.grid = grid.threadgroups;
+    work.launch.dispatch_threads = grid.threads;
+    work.launch.total_threads = grid.total;
     work.launch.buffers = &arguments.buffers;
     work.launch.buffer_sizes = &arguments.sizes;
     work.launch.layout = &layout;
@@ -82,9 +68,9 @@ struct Simulator::Impl {
     return work;
   }
 
-  void dispatch(Size3 grid, Size3 threads, Size3 total) {
+  void dispatch(const devices::Grid& grid) {
     Arguments arguments;
-    execute::Dispatch work = prepare(grid, threads, total, arguments);
+    execute::Dispatch work = prepare(grid, arguments);
     const abi::Module& module = *work.launch.module;
     const ArgumentLayout& layout = pipeline->layout();
     execute::AccessLog log;
@@ -175,17 +161,6 @@ struct Simulator::Impl {
   std::uint64_t dispatches = 0;
 };
 
-namespace {
-
-std::uint32_t threads_along(std::uint32_t threadgroups, std::uint32_t threads, std::string_view axis) {
-  const std::uint64_t total = std::uint64_t{threadgroups} * threads;
-  if (total > std::numeric_limits<std::uint32_t>::max())
-    throw EncodeError(fmt::format("{} x {} threads along {} exceed 32 bits", threadgroups, threads, axis));
-  return static_cast<std::uint32_t>(total);
-}
-
-}  // namespace
-
 Simulator::Simulator(std::vector<std::shared_ptr<Library>> libraries, SimulatorOptions options) : impl_(std::make_unique<Impl>()) {
   impl_->libraries = std::move(libraries);
   impl_->options = options;
@@ -214,17 +189,11 @@ void Simulator::set_threadgroup_memory_length(std::uint32_t index, std::size_t b
 void Simulator::memory_barrier() { impl_->unordered.clear(); }
 
 void Simulator::dispatch_threadgroups(Size3 threadgroups, Size3 threads_per_threadgroup) {
-  const Size3 total{threads_along(threadgroups.x, threads_per_threadgroup.x, "x"),
-                    threads_along(threadgroups.y, threads_per_threadgroup.y, "y"),
-                    threads_along(threadgroups.z, threads_per_threadgroup.z, "z")};
-  impl_->dispatch(threadgroups, threads_per_threadgroup, total);
+  impl_->dispatch(devices::grid_of_threadgroups(threadgroups, threads_per_threadgroup));
 }
 
 void Simulator::dispatch_threads(Size3 threads, Size3 threads_per_threadgroup) {
-  const auto groups = [](std::uint32_t count, std::uint32_t size) { return size == 0 ? 0 : count / size + (count % size != 0 ? 1 : 0); };
-  impl_->dispatch({groups(threads.x, threads_per_threadgroup.x), groups(threads.y, threads_per_threadgroup.y),
-                   groups(threads.z, threads_per_threadgroup.z)},
-                  threads_per_threadgroup, threads);
+  impl_->dispatch(devices::grid_of_threads(threads, threads_per_threadgroup));
 }
 
 const std::vector<Hazard>& Simulator::hazards() const { return impl_->hazards; }

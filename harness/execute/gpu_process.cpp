@@ -1,0 +1,240 @@
+// Starts the process that has a GPU, sends it work, and takes its reports.
+#include "harness/execute/gpu_process.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/archive.h"
+#include "base/sandbox.h"
+#include "harness/findings/metal_fields.h"
+#include "metal/devices/cuda/gpu.h"
+#include "metal/errors.h"
+
+namespace assay::metal::cuda {
+
+void fields(auto& archive, base::OneOf<Kernel> auto& value) {
+  auto& [function, digest, text] = value;
+  each(archive, function, digest, text);
+}
+void fields(auto& archive, base::OneOf<Argument> auto& value) {
+  auto& [index, buffer, offset, bytes] = value;
+  each(archive, index, buffer, offset, bytes);
+}
+void fields(auto& archive, base::OneOf<Dispatch> auto& value) {
+  auto& [kernel, arguments, threadgroup_arguments, shared_bytes, threadgroups, threads, total] = value;
+  each(archive, kernel, arguments, threadgroup_arguments, shared_bytes, threadgroups, threads, total);
+}
+void fields(auto& archive, base::OneOf<Work> auto& value) {
+  auto& [kernels, dispatches] = value;
+  each(archive, kernels, dispatches);
+}
+void fields(auto& archive, base::OneOf<WorkReport> auto& value) {
+  auto& [hazards, seconds] = value;
+  each(archive, hazards, seconds);
+}
+constexpr std::uint64_t largest(GpuError::Kind) { return static_cast<std::uint64_t>(GpuError::Kind::refused); }
+
+}  // namespace assay::metal::cuda
+
+namespace assay::harness {
+
+namespace cuda = metal::cuda;
+
+// Between this process and its child.
+namespace on_gpu {
+namespace {
+
+constexpr std::uint64_t kLongestReport = std::uint64_t{1} << 24;
+// Kernels that a child keeps. Each takes memory of the GPU and of the driver.
+constexpr std::size_t kMostKernels = 512;
+
+// A buffer in the shared memory.
+struct SharedBuffer {
+  std::uint64_t place = 0;  // of its first byte
+  std::uint64_t size = 0;
+  std::string label;
+};
+struct Request {
+  cuda::Work work;
+  std::vector<SharedBuffer> buffers;
+  double limit = 0;  // seconds
+};
+struct Failure {
+  cuda::GpuError::Kind kind = cuda::GpuError::Kind::refused;
+  std::string function, text;
+};
+using Ending = std::variant<cuda::WorkReport, Failure>;
+
+void fields(auto& archive, base::OneOf<SharedBuffer> auto& value) { each(archive, value.place, value.size, value.label); }
+void fields(auto& archive, base::OneOf<Request> auto& value) { each(archive, value.work, value.buffers, value.limit); }
+void fields(auto& archive, base::OneOf<Failure> auto& value) { each(archive, value.kind, value.function, value.text); }
+
+GpuProcess::LoadDriver& used_driver() {
+  static GpuProcess::LoadDriver load = cuda::load_driver;
+  return load;
+}
+
+// The driver reads which GPUs it may see. Its cache of compiled code would be a file that one kernel writes and another one runs.
+void keep_environment_of_driver() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::string kept = visible == nullptr ? "" : visible;
+  const bool is_set = visible != nullptr;
+  base::forget_environment();
+  if (is_set) setenv("CUDA_VISIBLE_DEVICES", kept.c_str(), 1);
+  setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+  setenv("CUDA_CACHE_DISABLE", "1", 1);
+}
+
+// Throws KernelDied, or std::runtime_error if the harness is to blame.
+[[noreturn]] void throw_failure(const Failure& failure, const metal::DeviceChoice& device) {
+  switch (failure.kind) {
+    case cuda::GpuError::Kind::kernel_fault:
+      throw KernelDied(fault::DeviceFault{failure.function, failure.text});
+    case cuda::GpuError::Kind::timeout:
+      throw KernelDied(fault::Timeout{device.limit.count()});
+    case cuda::GpuError::Kind::out_of_memory:
+      throw KernelDied(fault::OutOfMemory{failure.text});
+    case cuda::GpuError::Kind::refused:
+      break;
+  }
+  throw std::runtime_error(failure.text);
+}
+
+}  // namespace
+}  // namespace on_gpu
+
+// What the child holds between requests.
+struct GpuProcess::Bench {
+  Bench(const LoadDriver& loader, const metal::SharedMemory& shared, unsigned of) : load(loader), memory(shared), number(of) {}
+
+  on_gpu::Ending answer(const on_gpu::Request& request) {
+    try {
+      if (!gpu) prepare();
+      std::vector<cuda::HostBuffer> buffers;
+      for (const on_gpu::SharedBuffer& buffer : request.buffers)
+        buffers.push_back({memory.begin() + buffer.place, buffer.size, buffer.label});
+      return gpu->run(request.work, buffers, std::chrono::duration<double>(request.limit));
+    } catch (const cuda::GpuError& error) {
+      return on_gpu::Failure{error.kind, error.function, error.what()};
+    } catch (const metal::Error& error) {
+      return on_gpu::Failure{cuda::GpuError::Kind::refused, {}, error.what()};
+    }
+  }
+
+  void prepare() {
+    on_gpu::keep_environment_of_driver();
+    base::confine_driver();
+    driver = load();
+    gpu.emplace(*driver, number);
+  }
+
+  const LoadDriver& load;
+  const metal::SharedMemory& memory;
+  unsigned number;
+  std::unique_ptr<cuda::Driver> driver;
+  std::optional<cuda::Gpu> gpu;
+};
+
+GpuProcess& GpuProcess::own(const metal::DeviceChoice& device) {
+  // A fork inherits its parent's object, whose child is not its own.
+  thread_local std::unique_ptr<GpuProcess> process;
+  thread_local pid_t owner = -1;
+  if (owner != getpid()) static_cast<void>(process.release());
+  if (process == nullptr || process->device() != device) process = std::make_unique<GpuProcess>(device, on_gpu::used_driver());
+  owner = getpid();
+  return *process;
+}
+
+void GpuProcess::replace_driver(LoadDriver load) { on_gpu::used_driver() = std::move(load); }
+
+void GpuProcess::start() {
+  known_.clear();
+  const base::ChildSetup setup{.name = "GPU process", .interrupts = base::Interrupts::ignored};
+  base::prepare_sandbox();
+  const auto bench = std::make_shared<Bench>(load_, memory_, device_.number);
+  try {
+    server_.emplace(setup, on_gpu::kLongestReport, [bench](std::span<const std::byte> request) {
+      return base::to_bytes(bench->answer(base::from_bytes<on_gpu::Request>(request)));
+    });
+  } catch (const base::ProcessRefused& refused) {
+    throw metal::EnvironmentError(fmt::format("{}; run fewer cases at a time", refused.what()));
+  }
+}
+
+base::Bytes GpuProcess::ask(const base::Bytes& request) {
+  server_->ask(request);
+  base::Reply reply = server_->wait();
+  if (reply.kind != base::Reply::Kind::answer) throw KernelDied(fault_of(reply, *server_));
+  return std::move(reply.bytes);
+}
+
+void GpuProcess::run_pass(const KernelRun& run, std::size_t pass, KernelReport& report) {
+  cuda::Encoder encoder(cuda::compile_from(run.libraries, metal::ptx_options(device_)));
+  run.encode(pass, encoder);
+  on_gpu::Request request{encoder.work(), {}, device_.limit.count()};
+  for (metal::Buffer* buffer : encoder.buffers()) {
+    const std::byte* first = buffer->device_address();
+    if (first < memory_.begin() || first >= memory_.begin() + metal::SharedMemory::size())
+      throw std::logic_error(fmt::format("buffer '{}' is not in the memory that the GPU's process has", buffer->label()));
+    request.buffers.push_back({static_cast<std::uint64_t>(first - memory_.begin()), buffer->size(), buffer->label()});
+  }
+  if (!server_ || known_.size() > on_gpu::kMostKernels) {
+    server_.reset();
+    start();
+  }
+  for (cuda::Kernel& kernel : request.work.kernels) {
+    report.has_atomics =
+        report.has_atomics || kernel.text.find("atom.") != std::string::npos || kernel.text.find("red.") != std::string::npos;
+    if (!known_.insert(kernel.digest).second) kernel.text.clear();
+  }
+  const auto ending = base::from_bytes<on_gpu::Ending>(ask(base::to_bytes(request)));
+  if (const auto* failure = std::get_if<on_gpu::Failure>(&ending)) on_gpu::throw_failure(*failure, device_);
+  const auto& finished = std::get<cuda::WorkReport>(ending);
+  for (const metal::Hazard& hazard : finished.hazards) metal::merge(report.hazards, hazard);
+  report.seconds += finished.seconds;
+}
+
+KernelReport GpuProcess::run(const KernelRun& run) {
+  KernelReport report;
+  report.shadows.resize(run.shadows.size());
+  try {
+    for (std::size_t pass = 0; pass < run.passes && run.may_run(pass); ++pass) run_pass(run, pass, report);
+  } catch (const base::DamagedArchive& damaged) {
+    const std::string words = server_->last_words();
+    server_.reset();
+    throw KernelDied(fault::MalformedVerdict{damaged.what(), words});
+  } catch (...) {
+    server_.reset();
+    throw;
+  }
+  // A stray write may have reached the memory of that process.
+  if (!report.hazards.empty()) server_.reset();
+  return report;
+}
+
+FoundGpu find_gpu(const metal::DeviceChoice& device) {
+  using Answer = std::pair<std::string, std::string>;
+  base::IsolationLimits limits;
+  limits.time = std::chrono::seconds(60);
+  limits.answer_bytes = 4096;
+  const auto answer = base::call_isolated<Answer>(limits, [&]() -> Answer {
+    const std::unique_ptr<cuda::Driver> driver = on_gpu::used_driver()();
+    const std::vector<cuda::GpuDescription> gpus = cuda::describe_gpus(*driver);
+    if (device.number >= gpus.size())
+      throw metal::EnvironmentError(fmt::format("there is no GPU {}: the CUDA driver finds {}", device.number, gpus.size()));
+    const cuda::GpuDescription& gpu = gpus[device.number];
+    // Code for sm_90 runs on every later GPU too.
+    return {gpu.to_string(), gpu.major >= 9 ? "sm_90" : fmt::format("sm_{}{}", gpu.major, gpu.minor)};
+  });
+  if (answer.kind != base::IsolatedAnswer<Answer>::Kind::returned) return {{}, {}, answer.text};
+  return {answer.value.first, answer.value.second, {}};
+}
+
+}  // namespace assay::harness

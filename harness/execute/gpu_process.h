@@ -1,0 +1,62 @@
+// Runs dispatches on a GPU, in a child process that holds its context.
+//
+// The child shares with this process the bytes of buffers in GpuProcess::memory(). This process compiles, encodes and checks; the child
+// loads the driver, confines itself (base::confine_driver), and carries out finished work. A GPU may reach the memory of the process that
+// uses it, so the child has nothing that a kernel may not have, and its report is checked like that of any process of a kernel.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/server.h"
+#include "harness/execute/kernel_host.h"
+#include "metal/devices/cuda/driver.h"
+#include "metal/devices/cuda/encoder.h"
+
+namespace assay::harness {
+
+class GpuProcess final : public KernelHost {
+ public:
+  using LoadDriver = std::function<std::unique_ptr<metal::cuda::Driver>()>;
+
+  // This thread's, for that GPU and those options.
+  static GpuProcess& own(const metal::DeviceChoice& device);
+  // What the children of GpuProcess::own() load from now on; for tests without a GPU.
+  static void replace_driver(LoadDriver load);
+
+  GpuProcess(metal::DeviceChoice device, LoadDriver load) : device_(std::move(device)), load_(std::move(load)) {}
+
+  [[nodiscard]] metal::SharedMemory& memory() override { return memory_; }
+  // Each pass is encoded when those before it have run. The process is started again after a fault, a timeout or a stray write. A fault of
+  // a kernel, a kernel that does not end, and a GPU without memory are KernelDied.
+  [[nodiscard]] KernelReport run(const KernelRun& run) override;
+
+  [[nodiscard]] const metal::DeviceChoice& device() const { return device_; }
+
+ private:
+  struct Bench;
+
+  void start();
+  void run_pass(const KernelRun& run, std::size_t pass, KernelReport& report);
+  [[nodiscard]] base::Bytes ask(const base::Bytes& request);
+
+  metal::DeviceChoice device_;
+  LoadDriver load_;
+  metal::SharedMemory memory_;
+  std::optional<base::Server> server_;
+  std::set<std::string> known_;  // digests of the kernels that the child has
+};
+
+// What a GPU is, or why there is none.
+struct FoundGpu {
+  std::string description;   // empty: none
+  std::string architecture;  // that kernels are compiled for
+  std::string problem;
+};
+// Asks the driver in a process of its own, because a process that has started the driver cannot be forked.
+[[nodiscard]] FoundGpu find_gpu(const metal::DeviceChoice& device);
+
+}  // namespace assay::harness

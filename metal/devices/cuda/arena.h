@@ -1,0 +1,54 @@
+// Memory of a GPU in which every block lies between poisoned guards.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "metal/devices/cuda/driver.h"
+
+namespace assay::metal::cuda {
+
+class Arena {
+ public:
+  // Bytes on each side of a block. A write that misses by more may hit another block.
+  static constexpr std::size_t kGuardBytes = std::size_t{64} << 10;
+  // A block begins at a multiple of it, as memory of the driver does.
+  static constexpr std::size_t kAlignment = 256;
+
+  explicit Arena(Driver& driver) : driver_(driver) {}
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena();
+
+  // Lays out blocks of these sizes and poisons all of them and their guards. Earlier blocks are gone.
+  [[nodiscard]] Status lay_out(std::span<const std::size_t> sizes);
+  [[nodiscard]] Address address(std::size_t block) const { return base_ + blocks_[block].first; }
+
+  // Copies a whole block. Pages of a large one that the host has never touched count as zeros and stay untouched, unless a kernel wrote
+  // there.
+  [[nodiscard]] Status copy_in(std::size_t block, std::span<const std::byte> bytes);
+  [[nodiscard]] Status copy_out(std::size_t block, std::span<std::byte> bytes);
+
+  // The side on which the guard of a block is no longer poisoned: "before" or "behind".
+  [[nodiscard]] Status find_stray_write(std::size_t block, std::optional<std::string_view>& side);
+
+  // Gives everything back. Not for memory of a context that is lost.
+  void release();
+
+ private:
+  struct Block {
+    std::size_t first = 0, size = 0;  // in bytes from base_
+  };
+  [[nodiscard]] Status reserve(std::size_t bytes);
+  [[nodiscard]] Status check_guard(std::size_t first, std::size_t last, bool& is_intact);
+
+  Driver& driver_;
+  Address base_ = 0;
+  std::size_t reserved_ = 0;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace assay::metal::cuda
