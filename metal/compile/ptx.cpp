@@ -25,8 +25,8 @@ constexpr std::string_view kExtensions =
     "-cl-ext=+__opencl_c_generic_address_space,+__opencl_c_program_scope_global_variables,+cl_khr_fp64,+__opencl_c_fp64,+cl_khr_fp16,"
     "+__cl_clang_function_pointers,+__cl_clang_bitfields,+cl_khr_byte_addressable_store";
 
-// The symbol that the pass defines; see NvptxKernel::declare_threadgroup_bytes().
-constexpr std::string_view kThreadgroupBytes = "__assay_threadgroup_bytes = ";
+// Part of the name of a symbol that the pass defines, in front of the number; see NvptxKernel::declare_threadgroup_bytes().
+constexpr std::string_view kThreadgroupBytes = "__assay_threadgroup_bytes_";
 
 std::vector<std::string> target_flags(const PtxOptions& options) {
   std::vector<std::string> flags = {"-target", "nvptx64-nvidia-cuda", "-march=" + options.architecture, "-Xclang", "-target-feature",

@@ -188,12 +188,12 @@ void NvptxKernel::inline_device_functions() {
   analyses_.invalidate(module_, llvm::PreservedAnalyses::none());
 }
 
-// The host reads it from the text (compile/ptx.cpp).
+// In a name, because the host reads it from the text (compile/ptx.cpp), and the text leaves values of 0 out.
 void NvptxKernel::declare_threadgroup_bytes() {
   auto* type = llvm::Type::getInt32Ty(context_);
-  new llvm::GlobalVariable(module_, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
-                           llvm::ConstantInt::get(type, threadgroup_bytes_), "__assay_threadgroup_bytes", nullptr,
-                           llvm::GlobalValue::NotThreadLocal, kGlobalSpace);
+  new llvm::GlobalVariable(module_, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, llvm::ConstantInt::get(type, 0),
+                           "__assay_threadgroup_bytes_" + llvm::Twine(threadgroup_bytes_), nullptr, llvm::GlobalValue::NotThreadLocal,
+                           kGlobalSpace);
 }
 
 }  // namespace assay::metal::pass::nvptx
