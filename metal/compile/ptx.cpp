@@ -33,10 +33,13 @@ std::vector<std::string> target_flags(const PtxOptions& options) {
                                     "-Xclang", "+ptx80",
                                     // `device` and `constant` are one address space there, but overloads for the two are two functions.
                                     "-Xclang", "-faddress-space-map-mangling=no", "-Xclang", std::string(kExtensions)};
-  if (options.is_fast)
-    flags.insert(flags.end(), {"-ffp-contract=fast", "-cl-denorms-are-zero", "-DASSAY_FAST_MATHEMATICS=1"});
-  else
+  if (options.is_fast) {
+    // div.full and sqrt.approx: 2 units in the last place, and 1.
+    flags.insert(flags.end(), {"-ffp-contract=fast", "-Xclang", "-fdenormal-fp-math-f32=preserve-sign", "-mllvm", "-nvptx-prec-divf32=1",
+                               "-mllvm", "-nvptx-prec-sqrtf32=0", "-DASSAY_FAST_MATHEMATICS=1"});
+  } else {
     flags.insert(flags.end(), {"-ffp-contract=off", "-cl-fp32-correctly-rounded-divide-sqrt"});
+  }
   return flags;
 }
 
