@@ -29,8 +29,9 @@ constexpr std::string_view kExtensions =
 constexpr std::string_view kThreadgroupBytes = "__assay_threadgroup_bytes_";
 
 std::vector<std::string> target_flags(const PtxOptions& options) {
-  std::vector<std::string> flags = {"-target", "nvptx64-nvidia-cuda", "-march=" + options.architecture, "-Xclang", "-target-feature",
-                                    "-Xclang", "+ptx80",
+  std::vector<std::string> flags = {"-target", "nvptx64-nvidia-cuda",
+                                    "--cuda-path=/nonexistent",  // else clang takes the version of PTX from a toolkit that it finds
+                                    "-march=" + options.architecture, "-Xclang", "-target-feature", "-Xclang", "+ptx80",
                                     // `device` and `constant` are one address space there, but overloads for the two are two functions.
                                     "-Xclang", "-faddress-space-map-mangling=no", "-Xclang", std::string(kExtensions)};
   if (options.is_fast) {
