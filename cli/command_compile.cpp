@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/compile_ptx.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "cli/workspace.h"
@@ -33,6 +34,8 @@ struct CompileOptions {
   std::vector<std::string> functions;  // globs
   bool listing = false;
   bool json = false;
+  std::string target = "cpu";
+  PtxListing ptx;
 };
 
 // What to compile: a file, or the sources that a variant.toml describes.
@@ -98,10 +101,16 @@ int compile(const CompileOptions& options) {
   compilation.file = options.file;
   compilation.is_listing = options.listing;
   harness::Libraries libraries(false);
+  const bool is_ptx = options.target == "ptx";
+  if (is_ptx && (options.json || options.listing)) throw std::invalid_argument("--target ptx: neither with --json nor with --listing");
+  if (!is_ptx && !options.ptx.is_default()) throw std::invalid_argument("--output, --math and --lockstep need --target ptx");
+  bool is_complete = true;
   for (const std::vector<std::string>& configuration : configurations_of(subject)) {
     reports::CompiledLibrary result;
     try {
-      result = compile_library(*libraries.of(subject, configuration), options);
+      const auto library = libraries.of(subject, configuration);
+      result = compile_library(*library, options);
+      if (is_ptx) is_complete = list_ptx(*library, result.functions, options.ptx) && is_complete;
     } catch (const metal::CompileError& error) {
       result.failure = error.what();
     }
@@ -112,8 +121,9 @@ int compile(const CompileOptions& options) {
   if (is_whole && compilation.functions() == 0 && !options.functions.empty())
     throw std::invalid_argument(fmt::format("--function: {} has no function of that name", options.file));
   compilation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  say("{}", options.json ? reports::compilation_json(compilation) : reports::compilation_text(compilation));
-  return compilation.is_sound() ? kExitPassed : kExitFailed;
+  const bool is_told = is_ptx && compilation.is_sound();
+  if (!is_told) say("{}", options.json ? reports::compilation_json(compilation) : reports::compilation_text(compilation));
+  return compilation.is_sound() && is_complete ? kExitPassed : kExitFailed;
 }
 
 }  // namespace
@@ -131,12 +141,22 @@ void add_compile(CLI::App& app, Action& action) {
   add_repeatable(*command, "--function", options->functions, "GLOB", "Only functions whose name matches the glob; may be repeated");
   command->add_flag("--listing", options->listing, "Print only names, locations and declarations; compile nothing");
   command->add_flag("--json", options->json, "Print one JSON document (docs/compile.schema.json)");
+  command
+      ->add_option("--target", options->target,
+                   "cpu (the simulator), or ptx: assembly for NVIDIA GPUs, with threadgroup memory per function")
+      ->check(CLI::IsMember({"cpu", "ptx"}));
+  command->add_option("-o,--output", options->ptx.folder, "With --target ptx: writes <function>.ptx into this folder");
+  command->add_flag("--lockstep", options->ptx.compilation.keeps_lockstep,
+                    "With --target ptx: stores are seen by the other lanes of a SIMD-group at once, as on the simulator");
+  command->add_option("--math", options->ptx.math, "With --target ptx: precise, or fast (approximations, fused operations, no subnormals)")
+      ->check(CLI::IsMember({"precise", "fast"}));
   add_jobs(*command, options->common, "functions to compile");
   command->footer(R"(examples
   assay compile mine.metal
   assay compile mine.metal -I include -D TILE=32 --metal-version 3.1 --constant has_mask=true
   assay compile mine.metal --function 'gemv_*' --json
   assay compile mine.metal --listing         only lists the functions, at once
+  assay compile mine.metal --target ptx -o ptx
 
 exit status
   0 all functions compile   1 some do not, or there are none   2 bad usage or environment)");

@@ -55,6 +55,7 @@ InspectedFunction inspect_function(const metal::Library& library, const metal::F
     std::string refusal;
     try {
       result.layout = library.pipeline(descriptor)->layout();
+      result.compiled = descriptor;
       result.is_compiled = true;
       result.refusal.clear();
       break;

@@ -17,10 +17,11 @@ using ConstantValues = std::map<std::uint32_t, metal::FunctionConstant>;
 struct InspectedFunction {
   metal::FunctionDeclaration declaration;
   bool is_compiled = false;
-  std::string refusal;               // why it does not compile; empty if it does, or if it was not compiled
-  std::vector<std::uint32_t> unset;  // indices of required function constants that were not given; it was compiled with made-up
-                                     // values for them
-  metal::ArgumentLayout layout;      // if it compiled
+  std::string refusal;                      // why it does not compile; empty if it does, or if it was not compiled
+  std::vector<std::uint32_t> unset;         // indices of required function constants that were not given; it was compiled with made-up
+                                            // values for them
+  metal::ArgumentLayout layout;             // if it compiled
+  metal::PipelineDescriptor compiled = {};  // what was compiled then, with the made-up values
 };
 
 // Compiles one function. Required constants that `given` lacks get made-up values, so that the arguments can be reported

@@ -275,54 +275,55 @@ std::string Compiler::preprocess(const std::vector<SourceFile>& files) const {
   return std::move(result.output);
 }
 
+std::vector<std::string> Compiler::common_flags() const {
+  return {"-x",
+          "clcpp",
+          "-cl-std=CLC++2021",
+          "-cl-no-stdinc",
+          fmt::format("-fplugin={}", lockstep_pass().string()),  // for an attribute (pass/device_members.cpp)
+          "-O2",
+          "-g",
+          "-fno-limit-debug-info",
+          "-fdebug-compilation-dir=/",  // makes paths absolute, wherever the compiler is started
+          "-fdeclspec",
+          "-fsigned-char",
+          "-cl-single-precision-constant",
+          "-fno-finite-loops",  // keeps endless loops, so that they are detected
+          "-fno-strict-float-cast-overflow",
+          "-fno-delete-null-pointer-checks",  // keeps accesses through null pointers, so that they are reported
+          "-Xclang",
+          "-ffloat16-excess-precision=none",
+          "-Xclang",
+          "-fbfloat16-excess-precision=none",
+          "-Wno-everything",
+          "-Wno-c++11-narrowing",
+          "-fno-show-column",
+          "-fno-caret-diagnostics",
+          "-fno-crash-diagnostics",  // a crash writes no reproducer beside the cache entries
+          "-ferror-limit=8",
+          "-ftemplate-backtrace-limit=4"};
+}
+
 std::vector<std::string> Compiler::language_flags() const {
-  std::vector<std::string> flags = {"-x",
-                                    "clcpp",
-                                    "-cl-std=CLC++2021",
-                                    "-cl-no-stdinc",
-                                    fmt::format("-fplugin={}", lockstep_pass().string()),  // for an attribute (pass/device_members.cpp)
-                                    "-O2",
-                                    "-g",
-                                    "-fno-limit-debug-info",
-                                    "-fdebug-compilation-dir=/",  // makes paths absolute, wherever the compiler is started
-                                    "-fPIC",
-                                    "-fdeclspec",
-                                    "-fsigned-char",
-                                    "-cl-single-precision-constant",
-                                    "-fno-finite-loops",  // keeps endless loops, so that they are detected
-                                    "-fno-strict-float-cast-overflow",
-                                    "-fno-delete-null-pointer-checks",  // keeps accesses through null pointers, so that they are reported
-                                    "-fstack-clash-protection",
-                                    "-Xclang",
-                                    "-ffloat16-excess-precision=none",
-                                    "-Xclang",
-                                    "-fbfloat16-excess-precision=none",
-                                    "-Wno-everything",
-                                    "-Wno-c++11-narrowing",
-                                    "-fno-show-column",
-                                    "-fno-caret-diagnostics",
-                                    "-fno-crash-diagnostics",  // a crash writes no reproducer beside the cache entries
-                                    "-ferror-limit=8",
-                                    "-ftemplate-backtrace-limit=4",
-                                    options_.fp_contract ? "-ffp-contract=fast" : "-ffp-contract=off"};
+  std::vector<std::string> flags = common_flags();
+  flags.insert(flags.end(), {"-fPIC", "-fstack-clash-protection", options_.fp_contract ? "-ffp-contract=fast" : "-ffp-contract=off"});
 #if defined(__x86_64__)
   flags.push_back(fmt::format("-march={}", architecture_level()));
 #endif
   return flags;
 }
 
-std::filesystem::path Compiler::prelude() const {
+std::filesystem::path Compiler::prelude(const std::vector<std::string>& flags, std::string_view header, std::string_view emit) const {
   // The name contains a hash of the headers, so their dates do not matter. A checkout that only touches them must not invalidate it.
   const std::vector<std::string> dateless = {"-Xclang", "-fno-pch-timestamp"};
   const std::string name =
-      base::Hash().add(toolchain_).add(fmt::format("{} {}", fmt::join(language_flags(), " "), fmt::join(dateless, " "))).hex() + ".pch";
+      base::Hash().add(toolchain_).add(fmt::format("{} {}", fmt::join(flags, " "), fmt::join(dateless, " "))).hex() + ".pch";
   return cache_.get(name, [&](const std::filesystem::path& output) {
     std::vector<std::string> command = {clang_};
-    const auto flags = language_flags();
     command.insert(command.end(), flags.begin(), flags.end());
     command.insert(command.end(), dateless.begin(), dateless.end());
-    command.insert(command.end(), {"-Xclang", "-emit-pch", "-Xclang", "-fpch-instantiate-templates", "-c",
-                                   (shader_directory() / "kernel.h").string(), "-o", output.string()});
+    command.insert(command.end(), {"-Xclang", "-emit-pch", "-Xclang", "-fpch-instantiate-templates", std::string(emit),
+                                   (shader_directory() / header).string(), "-o", output.string()});
     const auto result = run_tool(command, cache_only());
     if (result.exit_code != 0) throw EnvironmentError("assay's own shader headers do not compile:\n" + result.errors);
   });
@@ -353,27 +354,32 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
   const std::string name =
       base::Hash().add(toolchain_).add(flags()).add(fmt::format("{}", fmt::join(linker_flags(), " "))).add(source).hex() + ".so";
   return cache_.get(name, [&](const std::filesystem::path& output) {
-    const TemporaryFile input(cache_, source, ".clcpp");
-    std::vector<std::string> command = {clang_};
-    const auto flags = language_flags();
-    command.insert(command.end(), flags.begin(), flags.end());
+    std::vector<std::string> command = language_flags();
     const TemporaryFile object(cache_, "", ".o");
-    command.insert(command.end(), {"-include-pch", prelude().string(), fmt::format("-fpass-plugin={}", lockstep_pass().string()),
-                                   "-fno-temp-file",  // a pass that refuses a kernel would leave one behind
-                                   "-c", input.path().string(), "-o", object.path().string()});
-    const auto result = run_tool(command, cache_only(), kCompiling, cache_.directory());
-    if (result.is_cut || result.is_late || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
-      throw CompileLimitExceeded(fmt::format("'{}' was not compiled: it takes more time or memory than a kernel may ({} s, {} GiB)",
-                                             function, kCompiling.processor_seconds, kCompiling.memory_bytes >> 30));
-    if (result.exit_code == 128 + SIGXFSZ)
-      throw CompileLimitExceeded(
-          fmt::format("'{}' was not compiled: its code and data take more than {} MiB", function, base::kLargestFile >> 20));
-    if (result.exit_code > 128)
-      throw CompileError(fmt::format("{}: clang crashed while it compiled '{}' (signal {}):\n{}", input.path().string(), function,
-                                     result.exit_code - 128, result.errors));
-    if (result.exit_code != 0) throw CompileError(explain_errors(result.errors));
+    command.insert(command.end(), {"-include-pch", prelude(language_flags(), "kernel.h", "-c").string(), "-c"});
+    run_clang(std::move(command), source, function, object.path());
     link(object.path(), output);
   });
+}
+
+void Compiler::run_clang(std::vector<std::string> command, std::string_view source, std::string_view function,
+                         const std::filesystem::path& output) const {
+  const TemporaryFile input(cache_, source, ".clcpp");
+  command.insert(command.begin(), clang_);
+  command.insert(command.end(), {fmt::format("-fpass-plugin={}", lockstep_pass().string()),
+                                 "-fno-temp-file",  // a pass that refuses a kernel would leave one behind
+                                 input.path().string(), "-o", output.string()});
+  const auto result = run_tool(command, cache_only(), kCompiling, cache_.directory());
+  if (result.is_cut || result.is_late || result.exit_code == 128 + SIGXCPU || result.errors.find("out of memory") != std::string::npos)
+    throw CompileLimitExceeded(fmt::format("'{}' was not compiled: it takes more time or memory than a kernel may ({} s, {} GiB)", function,
+                                           kCompiling.processor_seconds, kCompiling.memory_bytes >> 30));
+  if (result.exit_code == 128 + SIGXFSZ)
+    throw CompileLimitExceeded(
+        fmt::format("'{}' was not compiled: its code and data take more than {} MiB", function, base::kLargestFile >> 20));
+  if (result.exit_code > 128)
+    throw CompileError(fmt::format("{}: clang crashed while it compiled '{}' (signal {}):\n{}", input.path().string(), function,
+                                   result.exit_code - 128, result.errors));
+  if (result.exit_code != 0) throw CompileError(explain_errors(result.errors));
 }
 
 }  // namespace assay::metal::compile

@@ -49,6 +49,8 @@ struct SourceFile {
   std::string name;  // for messages
 };
 
+struct PtxOptions;
+
 class Compiler {
  public:
   // Throws EnvironmentError if there is no clang 19 or the cache cannot be used.
@@ -63,6 +65,9 @@ class Compiler {
   // user's file and line.
   [[nodiscard]] std::filesystem::path shared_object(std::string_view source, std::string_view function) const;
 
+  // The same for an NVIDIA GPU: PTX, as text.
+  [[nodiscard]] std::filesystem::path ptx(std::string_view source, std::string_view function, const PtxOptions& options) const;
+
   // Clang's errors for a source without line markers. Generates no code. Empty if clang accepts the source.
   [[nodiscard]] std::vector<Complaint> complaints(std::string_view source) const;
 
@@ -72,14 +77,19 @@ class Compiler {
   [[nodiscard]] std::string flags() const;
 
  private:
-  [[nodiscard]] std::filesystem::path prelude() const;
+  // Our headers, precompiled: `header` of the folder shader/, with these options. `emit` is the option that keeps the driver from going on.
+  [[nodiscard]] std::filesystem::path prelude(const std::vector<std::string>& flags, std::string_view header, std::string_view emit) const;
+  // Runs clang on a translated source, with options that begin with those of the language. Throws CompileError.
+  void run_clang(std::vector<std::string> command, std::string_view source, std::string_view function,
+                 const std::filesystem::path& output) const;
   // Whether it is a text without a file of its own: that stands among the cache's.
   [[nodiscard]] bool is_text(const SourceFile& file) const { return file.path.parent_path() == cache_.directory(); }
   [[nodiscard]] std::vector<std::filesystem::path> reached_by(const std::vector<SourceFile>& files) const;
   // What a step needs that reads and writes temporary files and entries of the cache.
   [[nodiscard]] base::Reach cache_only() const { return {.programs = {}, .readable = {}, .writable = {cache_.directory()}}; }
   static void link(const std::filesystem::path& object, const std::filesystem::path& output);
-  [[nodiscard]] std::vector<std::string> language_flags() const;
+  [[nodiscard]] std::vector<std::string> language_flags() const;  // for this machine
+  [[nodiscard]] std::vector<std::string> common_flags() const;    // for every target
 
   CompileOptions options_;
   std::string clang_;

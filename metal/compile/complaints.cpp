@@ -74,9 +74,9 @@ std::vector<Complaint> Compiler::complaints(std::string_view source) const {
   std::vector<std::string> command = {clang_};
   const auto flags = language_flags();
   command.insert(command.end(), flags.begin(), flags.end());
-  command.insert(command.end(),
-                 {"-include-pch", prelude().string(), "-fsyntax-only", "-fshow-column", "-fdiagnostics-print-source-range-info",
-                  "-ferror-limit=0", "-fno-spell-checking", "-ftemplate-backtrace-limit=0", input.path().string()});
+  command.insert(command.end(), {"-include-pch", prelude(language_flags(), "kernel.h", "-c").string(), "-fsyntax-only", "-fshow-column",
+                                 "-fdiagnostics-print-source-range-info", "-ferror-limit=0", "-fno-spell-checking",
+                                 "-ftemplate-backtrace-limit=0", input.path().string()});
   const auto run = run_tool(command, cache_only(), kExamining, cache_.directory());
   std::vector<Complaint> result;
   for (std::size_t start = 0; start < run.errors.size();) {

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 #include "base/hash.h"
 #include "metal/compile/compiler.h"
 #include "metal/compile/pipeline.h"
+#include "metal/compile/ptx.h"
 #include "metal/compile/repair.h"
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
@@ -78,7 +80,24 @@ struct Library::Impl {
     }
   }
 
+  // Compiles a rendered source to a file of the cache.
+  using Make = std::function<std::filesystem::path(const std::string& source)>;
+
   std::shared_ptr<const Pipeline> compile(const PipelineDescriptor& descriptor, Instrumentation instrumentation) const {
+    const auto& kernel = kernel_of(descriptor);
+    const auto object = compile_or_name_constant(kernel, descriptor, [&](const std::string& source) {
+      return compiler.shared_object(source + mark_of(instrumentation), descriptor.function);
+    });
+    return std::make_shared<Pipeline>(std::make_unique<Pipeline::Impl>(descriptor, kernel, object));
+  }
+
+  compile::PtxKernel compile_ptx(const PipelineDescriptor& descriptor, const compile::PtxOptions& options) const {
+    return compile::read_ptx(compile_or_name_constant(
+        kernel_of(descriptor), descriptor, [&](const std::string& source) { return compiler.ptx(source, descriptor.function, options); }));
+  }
+
+  // The kernel that the descriptor names, whose constants it can have.
+  const translate::Kernel& kernel_of(const PipelineDescriptor& descriptor) const {
     if (descriptor.definitions != configuration) {
       const auto list = [](const auto& words) { return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")); };
       throw PipelineError(fmt::format("'{}' with the definitions {} was asked of {}, which was built with {}", descriptor.function,
@@ -96,16 +115,15 @@ struct Library::Impl {
     }
     if (const auto* refusal = translation.refusal_reached_by(*kernel)) throw CompileError(refusal->reason);
     for (const auto& [index, value] : descriptor.constants) check_constant(index, value, descriptor.function);
-    const auto object = compile_or_name_constant(*kernel, descriptor, instrumentation);
-    return std::make_shared<Pipeline>(std::make_unique<Pipeline::Impl>(descriptor, *kernel, object));
+    return *kernel;
   }
 
   // Reports a missing constant by name. The compiler needs the value of some constants itself, for example as an array size, and its
   // messages then contain the name.
   std::filesystem::path compile_or_name_constant(const translate::Kernel& kernel, const PipelineDescriptor& descriptor,
-                                                 Instrumentation instrumentation) const {
+                                                 const Make& make) const {
     try {
-      return compile_object(kernel, descriptor, instrumentation);
+      return compile_renderings(kernel, descriptor, make);
     } catch (const CompileError& error) {
       const std::string text = error.what();
       for (const auto& constant : constants) {
@@ -150,8 +168,7 @@ struct Library::Impl {
   // Where clang is stricter than Metal, the later renderings are more permissive. If one of them compiles, the file is correct.
   // Otherwise the first messages are those that Metal's compiler would give. If clang still rejects the source, it is repaired
   // where possible (compile/repair.h).
-  std::filesystem::path compile_object(const translate::Kernel& kernel, const PipelineDescriptor& descriptor,
-                                       Instrumentation instrumentation) const {
+  std::filesystem::path compile_renderings(const translate::Kernel& kernel, const PipelineDescriptor& descriptor, const Make& make) const {
     using Translation = translate::Translation;
     using ThreadSpace = Translation::ThreadSpace;
     // The renderings whose sources differ.
@@ -160,11 +177,11 @@ struct Library::Impl {
     std::optional<CompileError> first;
     for (const auto spaces : {ThreadSpace::exact, ThreadSpace::values, ThreadSpace::relaxed}) {
       const Translation::Rendering rendering{spaces, {}};
-      const auto source = translation.render(kernel, descriptor.constants, rendering).append(mark_of(instrumentation));
+      const auto source = translation.render(kernel, descriptor.constants, rendering);
       if (!sources.insert(source).second) continue;
       renderings.push_back(rendering);
       try {
-        return compiler.shared_object(source, descriptor.function);
+        return make(source);
       } catch (const CompileLimitExceeded&) {
         throw;
       } catch (const CompileError& error) {
@@ -176,9 +193,9 @@ struct Library::Impl {
     std::optional<CompileError> of_kernel;
     for (auto rendering : renderings) {
       if (!compile::repair(compiler, translation, kernel, descriptor.constants, rendering) && of_kernel) continue;
-      const auto source = translation.render(kernel, descriptor.constants, rendering).append(mark_of(instrumentation));
+      const auto source = translation.render(kernel, descriptor.constants, rendering);
       try {
-        return compiler.shared_object(source, descriptor.function);
+        return make(source);
       } catch (const CompileError& error) {
         if (!of_kernel) of_kernel = error;
       }
@@ -306,6 +323,10 @@ std::shared_ptr<const Pipeline> Library::pipeline(const PipelineDescriptor& desc
     throw;
   }
   return slot->pipeline;
+}
+
+compile::PtxKernel Library::ptx(const PipelineDescriptor& descriptor, const compile::PtxOptions& options) const {
+  return impl_->compile_ptx(descriptor, options);
 }
 
 Pipeline::Pipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

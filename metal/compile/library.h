@@ -69,6 +69,11 @@ struct SourceNote {
 
 class Pipeline;
 
+namespace compile {
+struct PtxKernel;
+struct PtxOptions;
+}  // namespace compile
+
 // What compiled code does besides computing. `traced`: reports its accesses to device memory, for concurrent encoders. `checked`: has
 // every access to shared memory checked. `shadowed`: carries shadows. `explained`: also reports what each operation rounds away.
 // `recorded`: reports every value that it computes.
@@ -111,6 +116,8 @@ class Library {
   // Compiles one function with its constants, or takes it from the cache. Throws PipelineError and CompileError.
   [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(const PipelineDescriptor& descriptor,
                                                          Instrumentation instrumentation = Instrumentation::none) const;
+  // The same function for an NVIDIA GPU (compile/ptx.h).
+  [[nodiscard]] compile::PtxKernel ptx(const PipelineDescriptor& descriptor, const compile::PtxOptions& options) const;
 
  private:
   struct Impl;

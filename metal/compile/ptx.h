@@ -1,7 +1,9 @@
 // Compiles a Metal function to PTX, the assembly language of NVIDIA GPUs.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,5 +35,8 @@ struct PtxKernel {
 // From the first library that offers the function, as find_pipeline() (metal/devices/pipelines.h). Throws what that throws.
 [[nodiscard]] PtxKernel compile_ptx(const std::vector<std::shared_ptr<Library>>& libraries, const PipelineDescriptor& descriptor,
                                     const PtxOptions& options = {});
+
+// Reads an entry of the cache. Throws EnvironmentError if it is none.
+[[nodiscard]] PtxKernel read_ptx(const std::filesystem::path& entry);
 
 }  // namespace assay::metal::compile

@@ -198,8 +198,6 @@ std::uint64_t Lockstep::atomic_bytes(const llvm::CallBase& call) {
   return type < kFirstFloating ? std::uint64_t{1} << type / 2 : 4;
 }
 
-std::uint64_t Lockstep::stored_bytes(llvm::Type& type) const { return module_.getDataLayout().getTypeStoreSize(&type).getFixedValue(); }
-
 // The pointer to read from instead of `pointer`.
 llvm::Value* Lockstep::checked_source(llvm::Instruction& reader, llvm::Value* pointer, llvm::Value* bytes, std::uint32_t kind,
                                       llvm::MaybeAlign alignment) {

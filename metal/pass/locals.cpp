@@ -93,7 +93,7 @@ bool follow(llvm::Value& pointer, Accesses& all) {
 // Variables of the kernel start with bytes that are NaN as any floating type, so that a read before the first write shows in the output,
 // whatever an optimiser makes of undefined values. Functions of our headers write before they read. In a record of values, these bytes
 // would look like values of the kernel.
-void Lockstep::fill_own_locals() {
+void WholeKernel::fill_own_locals() {
   if (module_.getFunction("__assay_recorded") != nullptr) return;
   for (auto& function : module_) {
     if (function.isDeclaration() || function.getSubprogram() == nullptr || is_ours(*function.getSubprogram())) continue;
@@ -101,7 +101,7 @@ void Lockstep::fill_own_locals() {
   }
 }
 
-void Lockstep::fill_local(llvm::AllocaInst& variable) {
+void WholeKernel::fill_local(llvm::AllocaInst& variable) {
   const std::uint64_t size = stored_bytes(*variable.getAllocatedType());
   if (size == 0 || variable.isArrayAllocation()) return;
   llvm::SmallVector<llvm::Instruction*> starts;
@@ -123,7 +123,7 @@ void Lockstep::fill_local(llvm::AllocaInst& variable) {
 
 // Fills marked arrays once, where the kernel starts: in a loop, that would cost more than the loop. An array in a loop then starts each
 // round with what the one before has left, which only policy `checked` sees. Unless the marks are still needed, they are removed.
-void Lockstep::fill_own_arrays() {
+void WholeKernel::fill_own_arrays() {
   llvm::SetVector<llvm::AllocaInst*> variables;
   llvm::SmallVector<llvm::Instruction*> needless;
   for (auto& instruction : llvm::instructions(*entry_)) {

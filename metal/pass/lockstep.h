@@ -24,14 +24,12 @@
 #include "metal/lane_abi.h"
 #include "metal/pass/places.h"
 #include "metal/pass/program_order.h"
+#include "metal/pass/whole_kernel.h"
 
 namespace assay::metal::pass {
 
 // The call that stands for abi::kReconverge until it is routed.
 inline constexpr llvm::StringLiteral kReconvergeCall = "__assay_reconverge";
-
-// Functions (value, exact) of our headers. They return `value`; `exact` is the same result without rounding.
-inline constexpr llvm::StringLiteral kWithoutRounding = "__assay_without_rounding";
 
 // The memory that a pointer may point to. `unknown` if the pointer was loaded from memory or merged from different origins.
 struct Origin {
@@ -41,10 +39,9 @@ struct Origin {
 
 class Shadow;
 
-class Lockstep {
+class Lockstep : public WholeKernel {
  public:
-  Lockstep(llvm::Module& module, llvm::ModuleAnalysisManager& analyses)
-      : module_(module), analyses_(analyses), context_(module.getContext()) {}
+  Lockstep(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) : WholeKernel(module, analyses) {}
 
   // Returns false if the module has no entry point, so is not a kernel.
   bool run();
@@ -53,24 +50,9 @@ class Lockstep {
   friend class Shadow;
 
   // ---- lockstep_pass.cpp
-  void drop_exact_values();
-  llvm::FunctionAnalysisManager& function_analyses();
-  void run_on_entry(llvm::FunctionPassManager& passes, llvm::Function& entry);
-  std::string reflect_kernel(llvm::Function& entry);
-  void inline_everything(llvm::Function& entry);
   // Conversions that the backend calls later, by name.
-  static bool is_backend_helper(const llvm::Function& function) { return function.getName().starts_with("__trunc"); }
-  void guard_divisions();
-  void convert_halves_over_float();
-  void simplify_loops();
-
-  // ---- unset_constants.cpp
-  void report_derived_from_unset();
-  void note_unset_uses();
-
-  // ---- recursion.cpp
-  void unroll_recursion(llvm::Function& entry);
-  static llvm::SmallVector<llvm::CallBase*> calls_to_definitions(llvm::Function& function);
+  [[nodiscard]] bool stays_a_call(const llvm::Function& function) const override { return function.getName().starts_with("__trunc"); }
+  std::string reflect_kernel(llvm::Function& entry);
 
   // ---- meeting_points.cpp
   Origin origin_of(const llvm::Value* pointer);
@@ -114,7 +96,6 @@ class Lockstep {
   static std::uint32_t atomic_kind(const llvm::CallBase& call);
   static std::uint64_t atomic_bytes(const llvm::CallBase& call);
   void note_access(const llvm::Instruction& instruction, std::uint32_t site);
-  [[nodiscard]] std::uint64_t stored_bytes(llvm::Type& type) const;
   llvm::Value* checked_source(llvm::Instruction& reader, llvm::Value* pointer, llvm::Value* bytes, std::uint32_t kind,
                               llvm::MaybeAlign alignment);
   llvm::Value* checked_source(llvm::MemTransferInst& transfer);
@@ -124,9 +105,6 @@ class Lockstep {
   llvm::Value* quick_of(std::uint32_t access);
 
   // ---- locals.cpp
-  void fill_own_locals();
-  void fill_local(llvm::AllocaInst& variable);
-  void fill_own_arrays();
   void watch_locals();
   void watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::LoadInst*> reads, llvm::ArrayRef<llvm::Instruction*> writes,
                    llvm::ArrayRef<llvm::CallInst*> unset);
@@ -166,19 +144,13 @@ class Lockstep {
   static llvm::Value* is_not_finite(llvm::IRBuilder<>& builder, llvm::Value* value);
 
   // ---- module.cpp
-  static std::uint64_t constant_argument(const llvm::CallBase& call, unsigned index);
-  // Places the threadgroup variables that the calls name, and returns their offsets by identity.
-  llvm::DenseMap<std::uint64_t, std::uint64_t> place_variables(llvm::ArrayRef<llvm::CallBase*> queries);
+  void describe_variables(const ThreadgroupVariables& placed);
   void replace_position_queries();
   llvm::Constant* text(llvm::StringRef value);
   llvm::Constant* word(std::uint64_t value);
   llvm::Constant* table(llvm::Type* element, llvm::ArrayRef<llvm::Constant*> values);
   void emit_module();
 
-  llvm::Module& module_;
-  llvm::ModuleAnalysisManager& analyses_;
-  llvm::LLVMContext& context_;
-  llvm::Function* entry_ = nullptr;
   llvm::Value* lane_ = nullptr;
   llvm::GlobalVariable* services_ = nullptr;
   llvm::DenseMap<llvm::Type*, llvm::AllocaInst*> slots_;
@@ -189,7 +161,6 @@ class Lockstep {
   std::vector<Place> places_;
   std::vector<abi::Service> services_of_sites_;
   llvm::DenseMap<std::uint32_t, std::uint32_t> operations_;  // abi::Site::operation, by site
-  bool is_checked_ = false;
   abi::ShadowKind shadows_ = abi::kNoShadows;
   std::vector<llvm::CallInst*> shadowed_products_;  // of matrices; their last argument has room for the shadows of a, b and c
   std::vector<Place> lost_shadows_;
@@ -207,7 +178,6 @@ class Lockstep {
   std::vector<Variable> variables_;                          // by number
   std::vector<std::pair<abi::Operation, Place>> arithmetic_;
   std::uint64_t block_count_ = 0;
-  std::uint64_t threadgroup_bytes_ = 0;
   std::array<std::uint64_t, abi::kMaxBuffers> alignments_{};  // required by the kernel's arguments, by buffer
   std::uint32_t read_buffers_ = 0;
   std::uint32_t written_buffers_ = 0;

@@ -6,43 +6,19 @@
 
 namespace assay::metal::pass {
 
-std::uint64_t Lockstep::constant_argument(const llvm::CallBase& call, unsigned index) {
-  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(index));
-  if (constant == nullptr)
-    refuse(place_of(call), "internal: " + call.getCalledFunction()->getName() + " with an index that is not a constant");
-  return constant->getZExtValue();
-}
-
-llvm::DenseMap<std::uint64_t, std::uint64_t> Lockstep::place_variables(llvm::ArrayRef<llvm::CallBase*> queries) {
-  llvm::MapVector<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> variables;  // id -> size, alignment
-  for (auto* call : queries) {
-    if (call->getCalledFunction()->getName() == "__assay_threadgroup_variable") {
-      variables[constant_argument(*call, 0)] = {constant_argument(*call, 1), constant_argument(*call, 2)};
-    }
-  }
-  llvm::DenseMap<std::uint64_t, std::uint64_t> offsets;
-  std::uint64_t used = 0;
-  for (const auto& [id, shape] : variables) {
-    used = llvm::alignTo(used, std::max<std::uint64_t>(shape.second, 1));
-    offsets[id] = used;
-    used += shape.first;
-  }
-  threadgroup_bytes_ = llvm::alignTo(used, 16);
+void Lockstep::describe_variables(const ThreadgroupVariables& placed) {
   for (const auto& [id, number] : variable_numbers_) {
-    variables_[number].offset = offsets[id];
-    variables_[number].size = variables[id].first;
+    const auto found = placed.find(id);
+    if (found == placed.end()) continue;
+    variables_[number].offset = found->second.offset;
+    variables_[number].size = found->second.size;
   }
-  return offsets;
 }
 
 void Lockstep::replace_position_queries() {
-  llvm::SmallVector<llvm::CallBase*> queries;
-  for (auto& instruction : llvm::instructions(*entry_)) {
-    auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    if (call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName().starts_with("__assay_"))
-      queries.push_back(call);
-  }
-  const auto offsets = place_variables(queries);
+  const auto queries = calls_of_runtime();
+  const ThreadgroupVariables variables = place_variables(queries);
+  describe_variables(variables);
   // Position and memory do not change while the lane runs. They are read once, at the top; otherwise the optimiser reads them again
   // after each meeting point.
   llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
@@ -72,7 +48,7 @@ void Lockstep::replace_position_queries() {
       value = load(top.getPtrTy(), offsetof(abi::Lane, threadgroup_arguments) + constant_argument(*call, 0) * sizeof(void*));
     } else if (name == "__assay_threadgroup_variable") {
       auto* base = load(top.getPtrTy(), offsetof(abi::Lane, threadgroup_memory));
-      value = top.CreateConstInBoundsGEP1_64(top.getInt8Ty(), base, offsets.lookup(constant_argument(*call, 0)));
+      value = top.CreateConstInBoundsGEP1_64(top.getInt8Ty(), base, variables.lookup(constant_argument(*call, 0)).offset);
     } else if (name == "__assay_builtin") {
       value = builtin(constant_argument(*call, 0), constant_argument(*call, 1));
     } else if (name == "__assay_lane") {

@@ -154,6 +154,17 @@ bool is_ours(llvm::StringRef name) {
   return name.starts_with("__assay") || name.starts_with("assay_math_");
 }
 
+// Functions that the headers of metal/shader/nvptx/ define for a GPU, with its own operations.
+bool is_for_device(const llvm::Function& function) {
+  return function.getName().starts_with("__assay_nvptx_") || function.getName().starts_with("assay_math_");
+}
+bool is_used_for_device_only(const llvm::Function& operation) {
+  return llvm::all_of(operation.users(), [](const llvm::User* user) {
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+    return instruction != nullptr && is_for_device(*instruction->getFunction());
+  });
+}
+
 // The place of a declaration or definition; line 0 if unknown.
 Place place_of(const llvm::GlobalVariable& variable) {
   llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> known;
@@ -212,7 +223,7 @@ void check_declaration(const llvm::Function& function) {
   const auto* user = user_of(function);
   const Place place = user == nullptr ? place_of(function) : pass::place_of(*user);
   if (function.isIntrinsic()) {
-    if (!is_plain_intrinsic(function.getIntrinsicID()))
+    if (!is_plain_intrinsic(function.getIntrinsicID()) && !is_used_for_device_only(function))
       refuse(place, "'" + function.getName() + "' is refused: it is no operation that a kernel needs");
     return;
   }
@@ -227,6 +238,7 @@ void check_declaration(const llvm::Function& function) {
 }
 
 void check_definition(const llvm::Function& function) {
+  if (is_for_device(function)) return;
   // That of initialisers, which the optimiser evaluates; those that it cannot evaluate are refused later.
   if (function.hasSection() && function.getSection() != ".text.startup")
     refuse(place_of(function), "function " + shown(function) + " is in a section of its own: no kernel needs one");

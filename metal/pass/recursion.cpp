@@ -20,7 +20,7 @@ constexpr unsigned kMostInstructions = 1u << 20;
 }  // namespace
 
 // Inlines calls that remain after all others were inlined. Each round first propagates the constants of the previous level.
-void Lockstep::unroll_recursion(llvm::Function& entry) {
+void WholeKernel::unroll_recursion(llvm::Function& entry) {
   std::size_t calls_inlined = 0;
   for (int level = 0; level < kMostLevels; ++level) {
     if (calls_to_definitions(entry).empty()) return;
@@ -44,12 +44,12 @@ void Lockstep::unroll_recursion(llvm::Function& entry) {
   }
 }
 
-llvm::SmallVector<llvm::CallBase*> Lockstep::calls_to_definitions(llvm::Function& function) {
+llvm::SmallVector<llvm::CallBase*> WholeKernel::calls_to_definitions(llvm::Function& function) const {
   llvm::SmallVector<llvm::CallBase*> calls;
   for (auto& instruction : llvm::instructions(function)) {
     auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     if (call == nullptr || call->isInlineAsm() || call->getCalledFunction() == nullptr) continue;
-    if (!call->getCalledFunction()->isDeclaration() && !is_backend_helper(*call->getCalledFunction())) calls.push_back(call);
+    if (!call->getCalledFunction()->isDeclaration() && !stays_a_call(*call->getCalledFunction())) calls.push_back(call);
   }
   return calls;
 }

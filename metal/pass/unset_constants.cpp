@@ -30,7 +30,7 @@ bool is_read(const llvm::Constant& value) {
 }  // namespace
 
 // A namespace-scope variable computed from a constant without a value would be initialised from an unset value at load time.
-void Lockstep::report_derived_from_unset() {
+void WholeKernel::report_derived_from_unset() {
   for (auto& function : module_) {
     if (&function == entry_) continue;
     const llvm::GlobalVariable* unset = nullptr;
@@ -54,7 +54,7 @@ void Lockstep::report_derived_from_unset() {
   }
 }
 
-void Lockstep::note_unset_uses() {
+void WholeKernel::note_unset_uses() {
   for (auto& instruction : llvm::instructions(*entry_)) {
     for (auto& operand : instruction.operands()) {
       const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(operand->stripPointerCasts());

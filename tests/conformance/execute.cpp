@@ -1,6 +1,7 @@
 // Compiles one kernel, runs it, and collects its buffers and hazards.
 #include "tests/conformance/execute.h"
 #include "metal/compile/library.h"
+#include "tests/support/ptx.h"
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@ Outcome execute(const Execution& execution) {
   const auto library = metal::Library::from_source(execution.source, "test.metal");
   metal::Simulator simulator({library}, execution.options);
   simulator.set_pipeline({execution.kernel, execution.constants});
+  expect_ptx(*library, {execution.kernel, execution.constants});
   metal::Buffer output(execution.output_words * sizeof(std::uint32_t), "output");
   simulator.set_buffer(0, {&output, 0});
   std::vector<std::unique_ptr<metal::Buffer>> inputs;

@@ -14,6 +14,7 @@
 #include "metal/compile/library.h"
 #include "metal/devices/simulator.h"
 #include "metal/errors.h"
+#include "tests/support/ptx.h"
 
 namespace assay::tests {
 
@@ -45,6 +46,7 @@ std::vector<Words> run_kernel(std::string_view source, std::string_view name, st
   metal::Simulator simulator({library});
   std::vector<std::unique_ptr<metal::Buffer>> storage;
   simulator.set_pipeline({std::string(name), {}});
+  expect_ptx(*library, {std::string(name), {}});
   for (std::uint32_t index = 0; index < buffers.size(); ++index) {
     storage.push_back(metal::Buffer::of(std::span<const std::uint32_t>(buffers[index])));
     simulator.set_buffer(index, {storage.back().get(), 0});

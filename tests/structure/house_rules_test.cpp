@@ -134,6 +134,8 @@ const Planted kPlanted[] = {
     {"missing_pragma_once", "oracles/a.h", "int x;", "#pragma once", "#pragma once\nint x;"},
     {"shader_sees_host", "metal/shader/a.h", "#pragma once\n#include \"metal/buffer.h\"", "a shader header sees no",
      "#pragma once\n#include \"metal/shader/vec.h\""},
+    {"shader_leaves_its_target", "metal/shader/nvptx/a.h", "#pragma once\n#include \"../../buffer.h\"", "relative include",
+     "#pragma once\n#include \"../vec.h\""},
     {"shader_sees_system", "metal/shader/a.h", "#pragma once\n#include <cmath>", "a shader header sees no",
      "#pragma once\n#include <metal_stdlib>"},
     {"no_folder", "utils/a.cpp", "int x;", "no folder of the house", nullptr},

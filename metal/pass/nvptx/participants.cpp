@@ -1,0 +1,106 @@
+// Computes the lanes that run a block together.
+#include "metal/pass/nvptx/participants.h"
+
+#include <llvm/ADT/SetVector.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <cstdint>
+
+namespace assay::metal::pass::nvptx {
+namespace {
+
+constexpr std::uint32_t kEveryLane = ~std::uint32_t{0};
+
+llvm::IRBuilder<> at_top(llvm::BasicBlock& block) { return {&block, block.getFirstInsertionPt()}; }
+
+}  // namespace
+
+llvm::Value* Participants::vote(llvm::IRBuilder<>& builder, llvm::Value* lanes, llvm::Value* predicate) {
+  auto* ballot = llvm::Intrinsic::getDeclaration(&module_, llvm::Intrinsic::nvvm_vote_ballot_sync);
+  return builder.CreateCall(ballot, {lanes, predicate});
+}
+
+llvm::Value* Participants::running(llvm::IRBuilder<>& builder) {
+  auto* type = llvm::FunctionType::get(builder.getInt32Ty(), false);
+  auto* call = builder.CreateCall(llvm::InlineAsm::get(type, "activemask.b32 $0;", "=r", /*hasSideEffects=*/true));
+  call->addFnAttr(llvm::Attribute::Convergent);
+  return call;
+}
+
+llvm::Value* Participants::of(llvm::BasicBlock& block) {
+  if (auto* known = known_.lookup(&block)) return known;
+  llvm::Value* lanes = nullptr;
+  if (convergence_.is_parted(block)) {
+    lanes = of_parted(block);
+  } else {
+    auto builder = at_top(block);
+    lanes = vote(builder, builder.getInt32(kEveryLane), builder.getTrue());
+  }
+  known_[&block] = lanes;
+  return lanes;
+}
+
+llvm::Value* Participants::of_parted(llvm::BasicBlock& block) {
+  if (auto* before = convergence_.same_lanes_before(block)) {
+    auto* lanes = of(*before);
+    if (block.getSinglePredecessor() == before && before->getSingleSuccessor() == &block) return lanes;
+    // Waits for those that took another way, and leaves out those that have ended.
+    auto builder = at_top(block);
+    return vote(builder, lanes, builder.getTrue());
+  }
+  if (auto* before = block.getUniquePredecessor()) return of_edge(*before, block);
+  const auto* loop = convergence_.loops().getLoopFor(&block);
+  const bool is_header = loop != nullptr && loop->getHeader() == &block;
+  if (is_header || comes_by_one_way(block)) return merged(block);
+  auto builder = at_top(block);
+  return running(builder);
+}
+
+// Whether lanes that are together come to the block by the same of several edges: none of the branches that decide it parts them.
+bool Participants::comes_by_one_way(llvm::BasicBlock& block) const {
+  const auto* start = convergence_.dominators().getNode(&block)->getIDom()->getBlock();
+  llvm::SmallSetVector<const llvm::BasicBlock*, 16> between;
+  for (const auto* before : llvm::predecessors(&block)) between.insert(before);
+  for (std::size_t index = 0; index < between.size(); ++index) {
+    if (between[index] == start) continue;
+    for (const auto* before : llvm::predecessors(between[index])) between.insert(before);
+  }
+  return llvm::none_of(between, [&](const llvm::BasicBlock* each) { return convergence_.decides_alone(*each); });
+}
+
+llvm::Value* Participants::merged(llvm::BasicBlock& block) {
+  auto* lanes = llvm::PHINode::Create(llvm::Type::getInt32Ty(module_.getContext()), 2, "lanes");
+  lanes->insertBefore(block, block.begin());
+  known_[&block] = lanes;  // a loop asks for it again
+  for (auto* before : llvm::predecessors(&block)) lanes->addIncoming(of_edge(*before, block), before);
+  return lanes;
+}
+
+llvm::Value* Participants::goes_to(llvm::IRBuilder<>& builder, llvm::Instruction& terminator, const llvm::BasicBlock& to) {
+  if (auto* branch = llvm::dyn_cast<llvm::BranchInst>(&terminator))
+    return branch->getSuccessor(0) == &to ? branch->getCondition() : builder.CreateNot(branch->getCondition());
+  auto* choice = llvm::cast<llvm::SwitchInst>(&terminator);
+  const bool is_default = choice->getDefaultDest() == &to;
+  llvm::Value* is_listed = builder.getFalse();
+  for (const auto& option : choice->cases()) {
+    if ((option.getCaseSuccessor() == &to) != is_default)
+      is_listed = builder.CreateOr(is_listed, builder.CreateICmpEQ(choice->getCondition(), option.getCaseValue()));
+  }
+  return is_default ? builder.CreateNot(is_listed) : is_listed;
+}
+
+llvm::Value* Participants::of_edge(llvm::BasicBlock& from, llvm::BasicBlock& to) {
+  auto* lanes = of(from);
+  if (from.getUniqueSuccessor() != nullptr || !convergence_.decides_alone(from)) return lanes;
+  auto*& known = known_edges_[{&from, &to}];
+  if (known == nullptr) {
+    llvm::IRBuilder<> builder(from.getTerminator());
+    known = vote(builder, lanes, goes_to(builder, *from.getTerminator(), to));
+  }
+  return known;
+}
+
+}  // namespace assay::metal::pass::nvptx
