@@ -188,6 +188,15 @@ void say_statements(const std::vector<harness::CaseRecord>& records) {
   if (holding != 0) say("claims beyond the contract: {} hold\n", holding);
 }
 
+void say_storage_hints(const harness::Workbench& workbench, const std::vector<harness::CaseRecord>& records) {
+  for (const auto& [name, prepared] : workbench.variants()) {
+    if (!prepared.weaker_storage.empty()) continue;
+    std::vector<harness::CaseRecord> own;
+    std::ranges::copy_if(records, std::back_inserter(own), [&](const harness::CaseRecord& record) { return record.variant == name; });
+    if (const std::string hint = reports::storage_hint(own); !hint.empty()) say("note: {}\n", hint);
+  }
+}
+
 int run_selection(const Options& options, const std::vector<std::string>& words) {
   const InterruptGuard interrupt;
   Workspace workspace = open_workspace(options);
@@ -233,12 +242,7 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   say("{}", excused_line(recording.run(), records));
   say_statements(records);
   for (const std::string& note : reports::shared_by_failures(records)) say("note: {}\n", note);
-  for (const auto& [name, prepared] : workbench.variants()) {
-    if (!prepared.weaker_storage.empty()) continue;
-    std::vector<harness::CaseRecord> own;
-    std::ranges::copy_if(records, std::back_inserter(own), [&](const harness::CaseRecord& record) { return record.variant == name; });
-    if (const std::string hint = reports::storage_hint(own); !hint.empty()) say("note: {}\n", hint);
-  }
+  say_storage_hints(workbench, records);
   const std::size_t skips = is_strict(options) ? count_untrusted_skips(records) : 0;
   if (skips != 0) say("strict: {} cases were skipped for what the kernel under test lacks, which counts as a failure\n", skips);
   // Printed last, so that truncated test logs include it.

@@ -21,6 +21,7 @@
 
 #include "families/registry.h"
 #include "harness/execute/execute.h"
+#include "harness/execute/gpu_process.h"
 #include "harness/findings/beyond.h"
 #include "harness/findings/fault_text.h"
 #include "harness/findings/known_finding.h"
@@ -31,6 +32,7 @@
 #include "metal/errors.h"
 #include "tests/faults/twin_variant.h"
 #include "tests/support/files.h"
+#include "tests/support/mock_driver.h"
 
 namespace assay::tests {
 namespace {
@@ -130,6 +132,20 @@ Faults of_finding(std::string_view when, std::string_view shows, bool fails, std
   verdict.faults = harness::faults_of(verdict.judgement);
   settle_known_findings(harness::known_findings_of(variant), verdict);
   return verdict.faults;
+}
+
+// On a GPU whose kernels all fail.
+Faults of_gpu() {
+  harness::GpuProcess::replace_driver([]() -> std::unique_ptr<metal::cuda::Driver> {
+    auto driver = std::make_unique<testing::NiceMock<MockDriver>>();
+    driver->behave([](const auto&...) { return metal::cuda::Status::illegal_address; });
+    return driver;
+  });
+  ExecutionOptions options;
+  options.device.kind = metal::DeviceChoice::Kind::cuda;
+  Faults faults = of_right(std::string(kRight), options);
+  harness::GpuProcess::replace_driver(metal::cuda::load_driver);
+  return faults;
 }
 
 Faults of_old_ledger() {
@@ -310,6 +326,7 @@ const std::map<FaultKind, std::function<Faults()>>& what_fires() {
       {stale_finding, [] { return of_finding("num_heads == 2", "nan", false); }},
       {missing_finding, [] { return of_finding("num_heads == 2", "inf", true); }},
       {beyond_finding, [] { return of_finding("num_heads == 2", "nan", true, 1); }},
+      {device_fault, of_gpu},
       {told, of_old_ledger},
   };
   return table;

@@ -71,6 +71,9 @@ class MockDriver : public metal::cuda::Driver {
     ON_CALL(*this, device_attribute(_, _, _)).WillByDefault([](int, DeviceAttribute attribute, int& value) {
       return value = attribute == DeviceAttribute::major ? 9 : 0, Status::success;
     });
+    ON_CALL(*this, create_context(_, _)).WillByDefault([](int, Handle& context) {
+      return context = reinterpret_cast<Handle>(1), Status::success;
+    });
     ON_CALL(*this, load_module(_, _, _, _)).WillByDefault([this](const std::string& ptx, unsigned, Handle& module, std::string&) {
       modules_.push_back(ptx);
       return module = reinterpret_cast<Handle>(modules_.size()), Status::success;
@@ -81,8 +84,10 @@ class MockDriver : public metal::cuda::Driver {
     ON_CALL(*this, function_attribute(_, _, _)).WillByDefault([](Handle, FunctionAttribute, int& value) {
       return value = 1024, Status::success;
     });
-    ON_CALL(*this, allocate(_, _)).WillByDefault([](std::size_t bytes, Address& address) {
-      return address = reinterpret_cast<Address>(std::aligned_alloc(512, bytes)), Status::success;
+    ON_CALL(*this, allocate(_, _)).WillByDefault([this](std::size_t bytes, Address& address) {
+      address = reinterpret_cast<Address>(std::aligned_alloc(512, bytes));
+      memory_end_ = address + bytes;
+      return Status::success;
     });
     ON_CALL(*this, release(_)).WillByDefault([](Address address) { return std::free(pointer(address)), Status::success; });
     ON_CALL(*this, copy_in(_, _, _)).WillByDefault([](Address to, const void* from, std::size_t bytes) {
@@ -108,12 +113,16 @@ class MockDriver : public metal::cuda::Driver {
     ON_CALL(*this, describe(_)).WillByDefault([](Status status) { return "CUDA_ERROR_" + std::to_string(static_cast<int>(status)); });
   }
 
+  // Of the newest allocation.
+  [[nodiscard]] Address memory_end() const { return memory_end_; }
+
   static void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 
  private:
   Kernel kernel_;
   std::vector<std::string> modules_;
   Status ended_ = Status::success;
+  Address memory_end_ = 0;
 };
 
 }  // namespace assay::tests

@@ -26,11 +26,17 @@ cuda::CompiledFunction twice(const PipelineDescriptor& descriptor) {
   made.layout.line = 2;
   made.layout.static_threadgroup_bytes = 20;
   made.layout.arguments.resize(4);
-  made.layout.arguments[0] = {.name = "out", .space = AddressSpace::device, .index = 0, .type_name = "float", .size = 4};
-  made.layout.arguments[1] = {
-      .name = "n", .space = AddressSpace::constant, .index = 3, .is_reference = true, .is_const = true, .type_name = "uint", .size = 4};
-  made.layout.arguments[2] = {.name = "a", .space = AddressSpace::threadgroup, .index = 1, .type_name = "float", .size = 4};
-  made.layout.arguments[3] = {.name = "b", .space = AddressSpace::threadgroup, .index = 2, .type_name = "float", .size = 4};
+  made.layout.arguments[0] = {.name = "out", .space = AddressSpace::device, .index = 0, .type_name = "float", .size = 4, .layout = {}};
+  made.layout.arguments[1] = {.name = "n",
+                              .space = AddressSpace::constant,
+                              .index = 3,
+                              .is_reference = true,
+                              .is_const = true,
+                              .type_name = "uint",
+                              .size = 4,
+                              .layout = {}};
+  made.layout.arguments[2] = {.name = "a", .space = AddressSpace::threadgroup, .index = 1, .type_name = "float", .size = 4, .layout = {}};
+  made.layout.arguments[3] = {.name = "b", .space = AddressSpace::threadgroup, .index = 2, .type_name = "float", .size = 4, .layout = {}};
   return made;
 }
 

@@ -146,8 +146,8 @@ TEST_F(CudaGpu, ALoadedKernelIsKept) {
 
 TEST_F(CudaGpu, StrayWritesAreHazards) {
   for (const auto& [offset, side] : {std::pair{std::ptrdiff_t{1000 - 8}, "behind"}, std::pair{std::ptrdiff_t{-9}, "before"}}) {
-    driver_.behave([offset = offset](const std::string&, const Launch& launch, const LaunchShape&) {
-      static_cast<std::uint8_t*>(MockDriver::pointer(launch.buffers[0]))[offset] = 1;
+    driver_.behave([at = offset](const std::string&, const Launch& launch, const LaunchShape&) {
+      static_cast<std::uint8_t*>(MockDriver::pointer(launch.buffers[0]))[at] = 1;
       return Status::success;
     });
     Gpu gpu(driver_, 0);
@@ -203,10 +203,12 @@ TEST_F(CudaGpu, TooLittleMemoryIsNoFaultOfTheKernel) {
 
 TEST_F(CudaGpu, TheLogOfTheDriversCompilerIsReported) {
   Gpu gpu(driver_, 0);
-  EXPECT_CALL(driver_, load_module).WillOnce([](const std::string&, unsigned, Handle&, std::string& log) {
-    log = "ptxas line 3: unknown symbol";
-    return static_cast<Status>(218);
-  });
+  EXPECT_CALL(driver_, load_module)
+      .WillOnce([](const std::string&, unsigned, Handle&, std::string& log) {
+        log = "ptxas line 3: unknown symbol";
+        return static_cast<Status>(218);
+      })
+      .WillRepeatedly(DoDefault());
   const auto error = error_of(gpu, work_of());
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind, GpuError::Kind::refused);
@@ -271,7 +273,7 @@ TEST_F(CudaGpu, LargeBuffersMayBeSparse) {
   const auto sparse = metal::Buffer::sparse(size, "cache");
   sparse->bytes()[5] = std::byte{7};
   sparse->bytes()[size - 1] = std::byte{8};
-  driver_.behave([size](const std::string&, const Launch& launch, const LaunchShape&) {
+  driver_.behave([](const std::string&, const Launch& launch, const LaunchShape&) {
     auto* bytes = static_cast<std::uint8_t*>(MockDriver::pointer(launch.buffers[0]));
     EXPECT_EQ(bytes[5], 7);
     EXPECT_EQ(bytes[6], 0);

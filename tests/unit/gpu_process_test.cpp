@@ -1,0 +1,195 @@
+// The process that has a GPU: whole cases, faults, kernels that do not end, stray writes, and agreement with the simulator. The driver is a
+// mock whose kernels the simulator executes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "families/registry.h"
+#include "harness/cases/suite.h"
+#include "harness/compare/agreement.h"
+#include "harness/execute/execute.h"
+#include "harness/execute/gpu_process.h"
+#include "harness/findings/fault_text.h"
+#include "harness/prepare/workbench.h"
+#include "metal/errors.h"
+#include "tests/support/simulated_gpu.h"
+
+namespace assay::tests {
+namespace {
+
+using namespace ::testing;
+using harness::Status;
+using metal::cuda::LaunchShape;
+using metal::cuda_abi::Launch;
+using Result = metal::cuda::Status;
+
+constexpr const char* kCases[] = {"fwht_v1/d256/h2/standalone/gauss/s1", "fwht_v1/d512/h3/premult/gauss/s2"};
+
+metal::DeviceChoice gpu() {
+  metal::DeviceChoice device;
+  device.kind = metal::DeviceChoice::Kind::cuda;
+  return device;
+}
+
+class GpuProcessTest : public Test {
+ protected:
+  GpuProcessTest() {
+    for (const char* name : kCases) cases_.push_back(harness::parse_case(name, harness::find_family("fwht")));
+    workbench_ = std::make_unique<harness::Workbench>(kernels::find_variants(kernels::default_variants_directory(), families::contracts()),
+                                                      cases_, harness::WorkbenchOptions{});
+    simulated_ = std::make_unique<SimulatedGpu>(workbench_->find("fwht_v1"));
+    use([](const Launch&) { return Result::success; });
+  }
+  ~GpuProcessTest() override { harness::GpuProcess::replace_driver(metal::cuda::load_driver); }
+
+  // `after`: what happens when a kernel has run; its result is that of the kernel.
+  void use(std::function<Result(const Launch&)> after) {
+    // Another device than in the test before, so that the process is another one.
+    static unsigned number = 0;
+    device_ = gpu();
+    device_.limit = std::chrono::milliseconds(20000 + ++number);
+    harness::GpuProcess::replace_driver([this, after = std::move(after)]() -> std::unique_ptr<metal::cuda::Driver> {
+      auto driver = std::make_unique<NiceMock<MockDriver>>();
+      driver->behave([this, after, mock = driver.get()](const std::string& ptx, const Launch& launch, const LaunchShape& shape) {
+        const Result result = (*simulated_)(ptx, launch, shape, mock->memory_end());
+        return result == Result::success ? after(launch) : result;
+      });
+      return driver;
+    });
+  }
+
+  harness::Verdict execute(const metal::DeviceChoice& device, std::size_t number = 0) {
+    harness::ExecutionOptions options;
+    options.device = device;
+    return execute_case(workbench_->find("fwht_v1"), cases_[number], options);
+  }
+
+  harness::AgreedCases agree() {
+    struct Quiet final : harness::RunListener {
+      void started(const harness::Case&) override {}
+      void finished(const harness::Verdict&, const harness::Summary&) override {}
+    } quiet;
+    harness::AgreementOptions options;
+    options.other = device_;
+    const std::atomic<bool> never = false;
+    return harness::find_agreement(cases_, *workbench_, options, never, quiet);
+  }
+
+  std::vector<harness::Case> cases_;
+  std::unique_ptr<harness::Workbench> workbench_;
+  std::unique_ptr<SimulatedGpu> simulated_;
+  metal::DeviceChoice device_;
+};
+
+// The first float that the kernel wrote or will write. fwht works in place, on buffer 0.
+float& first_of(const Launch& launch) { return *static_cast<float*>(MockDriver::pointer(launch.buffers[0])); }
+
+TEST_F(GpuProcessTest, ExecutesCasesAsTheSimulatorDoes) {
+  for (std::size_t i = 0; i < cases_.size(); ++i) {
+    const harness::Verdict there = execute(device_, i);
+    const harness::Verdict here = execute({}, i);
+    EXPECT_EQ(there.status, Status::passed) << harness::reason_of(there);
+    EXPECT_EQ(there.digest, here.digest);
+    EXPECT_GT(there.simulator_seconds, 0);
+  }
+}
+
+TEST_F(GpuProcessTest, AFaultEndsTheCaseAndNotTheNextOne) {
+  use([](const Launch& launch) {
+    return launch.grid[0] * launch.grid[1] * launch.grid[2] == 2 ? Result::illegal_address : Result::success;
+  });
+  const harness::Verdict faulty = execute(device_, 0);
+  EXPECT_EQ(faulty.status, Status::crashed);
+  EXPECT_THAT(harness::reason_of(faulty), HasSubstr("failed on the GPU: CUDA_ERROR_700"));
+  EXPECT_EQ(execute(device_, 1).status, Status::passed);
+}
+
+TEST_F(GpuProcessTest, AKernelThatDoesNotEndIsATimeout) {
+  use([](const Launch&) { return Result::not_ready; });
+  device_.limit = std::chrono::milliseconds(50);
+  const harness::Verdict verdict = execute(device_);
+  EXPECT_EQ(verdict.status, Status::timeout);
+  EXPECT_THAT(harness::reason_of(verdict), HasSubstr("no verdict within 0.05 s"));
+}
+
+TEST_F(GpuProcessTest, AStrayWriteIsAHazard) {
+  use([](const Launch& launch) {
+    static_cast<std::byte*>(MockDriver::pointer(launch.buffers[0]))[-40000] = std::byte{1};
+    return Result::success;
+  });
+  const harness::Verdict verdict = execute(device_);
+  EXPECT_EQ(verdict.status, Status::hazard);
+  EXPECT_THAT(harness::reason_of(verdict), HasSubstr("a thread wrote before the 10240 bytes of buffer 0"));
+}
+
+TEST_F(GpuProcessTest, WithoutADriverNothingIsBlamedOnTheKernel) {
+  harness::GpuProcess::replace_driver([]() -> std::unique_ptr<metal::cuda::Driver> { throw metal::EnvironmentError("no CUDA driver"); });
+  device_.limit = std::chrono::seconds(1);
+  const harness::Verdict verdict = execute(device_);
+  EXPECT_EQ(verdict.status, Status::mistrusted);
+  EXPECT_TRUE(verdict.is_internal);
+  EXPECT_EQ(harness::find_gpu(device_).problem, "no CUDA driver");
+}
+
+TEST_F(GpuProcessTest, IsDescribed) {
+  EXPECT_THAT(harness::find_gpu(device_).description, StartsWith("Mock 100, compute capability 9.0"));
+  EXPECT_EQ(harness::find_gpu(device_).architecture, "sm_90");
+}
+
+TEST_F(GpuProcessTest, DevicesThatComputeTheSameAgree) {
+  const harness::AgreedCases agreed = agree();
+  ASSERT_EQ(agreed.cases.size(), 2U);
+  for (const harness::CaseAgreement& one : agreed.cases) {
+    EXPECT_TRUE(one.agrees()) << one.name;
+    EXPECT_EQ(one.equal, one.elements);
+  }
+  EXPECT_EQ(agreed.cases[0].elements, 512U);
+}
+
+TEST_F(GpuProcessTest, ADifferenceIsNamedAndHasNoReasonOfItsOwn) {
+  use([](const Launch& launch) { return first_of(launch) += 1, Result::success; });
+  const harness::AgreedCases agreed = agree();
+  ASSERT_EQ(agreed.cases.size(), 2U);
+  const harness::CaseAgreement& one = agreed.cases.front();
+  EXPECT_EQ(one.reason, harness::PartingReason::unexplained);
+  EXPECT_EQ(one.elements - one.equal, 1U);
+  ASSERT_TRUE(one.parted);
+  EXPECT_EQ(one.parted->index, 0U);
+  EXPECT_FALSE(one.is_within_bounds);
+}
+
+TEST_F(GpuProcessTest, WhatDiffersInEveryRunIsARace) {
+  use([](const Launch& launch) { return first_of(launch) += static_cast<float>(std::random_device()() % 1000 + 1), Result::success; });
+  const harness::AgreedCases agreed = agree();
+  ASSERT_FALSE(agreed.cases.empty());
+  EXPECT_EQ(agreed.cases.front().reason, harness::PartingReason::race);
+}
+
+harness::OutputBits floats(std::vector<float> values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {"dst", metal::ScalarType::float32, {bytes.begin(), bytes.end()}};
+}
+
+TEST(Agreement, OfBits) {
+  const float nan = std::bit_cast<float>(0x7fc00001U);
+  const float other_nan = std::bit_cast<float>(0xffc00002U);
+  const float poison = std::bit_cast<float>(metal::kPoisonWord);
+  const std::vector<harness::OutputBits> first = {floats({1, nan, poison, 0.0F, 4, poison})};
+  const std::vector<harness::OutputBits> other = {floats({1, other_nan, poison, -0.0F, 5, nan})};
+  harness::CaseAgreement compared;
+  harness::compare_bits(first, other, compared);
+  // Never written by both: no element. Zeros of both signs and a NaN where nothing was written differ.
+  EXPECT_EQ(compared.elements, 5U);
+  EXPECT_EQ(compared.equal, 2U);
+  ASSERT_TRUE(compared.parted);
+  EXPECT_EQ(compared.parted->index, 3U);
+  EXPECT_EQ(harness::element_text(metal::ScalarType::float32, compared.parted->other), "-0 (0x80000000)");
+}
+
+}  // namespace
+}  // namespace assay::tests
