@@ -24,7 +24,8 @@ namespace {
 
 constexpr unsigned kGlobalSpace = 1;
 constexpr unsigned kSharedSpace = 3;
-constexpr std::uint64_t kSimdgroupScope = 0;  // of metal/shader/runtime.h
+constexpr std::uint64_t kSharedAlignment = 128;  // more than any type of Metal has
+constexpr std::uint64_t kSimdgroupScope = 0;     // of metal/shader/runtime.h
 
 // Functions of C that the compiler calls, which our headers define under another name.
 constexpr llvm::StringLiteral kOfC[] = {"memcmp", "fmod"};
@@ -117,7 +118,7 @@ void NvptxKernel::place_memory() {
   auto* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(context_), 0);
   auto* shared = new llvm::GlobalVariable(module_, bytes, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage, nullptr,
                                           "__assay_threadgroup_memory", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
-  shared->setAlignment(llvm::Align(cuda_abi::kThreadgroupAlignment));
+  shared->setAlignment(llvm::Align(kSharedAlignment));
   for (auto* call : calls) {
     if (callee_of(*call) != "__assay_threadgroup_variable") continue;
     llvm::IRBuilder<> builder(call);
