@@ -56,8 +56,25 @@ llvm::Value* Participants::of_parted(llvm::BasicBlock& block) {
   const auto* loop = convergence_.loops().getLoopFor(&block);
   const bool is_header = loop != nullptr && loop->getHeader() == &block;
   if (is_header || comes_by_one_way(block)) return merged(block);
+  if (auto* lanes = decided_by_one_branch(block)) return lanes;
   auto builder = at_top(block);
   return running(builder);
+}
+
+// Several ways lead here from a branch that alone decides who takes them: the parts of a `switch`, or the end of a loop's body.
+llvm::Value* Participants::decided_by_one_branch(llvm::BasicBlock& block) {
+  auto* branch = convergence_.dominators().getNode(&block)->getIDom()->getBlock();
+  const auto ways = convergence_.ways_from(*branch, block);
+  if (ways.empty()) return nullptr;
+  llvm::Value* lanes = of(*branch);
+  if (convergence_.decides_alone(*branch)) {
+    llvm::IRBuilder<> end(branch->getTerminator());
+    llvm::Value* comes = end.getFalse();
+    for (auto* way : ways) comes = end.CreateOr(comes, goes_to(end, *branch->getTerminator(), *way));
+    lanes = vote(end, lanes, comes);
+  }
+  auto builder = at_top(block);
+  return vote(builder, lanes, builder.getTrue());
 }
 
 // Whether lanes that are together come to the block by the same of several edges: none of the branches that decide it parts them.

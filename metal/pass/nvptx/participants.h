@@ -25,6 +25,7 @@ class Participants {
   llvm::Value* of_parted(llvm::BasicBlock& block);
   llvm::Value* of_edge(llvm::BasicBlock& from, llvm::BasicBlock& to);
   llvm::Value* merged(llvm::BasicBlock& block);
+  llvm::Value* decided_by_one_branch(llvm::BasicBlock& block);
   [[nodiscard]] bool comes_by_one_way(llvm::BasicBlock& block) const;
   static llvm::Value* goes_to(llvm::IRBuilder<>& builder, llvm::Instruction& terminator, const llvm::BasicBlock& to);
   llvm::Value* vote(llvm::IRBuilder<>& builder, llvm::Value* lanes, llvm::Value* predicate);
