@@ -87,8 +87,18 @@ const Place kPlaces[] = {
     {"Quad", "float v = in[i]; if (quad_sum(v) > 1) v = simd_sum(v); out[i] = simd_min(v);", {2, 1, 0}},
     // Without a barrier, lanes may read different values.
     {"ThreadgroupMemory", "shared[lane] = in[i]; if (shared[0] > 1) out[i] = simd_sum(in[i]); out[i] += simd_max(in[i]);", {2, 1, 0}},
-    // Lanes come to the second part by two ways, which others pass by.
-    {"AndElse", "float v = in[i]; if (lane < n && v > 0) v += 1; else v = simd_sum(v); out[i] = simd_max(v);", {1, 0, 1}},
+    // Two branches decide about the second part.
+    {"AndElse", "float v = in[i]; if (lane < n && v > 0) v += 1; else v = simd_sum(v); out[i] = simd_max(v);", {2, 1, 0}},
+    {"Or", "float v = in[i]; if (lane < n || v > 0) v = simd_sum(v); else v = simd_product(v); out[i] = simd_max(v);", {2, 2, 0}},
+    {"Switch",
+     "float v = in[i]; switch (lane % 4) { case 0: v = 1; case 1: v = simd_sum(v); break; default: v = 2; } out[i] = simd_max(v);",
+     {2, 2, 0}},
+    {"BreakAndContinue",
+     "float v = in[i]; for (uint k = 0; k < n; ++k) { if (k > lane) break; if (v > 3) continue; v += simd_sum(v); } out[i] = v;",
+     {1, 2, 0}},
+    {"ReturnBetween",
+     "float v = in[i]; if (lane < n) { v = simd_sum(v); if (v > 3) { out[i] = simd_max(v); return; } } out[i] = simd_min(v);",
+     {2, 1, 0}},
 };
 
 class PtxPlaces : public testing::TestWithParam<Place> {};

@@ -44,6 +44,30 @@ llvm::Value* Participants::of(llvm::BasicBlock& block) {
   return lanes;
 }
 
+bool Participants::is_header(const Convergence& convergence, const llvm::BasicBlock& block) {
+  const auto* loop = convergence.loops().getLoopFor(&block);
+  return loop != nullptr && loop->getHeader() == &block;
+}
+
+// Goes the ways of of_parted().
+llvm::BasicBlock* Participants::undecided(const Convergence& convergence, llvm::ArrayRef<llvm::BasicBlock*> wanted) {
+  llvm::SmallSetVector<llvm::BasicBlock*, 16> all(wanted.begin(), wanted.end());
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    auto& block = *all[index];
+    if (!convergence.is_live(block) || !convergence.is_parted(block)) continue;
+    if (auto* before = convergence.same_lanes_before(block)) {
+      all.insert(before);
+    } else if (block.getUniquePredecessor() != nullptr || is_header(convergence, block) || comes_by_one_way(convergence, block)) {
+      for (auto* each : llvm::predecessors(&block)) all.insert(each);
+    } else {
+      auto* branch = convergence.dominators().getNode(&block)->getIDom()->getBlock();
+      if (convergence.ways_from(*branch, block).empty()) return &block;
+      all.insert(branch);
+    }
+  }
+  return nullptr;
+}
+
 llvm::Value* Participants::of_parted(llvm::BasicBlock& block) {
   if (auto* before = convergence_.same_lanes_before(block)) {
     auto* lanes = of(*before);
@@ -53,9 +77,7 @@ llvm::Value* Participants::of_parted(llvm::BasicBlock& block) {
     return vote(builder, lanes, builder.getTrue());
   }
   if (auto* before = block.getUniquePredecessor()) return of_edge(*before, block);
-  const auto* loop = convergence_.loops().getLoopFor(&block);
-  const bool is_header = loop != nullptr && loop->getHeader() == &block;
-  if (is_header || comes_by_one_way(block)) return merged(block);
+  if (is_header(convergence_, block) || comes_by_one_way(convergence_, block)) return merged(block);
   if (auto* lanes = decided_by_one_branch(block)) return lanes;
   auto builder = at_top(block);
   return running(builder);
@@ -78,15 +100,15 @@ llvm::Value* Participants::decided_by_one_branch(llvm::BasicBlock& block) {
 }
 
 // Whether lanes that are together come to the block by the same of several edges: none of the branches that decide it parts them.
-bool Participants::comes_by_one_way(llvm::BasicBlock& block) const {
-  const auto* start = convergence_.dominators().getNode(&block)->getIDom()->getBlock();
+bool Participants::comes_by_one_way(const Convergence& convergence, llvm::BasicBlock& block) {
+  const auto* start = convergence.dominators().getNode(&block)->getIDom()->getBlock();
   llvm::SmallSetVector<const llvm::BasicBlock*, 16> between;
   for (const auto* before : llvm::predecessors(&block)) between.insert(before);
   for (std::size_t index = 0; index < between.size(); ++index) {
     if (between[index] == start) continue;
     for (const auto* before : llvm::predecessors(between[index])) between.insert(before);
   }
-  return llvm::none_of(between, [&](const llvm::BasicBlock* each) { return convergence_.decides_alone(*each); });
+  return llvm::none_of(between, [&](const llvm::BasicBlock* each) { return convergence.decides_alone(*each); });
 }
 
 llvm::Value* Participants::merged(llvm::BasicBlock& block) {
