@@ -24,6 +24,17 @@ bool of_coordinate_21(const FaultyElement& e) { return e.coordinate == 21 || e.c
 bool is_last_of_a_thousand(const FaultyElement& e) { return e.row * 256 + e.coordinate == 999 && e.actual == 0.0; }
 bool is_norm_of_512(const FaultyElement& e) { return e.coordinate >= kNorms512; }
 
+constexpr const char* kSignsBehindTheRotation =
+    R"(for (short e = 0; e < E; ++e) {
+        const short j = lane * E + e;
+        if (D == 512 && ((kSigns[j / 8] >> (j % 8)) & 1)) x[e] = -x[e];
+    }
+    rotate<D>(x, lane);
+    for (short e = 0; e < E; ++e) {
+        const short j = lane * E + e;
+        if (D == 512 && ((kSigns[j / 8] >> (j % 8)) & 1)) x[e] = -x[e];
+    })";
+
 constexpr Twin kTwins4[] = {
     {"heads_numbered_in_16_bits",
      "the number of a head is a ushort",
@@ -52,15 +63,7 @@ constexpr Twin kTwins4[] = {
     {"signs_on_the_wrong_side",
      "the rotation of 512 applies the signs behind the transform",
      "rotate<D>(x, lane);",
-     R"(for (short e = 0; e < E; ++e) {
-        const short j = lane * E + e;
-        if (D == 512 && ((kSigns[j / 8] >> (j % 8)) & 1)) x[e] = -x[e];
-    }
-    rotate<D>(x, lane);
-    for (short e = 0; e < E; ++e) {
-        const short j = lane * E + e;
-        if (D == 512 && ((kSigns[j / 8] >> (j % 8)) & 1)) x[e] = -x[e];
-    })",
+     kSignsBehindTheRotation,
      {"d512/b4/g2/pos0c4/gauss/s1"},
      {"d256/b4/g2/pos0c4/gauss/s1"}},
     {"signs_of_the_lower_half",
@@ -271,15 +274,7 @@ constexpr Twin kTwinsHb[] = {
     {"signs_on_the_wrong_side",
      "the rotation of 512 applies the signs behind the transform",
      "rotate<D>(x, lane);",
-     R"(for (short e = 0; e < E; ++e) {
-        const short j = lane * E + e;
-        if (D == 512 && ((kSigns[j / 8] >> (j % 8)) & 1)) x[e] = -x[e];
-    }
-    rotate<D>(x, lane);
-    for (short e = 0; e < E; ++e) {
-        const short j = lane * E + e;
-        if (D == 512 && ((kSigns[j / 8] >> (j % 8)) & 1)) x[e] = -x[e];
-    })",
+     kSignsBehindTheRotation,
      {"d512/b6/g2/pos0c4/gauss/s7"},
      {"d256/b6/g2/pos0c4/gauss/s7"}},
     {"last_stage_missing",

@@ -93,12 +93,7 @@ struct packed_vec {
   }                                                                     \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 4> name, alias;
 #include "swizzles_4.inc"
-#undef ASSAY_SWIZZLE2
-#undef ASSAY_SWIZZLE3
-#undef ASSAY_SWIZZLE4
-#undef ASSAY_SWIZZLE2_READ
-#undef ASSAY_SWIZZLE3_READ
-#undef ASSAY_SWIZZLE4_READ
+#include "no_swizzles.inc"
 
 // One overload per pair of types, because a conversion to one side only would be ambiguous.
 #define ASSAY_PAIRINGS(Result, op)                                                                   \

@@ -154,12 +154,7 @@ struct vec<T, 4> {
 
 #undef ASSAY_READ
 #undef ASSAY_COMPONENT
-#undef ASSAY_SWIZZLE2
-#undef ASSAY_SWIZZLE3
-#undef ASSAY_SWIZZLE4
-#undef ASSAY_SWIZZLE2_READ
-#undef ASSAY_SWIZZLE3_READ
-#undef ASSAY_SWIZZLE4_READ
+#include "no_swizzles.inc"
 
 #define ASSAY_VECTOR_NAMES(T) \
   typedef vec<T, 2> T##2;     \

@@ -20,6 +20,17 @@ SKIPPED = 77
 failures = 0
 
 
+def looks(page, file):
+    """Opens the file in each scheme and width, and gives these and the script of checks."""
+    with open(os.path.join(os.path.dirname(__file__), "page_checks.js"), encoding="utf-8") as stream:
+        checks = stream.read()
+    for scheme in ("light", "dark"):
+        for width in (1280, 390):
+            page.look(scheme, width)
+            page.open(file)
+            yield scheme, width, checks
+
+
 def check(what, found, wanted=True):
     global failures
     if found != wanted:
@@ -148,44 +159,34 @@ def check_interrupted(page, file, folder):
     check("and values of axes", facts["large"], "9223372036854775807")
     check("elements are counted once", [facts[name] for name in ("elements compared", "of these faulty", "not written")], ["256", "256", "256"])
     check("an error of nothing is none", [facts[name] for name in ("nmse", "cosine", "max abs error")], ["\u2013"] * 3)
-    with open(os.path.join(os.path.dirname(__file__), "page_checks.js"), encoding="utf-8") as stream:
-        checks = stream.read()
-    for scheme in ("light", "dark"):
-        for width in (1280, 390):
-            page.look(scheme, width)
-            page.open(file)
-            check(f"contrast and names, interrupted, {scheme}, {width} px", page.evaluate(checks), [])
-            check(f"nothing sticks out, interrupted, {scheme}, {width} px", page.evaluate("document.documentElement.scrollWidth") <= width)
-            if folder:
-                page.screenshot(os.path.join(folder, f"interrupted_{scheme}_{width}.png"), whole=True)
-            page.evaluate("location.hash = assay.caseAddress(3)")
-            page.wait_for("document.getElementById('case-dialog').open")
-            check(f"worst elements are not cut, {scheme}, {width} px", page.evaluate("(() => { const box = document.querySelector('.worst'); return box.scrollWidth <= box.clientWidth; })()"))
-            check(f"contrast and names of a case, interrupted, {scheme}, {width} px", page.evaluate(checks), [])
-            if folder:
-                page.screenshot(os.path.join(folder, f"interrupted_{scheme}_{width}_case.png"))
+    for scheme, width, checks in looks(page, file):
+        check(f"contrast and names, interrupted, {scheme}, {width} px", page.evaluate(checks), [])
+        check(f"nothing sticks out, interrupted, {scheme}, {width} px", page.evaluate("document.documentElement.scrollWidth") <= width)
+        if folder:
+            page.screenshot(os.path.join(folder, f"interrupted_{scheme}_{width}.png"), whole=True)
+        page.evaluate("location.hash = assay.caseAddress(3)")
+        page.wait_for("document.getElementById('case-dialog').open")
+        check(f"worst elements are not cut, {scheme}, {width} px", page.evaluate("(() => { const box = document.querySelector('.worst'); return box.scrollWidth <= box.clientWidth; })()"))
+        check(f"contrast and names of a case, interrupted, {scheme}, {width} px", page.evaluate(checks), [])
+        if folder:
+            page.screenshot(os.path.join(folder, f"interrupted_{scheme}_{width}_case.png"))
 
 
 def check_looks(page, file, folder):
-    with open(os.path.join(os.path.dirname(__file__), "page_checks.js"), encoding="utf-8") as stream:
-        checks = stream.read()
-    for scheme in ("light", "dark"):
-        for width in (1280, 390):
-            page.look(scheme, width)
-            page.open(file)
-            page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-            time.sleep(0.3)
-            check(f"contrast and names, {scheme}, {width} px", page.evaluate(checks), [])
-            check(f"nothing sticks out, {scheme}, {width} px", page.evaluate("document.documentElement.scrollWidth") <= width)
-            check(f"names have room, {scheme}, {width} px", page.evaluate("document.querySelector('#case-body td.column-name').clientWidth") > width * 0.4)
-            page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = false; })")
-            if folder:
-                page.screenshot(os.path.join(folder, f"{scheme}_{width}.png"), whole=True)
-            page.evaluate("location.hash = assay.caseAddress(assay.data.findings[0].smallest)")
-            page.wait_for("document.getElementById('case-dialog').open")
-            check(f"contrast and names of a case, {scheme}, {width} px", page.evaluate(checks), [])
-            if folder:
-                page.screenshot(os.path.join(folder, f"{scheme}_{width}_case.png"))
+    for scheme, width, checks in looks(page, file):
+        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        time.sleep(0.3)
+        check(f"contrast and names, {scheme}, {width} px", page.evaluate(checks), [])
+        check(f"nothing sticks out, {scheme}, {width} px", page.evaluate("document.documentElement.scrollWidth") <= width)
+        check(f"names have room, {scheme}, {width} px", page.evaluate("document.querySelector('#case-body td.column-name').clientWidth") > width * 0.4)
+        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = false; })")
+        if folder:
+            page.screenshot(os.path.join(folder, f"{scheme}_{width}.png"), whole=True)
+        page.evaluate("location.hash = assay.caseAddress(assay.data.findings[0].smallest)")
+        page.wait_for("document.getElementById('case-dialog').open")
+        check(f"contrast and names of a case, {scheme}, {width} px", page.evaluate(checks), [])
+        if folder:
+            page.screenshot(os.path.join(folder, f"{scheme}_{width}_case.png"))
 
 
 def main():

@@ -341,19 +341,22 @@ TEST(BuffersAtOneAddress, AreNotMistakenForEachOther) {
   };
   metal::Buffer out(128, "out");
   metal::Buffer other(128, "other");
+  // The buffer that a kernel has filled, or another one at its address.
+  const auto filled = [&](metal::Simulator& simulator, bool same) {
+    auto scratch = std::make_unique<metal::Buffer>(128, "scratch");
+    simulator.set_buffer(0, {&out, 0});
+    simulator.set_buffer(1, {scratch.get(), 0});
+    run(simulator, "fill");
+    if (same) return scratch;
+    Reused reused = remake(std::move(scratch));
+    EXPECT_TRUE(reused.is_reused);
+    return std::move(reused.buffer);
+  };
   {
     // Without a barrier a read of what another dispatch has written is a hazard; of a buffer of its own it is none.
     for (const bool same : {true, false}) {
       metal::Simulator simulator({library}, options_of(metal::Policy::native, true));
-      auto scratch = std::make_unique<metal::Buffer>(128, "scratch");
-      simulator.set_buffer(0, {&out, 0});
-      simulator.set_buffer(1, {scratch.get(), 0});
-      run(simulator, "fill");
-      if (!same) {
-        Reused reused = remake(std::move(scratch));
-        ASSERT_TRUE(reused.is_reused);
-        scratch = std::move(reused.buffer);
-      }
+      const std::unique_ptr<metal::Buffer> scratch = filled(simulator, same);
       scratch->as<float>()[0] = 3;
       simulator.set_buffer(0, {&other, 0});
       simulator.set_buffer(2, {scratch.get(), 0});
@@ -366,15 +369,7 @@ TEST(BuffersAtOneAddress, AreNotMistakenForEachOther) {
     // The new one is unwritten, even if the old one was written.
     for (const bool same : {true, false}) {
       metal::Simulator simulator({library}, options_of(metal::Policy::checked));
-      auto scratch = std::make_unique<metal::Buffer>(128, "scratch");
-      simulator.set_buffer(0, {&out, 0});
-      simulator.set_buffer(1, {scratch.get(), 0});
-      run(simulator, "fill");
-      if (!same) {
-        Reused reused = remake(std::move(scratch));
-        ASSERT_TRUE(reused.is_reused);
-        scratch = std::move(reused.buffer);
-      }
+      const std::unique_ptr<metal::Buffer> scratch = filled(simulator, same);
       simulator.set_buffer(2, {scratch.get(), 0});
       run(simulator, "copy");
       ASSERT_EQ(simulator.hazards().size(), same ? 0U : 1U);

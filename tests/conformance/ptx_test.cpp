@@ -68,6 +68,7 @@ const Place kPlaces[] = {
     {"Straight", "out[i] = simd_sum(in[i]);", {1, 0, 0}},
     {"AfterAJoin", "float v = in[i]; if (lane < 5) v *= 2; out[i] = simd_sum(v);", {1, 0, 0}},
     {"UniformBranch", "if (n > 3) out[i] = simd_sum(in[i]);", {1, 0, 0}},
+    {"BufferOfAll", "if (in[n] > 1) out[i] = simd_sum(in[i]);", {1, 0, 0}},
     {"UniformLoop", "for (uint k = 0; k < n; ++k) out[i + k] = simd_sum(in[i + k]);", {1, 0, 0}},
     {"BranchOnASum", "if (simd_sum(in[i]) > 1) out[i] = simd_max(in[i]);", {2, 0, 0}},
     {"AfterAReturn", "if (lane > n) return; out[i] = simd_sum(in[i]);", {1, 0, 0}},
@@ -84,8 +85,20 @@ const Place kPlaces[] = {
      "float v = in[i]; if (lane < n) { if (v > 0) v += simd_sum(v); v += simd_max(v); } out[i] = simd_min(v);",
      {2, 3, 0}},
     {"Quad", "float v = in[i]; if (quad_sum(v) > 1) v = simd_sum(v); out[i] = simd_min(v);", {2, 1, 0}},
-    // Lanes come to the second part by two ways, which others pass by.
-    {"AndElse", "float v = in[i]; if (lane < n && v > 0) v += 1; else v = simd_sum(v); out[i] = simd_max(v);", {1, 0, 1}},
+    // Without a barrier, lanes may read different values.
+    {"ThreadgroupMemory", "shared[lane] = in[i]; if (shared[0] > 1) out[i] = simd_sum(in[i]); out[i] += simd_max(in[i]);", {2, 1, 0}},
+    // Two branches decide about the second part.
+    {"AndElse", "float v = in[i]; if (lane < n && v > 0) v += 1; else v = simd_sum(v); out[i] = simd_max(v);", {2, 1, 0}},
+    {"Or", "float v = in[i]; if (lane < n || v > 0) v = simd_sum(v); else v = simd_product(v); out[i] = simd_max(v);", {2, 2, 0}},
+    {"Switch",
+     "float v = in[i]; switch (lane % 4) { case 0: v = 1; case 1: v = simd_sum(v); break; default: v = 2; } out[i] = simd_max(v);",
+     {2, 2, 0}},
+    {"BreakAndContinue",
+     "float v = in[i]; for (uint k = 0; k < n; ++k) { if (k > lane) break; if (v > 3) continue; v += simd_sum(v); } out[i] = v;",
+     {1, 2, 0}},
+    {"ReturnBetween",
+     "float v = in[i]; if (lane < n) { v = simd_sum(v); if (v > 3) { out[i] = simd_max(v); return; } } out[i] = simd_min(v);",
+     {2, 1, 0}},
 };
 
 class PtxPlaces : public testing::TestWithParam<Place> {};
@@ -117,6 +130,12 @@ TEST(Ptx, WaitsAroundStoresOnlyToKeepLockstep) {
   EXPECT_GE(count(compiled(kStores, {.keeps_lockstep = true}).text, "bar.warp.sync"), 2);
   EXPECT_EQ(count(compiled(kStoreInABranch).text, "bar.warp.sync"), 0);
   EXPECT_GE(count(compiled(kStoreInABranch, {.keeps_lockstep = true}).text, "bar.warp.sync"), 4);
+}
+
+// The lanes of the block behind the branch are known before lockstep asks for them.
+TEST(Ptx, WaitsBehindTheVoteOfABlock) {
+  const std::string body = fmt::format("{} out[i] += simd_sum(in[i]);", kStoreInABranch);
+  EXPECT_GE(count(compiled(body, {.keeps_lockstep = true}).text, "bar.warp.sync"), 4);
 }
 
 constexpr std::string_view kArithmetic = "out[i] = exp(in[i]) * in[i + 1] + in[i + 2] / in[i + 3];";

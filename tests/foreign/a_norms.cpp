@@ -1,5 +1,5 @@
 // Runs of a_norms.metal and their expected results. Root mean square, layer, group and L2 norms; fused scale and addition.
-#include "tests/foreign/a_prelude.h"
+#include "tests/foreign/a_kind.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,15 +46,6 @@ Run rms(const char* name, const char* function, int level, int vec, int cols, in
   run.expect(4, Format::f32, want, tol)
       .dispatch_threadgroups({static_cast<std::uint32_t>(rows), 1, 1}, {static_cast<std::uint32_t>(threads), 1, 1});
   return run;
-}
-
-enum class Kind { f32, f16, bf16 };
-double rounding(Kind k) { return k == Kind::f32 ? 0x1p-24 : k == Kind::f16 ? 0x1p-11 : 0x1p-8; }
-Format format(Kind k) { return k == Kind::f32 ? Format::f32 : k == Kind::f16 ? Format::f16 : Format::bf16; }
-std::vector<double> put(Run& run, std::uint32_t index, Kind k, const std::vector<float>& x) {
-  if (k == Kind::f32) return run.buffer(index, x), from_float(x);
-  if (k == Kind::f16) return run.buffer(index, to_half(x)), from_half(to_half(x));
-  return run.buffer(index, to_bfloat(x)), from_bfloat(to_bfloat(x));
 }
 
 Run layer(const char* name, const char* function, Kind kind, int cols, int rows, int threads, bool scalar_bias, std::uint32_t seed) {

@@ -1,6 +1,6 @@
 // Runs of a_softmax.metal and their expected results. Softmax in several shapes, with masks, slopes and soft caps; log-sum-exp and the
 // cross entropy that goes with it.
-#include "tests/foreign/a_prelude.h"
+#include "tests/foreign/a_kind.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,15 +9,6 @@
 
 namespace assay::foreign {
 namespace {
-
-enum class Kind { f32, f16, bf16 };
-double rounding(Kind k) { return k == Kind::f32 ? 0x1p-24 : k == Kind::f16 ? 0x1p-11 : 0x1p-8; }
-Format format(Kind k) { return k == Kind::f32 ? Format::f32 : k == Kind::f16 ? Format::f16 : Format::bf16; }
-std::vector<double> put(Run& run, std::uint32_t index, Kind k, const std::vector<float>& x) {
-  if (k == Kind::f32) return run.buffer(index, x), from_float(x);
-  if (k == Kind::f16) return run.buffer(index, to_half(x)), from_half(to_half(x));
-  return run.buffer(index, to_bfloat(x)), from_bfloat(to_bfloat(x));
-}
 
 std::vector<double> softmax(const std::vector<double>& x) {
   const double top = *std::max_element(x.begin(), x.end());

@@ -1,5 +1,5 @@
 // Runs of c_activations.metal and their expected results. Whole kernels from macros: activations and gated units, with erf by a polynomial.
-#include "tests/foreign/foreign.h"
+#include "tests/foreign/c_tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,6 @@ namespace {
 
 const char* const kFile = "c_activations.metal";
 using u32 = std::uint32_t;
-
-float sym(std::mt19937& g) { return static_cast<float>(static_cast<std::int32_t>(g() >> 8) - (1 << 23)) * 0x1p-23f; }
 
 double activate(const std::string& name, double x) {
   if (name == "gelu") return 0.5 * x * (1 + std::erf(x * M_SQRT1_2));
@@ -24,28 +22,6 @@ double activate(const std::string& name, double x) {
 // The polynomials for erf are good to about 2e-6 (the series) and 1.5e-7 (the rational one); the rest is rounding.
 double slack(const std::string& name, double x) { return std::fabs(x) * (name == "gelu" ? 3e-6 : 2e-6) + 1e-7; }
 double rounding(Format f, double v) { return f == Format::f32 ? 0 : (f == Format::f16 ? 0x1p-11 : 0x1p-8) * std::fabs(v) + 0x1p-25; }
-
-struct Tensor {
-  Format format;
-  std::vector<std::uint16_t> bits;
-  std::vector<float> values;
-  Tensor(std::size_t n, unsigned seed, float scale, Format f) : format(f) {
-    std::mt19937 g(seed);
-    for (std::size_t i = 0; i < n; ++i) {
-      float v = sym(g) * scale;
-      if (f != Format::f32)
-        bits.push_back(f == Format::f16 ? half_bits(v) : bfloat_bits(v)),
-            v = f == Format::f16 ? half_value(bits.back()) : bfloat_value(bits.back());
-      values.push_back(v);
-    }
-  }
-  void bind(Run& r, u32 index) const {
-    if (format == Format::f32)
-      r.buffer(index, values);
-    else
-      r.buffer(index, bits);
-  }
-};
 
 Run unary(const std::string& name, Format f, u32 n) {
   const std::string type = f == Format::f32 ? "float" : f == Format::f16 ? "half" : "bfloat";

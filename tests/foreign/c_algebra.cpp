@@ -1,6 +1,6 @@
 // Runs of c_algebra.metal and their expected results. Small algebraic types with operators: complex numbers, dual numbers, quaternions,
 // rays.
-#include "tests/foreign/foreign.h"
+#include "tests/foreign/c_tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +13,6 @@ namespace {
 const char* const kFile = "c_algebra.metal";
 using u32 = std::uint32_t;
 using C = std::complex<double>;
-
-float sym(std::mt19937& g) { return static_cast<float>(static_cast<std::int32_t>(g() >> 8) - (1 << 23)) * 0x1p-23f; }
 
 Run mandelbrot() {
   const u32 w = 41, h = 23;

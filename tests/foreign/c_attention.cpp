@@ -1,6 +1,6 @@
 // Runs of c_attention.metal and their expected results. Plain attention, a row of queries for each threadgroup: masks and biases as
 // functors, ring caches, split decoding.
-#include "tests/foreign/foreign.h"
+#include "tests/foreign/c_tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,6 @@ namespace {
 
 const char* const kFile = "c_attention.metal";
 using u32 = std::uint32_t;
-
-float sym(std::mt19937& g) { return static_cast<float>(static_cast<std::int32_t>(g() >> 8) - (1 << 23)) * 0x1p-23f; }
 
 struct Shape {
   std::int32_t q_len, k_len, heads, kv_heads, head_dim;

@@ -1,6 +1,6 @@
 // Runs of c_generated_tiny.metal and their expected results. Straight-line kernels in the manner of a tensor-graph compiler; buffers are
 // bound by position.
-#include "tests/foreign/foreign.h"
+#include "tests/foreign/c_tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,6 @@ namespace {
 
 const char* const kFile = "c_generated_tiny.metal";
 
-float sym(std::mt19937& g) { return static_cast<float>(static_cast<std::int32_t>(g() >> 8) - (1 << 23)) * 0x1p-23f; }
 std::vector<float> floats(std::size_t n, unsigned seed, float scale) {
   std::mt19937 g(seed);
   std::vector<float> v(n);

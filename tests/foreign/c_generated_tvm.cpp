@@ -1,6 +1,6 @@
 // Runs of c_generated_tvm.metal and their expected results. Fused kernels in the manner of a schedule compiler: argument structs, unions
 // for scalars, explicit vector loads.
-#include "tests/foreign/foreign.h"
+#include "tests/foreign/c_tensor.h"
 
 #include <cmath>
 #include <random>
@@ -10,7 +10,6 @@ namespace {
 
 const char* const kFile = "c_generated_tvm.metal";
 
-float sym(std::mt19937& g) { return static_cast<float>(static_cast<std::int32_t>(g() >> 8) - (1 << 23)) * 0x1p-23f; }
 std::vector<float> floats(std::size_t n, unsigned seed, float scale) {
   std::mt19937 g(seed);
   std::vector<float> v(n);

@@ -1,6 +1,6 @@
 // Runs of c_kvquant.metal and their expected results. A quantised key/value cache: rows of int8 with a scale, and codes of 3 bits packed by
 // eight into three bytes.
-#include "tests/foreign/foreign.h"
+#include "tests/foreign/c_tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,6 @@ namespace {
 
 const char* const kFile = "c_kvquant.metal";
 using u32 = std::uint32_t;
-
-float sym(std::mt19937& g) { return static_cast<float>(static_cast<std::int32_t>(g() >> 8) - (1 << 23)) * 0x1p-23f; }
 
 struct Shape {
   std::int32_t rows, dim, stride, offset;

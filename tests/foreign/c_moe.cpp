@@ -1,6 +1,6 @@
 // Runs of c_moe.metal and their expected results. Mixtures of experts: gating, routing, grouped products; and the verification step of
 // speculative decoding.
-#include "tests/foreign/foreign.h"
+#include "tests/foreign/c_tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,6 @@ namespace {
 
 const char* const kFile = "c_moe.metal";
 using u32 = std::uint32_t;
-
-float sym(std::mt19937& g) { return static_cast<float>(static_cast<std::int32_t>(g() >> 8) - (1 << 23)) * 0x1p-23f; }
 
 struct MoeArgs {
   u32 tokens, experts, top, dim, hidden;

@@ -1,5 +1,5 @@
 // Runs of c_sampler.metal and their expected results. From logits to tokens.
-#include "tests/foreign/foreign.h"
+#include "tests/foreign/c_tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,6 @@ namespace {
 
 const char* const kFile = "c_sampler.metal";
 using u32 = std::uint32_t;
-
-float sym(std::mt19937& g) { return static_cast<float>(static_cast<std::int32_t>(g() >> 8) - (1 << 23)) * 0x1p-23f; }
 
 struct Args {
   u32 vocab = 0, history = 0;

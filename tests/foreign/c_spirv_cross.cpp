@@ -1,6 +1,6 @@
 // Runs of c_spirv_cross.metal and their expected results. Output in the manner of a SPIR-V to Metal cross compiler, several entry points
 // joined in one file.
-#include "tests/foreign/foreign.h"
+#include "tests/foreign/c_tensor.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,8 +11,6 @@ namespace assay::foreign {
 namespace {
 
 const char* const kFile = "c_spirv_cross.metal";
-
-float sym(std::mt19937& g) { return static_cast<float>(static_cast<std::int32_t>(g() >> 8) - (1 << 23)) * 0x1p-23f; }
 
 struct Params {
   std::uint32_t count;

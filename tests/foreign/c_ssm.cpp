@@ -1,5 +1,5 @@
 // Runs of c_ssm.metal and their expected results. Recurrences: state-space models, RWKV, linear attention.
-#include "tests/foreign/foreign.h"
+#include "tests/foreign/c_tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,33 +11,7 @@ namespace {
 const char* const kFile = "c_ssm.metal";
 using u32 = std::uint32_t;
 
-float sym(std::mt19937& g) { return static_cast<float>(static_cast<std::int32_t>(g() >> 8) - (1 << 23)) * 0x1p-23f; }
-
-// A tensor in some format: its bits, and the values that they stand for.
-struct Tensor {
-  Format format;
-  std::vector<std::uint16_t> bits;
-  std::vector<float> values;
-  Tensor(std::size_t n, unsigned seed, float scale, Format f = Format::f32, float shift = 0) : format(f) {
-    std::mt19937 g(seed);
-    for (std::size_t i = 0; i < n; ++i) {
-      float v = sym(g) * scale + shift;
-      if (f != Format::f32)
-        bits.push_back(f == Format::f16 ? half_bits(v) : bfloat_bits(v)),
-            v = f == Format::f16 ? half_value(bits.back()) : bfloat_value(bits.back());
-      values.push_back(v);
-    }
-  }
-  double operator[](std::size_t i) const { return values[i]; }
-  void bind(Run& r, u32 index) const {
-    if (format == Format::f32)
-      r.buffer(index, values);
-    else
-      r.buffer(index, bits);
-  }
-};
 double rounding(Format f, double v) { return f == Format::f32 ? 0 : (f == Format::f16 ? 0x1p-11 : 0x1p-8) * std::fabs(v) + 0x1p-25; }
-std::size_t width(Format f) { return f == Format::f32 ? 4 : 2; }
 
 struct Shape {
   std::int32_t batch, length, channels, states;

@@ -1,5 +1,5 @@
 // Runs of c_train.metal and their expected results. Pieces of a training loop: cross entropy, optimiser, embeddings, dropout.
-#include "tests/foreign/foreign.h"
+#include "tests/foreign/c_tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,32 +11,7 @@ namespace {
 const char* const kFile = "c_train.metal";
 using u32 = std::uint32_t;
 
-float sym(std::mt19937& g) { return static_cast<float>(static_cast<std::int32_t>(g() >> 8) - (1 << 23)) * 0x1p-23f; }
-
-struct Tensor {
-  Format format;
-  std::vector<std::uint16_t> bits;
-  std::vector<float> values;
-  Tensor(std::size_t n, unsigned seed, float scale, Format f = Format::f32) : format(f) {
-    std::mt19937 g(seed);
-    for (std::size_t i = 0; i < n; ++i) {
-      float v = sym(g) * scale;
-      if (f != Format::f32)
-        bits.push_back(f == Format::f16 ? half_bits(v) : bfloat_bits(v)),
-            v = f == Format::f16 ? half_value(bits.back()) : bfloat_value(bits.back());
-      values.push_back(v);
-    }
-  }
-  double operator[](std::size_t i) const { return values[i]; }
-  void bind(Run& r, u32 index) const {
-    if (format == Format::f32)
-      r.buffer(index, values);
-    else
-      r.buffer(index, bits);
-  }
-};
 double rounding(Format f, double v) { return f == Format::f32 ? 0 : (f == Format::f16 ? 0x1p-11 : 0x1p-8) * std::fabs(v) + 0x1p-24; }
-std::size_t width(Format f) { return f == Format::f32 ? 4 : 2; }
 
 Run cross_entropy(const char* name, const char* function, Format f, bool gradient, bool smooth, bool ignore) {
   const int rows = 5, classes = 77;

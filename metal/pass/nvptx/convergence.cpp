@@ -56,14 +56,28 @@ llvm::SmallVector<const llvm::BasicBlock*, 4> Convergence::next_within_iteration
   return llvm::SmallVector<const llvm::BasicBlock*, 4>(result.begin(), result.end());
 }
 
-// The greatest solution of: a block postdominates itself, and what postdominates all that comes next.
+// The end of the kernel: of the blocks with no live block behind them, the one that fewest branches lead to, and the last of these.
+const llvm::BasicBlock* Convergence::last_block() const {
+  const llvm::BasicBlock* last = nullptr;
+  for (const auto& block : *blocks_.front()->getParent()) {
+    if (!is_live(block) || !next_within_iteration(block).empty()) continue;
+    if (last == nullptr || dominators_.getNode(&block)->getLevel() <= dominators_.getNode(last)->getLevel()) last = &block;
+  }
+  return last;
+}
+
+// The greatest solution of: a block postdominates itself, and what postdominates all that comes next. Lanes that leave the kernel before
+// its end are missed by nobody there, so they count as coming to it.
 void Convergence::find_postdominators() {
   const auto count = static_cast<unsigned>(blocks_.size());
   postdominators_.assign(count, llvm::BitVector(count, true));
+  if (count == 0) return;
+  const auto* last = last_block();
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (unsigned number = 0; number < count; ++number) {
-      const auto behind = next_within_iteration(*blocks_[number]);
+      auto behind = next_within_iteration(*blocks_[number]);
+      if (behind.empty() && last != nullptr && blocks_[number] != last) behind.push_back(last);
       llvm::BitVector all(count, !behind.empty());
       for (const auto* block : behind) all &= postdominators_[numbers_.lookup(block)];
       all.set(number);
@@ -72,6 +86,27 @@ void Convergence::find_postdominators() {
       is_changed = true;
     }
   }
+}
+
+llvm::SmallVector<llvm::BasicBlock*, 4> Convergence::ways_from(llvm::BasicBlock& branch, llvm::BasicBlock& block) const {
+  llvm::SmallVector<llvm::BasicBlock*, 4> ways;
+  if (loops_.getLoopFor(&branch) != loops_.getLoopFor(&block)) return ways;
+  const auto comes_to = [&](const llvm::BasicBlock* from) {
+    llvm::SmallSetVector<const llvm::BasicBlock*, 16> seen;
+    seen.insert(from);
+    for (std::size_t index = 0; index < seen.size() && !seen.contains(&block); ++index) {
+      for (const auto* each : next_within_iteration(*seen[index])) seen.insert(each);
+    }
+    return seen.contains(&block);
+  };
+  for (auto* way : next(branch)) {
+    if (postdominates(block, *way)) {
+      ways.push_back(way);
+    } else if (comes_to(way)) {
+      return {};
+    }
+  }
+  return ways;
 }
 
 llvm::BasicBlock* Convergence::same_lanes_before(llvm::BasicBlock& block) const {

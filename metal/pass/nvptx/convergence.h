@@ -37,6 +37,9 @@ class Convergence {
   [[nodiscard]] llvm::SmallVector<llvm::BasicBlock*, 4> next(const llvm::BasicBlock& block) const;
   // The nearest block before it that the same lanes run, in the same iteration; null if there is none.
   [[nodiscard]] llvm::BasicBlock* same_lanes_before(llvm::BasicBlock& block) const;
+  // The blocks behind `branch` through which all its lanes come to `block`, and others none, so that the branch alone decides who comes.
+  // Empty if another branch has a say as well.
+  [[nodiscard]] llvm::SmallVector<llvm::BasicBlock*, 4> ways_from(llvm::BasicBlock& branch, llvm::BasicBlock& block) const;
   // Where all lanes that a block parts are together again, within the iteration or behind the loop; null if nowhere.
   [[nodiscard]] llvm::BasicBlock* meeting_block(const llvm::BasicBlock& block) const;
   // The blocks whose lanes were parted at `branch`, and are not together again.
@@ -48,6 +51,7 @@ class Convergence {
  private:
   void find_live(llvm::Function& kernel, Meets meets);
   void find_postdominators();
+  [[nodiscard]] const llvm::BasicBlock* last_block() const;
   [[nodiscard]] llvm::SmallVector<const llvm::BasicBlock*, 4> next_within_iteration(const llvm::BasicBlock& block) const;
   [[nodiscard]] bool postdominates(const llvm::BasicBlock& later, const llvm::BasicBlock& earlier) const {
     return postdominators_[numbers_.lookup(&earlier)].test(numbers_.lookup(&later));

@@ -56,7 +56,9 @@ void keep_lockstep(llvm::Function& kernel, const Convergence& convergence, Parti
   auto* wait = llvm::Intrinsic::getDeclaration(kernel.getParent(), llvm::Intrinsic::nvvm_bar_warp_sync);
   for (auto* instruction : waits) {
     auto* lanes = participants.of(*instruction->getParent());
-    llvm::IRBuilder<>(instruction).CreateCall(wait, {lanes});
+    // The first instruction of a block may be the vote that finds its lanes.
+    auto* place = instruction == lanes ? instruction->getNextNode() : instruction;
+    llvm::IRBuilder<>(place).CreateCall(wait, {lanes});
   }
 }
 

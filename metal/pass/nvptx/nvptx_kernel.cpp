@@ -4,6 +4,7 @@
 // function: the hardware wants to be told. It runs before clang's optimiser, on the control flow as written, as the lockstep pass does.
 #include "metal/pass/nvptx/nvptx_kernel.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
@@ -24,7 +25,9 @@ namespace {
 
 constexpr unsigned kGlobalSpace = 1;
 constexpr unsigned kSharedSpace = 3;
-constexpr std::uint64_t kSimdgroupScope = 0;  // of metal/shader/runtime.h
+constexpr std::uint64_t kSharedAlignment = 128;  // more than any type of Metal has
+constexpr int kMostHubs = 64;                    // each costs an analysis of the kernel
+constexpr std::uint64_t kSimdgroupScope = 0;     // of metal/shader/runtime.h
 
 // Functions of C that the compiler calls, which our headers define under another name.
 constexpr llvm::StringLiteral kOfC[] = {"memcmp", "fmod"};
@@ -49,6 +52,7 @@ bool NvptxKernel::stays_a_call(const llvm::Function& function) const {
 bool NvptxKernel::run() {
   entry_ = module_.getFunction(cuda_abi::kEntry);
   if (entry_ == nullptr || entry_->isDeclaration()) return false;
+  keeps_lockstep_ = module_.getFunction("__assay_keeps_lockstep") != nullptr;
   note_shader_directory(module_);
   // The backend converts to bfloat itself.
   if (auto* conversion = module_.getFunction("__truncsfbf2")) {
@@ -69,6 +73,7 @@ bool NvptxKernel::run() {
   simplify_loops();
   pass_values_in_words();
   promote_variables();
+  insert_hubs();
   choose_participants();
   place_memory();
   call_device_functions();
@@ -86,11 +91,29 @@ void NvptxKernel::promote_variables() {
   run_on_entry(passes, *entry_);
 }
 
+bool NvptxKernel::is_meeting(const llvm::Instruction& instruction) const {
+  return is_site(instruction) || (keeps_lockstep_ && accesses_shared_memory(instruction));
+}
+
+void NvptxKernel::insert_hubs() {
+  for (int count = 0; count < kMostHubs; ++count) {
+    const Convergence convergence(*entry_, [&](const llvm::Instruction& instruction) { return is_meeting(instruction); });
+    llvm::SmallSetVector<llvm::BasicBlock*, 16> wanted;
+    for (auto& block : *entry_) {
+      if (llvm::any_of(block, [&](const llvm::Instruction& each) { return is_meeting(each); })) wanted.insert(&block);
+      if (keeps_lockstep_ && convergence.parts(block)) wanted.insert(&block);
+    }
+    auto* undecided = Participants::undecided(convergence, wanted.getArrayRef());
+    if (undecided == nullptr) return;
+    insert_hub(*entry_, convergence, *undecided);
+    function_analyses().clear();
+    promote_variables();
+    simplify_loops();
+  }
+}
+
 void NvptxKernel::choose_participants() {
-  const bool keeps_lockstep = module_.getFunction("__assay_keeps_lockstep") != nullptr;
-  const Convergence convergence(*entry_, [&](const llvm::Instruction& instruction) {
-    return is_site(instruction) || (keeps_lockstep && accesses_shared_memory(instruction));
-  });
+  const Convergence convergence(*entry_, [&](const llvm::Instruction& instruction) { return is_meeting(instruction); });
   Participants participants(*entry_, convergence);
   llvm::SmallVector<llvm::CallInst*> sites;
   for (auto& instruction : llvm::instructions(*entry_)) {
@@ -107,7 +130,7 @@ void NvptxKernel::choose_participants() {
     site->replaceAllUsesWith(call_by_name(builder, kOnDevice + name, site->getType(), arguments));
     site->eraseFromParent();
   }
-  if (keeps_lockstep) keep_lockstep(*entry_, convergence, participants);
+  if (keeps_lockstep_) keep_lockstep(*entry_, convergence, participants);
 }
 
 // Threadgroup memory is one piece of dynamic shared memory: the kernel's variables, then its threadgroup arguments, which the host places.
@@ -117,7 +140,7 @@ void NvptxKernel::place_memory() {
   auto* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(context_), 0);
   auto* shared = new llvm::GlobalVariable(module_, bytes, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage, nullptr,
                                           "__assay_threadgroup_memory", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
-  shared->setAlignment(llvm::Align(cuda_abi::kThreadgroupAlignment));
+  shared->setAlignment(llvm::Align(kSharedAlignment));
   for (auto* call : calls) {
     if (callee_of(*call) != "__assay_threadgroup_variable") continue;
     llvm::IRBuilder<> builder(call);

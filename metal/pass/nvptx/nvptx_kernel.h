@@ -32,6 +32,8 @@ class NvptxKernel : public WholeKernel {
 
   // ---- nvptx_kernel.cpp
   void promote_variables();
+  [[nodiscard]] bool is_meeting(const llvm::Instruction& instruction) const;
+  void insert_hubs();
   void choose_participants();
   void call_device_functions();
   void place_memory();
@@ -48,6 +50,8 @@ class NvptxKernel : public WholeKernel {
 
   // ---- constants.cpp
   void move_constants();
+
+  bool keeps_lockstep_ = false;
 };
 
 }  // namespace assay::metal::pass::nvptx

@@ -6,6 +6,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
 
 #include <cstdint>
 
@@ -43,6 +44,30 @@ llvm::Value* Participants::of(llvm::BasicBlock& block) {
   return lanes;
 }
 
+bool Participants::is_header(const Convergence& convergence, const llvm::BasicBlock& block) {
+  const auto* loop = convergence.loops().getLoopFor(&block);
+  return loop != nullptr && loop->getHeader() == &block;
+}
+
+// Goes the ways of of_parted().
+llvm::BasicBlock* Participants::undecided(const Convergence& convergence, llvm::ArrayRef<llvm::BasicBlock*> wanted) {
+  llvm::SmallSetVector<llvm::BasicBlock*, 16> all(wanted.begin(), wanted.end());
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    auto& block = *all[index];
+    if (!convergence.is_live(block) || !convergence.is_parted(block)) continue;
+    if (auto* before = convergence.same_lanes_before(block)) {
+      all.insert(before);
+    } else if (block.getUniquePredecessor() != nullptr || is_header(convergence, block) || comes_by_one_way(convergence, block)) {
+      for (auto* each : llvm::predecessors(&block)) all.insert(each);
+    } else {
+      auto* branch = convergence.dominators().getNode(&block)->getIDom()->getBlock();
+      if (convergence.ways_from(*branch, block).empty()) return &block;
+      all.insert(branch);
+    }
+  }
+  return nullptr;
+}
+
 llvm::Value* Participants::of_parted(llvm::BasicBlock& block) {
   if (auto* before = convergence_.same_lanes_before(block)) {
     auto* lanes = of(*before);
@@ -52,23 +77,38 @@ llvm::Value* Participants::of_parted(llvm::BasicBlock& block) {
     return vote(builder, lanes, builder.getTrue());
   }
   if (auto* before = block.getUniquePredecessor()) return of_edge(*before, block);
-  const auto* loop = convergence_.loops().getLoopFor(&block);
-  const bool is_header = loop != nullptr && loop->getHeader() == &block;
-  if (is_header || comes_by_one_way(block)) return merged(block);
+  if (is_header(convergence_, block) || comes_by_one_way(convergence_, block)) return merged(block);
+  if (auto* lanes = decided_by_one_branch(block)) return lanes;
   auto builder = at_top(block);
   return running(builder);
 }
 
+// Several ways lead here from a branch that alone decides who takes them: the parts of a `switch`, or the end of a loop's body.
+llvm::Value* Participants::decided_by_one_branch(llvm::BasicBlock& block) {
+  auto* branch = convergence_.dominators().getNode(&block)->getIDom()->getBlock();
+  const auto ways = convergence_.ways_from(*branch, block);
+  if (ways.empty()) return nullptr;
+  llvm::Value* lanes = of(*branch);
+  if (convergence_.decides_alone(*branch)) {
+    llvm::IRBuilder<> end(branch->getTerminator());
+    llvm::Value* comes = end.getFalse();
+    for (auto* way : ways) comes = end.CreateOr(comes, goes_to(end, *branch->getTerminator(), *way));
+    lanes = vote(end, lanes, comes);
+  }
+  auto builder = at_top(block);
+  return vote(builder, lanes, builder.getTrue());
+}
+
 // Whether lanes that are together come to the block by the same of several edges: none of the branches that decide it parts them.
-bool Participants::comes_by_one_way(llvm::BasicBlock& block) const {
-  const auto* start = convergence_.dominators().getNode(&block)->getIDom()->getBlock();
+bool Participants::comes_by_one_way(const Convergence& convergence, llvm::BasicBlock& block) {
+  const auto* start = convergence.dominators().getNode(&block)->getIDom()->getBlock();
   llvm::SmallSetVector<const llvm::BasicBlock*, 16> between;
   for (const auto* before : llvm::predecessors(&block)) between.insert(before);
   for (std::size_t index = 0; index < between.size(); ++index) {
     if (between[index] == start) continue;
     for (const auto* before : llvm::predecessors(between[index])) between.insert(before);
   }
-  return llvm::none_of(between, [&](const llvm::BasicBlock* each) { return convergence_.decides_alone(*each); });
+  return llvm::none_of(between, [&](const llvm::BasicBlock* each) { return convergence.decides_alone(*each); });
 }
 
 llvm::Value* Participants::merged(llvm::BasicBlock& block) {

@@ -21,11 +21,16 @@ class Participants {
   // The lanes that run a live block together, one bit each. Instructions are added to it and to blocks before it.
   llvm::Value* of(llvm::BasicBlock& block);
 
+  // A block that needs a hub before the lanes of `wanted` can be computed; null if there is none.
+  static llvm::BasicBlock* undecided(const Convergence& convergence, llvm::ArrayRef<llvm::BasicBlock*> wanted);
+
  private:
   llvm::Value* of_parted(llvm::BasicBlock& block);
   llvm::Value* of_edge(llvm::BasicBlock& from, llvm::BasicBlock& to);
   llvm::Value* merged(llvm::BasicBlock& block);
-  [[nodiscard]] bool comes_by_one_way(llvm::BasicBlock& block) const;
+  llvm::Value* decided_by_one_branch(llvm::BasicBlock& block);
+  static bool is_header(const Convergence& convergence, const llvm::BasicBlock& block);
+  static bool comes_by_one_way(const Convergence& convergence, llvm::BasicBlock& block);
   static llvm::Value* goes_to(llvm::IRBuilder<>& builder, llvm::Instruction& terminator, const llvm::BasicBlock& to);
   llvm::Value* vote(llvm::IRBuilder<>& builder, llvm::Value* lanes, llvm::Value* predicate);
   static llvm::Value* running(llvm::IRBuilder<>& builder);
@@ -35,6 +40,10 @@ class Participants {
   llvm::DenseMap<const llvm::BasicBlock*, llvm::Value*> known_;
   llvm::DenseMap<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, llvm::Value*> known_edges_;
 };
+
+// Leads all ways that leave the branches deciding about `block` through one new block, which all lanes in front of them run together.
+// Values that pass it go through memory until variables are promoted again.
+void insert_hub(llvm::Function& kernel, const Convergence& convergence, llvm::BasicBlock& block);
 
 // Makes all lanes that run a store together wait for each other before it and behind it, and where lanes that branches parted around it
 // are together again.

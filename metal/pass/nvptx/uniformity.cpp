@@ -15,6 +15,8 @@
 namespace assay::metal::pass::nvptx {
 namespace {
 
+constexpr unsigned kSharedSpace = 3;
+
 // Codes of metal/shader/runtime.h.
 constexpr std::uint64_t kFirstScan = 7;
 constexpr std::uint64_t kBroadcastFirst = 9;
@@ -58,6 +60,13 @@ bool is_function_of_arguments(const llvm::CallBase& call) {
          name.starts_with("__assay_threadgroup") || name.starts_with(kWithoutRounding);
 }
 
+// Lanes of a kernel that lacks a barrier may read different values there. If a branch on one counted as the same for all, lanes would wait
+// for others that never come.
+bool is_threadgroup_load(const llvm::Value& value) {
+  const auto* load = llvm::dyn_cast<llvm::LoadInst>(&value);
+  return load != nullptr && load->getPointerAddressSpace() == kSharedSpace;
+}
+
 class Lanes : public llvm::TargetTransformInfoImplCRTPBase<Lanes> {
  public:
   explicit Lanes(const llvm::DataLayout& layout) : TargetTransformInfoImplCRTPBase<Lanes>(layout) {}
@@ -67,7 +76,7 @@ class Lanes : public llvm::TargetTransformInfoImplCRTPBase<Lanes> {
   [[nodiscard]] bool hasBranchDivergence(const llvm::Function* = nullptr) const { return true; }
   [[nodiscard]] bool isSourceOfDivergence(const llvm::Value* value) const {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(value);
-    if (call == nullptr) return llvm::isa<llvm::AllocaInst>(value);
+    if (call == nullptr) return llvm::isa<llvm::AllocaInst>(value) || is_threadgroup_load(*value);
     return !is_same_for_all(*call) && !is_function_of_arguments(*call);
   }
   [[nodiscard]] bool isAlwaysUniform(const llvm::Value* value) const {
