@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/estimate.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
@@ -98,8 +99,11 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
 }
 
 // Notes on the whole run, printed in every report.
-std::vector<std::string> notes_of(const Workspace& workspace, const harness::Workbench& workbench) {
+std::vector<std::string> notes_of(const Options& options, const Workspace& workspace, const harness::Workbench& workbench) {
   std::vector<std::string> notes = workspace.notes;
+  if (options.profile != Options{}.profile)
+    notes.push_back(
+        fmt::format("bounds of profile {}: they allow more errors than the simulator makes (oracles/README.md)", options.profile));
   if (const std::string missing = base::missing_layers(); !missing.empty())
     notes.push_back(fmt::format("the sandbox of kernels lacks layers: {}", missing));
   for (const auto& [name, prepared] : workbench.variants()) {
@@ -188,6 +192,7 @@ void say_statements(const std::vector<harness::CaseRecord>& records) {
 }
 
 int run_selection(const Options& options, const std::vector<std::string>& words) {
+  if (options.estimate) return print_estimate(options, words);
   const InterruptGuard interrupt;
   Workspace workspace = open_workspace(options);
   select(workspace, options, words);
@@ -200,8 +205,11 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
     return kExitPassed;
   }
 
+  say_effort(options, workspace.selection, kLongSelection);
+  // Before kernels are compiled, which may take a minute.
+  std::fflush(stdout);
   const harness::Workbench workbench(workspace.catalogue, cases, workbench_options(options, workspace));
-  const std::vector<std::string> notes = notes_of(workspace, workbench);
+  const std::vector<std::string> notes = notes_of(options, workspace, workbench);
   for (const std::string& note : notes) say("note: {}\n", note);
   // Flush, because otherwise a pipe would delay these lines and could lose them.
   std::fflush(stdout);
@@ -259,6 +267,7 @@ void add_gate(CLI::App& app, Action& action) {
       app, action, "gate", "Run the gate of every variant", +[](const Options& parsed) { return run_selection(parsed, {"gate"}); });
   add_selection(*command, *options);
   add_execution(*command, *options);
+  add_profile(*command, *options);
   add_running(*command, *options);
   add_recording(*command, *options);
   command->footer(R"(examples
@@ -281,6 +290,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("CASE", options->words, "Case name, glob or suite");
   add_selection(*command, *options);
   add_execution(*command, *options);
+  add_profile(*command, *options);
   add_running(*command, *options);
   add_recording(*command, *options);
   command->footer(R"(examples
@@ -292,6 +302,7 @@ void add_run(CLI::App& app, Action& action) {
   assay run --kernel mine.metal --family FAMILY --limit AXIS=8
   assay run smoke --kernel my/kernels/tq4_v9 --policy checked --junit junit.xml
   assay run --fixture captured.h5 --kernel mine.metal     inputs captured in your own application
+  assay run soak --estimate                               CPU hours, and a number of shards; runs nothing
 
 exit status
   0 all passed   1 some case failed   2 bad usage, environment or kernel file
