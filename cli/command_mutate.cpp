@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/program_build.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"

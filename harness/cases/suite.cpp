@@ -102,38 +102,48 @@ std::vector<Row> rows_of(const SuitePlan& plan, const Family& family, std::span<
   return covering_rows(dear, std::move(rows));
 }
 
-// Whether the rows of a plan are worth an entry in the cache: those of the gate take a tenth of a second, those of longer suites a second
-// per family. A family of one variant depends on its description.
-bool is_stored(const SuitePlan& plan, const Family& family) {
-  return plan.further_strength != 0 &&
-         std::ranges::any_of(families::all_families(), [&](const Family& known) { return &known == &family; });
+// What the rows of a plan depend on besides the program.
+std::string subject_of(const SuitePlan& plan, const kernels::Variant& variant, std::span<const kernels::AxisLimit> limits) {
+  const Family& family = family_of(variant);
+  std::string subject = fmt::format("{} {}", family.name(), plan.name);
+  const auto add_limits = [&](std::span<const kernels::AxisLimit> all) {
+    for (const kernels::AxisLimit& limit : all) subject += fmt::format(" {}={}", limit.axis, fmt::join(limit.values, ","));
+  };
+  add_limits(limits);
+  if (&family == &families::find_family(family.name())) return subject;
+  // A family of one variant depends on all that the variant says.
+  subject += " of:";
+  add_limits(variant.limits);
+  for (const auto& [name, value] : variant.fields) subject += fmt::format(" {}={}:{}", name, static_cast<int>(value.kind), value.bits);
+  return subject + (variant.description.empty() ? "" : kernels::read_text(variant.description));
 }
 
-// The rows of a design, from the cache if it has them.
+// The rows of a design, from the cache if they are worth an entry: those of the gate take a tenth of a second, those of longer suites a
+// second per family.
 template <typename Make>
-std::vector<Row> rows_from_cache(const SuitePlan& plan, const Family& family, std::span<const kernels::AxisLimit> limits,
+std::vector<Row> rows_from_cache(const SuitePlan& plan, const kernels::Variant& variant, std::span<const kernels::AxisLimit> limits,
                                  const Make& make) {
-  if (!is_stored(plan, family)) return make();
-  std::string subject = fmt::format("{} {}", family.name(), plan.name);
-  for (const kernels::AxisLimit& limit : limits) subject += fmt::format(" {}={}", limit.axis, fmt::join(limit.values, ","));
+  if (plan.further_strength == 0) return make();
+  const std::string subject = subject_of(plan, variant, limits);
   const std::string name = fmt::format("design-{:016x}.rows", base::digest_of(subject));
-  return stored_rows(name, subject, suite_design(plan, family, limits, plan.work), make);
+  return stored_rows(name, subject, suite_design(plan, family_of(variant), limits, plan.work), make);
 }
 
 // The rows of a plan without limits, made once per process and design. Suites beyond the gate start with the rows of the gate.
-const std::vector<Row>& common_rows(const SuitePlan& plan, const Family& family) {
+const std::vector<Row>& common_rows(const SuitePlan& plan, const kernels::Variant& variant) {
   static std::recursive_mutex mutex;
   static std::map<std::pair<const Family*, std::string_view>, std::vector<Row>> made;
   const std::lock_guard lock(mutex);
+  const Family& family = family_of(variant);
   const std::pair key(&family, plan.name);
   auto found = made.find(key);
   if (found == made.end()) {
     const auto make = [&] {
       std::vector<Row> given;
-      if (plan.further_strength != 0) given = common_rows(plan_of(Suite::gate), family);
+      if (plan.further_strength != 0) given = common_rows(plan_of(Suite::gate), variant);
       return rows_of(plan, family, {}, std::move(given));
     };
-    found = made.emplace(key, rows_from_cache(plan, family, {}, make)).first;
+    found = made.emplace(key, rows_from_cache(plan, variant, {}, make)).first;
   }
   return found->second;
 }
@@ -176,14 +186,14 @@ std::vector<Case> designed_cases(const SuitePlan& plan, const kernels::Variant& 
   const std::vector<std::string_view> fixtures = fixtures_of(family);
 
   std::vector<Row> limited;
-  const std::vector<Row>* rows = &common_rows(plan, family);
+  const std::vector<Row>* rows = &common_rows(plan, variant);
   if (!variant.limits.empty()) {
     const CoveringDesign admitting = suite_design(plan, family, variant.limits, std::numeric_limits<std::int64_t>::max());
     for (const Row& row : *rows) {
       if (admitting.allowed(row)) limited.push_back(row);
     }
     if (left_out != nullptr) *left_out += rows->size() - limited.size();
-    limited = rows_from_cache(plan, family, variant.limits, [&] { return rows_of(plan, family, variant.limits, std::move(limited)); });
+    limited = rows_from_cache(plan, variant, variant.limits, [&] { return rows_of(plan, family, variant.limits, std::move(limited)); });
     rows = &limited;
   }
 
