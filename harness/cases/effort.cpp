@@ -6,8 +6,8 @@
 namespace assay::harness {
 namespace {
 
-constexpr double kPerCase = 6e-3;   // seconds of a case without work: buffers, processes, ledger
-constexpr double kPerWork = 30e-9;  // seconds for each unit of Family::work
+constexpr double kPerCase = 10e-3;  // seconds of a case without work: buffers, processes, ledger
+constexpr double kPerWork = 13e-9;  // seconds for each unit of Family::work
 
 // A cache of gigabytes (fixture `huge`) is never filled: no case does more.
 constexpr std::int64_t kMostWork = std::int64_t{1} << 27;

@@ -18,7 +18,8 @@ class CliProfile : public Cli {
     file_ = write(replaced_once(source_of("dequantize_v1"), "rsqrt(256.0f)", "(rsqrt(256.0f) * (1.0f + 0x1p-22f))"));
   }
   Outcome with_profile(const std::string& command, const std::string& profile, const std::string& more = "") const {
-    return run_assay(command + " 'kernel/*' --kernel " + file_ + " --family dequantize --limit head_dim=256 " + profile + " " + more);
+    return run_assay(command + " 'kernel/*/gauss/*' --kernel " + file_ + " --family dequantize --limit head_dim=256 " + profile + " " +
+                     more);
   }
   std::string file_;
 };
@@ -57,14 +58,15 @@ TEST_F(CliProfile, EveryCommandThatJudgesHasIt) {
 
 TEST_F(CliProfile, ShowAndExplainAndCompareJudgeByIt) {
   const std::string own = " --kernel " + file_ + " --family dequantize ";
-  const std::string list = run_assay("list 'kernel/*' --limit head_dim=256" + own).output;
+  const std::string list = run_assay("list 'kernel/*/gauss/*' --limit head_dim=256" + own).output;
   const std::string name = list.substr(0, list.find('\n'));
   for (const std::string command : {"show ", "explain "}) {
     EXPECT_EQ(run_assay(command + name + own).status, 1) << command;
     const Outcome metal = run_assay(command + name + own + "--profile metal");
     EXPECT_EQ(metal.status, 0) << command << metal.output;
   }
-  const std::string compare = "compare dequantize_v1 " + file_ + " --family dequantize --limit head_dim=256 --suite smoke --no-parting ";
+  const std::string compare =
+      "compare dequantize_v1 " + file_ + " 'dequantize_v1/d256/*/gauss/*' --family dequantize --suite smoke --no-parting ";
   EXPECT_EQ(run_assay(compare).status, 1);
   EXPECT_EQ(run_assay(compare + "--profile metal").status, 0);
 }
