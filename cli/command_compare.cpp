@@ -273,6 +273,7 @@ void add_compare(CLI::App& app, Action& action) {
   command->add_option("--variants", options->common.variants, "Directory of variants to use instead of ours")->type_name("DIR");
   add_seed(*command, options->common);
   add_execution(*command, options->common);
+  add_profile(*command, options->common);
   command->remove_option(command->get_option("--fixture"));
   add_jobs(*command, options->common, "cases to run");
   command->add_flag("--same-bits", options->same_bits, "Count every differing bit as a failure");

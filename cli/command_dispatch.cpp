@@ -160,6 +160,7 @@ void add_check_dispatch(CLI::App& app, Action& action) {
   command->add_flag("--execute", options->execute, "Also execute the trace's dispatches on the case's inputs, and judge the output");
   add_selection(*command, options->common);
   add_execution(*command, options->common);
+  add_profile(*command, options->common);
   command->footer(R"(examples
   assay check-dispatch trace.json
   assay check-dispatch trace.json --execute --kernel mine.metal --family FAMILY

@@ -91,6 +91,7 @@ void add_explain(CLI::App& app, Action& action) {
   app_command->add_option("CASE", command->options.words, "Case name; may be omitted with --fixture");
   add_selection(*app_command, command->options);
   add_execution(*app_command, command->options);
+  add_profile(*app_command, command->options);
   app_command
       ->add_option("--large", command->large, "Relative error that counts as large; default: the median that the bounds of the case allow")
       ->type_name("X")

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/program_build.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
@@ -108,7 +109,8 @@ harness::TrialSubject subject_of(const MutateOptions& options) {
   }
   subject.fields = workbench_options(common, workspace).fields;
   subject.catalogue = std::move(workspace.catalogue);
-  subject.judge_version = build_of_assay();
+  subject.profile = oracles::profile_named(common.profile);
+  subject.judge_version = base::build_of_program();
   return subject;
 }
 
@@ -217,6 +219,7 @@ void add_mutate(CLI::App& app, Action& action) {
                    "Start no more mutants after this many minutes; run the same command later to continue")
       ->type_name("MINUTES")
       ->check(CLI::Range(0.001, 1e6));
+  add_profile(*command, options->common);
   add_jobs(*command, options->common, "mutants to try");
   command->add_option("--minimum-score", options->minimum_score, "Score in percent below which the exit status is 1")
       ->type_name("P")

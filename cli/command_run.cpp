@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/device.h"
+#include "cli/estimate.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
@@ -99,8 +100,10 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
 }
 
 // Notes on the whole run, printed in every report.
-std::vector<std::string> notes_of(const Workspace& workspace, const harness::Workbench& workbench) {
+std::vector<std::string> notes_of(const Options& options, const Workspace& workspace, const harness::Workbench& workbench) {
   std::vector<std::string> notes = workspace.notes;
+  if (const auto profile = profile_of(options); profile != Options{}.profile)
+    notes.push_back(fmt::format("bounds of profile {}: they allow more errors than the simulator makes (oracles/README.md)", profile));
   if (const std::string missing = base::missing_layers(); !missing.empty())
     notes.push_back(fmt::format("the sandbox of kernels lacks layers: {}", missing));
   for (const auto& [name, prepared] : workbench.variants()) {
@@ -198,6 +201,7 @@ void say_storage_hints(const harness::Workbench& workbench, const std::vector<ha
 }
 
 int run_selection(const Options& options, const std::vector<std::string>& words) {
+  if (options.estimate) return print_estimate(options, words);
   const InterruptGuard interrupt;
   Workspace workspace = open_workspace(options);
   select(workspace, options, words);
@@ -212,11 +216,14 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
     return kExitPassed;
   }
 
+  say_effort(options, workspace.selection, kLongSelection);
+  // Before kernels are compiled, which may take a minute.
+  std::fflush(stdout);
   harness::WorkbenchOptions preparing = workbench_options(options, workspace);
   preparing.device = chosen.device;
   if (!chosen.description.empty()) workspace.notes.push_back(fmt::format("executed on {}", chosen.description));
   const harness::Workbench workbench(workspace.catalogue, cases, preparing);
-  const std::vector<std::string> notes = notes_of(workspace, workbench);
+  const std::vector<std::string> notes = notes_of(options, workspace, workbench);
   for (const std::string& note : notes) say("note: {}\n", note);
   // Flush, because otherwise a pipe would delay these lines and could lose them.
   std::fflush(stdout);
@@ -270,6 +277,7 @@ void add_gate(CLI::App& app, Action& action) {
   add_selection(*command, *options);
   add_execution(*command, *options);
   add_device(*command, *options);
+  add_profile(*command, *options);
   add_running(*command, *options);
   add_recording(*command, *options);
   command->footer(R"(examples
@@ -293,6 +301,7 @@ void add_run(CLI::App& app, Action& action) {
   add_selection(*command, *options);
   add_execution(*command, *options);
   add_device(*command, *options);
+  add_profile(*command, *options);
   add_running(*command, *options);
   add_recording(*command, *options);
   command->footer(R"(examples
@@ -304,6 +313,7 @@ void add_run(CLI::App& app, Action& action) {
   assay run --kernel mine.metal --family FAMILY --limit AXIS=8
   assay run smoke --kernel my/kernels/tq4_v9 --policy checked --junit junit.xml
   assay run --fixture captured.h5 --kernel mine.metal     inputs captured in your own application
+  assay run soak --estimate                               CPU hours, and a number of shards; runs nothing
 
 exit status
   0 all passed   1 some case failed   2 bad usage, environment or kernel file

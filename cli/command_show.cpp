@@ -60,6 +60,7 @@ void add_show(CLI::App& app, Action& action) {
   add_selection(*command, *options);
   add_execution(*command, *options);
   add_device(*command, *options);
+  add_profile(*command, *options);
   command->footer(R"(examples
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --policy checked

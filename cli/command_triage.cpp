@@ -208,6 +208,7 @@ void add_triage(CLI::App& app, Action& action) {
   app_command->add_option("-o,--output", command->output, "Also write the page to a file")->type_name("FILE");
   add_selection(*app_command, command->options);
   add_execution(*app_command, command->options);
+  add_profile(*app_command, command->options);
   app_command->footer(R"(examples
   assay triage tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay triage smoke --kernel mine.metal --family FAMILY

@@ -1,4 +1,4 @@
-// Writes whole files for the command line, and identifies the running executable.
+// Writes whole files for the command line.
 #pragma once
 
 #include <filesystem>
@@ -12,9 +12,5 @@ void write_file(const std::filesystem::path& file, const std::string& text);
 // Checks early that write_file() will succeed, before minutes of work; accepts an empty name. Does not change the file. Throws
 // std::invalid_argument.
 void require_writable(const std::filesystem::path& file);
-
-// The build ID of this executable, else a hash of it. It identifies the judge, because oracles, bounds, fixtures and suites are part of the
-// executable.
-[[nodiscard]] std::string build_of_assay();
 
 }  // namespace assay::cli

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <variant>
 
 #include "base/sandbox.h"
 #include "base/text.h"
+#include "oracles/arithmetic.h"
 
 namespace assay::cli {
 
@@ -54,7 +56,8 @@ constexpr ReplayOption kReplayOptions[] = {{"--kernel", &Options::kernel},
                                            {"--threads", &Options::threads},
                                            {"--timeout", &Options::timeout},
                                            {"--memory", &Options::memory},
-                                           {"--fp-contract", &Options::fp_contract}};
+                                           {"--fp-contract", &Options::fp_contract},
+                                           {"--profile", &Options::profile}};
 
 }  // namespace
 
@@ -183,9 +186,27 @@ void add_execution(CLI::App& command, Options& options) {
       ->check(CLI::Range(0.01, 1e6));
 }
 
+void add_profile(CLI::App& command, Options& options) {
+  const std::span<const std::string_view> names = oracles::profile_names();
+  command
+      .add_option(
+          "--profile", options.profile,
+          "What the bounds allow the device: simulator (this one), metal (what the specification of Metal allows), metal_fast (with "
+          "fast mathematics); default: simulator (oracles/README.md, \"Profiles\")")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
+}
+
+std::string_view profile_of(const Options& options) {
+  return options.math == "fast" && options.profile == Options{}.profile ? std::string_view("metal_fast")
+                                                                        : std::string_view(options.profile);
+}
+
 void add_running(CLI::App& command, Options& options) {
   add_jobs(command, options, "cases to run");
   command.add_flag("--fail-fast", options.fail_fast, "Start no more cases after a failure");
+  command.add_flag("--estimate", options.estimate,
+                   "Print how much processor time the cases take and into how many shards to split them, and run nothing");
 }
 
 void add_recording(CLI::App& command, Options& options) {

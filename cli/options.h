@@ -41,6 +41,7 @@ struct Options {
   std::string math = "precise";       // of a GPU; or "fast"
   std::string policy = "native";
   std::string fp_contract = "off";
+  std::string profile = "simulator";  // of the bounds
   unsigned threads = 1;
   double timeout = 60;  // seconds per case; 0: none
   unsigned jobs = 0;    // 0: one per core
@@ -48,6 +49,7 @@ struct Options {
   bool is_seed_random = false;
   std::string shard;  // "2/4": the second of four parts; empty: from the environment, else everything
   bool fail_fast = false;
+  bool estimate = false;                           // print what the selection costs, and run nothing
   std::string ledger;                              // a file, or "none"; empty: the user's own
   std::string junit, html;                         // files to write; empty: none
   std::string expected_digests, recorded_digests;  // files to compare with and to write; empty: none
@@ -69,7 +71,11 @@ void add_lone(CLI::App& command, Options& options);
 void add_compilation(CLI::App& command, Options& options);
 // Options for the execution of a case: --fixture, --set, --schedule, --policy, --threads, --fp-contract, --timeout, --memory.
 void add_execution(CLI::App& command, Options& options);
-// Options for running many cases: --jobs, --fail-fast.
+// --profile, for commands that judge.
+void add_profile(CLI::App& command, Options& options);
+// The profile whose bounds apply: metal_fast for kernels that are compiled with fast mathematics, unless another one was named.
+[[nodiscard]] std::string_view profile_of(const Options& options);
+// Options for running many cases: --jobs, --fail-fast, --estimate.
 void add_running(CLI::App& command, Options& options);
 // Options for recording: --ledger, --resume, digests, and reports.
 void add_recording(CLI::App& command, Options& options);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/program_build.h"
 #include "cli/files.h"
 #include "cli/say.h"
 #include "cli/workspace.h"
@@ -55,7 +56,7 @@ std::string machine() {
 harness::Environment environment_of(const Options& options, const harness::Workbench& workbench) {
   harness::Environment environment;
   environment.policy = options.policy;
-  environment.build = build_of_assay();
+  environment.build = base::build_of_program();
   const auto asked = metal::compile::run_tool({metal::compile::find_toolchain().clang.string(), "--version"}, {});
   environment.compiler = asked.output.substr(0, asked.output.find('\n'));
   for (const auto& [name, prepared] : workbench.variants()) {

@@ -319,6 +319,7 @@ harness::RunOptions run_options(const Options& options) {
   result.execution.policy = metal::parse_policy(options.policy);
   result.execution.threads = options.threads;
   result.execution.shelf = shelf_of(options);
+  result.execution.profile = oracles::profile_named(profile_of(options));
   result.jobs = job_count(options);
   result.fail_fast = options.fail_fast;
   result.timeout = std::chrono::duration<double>(options.timeout);

@@ -2,7 +2,7 @@
 #
 #   bin/assay            the command
 #   lib/assay            the compiler's plugin, loaded when a kernel is compiled
-#   share/assay          headers that kernels see, our variants, the corpus of fixtures
+#   share/assay          headers that kernels see, our variants, the corpus of fixtures, scripts for clusters
 #   lib/<arch>           a static library per folder: assay::base, math, metal, kernels, oracles, fixtures, families, harness, reports,
 #                        and assay::command, from which a program with families of its own is made (docs/FAMILIES.md)
 #   lib/<arch>/cmake     find_package(assay): these libraries, assay::assay (the command), assay::eigen, assay_add_gate()
@@ -32,6 +32,7 @@ install(TARGETS assay_lockstep LIBRARY DESTINATION lib/assay)
 install(DIRECTORY metal/shader/ DESTINATION share/assay/shader PATTERN "*.py" EXCLUDE)
 install(DIRECTORY kernels/variants/ DESTINATION share/assay/variants)
 install(DIRECTORY fixtures/corpus/ DESTINATION share/assay/corpus FILES_MATCHING PATTERN "*.h5")
+install(DIRECTORY tools/cluster DESTINATION share/assay USE_SOURCE_PERMISSIONS)
 
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/assay)
 install(DIRECTORY docs DESTINATION share/doc/assay)

@@ -19,6 +19,7 @@
 #include "metal/buffer.h"
 #include "metal/devices/encoder.h"
 #include "metal/guarded_memory.h"
+#include "oracles/arithmetic.h"
 #include "oracles/expected.h"
 
 namespace assay::families {
@@ -178,6 +179,8 @@ struct JobRequest {
   std::function<const kernels::BoundKernel*(std::string_view family, const kernels::FunctionKey& function)> helper;
   // A function of the variant itself; nullptr if the case does not need it.
   std::function<const kernels::BoundKernel*(const kernels::FunctionKey& function)> function;
+  // What the bounds allow the device (oracles/README.md, "Profiles").
+  oracles::ArithmeticProfile profile = oracles::simulator_profile();
 };
 
 }  // namespace assay::families

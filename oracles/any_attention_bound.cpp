@@ -65,7 +65,8 @@ double weakest_unit(const AnyAttentionAccuracy& accuracy) {
 AnyRoundings::AnyRoundings(const AnyAttentionShape& shape, const AnyAttentionAccuracy& declared)
     : accuracy(declared),
       dim(static_cast<double>(shape.head_dim)),
-      depth(static_cast<double>(std::min(declared.dot_depth.value_or(shape.head_dim), shape.head_dim))),
+      depth(static_cast<double>(
+          std::min(declared.dot_depth ? declared.profile.depth_of(*declared.dot_depth) : shape.head_dim, shape.head_dim))),
       cap(shape.softcap),
       query_unit(std::max(kUnit, declared.query.unit())),
       dot_variance(square(std::max(kUnit, declared.dot.unit()))),

@@ -2,12 +2,17 @@
 #include "oracles/arithmetic.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <stdexcept>
+
+#include "oracles/metal_accuracy.h"
 
 namespace assay::oracles {
 
@@ -31,40 +36,90 @@ const ArithmeticProfile& simulator_profile() {
                                              .tanh_error = 1.0,
                                              .tanh_absolute = 0.0,
                                              .log_error = 1.0,
-                                             .log_absolute = 0.0};
+                                             .log_absolute = 0.0,
+                                             .sqrt_error = 1.0,
+                                             .pow_error = 1.0,
+                                             .pow_error_per_unit = 0.0,
+                                             .simd_sum_more = 0,
+                                             .may_contract = false};
   return profile;
 }
 
+namespace {
+
+// The largest error of a function in units of u. A kernel compiled for fast mathematics may call precise functions too.
+constexpr double units_of(std::string_view function, MetalMath mode) {
+  const double precise = accuracy_of(function, MetalMath::precise).ulp;
+  return 2.0 * (mode == MetalMath::fast ? std::max(precise, accuracy_of(function, mode).ulp) : precise);
+}
+constexpr double units_per_unit_of(std::string_view function, MetalMath mode) { return 2.0 * accuracy_of(function, mode).ulp_per_unit; }
+constexpr double absolute_units_of(std::string_view function, MetalMath mode) { return accuracy_of(function, mode).absolute / kFloatUnit; }
+
+// Kernels compute e^x as exp(x), or as exp2(x log2(e)), whose argument is larger.
+constexpr double exp_units_per_unit_of(MetalMath mode) {
+  return std::max(units_per_unit_of("exp", mode), units_per_unit_of("exp2", mode) * std::numbers::log2e);
+}
+
+// x^y = 2^e, e = y log2(x), |e| <= 8: the error of exp2, and in its exponent the rounding of the product and the error of log2, which
+// counts at most |e| times where it is relative and |y| times where it is absolute.
+constexpr double kSlopeExponent = 8.0;
+constexpr double pow_units_of(MetalMath mode) {
+  if (!accuracy_of("pow", mode).is_formula()) return units_of("pow", mode);
+  const double of_exp2 = units_of("exp2", mode) + units_per_unit_of("exp2", mode) * kSlopeExponent;
+  return std::max(units_of("pow", MetalMath::precise), of_exp2 + std::numbers::ln2 * kSlopeExponent * (units_of("log2", mode) + 1.0));
+}
+constexpr double pow_units_per_unit_of(MetalMath mode) {
+  return accuracy_of("pow", mode).is_formula() ? std::numbers::ln2 * absolute_units_of("log2", mode) : 0.0;
+}
+
+// Where the table has a formula (README.md, "Profiles").
+constexpr double sqrt_units_of(MetalMath mode) {
+  return accuracy_of("sqrt", mode).is_formula() ? units_of("rsqrt", mode) + 1.0 : units_of("sqrt", mode);  // x rsqrt(x)
+}
+constexpr double tanh_absolute_of(MetalMath mode) { return accuracy_of("tanh", mode).is_formula() ? 24.0 : 0.0; }
+
+constexpr ArithmeticProfile profile_of(const char* name, MetalMath mode) {
+  return {.name = name,
+          .eta = kFlushedFloat,
+          .eta_add = kFlushedFloat,
+          .exp_error = std::max(units_of("exp", mode), units_of("exp2", mode)),
+          .exp_error_per_unit = exp_units_per_unit_of(mode),
+          .rsqrt_error = units_of("rsqrt", mode),
+          .divide_error = units_of("x / y", mode),
+          .reciprocal_error = units_of("1 / x", mode),
+          .tanh_error = units_of("tanh", mode),
+          .tanh_absolute = tanh_absolute_of(mode),
+          .log_error = std::max(units_of("log", mode), units_of("log2", mode)),
+          .log_absolute = std::max(absolute_units_of("log", mode), absolute_units_of("log2", mode)),
+          .sqrt_error = sqrt_units_of(mode),
+          .pow_error = pow_units_of(mode),
+          .pow_error_per_unit = pow_units_per_unit_of(mode),
+          .simd_sum_more = kSimdSumChain - kSimdSumTree,
+          .may_contract = kMayContract};
+}
+
+}  // namespace
+
 const ArithmeticProfile& metal_profile() {
-  static constexpr ArithmeticProfile profile{.name = "metal",
-                                             .eta = 0x1p-126,
-                                             .eta_add = 0x1p-126,
-                                             .exp_error = 8.0,
-                                             .exp_error_per_unit = 0.0,
-                                             .rsqrt_error = 4.0,
-                                             .divide_error = 1.0,
-                                             .reciprocal_error = 1.0,
-                                             .tanh_error = 10.0,
-                                             .tanh_absolute = 0.0,
-                                             .log_error = 8.0,
-                                             .log_absolute = 0.0};
+  static constexpr ArithmeticProfile profile = profile_of("metal", MetalMath::precise);
   return profile;
 }
 
 const ArithmeticProfile& metal_fast_profile() {
-  static constexpr ArithmeticProfile profile{.name = "metal_fast",
-                                             .eta = 0x1p-126,
-                                             .eta_add = 0x1p-126,
-                                             .exp_error = 6.0,
-                                             .exp_error_per_unit = 4.0,
-                                             .rsqrt_error = 4.0,
-                                             .divide_error = 5.0,
-                                             .reciprocal_error = 2.0,
-                                             .tanh_error = 10.0,
-                                             .tanh_absolute = 24.0,
-                                             .log_error = 8.0,
-                                             .log_absolute = 8.0};
+  static constexpr ArithmeticProfile profile = profile_of("metal_fast", MetalMath::fast);
   return profile;
+}
+
+std::span<const std::string_view> profile_names() {
+  static constexpr std::array<std::string_view, 3> names = {"simulator", "metal", "metal_fast"};
+  return names;
+}
+
+const ArithmeticProfile& profile_named(std::string_view name) {
+  for (const ArithmeticProfile* profile : {&simulator_profile(), &metal_profile(), &metal_fast_profile()}) {
+    if (name == profile->name) return *profile;
+  }
+  throw std::invalid_argument(fmt::format("'{}' is not a profile; the profiles are {}", name, fmt::join(profile_names(), ", ")));
 }
 
 double OutputFormat::unit() const { return std::ldexp(1.0, -significant_bits); }

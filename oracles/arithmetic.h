@@ -3,7 +3,10 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 namespace assay::oracles {
 
@@ -29,14 +32,27 @@ struct ArithmeticProfile {
   double tanh_absolute;       // ... plus this, absolute in units of u
   double log_error;           // of log(x) and log2(x) ...
   double log_absolute;        // ... plus this, absolute in units of u
+  double sqrt_error;          // of sqrt(x)
+  double pow_error;           // of a power of two or of a number below 1, x^y = 2^e with |e| <= 8 (slopes of ALiBi) ...
+  double pow_error_per_unit;  // ... plus this times |y|
+  std::size_t simd_sum_more;  // roundings of a simd_sum beyond the five of a tree, which a declared depth of sums counts
+  bool may_contract;          // whether a product may be fused with a sum, so that a difference of equal products need not be 0
+
+  // A declared depth of sums (`dot_depth`) on this device.
+  [[nodiscard]] std::size_t depth_of(std::size_t declared) const { return declared + simd_sum_more; }
 };
 
 // The simulator of metal/: keeps subnormals; exp, rsqrt and division are correctly rounded.
 [[nodiscard]] const ArithmeticProfile& simulator_profile();
-// The Metal Shading Language Specification with precise mathematics: subnormals may be flushed, exp has an error of up to 4 ulp.
+// The Metal Shading Language Specification with precise mathematics. Its errors are those of the table in oracles/metal_accuracy.h.
 [[nodiscard]] const ArithmeticProfile& metal_profile();
-// The same with fast mathematics: exp within 3 + floor(|2x|) ulp, division within 2.5 ulp, rsqrt within 2 ulp, 1/x within 1 ulp.
+// The same with fast mathematics.
 [[nodiscard]] const ArithmeticProfile& metal_fast_profile();
+
+// "simulator", "metal", "metal_fast".
+[[nodiscard]] std::span<const std::string_view> profile_names();
+// Throws std::invalid_argument for any other name.
+[[nodiscard]] const ArithmeticProfile& profile_named(std::string_view name);
 
 // The type that a kernel stores its output in; converting a float to it is the last rounding.
 struct OutputFormat {

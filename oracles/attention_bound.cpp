@@ -66,7 +66,7 @@ void AttentionRoundings::count(std::size_t kv_len, double dequantise, const Atte
   chunks = static_cast<double>(found);
   positions = chunks * static_cast<double>(kChunk);
 
-  const double dot = static_cast<double>(std::min(accuracy.dot_depth.value_or(head_dim), head_dim));
+  const double dot = static_cast<double>(std::min(accuracy.dot_depth ? profile.depth_of(*accuracy.dot_depth) : head_dim, head_dim));
   // Sums within a chunk, then a rescale and a sum for each further chunk on the way to the root of any merge tree. Or key after
   // key in one sum, which is rescaled for each further chunk.
   const double in_chunk = static_cast<double>(std::min(kv_len, kChunk)) - 1.0;

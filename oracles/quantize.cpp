@@ -36,7 +36,7 @@ struct Uncertain {
 };
 
 // Whether a row is two coordinates of one size among zeros. Such a row's transform is 0 or twice that size everywhere, and the zeros
-// are exact in float, before the normalisation or after it and in any order of sums.
+// are exact in float, before the normalisation or after it and in any order of sums, unless a product is fused with a sum.
 bool is_pair(std::span<const float> row) {
   std::array<float, 2> pair = {};
   std::size_t count = 0;
@@ -49,10 +49,11 @@ bool is_pair(std::span<const float> row) {
 }
 
 // The possible float error of each coordinate of the rotation.
-std::vector<double> rotation_errors(std::span<const float> src, const Expected& rotated, std::size_t head_dim) {
+std::vector<double> rotation_errors(std::span<const float> src, const Expected& rotated, std::size_t head_dim,
+                                    const ArithmeticProfile& profile) {
   std::vector<double> errors = rotated.bound;
   for (std::size_t first = 0; first < src.size(); first += head_dim) {
-    const bool keeps_zeros = is_pair(src.subspan(first, head_dim));
+    const bool keeps_zeros = !profile.may_contract && is_pair(src.subspan(first, head_dim));
     for (std::size_t i = first; i < first + head_dim; ++i) {
       // The transform of a row of zeros is exactly zero, even if the bound allows for flushed sums.
       if (rotated.magnitude[i] == 0.0 || (keeps_zeros && rotated.value[i] == 0.0)) errors[i] = 0.0;
@@ -77,7 +78,7 @@ Uncertain norm_of(std::span<const double> y, std::span<const double> errors, dou
   const double moved = norm(errors);
   const double of_sum = gamma(static_cast<double>(sum_depth));
   const double of_root = of_sum / (1.0 + std::sqrt(1.0 - of_sum));
-  const double of_rest = gamma(1.0 + profile.divide_error);  // the root's own rounding, and the division by 16
+  const double of_rest = gamma(profile.sqrt_error + profile.divide_error);  // the root itself, and the division by 16
   const double relative = of_root + of_rest + of_root * of_rest;
   const double lost = count * (profile.eta + profile.eta_add);
   // sqrt(s + d) - sqrt(s) is below sqrt(d), and below d / sqrt(s) where s is not small.
@@ -100,8 +101,8 @@ QuantizedToken quantize(const QuantizeShape& shape, std::span<const float> src, 
   require(shape, src);
   const std::span<const float> centroids = codebook(shape.bits);
   const Expected rotated = fwht(src, shape.head_dim, FwhtMode::signs_first, profile);
-  const std::vector<double> rotation_error = rotation_errors(src, rotated, shape.head_dim);
-  const std::size_t depth = sum_depth == 0 ? kBlock : std::min(sum_depth, kBlock);
+  const std::vector<double> rotation_error = rotation_errors(src, rotated, shape.head_dim, profile);
+  const std::size_t depth = sum_depth == 0 ? kBlock : std::min(profile.depth_of(sum_depth), kBlock);
   const double smallest = static_cast<double>(kSmallestNorm);
   const bool blocks = shape.head_dim > kBlock;
   const double unit = blocks ? static_cast<double>(shape.scale_factor_d512) : 16.0;

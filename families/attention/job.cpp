@@ -45,7 +45,7 @@ struct Data {
       : shape(of),
         inputs(make_inputs(shape, request.source, request.variant)),
         oracle(oracle_shape(shape, request.variant)),
-        accuracy(accuracy_of(request.test_case, request.variant)),
+        accuracy(accuracy_of(request.test_case, request.variant, request.profile)),
         has_lse(oracle.lse != oracles::LogBase::none) {}
 
   // The expectation of all judged elements: those of the output, and the logarithms behind them.
@@ -135,8 +135,10 @@ metal::ScalarType scalar_of(Storage type) {
 
 }  // namespace
 
-oracles::AnyAttentionAccuracy accuracy_of(const Case& test_case, const kernels::Variant& variant) {
+oracles::AnyAttentionAccuracy accuracy_of(const Case& test_case, const kernels::Variant& variant,
+                                          const oracles::ArithmeticProfile& profile) {
   oracles::AnyAttentionAccuracy accuracy;
+  accuracy.profile = profile;
   const auto declared = [&](std::string_view key) { return format_named(variant.accuracy.format(key)); };
   accuracy.keys = declared("keys");
   accuracy.values = declared("values");
@@ -151,8 +153,8 @@ oracles::AnyAttentionAccuracy accuracy_of(const Case& test_case, const kernels::
   for (const std::string& store : variant.accuracy.stores) accuracy.stores.push_back(format_named(store));
   const Shape shape = shape_of(test_case);
   accuracy.output = format_of(shape.out);
-  // The slope, the distance and their product, each rounded.
-  if (shape.has_slopes()) accuracy.bias_error = 4.0;
+  // The distance, its product with the slope and another one rounded; and the slope, a power whose exponent is at most the number of heads.
+  if (shape.has_slopes()) accuracy.bias_error = 3.0 + profile.pow_error + profile.pow_error_per_unit * static_cast<double>(shape.heads);
   return accuracy;
 }
 

@@ -6,7 +6,8 @@
 
 namespace assay::families::attention {
 
-[[nodiscard]] oracles::AnyAttentionAccuracy accuracy_of(const Case& test_case, const kernels::Variant& variant);
+[[nodiscard]] oracles::AnyAttentionAccuracy accuracy_of(const Case& test_case, const kernels::Variant& variant,
+                                                        const oracles::ArithmeticProfile& profile = oracles::simulator_profile());
 [[nodiscard]] Job job(const JobRequest& request);
 [[nodiscard]] Minimum minimum_of(const Case& test_case, const Source& source);
 [[nodiscard]] FileRules files();

@@ -23,8 +23,8 @@ Job dequantize_job(const JobRequest& request) {
   const std::size_t dst = job.add(output_buffer("dst", shape.kv_heads * parameters.head_dim * sizeof(float)));
   job.passes = {launch_pass(request, job)};
   job.judged = {dst};
-  job.expect = [inputs, shape] {
-    return oracles::dequantize(shape.shape(), shape.bits, shape.scale_factor_d512, inputs->codes, inputs->norms);
+  job.expect = [inputs, shape, profile = request.profile] {
+    return oracles::dequantize(shape.shape(), shape.bits, shape.scale_factor_d512, inputs->codes, inputs->norms, profile);
   };
   return job;
 }

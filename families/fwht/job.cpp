@@ -61,7 +61,9 @@ Job fwht_job(const JobRequest& request) {
   };
   job.passes = {pass, {.encode = encode_generously, .probes = BrokenPromise{kBehindLast, {{"heads", parameters.num_heads}}}}};
   job.judged = {data};
-  job.expect = [input, parameters, mode = fwht_mode(request.test_case)] { return oracles::fwht(*input, parameters.head_dim, mode); };
+  job.expect = [input, parameters, mode = fwht_mode(request.test_case), profile = request.profile] {
+    return oracles::fwht(*input, parameters.head_dim, mode, profile);
+  };
   return job;
 }
 

@@ -215,8 +215,9 @@ Job quantize_job(const JobRequest& request) {
   job.describe = [rows = cache.rows](std::size_t element) {
     return fmt::format("{} of head {}", rows.describe(element % rows.length()), element / rows.length());
   };
-  job.expect = [=, shape = quantize_request(request.test_case).shape(), depth = request.variant.accuracy.dot_depth.value_or(0)] {
-    return expected_rows(cache.rows, oracles::quantize(shape, *input, depth), cache.bits);
+  job.expect = [=, shape = quantize_request(request.test_case).shape(), depth = request.variant.accuracy.dot_depth.value_or(0),
+                profile = request.profile] {
+    return expected_rows(cache.rows, oracles::quantize(shape, *input, depth, profile), cache.bits);
   };
   job.find_broken_promises = [=](const Results& results) {
     std::vector<BrokenPromise> broken;

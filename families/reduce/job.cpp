@@ -43,7 +43,7 @@ Job reduce_job(const JobRequest& request) {
   const std::size_t dst = job.add(output_buffer("dst", rows * parameters.head_dim * sizeof(float)));
   job.passes = {launch_pass(request, job)};
   job.judged = {dst};
-  job.expect = [raw, shape] { return oracles::reduce(shape, *raw); };
+  job.expect = [raw, shape, profile = request.profile] { return oracles::reduce(shape, *raw, profile); };
   return job;
 }
 

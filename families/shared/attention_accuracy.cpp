@@ -7,13 +7,15 @@
 
 namespace assay::families {
 
-oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared, const oracles::OutputFormat& output, std::int64_t nsg) {
+oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared, const oracles::OutputFormat& output, std::int64_t nsg,
+                                              const oracles::ArithmeticProfile& profile) {
   // The reader of variant.toml has already rejected other names.
   const auto format = [](std::string_view name) {
     if (name == "half") return oracles::half_format();
     return name == "bf16" ? oracles::bfloat_format() : oracles::float_format();
   };
   oracles::AttentionAccuracy accuracy;
+  accuracy.profile = profile;
   if (declared.dot_depth) accuracy.dot_depth = *declared.dot_depth;
   accuracy.output = output;
   accuracy.accumulator = format(declared.accumulator);

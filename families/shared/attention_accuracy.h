@@ -12,7 +12,8 @@ namespace assay::families {
 // The declaration in the oracle's terms. `output` is the format that the family's kernels store. A merge_store counts once for each
 // halving of `nsg`, the number of simdgroups whose outputs are merged.
 [[nodiscard]] oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared, const oracles::OutputFormat& output,
-                                                            std::int64_t nsg);
+                                                            std::int64_t nsg,
+                                                            const oracles::ArithmeticProfile& profile = oracles::simulator_profile());
 
 // The bound, relative to an element's magnitude, above which the element is uninformative: sixteen roundings in a format coarser than
 // float (oracles/README.md). Nothing for float, where the judge's own limit applies.

@@ -83,7 +83,7 @@ std::optional<PromiseMistake> idle_mistake(const BrokenPromise& it, bool is_outp
 
 // The partials are judged, merged in double, so that a wrong reduce kernel does not fail the attention kernel.
 void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracles::PartialsShape& shape, std::uint32_t kv_len,
-                    bool hides_keys) {
+                    bool hides_keys, const oracles::ArithmeticProfile& profile) {
   job.judged = {partials};
   job.output_unit = "word of the partials";
   job.read = [=](const Results& results) {
@@ -99,7 +99,8 @@ void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracl
     const auto broken = find_broken_promise(shape, results.at(partials), kv_len, hides_keys);
     return broken ? std::vector<BrokenPromise>{*broken} : std::vector<BrokenPromise>();
   };
-  job.later_stages = {{"reduce", kWrongMerge, dst, [=](const Results& results) { return oracles::reduce(shape, results.of(partials)); }}};
+  job.later_stages = {
+      {"reduce", kWrongMerge, dst, [=](const Results& results) { return oracles::reduce(shape, results.of(partials), profile); }}};
 }
 
 }  // namespace
@@ -143,8 +144,9 @@ Job decode_job(const JobRequest& request, const DecodeFormat& format) {
       shape.mask_type == oracles::MaskType::sliding_window && shape.sliding_window > 0 && shape.sliding_window < shape.kv_len;
   // A maximum below the usual mask value may be that of a visible key.
   const bool has_low_scores = hides_keys || request.test_case.beyond == kBelowSentinelOmission;
-  if (partials) judge_partials(job, *partials, dst, partials_shape, parameters.kv_seq_len, has_low_scores);
-  const oracles::AttentionAccuracy accuracy = attention_accuracy(request.variant.accuracy, oracles::float_format(), format.nsg.value_or(1));
+  if (partials) judge_partials(job, *partials, dst, partials_shape, parameters.kv_seq_len, has_low_scores, request.profile);
+  const oracles::AttentionAccuracy accuracy =
+      attention_accuracy(request.variant.accuracy, oracles::float_format(), format.nsg.value_or(1), request.profile);
   job.expect = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), accuracy); };
   job.expect_exact = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), without_conversions(accuracy)); };
   job.informative_ratio = informative_ratio(accuracy);

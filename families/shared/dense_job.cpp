@@ -100,7 +100,7 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
   made.buffers.dst = job.add(std::move(dst));
 
   job.judged = {made.buffers.dst};
-  const oracles::AttentionAccuracy accuracy = attention_accuracy(request.variant.accuracy, oracles::bfloat_format(), nsg);
+  const oracles::AttentionAccuracy accuracy = attention_accuracy(request.variant.accuracy, oracles::bfloat_format(), nsg, request.profile);
   job.expect = [=] { return oracles::dense_attention(shape.shape, inputs->tensors(), accuracy); };
   job.expect_exact = [=] { return oracles::dense_attention(shape.shape, inputs->tensors(), without_conversions(accuracy)); };
   job.informative_ratio = informative_ratio(accuracy);

@@ -10,6 +10,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "harness/cases/effort.h"
 
 namespace assay::harness {
 
@@ -167,6 +168,32 @@ class Selector {
   Selection selection_;
 };
 
+// Takes the shard of a suite that repeats its cases, without listing the rest. All of its cases are different.
+Selection select_repeated(const SelectionRequest& request, std::span<const kernels::Variant> variants, Suite suite) {
+  Selection selection;
+  selection.suites = {suite};
+  selection.shard = request.shard;
+  std::uint64_t digest = base::kEmptyDigest;
+  const auto add = [&](std::string_view text) { base::add_to_digest(digest, text); };
+  for (const kernels::Variant& variant : variants) {
+    if (!request.family.empty() && variant.family != request.family) continue;
+    check_axis_names(variant);
+    const SuiteList list = suite_list(suite_for(suite, variant), variant, request.seed, &selection.left_out);
+    for (const std::vector<Case>* part : {&list.designed, &list.further}) {
+      for (const Case& value : *part) add(format_case(value) + '\n');
+    }
+    add(fmt::format("{} repetitions\n", list.repetitions));
+    selection.seconds += static_cast<double>(list.repetitions) * expected_seconds(list.designed) + expected_seconds(list.further);
+    const std::size_t count = request.shard.count;
+    // The first place at or behind the start of the list that belongs to the shard.
+    for (std::size_t i = (request.shard.index + count - selection.selected % count) % count; i < list.size(); i += count)
+      selection.cases.push_back(list.at(i));
+    selection.selected += list.size();
+  }
+  selection.digest = fmt::format("{:016x}", digest);
+  return selection;
+}
+
 }  // namespace
 
 Selection select_cases(const SelectionRequest& request, std::span<const kernels::Variant> variants) {
@@ -182,10 +209,15 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
     throw std::invalid_argument(
         fmt::format("--seed shifts the seeds of suites and globs, but '{}' names its own seed; change its s<seed> instead", words.front()));
   }
+  if (words.size() == 1 && is_suite(words.front()) && plan_of(parse_suite(words.front())).repetitions > 1) {
+    Selection repeated = select_repeated(request, variants, parse_suite(words.front()));
+    if (repeated.selected != 0) return repeated;
+  }
   for (const std::string& word : words) selector.select(word);
   Selection selection = selector.take();
   selection.selected = selection.cases.size();
   selection.digest = digest_of(selection.cases);
+  selection.seconds = expected_seconds(selection.cases);
   selection.shard = request.shard;
   if (request.shard.count > 1) {
     std::vector<Case> own;

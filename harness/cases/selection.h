@@ -37,10 +37,11 @@ struct SelectionRequest {
 struct Selection {
   std::vector<Case> cases;    // in the order of the words, each case once; only those of the shard
   std::size_t selected = 0;   // before the shard was taken; never 0
-  std::string digest;         // hash of their names in order, hex: equal for equal selections
+  std::string digest;         // hash of their names in order (of repeated ones, of the first), hex: equal for equal selections
   std::size_t left_out = 0;   // number of cases of suites that are excluded by [limits] of their variant
   std::vector<Suite> suites;  // the suites that were requested as a whole
   Shard shard = {};           // the shard that was taken
+  double seconds = 0;         // of processor time that the whole selection takes, before the shard was taken (effort.h)
 };
 
 // With a family but no words: the family's gate. Throws std::invalid_argument, naming the word, for an unknown variant, a name that

@@ -15,7 +15,9 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "families/registry.h"
 #include "harness/cases/file_case.h"
+#include "harness/cases/stored_design.h"
 
 namespace assay::harness {
 namespace {
@@ -100,17 +102,48 @@ std::vector<Row> rows_of(const SuitePlan& plan, const Family& family, std::span<
   return covering_rows(dear, std::move(rows));
 }
 
+// What the rows of a plan depend on besides the program.
+std::string subject_of(const SuitePlan& plan, const kernels::Variant& variant, std::span<const kernels::AxisLimit> limits) {
+  const Family& family = family_of(variant);
+  std::string subject = fmt::format("{} {}", family.name(), plan.name);
+  const auto add_limits = [&](std::span<const kernels::AxisLimit> all) {
+    for (const kernels::AxisLimit& limit : all) subject += fmt::format(" {}={}", limit.axis, fmt::join(limit.values, ","));
+  };
+  add_limits(limits);
+  if (&family == &families::find_family(family.name())) return subject;
+  // A family of one variant depends on all that the variant says.
+  subject += " of:";
+  add_limits(variant.limits);
+  for (const auto& [name, value] : variant.fields) subject += fmt::format(" {}={}:{}", name, static_cast<int>(value.kind), value.bits);
+  return subject + (variant.description.empty() ? "" : kernels::read_text(variant.description));
+}
+
+// The rows of a design, from the cache if they are worth an entry: those of the gate take a tenth of a second, those of longer suites a
+// second per family.
+template <typename Make>
+std::vector<Row> rows_from_cache(const SuitePlan& plan, const kernels::Variant& variant, std::span<const kernels::AxisLimit> limits,
+                                 const Make& make) {
+  if (plan.further_strength == 0) return make();
+  const std::string subject = subject_of(plan, variant, limits);
+  const std::string name = fmt::format("design-{:016x}.rows", base::digest_of(subject));
+  return stored_rows(name, subject, suite_design(plan, family_of(variant), limits, plan.work), make);
+}
+
 // The rows of a plan without limits, made once per process and design. Suites beyond the gate start with the rows of the gate.
-const std::vector<Row>& common_rows(const SuitePlan& plan, const Family& family) {
+const std::vector<Row>& common_rows(const SuitePlan& plan, const kernels::Variant& variant) {
   static std::recursive_mutex mutex;
   static std::map<std::pair<const Family*, std::string_view>, std::vector<Row>> made;
   const std::lock_guard lock(mutex);
+  const Family& family = family_of(variant);
   const std::pair key(&family, plan.name);
   auto found = made.find(key);
   if (found == made.end()) {
-    std::vector<Row> given;
-    if (plan.further_strength != 0) given = common_rows(plan_of(Suite::gate), family);
-    found = made.emplace(key, rows_of(plan, family, {}, std::move(given))).first;
+    const auto make = [&] {
+      std::vector<Row> given;
+      if (plan.further_strength != 0) given = common_rows(plan_of(Suite::gate), variant);
+      return rows_of(plan, family, {}, std::move(given));
+    };
+    found = made.emplace(key, rows_from_cache(plan, variant, {}, make)).first;
   }
   return found->second;
 }
@@ -153,14 +186,14 @@ std::vector<Case> designed_cases(const SuitePlan& plan, const kernels::Variant& 
   const std::vector<std::string_view> fixtures = fixtures_of(family);
 
   std::vector<Row> limited;
-  const std::vector<Row>* rows = &common_rows(plan, family);
+  const std::vector<Row>* rows = &common_rows(plan, variant);
   if (!variant.limits.empty()) {
     const CoveringDesign admitting = suite_design(plan, family, variant.limits, std::numeric_limits<std::int64_t>::max());
     for (const Row& row : *rows) {
       if (admitting.allowed(row)) limited.push_back(row);
     }
     if (left_out != nullptr) *left_out += rows->size() - limited.size();
-    limited = rows_of(plan, family, variant.limits, std::move(limited));
+    limited = rows_from_cache(plan, variant, variant.limits, [&] { return rows_of(plan, family, variant.limits, std::move(limited)); });
     rows = &limited;
   }
 
@@ -300,18 +333,19 @@ CoveringDesign suite_design(const SuitePlan& plan, const Family& family, std::sp
   return design;
 }
 
-std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std::uint64_t seed, std::size_t* left_out) {
+Case SuiteList::at(std::size_t index) const {
+  const std::size_t repeated = designed.size() * repetitions;
+  if (index >= repeated) return further.at(index - repeated);
+  Case value = designed[index % designed.size()];
+  value.seed += index / designed.size() * kSeedRange;
+  return value;
+}
+
+SuiteList suite_list(Suite suite, const kernels::Variant& variant, std::uint64_t seed, std::size_t* left_out) {
   const SuitePlan& plan = plan_of(suite);
   const Family& family = family_of(variant);
-  const std::vector<Case> distinct = designed_cases(plan, variant, seed, left_out);
-  std::vector<Case> cases;
-  cases.reserve((distinct.size() + plan.drawn) * plan.repetitions);
-  for (std::uint64_t repetition = 0; repetition < plan.repetitions; ++repetition) {
-    for (const Case& value : distinct) {
-      cases.push_back(value);
-      cases.back().seed += repetition * kSeedRange;
-    }
-  }
+  SuiteList list{.designed = designed_cases(plan, variant, seed, left_out), .repetitions = plan.repetitions, .further = {}};
+  std::vector<Case>& cases = list.further;
   if (plan.corpus) {
     std::vector<Case> further = corpus_cases(family, variant.name);
     std::vector<std::string_view> names = family.own_cases;
@@ -325,10 +359,18 @@ std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std:
       }
     }
   }
-  for (std::uint64_t repetition = 0; seed != 0 && !distinct.empty() && repetition < plan.repetitions; ++repetition) {
-    for (Case& value : drawn_cases(plan, variant, distinct, seed + repetition * kSeedRange)) cases.push_back(std::move(value));
+  for (std::uint64_t repetition = 0; seed != 0 && !list.designed.empty() && repetition < plan.repetitions; ++repetition) {
+    for (Case& value : drawn_cases(plan, variant, list.designed, seed + repetition * kSeedRange)) cases.push_back(std::move(value));
   }
   for (Case& value : cases_beyond(plan.beyond, variant, seed, left_out)) cases.push_back(std::move(value));
+  return list;
+}
+
+std::vector<Case> suite_cases(Suite suite, const kernels::Variant& variant, std::uint64_t seed, std::size_t* left_out) {
+  const SuiteList list = suite_list(suite, variant, seed, left_out);
+  std::vector<Case> cases;
+  cases.reserve(list.size());
+  for (std::size_t index = 0; index < list.size(); ++index) cases.push_back(list.at(index));
   return cases;
 }
 

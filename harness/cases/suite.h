@@ -65,6 +65,18 @@ inline constexpr std::int64_t kEverydayWork = std::int64_t{1} << 23;
 [[nodiscard]] CoveringDesign suite_design(const SuitePlan& plan, const Family& family, std::span<const kernels::AxisLimit> limits,
                                           std::int64_t work);
 
+// The cases of a suite for one variant without a copy of every repetition, because the longest suite has more than a million.
+struct SuiteList {
+  std::vector<Case> designed;  // the first repetition
+  std::uint64_t repetitions = 1;
+  std::vector<Case> further;  // behind all repetitions
+
+  [[nodiscard]] std::size_t size() const { return designed.size() * repetitions + further.size(); }
+  // Throws std::out_of_range.
+  [[nodiscard]] Case at(std::size_t index) const;
+};
+[[nodiscard]] SuiteList suite_list(Suite suite, const kernels::Variant& variant, std::uint64_t seed, std::size_t* left_out = nullptr);
+
 // The cases of a suite for one variant, in a fixed order, all different. Seeds are derived from the names of the cases. So different
 // cases use different data, and the variants of a family use the same; `seed` shifts all seeds.
 //

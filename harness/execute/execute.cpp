@@ -239,6 +239,7 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
                         *kernel,
                         test_case,
                         options.shelf,
+                        options.profile,
                         {.worst_count = options.worst_elements},
                         kept,
                         verdict,

@@ -51,6 +51,9 @@ struct ExecutionOptions {
 
   fixtures::Shelf shelf;  // the folder of the files that cases name
 
+  // What the bounds allow the device that computed the outputs.
+  oracles::ArithmeticProfile profile = oracles::simulator_profile();
+
   // Executes other dispatches than the case's own, on the same buffers. `encode` would encode the case's own. Empty: the
   // case's own dispatches.
   std::function<void(metal::ComputeEncoder& simulator, const Encode& encode)> launch;

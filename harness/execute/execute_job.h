@@ -48,6 +48,7 @@ struct Execution {
   const kernels::BoundKernel& kernel;  // the function of the case
   const Case& test_case;
   const fixtures::Shelf& shelf;
+  const oracles::ArithmeticProfile& profile;
   JudgeOptions judging;
   Kept& kept;
   Verdict& verdict;                                                        // receives everything but its status
@@ -69,7 +70,8 @@ void execute_job(Execution& execution);
 
 // The job of a case. Throws what execute_job() throws.
 [[nodiscard]] families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& test_case,
-                                     const families::Source& source);
+                                     const families::Source& source,
+                                     const oracles::ArithmeticProfile& profile = oracles::simulator_profile());
 
 // Runs `work` and returns the seconds it took.
 template <typename Work>

@@ -95,13 +95,18 @@ Merge merge_runs(std::span<const ShardRun> shards, const std::string& command, L
   merge.run = into.begin(whole);
   for (const ShardRun& shard : shards) into.copy_cases(*shard.ledger, shard.run, merge.run);
   for (std::size_t number = 1; number <= checked.count; ++number) {
-    if (!checked.numbers.contains(number)) merge.missing.push_back(fmt::format("shard {}/{} was not given", number, checked.count));
+    if (checked.numbers.contains(number)) continue;
+    merge.missing.push_back(fmt::format("shard {}/{} was not given", number, checked.count));
+    merge.again.push_back(number);
   }
+  merge.count = checked.count;
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    if (runs[i].verdicts < runs[i].description.selected)
-      merge.missing.push_back(
-          fmt::format("{} has verdicts on {} of its {} cases", place_of(shards[i]), runs[i].verdicts, runs[i].description.selected));
+    if (runs[i].verdicts >= runs[i].description.selected) continue;
+    merge.missing.push_back(
+        fmt::format("{} has verdicts on {} of its {} cases", place_of(shards[i]), runs[i].verdicts, runs[i].description.selected));
+    if (const std::optional<ShardNumber> number = shard_number(runs[i].description.shard)) merge.again.push_back(number->number);
   }
+  std::ranges::sort(merge.again);
   Summary summary = summary_of(whole.selected, into.cases(merge.run));
   summary.stopped = !merge.missing.empty();
   into.finish(merge.run, summary);

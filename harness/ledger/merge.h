@@ -17,6 +17,8 @@ struct ShardRun {
 struct Merge {
   RunId run = 0;                     // in the target ledger
   std::vector<std::string> missing;  // missing shards, and cases without a verdict: a sentence each
+  std::vector<std::size_t> again;    // the numbers of these shards, ascending
+  std::size_t count = 0;             // of the shards of a full run
 };
 
 // Adds a run to `into` that contains every verdict of the shards once, like a single run of the whole selection. All shards must be

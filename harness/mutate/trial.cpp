@@ -277,7 +277,7 @@ TrialResult Trial::run_under(metal::Policy policy, const std::string& mutated, c
 
 std::string Trial::cache_key(const std::string& mutated, metal::Policy policy) const {
   base::Hash hash;
-  hash.add(subject_.judge_version).add(toolchain_).add(mutated).add(to_string(policy));
+  hash.add(subject_.judge_version).add(toolchain_).add(mutated).add(to_string(policy)).add(subject_.profile.name);
   for (const kernels::Variant& known : subject_.catalogue) {
     if (known.name == subject_.variant || helper_families_.contains(known.family)) {
       hash.add(known.name).add(known.description.empty() ? std::string() : kernels::read_text(known.description));
@@ -308,6 +308,7 @@ TrialResult Trial::run_uncached(metal::Policy policy, const std::string& mutated
 
   RunOptions options;
   options.execution.policy = policy;
+  options.execution.profile = subject_.profile;
   options.fail_fast = true;
   options.timeout = timeout;
   const std::atomic<bool> stop = false;

@@ -24,8 +24,9 @@ struct TrialSubject {
   std::vector<Case> cases;                  // in the order of their suite
   // The policies to judge under, one after the other until one kills; at least one, all different.
   std::vector<metal::Policy> policies = {metal::Policy::native};
-  kernels::FieldValues fields;  // `--set`
-  std::string judge_version;    // identifies the judging program: results of another one are not reused
+  kernels::FieldValues fields;                                        // `--set`
+  oracles::ArithmeticProfile profile = oracles::simulator_profile();  // of the bounds
+  std::string judge_version;  // identifies the judging program: results of another one are not reused
 };
 
 class Trial {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,13 @@ class Libraries {
   // The library with the functions of `entry`. Throws metal::CompileError, metal::EnvironmentError.
   [[nodiscard]] std::shared_ptr<metal::Library> of(const kernels::Variant& variant, const std::vector<std::string>& configuration);
 
+  // Makes the libraries of several variants without further macros, up to `jobs` at a time: most of the time that it takes to start a run
+  // of many variants. Ignores failures: the later request reports them.
+  void make_ahead(std::span<const kernels::Variant* const> variants, unsigned jobs);
+
  private:
+  [[nodiscard]] std::shared_ptr<metal::Library> make(const kernels::Variant& variant, const std::vector<std::string>& configuration) const;
+
   bool fp_contract_;
   std::map<std::pair<std::string, std::vector<std::string>>, std::shared_ptr<metal::Library>> libraries_;  // by variant and configuration
 };

@@ -129,6 +129,11 @@ class Preparation {
  public:
   Preparation(std::span<const kernels::Variant> catalogue, const WorkbenchOptions& options) : catalogue_(catalogue), options_(options) {}
 
+  // A single variant gains nothing.
+  void make_ahead(std::span<const kernels::Variant* const> variants) {
+    if (variants.size() > 1) libraries_.make_ahead(variants, options_.jobs);
+  }
+
   PreparedVariant prepare(const kernels::Variant& described, const Demand& demand) {
     PreparedVariant prepared;
     prepared.variant = described;
@@ -328,6 +333,12 @@ Workbench::Workbench(std::span<const kernels::Variant> catalogue, std::span<cons
   }
 
   Preparation preparation(catalogue, options);
+  std::vector<const kernels::Variant*> needed_variants;
+  for (const auto& [name, needed] : demands) {
+    const auto variant = std::ranges::find(catalogue, name, &kernels::Variant::name);
+    if (variant != catalogue.end() && !needed.functions.empty()) needed_variants.push_back(&*variant);
+  }
+  preparation.make_ahead(needed_variants);
   for (const auto& [name, needed] : demands) {
     const auto variant = std::ranges::find(catalogue, name, &kernels::Variant::name);
     if (variant == catalogue.end()) throw std::invalid_argument(fmt::format("no variant '{}'", name));

@@ -48,6 +48,7 @@ class Laboratory {
   [[nodiscard]] const kernels::Variant& variant() const;
   [[nodiscard]] const std::vector<kernels::Variant>& catalogue() const { return options_.catalogue; }
   [[nodiscard]] const fixtures::Shelf& shelf() const { return options_.run.execution.shelf; }
+  [[nodiscard]] const oracles::ArithmeticProfile& profile() const { return options_.run.execution.profile; }
 
   // The verdict on a case, cached. Crashes and endless loops affect only the case's process. Cases that cannot be
   // prepared are `skipped`.

@@ -176,6 +176,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   if (prepared == nullptr) return suspects;
   ExecutionOptions options;
   options.shelf = laboratory.shelf();
+  options.profile = laboratory.profile();
   ExplainOptions asked;
   if (const double allowed = finding.minimal.judgement.median_bound_ratio; allowed > 0.0) asked.large_error = allowed;
   constexpr std::size_t few = 4;
