@@ -45,6 +45,7 @@ struct Execution {
   Verdict& verdict;                                                        // receives everything but its status
   metal::SimulatorOptions simulator;                                       // under the policy `shadow`, `shadowed` is filled
   std::function<void(metal::ComputeEncoder&, const Encode&)> launch = {};  // ExecutionOptions::launch
+  std::function<void(const Case&, const JobMemory&)> returned = {};        // ExecutionOptions::returned
 
   KernelReport report = {};
   std::vector<float> output = {};  // families::Reading::output
@@ -59,6 +60,11 @@ void execute_job(Execution& execution);
 // The job of a case. Throws what execute_job() throws.
 [[nodiscard]] families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& test_case,
                                      const families::Source& source);
+
+// Makes the job of a case and its buffers, which are in `shared` if there is one, and does not execute it. Throws std::invalid_argument,
+// with the reason, for a case that execute_case() would reject or skip, and what execute_job() throws.
+void with_job(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf, metal::SharedMemory* shared,
+              const std::function<void(const families::Job& job, const JobMemory& memory)>& use);
 
 // Runs `work` and returns the seconds it took.
 template <typename Work>
