@@ -10,6 +10,7 @@
 
 #include "harness/findings/fault_text.h"
 #include "reports/beyond.h"
+#include "reports/executed_on.h"
 #include "reports/figures.h"
 #include "reports/grouped.h"
 #include "reports/markdown_text.h"
@@ -114,7 +115,7 @@ std::string run_markdown(const harness::RunRecord& run, std::span<const CaseReco
 
   Document document;
   document.add(fmt::format("## assay: {}\n\n", outcome_text(run)));
-  document.add(element_text(count_elements(cases)) + "; executed on the simulator.\n\n");
+  document.add(element_text(count_elements(cases)) + "; " + executed_text(run.description) + ".\n\n");
   if (const std::string excused = excused_text(count_excused(run, cases)); !excused.empty())
     document.add(fmt::format("Excused: {}.\n\n", prose(excused)));
   for (std::size_t i = 0; i < std::min(kMostFindings, findings.size()); ++i) document.add(finding_text(run, cases, findings[i]));

@@ -147,8 +147,7 @@ std::string content_name(std::string_view folder, std::span<const std::byte> con
 std::string why_not_bundled(const PreparedVariant& prepared, const Case& test_case) {
   if (const Omission* omission = omission_of(test_case); omission != nullptr && omission->same_bits)
     return "it compares several executions with each other";
-  const std::optional<Fault> skipped = why_skipped(prepared, test_case);
-  return skipped ? std::string("the kernel does not support it") : std::string();
+  return why_not_executed(prepared, test_case);
 }
 
 BundleCase make_bundle(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf, const KeepFile& keep) {

@@ -331,6 +331,12 @@ Verdict execute_case(const PreparedVariant& prepared, const Case& test_case, con
   return execute_with_output(prepared, test_case, options).verdict;
 }
 
+std::string why_not_executed(const PreparedVariant& prepared, const Case& test_case) {
+  Verdict verdict;
+  return find_kernel(prepared, test_case, verdict) != nullptr ? std::string()
+                                                              : fmt::format("{}: {}", to_string(verdict.status), reason_of(verdict));
+}
+
 void with_job(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf, metal::SharedMemory* shared,
               const std::function<void(const families::Job& job, const JobMemory& memory)>& use) {
   Verdict verdict;

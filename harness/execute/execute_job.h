@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -60,6 +61,9 @@ void execute_job(Execution& execution);
 // The job of a case. Throws what execute_job() throws.
 [[nodiscard]] families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& test_case,
                                      const families::Source& source);
+
+// Why a case has nothing to execute, as execute_case() would say it; empty if it has.
+[[nodiscard]] std::string why_not_executed(const PreparedVariant& prepared, const Case& test_case);
 
 // Makes the job of a case and its buffers, which are in `shared` if there is one, and does not execute it. Throws std::invalid_argument,
 // with the reason, for a case that execute_case() would reject or skip, and what execute_job() throws.

@@ -47,6 +47,7 @@ constexpr std::array<std::string_view, kFaultKinds> kNames = {"above bound",
                                                               "other bits",
                                                               "broken claim",
                                                               "not required",
+                                                              "device fault",
                                                               "told"};
 
 // NaNs are equal if their bits are.

@@ -58,6 +58,7 @@ enum class FaultKind : std::uint8_t {
   other_bits,
   broken_claim,
   not_required,
+  device_fault,
   told,
 };
 
@@ -243,6 +244,11 @@ struct BrokenClaim {
 struct NotRequired {
   std::string ability;
 };
+// A kernel that a GPU ended: a bad address, a trap.
+struct DeviceFault {
+  std::string function;
+  std::string error;  // the driver's name and description of it
+};
 // The text of a fault in a ledger of an older assay.
 struct Told {
   std::string text;
@@ -257,7 +263,7 @@ using FaultDetails =
                  fault::NoFunction, fault::Misfit, fault::UnusableFile, fault::InternalFailure, fault::Killed, fault::Exited,
                  fault::OutOfMemory, fault::ClosedChannel, fault::Vanished, fault::MalformedVerdict, fault::Timeout, fault::MemoryLimit,
                  fault::KnownFinding, fault::LikeKnownFinding, fault::StaleFinding, fault::MissingFinding, fault::BeyondFinding,
-                 fault::OtherBits, fault::BrokenClaim, fault::NotRequired, fault::Told>;
+                 fault::OtherBits, fault::BrokenClaim, fault::NotRequired, fault::DeviceFault, fault::Told>;
 inline constexpr std::size_t kFaultKinds = std::variant_size_v<FaultDetails>;
 static_assert(kFaultKinds == static_cast<std::size_t>(FaultKind::told) + 1, "every kind has its details, and the other way round");
 

@@ -61,6 +61,7 @@ constexpr auto member_names(Of<fault::BeyondFinding>) { return std::array{"findi
 constexpr auto member_names(Of<fault::OtherBits>) { return std::array{"axis", "first", "other", "count", "size", "row", "coordinate"}; }
 constexpr auto member_names(Of<fault::BrokenClaim>) { return std::array{"place", "claim", "ability"}; }
 constexpr auto member_names(Of<fault::NotRequired>) { return std::array{"ability"}; }
+constexpr auto member_names(Of<fault::DeviceFault>) { return std::array{"function", "error"}; }
 constexpr auto member_names(Of<fault::Told>) { return std::array{"text"}; }
 
 template <typename T>

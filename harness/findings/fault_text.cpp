@@ -149,6 +149,8 @@ std::string say(const fault::MalformedVerdict& it) {
 }
 std::string say(const fault::Timeout& it) { return fmt::format("no verdict within {:g} s, the time limit of a case", it.seconds); }
 
+std::string say(const fault::DeviceFault& it) { return fmt::format("'{}' failed on the GPU: {}", it.function, it.error); }
+
 std::string say(const fault::MemoryLimit& it) {
   constexpr double kGiB = 0x1p30;
   return fmt::format("its process used {:.2f} GiB of memory; the limit of a case is {:.2f} GiB", static_cast<double>(it.bytes) / kGiB,

@@ -43,8 +43,8 @@ const std::vector<FolderRule>& folder_rules() {
 }
 
 // Each may use only itself and those before it.
-constexpr std::array<std::string_view, 12> kHarnessRooms = {"cases",   "judge",    "quality", "findings", "prepare", "execute",
-                                                            "process", "dispatch", "ledger",  "mutate",   "compare", "triage"};
+constexpr std::array<std::string_view, 13> kHarnessRooms = {"cases",    "judge",  "quality", "findings", "prepare", "execute", "process",
+                                                            "dispatch", "bundle", "ledger",  "mutate",   "compare", "triage"};
 
 // The layers of metal/, each of which may use only itself, those before it, and the files of metal/'s root: what all layers share.
 constexpr std::array<std::string_view, 4> kMetalLayers = {"translate", "compile", "execute", "devices"};
