@@ -94,10 +94,11 @@ void say_resemblance(const Workspace& workspace, const std::string& variant, con
     if (like.size() < kMost) like.push_back(*std::move(seen));
   }
   if (failing.empty()) return;
-  const harness::Classification found =
-      harness::classify(failing, passing, {.hazards = {}, .faults = failing.front().verdict.faults}, running.execution.shelf);
+  harness::Evidence evidence;
+  evidence.faults = failing.front().verdict.faults;
+  const harness::Classification found = harness::classify(failing, passing, evidence, running.execution.shelf);
   if (found.kind == harness::mistake::kUnknown) return;
-  say("{}: the errors of {} resemble {}{}{}\n", variant, reports::plural(failing.size(), "failing case"), found.kind,
+  say("note: {}: the errors of {} resemble {}{}{}\n", variant, reports::plural(failing.size(), "failing case"), found.kind,
       found.says.empty() ? "" : ": ", found.says);
 }
 

@@ -78,15 +78,16 @@ TEST_F(BundleOfCases, AWrongKernelFails) {
   const std::string options = "--kernel '" + kernel + "' --family tq4 --set tile=32 --set temperature=1";
   const Outcome outcome = taken_there_and_back("kernel" + kCase.substr(6), options);
   EXPECT_EQ(outcome.status, 1) << outcome.output;
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("above bound"), HasSubstr("1 failed"), HasSubstr("executed elsewhere"), HasSubstr("the errors of 1 failing case resemble")));
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("above bound"), HasSubstr("1 failed"), HasSubstr("executed elsewhere"),
+                                    HasSubstr("the errors of 1 failing case resemble")));
 }
 
 // As a device could return them, from a kernel that does not what ours do.
 TEST_F(BundleOfCases, OutputsThatNobodyWroteAndGuardsThatSomebodyWroteFail) {
-  ASSERT_EQ(taken_there_and_back(kCase).status, 0);
+  ASSERT_EQ(taken_there_and_back("reduce_v1/d256/rows1/nwg1/gauss/s740").status, 0);
   const std::string manifest = read_file(file("manifest.json"));
-  // The last output of the case: behind its first guard band of 4,096 bytes are the judged elements.
-  const std::size_t role = manifest.rfind("\"role\": \"output\"");
+  // The case has one output: behind its first guard band of 4,096 bytes are the judged elements.
+  const std::size_t role = manifest.find("\"role\": \"output\"");
   ASSERT_NE(role, std::string::npos);
   const std::size_t name_at = manifest.find("outputs/", role);
   const std::string name = manifest.substr(name_at, manifest.find('"', name_at) - name_at);
@@ -105,13 +106,13 @@ TEST_F(BundleOfCases, OutputsThatNobodyWroteAndGuardsThatSomebodyWroteFail) {
   };
   const Outcome unwritten = judge_with(poisoned);
   EXPECT_EQ(unwritten.status, 1) << unwritten.output;
-  EXPECT_THAT(unwritten.output, HasSubstr("16 elements were never written"));
+  EXPECT_THAT(unwritten.output, HasSubstr("16 never written"));
 
   std::string overrun = whole;
   overrun[overrun.size() - 4096] = 1;
   const Outcome guards = judge_with(overrun);
   EXPECT_EQ(guards.status, 1) << guards.output;
-  EXPECT_THAT(guards.output, HasSubstr("guard"));
+  EXPECT_THAT(guards.output, HasSubstr("1 words written outside of the output"));
 }
 
 TEST_F(BundleOfCases, ReportsSayWhereItWasExecuted) {

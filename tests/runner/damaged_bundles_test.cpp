@@ -153,7 +153,7 @@ TEST_F(DamagedBundle, EveryChangedValueOfTheManifestIsNamed) {
       {kCase, "smoke", "cases[0].name: 'smoke' is no name of a case"},
       {kCase, "reduce_v1/*", "cases[0].name: 'reduce_v1/*' is no name of a case"},
       {kCase, kOther, "cases[1].name: '" + kOther + "' is no case here, or occurs twice"},
-      {"{\"format\"", "{\"format\": \"x\", \"format\"", "has the key 'format' twice"},
+      {"\"math\"", "\"version\": 1, \"math\"", "has the key 'version' twice"},
       {"\"cases\"", "\"files\"", "cases: is missing"},
   };
   const std::string whole = read_file(file("manifest.json"));

@@ -130,7 +130,7 @@ TEST_F(MetalRunner, EndsWithoutResultsWhereNothingCanBeExecuted) {
       {"\"buffer\": 0", "\"buffer\": \"none\"", "'none' is no whole number"},
       {"\"fill\": \"", "\"fill\": \"xy", "are no hexadecimal bytes"},
       {"\"fill\": \"", "\"fill\": \"00", "'fill' must have 4 bytes"},
-      {"\"at\": ", "\"at\": 9", "a region reaches behind its buffer"},
+      {"\"at\": ", "\"at\": 9999", "a region reaches behind its buffer"},
       {"\"passes\"", "\"turns\"", "'passes' is missing"},
   };
   for (const auto& [from, to, text] : rows) {

@@ -27,7 +27,7 @@ void call_hidden(id object, const char* name) {
   const SEL method = sel_registerName(name);
   Class of = object_getClass(object);
   if (class_respondsToSelector(of, method))
-    reinterpret_cast<void (*)(id, SEL)>(class_getMethodImplementation(of, method))(object, method);
+    class_getMethodImplementation(of, method)(object, method);
 }
 
 std::vector<std::vector<id>>& pools() {

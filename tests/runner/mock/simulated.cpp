@@ -1,6 +1,8 @@
 // The simulator behind the mock of Metal.
 #include "tests/runner/mock/simulated.h"
 
+#include <unwind.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +20,16 @@
 #include "metal/devices/commands.h"
 #include "metal/devices/simulator.h"
 #include "metal/function_constant.h"
+
+// The runtime of GNU knows no exceptions of C++ in Objective-C++, Apple's does. The tables that clang writes are those of C++.
+extern "C" {
+_Unwind_Reason_Code __gxx_personality_v0(int version, _Unwind_Action actions, std::uint64_t kind, _Unwind_Exception* exception,
+                                         _Unwind_Context* context);
+_Unwind_Reason_Code __gnu_objc_personality_v0(int version, _Unwind_Action actions, std::uint64_t kind, _Unwind_Exception* exception,
+                                              _Unwind_Context* context) {
+  return __gxx_personality_v0(version, actions, kind, exception, context);
+}
+}
 
 namespace assay::tests::simulated {
 namespace {
