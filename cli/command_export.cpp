@@ -36,7 +36,7 @@ class Output {
     std::error_code error;
     if (fs::exists(folder_, error) && (!fs::is_directory(folder_, error) || !fs::is_empty(folder_, error)))
       throw std::invalid_argument(fmt::format("{}: exists already; choose a new or empty folder", folder_.string()));
-    for (const char* name : {"sources", "data"}) fs::create_directories(folder_ / name);
+    for (const char* name : {"sources", "inputs"}) fs::create_directories(folder_ / name);
   }
 
   std::string keep(std::string_view folder, std::span<const std::byte> contents, std::string_view suffix) {

@@ -133,7 +133,7 @@ BundleBuffer buffer_of(const JobBuffer& described, std::size_t pass, std::uint64
   const std::uint64_t guard = described.has_guards ? kGuardBytes : 0;
   if (!described.fills.empty()) buffer.regions.push_back({guard, described.size, {}, described.fills[pass]});
   for (const families::Piece& piece : described.contents) {
-    if (!piece.bytes.empty()) buffer.regions.push_back({guard + piece.at, piece.bytes.size(), keep("data", piece.bytes, ".bin"), {}});
+    if (!piece.bytes.empty()) buffer.regions.push_back({guard + piece.at, piece.bytes.size(), keep("inputs", piece.bytes, ".bin"), {}});
   }
   return buffer;
 }

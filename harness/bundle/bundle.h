@@ -68,7 +68,7 @@ struct BundlePlace {
 // Takes the contents of a file and returns its name in the bundle, which depends on nothing but `folder`, the contents and `suffix`.
 using KeepFile = std::function<std::string(std::string_view folder, std::span<const std::byte> contents, std::string_view suffix)>;
 
-// The name of a file by its contents: "data/<64 hexadecimal digits>.bin".
+// The name of a file by its contents: "inputs/<64 hexadecimal digits>.bin".
 [[nodiscard]] std::string content_name(std::string_view folder, std::span<const std::byte> contents, std::string_view suffix);
 
 // Why a case cannot be judged by the outputs of one run elsewhere; empty if it can.

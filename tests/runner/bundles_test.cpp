@@ -63,14 +63,14 @@ TEST_F(BundleOfCases, StoresEqualContentsOnceAndIsTheSameEveryTime) {
   };
   // Both kernels, and the inputs of one: the variants share them.
   EXPECT_EQ(files_in("sources"), 2);
-  const auto inputs = files_in("data");
+  const auto inputs = files_in("inputs");
   const std::string first = read_file(file("manifest.json"));
   std::filesystem::remove_all(bundle());
   ASSERT_EQ(exported(kCase + " tq4_v2" + kCase.substr(6)).status, 0);
   EXPECT_EQ(read_file(file("manifest.json")), first);
   std::filesystem::remove_all(bundle());
   ASSERT_EQ(exported(kCase).status, 0);
-  EXPECT_EQ(files_in("data"), inputs);
+  EXPECT_EQ(files_in("inputs"), inputs);
 }
 
 TEST_F(BundleOfCases, AWrongKernelFails) {

@@ -124,7 +124,7 @@ TEST_F(DamagedBundle, AChangedIdIsNamed) {
 }
 
 TEST_F(DamagedBundle, AnInputThatWasChangedIsNamed) {
-  const std::string name = some("data");
+  const std::string name = some("inputs");
   std::string bytes = read_file(file(name));
   bytes.front() = static_cast<char>(bytes.front() ^ 1);
   write(bytes, "bundle/" + name);

@@ -123,7 +123,7 @@ TEST_F(MetalRunner, EndsWithoutResultsWhereNothingCanBeExecuted) {
   } rows[] = {
       {"\"version\": 1,", "\"version\": 2,", "manifest.json: is not of version 1"},
       {"\"sources/", "\"../sources/", "manifest.json: names '../sources/"},
-      {"\"data/", "\"/data/", "manifest.json: names '/data/"},
+      {"\"inputs/", "\"/inputs/", "manifest.json: names '/inputs/"},
       {"\"sources/", "\"sources/x", ": cannot be read"},
       {"\"call\": \"set_pipeline\"", "\"call\": \"set_cpu\"", "'set_cpu' is no call that this runner knows"},
       {"\"pipeline\": 0", "\"pipeline\": 7", "has a number of a buffer, pipeline or size that it does not have"},
@@ -141,7 +141,7 @@ TEST_F(MetalRunner, EndsWithoutResultsWhereNothingCanBeExecuted) {
   write(manifest.substr(0, manifest.size() / 2), "bundle/manifest.json");
   expect_end("", "manifest.json: ");
   write(manifest, "bundle/manifest.json");
-  const fs::path data = fs::directory_iterator(file("data"))->path();
+  const fs::path data = fs::directory_iterator(file("inputs"))->path();
   fs::resize_file(data, fs::file_size(data) - 1);
   expect_end("", data.filename().string() + ": has ");
   fs::remove(data);
