@@ -133,6 +133,7 @@ std::vector<Saying> sayings() {
       {BrokenClaim{"x/variant.toml:3", "softcap", "apply a softcap"},
        "x/variant.toml:3: the claim 'softcap' is not true, the kernel does not apply a softcap"},
       {NotRequired{"apply a softcap"}, "the kernel does not apply a softcap (not required by the contract)"},
+      {DeviceFault{"twice", "CUDA_ERROR_X: bad"}, "'twice' failed on the GPU: CUDA_ERROR_X: bad"},
       {Told{"as it was"}, "as it was"},
   };
 }

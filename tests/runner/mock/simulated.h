@@ -50,7 +50,7 @@ void set_bytes(Commands& commands, const void* bytes, std::size_t size, std::uin
 void set_threadgroup_memory(Commands& commands, std::uint64_t bytes, std::uint64_t index);
 void add_barrier(Commands& commands);
 void dispatch(Commands& commands, Size grid, Size threads, bool counts_threads);
-// Hazards of the simulator are an error too.
+// A GPU notices no hazards.
 void execute(Commands& commands);
 
 }  // namespace assay::tests::simulated
