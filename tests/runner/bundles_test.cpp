@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/digest.h"
 #include "tests/runner/bundle.h"
+#include "tests/support/json_schema.h"
 
 namespace assay::tests {
 namespace {
@@ -53,6 +55,21 @@ TEST_F(BundleOfCases, HasTheBitsAndVerdictsOfAnExecutionHere) {
   EXPECT_THAT(there.output, AllOf(HasSubstr("15 cases: "), HasSubstr("0 faulty"),
                                   HasSubstr("executed elsewhere: Mock \"GPU\" of assay, macOS Version 0 (mock), judged here"),
                                   Not(HasSubstr("executed on the simulator"))));
+}
+
+TEST_F(BundleOfCases, HasAManifestAsTheSchemaSays) {
+  using nlohmann::json;
+  Validator schema(json::parse(read_file(kRoot / "docs/bundle.schema.json")));
+  ASSERT_EQ(exported(all_cases()).status, 0);
+  json manifest = json::parse(read_file(file("manifest.json")));
+  EXPECT_THAT(schema.errors_of(manifest), IsEmpty());
+  manifest["cases"][0]["passes"][0][0]["call"] = "set_cpu";
+  EXPECT_THAT(schema.errors_of(manifest), ElementsAre(StartsWith("/cases/0/passes/0/0: matches 0 of")));
+  manifest["cases"][0].erase("passes");
+  EXPECT_THAT(schema.errors_of(manifest), ElementsAre("/cases/0: lacks passes"));
+  manifest["cases"][0]["passes"] = json::array();
+  manifest["cases"][0]["buffers"][0]["regions"][0]["file"] = "../secret";
+  EXPECT_THAT(schema.errors_of(manifest), ElementsAre(StartsWith("/cases/0/buffers/0/regions/0: matches 0 of")));
 }
 
 TEST_F(BundleOfCases, StoresEqualContentsOnceAndIsTheSameEveryTime) {
