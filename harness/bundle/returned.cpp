@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "harness/execute/execute.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
