@@ -101,7 +101,7 @@ int export_cases(const ExportOptions& options) {
 
 void add_export(CLI::App& app, Action& action) {
   const auto [command, options] = subcommand(
-      app, action, "export", "Write cases as a bundle of files, to execute them on a device elsewhere (docs/DEVICES.md)", export_cases);
+      app, action, "export", "Write cases as a bundle of files, to execute them on a device elsewhere (docs/BUNDLES.md)", export_cases);
   command->add_option("CASE", options->common.words, "Case name, glob or suite; may be omitted with --fixture");
   command->add_option("-o,--output", options->folder, "Folder to write: new, or empty")->required()->type_name("DIR");
   command->add_option("--math", options->math, "How the device compiles: precise, or fast as MTLCompileOptions has it by default")

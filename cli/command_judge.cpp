@@ -138,7 +138,7 @@ int judge(const JudgeOptions& parsed) {
 
 void add_judge(CLI::App& app, Action& action) {
   const auto [command, options] =
-      subcommand(app, action, "judge", "Judge what a device elsewhere returned for a bundle of `assay export` (docs/DEVICES.md)", judge);
+      subcommand(app, action, "judge", "Judge what a device elsewhere returned for a bundle of `assay export` (docs/BUNDLES.md)", judge);
   command->add_option("DIR", options->folder, "Folder of the bundle, with the results of a runner")->required()->type_name("DIR");
   add_selection(*command, options->common);
   add_inputs(*command, options->common);

@@ -1,4 +1,4 @@
-// The JSON of bundles: the manifest that we write, and readers of manifests and results that come from elsewhere (docs/DEVICES.md).
+// The JSON of bundles: the manifest that we write, and readers of manifests and results that come from elsewhere (docs/BUNDLES.md).
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 //   clang++ -std=c++17 -O2 -framework Metal -framework Foundation assay_runner.mm -o assay_runner     (without -fobjc-arc)
 //   ./assay_runner BUNDLE
 //
-// Reads BUNDLE/manifest.json (docs/DEVICES.md), executes every case, and writes BUNDLE/outputs/ and, last, BUNDLE/results.json. It judges
+// Reads BUNDLE/manifest.json (docs/BUNDLES.md), executes every case, and writes BUNDLE/outputs/ and, last, BUNDLE/results.json. It judges
 // nothing. A case that Metal refuses, or in which the kernel fails, is recorded with Metal's message; the others go on.
 // Exit status: 0 all cases were tried; 2 the bundle or this machine cannot be used, and there is no results.json.
 // Long because it is the one file to take to a Mac.
