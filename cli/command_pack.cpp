@@ -9,9 +9,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <istream>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,7 +22,7 @@
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/file_contents.h"
 #include "reports/grouped.h"
-#include "reports/json_complaint.h"
+#include "reports/strict_json.h"
 
 namespace assay::cli {
 namespace {
@@ -37,6 +36,7 @@ struct PackOptions {
 };
 
 constexpr std::uintmax_t kLargestManifest = std::uintmax_t{1} << 20;
+constexpr int kDeepest = 8;  // a manifest nests four deep
 
 // The parsed manifest; its errors name the file and the entry.
 class Manifest {
@@ -47,13 +47,9 @@ class Manifest {
     if (error) fail("", fmt::format("cannot be read ({})", error.message()));
     if (!fs::is_regular_file(path_)) fail("", "cannot be read (not a regular file)");
     if (size > kLargestManifest) fail("", fmt::format("has {} bytes; a manifest has at most {}", size, kLargestManifest));
-    std::ifstream stream(path_);
-    if (!stream) fail("", fmt::format("cannot be read ({})", std::strerror(errno)));
-    try {
-      root_ = parse(stream);
-    } catch (const Json::exception& bad) {
-      fail("", reports::json_complaint(bad.what()));
-    }
+    const std::optional<std::string> text = base::read_file(path_);
+    if (!text) fail("", fmt::format("cannot be read ({})", std::strerror(errno)));
+    root_ = reports::parse_strict_json(*text, kDeepest, [this](const std::string& what) { fail("", what); });
     require_keys(root_, "", {"attributes", "tensors"});
   }
 
@@ -109,18 +105,6 @@ class Manifest {
   [[noreturn]] void fail(std::string_view entry, std::string_view what) const {
     throw std::invalid_argument(entry.empty() ? fmt::format("{}: {}", path_.string(), what)
                                               : fmt::format("{}: {}: {}", path_.string(), entry, what));
-  }
-
-  // JSON does not define which of two equal keys counts, so duplicates are rejected.
-  [[nodiscard]] Json parse(std::istream& stream) const {
-    std::vector<std::set<std::string>> open;  // the keys read so far in each open object
-    return Json::parse(stream, [&](int, Json::parse_event_t event, const Json& parsed) {
-      if (event == Json::parse_event_t::object_start) open.emplace_back();
-      if (event == Json::parse_event_t::object_end) open.pop_back();
-      if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
-        fail("", fmt::format("an object has the key '{}' twice", parsed.get<std::string>()));
-      return true;
-    });
   }
 
   void require_keys(const Json& object, const std::string& entry, const std::vector<std::string>& known) const {

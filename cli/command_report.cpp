@@ -13,8 +13,8 @@
 #include "cli/run_reference.h"
 #include "cli/say.h"
 #include "harness/findings/fault_text.h"
-#include "harness/ledger/executed_on.h"
 #include "harness/ledger/ledger.h"
+#include "reports/executed_on.h"
 #include "reports/figures.h"
 #include "reports/html.h"
 #include "reports/junit.h"
@@ -65,7 +65,7 @@ std::string text_of(const harness::RunRecord& run, std::span<const harness::Case
     if (!reports::counts_as_failure(record) && !record.notes.empty())
       text += fmt::format("{} {}\n  note: {}\n", harness::to_string(*record.status), record.name, harness::text_of(record.notes));
   }
-  return text + reports::table_text(reports::figure_tables(cases)) + harness::executed_on(run.description.replay_options) + "\n";
+  return text + reports::table_text(reports::figure_tables(cases)) + reports::executed_text(run.description) + "\n";
 }
 
 using Renderer = std::string (*)(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);

@@ -21,6 +21,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/recording.h"
+#include "cli/run.h"
 #include "cli/say.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
@@ -222,7 +223,15 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   harness::WorkbenchOptions preparing = workbench_options(options, workspace);
   preparing.device = chosen.device;
   if (!chosen.description.empty()) workspace.notes.push_back(fmt::format("executed on {}", chosen.description));
-  const harness::Workbench workbench(workspace.catalogue, cases, preparing);
+  const harness::Workbench workbench(workspace.catalogue, cases, workbench_options(options, workspace));
+  return run_prepared(options, workspace, workbench, running, interrupt);
+}
+
+}  // namespace
+
+int run_prepared(const Options& options, const Workspace& workspace, const harness::Workbench& workbench,
+                 const harness::RunOptions& running, const InterruptGuard& interrupt) {
+  const std::vector<harness::Case>& cases = workspace.selection.cases;
   const std::vector<std::string> notes = notes_of(options, workspace, workbench);
   for (const std::string& note : notes) say("note: {}\n", note);
   // Flush, because otherwise a pipe would delay these lines and could lose them.
@@ -253,7 +262,8 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   const std::size_t skips = is_strict(options) ? count_untrusted_skips(records) : 0;
   if (skips != 0) say("strict: {} cases were skipped for what the kernel under test lacks, which counts as a failure\n", skips);
   // Printed last, so that truncated test logs include it.
-  if (const std::string replay = recording.first_replay(); !replay.empty()) say("first failure again: {}\n", replay);
+  if (const std::string replay = recording.first_replay(); !replay.empty())
+    say("{}: {}\n", options.executed_on.empty() ? "first failure again" : "first failure on the simulator", replay);
 
   const bool is_whole = !interrupt.stop() && summary.finished() == cases.size();
   const bool has_other_bits = is_whole && !compare_digests(options, workspace.selection, recording.cases());
@@ -268,8 +278,6 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   if (workspace.selection.shard.count == 1 && nothing_passed(summary)) return kExitNothingPassed;
   return kExitPassed;
 }
-
-}  // namespace
 
 void add_gate(CLI::App& app, Action& action) {
   const auto [command, options] = subcommand(

@@ -192,7 +192,9 @@ std::string describe_outcome(const Verdict& verdict) {
 std::string describe_verdict(const Verdict& verdict, const Options& options) {
   const std::string name = harness::format_case(verdict.test_case);
   std::string text = describe_outcome(verdict);
-  if (verdict.status != Status::passed) text += fmt::format("  replay: {}\n", replay_line(options, name, verdict.schedules));
+  if (verdict.status != Status::passed)
+    text += fmt::format("  {}: {}\n", options.executed_on.empty() ? "replay" : "on the simulator",
+                        replay_line(options, name, verdict.schedules));
   return text;
 }
 
@@ -282,12 +284,14 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
   if (!summary.largest_ratio_case.empty()) {
     text += fmt::format("; largest error/bound {:.3g} in {}", summary.largest_ratio, summary.largest_ratio_case);
   }
-  const bool is_on_gpu = named_device(options).is_gpu();
+  const std::string time = summary.seconds == 0 ? std::string() : fmt::format(", in {:.1f} s", summary.seconds);
+  if (!options.executed_on.empty())
+    return text + fmt::format("; executed {}, judged here{}; output digest {:016x}\n", options.executed_on, time, summary.digest);
   constexpr const char* kOwn =
       "forward (cases with several simdgroups also run in reverse, and a quarter of them at random; expensive cases run forward only)";
-  const std::string order = is_on_gpu ? "" : fmt::format(", schedule {}", options.schedule.empty() ? kOwn : options.schedule);
-  text += fmt::format("; {}{}{}; output digest {:016x}\n", harness::executed_on(replay_options(options)), order,
-                      summary.seconds == 0 ? "" : fmt::format(", in {:.1f} s", summary.seconds), summary.digest);
+  const std::string order =
+      named_device(options).is_gpu() ? "" : fmt::format(", schedule {}", options.schedule.empty() ? kOwn : options.schedule);
+  text += fmt::format("; {}{}{}; output digest {:016x}\n", harness::executed_on(replay_options(options)), order, time, summary.digest);
   return text;
 }
 

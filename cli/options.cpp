@@ -152,13 +152,17 @@ void add_compilation(CLI::App& command, Options& options) {
       ->check(not_empty());
 }
 
-void add_execution(CLI::App& command, Options& options) {
+void add_inputs(CLI::App& command, Options& options) {
   add_repeatable(command, "--fixture", options.fixtures, "FILE",
                  "Fixture file (docs/FIXTURES.md) with inputs, named h5-<name of the file> in cases; without CASE, runs the cases of the "
                  "file; may be "
                  "repeated");
   add_repeatable(command, "--set", options.fields, "NAME=VALUE",
                  "Value of a struct field that the family does not define; may be repeated");
+}
+
+void add_execution(CLI::App& command, Options& options) {
+  add_inputs(command, options);
   command
       .add_option("--schedule", options.schedule,
                   "Order in which the simdgroups of a threadgroup run: forward, reverse, random:N (compared with forward), or several "
@@ -209,11 +213,14 @@ void add_running(CLI::App& command, Options& options) {
                    "Print how much processor time the cases take and into how many shards to split them, and run nothing");
 }
 
-void add_recording(CLI::App& command, Options& options) {
+void add_ledger(CLI::App& command, Options& options) {
   command
       .add_option("--ledger", options.ledger,
                   "Database that records verdicts and figures; `none` records nothing; default: your own ledger")
       ->type_name("FILE");
+}
+void add_recording(CLI::App& command, Options& options) {
+  add_ledger(command, options);
   command.add_flag("--resume", options.resume,
                    "Continue the newest run of the same cases in the ledger: run only those without a verdict; the summary and reports "
                    "cover all of them. Rejected if a kernel, the compiler or assay has changed since");

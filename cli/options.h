@@ -55,7 +55,8 @@ struct Options {
   std::string expected_digests, recorded_digests;  // files to compare with and to write; empty: none
   bool resume = false;
   std::map<std::string, OwnKernel, std::less<>> own_kernels;  // by the variant's name in this run; only for assay compare, which has two
-  double memory = 0;                                          // GiB per case; 0: three quarters of the machine's, shared by the jobs
+  std::string executed_on;  // "elsewhere: Apple M2": where the outputs come from that are judged; empty: the simulator
+  double memory = 0;        // GiB per case; 0: three quarters of the machine's, shared by the jobs
 };
 
 // Options that select cases: --family, --kernel, --limit, --constant, --variants, --strict, --trust, --seed, --shard, and those of
@@ -71,12 +72,16 @@ void add_lone(CLI::App& command, Options& options);
 void add_compilation(CLI::App& command, Options& options);
 // Options for the execution of a case: --fixture, --set, --schedule, --policy, --threads, --fp-contract, --timeout, --memory.
 void add_execution(CLI::App& command, Options& options);
+// The first two of these, for commands that execute no kernel.
+void add_inputs(CLI::App& command, Options& options);
 // --profile, for commands that judge.
 void add_profile(CLI::App& command, Options& options);
 // The profile whose bounds apply: metal_fast for kernels that are compiled with fast mathematics, unless another one was named.
 [[nodiscard]] std::string_view profile_of(const Options& options);
 // Options for running many cases: --jobs, --fail-fast, --estimate.
 void add_running(CLI::App& command, Options& options);
+// --ledger.
+void add_ledger(CLI::App& command, Options& options);
 // Options for recording: --ledger, --resume, digests, and reports.
 void add_recording(CLI::App& command, Options& options);
 // Options for report files: --junit, --html.

@@ -110,7 +110,7 @@ Recording::Recording(const Options& options, const harness::Selection& selection
       .command = command_line(),
       .replay_options = replay_options(options),
       .version = ASSAY_VERSION,
-      .machine = machine(),
+      .machine = options.executed_on.empty() ? machine() : options.executed_on,
       .schedule = options.schedule,
       .seed = options.seed,
       .selected = selection.cases.size(),

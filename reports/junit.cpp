@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "harness/findings/fault_text.h"
-#include "harness/ledger/executed_on.h"
 #include "reports/clean_text.h"
+#include "reports/executed_on.h"
 #include "reports/figures.h"
 #include "reports/grouped.h"
 #include "reports/replay.h"
@@ -165,7 +165,7 @@ std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cas
     counts.write(suite);
     suite.append_attribute("timestamp") = clean_text(run.started).c_str();
     pugi::xml_node properties = suite.append_child("properties");
-    append_property(properties, "executed on", harness::device_of(run.description.replay_options));
+    append_property(properties, "executed on", executed_on(run.description));
     append_property(properties, "assay", run.description.version);
     append_property(properties, "machine", run.description.machine);
     append_property(properties, "command", run.description.command);

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/findings/fault_text.h"
-#include "harness/ledger/executed_on.h"
 #include "reports/beyond.h"
 #include "reports/cost_counters.h"
+#include "reports/executed_on.h"
 #include "reports/figures.h"
 #include "reports/json_text.h"
 #include "reports/replay.h"
@@ -49,7 +49,7 @@ Json json_of(const harness::RunRecord& run) {
           {"command", test_case.command},
           {"assay_version", test_case.version},
           {"machine", test_case.machine},
-          {"executed_on", harness::device_of(test_case.replay_options)},
+          {"executed_on", executed_on(test_case)},
           {"policy", environment.policy},
           {"schedule", test_case.schedule},
           {"seed", test_case.seed},

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "harness/findings/fault_text.h"
-#include "harness/ledger/executed_on.h"
 #include "reports/beyond.h"
+#include "reports/executed_on.h"
 #include "reports/figures.h"
 #include "reports/grouped.h"
 #include "reports/markdown_text.h"
@@ -115,7 +115,7 @@ std::string run_markdown(const harness::RunRecord& run, std::span<const CaseReco
 
   Document document;
   document.add(fmt::format("## assay: {}\n\n", outcome_text(run)));
-  document.add(element_text(count_elements(cases)) + "; " + harness::executed_on(run.description.replay_options) + ".\n\n");
+  document.add(element_text(count_elements(cases)) + "; " + executed_text(run.description) + ".\n\n");
   if (const std::string excused = excused_text(count_excused(run, cases)); !excused.empty())
     document.add(fmt::format("Excused: {}.\n\n", prose(excused)));
   for (std::size_t i = 0; i < std::min(kMostFindings, findings.size()); ++i) document.add(finding_text(run, cases, findings[i]));

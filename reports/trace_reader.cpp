@@ -7,12 +7,11 @@
 #include <cctype>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "reports/dispatch.h"
-#include "reports/json_complaint.h"
+#include "reports/strict_json.h"
 
 namespace assay::reports {
 namespace {
@@ -67,21 +66,8 @@ class Reader {
     return place.empty() ? std::string(key) : fmt::format("{}.{}", place, key);
   }
 
-  // JSON does not define which of two equal keys counts, so duplicates are rejected.
   [[nodiscard]] Json parse(std::string_view text) const {
-    std::vector<std::set<std::string>> open;  // the keys read so far in each open object
-    try {
-      return Json::parse(text, [&](int depth, Json::parse_event_t event, const Json& parsed) {
-        if (depth > kDeepest) fail("", fmt::format("nests deeper than {} levels", kDeepest));
-        if (event == Json::parse_event_t::object_start) open.emplace_back();
-        if (event == Json::parse_event_t::object_end) open.pop_back();
-        if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
-          fail("", fmt::format("an object has the key '{}' twice", parsed.get<std::string>()));
-        return true;
-      });
-    } catch (const Json::exception& bad) {
-      fail("", json_complaint(bad.what()));
-    }
+    return parse_strict_json(text, kDeepest, [this](const std::string& what) { fail("", what); });
   }
 
   void require_keys(const Json& object, const std::string& place, const std::vector<std::string_view>& known) const {

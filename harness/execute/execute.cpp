@@ -252,7 +252,8 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
                          .rounded_line = options.rounded_line},
                         options.launch,
                         options.device,
-                        options.keep_bits};
+                        options.keep_bits,
+                        options.returned};
     if (options.keep_output) execution.judging.keep = &outcome.judged;
     execute_job(execution);
     for (fault::WrongTable& wrong : find_wrong_tables(kernel->entry().layout, test_case)) verdict.faults.emplace_back(std::move(wrong));
@@ -302,6 +303,11 @@ Outcome execute_with_output(const PreparedVariant& prepared, const Case& test_ca
   Kept kept;
   const metal::Schedule order = options.schedules.empty() ? metal::Schedule{} : options.schedules.front();
   Outcome first = execute_once(prepared, test_case, options, order, kept);
+  // What was returned is one run, on a device that has its own order.
+  if (options.returned) {
+    first.verdict.schedules.clear();
+    return first;
+  }
   Verdict verdict = first.verdict;
   if (!can_be_compared(verdict)) return first;
   for (const metal::Schedule& schedule : further_schedules(test_case, options)) {
@@ -331,11 +337,14 @@ Verdict execute_case(const PreparedVariant& prepared, const Case& test_case, con
   return execute_with_output(prepared, test_case, options).verdict;
 }
 
-namespace {
+std::string why_not_executed(const PreparedVariant& prepared, const Case& test_case) {
+  Verdict verdict;
+  return find_kernel(prepared, test_case, verdict) != nullptr ? std::string()
+                                                              : fmt::format("{}: {}", to_string(verdict.status), reason_of(verdict));
+}
 
-// The first pass of a case, whose buffers are in `shared` if there is one.
-void with_first_pass(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf, metal::SharedMemory* shared,
-                     const std::function<void(const Encode& encode)>& use) {
+void with_job(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf, metal::SharedMemory* shared,
+              const std::function<void(const families::Job& job, const JobMemory& memory)>& use) {
   Verdict verdict;
   const kernels::BoundKernel* kernel = find_kernel(prepared, test_case, verdict);
   if (kernel == nullptr)
@@ -343,8 +352,17 @@ void with_first_pass(const PreparedVariant& prepared, const Case& test_case, con
         fmt::format("{} has no dispatches, because it was {}: {}", format_case(test_case), to_string(verdict.status), reason_of(verdict)));
   const CaseSource source(test_case, shelf);
   const families::Job job = make_job(prepared, *kernel, test_case, source.get());
-  const JobMemory memory(job, shared);
-  use([&](metal::ComputeEncoder& encoder) { job.passes.front().encode(encoder, memory.views(0)); });
+  use(job, JobMemory(job, shared));
+}
+
+namespace {
+
+// The first pass of a case, whose buffers are in `shared` if there is one.
+void with_first_pass(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf, metal::SharedMemory* shared,
+                     const std::function<void(const Encode& encode)>& use) {
+  with_job(prepared, test_case, shelf, shared, [&](const families::Job& job, const JobMemory& memory) {
+    use([&](metal::ComputeEncoder& encoder) { job.passes.front().encode(encoder, memory.views(0)); });
+  });
 }
 
 }  // namespace

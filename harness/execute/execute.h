@@ -20,6 +20,8 @@
 
 namespace assay::harness {
 
+class JobMemory;
+
 // Cases that cost more (Family::work) run under one order of simdgroups only. Half of the gate's cases have more than one simdgroup per
 // threadgroup, and these would take most of its time.
 inline constexpr std::int64_t kRepeatedWork = std::int64_t{1} << 21;
@@ -57,6 +59,9 @@ struct ExecutionOptions {
   // Executes other dispatches than the case's own, on the same buffers. `encode` would encode the case's own. Empty: the
   // case's own dispatches.
   std::function<void(metal::ComputeEncoder& simulator, const Encode& encode)> launch;
+  // Instead of executing: puts into the buffers what a device elsewhere left there. Called in the process that judges. Throws metal::Error
+  // if the device refused the case, and KernelDied if it failed. Schedules and policy are then without meaning.
+  std::function<void(const Case& test_case, const JobMemory& memory)> returned;
   // Whether dispatches without a memory_barrier() between them may run at the same time. It is then a hazard if they share memory that
   // one of them writes.
   bool concurrent = false;

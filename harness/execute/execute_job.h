@@ -55,7 +55,8 @@ struct Execution {
   metal::SimulatorOptions simulator;                                       // under the policy `shadow`, `shadowed` is filled
   std::function<void(metal::ComputeEncoder&, const Encode&)> launch = {};  // ExecutionOptions::launch
   metal::DeviceChoice device = {};
-  bool keeps_bits = false;  // fills `bits`
+  bool keeps_bits = false;                                           // fills `bits`
+  std::function<void(const Case&, const JobMemory&)> returned = {};  // ExecutionOptions::returned
 
   KernelReport report = {};
   std::vector<float> output = {};  // families::Reading::output
@@ -72,6 +73,14 @@ void execute_job(Execution& execution);
 [[nodiscard]] families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& test_case,
                                      const families::Source& source,
                                      const oracles::ArithmeticProfile& profile = oracles::simulator_profile());
+
+// Why a case has nothing to execute, as execute_case() would say it; empty if it has.
+[[nodiscard]] std::string why_not_executed(const PreparedVariant& prepared, const Case& test_case);
+
+// Makes the job of a case and its buffers, which are in `shared` if there is one, and does not execute it. Throws std::invalid_argument,
+// with the reason, for a case that execute_case() would reject or skip, and what execute_job() throws.
+void with_job(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf, metal::SharedMemory* shared,
+              const std::function<void(const families::Job& job, const JobMemory& memory)>& use);
 
 // Runs `work` and returns the seconds it took.
 template <typename Work>

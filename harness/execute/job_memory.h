@@ -22,6 +22,8 @@ class JobMemory {
   // and `shared` must outlive this object.
   explicit JobMemory(const families::Job& job, metal::SharedMemory* shared = nullptr);
 
+  [[nodiscard]] const families::Job& job() const { return job_; }
+
   // Indexed by buffer number, valid as long as this object.
   [[nodiscard]] families::Views views(std::size_t pass) const { return passes_[pass].views; }
   // Whether a pass may run. A probe may not after a pass that wrote guards.

@@ -62,7 +62,7 @@ std::vector<KnownFinding> known_findings_of(const kernels::Variant& variant) {
   return findings;
 }
 
-void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict, metal::Policy policy) {
+void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict, metal::Policy policy, bool sees_hazards) {
   // A case that was not run, or in which the harness failed, says nothing about the kernel.
   if (verdict.status == Status::skipped || verdict.is_internal) return;
 
@@ -80,7 +80,9 @@ void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verd
     if (!alike.findings.empty()) verdict.faults.emplace_back(std::move(alike));
     return;
   }
+  const auto is_unseen = [&](const KnownFinding* finding) { return !sees_hazards && finding->is_of_hazards(); };
   if (!failed) {
+    if (std::erase_if(matching, is_unseen) != 0 && matching.empty()) return;
     verdict.status = Status::failed;
     for (const KnownFinding* finding : matching) verdict.faults.emplace_back(fault::StaleFinding{fault_of(*finding)});
     return;
@@ -88,7 +90,7 @@ void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verd
 
   bool as_declared = true;
   for (const KnownFinding* finding : matching) {
-    if (finding->is_shown_by(verdict)) continue;
+    if (finding->is_shown_by(verdict) || is_unseen(finding)) continue;
     const bool is_cut_short = policy == metal::Policy::checked && verdict.status == Status::hazard && !finding->is_of_hazards();
     if (is_cut_short) continue;
     as_declared = false;
@@ -99,7 +101,8 @@ void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verd
       return std::ranges::any_of(finding->rules_->shows, [&](const Signature& signature) { return signature.accounts_for(what); });
     });
   };
-  const bool nothing_else = std::ranges::all_of(symptoms_of(verdict), is_declared) && std::ranges::all_of(verdict.hazards, is_declared);
+  const bool nothing_else = std::ranges::any_of(matching, is_unseen) ||
+                            (std::ranges::all_of(symptoms_of(verdict), is_declared) && std::ranges::all_of(verdict.hazards, is_declared));
   if (as_declared && !nothing_else) verdict.faults.emplace_back(fault::BeyondFinding{fault_of(*matching.front())});
   if (!as_declared || !nothing_else) return;
   verdict.status = Status::known;

@@ -52,7 +52,7 @@ class KnownFinding {
   [[nodiscard]] const kernels::KnownFinding& declared() const;
 
  private:
-  friend void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict, metal::Policy policy);
+  friend void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict, metal::Policy policy, bool sees_hazards);
   struct Rules;
   std::shared_ptr<const Rules> rules_;
 };
@@ -67,6 +67,10 @@ class KnownFinding {
 //
 // Findings that only `checked` can detect are ignored under other policies. Under `checked`, a hazard may have cut the output short, so
 // a declared wrong output need not show if the case has a hazard.
-void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict, metal::Policy policy = metal::Policy::native);
+//
+// `sees_hazards`: false for a device that reports none. There a declared hazard may show as anything that it does to the outputs, or not at
+// all: a case that passes stays passed, and one that fails is known.
+void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verdict, metal::Policy policy = metal::Policy::native,
+                           bool sees_hazards = true);
 
 }  // namespace assay::harness

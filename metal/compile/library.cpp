@@ -56,7 +56,7 @@ std::string digest_of_source(std::string_view preprocessed) {
 
 struct Library::Impl {
   Impl(const CompileOptions& options, std::vector<compile::SourceFile> sources)
-      : compiler(options), name(sources.front().name), translation(translated(sources)), configuration(options.configuration) {
+      : compiler(options), name(sources.front().name), translation(translated(sources)), options(options) {
     for (const auto& source : sources) files.push_back(source.path);
     for (const auto& kernel : translation.kernels())
       functions.push_back({kernel.host_name, kernel.file, kernel.line, reads_threadgroup_size(kernel), arguments_of(kernel)});
@@ -91,17 +91,17 @@ struct Library::Impl {
     return std::make_shared<Pipeline>(std::make_unique<Pipeline::Impl>(descriptor, kernel, object));
   }
 
-  compile::PtxKernel compile_ptx(const PipelineDescriptor& descriptor, const compile::PtxOptions& options) const {
+  compile::PtxKernel compile_ptx(const PipelineDescriptor& descriptor, const compile::PtxOptions& how) const {
     return compile::read_ptx(compile_or_name_constant(
-        kernel_of(descriptor), descriptor, [&](const std::string& source) { return compiler.ptx(source, descriptor.function, options); }));
+        kernel_of(descriptor), descriptor, [&](const std::string& source) { return compiler.ptx(source, descriptor.function, how); }));
   }
 
   // The kernel that the descriptor names, whose constants it can have.
   const translate::Kernel& kernel_of(const PipelineDescriptor& descriptor) const {
-    if (descriptor.definitions != configuration) {
+    if (descriptor.definitions != options.configuration) {
       const auto list = [](const auto& words) { return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")); };
       throw PipelineError(fmt::format("'{}' with the definitions {} was asked of {}, which was built with {}", descriptor.function,
-                                      list(descriptor.definitions), name, list(configuration)));
+                                      list(descriptor.definitions), name, list(options.configuration)));
     }
     const auto* kernel = translation.find(descriptor.function);
     if (kernel == nullptr) {
@@ -243,7 +243,7 @@ struct Library::Impl {
   std::vector<FunctionConstantDeclaration> constants;
   std::vector<RefusedFunction> refused;
   std::vector<SourceNote> notes;
-  std::vector<std::string> configuration;
+  CompileOptions options;
   std::vector<std::filesystem::path> files;
 
   // One slot per descriptor: two threads can compile different pipelines at the same time, but no pipeline is compiled twice.
@@ -296,9 +296,10 @@ const std::vector<FunctionConstantDeclaration>& Library::function_constants() co
 const std::vector<RefusedFunction>& Library::refused() const { return impl_->refused; }
 const std::vector<SourceNote>& Library::notes() const { return impl_->notes; }
 const std::vector<std::filesystem::path>& Library::files() const { return impl_->files; }
-const std::vector<std::string>& Library::configuration() const { return impl_->configuration; }
+const std::vector<std::string>& Library::configuration() const { return impl_->options.configuration; }
+const CompileOptions& Library::options() const { return impl_->options; }
 bool Library::offers(const PipelineDescriptor& descriptor) const {
-  return descriptor.definitions == impl_->configuration && has_function(descriptor.function);
+  return descriptor.definitions == impl_->options.configuration && has_function(descriptor.function);
 }
 bool Library::has_function(std::string_view function) const { return impl_->translation.find(function) != nullptr; }
 const std::string& Library::toolchain() const { return impl_->compiler.toolchain(); }

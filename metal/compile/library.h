@@ -104,6 +104,7 @@ class Library {
   // Whether pipeline() accepts the descriptor: the file contains the function, and the definitions are those of this library.
   [[nodiscard]] bool offers(const PipelineDescriptor& descriptor) const;
   [[nodiscard]] const std::vector<std::string>& configuration() const;
+  [[nodiscard]] const CompileOptions& options() const;
   // The files given to from_file() and its relatives, without those that they include.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const;
   // The hash of the compiler, our headers and the pass. Libraries with the same hash compile equal sources to equal code.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/run_json.h"
+#include "tests/support/json_schema.h"
 #include "tests/unit/report_runs.h"
 
 namespace assay::tests {
@@ -16,80 +17,13 @@ using namespace reports;
 
 using harness::CaseRecord;
 using nlohmann::json;
+using tests::Validator;
 using namespace ::testing;
 
 json schema() {
   std::ifstream stream(ASSAY_SOURCE_DIR "/docs/report.schema.json");
   return json::parse(stream);
 }
-
-// The part of JSON Schema that our document uses; a keyword that it does not know fails. Stricter in one thing: what is not described is an
-// error, since a field that nobody documented is.
-class Validator {
- public:
-  explicit Validator(json root) : root_(std::move(root)) {}
-
-  std::vector<std::string> errors_of(const json& document) {
-    errors_.clear();
-    check(document, root_, "");
-    return errors_;
-  }
-
- private:
-  static bool is_type(const json& value, const std::string& type) {
-    return type == "object"    ? value.is_object()
-           : type == "array"   ? value.is_array()
-           : type == "string"  ? value.is_string()
-           : type == "integer" ? value.is_number_integer()
-           : type == "number"  ? value.is_number()
-           : type == "boolean" ? value.is_boolean()
-                               : type == "null" && value.is_null();
-  }
-  void fail(const std::string& path, const std::string& what) { errors_.push_back(path + ": " + what); }
-
-  void check(const json& value, const json& rule, const std::string& path) {
-    for (const auto& [keyword, expected] : rule.items()) check_keyword(value, rule, keyword, expected, path);
-    if (!value.is_object() || rule.contains("$ref")) return;
-    for (const auto& [name, member] : value.items()) {
-      const std::string place = path + "/" + name;
-      if (rule.contains("properties") && rule["properties"].contains(name)) {
-        check(member, rule["properties"][name], place);
-      } else if (rule.contains("additionalProperties")) {
-        check(member, rule["additionalProperties"], place);
-      } else {
-        fail(place, "is not documented");
-      }
-    }
-  }
-
-  void check_keyword(const json& value, const json& rule, const std::string& keyword, const json& expected, const std::string& path) {
-    if (keyword == "type") {
-      const json types = expected.is_array() ? expected : json::array({expected});
-      if (std::none_of(types.begin(), types.end(), [&](const json& type) { return is_type(value, type); }))
-        fail(path, "is no " + expected.dump() + ": " + value.dump());
-    } else if (keyword == "const") {
-      if (value != expected) fail(path, "is not " + expected.dump());
-    } else if (keyword == "enum") {
-      if (std::find(expected.begin(), expected.end(), value) == expected.end()) fail(path, "is none of " + expected.dump());
-    } else if (keyword == "minimum") {
-      if (value.is_number() && value < expected) fail(path, "is below " + expected.dump());
-    } else if (keyword == "required") {
-      for (const json& name : expected) {
-        if (value.is_object() && !value.contains(name.get<std::string>())) fail(path, "lacks " + name.get<std::string>());
-      }
-    } else if (keyword == "items") {
-      for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) check(value[i], expected, path + "/" + std::to_string(i));
-    } else if (keyword == "$ref") {
-      check(value, root_[json::json_pointer(expected.get<std::string>().substr(1))], path);
-    } else if (keyword != "properties" && keyword != "additionalProperties" && keyword != "description" && keyword != "title" &&
-               keyword != "$schema" && keyword != "$defs") {
-      fail(path, "the test does not know the keyword " + keyword + " of " + rule.dump());
-    }
-  }
-
-  json root_;
-  std::vector<std::string> errors_;
-};
 
 // Every optional field is in it.
 std::vector<CaseRecord> full_cases() {

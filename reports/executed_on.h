@@ -1,0 +1,24 @@
+// Where the cases of a run were executed.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "harness/ledger/executed_on.h"
+#include "harness/ledger/ledger.h"
+
+namespace assay::reports {
+
+// How the machine of a run begins whose cases were executed elsewhere and judged here.
+inline constexpr std::string_view kElsewhere = "elsewhere: ";
+
+// "simulator", "cuda:1", or "elsewhere: Apple M2".
+[[nodiscard]] inline std::string executed_on(const harness::RunDescription& run) {
+  return run.machine.starts_with(kElsewhere) ? run.machine : harness::device_of(run.replay_options);
+}
+// The same within a sentence: "executed on the simulator", "executed elsewhere: Apple M2".
+[[nodiscard]] inline std::string executed_text(const harness::RunDescription& run) {
+  return run.machine.starts_with(kElsewhere) ? "executed " + run.machine : harness::executed_on(run.replay_options);
+}
+
+}  // namespace assay::reports
