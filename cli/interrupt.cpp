@@ -28,10 +28,10 @@ void on_signal(int signal) {
     stop_requested = true;
     constexpr char message[] = "\nassay: stopping after the running cases; press Ctrl-C again to stop at once\n";
     // A failed write is ignored; stdio is not safe in signal handlers.
-    [[maybe_unused]] const auto written = write(STDERR_FILENO, message, sizeof(message) - 1);
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message, sizeof(message) - 1);
   } else if (count > 2 || !is_listening) {
     constexpr char message[] = "\nassay: stopped at once by a signal; cases without a verdict above were not judged\n";
-    [[maybe_unused]] const auto written = write(STDERR_FILENO, message, sizeof(message) - 1);
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message, sizeof(message) - 1);
     _exit(kExitInterrupted);
   }
   errno = before;

@@ -307,8 +307,10 @@ Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const
   const Settle settle = [&](Verdict& verdict) {
     const PreparedVariant& prepared = workbench.find(verdict.test_case.variant);
     // A known finding is about the contract.
-    if (verdict.test_case.beyond.empty()) const bool sees_hazards = !options.execution.returned && !options.execution.device.is_gpu();
-    settle_known_findings(prepared.known_findings, verdict, options.execution.policy, sees_hazards);
+    if (verdict.test_case.beyond.empty()) {
+      const bool sees_hazards = !options.execution.returned && !options.execution.device.is_gpu();
+      settle_known_findings(prepared.known_findings, verdict, options.execution.policy, sees_hazards);
+    }
     settle_beyond(prepared.variant, verdict);
   };
   return run_settled(cases, execute, settle, options, stop, listener);
