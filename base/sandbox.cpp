@@ -420,11 +420,12 @@ void confine_driver() {
   if (ruleset >= 0) {
     for (const char* path : {"/usr", "/lib", "/lib64", "/bin", "/opt", "/etc", "/run", "/var/run", "/sys"})
       allow_below(ruleset, path, kReading | LANDLOCK_ACCESS_FS_EXECUTE);
-    // Devices, with all their calls from version 5 of Landlock on, and the names of threads.
-    constexpr std::uint64_t kWriting = kReading | LANDLOCK_ACCESS_FS_WRITE_FILE;
+    // Devices, with all their calls from version 5 of Landlock on, and the names of threads, whose file the driver opens to replace it:
+    // that takes the right to truncate from version 3 on.
+    const std::uint64_t writing = kReading | LANDLOCK_ACCESS_FS_WRITE_FILE | (abi >= 3 ? std::uint64_t{1} << 14 : 0);
     const std::uint64_t calls = abi >= 5 ? std::uint64_t{1} << 15 : 0;
-    allow_below(ruleset, "/dev", kWriting | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE | calls);
-    allow_below(ruleset, "/proc", kWriting);
+    allow_below(ruleset, "/dev", writing | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE | calls);
+    allow_below(ruleset, "/proc", writing);
   }
   enter([ruleset] { return enter_ruleset(ruleset); });
   enter([] { return filter_system_calls(driver_filter()); });

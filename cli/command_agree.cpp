@@ -55,6 +55,8 @@ std::string_view explanation(PartingReason reason) {
       return "a barrier is missing: they agree once lanes wait for each other at every store (--order lockstep)";
     case PartingReason::atomics:
       return "the order of atomic operations";
+    case PartingReason::hazard:
+      return "a hazard that the simulator reports ends the kernel on the GPU";
     case PartingReason::no_output:
       return "a device has no output";
     case PartingReason::unexplained:

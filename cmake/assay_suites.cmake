@@ -5,6 +5,7 @@
 #   folder, executable, timeout   what to run, and the longest time in seconds
 #   fast                          seconds: the cheapest suites of the folder whose sum does not exceed this get the label `fast`, all others `slow`
 #   record                        files with `<test> <seconds>` per line; the last line that names a suite gives its cost, which is otherwise 0
+#   heavy                         a regular expression; suites whose <folder>.<suite> matches get the label `heavy` instead
 #   properties                    further properties of the tests
 
 execute_process(COMMAND "${suites_executable}" --gtest_list_tests OUTPUT_VARIABLE suites_listed RESULT_VARIABLE suites_status ERROR_QUIET)
@@ -57,6 +58,9 @@ foreach(entry IN LISTS suites_sorted)
     set(speed slow)
   endif()
   set(test "${suites_folder}.${suite}")
+  if(NOT suites_heavy STREQUAL "" AND test MATCHES "${suites_heavy}")
+    set(speed heavy)
+  endif()
   add_test("${test}" "${suites_executable}" "--gtest_filter=${suite}.*" --gtest_brief=1)
   # ctest starts the most expensive tests first.
   set_tests_properties("${test}" PROPERTIES LABELS "${suites_folder};${speed}" TIMEOUT ${suites_timeout} COST ${cost} ${suites_properties})

@@ -139,7 +139,8 @@ class Comparing {
       compare_bits(first.bits, other.bits, made);
       if (made.parted) made.reason = reason_for(prepared, test_case, first, other);
     } else if (made.first_status != made.other_status || first.verdict.is_internal || other.verdict.is_internal) {
-      made.reason = PartingReason::no_output;
+      const bool is_known = made.first_status == Status::hazard && made.other_status == Status::crashed && !other.verdict.is_internal;
+      made.reason = is_known ? PartingReason::hazard : PartingReason::no_output;
     }
     mailbox.leave(format_case(test_case), wire_of(made));
     return is_success(other.verdict.status) ? first.verdict : other.verdict;
@@ -169,7 +170,7 @@ class Comparing {
 }  // namespace
 
 std::string_view to_string(PartingReason reason) {
-  constexpr std::array<std::string_view, 6> kNames = {"none", "race", "lockstep", "atomics", "no output", "unexplained"};
+  constexpr std::array<std::string_view, 7> kNames = {"none", "race", "lockstep", "atomics", "hazard", "no output", "unexplained"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 

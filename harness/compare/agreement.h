@@ -25,6 +25,7 @@ enum class PartingReason {
   race,       // the GPU itself gives other bits when the case is repeated
   lockstep,   // they agree when the lanes of a simdgroup wait for each other at every store, as on the simulator: a barrier is missing
   atomics,    // the kernel has atomic operations, whose order differs
+  hazard,     // the simulator reports a hazard, at which the GPU ends: it refuses misaligned accesses
   no_output,  // a device has none
   unexplained,
 };

@@ -190,8 +190,9 @@ void GpuProcess::run_pass(const KernelRun& run, std::size_t pass, KernelReport& 
     start();
   }
   for (cuda::Kernel& kernel : request.work.kernels) {
+    // Not "red." alone, which ends "shared.".
     report.has_atomics =
-        report.has_atomics || kernel.text.find("atom.") != std::string::npos || kernel.text.find("red.") != std::string::npos;
+        report.has_atomics || kernel.text.find("atom.") != std::string::npos || kernel.text.find("\tred.") != std::string::npos;
     if (!known_.insert(kernel.digest).second) kernel.text.clear();
   }
   const auto ending = base::from_bytes<on_gpu::Ending>(ask(base::to_bytes(request)));

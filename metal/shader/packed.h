@@ -93,6 +93,7 @@ struct packed_vec {
   }                                                                     \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 4> name, alias;
 #include "swizzles_4.inc"
+
 #include "no_swizzles.inc"
 
 // One overload per pair of types, because a conversion to one side only would be ambiguous.
