@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -54,6 +56,7 @@ namespace {
 constexpr std::uint64_t kLongestReport = std::uint64_t{1} << 24;
 // Kernels that a child keeps. Each takes memory of the GPU and of the driver.
 constexpr std::size_t kMostKernels = 512;
+constexpr double kLongestWait = 20;  // seconds, for memory of the GPU
 
 // A buffer in the shared memory.
 struct SharedBuffer {
@@ -120,11 +123,25 @@ struct GpuProcess::Bench {
       std::vector<cuda::HostBuffer> buffers;
       for (const on_gpu::SharedBuffer& buffer : request.buffers)
         buffers.push_back({memory.begin() + buffer.place, buffer.size, buffer.label});
-      return gpu->run(request.work, buffers, std::chrono::duration<double>(request.limit));
+      return run_when_there_is_room(request, buffers);
     } catch (const cuda::GpuError& error) {
       return on_gpu::Failure{error.kind, error.function, error.what()};
     } catch (const metal::Error& error) {
       return on_gpu::Failure{cuda::GpuError::Kind::refused, {}, error.what()};
+    }
+  }
+
+  // Workers share the memory of a GPU. Those with caches of gigabytes wait for each other.
+  cuda::WorkReport run_when_there_is_room(const on_gpu::Request& request, std::span<const cuda::HostBuffer> buffers) {
+    constexpr std::chrono::milliseconds kPause{250};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::min(request.limit / 2, on_gpu::kLongestWait));
+    while (true) {
+      try {
+        return gpu->run(request.work, buffers, std::chrono::duration<double>(request.limit));
+      } catch (const cuda::GpuError& error) {
+        if (error.kind != cuda::GpuError::Kind::out_of_memory || std::chrono::steady_clock::now() > end) throw;
+        std::this_thread::sleep_for(kPause);
+      }
     }
   }
 

@@ -88,11 +88,13 @@ void settle_known_findings(std::span<const KnownFinding> findings, Verdict& verd
     return;
   }
 
+  // Where a hazard ended the kernel, a wrong output need not show.
+  const bool is_cut_short =
+      sees_hazards ? policy == metal::Policy::checked && verdict.status == Status::hazard : verdict.status == Status::crashed;
   bool as_declared = true;
   for (const KnownFinding* finding : matching) {
     if (finding->is_shown_by(verdict) || is_unseen(finding)) continue;
-    const bool is_cut_short = policy == metal::Policy::checked && verdict.status == Status::hazard && !finding->is_of_hazards();
-    if (is_cut_short) continue;
+    if (is_cut_short && !finding->is_of_hazards()) continue;
     as_declared = false;
     verdict.faults.emplace_back(fault::MissingFinding{fault_of(*finding)});
   }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "metal/compile/library.h"
+#include "tests/support/on_gpu.h"
 
 namespace assay::foreign {
 
@@ -102,25 +103,49 @@ void PrintTo(const Run& run, std::ostream* stream) { *stream << run.file << ", "
 
 std::string path_of(const std::string& file) { return fmt::format("{}/tests/kernels/foreign/{}", ASSAY_SOURCE_DIR, file); }
 
+namespace {
+
+using Buffers = std::vector<std::unique_ptr<metal::Buffer>>;
+
+// By index of the argument; empty places are null.
+Buffers make_buffers(const Run& run) {
+  std::map<std::uint32_t, std::unique_ptr<metal::Buffer>> made;
+  for (const auto& [index, bytes] : run.buffers) made[index] = metal::Buffer::of<std::byte>(bytes);
+  for (const auto& [index, size] : run.fresh_buffers) made[index] = std::make_unique<metal::Buffer>(size);
+  Buffers buffers(made.empty() ? 0 : made.rbegin()->first + 1);
+  for (auto& [index, buffer] : made) buffers[index] = std::move(buffer);
+  return buffers;
+}
+
+void encode(const Run& run, metal::ComputeEncoder& encoder, const Buffers& buffers) {
+  metal::PipelineDescriptor pipeline{run.function, {}};
+  for (const auto& [index, value] : run.constants) std::visit([&, at = index](auto v) { pipeline.constants[at] = v; }, value);
+  encoder.set_pipeline(pipeline);
+  for (std::uint32_t index = 0; index < buffers.size(); ++index) {
+    if (buffers[index] != nullptr) encoder.set_buffer(index, {buffers[index].get(), 0});
+  }
+  for (const auto& [index, bytes] : run.set_bytes) encoder.set_bytes(index, bytes);
+  for (const auto& [index, size] : run.threadgroup_memory) encoder.set_threadgroup_memory_length(index, size);
+  const auto size3 = [](const Size& size) { return metal::Size3{size[0], size[1], size[2]}; };
+  if (run.grid_counts_threads) {
+    encoder.dispatch_threads(size3(run.grid), size3(run.threads_per_threadgroup));
+  } else {
+    encoder.dispatch_threadgroups(size3(run.grid), size3(run.threads_per_threadgroup));
+  }
+}
+
+}  // namespace
+
 Outcome execute(const Run& run, metal::Policy policy) {
   metal::SimulatorOptions options;
   options.policy = policy;
-  metal::Simulator simulator({metal::Library::from_file(path_of(run.file))}, options);
-  metal::PipelineDescriptor pipeline{run.function, {}};
-  for (const auto& [index, value] : run.constants) std::visit([&, at = index](auto v) { pipeline.constants[at] = v; }, value);
-  simulator.set_pipeline(pipeline);
-
-  std::map<std::uint32_t, std::unique_ptr<metal::Buffer>> buffers;
-  for (const auto& [index, bytes] : run.buffers) buffers[index] = metal::Buffer::of<std::byte>(bytes);
-  for (const auto& [index, size] : run.fresh_buffers) buffers[index] = std::make_unique<metal::Buffer>(size);
-  for (const auto& [index, buffer] : buffers) simulator.set_buffer(index, {buffer.get(), 0});
-  for (const auto& [index, bytes] : run.set_bytes) simulator.set_bytes(index, bytes);
-  for (const auto& [index, size] : run.threadgroup_memory) simulator.set_threadgroup_memory_length(index, size);
-  const auto size3 = [](const Size& size) { return metal::Size3{size[0], size[1], size[2]}; };
-  if (run.grid_counts_threads) {
-    simulator.dispatch_threads(size3(run.grid), size3(run.threads_per_threadgroup));
-  } else {
-    simulator.dispatch_threadgroups(size3(run.grid), size3(run.threads_per_threadgroup));
+  const auto library = metal::Library::from_file(path_of(run.file));
+  metal::Simulator simulator({library}, options);
+  const Buffers buffers = make_buffers(run);
+  encode(run, simulator, buffers);
+  if (tests::tests_on_gpu() && policy == metal::Policy::native) {
+    tests::expect_same_on_gpu(
+        {library}, [&](metal::ComputeEncoder& encoder, const Buffers& fresh) { encode(run, encoder, fresh); }, buffers, make_buffers(run));
   }
 
   Outcome outcome;

@@ -62,6 +62,10 @@ void Arena::release() {
   reserved_ = 0;
 }
 
+void Arena::trim() {
+  if (reserved_ > kKept) release();
+}
+
 Status Arena::reserve(std::size_t bytes) {
   if (bytes <= reserved_ && (reserved_ <= kKept || bytes > kKept)) return Status::success;
   release();

@@ -37,6 +37,8 @@ class Arena {
 
   // Gives everything back. Not for memory of a context that is lost.
   void release();
+  // Gives back what is too large to be kept while others want memory of the GPU.
+  void trim();
 
  private:
   struct Block {

@@ -217,6 +217,7 @@ WorkReport Gpu::run(const Work& work, std::span<const HostBuffer> buffers, std::
     require(arena_.copy_out(number, {buffers[number].data, buffers[number].size}),
             fmt::format("buffer '{}' cannot be copied from the GPU", buffers[number].label));
   find_stray_writes(work, buffers, report.hazards);
+  arena_.trim();
   return report;
 }
 
