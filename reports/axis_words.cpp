@@ -2,16 +2,18 @@
 #include "reports/axis_words.h"
 
 #include <algorithm>
+#include <stdexcept>
 
-#include "families/registry.h"
+#include "harness/cases/case.h"
 
 namespace assay::reports {
 
 std::span<const std::string_view> axis_words(std::string_view family, std::string_view axis) {
-  for (const families::Family& known : families::all_families()) {
-    if (known.name() != family) continue;
-    const auto found = std::ranges::find(known.contract.axis_words, axis, &kernels::AxisWords::axis);
-    if (found != known.contract.axis_words.end()) return found->words;
+  try {
+    const auto& words = harness::find_family(family).contract.axis_words;
+    const auto found = std::ranges::find(words, axis, [](const auto& known) { return known.axis; });
+    if (found != words.end()) return found->words;
+  } catch (const std::invalid_argument&) {  // a family of another program
   }
   return {};
 }
