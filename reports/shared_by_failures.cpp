@@ -166,8 +166,9 @@ class StorageSearch {
 
   // The nearest format of which nearly all failures are one or two roundings, and most not much less than one; nullptr if there is none.
   const Format* format_of_errors() {
-    constexpr std::size_t kOthers = 10;  // one in so many may be of another size: where scores are large, half leaves no result
-    constexpr double kPart = 8;          // of a rounding: the worst of the values of a case is not far below it
+    // One in so many may be of another size: half leaves no result of large scores and of tiny values (measured: one in ten).
+    constexpr std::size_t kOthers = 5;
+    constexpr double kPart = 8;  // of a rounding: the worst of the values of a case is not far below it
     std::vector<double> all;
     for (const CaseRecord* record : failed_) {
       // The median stands for the bound of the worst element, which is not known any more.

@@ -96,7 +96,7 @@ TEST(SharedByFailures, RoundingsToAFormatPointToTheDeclarationOfStorage) {
   EXPECT_EQ(reports::storage_hint(storage(100 * kHalf)), "") << "more than two roundings to any format";
 
   auto cases = storage(kHalf);
-  for (const std::size_t i : {2U, 3U, 4U, 5U}) cases[i].judgement.nans = 1;
+  for (std::size_t i = 2; i < 10; ++i) cases[i].judgement.nans = 1;
   EXPECT_EQ(reports::storage_hint(cases), "") << "no storage explains that";
 }
 
