@@ -40,8 +40,8 @@ int init(const InitOptions& options) {
   std::vector<harness::Draft> drafts = harness::drafts_of(*library, path.filename().string(), job_count(options.common));
   if (!options.family.empty()) std::erase_if(drafts, [&](const harness::Draft& draft) { return draft.family != options.family; });
   if (drafts.empty()) {
-    say("{}: no family recognises its {} functions{}. `assay compile {}` lists their arguments; docs/VARIANT.md says how to describe a\n"
-        "kernel of a family, docs/CUSTOM.md how to judge any kernel by a reference of your own\n",
+    say("{}: none of its {} functions can be drafted{}. `assay compile {}` says whether they compile and lists their arguments;\n"
+        "docs/VARIANT.md says how to describe a kernel of a family, docs/CUSTOM.md how to judge any kernel by a reference of your own\n",
         options.file, library->functions().size(), options.family.empty() ? "" : fmt::format(" as {}", options.family), options.file);
     return kExitFailed;
   }
@@ -83,7 +83,7 @@ void add_init(CLI::App& app, Action& action) {
   assay init mine/kernel.metal --print
 
 exit status
-  0 a family recognises the file   1 none does   2 bad usage or environment, or the file exists)");
+  0 a draft was made   1 no function compiles, or that family does not recognise the file   2 bad usage or environment, or the file exists)");
 }
 
 }  // namespace assay::cli

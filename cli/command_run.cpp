@@ -111,6 +111,8 @@ std::vector<std::string> notes_of(const Options& options, const Workspace& works
     if (!prepared.weaker_storage.empty()) notes.push_back(fmt::format("declared accuracy of {}: {}", name, prepared.weaker_storage));
     // Our own variants use helpers of others by design; for a user's kernel this is worth a note.
     if (!workspace.user_variant.empty()) notes.insert(notes.end(), prepared.notes.begin(), prepared.notes.end());
+    if (prepared.variant.reads_hidden)
+      notes.push_back(fmt::format("{} declares reads_hidden = \"finite\": rows of hidden keys are finite, not NaN", name));
   }
   for (const auto& [name, prepared] : workbench.variants()) {
     for (const auto& [key, reason] : prepared.absent)

@@ -119,10 +119,8 @@ Recording::Recording(const Options& options, const harness::Selection& selection
       .shard = selection.shard.count == 1 ? std::string() : fmt::format("{}/{}", selection.shard.index + 1, selection.shard.count),
       .selection = selection.digest,
       .environment = environment_of(options, workbench),
-      .weaker_accuracy = static_cast<std::size_t>(std::ranges::count_if(selection.cases, [&](const harness::Case& test_case) {
-        const harness::PreparedVariant& prepared = workbench.find(test_case.variant);
-        return !prepared.weaker_storage.empty() || prepared.variant.reads_hidden;
-      }))};
+      .weaker_accuracy = static_cast<std::size_t>(std::ranges::count_if(
+          selection.cases, [&](const harness::Case& test_case) { return !workbench.find(test_case.variant).weaker_storage.empty(); }))};
   const std::optional<harness::RunRecord> earlier =
       options.resume ? harness::find_run_like(ledger_, description) : std::optional<harness::RunRecord>();
   if (!earlier) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "reports/axis_words.h"
 #include "reports/grouped.h"
 
 namespace assay::reports {
@@ -120,7 +121,7 @@ std::vector<FigureTable> figure_tables(std::span<const harness::CaseRecord> case
     if (by_fixture.empty()) continue;
     tables.push_back(table_of(family, "fixture", by_fixture, [](const std::string& name) { return name; }));
     for (auto& [axis, values] : by_axis) {
-      tables.push_back(table_of(family, axis, values, [](std::int64_t value) { return fmt::format("{}", value); }));
+      tables.push_back(table_of(family, axis, values, [&](std::int64_t value) { return axis_text(family, axis, value); }));
     }
   }
   return tables;

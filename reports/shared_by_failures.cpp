@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "harness/cases/case.h"
+#include "reports/axis_words.h"
 
 namespace assay::reports {
 namespace {
@@ -47,8 +50,12 @@ class Search {
     if (first == cases_.end()) return {};
     consider(fmt::format("fixture {}", (*first)->fixture), [&](const CaseRecord& one) { return one.fixture == (*first)->fixture; });
     for (const auto& [axis, value] : (*first)->axes) {
-      consider(fmt::format("{} = {}", axis, value), [&](const CaseRecord& one) { return axis_of(one, axis) == value; });
-      consider_ranges(axis);
+      const std::string text = axis_text((*first)->family, axis, value);
+      consider(fmt::format("{} = {}", axis, text), [&](const CaseRecord& one) { return axis_of(one, axis) == value; });
+      if (axis_words((*first)->family, axis).empty())
+        consider_ranges(axis);
+      else
+        consider_words(axis);
     }
     std::ranges::sort(found_, {}, [](const Property& one) { return std::pair(one.passed, one.words); });
     return found_;
@@ -67,7 +74,25 @@ class Search {
         property.passed += holds(*record) ? 1U : 0U;
       }
     }
-    if (property.failed > 1 && passed > 0 && 4 * property.passed <= 3 * passed) found_.push_back(std::move(property));
+    // With fewer failures, or more cases that have it and passed, it would be a coincidence as often as a cause.
+    constexpr std::size_t kFewest = 3, kFailuresPerPassed = 4;
+    const bool separates = property.failed >= kFewest && property.passed * kFailuresPerPassed <= property.failed;
+    if (separates && passed > property.passed) found_.push_back(std::move(property));
+  }
+
+  // Several words: those that fail.
+  void consider_words(const std::string& axis) {
+    std::set<std::int64_t> failing;
+    for (const CaseRecord* record : cases_) {
+      if (has_failed(*record)) failing.insert(axis_of(*record, axis));
+    }
+    if (failing.size() < 2) return;
+    std::string list;
+    for (const std::int64_t value : failing) {
+      const std::string_view joint = list.empty() ? "" : value == *failing.rbegin() ? " or " : ", ";
+      list += fmt::format("{}{}", joint, axis_text(cases_.front()->family, axis, value));
+    }
+    consider(fmt::format("{} = {}", axis, list), [&](const CaseRecord& one) { return failing.contains(axis_of(one, axis)); });
   }
 
   // Values above the largest one below those that fail, and the reverse.
@@ -90,6 +115,118 @@ class Search {
   std::vector<Property> found_;
 };
 
+// Formats that a kernel may store less in than its contract says, the nearest to float first.
+struct Format {
+  std::string_view word;
+  double unit;  // of one rounding
+};
+constexpr std::array kFormats = {Format{"half", 0x1p-11}, Format{"bfloat", 0x1p-8}};
+constexpr double kMostRoundings = 2;
+
+// Whether nothing is wrong but values that are too far off.
+bool is_only_off(const CaseRecord& record) {
+  const harness::Judgement& judgement = record.judgement;
+  return record.status == harness::Status::failed && judgement.above_bound != 0 && judgement.not_written == 0 && judgement.nans == 0 &&
+         judgement.infs == 0 && judgement.guard_violations == 0 && std::ranges::all_of(record.faults, [](const harness::Fault& fault) {
+           return fault.kind() == harness::FaultKind::above_bound || fault.kind() == harness::FaultKind::stored_expectation;
+         });
+}
+
+// Looks for failures that a format of storage explains: of the size of its roundings, and wherever there is something to round. A mistake
+// in logic fails in some lengths, or with some masks, or by amounts of all sizes.
+class StorageSearch {
+ public:
+  explicit StorageSearch(std::span<const CaseRecord> cases) {
+    for (const CaseRecord& record : cases) {
+      if (has_failed(record)) failed_.push_back(&record);
+      if (has_failed(record) || has_passed(record)) executed_.push_back(&record);
+    }
+  }
+
+  std::string sentence() {
+    if (failed_.empty() || !family().bounds_weaker_storage) return {};
+    const Format* format = format_of_errors();
+    if (format == nullptr) return {};
+    keep_comparable();
+    if (!fails_everywhere()) return {};
+    return fmt::format(
+        "{}: in {} of {} failed cases every value is off by at most {:.2g} of its magnitude, as if rounded to {} {}; {} of {} comparable "
+        "cases fail. A kernel that stores keys, values or intermediate results so declares it in [accuracy] of its variant.toml "
+        "(docs/VARIANT.md); if this kernel does not, the mistake is elsewhere",
+        failed_.front()->variant, errors_.size(), failed_.size(), errors_.back(), format->word,
+        errors_.back() <= format->unit ? "once" : "twice", failing(comparable_), comparable_.size());
+  }
+
+ private:
+  [[nodiscard]] const families::Family& family() const { return harness::find_family(failed_.front()->family); }
+
+  static std::size_t failing(const std::vector<const CaseRecord*>& cases) {
+    return static_cast<std::size_t>(std::ranges::count_if(cases, [](const CaseRecord* record) { return has_failed(*record); }));
+  }
+
+  // The nearest format of which nearly all failures are one or two roundings, and most not much less than one; nullptr if there is none.
+  const Format* format_of_errors() {
+    // One in so many may be of another size: half leaves no result of large scores and of tiny values (measured: one in ten).
+    constexpr std::size_t kOthers = 5;
+    constexpr double kPart = 8;  // of a rounding: the worst of the values of a case is not far below it
+    std::vector<double> all;
+    for (const CaseRecord* record : failed_) {
+      // The median stands for the bound of the worst element, which is not known any more.
+      if (is_only_off(*record)) all.push_back(record->judgement.max_ratio * record->judgement.median_bound_ratio);
+    }
+    std::ranges::sort(all);
+    for (const Format& format : kFormats) {
+      errors_ = all;
+      std::erase_if(errors_, [&](double error) { return error > kMostRoundings * format.unit; });
+      if (errors_.empty() || errors_.size() * kOthers < failed_.size() * (kOthers - 1)) continue;
+      return errors_[errors_.size() / 2] * kPart >= format.unit ? &format : nullptr;
+    }
+    return nullptr;
+  }
+
+  // Cases with the formats of some that fail, and as many keys as most of these: with one key there is little to round.
+  void keep_comparable() {
+    std::vector<std::string_view> formats;
+    for (const auto& [axis, value] : failed_.front()->axes) {
+      if (const auto words = axis_words(failed_.front()->family, axis); std::ranges::find(words, "half") != words.end())
+        formats.push_back(axis);
+    }
+    const auto formats_of = [&](const CaseRecord& record) {
+      std::vector<std::int64_t> values;
+      for (const std::string_view axis : formats) values.push_back(axis_of(record, axis));
+      return values;
+    };
+    const auto length = std::ranges::find_if(family().axes, &families::Axis::is_length);
+    const auto length_of = [&](const CaseRecord& record) { return length == family().axes.end() ? 0 : axis_of(record, length->name); };
+    std::set<std::vector<std::int64_t>> failing_formats;
+    std::vector<std::int64_t> lengths;
+    for (const CaseRecord* record : failed_) {
+      failing_formats.insert(formats_of(*record));
+      lengths.push_back(length_of(*record));
+    }
+    std::ranges::sort(lengths);
+    const std::int64_t least = lengths[lengths.size() / 4];
+    std::ranges::copy_if(executed_, std::back_inserter(comparable_), [&](const CaseRecord* record) {
+      return failing_formats.contains(formats_of(*record)) && length_of(*record) >= least;
+    });
+  }
+
+  // Whether most comparable cases fail, and with every value of every axis a part.
+  [[nodiscard]] bool fails_everywhere() const {
+    constexpr std::size_t kFewest = 6, kPart = 4;  // with fewer cases of a value, that all passed is chance
+    if (failing(comparable_) * 2 <= comparable_.size()) return false;
+    std::map<std::pair<std::string_view, std::int64_t>, std::vector<const CaseRecord*>> by_value;
+    for (const CaseRecord* record : comparable_) {
+      for (const auto& [axis, value] : record->axes) by_value[{axis, value}].push_back(record);
+    }
+    return std::ranges::none_of(
+        by_value, [](const auto& one) { return one.second.size() >= kFewest && failing(one.second) * kPart < one.second.size(); });
+  }
+
+  std::vector<const CaseRecord*> failed_, executed_, comparable_;
+  std::vector<double> errors_;  // of failures that the format explains, as parts of the magnitude, in increasing order
+};
+
 }  // namespace
 
 std::vector<std::string> shared_by_failures(std::span<const CaseRecord> cases) {
@@ -106,40 +243,6 @@ std::vector<std::string> shared_by_failures(std::span<const CaseRecord> cases) {
   return sentences;
 }
 
-std::string storage_hint(std::span<const CaseRecord> cases) {
-  constexpr double kRoundings = 8.0;  // that a declaration allows (oracles/README.md)
-  constexpr double kHalf = 0x1p-11, kBfloat = 0x1p-8;
-  constexpr std::size_t kOthers = 10;  // one in so many failures may have another size: where scores are large, half leaves no result
-  double unit = kHalf;
-  std::vector<double> errors;
-  std::size_t failures = 0;
-  const CaseRecord* failed = nullptr;
-  for (const CaseRecord& record : cases) {
-    // The median stands for the bound of the worst element, which is not known any more.
-    const double bound = record.judgement.median_bound_ratio;
-    if (has_passed(record) && bound > kHalf) unit = kBfloat;
-    if (!has_failed(record)) continue;
-    const harness::Judgement& judgement = record.judgement;
-    const bool is_close =
-        record.status == harness::Status::failed && judgement.above_bound != 0 && judgement.not_written == 0 && judgement.nans == 0 &&
-        judgement.infs == 0 && judgement.guard_violations == 0 && std::ranges::all_of(record.faults, [](const harness::Fault& fault) {
-          return fault.kind() == harness::FaultKind::above_bound || fault.kind() == harness::FaultKind::stored_expectation;
-        });
-    ++failures;
-    failed = &record;
-    if (!is_close) continue;
-    if (bound > kHalf) unit = kBfloat;
-    errors.push_back(judgement.max_ratio * bound);
-  }
-  std::erase_if(errors, [unit](double error) { return error > kRoundings * unit; });
-  if (failed == nullptr || errors.size() * kOthers < failures * (kOthers - 1) ||
-      !harness::find_family(failed->family).bounds_weaker_storage) {
-    return {};
-  }
-  return fmt::format(
-      "{}: in {} of {} failed cases every value is off by at most {:.2g} of its magnitude, which {} roundings to {} would explain; a "
-      "kernel that stores keys, values or intermediate results so declares it in [accuracy] of its variant.toml (docs/VARIANT.md)",
-      failed->variant, errors.size(), failures, *std::ranges::max_element(errors), kRoundings, unit == kHalf ? "half" : "bfloat");
-}
+std::string storage_hint(std::span<const CaseRecord> cases) { return StorageSearch(cases).sentence(); }
 
 }  // namespace assay::reports

@@ -1,18 +1,16 @@
 // Drafts a variant.toml of family `attention` from the names in a kernel file.
-// Long because the names that kernels use stand beside the one class that looks for them.
 #include "families/attention/sketch.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <map>
 #include <set>
-#include <span>
 #include <string_view>
 #include <utility>
+
+#include "families/attention/sketch_names.h"
 
 namespace assay::families::attention {
 namespace {
@@ -20,179 +18,6 @@ namespace {
 using metal::ArgumentLayout;
 using metal::BoundArgument;
 using metal::ScalarType;
-
-// A name that kernels use, and the expression that says the same.
-struct Meaning {
-  std::string_view word;
-  std::string_view expression;
-};
-
-// Buffers. A name matches if it is the word, or begins or ends with it behind or before '_'.
-constexpr std::array kBuffers = {
-    Meaning{"q", "q"},
-    Meaning{"query", "q"},
-    Meaning{"queries", "q"},
-    Meaning{"k", "k"},
-    Meaning{"key", "k"},
-    Meaning{"keys", "k"},
-    Meaning{"v", "v"},
-    Meaning{"value", "v"},
-    Meaning{"values", "v"},
-    Meaning{"o", "out"},
-    Meaning{"out", "out"},
-    Meaning{"output", "out"},
-    Meaning{"dst", "out"},
-    Meaning{"mask", "mask"},
-    Meaning{"fmask", "mask"},
-    Meaning{"bmask", "mask"},
-    Meaning{"sink", "sinks"},
-    Meaning{"sinks", "sinks"},
-    Meaning{"lse", "lse"},
-    Meaning{"block_table", "block_table"},
-    Meaning{"block_tables", "block_table"},
-    Meaning{"context_lens", "kv_len"},
-    Meaning{"seq_lens", "kv_len"},
-    Meaning{"slopes", "slopes"},
-    Meaning{"alibi_slopes", "slopes"},
-};
-
-// Numbers, as arguments or fields. Strides are recognised apart.
-constexpr std::array kNumbers = {
-    Meaning{"n", "lk"},
-    Meaning{"kl", "lk"},
-    Meaning{"n_kv", "lk"},
-    Meaning{"kv_len", "lk"},
-    Meaning{"kv_seq_len", "lk"},
-    Meaning{"seq_len", "lk"},
-    Meaning{"ne11", "lk"},
-    Meaning{"num_keys", "lk"},
-    Meaning{"ql", "lq"},
-    Meaning{"ne01", "lq"},
-    Meaning{"q_len", "lq"},
-    Meaning{"num_queries", "lq"},
-    Meaning{"h", "h"},
-    Meaning{"heads", "h"},
-    Meaning{"n_heads", "h"},
-    Meaning{"num_heads", "h"},
-    Meaning{"num_q_heads", "h"},
-    Meaning{"ne02", "h"},
-    Meaning{"kv_heads", "g"},
-    Meaning{"n_kv_heads", "g"},
-    Meaning{"num_kv_heads", "g"},
-    Meaning{"ne_12_2", "g"},
-    Meaning{"gqa", "h / g"},
-    Meaning{"gqa_factor", "h / g"},
-    Meaning{"b", "b"},
-    Meaning{"batch", "b"},
-    Meaning{"batch_size", "b"},
-    Meaning{"d", "dk"},
-    Meaning{"head_dim", "dk"},
-    Meaning{"head_size", "dk"},
-    Meaning{"scale", "scale"},
-    Meaning{"softmax_scale", "scale"},
-    Meaning{"softcap", "softcap"},
-    Meaning{"softcapping", "softcap"},
-    Meaning{"logit_softcap", "softcap"},
-    Meaning{"window", "window"},
-    Meaning{"sliding_window", "window"},
-    Meaning{"ql_off", "offset"},
-    Meaning{"offset", "offset"},
-    Meaning{"blocks", "blocks"},
-    Meaning{"nwg", "blocks"},
-    Meaning{"capacity", "capacity"},
-    Meaning{"kv_capacity", "capacity"},
-    Meaning{"block_size", "page_size"},
-    Meaning{"max_num_blocks_per_seq", "pages"},
-    Meaning{"max_bias", "max_bias"},
-};
-
-constexpr std::array kTypes = {Meaning{"float16_t", "half"},  Meaning{"bfloat16_t", "bfloat"}, Meaning{"float16", "half"},
-                               Meaning{"bfloat16", "bfloat"}, Meaning{"float32", "float"},     Meaning{"bfloat", "bfloat"},
-                               Meaning{"bf16", "bfloat"},     Meaning{"float", "float"},       Meaning{"half", "half"},
-                               Meaning{"f16", "half"},        Meaning{"f32", "float"}};
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
-std::optional<std::string> meaning_of(std::span<const Meaning> table, std::string_view name) {
-  const std::string plain = lower(name);
-  const auto exact = std::ranges::find(table, plain, &Meaning::word);
-  if (exact != table.end()) return std::string(exact->expression);
-  return std::nullopt;
-}
-
-std::optional<std::string> buffer_of(std::string_view name) {
-  if (auto exact = meaning_of(kBuffers, name)) return exact;
-  const std::string plain = lower(name);
-  for (const Meaning& meaning : kBuffers) {
-    const std::string before = fmt::format("{}_", meaning.word);
-    const std::string behind = fmt::format("_{}", meaning.word);
-    if (plain.starts_with(before) || plain.ends_with(behind)) return std::string(meaning.expression);
-  }
-  return std::nullopt;
-}
-
-// "k_head_stride" -> "stride(k, 'head')"; nothing for a name that is no stride, or does not say of what.
-std::optional<std::string> stride_of(std::string_view name) {
-  const std::string plain = lower(name);
-  if (plain.find("stride") == std::string::npos) return std::nullopt;
-  std::string tensor;
-  for (const std::string_view candidate : {"mask", "out", "q", "k", "v", "o"}) {
-    if (plain.starts_with(fmt::format("{}_", candidate))) tensor = candidate == "o" ? "out" : candidate;
-    if (!tensor.empty()) break;
-  }
-  if (tensor.empty()) return std::nullopt;
-  const auto says = [&](std::string_view word) { return plain.find(word) != std::string::npos; };
-  const std::string_view row = tensor == "k" || tensor == "v" || (tensor == "mask" && says("kv")) ? "key" : "query";
-  const std::string_view axis = says("batch")                                                                 ? "batch"
-                                : says("head")                                                                ? "head"
-                                : says("seq") || says("row") || says("token") || says("query") || says("key") ? row
-                                                                                                              : "";
-  return axis.empty() ? std::nullopt : std::optional(fmt::format("stride({}, '{}')", tensor, axis));
-}
-
-bool is_whole_word(std::string_view name, std::size_t at, std::size_t length) {
-  const auto is_part = [&](std::size_t i) { return i < name.size() && (std::isalnum(static_cast<unsigned char>(name[i])) != 0); };
-  return (at == 0 || !is_part(at - 1)) && !is_part(at + length);
-}
-
-// The parts of a function's name that say type and head size.
-struct NameParts {
-  std::string stem;  // with {type} and {dk} in their places
-  std::string type_word, type;
-  std::vector<std::int64_t> sizes;
-};
-
-NameParts parts_of(const std::string& name) {
-  NameParts parts{name, {}, {}, {}};
-  for (const Meaning& type : kTypes) {
-    const std::size_t at = parts.stem.find(type.word);
-    if (at == std::string::npos || !is_whole_word(parts.stem, at, type.word.size())) continue;
-    parts.type_word = type.word;
-    parts.type = type.expression;
-    parts.stem.replace(at, type.word.size(), "{type}");
-    break;
-  }
-  constexpr std::array<std::string_view, 2> kPlaces = {"{dk}", "{dv}"};
-  for (std::size_t at = 0; at < parts.stem.size(); ++at) {
-    std::size_t end = at;
-    while (end < parts.stem.size() && std::isdigit(static_cast<unsigned char>(parts.stem[end])) != 0) ++end;
-    if (end == at) continue;
-    const std::int64_t value = end - at < 5 ? std::stoll(parts.stem.substr(at, end - at)) : 0;
-    const bool is_size = value >= 32 && value <= 1024 && value % 8 == 0 && parts.sizes.size() < kPlaces.size();
-    if (is_size) {
-      parts.stem.replace(at, end - at, kPlaces[parts.sizes.size()]);
-      parts.sizes.push_back(value);
-      at += kPlaces[0].size() - 1;
-    } else {
-      at = end;
-    }
-  }
-  return parts;
-}
 
 std::string_view word_of(ScalarType type) {
   if (type == ScalarType::float16) return "half";
@@ -208,9 +33,17 @@ class Drafter {
     const ArgumentLayout* main = most_alike();
     if (main == nullptr) return std::nullopt;
     const NameParts parts = parts_of(main->function);
+    find_second(*main, parts);
+    collect(*main);
+    if (second_ != nullptr) collect(*second_);
     write_head();
     write_limits(*main, parts);
+    write_features();
+    write_let();
+    write_scratch();
     write_dispatch(*main, parts);
+    if (second_ != nullptr) write_second(parts);
+    ask_about_others(parts);
     sketch_.likeness = found_.size() >= 4 ? 0.9 : 0.5;
     sketch_.toml = std::move(text_);
     return std::move(sketch_);
@@ -233,6 +66,53 @@ class Drafter {
       found_ = std::move(found);
     }
     return best;
+  }
+
+  // The function that reads what `main` leaves in buffers which are no tensors: the second pass of one computation.
+  void find_second(const ArgumentLayout& main, const NameParts& parts) {
+    for (const ArgumentLayout& function : subject_.functions) {
+      const NameParts other = parts_of(function.function);
+      if (other.stem == parts.stem || (second_ != nullptr && other.type != parts.type)) continue;
+      std::vector<std::string> shared;
+      for (const BoundArgument& argument : main.arguments) {
+        const BoundArgument* read = function.find(argument.name);
+        const bool is_written = argument.space == metal::AddressSpace::device && !argument.is_const;
+        if (is_written && read != nullptr && read->space == metal::AddressSpace::device && read->is_const) shared.push_back(argument.name);
+      }
+      if (shared.empty()) continue;
+      second_ = &function;
+      scratch_ = std::move(shared);
+      if (other.type == parts.type) return;
+    }
+  }
+
+  // What arguments, fields and constants say about the features of a launch.
+  void collect(const ArgumentLayout& function) {
+    const auto add = [&](const std::string& name) { meanings_.insert(number_of(name).value_or(lower(name))); };
+    for (const BoundArgument& argument : function.arguments) {
+      if (argument.layout) {
+        for (const metal::StructField& field : argument.layout->fields) add(field.name);
+      } else if (argument.is_reference) {
+        add(argument.name);
+      } else if (const auto buffer = buffer_of(argument.name); buffer && !is_scratch(argument.name)) {
+        buffers_.insert(*buffer);
+        const bool is_of_bytes = metal::size_of(argument.element) == 1;
+        if (*buffer == "mask") masks_.insert(is_of_bytes ? "boolean" : "additive");
+      }
+    }
+    for (const SketchedConstant& constant : subject_.constants) {
+      const std::string name = lower(constant.name);
+      meanings_.insert(name);
+      // Its value decides which of two arguments there is, and the file was read with one of the values.
+      const bool is_kind =
+          name.find("mask") != std::string::npos && (name.find("float") != std::string::npos || name.find("bool") != std::string::npos);
+      if (is_kind) masks_.insert({"boolean", "additive"});
+    }
+  }
+
+  [[nodiscard]] bool is_scratch(const std::string& name) const { return std::ranges::find(scratch_, name) != scratch_.end(); }
+  [[nodiscard]] bool any_says(std::string_view part) const {
+    return std::ranges::any_of(meanings_, [&](const std::string& meaning) { return meaning.find(part) != std::string::npos; });
   }
 
   void line(const std::string& text) { text_ += text + "\n"; }
@@ -278,10 +158,6 @@ class Drafter {
         sketch_.inferred.push_back(fmt::format("type {} from argument '{}'", stored, q->name));
     }
     line(fmt::format("type = [{}]", fmt::join(types, ", ")));
-    if (found_.contains("mask"))
-      ask("there is a mask: add mask = [\"none\", \"additive\"] or \"boolean\", \"causal\", \"alibi\", and mask_type if it is not the type "
-          "of q");
-    if (found_.contains("sinks")) ask("there are sinks: add sinks = [\"no\", \"yes\"]");
     if (found_.contains("block_table")) {
       line("cache = [\"paged\"]");
       sketch_.inferred.push_back("a paged cache, because there is a block table");
@@ -290,20 +166,94 @@ class Drafter {
     }
     ask("how many queries does one launch take? A decode kernel of one query: lq = [1]");
     line("# lq = [1]");
+  }
+
+  // Features that the file seems to have. Lines of [limits] that no name proves stand as comments: without them no case has the feature.
+  void write_features() {
+    std::vector<std::string> seen;
+    const auto offer = [&](std::string_view feature, const std::string& limit) {
+      seen.emplace_back(feature);
+      offered_.push_back("# " + limit);
+    };
+    std::vector<std::string> masks = {"\"none\""};
+    const bool has_window = any_says("window");
+    if (any_says("causal") || any_says("offset")) masks.emplace_back("\"causal\"");
+    if (has_window) masks.insert(masks.end(), {"\"window\"", "\"causal_window\""});
+    for (const std::string& mask : masks_) masks.push_back(fmt::format("\"{}\"", mask));
+    if (buffers_.contains("slopes")) masks.emplace_back("\"alibi\"");
+    if (masks.size() > 1) offer("a mask", fmt::format("mask = [{}]", fmt::join(masks, ", ")));
+    if (has_window) offer("a window", "window = [0, 1, 7, 64]");
+    if (any_says("offset")) offer("an offset of the queries", "offset = [\"end\", \"zero\", \"other\"]");
+    if (meanings_.contains("softcap") || meanings_.contains("capped") || meanings_.contains("has_softcap"))
+      offer("softcap", "softcap = [0, 30]");
+    if (buffers_.contains("sinks")) offer("sinks", "sinks = [\"no\", \"yes\"]");
+    if (buffers_.contains("kv_len")) offer("lengths of each batch", "ragged = [\"no\", \"yes\"]");
+    if (any_says("stride(")) {
+      offer("strides as arguments", "layout = [\"bhld\", \"blhd\"]");
+      offered_.emplace_back("# gaps = [\"no\", \"kv\", \"inputs\", \"all\"]");
+    }
+    if (meanings_.contains("ring_start")) offer("a ring", "cache = [\"contiguous\", \"capacity\", \"ring\"]  # instead of that above");
+    if (meanings_.contains("blocks") || second_ != nullptr) offer("several parts of the keys", "blocks = [1, 3, 32]");
+    if (!seen.empty()) {
+      ask(fmt::format("the file seems to have {}. As it stands, no case tests them: which of these lines are right?",
+                      fmt::join(seen, ", ")));
+      for (const std::string& text : offered_) line(text);
+    }
+    if (masks_.size() > 1) ask("there are boolean and additive masks. Has each an argument of its own? Both then get \"mask\"");
     line("");
+  }
+
+  void write_let() {
+    if (std::ranges::all_of(type_words_, [](const auto& entry) { return entry.first == entry.second; })) return;
+    line("[let]");
+    std::string choice;
+    for (const auto& [type, word] : type_words_) choice += fmt::format("type == '{}' ? '{}' : ", type, word);
+    line(fmt::format("type_name = \"{}'{}'\"", choice, type_words_.begin()->second));
+    line("");
+    has_type_name_ = true;
+  }
+
+  void write_scratch() {
+    if (scratch_.empty()) return;
+    sketch_.inferred.push_back(
+        fmt::format("{} of [[scratch]], because one function writes what {} reads", fmt::join(scratch_, ", "), second_->function));
+    ask("how large are the buffers between the two functions? Floats for each part of each query are a guess");
+    for (const std::string& name : scratch_) {
+      const std::string plain = lower(name);
+      const auto says = [&](std::string_view word) { return plain.find(word) != std::string::npos; };
+      const bool is_single = says("sum") || says("max") || says("lse");
+      line("[[scratch]]");
+      line(fmt::format("name  = \"{}\"", name));
+      line(fmt::format("bytes = \"b * h * lq * blocks * {}4\"", is_single ? "" : scratch_.size() > 1 ? "dv * " : "(dv + 2) * "));
+    }
+    line("");
+  }
+
+  void write_second(const NameParts& main_parts) {
+    NameParts parts = parts_of(second_->function);
+    // With one size of two, a function that no longer sees the keys has that of the values.
+    const bool is_of_values = parts.sizes.size() == 1 && main_parts.sizes.size() == 2;
+    if (const std::size_t at = parts.stem.find("{dk}"); is_of_values && at != std::string::npos) parts.stem.replace(at, 4, "{dv}");
+    sketch_.inferred.push_back(fmt::format("{} is a second dispatch", second_->function));
+    line("");
+    write_dispatch(*second_, parts);
+  }
+
+  void ask_about_others(const NameParts& main_parts) {
+    std::set<std::string> others;
+    for (const ArgumentLayout& function : subject_.functions) {
+      const std::string stem = parts_of(function.function).stem;
+      const bool is_drafted = stem == main_parts.stem || (second_ != nullptr && stem == parts_of(second_->function).stem);
+      if (!is_drafted) others.insert(stem);
+    }
+    if (others.empty()) return;
+    ask(fmt::format("the file also has {}, which this draft does not launch. Are they other sizes of the same kernel, or another pass?",
+                    fmt::join(others, ", ")));
   }
 
   void write_dispatch(const ArgumentLayout& main, const NameParts& parts) {
     std::string name = parts.stem;
-    const bool own_words = std::ranges::any_of(type_words_, [](const auto& entry) { return entry.first != entry.second; });
-    if (own_words) {
-      line("[let]");
-      std::string choice;
-      for (const auto& [type, word] : type_words_) choice += fmt::format("type == '{}' ? '{}' : ", type, word);
-      line(fmt::format("type_name = \"{}'{}'\"", choice, type_words_.begin()->second));
-      line("");
-      name.replace(name.find("{type}"), 6, "{type_name}");
-    }
+    if (const std::size_t at = name.find("{type}"); has_type_name_ && at != std::string::npos) name.replace(at, 6, "{type_name}");
     line("[[dispatch]]");
     line(fmt::format("function = \"{}\"", name));
     ask("how many threadgroups does the host launch? One for each query head and query is a guess");
@@ -339,12 +289,16 @@ class Drafter {
     for (const SketchedConstant& constant : subject_.constants) {
       const std::string plain = lower(constant.name);
       const auto says = [&](std::string_view word) { return plain.find(word) != std::string::npos; };
-      const std::string_view value = says("causal") ? "mask == 'causal'"
-                                     : says("bool") ? "mask == 'boolean'"
-                                     : says("mask") ? "mask != 'none' && mask != 'causal'"
-                                     : says("sink") ? "sinks"
-                                     : says("cap")  ? "softcap > 0"
-                                                    : "";
+      const bool is_boolean = says("bool") || says("bmask");
+      const bool is_additive = says("float") || says("fmask") || says("additive");
+      const std::string_view value = says("causal")                ? "mask == 'causal' || mask == 'causal_window'"
+                                     : says("window")              ? "mask == 'window' || mask == 'causal_window'"
+                                     : is_boolean                  ? "mask == 'boolean'"
+                                     : says("mask") && is_additive ? "mask == 'additive'"
+                                     : says("mask")                ? "mask == 'boolean' || mask == 'additive'"
+                                     : says("sink")                ? "sinks"
+                                     : says("cap")                 ? "softcap > 0"
+                                                                   : "";
       if (value.empty()) {
         ask(fmt::format("what is function constant {} ({}, index {})?", constant.name, constant.type_name, constant.index));
         if (constant.type_name != "bool") continue;
@@ -357,6 +311,7 @@ class Drafter {
   void write_argument(const BoundArgument& argument) {
     if (argument.layout) return write_struct(argument);
     if (argument.is_const && argument.is_reference) return write_number(argument.name, argument.name, argument.type_name);
+    if (is_scratch(argument.name)) return;  // binds by its name
     if (const auto buffer = buffer_of(argument.name)) {
       sketch_.inferred.push_back(fmt::format("{} is argument '{}'", *buffer, argument.name));
       if (*buffer != argument.name) line(fmt::format("{} = \"{}\"", argument.name, *buffer));
@@ -368,10 +323,9 @@ class Drafter {
   }
 
   void write_number(const std::string& key, const std::string& name, const std::string& type_name) {
-    std::optional<std::string> value = meaning_of(kNumbers, name);
-    if (!value) value = stride_of(name);
+    const std::optional<std::string> value = number_of(name);
     if (!value) {
-      ask(fmt::format("what is '{}' ({})?", name, type_name));
+      if (asked_.insert(key).second) ask(fmt::format("what is '{}' ({})?", name, type_name));
       line(fmt::format("# {} = \"\"", key));
       return;
     }
@@ -405,6 +359,12 @@ class Drafter {
   }
 
   const SketchSubject& subject_;
+  const ArgumentLayout* second_ = nullptr;  // reads what the main function leaves in scratch_
+  std::vector<std::string> scratch_;
+  std::set<std::string> meanings_, buffers_, masks_;
+  std::vector<std::string> offered_;  // lines of [limits], as comments
+  std::set<std::string> asked_;       // keys of arguments, which two dispatches may share
+  bool has_type_name_ = false;
   std::map<std::string, std::string> found_;       // buffers of the launch: tensor -> argument
   std::map<std::string, std::string> type_words_;  // type -> its word in the functions' names
   std::string text_;

@@ -9,6 +9,7 @@
 #include "families/custom/contract.h"
 #include "families/custom/custom_family.h"
 #include "families/custom/custom_reference.h"
+#include "families/custom/custom_sketch.h"
 #include "families/custom/omissions.h"
 #include "families/described_launch.h"
 #include "families/minimum.h"
@@ -172,6 +173,7 @@ Family family_of_custom(const Shared& shared) {
           [shared](std::span<const Case> cases) {
             if (shared) ask_reference_ahead(*shared, cases);
           },
+      .sketch = sketch_custom,
       .validate = [shared](const Case& test_case) { static_cast<void>(CustomCase(variant_in(shared), test_case)); },
       .simdgroups = [shared](const Case& test_case) { return simdgroups_of(variant_in(shared), test_case); },
       .files = {.inputs = [](const Case&) -> std::vector<fixtures::TensorSpec> { refuse_files(); },

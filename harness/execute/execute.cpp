@@ -19,6 +19,7 @@
 #include "harness/execute/execute_once.h"
 #include "harness/execute/job_memory.h"
 #include "harness/findings/fault_text.h"
+#include "kernels/axis_text.h"
 #include "metal/devices/simulator.h"
 #include "metal/errors.h"
 
@@ -61,8 +62,13 @@ void note_lost_shadows(Verdict& verdict) {
 std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& variant, const Case& test_case) {
   const kernels::AxisLimit* limit = declared_limit_against(variant, test_case);
   if (limit == nullptr) return std::nullopt;
-  return fault::OutsideOfLimits{variant.description.string(), static_cast<std::uint64_t>(limit->line), limit->axis, limit->values,
-                                test_case.at(limit->axis)};
+  fault::OutsideOfLimits outside{variant.description.string(), static_cast<std::uint64_t>(limit->line), limit->axis, limit->values,
+                                 test_case.at(limit->axis)};
+  if (std::ranges::find(variant.contract->axis_words, limit->axis, &kernels::AxisWords::axis) != variant.contract->axis_words.end()) {
+    for (const std::int64_t value : limit->values) outside.words.push_back(kernels::axis_text(*variant.contract, limit->axis, value));
+    outside.words.push_back(kernels::axis_text(*variant.contract, limit->axis, outside.value));
+  }
+  return outside;
 }
 
 // The function of a case; nullptr if there is none to execute. The verdict then has the reason.

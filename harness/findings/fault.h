@@ -154,6 +154,7 @@ struct OutsideOfLimits {
   std::string axis;
   std::vector<std::int64_t> accepted;
   std::int64_t value = 0;
+  std::vector<std::string> words = {};  // what an author writes for `accepted` and, at the end, for `value`; empty: the numbers
 };
 // The variant has no function for the case.
 struct NoFunction {

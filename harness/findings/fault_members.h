@@ -39,7 +39,7 @@ constexpr auto member_names(Of<fault::StoredExpectation>) {
 constexpr auto member_names(Of<fault::OutsideOfOracle>) { return std::array{"message"}; }
 constexpr auto member_names(Of<fault::RefusedByLaunch>) { return std::array{"message"}; }
 constexpr auto member_names(Of<fault::RefusedByEncoder>) { return std::array{"message"}; }
-constexpr auto member_names(Of<fault::OutsideOfLimits>) { return std::array{"file", "line", "axis", "accepted", "value"}; }
+constexpr auto member_names(Of<fault::OutsideOfLimits>) { return std::array{"file", "line", "axis", "accepted", "value", "words"}; }
 constexpr auto member_names(Of<fault::NoFunction>) { return std::array{"entry", "source", "function", "others"}; }
 constexpr auto member_names(Of<fault::Misfit>) { return std::array{"field", "message"}; }
 constexpr auto member_names(Of<fault::UnusableFile>) { return std::array{"message"}; }

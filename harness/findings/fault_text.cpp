@@ -112,11 +112,16 @@ std::string say(const fault::RefusedByLaunch& it) { return it.message; }
 std::string say(const fault::RefusedByEncoder& it) { return it.message; }
 
 std::string say(const fault::OutsideOfLimits& it) {
+  const bool has_words = it.words.size() == it.accepted.size() + 1;
+  std::vector<std::string> accepted;
+  for (std::size_t i = 0; i < it.accepted.size(); ++i)
+    accepted.push_back(has_words ? fmt::format("\"{}\"", it.words[i]) : fmt::format("{}", it.accepted[i]));
+  const std::string value = has_words ? fmt::format("\"{}\"", it.words.back()) : fmt::format("{}", it.value);
   if (!it.file.empty() && it.line == 0)
     return fmt::format("{}: [limits] leaves out {}, which then is only {}, but the case has {}", it.file, it.axis,
-                       fmt::join(it.accepted, ", "), it.value);
+                       fmt::join(accepted, ", "), value);
   const std::string place = it.file.empty() ? "--limit" : fmt::format("{}:{}: [limits]", it.file, it.line);
-  return fmt::format("{} {} = {}, but the case has {}", place, it.axis, it.accepted, it.value);
+  return fmt::format("{} {} = [{}], but the case has {}", place, it.axis, fmt::join(accepted, ", "), value);
 }
 
 std::string say(const fault::NoFunction& it) {

@@ -150,8 +150,6 @@ class Preparation {
     prepared.weaker_storage = weaker_storage(variant);
     prepared.known_findings = known_findings_of(variant);
 
-    if (variant.reads_hidden)
-      prepared.notes.push_back(fmt::format("{} declares reads_hidden = \"finite\": rows of hidden keys are finite, not NaN", variant.name));
     find_functions(prepared, demand.functions);
     if (!prepared.kernels.empty()) {
       for (const auto& [family, keys] : demand.helpers) add_helpers(prepared, family, keys);
