@@ -109,6 +109,7 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
   job.expect = [=] { return oracles::dense_attention(shape.shape, inputs->tensors(), accuracy); };
   job.expect_exact = [=] { return oracles::dense_attention(shape.shape, inputs->tensors(), without_conversions(accuracy)); };
   job.informative_ratio = informative_ratio(accuracy);
+  job.declared_loss = declared_loss(accuracy);
   job.output_spacing = accuracy.output.smallest_subnormal;
   return made;
 }
