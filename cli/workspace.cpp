@@ -98,7 +98,7 @@ void take_lone_options(kernels::Variant& user, const Options& options) {
     return;
   }
   for (const std::string& assignment : options.limits) {
-    kernels::AxisLimit limit = kernels::parse_limit_assignment(assignment);
+    kernels::AxisLimit limit = kernels::parse_limit_assignment(assignment, *user.contract);
     if (std::ranges::find(user.limits, limit.axis, &kernels::AxisLimit::axis) != user.limits.end())
       throw std::invalid_argument(fmt::format("--limit {}: {} is limited twice; separate its values by commas", assignment, limit.axis));
     user.limits.push_back(std::move(limit));

@@ -150,8 +150,9 @@ struct Job {
   std::function<oracles::Expected()> expect = {};
   std::function<oracles::Expected()> expect_exact = {};
   std::function<void(oracles::Expected&)> widen = {};  // adds to bounds the error of the job's own reading
-  std::optional<double> informative_ratio = {};        // see JudgeOptions, like the next one
+  std::optional<double> informative_ratio = {};        // see JudgeOptions, like the next two
   double output_spacing = 0.0;
+  double declared_loss = 0.0;
   bool constant_is_expected = false;  // a single value in all elements does not mean that nothing is compared
   // Why the inputs are outside of the oracle's domain; nothing if they are inside. Only called for cases that fail.
   std::function<std::optional<std::string>()> outside_of_domain = {};

@@ -93,6 +93,13 @@ struct AxisWords {
   std::int64_t first = 0;
 };
 
+// A name for a value of an axis whose other values are numbers, as [limits] and --limit say it.
+struct NamedValue {
+  std::string_view axis;
+  std::string_view word;
+  std::int64_t value = 0;
+};
+
 // A key of the table of a family in variant.toml: a word, stored as its index, or an integer from 0 on.
 struct SettingContract {
   std::string_view name;
@@ -116,6 +123,7 @@ struct FamilyContract {
   std::span<const AxisWords> axis_words = {};
   std::span<const SettingContract> settings = {};
   std::span<const std::string_view> accuracy_formats = {};  // keys of [accuracy] that name a format, besides those of all families
+  std::span<const NamedValue> named_values = {};
 
   [[nodiscard]] const FieldContract* find_field(std::string_view field) const;
   [[nodiscard]] const EntryContract* find_entry(std::string_view key) const;

@@ -97,6 +97,11 @@ class Reader : private TomlReader {
 
   // A value of [limits]: an integer, or a word of the family.
   [[nodiscard]] std::int64_t limit_of(std::string_view axis, const toml::node& node) const {
+    if (const auto word = node.value_exact<std::string_view>()) {
+      const auto is_meant = [&](const NamedValue& named) { return named.axis == axis && named.word == *word; };
+      const auto named = std::ranges::find_if(variant_.contract->named_values, is_meant);
+      if (named != variant_.contract->named_values.end()) return named->value;
+    }
     const auto known = std::ranges::find(variant_.contract->axis_words, axis, &AxisWords::axis);
     if (known == variant_.contract->axis_words.end() || !node.is_string())
       return integer_of(node, fmt::format("an element of [limits] {}", axis));

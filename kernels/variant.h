@@ -144,8 +144,8 @@ struct Variant {
 // .metal file, which needs `family`. A `family` that contradicts the variant.toml is rejected. Throws VariantError.
 [[nodiscard]] Variant variant_from_path(const std::filesystem::path& path, std::string_view family, Contracts contracts);
 
-// Parses `axis=value` or `axis=value,value` with integers, like an entry of [limits]. Throws VariantError.
-[[nodiscard]] AxisLimit parse_limit_assignment(std::string_view text);
+// Parses `axis=value` or `axis=value,value` with integers or names of values, like an entry of [limits]. Throws VariantError.
+[[nodiscard]] AxisLimit parse_limit_assignment(std::string_view text, const FamilyContract& contract);
 
 // Parses `name=value`; the value is an integer, a floating-point number, true or false. Throws VariantError.
 [[nodiscard]] std::pair<std::string, metal::FieldValue> parse_field_assignment(std::string_view text);

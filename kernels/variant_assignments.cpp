@@ -10,17 +10,18 @@
 #include <vector>
 
 #include "base/text.h"
+#include "kernels/axis_text.h"
 #include "kernels/variant.h"
 
 namespace assay::kernels {
 
-AxisLimit parse_limit_assignment(std::string_view text) {
+AxisLimit parse_limit_assignment(std::string_view text, const FamilyContract& contract) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0)
     throw VariantError(fmt::format("'{}' is not a limit; write the supported values as axis=value or axis=value,value", text));
   AxisLimit limit{std::string(text.substr(0, equals)), {}};
   for (const std::string_view number : base::split(text.substr(equals + 1), ',')) {
-    const auto value = base::number_of<std::int64_t>(number);
+    const auto value = axis_value(contract, limit.axis, number);
     if (!value)
       throw VariantError(fmt::format("'{}' of the limit '{}' is not an integer; write axis=value or axis=value,value", number, text));
     limit.values.push_back(*value);

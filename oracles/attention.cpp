@@ -296,7 +296,9 @@ Expected decode_attention(const DecodeShape& shape, std::span<const float> q, co
           return element_bound(declared_or_not[i], errors[i][static_cast<std::size_t>(r)], sums(r), element);
         };
         double bound = bound_of(0);
-        if (errors.size() > 1) bound = std::min(bound, bound_of(1) + kStorageCap * weakest_unit(accuracy) * magnitude(r, j));
+        if (errors.size() > 1)
+          bound =
+              std::min(bound, bound_of(1) + kStorageCap * weakest_unit(accuracy) * magnitude(r, j) + loss_of_values(declared_or_not[0]));
         expected.value[index] = output(r, j);
         expected.magnitude[index] = magnitude(r, j);
         expected.bound[index] = accuracy.output.widen(output(r, j), bound);

@@ -100,6 +100,7 @@ void AttentionRoundings::count(std::size_t kv_len, double dequantise, const Atte
     storage_theta += (1.0 + storage_theta) * store.unit();
     storage_eta += 0.5 * store.smallest_subnormal;
   }
+  value_eta = is_weaker(accuracy.values) ? 0.5 * accuracy.values.smallest_subnormal : 0.0;
   storage_cap = storage_theta > 0.0 ? kStorageCap * weakest_unit(accuracy) : 0.0;
 }
 
@@ -170,6 +171,11 @@ WeightErrors weight_errors(const AttentionRoundings& roundings, std::span<const 
   return errors;
 }
 
+double loss_of_values(const AttentionRoundings& roundings) {
+  const double zeta = roundings.sum_gamma / (1.0 - roundings.sum_gamma);
+  return (1.0 + zeta) * (1.0 + roundings.output_gamma) * roundings.value_eta;
+}
+
 double element_bound(const AttentionRoundings& roundings, const WeightErrors& errors, double weight_sum, const ElementSums& sums) {
   const ArithmeticProfile& profile = roundings.profile;
   const double size = std::abs(sums.value);
@@ -189,7 +195,10 @@ double element_bound(const AttentionRoundings& roundings, const WeightErrors& er
   // Weaker storage multiplies each term by a further 1 + theta on top of the roundings in from_sums.
   const double stored = (1.0 + zeta) * (1.0 + roundings.output_gamma) * roundings.storage_theta * largest_magnitude +
                         roundings.storage_eta * std::max(1.0, 1.0 / errors.smallest_sum);
-  const double from_storage = roundings.storage_cap > 0.0 ? std::min(stored, roundings.storage_cap * sums.magnitude) : 0.0;
+  // The cap is for errors that grow with the context. A mean of values that lost at most value_eta each has lost no more, whatever its
+  // size.
+  const double from_storage =
+      roundings.storage_cap > 0.0 ? std::min(stored, roundings.storage_cap * sums.magnitude + loss_of_values(roundings)) : 0.0;
   return from_weights + from_sums + from_underflow + from_storage;
 }
 

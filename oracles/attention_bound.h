@@ -34,7 +34,8 @@ struct AttentionRoundings {
   double multiplier_eta;  // underflows, in units of eta, on the way from a norm to the number that centroids are multiplied with
   double storage_theta;   // relative error that declared weaker storage adds to a term of the output sum; may be infinite
   double storage_eta;     // what its roundings may lose below the normal numbers: of the sum, with weights relative to the largest
-  double storage_cap;     // limit of what weaker storage may add, in units of A_j
+  double storage_cap;     // limit of what weaker storage may add, in units of A_j, but for:
+  double value_eta;       // what a stored value's coordinate may lose below the normal numbers
   double positions;       // slots that may take part, padding of the last chunk included
   double chunks;          // chunks that are not skipped
   std::size_t head_dim;
@@ -73,6 +74,8 @@ struct ElementSums {
   double deviation;  // sum_t slack_t |v_tj - o_j|
   double reach;      // >= sum over every position that is read of |v_tj - o_j|, without weights
 };
+// What a mean of values may have lost because each was rounded to a declared format below its normal numbers. 0 without `values`.
+[[nodiscard]] double loss_of_values(const AttentionRoundings& roundings);
 [[nodiscard]] double element_bound(const AttentionRoundings& roundings, const WeightErrors& errors, double weight_sum,
                                    const ElementSums& sums);
 

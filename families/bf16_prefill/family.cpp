@@ -58,7 +58,13 @@ Family bf16_prefill_family() {
                       // Masks with some of the heads and batches, which repeat. Keys and values of fewer batches than queries. Many heads.
                       "b2/h6x3/q8/kv128r0/random2x3/gauss/s4", "b4/h4x2/q8/kv256r0/win56m2x2/gauss/s5",
                       "b4/h4x2/q8/kv64r0/nomask/kvb2/gauss/s6", "b2/h2x1/q8/kv70r0/nomask/kvb1/gauss/s8",
-                      "b1/h80x8/q8/kv64r0/nomask/gauss/s10"};
+                      "b1/h80x8/q8/kv64r0/nomask/gauss/s10",
+                      // Masks whose planes, up to eight, all hide other tiles.
+                      "b4/h4x2/q8/kv256r0/tiles2x2/gauss/s5", "b2/h6x3/q17/kv250r0/tiles2x3/low/gauss/s12",
+                      // Caches laid out token, head, coordinate, with gaps.
+                      "b2/h4x2/q8/kv128r0/nomask/kvb1/tokens/gauss/s8", "b2/h6x3/q9/kv192r7/causal1x1/tokens/gauss/s9",
+                      // Queries and masks on both sides of bytes 2^31 and 2^32, by heads and batches, and by tokens.
+                      "b2/h4x4/q8/kv64r0/random2x4/far/gauss/s1", "b1/h2x1/q17/kv64r0/random1x2/far/gauss/s2"};
   // Many heads over many keys: pairs that are too expensive for the gate.
   family.long_cases = {
       "b1/h1x1/q1/kv36864r0/nomask/drift/s1", "b1/h1x1/q8/kv36864r0/causal1x1/drift/s2", "b1/h1x1/q1/kv65537r0/nomask/drift/s3",

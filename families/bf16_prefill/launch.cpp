@@ -36,10 +36,13 @@ bool is_ragged(const Bf16Parameters& p) { return p.kv_len % kBf16TileKeys != 0; 
 
 void validate_bf16_prefill(const Bf16Parameters& p) {
   require_bf16_shape(p, metal::ScalarType::bfloat16);
-  const auto require_dense = [](std::string_view field, std::uint64_t stride) {
+  // Rows of `pad` are as far apart as those of keys and values.
+  if (!is_ragged(p)) return;
+  const auto require_dense = [&](std::string_view field, std::uint64_t stride) {
     if (stride != kBf16RowBytes) {
       throw std::invalid_argument(
-          fmt::format("{} = {}: must be {}, because prefill kernels expect rows of 512 bfloat without gaps", field, stride, kBf16RowBytes));
+          fmt::format("{} = {}: must be {}, because pad copies rows without gaps, and it has to: kv_len = {} is not a multiple of {}",
+                      field, stride, kBf16RowBytes, p.kv_len, kBf16TileKeys));
     }
   };
   require_dense("nb11", p.k.token);

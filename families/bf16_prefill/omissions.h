@@ -18,7 +18,9 @@ namespace assay::families {
       omitted_low_scores({"b1/h2x1/q8/kv1r0/nomask/all_negative_deep/s1", "b1/h2x2/q2/kv1r7/zero1x1/all_negative_deep/s2"}),
       omitted_schedules(),
       {.id = "sinks", .sentence = "There are no sinks: the argument `sinks` has no contents."},
-      {.id = "rows_with_gaps", .sentence = "Rows of keys and values are 1,024 bytes apart (`nb11`, `nb21`)."},
+      {.id = "rows_with_gaps",
+       .sentence = "Rows of keys and values have gaps only if n is a multiple of 64. Otherwise `nb11` and `nb21` are 1,024, as between "
+                   "rows of `pad`."},
       {.id = "blk_of_2", .sentence = "`blk` has what the helper of the variant writes: if that never writes 2, no byte is 2."},
   };
   return joined(std::move(own), dense_omissions());

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "families/shared/scale_factor.h"
 #include "kernels/contract.h"
 
 namespace assay::families {
@@ -29,7 +30,8 @@ inline constexpr std::array kDequantizeFields = {
     kernels::FieldContract{"codebook_bits", metal::ScalarType::uint32, true},
 };
 
-inline constexpr kernels::FamilyContract kDequantizeContract{"dequantize", kDequantizeEntries, kDequantizeArguments, kDequantizeFields,
-                                                             false};
+inline constexpr kernels::FamilyContract kDequantizeContract{
+    "dequantize", kDequantizeEntries, kDequantizeArguments, kDequantizeFields, false, {}, false, false, false, {}, {},
+    {},           kScaleFactorNames};
 
 }  // namespace assay::families

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "families/shared/scale_factor.h"
 #include "kernels/contract.h"
 
 namespace assay::families {
@@ -33,6 +34,7 @@ inline constexpr std::array kQuantizeFields = {
     kernels::FieldContract{"codebook_bits", metal::ScalarType::uint32, true},
 };
 
-inline constexpr kernels::FamilyContract kQuantizeContract{"quantize", kQuantizeEntries, kQuantizeArguments, kQuantizeFields, false};
+inline constexpr kernels::FamilyContract kQuantizeContract{
+    "quantize", kQuantizeEntries, kQuantizeArguments, kQuantizeFields, false, {}, false, false, false, {}, {}, {}, kScaleFactorNames};
 
 }  // namespace assay::families

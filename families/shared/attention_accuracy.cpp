@@ -29,6 +29,10 @@ oracles::AttentionAccuracy attention_accuracy(const kernels::Accuracy& declared,
   return accuracy;
 }
 
+double declared_loss(const oracles::AttentionAccuracy& accuracy) {
+  return accuracy.values.unit() > oracles::kFloatUnit ? accuracy.values.smallest_subnormal : 0.0;
+}
+
 std::optional<double> informative_ratio(const oracles::AttentionAccuracy& accuracy) {
   const double unit = oracles::weakest_unit(accuracy);
   return unit > oracles::kFloatUnit ? std::optional(16.0 * unit) : std::nullopt;

@@ -150,6 +150,7 @@ Job decode_job(const JobRequest& request, const DecodeFormat& format) {
   job.expect = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), accuracy); };
   job.expect_exact = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), without_conversions(accuracy)); };
   job.informative_ratio = informative_ratio(accuracy);
+  job.declared_loss = declared_loss(accuracy);
   job.outside_of_domain = [=]() -> std::optional<std::string> {
     const oracles::DomainReport domain = oracles::decode_domain(shape, inputs->q, inputs->cache());
     if (domain.inside) return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -12,6 +13,7 @@
 #include "families/described_launch.h"
 #include "families/shared/codebook.h"
 #include "families/shared/refusal.h"
+#include "families/shared/scale_factor.h"
 
 namespace assay::families {
 namespace {
@@ -137,10 +139,16 @@ std::optional<Misfit> decode_misfit(const kernels::BoundKernel& attention, const
           fmt::format("scale_factor_d512 = {}, but the kernel has no such field, so it is taken to expect one norm per position; if "
                       "it expects one per block, declare that with the limit{} scale_factor_d512",
                       *parameters.scale_factor_d512, parameters.codebook_bits == 4 ? "s block_norms = 1 and" : "")};
-    if (parameters.head_dim > kBlock && (factor == nullptr || factor->values.size() > 1))
+    if (parameters.head_dim > kBlock && factor != nullptr && factor->values.size() > 1)
       return Misfit{
           "scale_factor_d512",
           "the kernel has no field scale_factor_d512, so it is made for one factor; declare that with the limit scale_factor_d512"};
+    if (parameters.head_dim > kBlock && factor == nullptr &&
+        *parameters.scale_factor_d512 != std::bit_cast<float>(static_cast<std::uint32_t>(kScaleFactorRoot)))
+      return Misfit{"scale_factor_d512",
+                    fmt::format("scale_factor_d512 = {}, but the kernel has no such field, so its factor is taken to be sqrt(512), as at "
+                                "head_dim = 256; if it is another, declare that with the limit scale_factor_d512",
+                                *parameters.scale_factor_d512)};
   }
   if (!parameters.scale_factor_d512 && attention.has_field("scale_factor_d512") && !is_declared("block_norms"))
     return Misfit{

@@ -51,7 +51,7 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
   const auto known = [&](FactorIndex factor) { return levels[factor] >= 0; };
   const auto of = [&](FactorIndex factor, const auto& table) { return table[static_cast<std::size_t>(levels[factor])]; };
   std::ranges::fill(values, kOpen);
-  values[kKvBatches] = values[kKvLayout] = 0;
+  values[kKvBatches] = values[kKvLayout] = values[kFar] = 0;
   if (known(kFactorBatches)) values[kBatches] = of(kFactorBatches, kBatchCounts);
   if (known(kFactorHeads)) {
     values[kHeads] = of(kFactorHeads, kHeadCounts).first;
@@ -121,7 +121,7 @@ Family dense_family(const DenseKind& kind) {
               {.name = "kv_room", .minimum = 0, .maximum = 1 << 20, .initial = 0, .weight = Weight::extent, .tried = Tried::simplest},
               {.name = "mask_type",
                .minimum = kNoMask,
-               .maximum = kSingle,
+               .maximum = kTiles,
                .initial = kNoMask,
                .weight = Weight::choice,
                .tried = Tried::simplest},
@@ -150,6 +150,13 @@ Family dense_family(const DenseKind& kind) {
                .may_be_absent = true,
                .weight = Weight::choice,
                .tried = Tried::simplest},
+              {.name = "far",
+               .minimum = 0,
+               .maximum = 1,
+               .initial = 0,
+               .may_be_absent = true,
+               .weight = Weight::choice,
+               .tried = Tried::simplest},
           },
       .words =
           {
@@ -163,11 +170,13 @@ Family dense_family(const DenseKind& kind) {
                 {"win{sliding_window}m{mask_batches}x{mask_heads}", {{"mask_type", kWindowed}}},
                 {"random{mask_batches}x{mask_heads}", {{"mask_type", kRandom}, {"sliding_window", 0}}},
                 {"row{mask_batches}x{mask_heads}", {{"mask_type", kOneRow}, {"sliding_window", 0}}},
-                {"single{mask_batches}x{mask_heads}", {{"mask_type", kSingle}, {"sliding_window", 0}}}}},
+                {"single{mask_batches}x{mask_heads}", {{"mask_type", kSingle}, {"sliding_window", 0}}},
+                {"tiles{mask_batches}x{mask_heads}", {{"mask_type", kTiles}, {"sliding_window", 0}}}}},
               {{{"low", {{"hides_lowest", 1}}}}, true},
               {{{"scale{scale}", {}}}, true},
               {{{"kvb{kv_batches}", {}}}, true},
               {{{"tokens", {{"kv_layout", kTokensOfHeads}}}}, true},
+              {{{"far", {{"far", 1}}}}, true},
           },
       .factors =
           {

@@ -28,6 +28,7 @@ enum AxisIndex : std::size_t {
   kScale,
   kKvBatches,
   kKvLayout,
+  kFar,
   kOwnAxis
 };
 
@@ -44,7 +45,7 @@ enum FactorIndex : std::size_t {
 };
 
 // The values of axis mask_type, in the order of fixtures::DenseMask.
-enum MaskType : std::int64_t { kNoMask, kZeroMask, kCausal, kWindowed, kRandom, kOneRow, kSingle };
+enum MaskType : std::int64_t { kNoMask, kZeroMask, kCausal, kWindowed, kRandom, kOneRow, kSingle, kTiles };
 
 inline constexpr std::int64_t kHeadDim = 512;
 inline constexpr std::int64_t kTileQueries = 8;

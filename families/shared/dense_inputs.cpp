@@ -26,9 +26,19 @@ bool is_dense(const Case& test_case) { return test_case.seed % 4 == 3; }
 // The gap between parts of tensors that could be adjacent; a multiple of the width of any load.
 constexpr std::uint64_t kGapBytes = 64;
 
+// Strides of a tensor over more than 2^31 bytes (axis far), which exists only on the device: with odd seeds heads are far apart, with even
+// ones the tokens are, and their heads lie between them.
+RowStrides far_strides(const Case& test_case, std::uint64_t row_bytes, std::uint64_t rows, std::uint64_t heads) {
+  constexpr std::uint64_t kFarBytes = (std::uint64_t{1} << 30U) + kGapBytes;
+  const std::uint64_t near = row_bytes + kGapBytes;
+  if (test_case.seed % 2 == 1) return {near, kFarBytes, heads * kFarBytes};
+  return {kFarBytes, near, rows * kFarBytes};
+}
+
 // Query rows of a head adjacent, heads of a token adjacent, and gaps in either: chosen by the seed. All layouts differ if there are at
 // least two rows.
 RowStrides query_strides(const Case& test_case, const Bf16Parameters& p, std::uint64_t row_bytes) {
+  if (p.is_far) return far_strides(test_case, row_bytes, p.queries, p.n_heads);
   if (is_dense(test_case)) return strides_of(row_bytes, p.queries, p.n_heads);
   if (test_case.seed % 4 == 0) {
     const std::uint64_t token = row_bytes + kGapBytes;
@@ -58,6 +68,7 @@ RowStrides token_strides(const Bf16Parameters& p, std::uint64_t room, std::uint6
 // there are gaps only between planes.
 RowStrides mask_strides(const Case& test_case, const Bf16Parameters& p) {
   const std::uint64_t row_bytes = 2 * std::uint64_t{p.kv_len};
+  if (p.is_far) return far_strides(test_case, row_bytes, p.queries, p.mask_heads);
   if (is_dense(test_case)) return strides_of(row_bytes, p.queries, p.mask_heads);
   const bool rows_apart = test_case.family->name() == kBf16PrefillContract.name || p.kv_len % 32 == 0;
   const std::uint64_t token = row_bytes + (rows_apart ? kGapBytes : 0);
@@ -133,6 +144,7 @@ Bf16Parameters dense_parameters(const Case& test_case, metal::ScalarType q_eleme
   p.n_kv_heads = value("n_kv_heads");
   p.queries = value("queries");
   p.kv_len = value("kv_len");
+  p.is_far = value("far") != 0;
   p.q_element = q_element;
   p.q = query_strides(test_case, p, kBf16HeadDim * metal::size_of(q_element));
   const std::uint64_t room = value("kv_room");

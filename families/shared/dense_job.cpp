@@ -61,7 +61,8 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
                                            .heads = p.n_heads,
                                            .rows = p.queries,
                                            .row_bytes = kBf16HeadDim * metal::size_of(p.q_element),
-                                           .strides = p.q}));
+                                           .strides = p.q,
+                                           .is_sparse = p.is_far}));
   // The data includes rows behind the last key, unless the room is too large for that.
   const std::size_t rows_behind = p.kv_len + request.test_case.size("kv_room") - shape.shape.head_rows;
   const auto add_cache = [&](std::string_view argument, const auto& values, const RowStrides& strides) {
@@ -84,9 +85,13 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
     made.buffers.v = add_cache("v", inputs->v, p.v);
   }
   if (p.has_mask()) {
-    made.buffers.mask = job.add(strided_buffer(
-        "mask", std::as_bytes(std::span(inputs->mask)),
-        {.batches = p.mask_batches, .heads = p.mask_heads, .rows = p.queries, .row_bytes = 2 * std::size_t{p.kv_len}, .strides = p.mask}));
+    made.buffers.mask = job.add(strided_buffer("mask", std::as_bytes(std::span(inputs->mask)),
+                                               {.batches = p.mask_batches,
+                                                .heads = p.mask_heads,
+                                                .rows = p.queries,
+                                                .row_bytes = 2 * std::size_t{p.kv_len},
+                                                .strides = p.mask,
+                                                .is_sparse = p.is_far}));
     job.constant_is_expected = hides_everything(inputs->mask);
   }
   const std::size_t q_row_bytes = kBf16HeadDim * metal::size_of(p.q_element);
@@ -104,6 +109,7 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
   job.expect = [=] { return oracles::dense_attention(shape.shape, inputs->tensors(), accuracy); };
   job.expect_exact = [=] { return oracles::dense_attention(shape.shape, inputs->tensors(), without_conversions(accuracy)); };
   job.informative_ratio = informative_ratio(accuracy);
+  job.declared_loss = declared_loss(accuracy);
   job.output_spacing = accuracy.output.smallest_subnormal;
   return made;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "families/family.h"
+#include "families/shared/scale_factor.h"
 
 namespace assay::families {
 
@@ -15,8 +16,7 @@ inline constexpr std::int64_t kScaleOne = 1;
 inline constexpr std::int64_t kScaleLargest = 0x7f7fffff;
 
 // Values of the scale_factor_d512 axis: up to kScaleFactorWhole, the number itself; above, the bits of a positive float (the bits of every
-// float from 2^-125 on are larger). sqrt(512), rounded to float:
-inline constexpr std::int64_t kScaleFactorRoot = 0x41b504f3;
+// float from 2^-125 on are larger), such as kScaleFactorRoot.
 inline constexpr std::int64_t kScaleFactorWhole = 65536;
 
 // The factor on scores, from axis `scale`.

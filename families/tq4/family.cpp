@@ -76,7 +76,10 @@ Family tq4_family() {
                       "d256/h72x8/kv33c33/ring0/nomask/nwg1/sf1/gauss/s13", "d512/h80x8/kv33c33/ring0/nomask/nwg2/sf1/gauss/s14",
                       // Queries that are rounded as ties, to even.
                       "d256/h4x2/kv33c33/ring0/nomask/nwg1/query_ties/s1", "d512/h2x1/kv65c65/ring3/nomask/nwg2/query_ties/s2",
-                      "d512/h2x2/kv33c64/ring0/nomask/nwg1/sf16/query_ties/s3"};
+                      "d512/h2x2/kv33c64/ring0/nomask/nwg1/sf16/query_ties/s3",
+                      // Every two entries of the codebook of keys.
+                      "d256/h8x8/kv32c32/ring0/nomask/nwg1/one_hot/s1", "d512/h8x8/kv32c32/ring0/nomask/nwg1/one_hot/s2",
+                      "d256/h8x8/kv32c32/ring0/nomask/nwg1/sf16/one_hot/s3", "d512/h8x8/kv32c32/ring0/nomask/nwg1/sf16/one_hot/s4"};
   family.long_cases = {"d256/h1x1/kv65537c65537/ring32/nomask/nwg32/drift/s1", "d256/h2x1/kv65537c65537/ring65536/win512/nwg31/gauss/s2",
                        "d512/h2x2/kv65537c65537/ring0/nomask/nwg16/sf16/needle/s3",
                        "d512/h1x1/kv65537c65537/ring32768/win65536/nwg3/faint/s4", "d512/h2x1/kv65537c65538/ring0/causal/nwg1/cancel/s5",

@@ -5,6 +5,7 @@
 
 #include "families/shared/codebook.h"
 #include "families/shared/decode_contract.h"
+#include "families/shared/scale_factor.h"
 #include "kernels/contract.h"
 
 namespace assay::families {
@@ -27,6 +28,7 @@ inline constexpr std::array kTqhbConstants = {
 };
 
 inline constexpr kernels::FamilyContract kTqhbContract{
-    "tqhb", kTqhbEntries, kDecodeArguments, kTqhbFields, true, kTqhbConstants, true, false, false, {}, {}, kDecodeFormats};
+    "tqhb", kTqhbEntries, kDecodeArguments, kTqhbFields,      true, kTqhbConstants, true, false, false,
+    {},     {},           kDecodeFormats,   kScaleFactorNames};
 
 }  // namespace assay::families

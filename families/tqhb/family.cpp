@@ -109,7 +109,10 @@ Family tqhb_family() {
       // Many heads.
       "d256/b8/h80x8/kv33c33/ring0/nomask/nwg2/nsg2/gauss/s11", "d512/b5/h72x8/kv33c33/ring0/nomask/nwg1/nsg1/gauss/s12",
       // Queries that are rounded as ties, to even.
-      "d256/b8/h4x2/kv33c33/ring0/nomask/nwg1/nsg1/query_ties/s1", "d512/b5/h2x1/kv65c65/ring3/nomask/nwg2/nsg2/query_ties/s2"};
+      "d256/b8/h4x2/kv33c33/ring0/nomask/nwg1/nsg1/query_ties/s1", "d512/b5/h2x1/kv65c65/ring3/nomask/nwg2/nsg2/query_ties/s2",
+      // Every two entries of each codebook of keys.
+      "d256/b5/h16x16/kv32c32/ring0/nomask/nwg1/nsg1/one_hot/s1", "d512/b6/h32x32/kv32c32/ring0/nomask/nwg1/nsg1/one_hot/s2",
+      "d256/b8/h64x64/kv32c32/ring0/nomask/nwg1/nsg1/one_hot/s3", "d256/b8/h64x64/kv32c32/ring0/nomask/nwg1/nsg1/one_hot/s67"};
   family.long_cases = {
       "d256/b8/h1x1/kv65537c65537/ring32/nomask/nwg32/nsg4/drift/s1", "d256/b5/h2x1/kv65537c65537/ring65536/win512/nwg31/nsg1/gauss/s2",
       "d512/b6/h2x2/kv65537c65537/ring0/nomask/nwg16/nsg2/sf16/needle/s3",

@@ -58,6 +58,7 @@ class Judging {
     JudgeOptions options = execution_.judging;
     if (job_.informative_ratio) options.informative_ratio = *job_.informative_ratio;
     options.output_spacing = job_.output_spacing;
+    options.declared_loss = job_.declared_loss;
     options.constant_is_expected = job_.constant_is_expected;
     const auto judge_by = [&](const oracles::Expected& by) {
       const oracles::Expected allowed = allowed_by(by, expected);

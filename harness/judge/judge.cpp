@@ -109,7 +109,7 @@ std::optional<Mistrust> distrust(const Judgement& judgement, std::size_t size, c
 // informative.
 bool is_uninformative(const oracles::Expected& expected, std::size_t j, const JudgeOptions& options) {
   double limit = options.informative_ratio * expected.magnitude[j];
-  limit = std::max(limit, std::min(options.output_spacing, expected.magnitude[j] / 2));
+  limit = std::max({limit, std::min(options.output_spacing, expected.magnitude[j] / 2), options.declared_loss});
   return !(expected.bound[j] <= limit) && expected.magnitude[j] > 0.0;
 }
 

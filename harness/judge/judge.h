@@ -29,6 +29,9 @@ struct JudgeOptions {
   // The spacing of the output format's subnormals, if it is coarser than float. An element whose bound is within it, and at most half of
   // the magnitude, is informative nevertheless: no kernel can store a subnormal more exactly.
   double output_spacing = 0.0;
+  // What a variant declares that values lose below the normal numbers of the format in which it stores them. An element whose bound is
+  // within it is informative, whatever its magnitude: its contract is then that it is written and no larger than that.
+  double declared_loss = 0.0;
   bool constant_is_expected = false;  // the inputs are constant on purpose, so a single distinct expected value does not mean that
                                       // nothing is checked
   JudgedOutput* keep = nullptr;       // is filled with the judged values

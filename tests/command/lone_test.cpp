@@ -61,9 +61,12 @@ TEST_F(CliLone, LimitsAreHeldAndStandInReplayLines) {
 }
 
 TEST_F(CliLone, LimitsAreReadLikeThoseOfADescription) {
-  const kernels::AxisLimit limit = kernels::parse_limit_assignment("nwg=1,-2,16");
+  const kernels::AxisLimit limit = kernels::parse_limit_assignment("nwg=1,-2,16", families::contract("tqhb"));
   EXPECT_EQ(limit.axis, "nwg");
   EXPECT_THAT(limit.values, ElementsAre(1, -2, 16));
+  // sqrt(512) as the bits of a float, under the name that case names have for it.
+  EXPECT_THAT(kernels::parse_limit_assignment("scale_factor_d512=16,root512", families::contract("tq4")).values,
+              ElementsAre(16, 0x41b504f3));
 
   const std::string kernel = " --family tqhb --kernel " + eight_bits();
   const std::string eight = " --limit codebook_bits=8";
@@ -130,15 +133,27 @@ TEST_F(CliLone, FieldsThatAKernelCanDoWithoutMayBeMissing) {
 
 // What the user declares is believed, although the struct says otherwise.
 TEST_F(CliLone, ADeclaredLayoutOfNormsIsBelieved) {
-  const std::string run =
-      "run smoke --shard 1/4 --ledger none --family tq4 --kernel " + changed("tq4_v2", {{"    float scale_factor_d512;\n", ""},
-                                                                                        {"== 48", "== 44"},
-                                                                                        {"params.scale_factor_d512", "16.0f"},
-                                                                                        {"params.scale_factor_d512", "16.0f"}});
+  const auto with_factor = [&](const std::string& factor) {
+    return "run smoke --shard 1/4 --ledger none --family tq4 --kernel " + changed("tq4_v2", {{"    float scale_factor_d512;\n", ""},
+                                                                                             {"== 48", "== 44"},
+                                                                                             {"params.scale_factor_d512", factor},
+                                                                                             {"params.scale_factor_d512", factor}});
+  };
+  // Without a factor, sqrt(512) is assumed, and that is said.
+  const std::string root = with_factor("22.627417f");
+  const Outcome assumed = run_assay(root + " --limit block_norms=1");
+  EXPECT_EQ(assumed.status, 0) << assumed.output;
+  EXPECT_THAT(assumed.output, AllOf(HasSubstr("is taken to be sqrt(512)"), Not(HasSubstr("supports only head_dim 256"))));
+  const Outcome named = run_assay(root + " --limit block_norms=1 --limit scale_factor_d512=root512");
+  EXPECT_EQ(named.status, 0) << named.output;
+  EXPECT_THAT(named.output, Not(HasSubstr("supports only")));
+
+  const std::string run = with_factor("16.0f");
   EXPECT_THAT(run_assay(run).output, AllOf(HasSubstr("supports only block_norms 0"),
                                            HasSubstr("declare that with the limits block_norms = 1 and scale_factor_d512")));
   const Outcome halfway = run_assay(run + " --limit block_norms=1");
-  EXPECT_THAT(halfway.output, AllOf(HasSubstr("supports only head_dim 256"), HasSubstr("declare that with the limit scale_factor_d512")));
+  EXPECT_EQ(halfway.status, 1) << halfway.output;
+  EXPECT_THAT(halfway.output, HasSubstr("if it is another, declare that with the limit scale_factor_d512"));
   const Outcome told = run_assay(run + " --limit block_norms=1 --limit scale_factor_d512=16");
   EXPECT_EQ(told.status, 0) << told.output;
   EXPECT_THAT(told.output, AllOf(HasSubstr("25 cases: 25 passed"), Not(HasSubstr("supports only"))));

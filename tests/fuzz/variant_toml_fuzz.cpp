@@ -92,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   tests::expect_variant_error([&] { static_cast<void>(kernels::parse_equivalent_mutants(text, "dir/equivalent.toml")); },
                               "dir/equivalent.toml:");
   const std::string_view word = text.substr(0, text.find('\n'));
-  tests::expect_variant_error([&] { static_cast<void>(kernels::parse_limit_assignment(word)); }, "");
+  tests::expect_variant_error([&] { static_cast<void>(kernels::parse_limit_assignment(word, families::contract("tq4"))); }, "");
   tests::expect_variant_error([&] { static_cast<void>(kernels::parse_field_assignment(word)); }, "");
   return 0;
 }

@@ -153,6 +153,40 @@ TEST(BoundStorage, RoundedKeysAndValuesPassWithTheirDeclarationOnly) {
   }
 }
 
+// Values of 1e-34 are 0 in half: no kernel with this storage can do better, and none may do worse than half a subnormal.
+TEST(BoundStorage, ValuesBelowTheirFormatMayVanishButNotGrow) {
+  const oracles::DecodeShape shape = shape_of(300);
+  const fixtures::DecodeInputs inputs = fixtures::find_fixture("tiny").decode({.shape = shape, .seed = 5});
+  oracles::AttentionAccuracy accuracy = float_accuracy();
+  accuracy.values = oracles::half_format();
+  const auto judged = [&](const std::vector<float>& output, const oracles::AttentionAccuracy& by, double declared_loss) {
+    return harness::judge(output, oracles::decode_attention(shape, inputs.q, inputs.cache(), by), {},
+                          {.informative_ratio = 16.0 * oracles::weakest_unit(by), .declared_loss = declared_loss});
+  };
+  const std::vector<float> vanished = reference_decode(shape, inputs.q, inputs.cache(), {.stored = oracles::half_format()});
+  ASSERT_TRUE(std::ranges::all_of(vanished, [](float value) { return value == 0.0F; }));
+  const double loss = families::declared_loss(accuracy);
+  EXPECT_EQ(loss, 0x1p-24);
+  EXPECT_TRUE(judged(vanished, accuracy, loss).passed()) << judged(vanished, accuracy, loss).max_ratio;
+  EXPECT_EQ(judged(vanished, float_accuracy(), families::declared_loss(float_accuracy())).above_bound, vanished.size());
+  const std::vector<float> grown(vanished.size(), 0x1.01p-25F);
+  EXPECT_EQ(judged(grown, accuracy, loss).above_bound, grown.size());
+  // Keys alone do not allow it.
+  accuracy.keys = oracles::half_format();
+  accuracy.values = oracles::float_format();
+  EXPECT_GT(judged(vanished, accuracy, families::declared_loss(accuracy)).above_bound, 0U);
+}
+
+// The exception is for numbers of that size only: a bound for normal numbers is what it was.
+TEST(BoundStorage, TheLossOfValuesDoesNotWidenBoundsOfNormalNumbers) {
+  oracles::AttentionAccuracy accuracy = float_accuracy();
+  accuracy.values = oracles::half_format();
+  const oracles::Expected expected = expected_of("gauss", 300, accuracy);
+  const oracles::Expected exact = expected_of("gauss", 300, float_accuracy());
+  for (std::size_t j = 0; j < expected.size(); ++j)
+    ASSERT_LE(expected.bound[j], exact.bound[j] + 1.01 * kHalfUnit * expected.magnitude[j] + 0x1.01p-25) << j;
+}
+
 TEST(BoundStorage, RoundedKeysAddTheirUnitToEachProductAndHalfASubnormal) {
   oracles::AttentionAccuracy accuracy = float_accuracy();
   accuracy.keys = oracles::half_format();
