@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -142,6 +143,29 @@ TEST(AttentionShape, ContradictionsAreRefused) {
                             "half/d64x64/b1/h1x1/q1/k1/window0", "half/d64x64/b2/h1x1/q1/k9/nomask/page8room0/shared_kv",
                             "half/d64x64/b2/h1x1/q2/k9/alibi/ragged", "half/d64x64/b1/h1x1/q1/k1/nomask/packed/gaps_kv"})
     EXPECT_THROW(validate(parsed(words)), std::invalid_argument) << words;
+}
+
+// How many rows of a stored mask hide all keys.
+std::size_t hidden_rows(const std::string& words, const std::string& fixture, std::uint64_t seed) {
+  Shape of = shape(words);
+  of.seed = seed;
+  const auto generator = std::ranges::find(fixtures::all_fixtures(), fixture, &fixtures::Fixture::name);
+  const std::vector<float> mask =
+      make_inputs(of, {.generator = &*generator, .file = {}, .tensors = {}}, variant_of("[limits]\ndk = [64]\n")).mask;
+  std::size_t hidden = 0;
+  for (std::size_t at = 0; at < mask.size(); at += of.keys) {
+    if (std::ranges::all_of(std::span(mask).subspan(at, of.keys), [](float value) { return std::isinf(value); })) ++hidden;
+  }
+  return hidden;
+}
+
+TEST(AttentionInputs, StoredMasksOfEveryThirdSeedHideWholeRows) {
+  for (const std::string kind : {"boolean", "additive"}) {
+    EXPECT_EQ(hidden_rows("half/d64x64/b1/h1x1/q1/k33/" + kind, "gauss", 3), 1U) << "the only row";
+    EXPECT_EQ(hidden_rows("half/d64x64/b1/h1x1/q1/k33/" + kind, "gauss", 1), 0U);
+    EXPECT_EQ(hidden_rows("half/d64x64/b2/h4x2/q3/k33/" + kind + "/planes_both", "gauss", 3), 8U) << "of 24";
+    EXPECT_EQ(hidden_rows("half/d64x64/b1/h4x2/q8/k33/" + kind, "mask_rows", 1), 2U) << "with every seed";
+  }
 }
 
 TEST(AttentionInputs, EightBitBlocks) {
