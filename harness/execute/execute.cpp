@@ -61,7 +61,11 @@ void note_lost_shadows(Verdict& verdict) {
 std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& variant, const Case& test_case) {
   const kernels::AxisLimit* limit = declared_limit_against(variant, test_case);
   if (limit == nullptr) return std::nullopt;
-  return fault::OutsideOfLimits{variant.description.string(), static_cast<std::uint64_t>(limit->line), limit->axis, limit->values,
+  // Where the limit names pairs: what it admits beside the case's value of the other axis.
+  std::vector<std::int64_t> accepted = limit->values;
+  if (!limit->pairs.empty())
+    std::erase_if(accepted, [&](std::int64_t value) { return !limit->admits(value, test_case.at(limit->partner)); });
+  return fault::OutsideOfLimits{variant.description.string(), static_cast<std::uint64_t>(limit->line), limit->axis, std::move(accepted),
                                 test_case.at(limit->axis)};
 }
 

@@ -280,6 +280,36 @@ TEST(AttentionLimits, NumbersOutsideOfTheTablesAreTested) {
   }
 }
 
+// The pairs of head sizes in the gate of a variant with these limits.
+std::set<std::string> dims_of(const std::string& limits) {
+  std::set<std::string> dims;
+  for (const harness::Case& test_case : harness::suite_cases(harness::Suite::gate, variant_of("[limits]\n" + limits), 0))
+    dims.insert(std::to_string(test_case.at("dk")) + "x" + std::to_string(test_case.at("dv")));
+  return dims;
+}
+
+TEST(AttentionLimits, EveryAdmittedPairOfHeadSizesIsTested) {
+  const std::string others = "type = [\"float\"]\nlq = [1]\nlk = [33]\n";
+  EXPECT_THAT(dims_of("dk = [64, 96]\ndv = [96, 64]\n" + others), ElementsAre("64x64", "64x96", "96x64", "96x96"));
+  EXPECT_THAT(dims_of("dk = [64, 100]\ndv = \"dk\"\n" + others), ElementsAre("100x100", "64x64"));
+  EXPECT_THAT(dims_of("dk = [64, 192]\ndv = [\"dk\", \"192x128\"]\n" + others), ElementsAre("192x128", "192x192", "64x64"));
+  EXPECT_THAT(dims_of("dk = [64, 192]\ndv = [32, \"192x128\"]\n" + others), ElementsAre("192x128", "192x32", "64x32"));
+  EXPECT_THAT(dims_of("dk = [64, 192]\n" + others), ElementsAre("192x128", "192x192", "64x64"));
+}
+
+TEST(AttentionLimits, WrongPairsOfHeadSizesAreNamed) {
+  const auto message = [](const std::string& dv) -> std::string {
+    try {
+      static_cast<void>(variant_of("[limits]\ndk = [64]\ndv = " + dv + "\n"));
+    } catch (const kernels::VariantError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(message("\"192x128\""), HasSubstr("[limits] dv is '192x128', but dk is never 192"));
+  EXPECT_THAT(message("[\"dq\"]"), HasSubstr("[limits] dv is 'dq'; accepted: integers, 'dk' for the same value"));
+}
+
 TEST(AttentionLimits, PairsWindowsAndPagesOutsideOfTheTablesAreTested) {
   const kernels::Variant variant = variant_of(
       "[limits]\ndk = [48]\ndv = [40]\nh = [12]\ng = [3]\nmask = [\"causal_window\"]\nwindow = [100]\ncache = [\"paged\"]\npage_size = "
