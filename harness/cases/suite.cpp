@@ -1,4 +1,5 @@
 // Builds the cases of each suite from covering designs.
+// Long because plans, designs and limits of suites stand beside each other.
 #include "harness/cases/suite.h"
 
 #include <fmt/format.h>
