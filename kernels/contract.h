@@ -91,6 +91,7 @@ struct AxisWords {
   bool is_feature = false;                  // without a limit, a variant supports only the value `first`
   bool is_required = false;                 // a variant must have a limit for it
   std::int64_t first = 0;
+  std::string_view partner = {};  // the axis with which a limit may name pairs: its name for equal values, and "192x128"
 };
 
 // A name for a value of an axis whose other values are numbers, as [limits] and --limit say it.

@@ -54,7 +54,8 @@ std::string files_of(const Variant& variant, const std::vector<std::filesystem::
 bool is_same(const KnownFinding& one, const KnownFinding& other) { return one.when == other.when && one.shows == other.shows; }
 
 bool is_same(const AxisLimit& one, const AxisLimit& other) {
-  return one.axis == other.axis && std::ranges::is_permutation(one.values, other.values);
+  return one.axis == other.axis && std::ranges::is_permutation(one.values, other.values) &&
+         std::ranges::is_permutation(one.pairs, other.pairs);
 }
 
 auto storage_of(const Accuracy& accuracy) {

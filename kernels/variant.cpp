@@ -223,6 +223,7 @@ class Reader : private TomlReader {
 
   void read_limits(const toml::table& table) {
     for (const auto& [key, value] : table) {
+      if (names_pairs(key.str(), value)) continue;
       const toml::array* array = value.as_array();
       if (array == nullptr || array->empty()) {
         fail(value, fmt::format("[limits] {} must be a non-empty array of integers, the values that are supported", key.str()));
@@ -233,6 +234,53 @@ class Reader : private TomlReader {
       }
       variant_.limits.push_back(std::move(limit));
     }
+    for (const auto& [key, value] : table) {
+      if (names_pairs(key.str(), value)) read_pairs(key.str(), value);
+    }
+  }
+
+  // Whether a limit has words about a partner: dv = "dk", dv = ["dk", "192x128"].
+  [[nodiscard]] bool names_pairs(std::string_view axis, const toml::node& value) const {
+    const auto known = std::ranges::find(variant_.contract->axis_words, axis, &AxisWords::axis);
+    if (known == variant_.contract->axis_words.end() || known->partner.empty()) return false;
+    const toml::array* array = value.as_array();
+    return value.is_string() || (array != nullptr && std::ranges::any_of(*array, [](const toml::node& one) { return one.is_string(); }));
+  }
+
+  // A number is admitted with every value of the partner, whose limit has all of them.
+  void read_pairs(std::string_view axis, const toml::node& value) {
+    const std::string_view partner = std::ranges::find(variant_.contract->axis_words, axis, &AxisWords::axis)->partner;
+    const auto others = std::ranges::find(variant_.limits, partner, &AxisLimit::axis);
+    if (others == variant_.limits.end()) fail(value, fmt::format("[limits] {} names pairs with {}, which has no limit", axis, partner));
+    AxisLimit limit{std::string(axis), {}, value.source().begin.line, false, std::string(partner), {}};
+    const auto read = [&](const toml::node& element) {
+      const auto add = [&](std::int64_t other, std::int64_t own) {
+        if (std::ranges::find(limit.values, own) == limit.values.end()) limit.values.push_back(own);
+        if (!limit.admits(own, other) || limit.pairs.empty()) limit.pairs.emplace_back(other, own);
+      };
+      if (element.is_string() && string_of(element, "") != partner) return add_pair(element, axis, *others, add);
+      for (const std::int64_t other : others->values)
+        add(other, element.is_string() ? other : integer_of(element, fmt::format("an element of [limits] {}", axis)));
+    };
+    if (value.is_string()) read(value);
+    if (const toml::array* array = value.as_array()) {
+      for (const toml::node& element : *array) read(element);
+    }
+    variant_.limits.push_back(std::move(limit));
+  }
+
+  // "192x128": the partner's value, and the own one.
+  void add_pair(const toml::node& element, std::string_view axis, const AxisLimit& others, const auto& add) const {
+    const std::string text = string_of(element, fmt::format("an element of [limits] {}", axis));
+    const std::size_t at = text.find('x');
+    const auto other = base::number_of<std::int64_t>(std::string_view(text).substr(0, at));
+    const auto own = at == std::string::npos ? std::nullopt : base::number_of<std::int64_t>(std::string_view(text).substr(at + 1));
+    if (!other || !own)
+      fail(element, fmt::format("[limits] {} is '{}'; accepted: integers, '{}' for the same value, and pairs such as '192x128'", axis, text,
+                                others.axis));
+    if (std::ranges::find(others.values, *other) == others.values.end())
+      fail(element, fmt::format("[limits] {} is '{}', but {} is never {}", axis, text, others.axis, *other));
+    add(*other, *own);
   }
 
   void read_fields(const toml::table& table) {

@@ -3,6 +3,7 @@
 // refused, with file, line and the accepted keys.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -39,6 +40,16 @@ struct AxisLimit {
   std::vector<std::int64_t> values;
   std::uint32_t line = 0;  // line in variant.toml, for messages; 0 without one
   bool is_found = false;   // detected by compiling the kernel, not given by the user; each case outside of it reports its own reason
+  // If the limit names pairs: the other axis, and all that the two may be together, the other axis first. Else every value of one is
+  // admitted with every value of the other.
+  std::string partner = {};
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs = {};
+
+  // Whether the value is admitted beside a value of the partner, which is ignored without pairs.
+  [[nodiscard]] bool admits(std::int64_t value, std::int64_t beside) const {
+    if (std::ranges::find(values, value) == values.end()) return false;
+    return pairs.empty() || std::ranges::find(pairs, std::pair(beside, value)) != pairs.end();
+  }
 };
 
 // A claim that the outputs equal those of `same_bits_as` bit for bit, or that the kernel does what its family's contract leaves out

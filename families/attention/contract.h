@@ -50,6 +50,7 @@ inline constexpr std::array kAttentionAxisWords = {
     kernels::AxisWords{.axis = "blocks", .words = {}, .is_feature = true, .first = 1},
     kernels::AxisWords{.axis = "nsg", .words = {}, .is_feature = true, .first = 1},
     kernels::AxisWords{.axis = "dk", .words = {}, .is_required = true},
+    kernels::AxisWords{.axis = "dv", .words = {}, .partner = "dk"},
 };
 
 inline constexpr std::array<std::string_view, 3> kEmptyRowWords = {"zero", "nan", "any"};

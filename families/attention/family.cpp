@@ -332,6 +332,22 @@ void add_pages(FactorTable& table, std::span<const kernels::AxisLimit> limits) {
   }
 }
 
+// Every pair of head sizes that [limits] admits. Without a limit of dv: those of the table.
+void add_dims(FactorTable& table, std::span<const kernels::AxisLimit> limits) {
+  const std::vector<std::int64_t> all_dk = limit_of(limits, kDk);
+  const auto limit = std::ranges::find(limits, axes()[kDv].name, &kernels::AxisLimit::axis);
+  if (limit == limits.end()) return add_pairs(table, kDk, kDv, limits);
+  std::erase_if(table.levels, [&](const Level& level) { return !limit->admits(level.values[1].second, level.values[0].second); });
+  for (const std::int64_t dk : all_dk) {
+    for (const std::int64_t dv : limit->values) {
+      const bool is_known =
+          std::ranges::any_of(table.levels, [&](const Level& level) { return level.values == std::vector<Given>{{kDk, dk}, {kDv, dv}}; });
+      if (dk >= 1 && dv >= 1 && !is_known && limit->admits(dv, dk))
+        table.levels.push_back({fmt::format("{}x{}", dk, dv), {{kDk, dk}, {kDv, dv}}});
+    }
+  }
+}
+
 // The factors of one variant: without the levels that its [limits] exclude.
 std::vector<FactorTable> factors_within(std::span<const kernels::AxisLimit> limits) {
   std::vector<FactorTable> tables = all_factors();
@@ -358,7 +374,7 @@ std::vector<FactorTable> factors_within(std::span<const kernels::AxisLimit> limi
     }
   }
   for (FactorTable& table : tables) {
-    if (table.name == "dims") add_pairs(table, kDk, kDv, limits);
+    if (table.name == "dims") add_dims(table, limits);
     if (table.name == "heads") add_pairs(table, kHeads, kKvHeads, limits);
     if (table.name == "mask") add_windows(table, limits);
     if (table.name == "cache") add_pages(table, limits);
@@ -372,6 +388,99 @@ std::vector<FactorTable> factors_within(std::span<const kernels::AxisLimit> limi
   }
   return tables;
 }
+
+// Cases that no design combines, by name without the variant: `own` for the gate too, `longer` for suites with long contexts.
+struct SpecialCases {
+  std::deque<std::string> names;
+  std::vector<std::string_view> own, longer;
+};
+
+// The name of a case with these values, without the variant.
+std::string name_of(std::span<const std::int64_t> v, std::string_view fixture, int seed) {
+  std::string name = fmt::format("{}/d{}x{}/b{}/h{}x{}/q{}/k{}", kStorageWords[static_cast<std::size_t>(v[kType])], v[kDk], v[kDv],
+                                 v[kBatch], v[kHeads], v[kKvHeads], v[kQueries], v[kKeys]);
+  const auto add = [&](AxisIndex axis, std::string_view prefix, std::span<const std::string_view> words) {
+    if (v[axis] != 0) name += fmt::format("/{}{}", prefix, words[static_cast<std::size_t>(v[axis])]);
+  };
+  add(kKType, "k_", kKeyTypeWords);
+  add(kVType, "v_", kKeyTypeWords);
+  add(kOutType, "out_", kOutTypeWords);
+  name += v[kMask] == 0 ? "/nomask" : fmt::format("/{}", kMaskWords[static_cast<std::size_t>(v[kMask])]);
+  if (v[kWindow] != 0) name += fmt::format("{}", v[kWindow]);
+  add(kMaskType, "mask_", kOutTypeWords);
+  add(kMaskPlanes, "planes_", kPlaneWords);
+  if (v[kMaskGaps] != 0) name += "/mask_gaps";
+  add(kOffset, "offset_", kOffsetWords);
+  if (v[kSoftcap] != 0) name += fmt::format("/cap{}", v[kSoftcap]);
+  if (v[kSinks] != 0) name += v[kSinks] == 1 ? "/sinks" : "/sinks_typed";
+  if (v[kScale] != 0) name += "/scale_one";
+  if (v[kCache] == 1) name += fmt::format("/room{}", v[kRoom]);
+  if (v[kCache] == 2) name += fmt::format("/ring{}room{}", v[kRingStart], v[kRoom]);
+  if (v[kCache] == 3) name += fmt::format("/page{}room{}", v[kPage], v[kRoom]);
+  add(kLayout, "", kLayoutWords);
+  if (v[kSharedKv] != 0) name += "/shared_kv";
+  if (v[kRagged] != 0) name += v[kRagged] == 1 ? "/ragged" : "/ragged_empty";
+  add(kGaps, "gaps_", kGapWords);
+  if (v[kBlocks] != 1) name += fmt::format("/blocks{}", v[kBlocks]);
+  if (v[kNsg] != 1) name += fmt::format("/nsg{}", v[kNsg]);
+  return name + fmt::format("/{}/s{}", fixture, seed);
+}
+
+// Makes the special cases of one variant from the first values that it supports.
+class SpecialMaker {
+ public:
+  SpecialMaker(const std::vector<FactorTable>& tables, std::span<const kernels::AxisLimit> limits)
+      : tables_(tables), limits_(limits), first_(first_values(tables)) {}
+
+  SpecialCases make() {
+    for (const Level& mask : levels_of("mask")) {
+      const std::int64_t kind = mask.values[0].second;
+      // The only query sees nothing.
+      if (kind == 4 || kind == 5) add(special_.own, {{kMask, kind}, {kQueries, 1}, {kKeys, 33}}, 3);
+      if (mask.values[1].second != 0) add_windows_behind(mask);
+    }
+    // Numbers of keys, of heads times sizes, and of queries that 16 bits, 64 heads and 256 rows do not hold.
+    add(special_.longer, {{kQueries, 1}, {kKeys, 65600}}, 1, "one_key_far");
+    add(special_.longer, {{kQueries, 1}, {kKeys, 65600}}, 1, "needle");
+    add(special_.longer, {{kHeads, 80}, {kKvHeads, 8}, {kQueries, 1}, {kKeys, 129}}, 1);
+    add(special_.longer, {{kQueries, 300}, {kKeys, 333}}, 1);
+    add(special_.longer, {{kQueries, 300}, {kKeys, 300}}, 1);
+    return std::move(special_);
+  }
+
+ private:
+  [[nodiscard]] const std::vector<Level>& levels_of(std::string_view factor) const {
+    return std::ranges::find(tables_, factor, &FactorTable::name)->levels;
+  }
+
+  // A window of a few keys at the end, and as many keys as splits: all splits but the last ones see nothing.
+  void add_windows_behind(const Level& mask) {
+    for (const Level& blocks : levels_of("blocks")) {
+      const std::int64_t count = blocks.values[0].second;
+      if (count < 8 || mask.values[1].second >= count) continue;
+      add(special_.own, {mask.values[0], mask.values[1], {kQueries, 1}, {kKeys, count}, {kBlocks, count}}, 1);
+    }
+  }
+
+  // Only if [limits] admit it and it is possible.
+  void add(std::vector<std::string_view>& cases, const std::vector<Given>& given, int seed, std::string_view fixture = "gauss") {
+    std::array<std::int64_t, kAxisCount> values = first_;
+    for (const auto& [axis, value] : given) values[axis] = value;
+    for (const kernels::AxisLimit& limit : limits_) {
+      const auto axis = std::ranges::find(axes(), limit.axis, &Axis::name) - axes().begin();
+      if (std::cmp_equal(axis, axes().size()) ||
+          std::ranges::find(limit.values, values[static_cast<std::size_t>(axis)]) == limit.values.end())
+        return;
+    }
+    if (!is_possible(values, first_)) return;
+    cases.push_back(special_.names.emplace_back(name_of(values, fixture, seed)));
+  }
+
+  const std::vector<FactorTable>& tables_;
+  std::span<const kernels::AxisLimit> limits_;
+  std::array<std::int64_t, kAxisCount> first_;
+  SpecialCases special_;
+};
 
 // What mask, queries and keys mean to each other; suites have all triples of these classes.
 std::vector<Classifier> classifiers() {
@@ -454,7 +563,18 @@ Family family_with(const std::vector<FactorTable>& factor_tables) {
 
 Family attention_family() {
   Family family = family_with(all_factors());
-  family.of_variant = [](const kernels::Variant& variant) { return family_with(factors_within(variant.limits)); };
+  family.of_variant = [](const kernels::Variant& variant) {
+    const std::vector<FactorTable> tables = factors_within(variant.limits);
+    Family own = family_with(tables);
+    const auto has_none = [](const FactorTable& table) { return table.levels.empty(); };
+    if (std::ranges::any_of(tables, has_none)) return own;
+    const auto special = std::make_shared<const SpecialCases>(SpecialMaker(tables, variant.limits).make());
+    own.own_cases = special->own;
+    own.long_cases = special->longer;
+    // The names live as long as the family.
+    own.has_fixture = [special](const fixtures::Fixture& fixture) { return has_fixture(fixture); };
+    return own;
+  };
   return family;
 }
 

@@ -129,23 +129,24 @@ class Drafter {
 
   // Head sizes and types of all functions with the same stem.
   void write_limits(const ArgumentLayout& main, const NameParts& parts) {
-    std::set<std::int64_t> dk, dv;
+    std::set<std::int64_t> dk;
+    std::set<std::pair<std::int64_t, std::int64_t>> dims;
     for (const ArgumentLayout& function : subject_.functions) {
       const NameParts other = parts_of(function.function);
       if (other.stem != parts.stem) continue;
       if (!other.sizes.empty()) dk.insert(other.sizes.front());
-      if (!other.sizes.empty()) dv.insert(other.sizes.back());
+      if (!other.sizes.empty()) dims.emplace(other.sizes.front(), other.sizes.back());
       if (!other.type.empty()) type_words_.emplace(other.type, other.type_word);
     }
     line("[limits]");
     if (dk.empty()) {
       ask("which head sizes is the kernel made for?");
-      dk = dv = {128};
+      dk = {128};
     } else {
       sketch_.inferred.push_back(fmt::format("head sizes {} from the names of the functions", fmt::join(dk, ", ")));
     }
     line(fmt::format("dk   = [{}]", fmt::join(dk, ", ")));
-    line(fmt::format("dv   = [{}]", fmt::join(dv, ", ")));
+    line(fmt::format("dv   = {}", value_sizes(dims)));
     std::vector<std::string> types;
     for (const auto& [type, word] : type_words_) types.push_back(fmt::format("\"{}\"", type));
     if (types.empty()) {
@@ -249,6 +250,14 @@ class Drafter {
     if (others.empty()) return;
     ask(fmt::format("the file also has {}, which this draft does not launch. Are they other sizes of the same kernel, or another pass?",
                     fmt::join(others, ", ")));
+  }
+
+  // The limit of dv: the pairs of the functions' names, and the head size of q and k where names have one size or none.
+  static std::string value_sizes(const std::set<std::pair<std::int64_t, std::int64_t>>& dims) {
+    if (std::ranges::all_of(dims, [](const auto& pair) { return pair.first == pair.second; })) return "\"dk\"";
+    std::vector<std::string> pairs;
+    for (const auto& [dk, dv] : dims) pairs.push_back(fmt::format("\"{}x{}\"", dk, dv));
+    return fmt::format("[{}]", fmt::join(pairs, ", "));
   }
 
   void write_dispatch(const ArgumentLayout& main, const NameParts& parts) {

@@ -8,6 +8,24 @@ namespace {
 using harness::Status;
 
 constexpr Twin kSimdTwins[] = {
+    {"hidden_row_divided_by_zero",
+     "a query from which the boolean mask hides every key gets 0 / 0",
+     "total == 0.0f ? 0.0f : value / total",
+     "value / total",
+     {"float/d64x64/b1/h1x1/q1/k33/boolean/gauss/s3"},
+     {"float/d64x64/b1/h1x1/q1/k33/boolean/gauss/s1"}},
+    {"hidden_row_without_maximum",
+     "simdgroups that see nothing are merged with weight exp(-inf + inf) where an additive mask hides a row",
+     "maxima[lane] == -INFINITY ? 0.0f : fast::exp(maxima[lane] - highest)",
+     "highest > -INFINITY && maxima[lane] == -INFINITY ? 0.0f : fast::exp(maxima[lane] - highest)",
+     {"float/d64x64/b1/h4x4/q7/k33/additive/planes_head/gauss/s3"},
+     {"float/d64x64/b1/h4x4/q7/k33/additive/planes_head/gauss/s1"}},
+    {"hidden_row_keeps_a_value",
+     "a query that sees nothing gets the number 42",
+     "total == 0.0f ? 0.0f : value",
+     "total == 0.0f ? 42.0f : value",
+     {"float/d64x64/b1/h4x4/q7/k33/boolean/planes_head/mask_rows/s1"},
+     {"float/d64x64/b1/h1x1/q7/k33/nomask/mask_rows/s1"}},
     {"causal_offset_zero",
      "the first query is at the first key, whatever the number of keys",
      "j + groups.y > n + query",
@@ -143,6 +161,12 @@ constexpr Twin kSimdTwins[] = {
 };
 
 constexpr Twin kSplitTwins[] = {
+    {"hidden_row_divided_by_zero",
+     "a query from which the additive mask hides every key gets 0 / 0",
+     "sum == 0.0f ? 0.0f : o / sum",
+     "o / sum",
+     {"float/d64x64/b1/h4x4/q2/k33/additive/mask_half/blocks3/gauss/s3"},
+     {"float/d64x64/b1/h4x4/q2/k33/additive/mask_half/blocks3/gauss/s1"}},
     {"kv_head_by_modulo",
      "query heads are dealt to key/value heads in turn",
      "head / params.gqa",
@@ -312,6 +336,12 @@ constexpr Twin kSplitTwins[] = {
 };
 
 constexpr Twin kBlocksTwins[] = {
+    {"hidden_row_divided_by_zero",
+     "a query from which the additive mask hides every key gets 0 / 0",
+     "total == 0.0f ? 0.0f : sum / total",
+     "sum / total",
+     {"float/d64x64/b1/h4x4/q2/k33/k_half/additive/mask_half/blhd/gauss/s3"},
+     {"float/d64x64/b1/h4x4/q2/k33/k_half/additive/mask_half/blhd/gauss/s1"}},
     {"slope_of_previous_head",
      "heads use the slope of the head before",
      "iq2 + 1 : 2",

@@ -1,4 +1,5 @@
 // Builds the cases of each suite from covering designs.
+// Long because plans, designs and limits of suites stand beside each other.
 #include "harness/cases/suite.h"
 
 #include <fmt/format.h>
@@ -107,7 +108,10 @@ std::string subject_of(const SuitePlan& plan, const kernels::Variant& variant, s
   const Family& family = family_of(variant);
   std::string subject = fmt::format("{} {}", family.name(), plan.name);
   const auto add_limits = [&](std::span<const kernels::AxisLimit> all) {
-    for (const kernels::AxisLimit& limit : all) subject += fmt::format(" {}={}", limit.axis, fmt::join(limit.values, ","));
+    for (const kernels::AxisLimit& limit : all) {
+      subject += fmt::format(" {}={}", limit.axis, fmt::join(limit.values, ","));
+      for (const auto& [other, own] : limit.pairs) subject += fmt::format(",{}x{}", other, own);
+    }
   };
   add_limits(limits);
   if (&family == &families::find_family(family.name())) return subject;
@@ -148,11 +152,20 @@ const std::vector<Row>& common_rows(const SuitePlan& plan, const kernels::Varian
   return found->second;
 }
 
+// A limit with the numbers of its axis and of its partner; without a partner, the axis twice.
+struct PlacedLimit {
+  std::size_t axis, partner;
+  const kernels::AxisLimit* limit;
+};
+
 // Whether the limits admit the values that are set.
-bool admitted(std::span<const std::pair<std::size_t, const kernels::AxisLimit*>> limits, std::span<const std::int64_t> values) {
-  return std::ranges::all_of(limits, [&](const auto& limit) {
-    const std::int64_t value = values[limit.first];
-    return value == families::kOpen || std::ranges::find(limit.second->values, value) != limit.second->values.end();
+bool admitted(std::span<const PlacedLimit> limits, std::span<const std::int64_t> values) {
+  return std::ranges::all_of(limits, [&](const PlacedLimit& placed) {
+    const std::int64_t value = values[placed.axis];
+    if (value == families::kOpen) return true;
+    const std::int64_t beside = values[placed.partner];
+    return beside == families::kOpen ? std::ranges::find(placed.limit->values, value) != placed.limit->values.end()
+                                     : placed.limit->admits(value, beside);
   });
 }
 
@@ -302,8 +315,9 @@ CoveringDesign suite_design(const SuitePlan& plan, const Family& family, std::sp
   design.levels.push_back(static_cast<int>(fixtures_of(family).size()));
   const std::size_t factors = family.factors.size();
 
-  std::vector<std::pair<std::size_t, const kernels::AxisLimit*>> limited;
-  for (const kernels::AxisLimit& limit : limits) limited.emplace_back(family.axis_index(limit.axis), &limit);
+  std::vector<PlacedLimit> limited;
+  for (const kernels::AxisLimit& limit : limits)
+    limited.push_back({family.axis_index(limit.axis), family.axis_index(limit.pairs.empty() ? limit.axis : limit.partner), &limit});
   design.allowed = [&family, factors, limited, work, long_work = std::max(work, plan.long_work)](std::span<const int> row) {
     std::array<std::int64_t, kMostAxes> storage{};
     const std::span values = std::span(storage).first(family.axes.size());
@@ -379,7 +393,7 @@ bool within_limits(const kernels::Variant& variant, const Case& value) {
 }
 
 bool admits(const kernels::AxisLimit& limit, const Case& value) {
-  return std::ranges::find(limit.values, value.at(limit.axis)) != limit.values.end();
+  return limit.admits(value.at(limit.axis), value.at(limit.pairs.empty() ? limit.axis : limit.partner));
 }
 
 const kernels::AxisLimit* declared_limit_against(const kernels::Variant& variant, const Case& value) {

@@ -62,10 +62,14 @@ void note_lost_shadows(Verdict& verdict) {
 std::optional<fault::OutsideOfLimits> outside_of_limits(const kernels::Variant& variant, const Case& test_case) {
   const kernels::AxisLimit* limit = declared_limit_against(variant, test_case);
   if (limit == nullptr) return std::nullopt;
-  fault::OutsideOfLimits outside{variant.description.string(), static_cast<std::uint64_t>(limit->line), limit->axis, limit->values,
+  // Where the limit names pairs: what it admits beside the case's value of the other axis.
+  std::vector<std::int64_t> accepted = limit->values;
+  if (!limit->pairs.empty())
+    std::erase_if(accepted, [&](std::int64_t value) { return !limit->admits(value, test_case.at(limit->partner)); });
+  fault::OutsideOfLimits outside{variant.description.string(), static_cast<std::uint64_t>(limit->line), limit->axis, std::move(accepted),
                                  test_case.at(limit->axis)};
   if (std::ranges::find(variant.contract->axis_words, limit->axis, &kernels::AxisWords::axis) != variant.contract->axis_words.end()) {
-    for (const std::int64_t value : limit->values) outside.words.push_back(kernels::axis_text(*variant.contract, limit->axis, value));
+    for (const std::int64_t value : outside.accepted) outside.words.push_back(kernels::axis_text(*variant.contract, limit->axis, value));
     outside.words.push_back(kernels::axis_text(*variant.contract, limit->axis, outside.value));
   }
   return outside;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,29 @@ TEST(AttentionShape, ContradictionsAreRefused) {
     EXPECT_THROW(validate(parsed(words)), std::invalid_argument) << words;
 }
 
+// How many rows of a stored mask hide all keys.
+std::size_t hidden_rows(const std::string& words, const std::string& fixture, std::uint64_t seed) {
+  Shape of = shape(words);
+  of.seed = seed;
+  const auto generator = std::ranges::find(fixtures::all_fixtures(), fixture, &fixtures::Fixture::name);
+  const std::vector<float> mask =
+      make_inputs(of, {.generator = &*generator, .file = {}, .tensors = {}}, variant_of("[limits]\ndk = [64]\n")).mask;
+  std::size_t hidden = 0;
+  for (std::size_t at = 0; at < mask.size(); at += of.keys) {
+    if (std::ranges::all_of(std::span(mask).subspan(at, of.keys), [](float value) { return std::isinf(value); })) ++hidden;
+  }
+  return hidden;
+}
+
+TEST(AttentionInputs, StoredMasksOfEveryThirdSeedHideWholeRows) {
+  for (const std::string kind : {"boolean", "additive"}) {
+    EXPECT_EQ(hidden_rows("half/d64x64/b1/h1x1/q1/k33/" + kind, "gauss", 3), 1U) << "the only row";
+    EXPECT_EQ(hidden_rows("half/d64x64/b1/h1x1/q1/k33/" + kind, "gauss", 1), 0U);
+    EXPECT_EQ(hidden_rows("half/d64x64/b2/h4x2/q3/k33/" + kind + "/planes_both", "gauss", 3), 8U) << "of 24";
+    EXPECT_EQ(hidden_rows("half/d64x64/b1/h4x2/q8/k33/" + kind, "mask_rows", 1), 2U) << "with every seed";
+  }
+}
+
 TEST(AttentionInputs, EightBitBlocks) {
   const Shape of = shape("float/d64x64/b1/h1x1/q1/k2/k_q8_0/nomask");
   const Inputs inputs = inputs_of(of);
@@ -254,6 +278,36 @@ TEST(AttentionLimits, NumbersOutsideOfTheTablesAreTested) {
     EXPECT_EQ(test_case.at("lk"), 777);
     EXPECT_EQ(test_case.at("blocks"), 6);
   }
+}
+
+// The pairs of head sizes in the gate of a variant with these limits.
+std::set<std::string> dims_of(const std::string& limits) {
+  std::set<std::string> dims;
+  for (const harness::Case& test_case : harness::suite_cases(harness::Suite::gate, variant_of("[limits]\n" + limits), 0))
+    dims.insert(std::to_string(test_case.at("dk")) + "x" + std::to_string(test_case.at("dv")));
+  return dims;
+}
+
+TEST(AttentionLimits, EveryAdmittedPairOfHeadSizesIsTested) {
+  const std::string others = "type = [\"float\"]\nlq = [1]\nlk = [33]\n";
+  EXPECT_THAT(dims_of("dk = [64, 96]\ndv = [96, 64]\n" + others), ElementsAre("64x64", "64x96", "96x64", "96x96"));
+  EXPECT_THAT(dims_of("dk = [64, 100]\ndv = \"dk\"\n" + others), ElementsAre("100x100", "64x64"));
+  EXPECT_THAT(dims_of("dk = [64, 192]\ndv = [\"dk\", \"192x128\"]\n" + others), ElementsAre("192x128", "192x192", "64x64"));
+  EXPECT_THAT(dims_of("dk = [64, 192]\ndv = [32, \"192x128\"]\n" + others), ElementsAre("192x128", "192x32", "64x32"));
+  EXPECT_THAT(dims_of("dk = [64, 192]\n" + others), ElementsAre("192x128", "192x192", "64x64"));
+}
+
+TEST(AttentionLimits, WrongPairsOfHeadSizesAreNamed) {
+  const auto message = [](const std::string& dv) -> std::string {
+    try {
+      static_cast<void>(variant_of("[limits]\ndk = [64]\ndv = " + dv + "\n"));
+    } catch (const kernels::VariantError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(message("\"192x128\""), HasSubstr("[limits] dv is '192x128', but dk is never 192"));
+  EXPECT_THAT(message("[\"dq\"]"), HasSubstr("[limits] dv is 'dq'; accepted: integers, 'dk' for the same value"));
 }
 
 TEST(AttentionLimits, PairsWindowsAndPagesOutsideOfTheTablesAreTested) {
