@@ -132,6 +132,20 @@ void Strays::unset(const Lane& lane, std::uint32_t number, std::uint64_t offset)
   });
 }
 
+void Strays::narrowed(const Lane& lane, std::uint32_t number, const Narrowing& narrowing) {
+  const abi::Access& access = threadgroup_.module().accesses[number];
+  incidents.add(HazardKind::lost_index_bits, location(access.file, access.line), 1, [&] {
+    const bool is_signed = (narrowing.type & abi::kSignedIndex) != 0;
+    const std::uint32_t bits = narrowing.type & ~abi::kSignedIndex;
+    const char* type = bits == 8 ? "char" : bits == 16 ? "short" : "int";
+    const auto text = [&](std::uint64_t value) {
+      return is_signed ? fmt::to_string(static_cast<std::int64_t>(value)) : fmt::to_string(value);
+    };
+    return fmt::format("lost bits of an index: {} converts {} to {}{}, of which {} is left{}", lane.name(), text(narrowing.value),
+                       is_signed ? "" : "u", type, text(narrowing.kept), threadgroup_.name());
+  });
+}
+
 SourceLocation Strays::location(std::uint32_t file, std::uint32_t line) const { return {threadgroup_.module().files[file], line}; }
 
 SourceLocation Strays::place_of(const Fault& fault) { return place_of(stray_of(fault)); }
