@@ -109,8 +109,11 @@ class Lockstep : public WholeKernel {
   void watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::LoadInst*> reads, llvm::ArrayRef<llvm::Instruction*> writes,
                    llvm::ArrayRef<llvm::CallInst*> unset);
 
+  // ---- provenance.cpp
+  void list_buffers_of_lines();
+
   // ---- narrowing.cpp
-  bool reaches_address(const llvm::Value& value);
+  bool decides_access(const llvm::Value& value);
   void find_narrowings();
   void watch_narrowings();
 

@@ -61,6 +61,7 @@ bool Lockstep::run() {
   collect_sites();
   rejoin_after_writes();
   if (is_checked_) find_narrowings();
+  list_buffers_of_lines();
   relax_alignments();
   const auto program_reads = readers();
   if (!is_checked_) watch_alignments();

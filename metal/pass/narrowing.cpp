@@ -1,5 +1,5 @@
 // Reports integer conversions that lose bits of an index: of a number that is computed from positions, parameters and loop counters, and
-// that reaches the address of memory that lanes share.
+// that reaches the address of memory that lanes share or is compared with a bound.
 //
 // Kernels also narrow numbers on purpose, to take bits out of them. So what is computed from data is left alone, and so are hashes and
 // parts of a number whose other bits the kernel takes too.
@@ -75,6 +75,7 @@ bool is_of_indices(const llvm::Instruction& instruction) {
     case llvm::Instruction::Trunc:
     case llvm::Instruction::PHI:
     case llvm::Instruction::Select:
+    case llvm::Instruction::BitCast:
     case llvm::Instruction::Freeze:
     case llvm::Instruction::ExtractElement:
     case llvm::Instruction::InsertElement:
@@ -93,6 +94,27 @@ llvm::SmallVector<const llvm::Value*> parts_of(const llvm::Instruction& instruct
   return {instruction.op_begin(), instruction.op_end()};
 }
 
+// Adds what is stored in a variable that stayed in memory, such as a vector with a subscript. Returns false if that is not known.
+bool add_stored(const llvm::LoadInst& load, llvm::SmallVectorImpl<const llvm::Value*>& values) {
+  const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(load.getPointerOperand()));
+  if (variable == nullptr) return false;
+  llvm::SmallVector<const llvm::Value*> pointers{variable};
+  while (!pointers.empty()) {
+    const auto* pointer = pointers.pop_back_val();
+    for (const auto* user : pointer->users()) {
+      if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
+        if (store->getValueOperand() == pointer) return false;
+        values.push_back(store->getValueOperand());
+      } else if (llvm::isa<llvm::GetElementPtrInst>(user)) {
+        pointers.push_back(user);
+      } else if (!llvm::isa<llvm::LoadInst>(user) && !llvm::isa<llvm::MemSetInst>(user)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool is_index(const llvm::Value& value) {
   llvm::SmallPtrSet<const llvm::Value*, 32> seen;
   llvm::SmallVector<const llvm::Value*> open{&value};
@@ -101,7 +123,10 @@ bool is_index(const llvm::Value& value) {
     if (llvm::isa<llvm::Constant>(one) || is_position(*one) || !seen.insert(one).second) continue;
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(one);
     if (instruction == nullptr || seen.size() > kMostVisited) return false;
-    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction); load != nullptr && is_parameter(*load)) continue;
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) {
+      if (!is_parameter(*load) && !add_stored(*load, open)) return false;
+      continue;
+    }
     if (!is_of_indices(*instruction)) return false;
     open.append(parts_of(*instruction));
   }
@@ -157,6 +182,12 @@ const llvm::Value* accessed_through(const llvm::Instruction& instruction, const 
   return is_atomic && instruction.getOperand(2) == &value ? &value : nullptr;
 }
 
+// A test for equality may ask for the low bits on purpose, as in "every 256th".
+bool is_compared(const llvm::Instruction& user) {
+  const auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(&user);
+  return comparison != nullptr && comparison->isRelational() && comparison->getOperand(0)->getType()->isIntegerTy();
+}
+
 // How the users of a narrowed number extend it.
 struct Extension {
   bool is_signed = false, is_unsigned = false;
@@ -180,7 +211,8 @@ Extension extension_of(const llvm::Value& value) {
 
 }  // namespace
 
-bool Lockstep::reaches_address(const llvm::Value& value) {
+// Whether an address or a comparison depends on the value.
+bool Lockstep::decides_access(const llvm::Value& value) {
   llvm::SmallPtrSet<const llvm::Value*, 32> seen;
   llvm::SmallVector<const llvm::Value*> open{&value};
   while (!open.empty() && seen.size() < kMostVisited) {
@@ -189,6 +221,7 @@ bool Lockstep::reaches_address(const llvm::Value& value) {
     for (const auto* user : one->users()) {
       const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
       if (instruction == nullptr) continue;
+      if (is_compared(*instruction)) return true;
       if (const auto* pointer = accessed_through(*instruction, *one); pointer != nullptr && object_of(pointer)) return true;
       if (hands_on(*instruction, *one)) open.push_back(instruction);
     }
@@ -204,7 +237,7 @@ void Lockstep::find_narrowings() {
     if (narrowing == nullptr || !narrowing->getType()->isIntegerTy() || narrowing->getType()->getIntegerBitWidth() < kSmallestWidth)
       continue;
     if (is_safe(*narrowing, layout) || takes_bits_out(*narrowing) || !is_index(*narrowing->getOperand(0))) continue;
-    if (reaches_address(*narrowing)) narrowings_.emplace_back(narrowing);
+    if (decides_access(*narrowing)) narrowings_.emplace_back(narrowing);
   }
 }
 
