@@ -75,7 +75,6 @@ bool is_of_indices(const llvm::Instruction& instruction) {
     case llvm::Instruction::Trunc:
     case llvm::Instruction::PHI:
     case llvm::Instruction::Select:
-    case llvm::Instruction::BitCast:
     case llvm::Instruction::Freeze:
     case llvm::Instruction::ExtractElement:
     case llvm::Instruction::InsertElement:
@@ -103,7 +102,8 @@ bool add_stored(const llvm::LoadInst& load, llvm::SmallVectorImpl<const llvm::Va
     const auto* pointer = pointers.pop_back_val();
     for (const auto* user : pointer->users()) {
       if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
-        if (store->getValueOperand() == pointer) return false;
+        // Other types are several numbers in one, as the compiler passes vectors.
+        if (store->getValueOperand() == pointer || store->getValueOperand()->getType()->getScalarType() != load.getType()) return false;
         values.push_back(store->getValueOperand());
       } else if (llvm::isa<llvm::GetElementPtrInst>(user)) {
         pointers.push_back(user);
@@ -142,7 +142,8 @@ bool is_right_shift(const llvm::Value& value) {
 bool takes_bits_out(const llvm::TruncInst& narrowing) {
   const llvm::Value* value = narrowing.getOperand(0);
   while (llvm::isa<llvm::SExtInst>(value) || llvm::isa<llvm::ZExtInst>(value)) value = llvm::cast<llvm::CastInst>(value)->getOperand(0);
-  if (is_right_shift(*value)) return true;
+  const auto* both = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  if (is_right_shift(*value) || (both != nullptr && both->getOpcode() == llvm::Instruction::Or)) return true;
   return llvm::any_of(value->users(), [&](const llvm::User* user) {
     if (!is_right_shift(*user) || user->getOperand(0) != value) return false;
     const auto* distance = llvm::dyn_cast<llvm::ConstantInt>(user->getOperand(1));
