@@ -21,6 +21,11 @@
 namespace assay::cli {
 namespace {
 
+// "executed on the simulator, policy checked"; the policy native is not named.
+std::string executed_text(const Options& options) {
+  return harness::executed_on(replay_options(options)) + (options.policy == "native" ? "" : ", policy " + options.policy);
+}
+
 using harness::Status;
 using harness::Verdict;
 
@@ -242,7 +247,7 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
     text += fmt::format("  remark: {} ({} times)\n", harness::hazard_text(remark), remark.count);
   text += stages_of(verdict, false);
   text += fmt::format("  replay: {}\n", replay_line(options, name, verdict.schedules));
-  text += fmt::format("  {}\n", harness::executed_on(replay_options(options)));
+  text += fmt::format("  {}\n", executed_text(options));
   return text;
 }
 
@@ -291,7 +296,7 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
       "forward (cases with several simdgroups also run in reverse, and a quarter of them at random; expensive cases run forward only)";
   const std::string order =
       named_device(options).is_gpu() ? "" : fmt::format(", schedule {}", options.schedule.empty() ? kOwn : options.schedule);
-  text += fmt::format("; {}{}{}; output digest {:016x}\n", harness::executed_on(replay_options(options)), order, time, summary.digest);
+  text += fmt::format("; {}{}{}; output digest {:016x}\n", executed_text(options), order, time, summary.digest);
   return text;
 }
 

@@ -8,10 +8,19 @@
 namespace assay::metal {
 
 // In the order of HazardKind.
-constexpr std::array<std::string_view, 12> kKinds = {
-    "barrier divergence",        "dispatch hazard",         "invalid access",          "out of bounds",
-    "uninitialised read",        "misaligned access",       "race between simdgroups", "barrier that fences nothing",
-    "race between threadgroups", "race within a simdgroup", "identical writes",        "non-finite result"};
+constexpr std::array<std::string_view, 13> kKinds = {"barrier divergence",
+                                                     "dispatch hazard",
+                                                     "invalid access",
+                                                     "out of bounds",
+                                                     "uninitialised read",
+                                                     "misaligned access",
+                                                     "race between simdgroups",
+                                                     "barrier that fences nothing",
+                                                     "race between threadgroups",
+                                                     "race within a simdgroup",
+                                                     "identical writes",
+                                                     "non-finite result",
+                                                     "lost index bits"};
 static_assert(kKinds.size() == static_cast<std::size_t>(kLastHazardKind) + 1);
 
 std::string_view to_string(HazardKind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }

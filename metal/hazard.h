@@ -25,8 +25,9 @@ enum class HazardKind {
   simdgroup_race,      // in threadgroup memory, within one simdgroup: harmless in lockstep, undefined by the language
   identical_writes,    // unordered writes of the same bits to one place
   nonfinite_result,    // a NaN or an infinity from an operation on finite operands
+  lost_index_bits,     // a conversion to a type that cannot hold an index
 };
-inline constexpr HazardKind kLastHazardKind = HazardKind::nonfinite_result;
+inline constexpr HazardKind kLastHazardKind = HazardKind::lost_index_bits;
 [[nodiscard]] std::string_view to_string(HazardKind kind);
 // Whether a kernel with such a hazard is wrong. The other kinds are only listed.
 [[nodiscard]] bool is_defect(HazardKind kind);

@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file changes. A module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 15;
+inline constexpr std::uint32_t kVersion = 16;
 
 inline constexpr std::uint32_t kLanes = 32;         // per SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -104,6 +104,8 @@ enum Service : std::uint32_t {
   kMisaligned,   // (address): before an access whose address is not a multiple of Access::alignment; the site is the number of the access
   kUnset,        // (offset): in modules compiled to be checked, before a read of a local array that the lane has not written; the site is
                  // the number of the access
+  kNarrowed,     // (value, what is left of it, type): in modules compiled to be checked, after a conversion that has lost bits of an index;
+                 // the site is the number of an access with the place, and the type is the width in bits | kSignedIndex
   kServiceCount
 };
 
@@ -111,6 +113,8 @@ enum Service : std::uint32_t {
 enum RoundedRow : std::uint32_t { kResultRow, kExactRow, kShadowRow, kFirstOperandRow };
 inline constexpr std::uint32_t kRowLength = 16;
 inline constexpr std::uint32_t kMaxOperands = 3;
+
+inline constexpr std::uint32_t kSignedIndex = 1u << 31;
 
 // One meeting point of a kernel. Sites are numbered in program order: within one iteration of the same loops, a site has a larger
 // number than those from which it can be reached.
@@ -128,7 +132,7 @@ struct Site {
 struct Access {
   std::uint32_t file;  // index into Module::files
   std::uint32_t line;
-  std::uint32_t kind;       // bits of AccessKind; 0 for a meeting point that accesses no memory
+  std::uint32_t kind;       // bits of AccessKind; 0 for a meeting point that accesses no memory, and for a conversion
   std::uint32_t alignment;  // in bytes, on which the access relies
   std::uint32_t object;     // the object from which the pointer was derived: a buffer if below kMaxBuffers, else one of AccessObject
   std::uint32_t bytes;      // 0 if known only at run time

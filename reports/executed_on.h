@@ -16,9 +16,11 @@ inline constexpr std::string_view kElsewhere = "elsewhere: ";
 [[nodiscard]] inline std::string executed_on(const harness::RunDescription& run) {
   return run.machine.starts_with(kElsewhere) ? run.machine : harness::device_of(run.replay_options);
 }
-// The same within a sentence: "executed on the simulator", "executed elsewhere: Apple M2".
+// The same within a sentence: "executed on the simulator", "executed on the simulator, policy checked", "executed elsewhere: Apple M2".
 [[nodiscard]] inline std::string executed_text(const harness::RunDescription& run) {
-  return run.machine.starts_with(kElsewhere) ? "executed " + run.machine : harness::executed_on(run.replay_options);
+  if (run.machine.starts_with(kElsewhere)) return "executed " + run.machine;
+  const std::string& policy = run.environment.policy;
+  return harness::executed_on(run.replay_options) + (policy.empty() || policy == "native" ? "" : ", policy " + policy);
 }
 
 }  // namespace assay::reports

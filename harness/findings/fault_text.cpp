@@ -28,7 +28,8 @@ std::string with_words(std::string text, const std::string& words) {
 }
 
 std::string say(const fault::AboveBound& it) { return fmt::format("{} elements above their bound", it.count); }
-std::string say(const fault::NotWritten& it) { return fmt::format("{} never written", it.count); }
+// A kernel that copies a number from unwritten memory leaves the same bits as one that writes nothing.
+std::string say(const fault::NotWritten& it) { return fmt::format("{} never written, or written from unwritten memory", it.count); }
 std::string say(const fault::Nan& it) { return fmt::format("{} NaN", it.count); }
 std::string say(const fault::Infinite& it) { return fmt::format("{} infinite", it.count); }
 std::string say(const fault::GuardWritten& it) { return fmt::format("{} words written outside of the output", it.words); }

@@ -91,6 +91,7 @@ void perform(SimdGroup& group, LaneMask participants) {
     case abi::kRecord:
     case abi::kMisaligned:
     case abi::kUnset:
+    case abi::kNarrowed:
     case abi::kBarrier:
     case abi::kServiceCount:
       return;

@@ -1,6 +1,7 @@
 // Describes a threadgroup, its lanes, addresses and invalid accesses in words.
 #include <fmt/format.h>
 
+#include <bit>
 #include <csignal>
 
 #include "metal/execute/faults.h"
@@ -38,20 +39,27 @@ std::vector<Threadgroup::Memory> Threadgroup::memories() const {
     if (argument == nullptr || (*launch_->buffers)[index] == nullptr) continue;
     all.push_back({static_cast<const std::byte*>((*launch_->buffers)[index]), (*launch_->buffer_sizes)[index],
                    fmt::format("buffer {} ('{}')", index, argument->name),
-                   fmt::format("'{}' (buffer {}, {} bytes)", argument->name, index, (*launch_->buffer_sizes)[index]), argument->size});
+                   fmt::format("'{}' (buffer {}, {} bytes)", argument->name, index, (*launch_->buffer_sizes)[index]), argument->size,
+                   std::uint32_t{1} << index});
   }
   return all;
 }
 
-std::string Threadgroup::describe_address(const void* address) const {
+// `buffers`: what the access may be to (Strays::buffers_of()), or 0. If it is one buffer, the address counts from there, however far it is.
+std::string Threadgroup::describe_address(const void* address, std::uint32_t buffers) const {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const bool is_one = std::has_single_bit(buffers) && buffers != std::uint32_t{1} << abi::kMaxBuffers;
   for (const Memory& memory : memories()) {
     const auto first = reinterpret_cast<std::uintptr_t>(memory.data);
     const std::size_t size = memory.size;
-    if (at < first && first - at <= GuardedMemory::kGuardBytes)
-      return fmt::format("a byte {} before the start of {}", first - at, memory.name);
-    if (at >= first + size && at - first - size < GuardedMemory::kGuardBytes)
-      return fmt::format("byte {} of {}, which has {}", at - first, memory.name, size);
+    const bool is_meant = (buffers & memory.bit) != 0;
+    if (is_one && !is_meant) continue;
+    // The pages of a buffer that the line does not name are the nearest by chance.
+    const char* near = is_meant ? "" : "an address near ";
+    if (at < first && (is_one || first - at <= GuardedMemory::kGuardBytes))
+      return fmt::format("{}a byte {} before the start of {}", near, first - at, memory.name);
+    if (at >= first + size && (is_one || at - first - size < GuardedMemory::kGuardBytes))
+      return fmt::format("{}byte {} of {}, which has {}", near, at - first, memory.name, size);
   }
   return fmt::format("address {}, where no buffer is", address);
 }
@@ -80,12 +88,12 @@ Hazard Threadgroup::invalid_access(const Fault& fault) {
   const bool overflow = culprit != nullptr && culprit->is_beyond_stack(fault.address);
   if (const Lane* wanted = overflow || !fault.address_known ? nullptr : strays_.lane_of(fault)) culprit = wanted;
   const std::string who = culprit == nullptr ? "a thread" : culprit->name();
-  const std::string what = overflow
-                               ? fmt::format("needs more than the {} KiB of memory for its own variables", StackPool::kStackBytes >> 10)
-                           : fault.signal == SIGFPE ? std::string("met an arithmetic trap")
-                           : fault.signal == SIGILL ? std::string("met an instruction that ends it")
-                           : !fault.address_known   ? std::string("touched an address out of any range")
-                                                    : "touched " + describe_address(fault.address);
+  const std::string what =
+      overflow                 ? fmt::format("needs more than the {} KiB of memory for its own variables", StackPool::kStackBytes >> 10)
+      : fault.signal == SIGFPE ? std::string("met an arithmetic trap")
+      : fault.signal == SIGILL ? std::string("met an instruction that ends it")
+      : !fault.address_known   ? std::string("touched an address out of any range")
+                               : "touched " + describe_address(fault.address, strays_.buffers_of(strays_.place_of(fault)));
   // A stack overflow has no line; the message names the kernel.
   if (!overflow) hazard.first = strays_.place_of(fault);
   hazard.message = fmt::format("invalid access: {} {}, and the threadgroup is given up{}", who, what, name());

@@ -146,7 +146,7 @@ class Threadgroup {
   // Whether the bytes lie within memory of the dispatch.
   [[nodiscard]] bool has(const void* address, std::size_t bytes) const;
   // Describes one byte, or several bytes, of the dispatch's memory.
-  [[nodiscard]] std::string describe_address(const void* address) const;
+  [[nodiscard]] std::string describe_address(const void* address, std::uint32_t buffers) const;
   [[nodiscard]] std::string describe_bytes(const void* address, std::size_t bytes) const;
   Hazard barrier_divergence(std::uint32_t site, const std::string& who, std::optional<std::uint32_t> other, const std::string& what) const;
 
@@ -158,6 +158,7 @@ class Threadgroup {
     std::string name;
     std::string label;  // the name in messages of the policy `checked`
     std::size_t element_bytes = 1;
+    std::uint32_t bit = std::uint32_t{1} << abi::kMaxBuffers;  // in Strays::buffers_of()
   };
   [[nodiscard]] std::vector<Memory> memories() const;
   Hazard invalid_access(const Fault& fault);

@@ -71,6 +71,11 @@ void service_unset(abi::Lane* abi_lane, std::uint32_t access, std::uint64_t offs
   lane.group->threadgroup->strays().unset(lane, access, offset);
 }
 
+void service_narrowed(abi::Lane* abi_lane, std::uint32_t access, std::uint64_t value, std::uint64_t kept, std::uint32_t type) {
+  const auto& lane = *static_cast<Lane*>(abi_lane);
+  lane.group->threadgroup->strays().narrowed(lane, access, {value, kept, type});
+}
+
 std::uint64_t service_ballot(abi::Lane* lane, std::uint32_t site, std::uint32_t predicate, std::uint32_t width) {
   Request& request = request_of(lane);
   request.words = {predicate, width};
@@ -139,6 +144,7 @@ Services plain_services() {
   functions[abi::kReconverge] = reinterpret_cast<Service>(service_reconverge);
   functions[abi::kMisaligned] = reinterpret_cast<Service>(service_misaligned);
   functions[abi::kUnset] = reinterpret_cast<Service>(service_unset);
+  functions[abi::kNarrowed] = reinterpret_cast<Service>(service_narrowed);
   functions[abi::kAtomic] = reinterpret_cast<Service>(service_atomic);
   return functions;
 }

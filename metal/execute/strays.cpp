@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <span>
+#include <sstream>
 
 #include "metal/compile/module.h"
 #include "metal/execute/lanes.h"
@@ -103,7 +104,7 @@ void Strays::report() {
   for (const Stray& stray : strays_) {
     incidents.add(HazardKind::invalid_access, place_of(stray), stray.count, [&] {
       return fmt::format("invalid access: {} {} {}{}", stray.lane->name(), stray.is_write ? "writes" : "reads",
-                         threadgroup_.describe_address(stray.address), threadgroup_.name());
+                         threadgroup_.describe_address(stray.address, buffers_of(place_of(stray))), threadgroup_.name());
     });
   }
   strays_.clear();
@@ -130,6 +131,35 @@ void Strays::unset(const Lane& lane, std::uint32_t number, std::uint64_t offset)
     return fmt::format("uninitialised read: {} reads bytes {}..{} of a local array, which it has not written{}", lane.name(), offset,
                        offset + access.bytes - 1, threadgroup_.name());
   });
+}
+
+void Strays::narrowed(const Lane& lane, std::uint32_t number, const Narrowing& narrowing) {
+  const abi::Access& access = threadgroup_.module().accesses[number];
+  incidents.add(HazardKind::lost_index_bits, location(access.file, access.line), 1, [&] {
+    const bool is_signed = (narrowing.type & abi::kSignedIndex) != 0;
+    const std::uint32_t bits = narrowing.type & ~abi::kSignedIndex;
+    const char* type = bits == 8 ? "char" : bits == 16 ? "short" : "int";
+    const auto text = [&](std::uint64_t value) {
+      return is_signed ? fmt::to_string(static_cast<std::int64_t>(value)) : fmt::to_string(value);
+    };
+    return fmt::format("lost index bits: {} converts {} to {}{}, of which {} is left{}", lane.name(), text(narrowing.value),
+                       is_signed ? "" : "u", type, text(narrowing.kept), threadgroup_.name());
+  });
+}
+
+// The lines are those that pass/provenance.cpp wrote.
+std::uint32_t Strays::buffers_of(const SourceLocation& place) const {
+  std::istringstream lines(threadgroup_.module().reflection);
+  for (std::string text; std::getline(lines, text);) {
+    std::istringstream words(text);
+    std::string kind;
+    std::string file;
+    std::uint32_t buffers = 0;
+    std::uint32_t line = 0;
+    if (!(words >> kind >> buffers >> line) || kind != "buffers" || line != place.line) continue;
+    if (std::getline(words >> std::ws, file); file == place.file) return buffers;
+  }
+  return 0;
 }
 
 SourceLocation Strays::location(std::uint32_t file, std::uint32_t line) const { return {threadgroup_.module().files[file], line}; }

@@ -1,4 +1,4 @@
-// Invalid and misaligned accesses of a threadgroup: finds the lane, the address and the line.
+// Invalid and misaligned accesses of a threadgroup, and indices that lost bits: finds the lane, the address and the line.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,12 @@ class Strays {
   void misaligned(const Lane& lane, std::uint32_t number, const void* address);
   // Records a read, at an offset in a local array, of what the lane has not written.
   void unset(const Lane& lane, std::uint32_t number, std::uint64_t offset);
+  // Records a conversion that has lost bits of an index; its numbers are extended to 64 bits.
+  struct Narrowing {
+    std::uint64_t value, kept;
+    std::uint32_t type;  // the width in bits | abi::kSignedIndex
+  };
+  void narrowed(const Lane& lane, std::uint32_t number, const Narrowing& narrowing);
 
   // Reports what contain() recorded. Call it outside of signal handlers.
   void report();
@@ -38,6 +44,9 @@ class Strays {
   // The lane that made the access; nullptr if unknown. At a meeting point, the runtime may access memory for that lane on
   // another lane's stack.
   [[nodiscard]] const Lane* lane_of(const Fault& fault) const { return stray_of(fault).lane; }
+
+  // The buffers that a line accesses, as a bit each (bit 31: also other memory); 0 if unknown.
+  [[nodiscard]] std::uint32_t buffers_of(const SourceLocation& place) const;
 
   Incidents incidents;
 

@@ -109,6 +109,14 @@ class Lockstep : public WholeKernel {
   void watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::LoadInst*> reads, llvm::ArrayRef<llvm::Instruction*> writes,
                    llvm::ArrayRef<llvm::CallInst*> unset);
 
+  // ---- provenance.cpp
+  void list_buffers_of_lines();
+
+  // ---- narrowing.cpp
+  bool decides_access(const llvm::Value& value);
+  void find_narrowings();
+  void watch_narrowings();
+
   // ---- alignment.cpp
   struct LooseAccess {
     llvm::Instruction* instruction;
@@ -164,7 +172,8 @@ class Lockstep : public WholeKernel {
   abi::ShadowKind shadows_ = abi::kNoShadows;
   std::vector<llvm::CallInst*> shadowed_products_;  // of matrices; their last argument has room for the shadows of a, b and c
   std::vector<Place> lost_shadows_;
-  std::vector<LooseAccess> loose_;  // accesses of unknown alignment; null where the instruction was removed
+  llvm::SmallVector<llvm::WeakTrackingVH> narrowings_;  // conversions that may lose bits of an index
+  std::vector<LooseAccess> loose_;                      // accesses of unknown alignment; null where the instruction was removed
   std::map<std::pair<const llvm::Instruction*, bool>, llvm::Align> wanted_;  // the alignment that the program relies on there, and whether
                                                                              // the access is the source of a copy
   llvm::Value* quick_ = nullptr;                                             // abi::Lane::quick

@@ -60,6 +60,8 @@ bool Lockstep::run() {
   if (is_checked_) remove_unused_reads();
   collect_sites();
   rejoin_after_writes();
+  if (is_checked_) find_narrowings();
+  list_buffers_of_lines();
   relax_alignments();
   const auto program_reads = readers();
   if (!is_checked_) watch_alignments();
@@ -70,6 +72,7 @@ bool Lockstep::run() {
     watch_arithmetic();
     check_reads(program_reads);
     watch_locals();
+    watch_narrowings();
   }
   if (shadows_ != abi::kNoShadows) {
     Shadow(*this, shadows_ == abi::kExplained).run();

@@ -2,15 +2,22 @@
 #include "metal/pass/reflection.h"
 
 #include <llvm/ADT/APInt.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/Format.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <utility>
+
+#include "metal/pass/places.h"
 
 namespace assay::metal::pass {
 namespace {
@@ -225,6 +232,38 @@ bool add_scalars(const llvm::Constant& constant, const llvm::Type*& type, llvm::
   return true;
 }
 
+// The name in the source, of a table that the compiler made: of an array that is constexpr (`_ZL9kCodebook.const`), or of the initialiser
+// of one in a function (`__const._Z2cbj.kCodebook`). A number may follow.
+std::string source_name(llvm::StringRef name) {
+  if (name.consume_front("__const.")) name = name.split('.').second;
+  const std::string whole = llvm::demangle(name.split('.').first);
+  return llvm::StringRef(whole).rsplit("::").second.empty() ? whole : llvm::StringRef(whole).rsplit("::").second.str();
+}
+
+// Where a variable of this name is declared, or else where the table is first used.
+Place place_of_table(const llvm::Module& module, const llvm::GlobalVariable& table, llvm::StringRef name) {
+  llvm::DebugInfoFinder finder;
+  finder.processModule(module);
+  for (const auto* global : finder.global_variables()) {
+    const auto* variable = global->getVariable();
+    if (variable->getName() == name && !is_ours(*variable->getScope())) return {variable->getFilename().str(), variable->getLine()};
+  }
+  Place used;
+  for (const auto& function : module) {
+    for (const auto& instruction : llvm::instructions(function)) {
+      for (const llvm::DbgVariableRecord& record : llvm::filterDbgVars(instruction.getDbgRecordRange())) {
+        const auto* variable = record.getVariable();
+        if (variable->getName() == name && !is_ours(*variable->getScope())) return {variable->getFilename().str(), variable->getLine()};
+      }
+      if (const auto* declared = llvm::dyn_cast<llvm::DbgVariableIntrinsic>(&instruction);
+          declared != nullptr && declared->getVariable()->getName() == name && !is_ours(*declared->getVariable()->getScope()))
+        return {declared->getVariable()->getFilename().str(), declared->getVariable()->getLine()};
+      if (used.line == 0 && llvm::is_contained(instruction.operand_values(), &table)) used = place_of(instruction);
+    }
+  }
+  return used;
+}
+
 }  // namespace
 
 std::string reflect_tables(const llvm::Module& module) {
@@ -239,10 +278,13 @@ std::string reflect_tables(const llvm::Module& module) {
     if (!add_scalars(*global.getInitializer(), type, bits) || bits.size() < 2) continue;
     llvm::SmallVector<llvm::DIGlobalVariableExpression*> places;
     global.getDebugInfo(places);
-    const auto* place = places.empty() ? nullptr : places.front()->getVariable();
-    out << "table " << (place == nullptr ? 0 : place->getLine()) << ' ' << scalar_of(*type) << ' ';
+    const auto* declared = places.empty() ? nullptr : places.front()->getVariable();
+    const std::string name = declared == nullptr ? source_name(global.getName()) : declared->getName().str();
+    const Place place =
+        declared == nullptr ? place_of_table(module, global, name) : Place{declared->getFilename().str(), declared->getLine()};
+    out << "table " << place.line << ' ' << scalar_of(*type) << ' ';
     for (std::size_t i = 0; i < bits.size(); ++i) out << (i == 0 ? "" : ",") << llvm::format_hex_no_prefix(bits[i].getZExtValue(), 1);
-    out << ' ' << (place == nullptr ? global.getName() : place->getName()) << ' ' << (place == nullptr ? "" : place->getFilename()) << '\n';
+    out << ' ' << name << ' ' << place.file << '\n';
   }
   return text;
 }

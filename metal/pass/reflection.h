@@ -12,7 +12,11 @@
 //
 //   table <line> <scalar> <bits of every element, in hexadecimal, separated by commas> <name> <file>
 //
-// The line is 0 if the compiler does not know the place of the table.
+// The line is that of the declaration, or else of the first use; 0 if the compiler knows neither. Names are those in the source.
+//
+// One line per line of the kernel that accesses memory which lanes share (pass/provenance.cpp):
+//
+//   buffers <bits of the buffers; bit 31: other memory too> <line> <file>
 #pragma once
 
 #include <string>

@@ -42,7 +42,7 @@ std::vector<Saying> sayings() {
   using namespace fault;
   return {
       {AboveBound{3}, "3 elements above their bound"},
-      {NotWritten{3}, "3 never written"},
+      {NotWritten{3}, "3 never written, or written from unwritten memory"},
       {Nan{3}, "3 NaN"},
       {Infinite{3}, "3 infinite"},
       {GuardWritten{3}, "3 words written outside of the output"},
