@@ -31,6 +31,7 @@ namespace assay::families {
       {.id = "partial_ring", .sentence = "A ring is full of its keys from its start on; its other slots are NaN. Positions wrap once."},
       {.id = "block_tables",
        .sentence = "Entries of the block table behind the end of a batch are valid. Batches share their first page only."},
+      {.id = "mask_bytes", .sentence = "Boolean masks hold the bytes 0 and 1 only."},
       {.id = "infinite_inputs", .sentence = "Inputs that a kernel may use are finite."},
       {.id = "long_contexts", .sentence = "No tensor has more than 2^31 bytes, and no batch more than 2^21 keys."},
       {.id = "alignment", .sentence = "Gaps are multiples of 16 bytes, and all rows begin at multiples of their element."},

@@ -44,6 +44,17 @@ struct DenseData {
   std::vector<std::uint16_t> k, v;    // one batch of those that share it, if several do
 };
 
+// What a kernel may read of the inputs, which can have room behind that.
+void state_needed_bytes(DenseJob& made, const Bf16Parameters& p) {
+  const std::size_t q_row_bytes = kBf16HeadDim * metal::size_of(p.q_element);
+  made.job.buffers[made.buffers.q].needed = bytes_needed(p.q, q_row_bytes, p.queries, p.n_heads, p.batches);
+  made.job.buffers[made.buffers.k].needed = bytes_needed(p.k, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.key_batches());
+  made.job.buffers[made.buffers.v].needed = bytes_needed(p.v, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.key_batches());
+  if (made.buffers.mask)
+    made.job.buffers[*made.buffers.mask].needed =
+        bytes_needed(p.mask, 2 * std::uint64_t{p.kv_len}, p.queries, p.mask_heads, p.mask_batches);
+}
+
 }  // namespace
 
 DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int64_t nsg) {
@@ -94,12 +105,7 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
                                                 .is_sparse = p.is_far}));
     job.constant_is_expected = hides_everything(inputs->mask);
   }
-  const std::size_t q_row_bytes = kBf16HeadDim * metal::size_of(p.q_element);
-  job.buffers[made.buffers.q].needed = bytes_needed(p.q, q_row_bytes, p.queries, p.n_heads, p.batches);
-  job.buffers[made.buffers.k].needed = bytes_needed(p.k, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.key_batches());
-  job.buffers[made.buffers.v].needed = bytes_needed(p.v, kBf16RowBytes, p.kv_len, p.n_kv_heads, p.key_batches());
-  if (made.buffers.mask)
-    job.buffers[*made.buffers.mask].needed = bytes_needed(p.mask, 2 * std::uint64_t{p.kv_len}, p.queries, p.mask_heads, p.mask_batches);
+  state_needed_bytes(made, p);
   JobBuffer dst = output_buffer("dst", std::size_t{p.batches} * p.n_heads * p.queries * kBf16RowBytes);
   dst.element = metal::ScalarType::bfloat16;
   made.buffers.dst = job.add(std::move(dst));
