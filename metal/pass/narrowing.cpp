@@ -93,21 +93,44 @@ llvm::SmallVector<const llvm::Value*> parts_of(const llvm::Instruction& instruct
   return {instruction.op_begin(), instruction.op_end()};
 }
 
-// Adds what is stored in a variable that stayed in memory, such as a vector with a subscript. Returns false if that is not known.
+// The variable of a lane that a load reads; null if it reads something else.
+const llvm::AllocaInst* variable_of(const llvm::Value& value) {
+  const auto* load = llvm::dyn_cast<llvm::LoadInst>(&value);
+  return load == nullptr ? nullptr : llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(load->getPointerOperand()));
+}
+
+// Adds what is stored in a variable that stayed in memory, such as a vector with a subscript. Returns false if that is not known. The
+// compiler copies vectors as larger numbers: then what counts is stored in the variable that is copied. Otherwise a number of another type
+// is several in one.
 bool add_stored(const llvm::LoadInst& load, llvm::SmallVectorImpl<const llvm::Value*>& values) {
-  const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(load.getPointerOperand()));
-  if (variable == nullptr) return false;
-  llvm::SmallVector<const llvm::Value*> pointers{variable};
+  const auto* first = variable_of(load);
+  if (first == nullptr) return false;
+  llvm::SmallPtrSet<const llvm::AllocaInst*, 8> variables{first};
+  llvm::SmallVector<const llvm::Value*> pointers{first};
+  const auto is_copy = [&](const llvm::Value& from) {
+    const auto* variable = variable_of(from);
+    if (variable != nullptr && variables.insert(variable).second) pointers.push_back(variable);
+    return variable != nullptr;
+  };
   while (!pointers.empty()) {
     const auto* pointer = pointers.pop_back_val();
     for (const auto* user : pointer->users()) {
       if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
-        // Other types are several numbers in one, as the compiler passes vectors.
-        if (store->getValueOperand() == pointer || store->getValueOperand()->getType()->getScalarType() != load.getType()) return false;
-        values.push_back(store->getValueOperand());
+        const auto* value = store->getValueOperand();
+        if (value == pointer) return false;
+        if (value->getType()->getScalarType() == load.getType())
+          values.push_back(value);
+        else if (!is_copy(*value))
+          return false;
+      } else if (const auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(user)) {
+        if (copy->getRawDest() != pointer) continue;
+        const auto* source = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(copy->getRawSource()));
+        if (source == nullptr) return false;
+        if (variables.insert(source).second) pointers.push_back(source);
       } else if (llvm::isa<llvm::GetElementPtrInst>(user)) {
         pointers.push_back(user);
-      } else if (!llvm::isa<llvm::LoadInst>(user) && !llvm::isa<llvm::MemSetInst>(user)) {
+      } else if (!llvm::isa<llvm::LoadInst>(user) && !llvm::isa<llvm::MemSetInst>(user) &&
+                 !llvm::cast<llvm::Instruction>(user)->isLifetimeStartOrEnd()) {
         return false;
       }
     }

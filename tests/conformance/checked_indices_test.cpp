@@ -21,6 +21,12 @@ INSTANTIATE_TEST_SUITE_P(
                    "to ushort, of which"},
         CheckedRow{"a_position_below_2_to_the_16", kLost,
                    "const uint position = 65472 + t;\nconst ushort slot = ushort(position);\n" + kOut + "in[slot - 65472];"},
+        CheckedRow{
+            "a_component_in_16_bits", kLost,
+            "const uint3 position = uint3(65530 + t, tg, 0);\nconst ushort slot = position[tg];\n" + kOut + "in[slot < 64 ? slot : 0];", 2,
+            0, "to ushort, of which"},
+        CheckedRow{"a_component_that_is_copied", kLost,
+                   "uint3 position = uint3(t, tg, 0);\nconst uint3 copy = position;\n" + kOut + "in[copy[tg * 0]];"},
         CheckedRow{"an_offset_in_short", kLost, "const short offset = tg * 64 * 512;\n" + kOut + "in[(offset + 32768) / 32768];", 1, 0,
                    "converts 32768 to short, of which -32768 is left"},
         CheckedRow{"an_offset_that_fits_short", kLost, "const short offset = tg * 63 * 512;\n" + kOut + "in[offset / 32256];"},
