@@ -145,8 +145,8 @@ inline double arctangent(double x) {
   return 4 * __builtin_fma(t * z, p, t);
 }
 
-// The angle of the point (x, y), x and y not negative and not both 0 or infinite. The arctangent of a small quotient rounds to the quotient,
-// which may lie in the middle between two floats. The arctangent is smaller.
+// The angle of the point (x, y), x and y not negative and not both 0 or infinite. The arctangent of a small quotient rounds to the
+// quotient, which may lie in the middle between two floats. The arctangent is smaller.
 inline double first_quadrant_angle(double y, double x) {
   const double quotient = y / x;
   if (quotient > 0 && quotient < 0x1p-28f) return from_bits(bits_of(quotient) - 1);
